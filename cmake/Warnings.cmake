@@ -1,0 +1,32 @@
+# Warnings are errors from the first day; sanitizers and the linker are chosen here for every target.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align
+                    -Woverloaded-virtual -Wconversion -Wsign-conversion -Wnull-dereference -Werror
+                    -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # yaml-cpp and the standard library of g++ 12 trip these in their own headers.
+  add_compile_options(-Wno-gnu-statement-expression -Wno-gnu-zero-variadic-macro-arguments)
+else()
+  # g++ 12 reports false positives of these through optimised library code.
+  add_compile_options(-Wno-null-dereference -Wno-maybe-uninitialized -Wno-restrict )
+endif()
+
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-Wl,--gc-sections)
+endif()
+
+foreach(kind IN LISTS AUTOPILOT_SANITIZE)
+  add_compile_options(-fsanitize=${kind})
+  add_link_options(-fsanitize=${kind})
+endforeach()
+if("undefined" IN_LIST AUTOPILOT_SANITIZE)
+  add_compile_options(-fno-sanitize-recover=all)
+endif()
+if(AUTOPILOT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_program(AUTOPILOT_LLD NAMES ld.lld-16 ld.lld)
+if(AUTOPILOT_LLD)
+  add_link_options(-fuse-ld=${AUTOPILOT_LLD})
+endif()

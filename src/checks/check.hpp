@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "core/check_info.hpp"
+#include "core/expectation.hpp"
+#include "core/finding.hpp"
+#include "core/history.hpp"
+#include "core/observation.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::host {
+class Host;
+}
+
+namespace autopilot::checks {
+
+struct Request {
+  Instant now;
+  MonoTime deadline;
+  // Kernel-log records with a sequence below this were seen in an earlier round (of this boot); see
+  // host/kernel_log.
+  std::uint64_t kernel_log_from = 0;
+};
+
+// A round of looking.
+struct Observed {
+  Observations observations;
+  std::vector<std::string> witnesses;  // those that looked
+  // Set by checks that read the kernel log: where the next round begins, and what the ring overwrote before
+  // it was read.
+  std::optional<std::uint64_t> kernel_log_next;
+  std::uint64_t records_lost = 0;
+};
+
+struct JudgeInput {
+  Instant now;
+  const History& history;
+  const catalog::Catalog& facts;
+  const Expectation& expectation;
+};
+
+// observe touches the machine and has no opinion; it is called on a lane and may block until the deadline. An
+// error means nothing could be seen: unsupported only with positive evidence that nothing of the kind is
+// here, anything else is unknown. judge is pure and is called with a history that has at least one round.
+struct Check {
+  CheckInfo info;
+  Result<Observed> (*observe)(const host::Host& host, const Request& request);
+  Findings (*judge)(const JudgeInput& input);
+};
+
+// THE list, in display order.
+[[nodiscard]] std::span<const Check> builtin_checks();
+[[nodiscard]] const Check* find_check(std::string_view id);
+
+}  // namespace autopilot::checks

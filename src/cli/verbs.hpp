@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace autopilot::cli {
+
+// Each verb is one file: it adds its subcommand, and its callback stores the exit code.
+void add_version(CLI::App& app, int& exit_code);
+
+}  // namespace autopilot::cli

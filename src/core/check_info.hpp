@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+
+namespace autopilot {
+
+// cheap: files of memory; moderate: a driver or device answers; expensive: seconds of work. Nothing passive
+// is expensive.
+enum class Cost : std::uint8_t { cheap, moderate, expensive };
+
+// What everybody may know of a check without running it.
+struct CheckInfo {
+  std::string id;                 // "gpu.row_remap": also file, golden folder, page and metric label
+  std::string title;              // "GPU memory row remapping"
+  std::vector<std::string> tags;  // "gpu", "memory", "passive", ...
+  Duration period = std::chrono::seconds{30};
+  Duration deadline = std::chrono::seconds{10};
+  Duration window = std::chrono::minutes{10};  // how far back judge may look
+  Cost cost = Cost::cheap;
+  std::vector<std::string> witnesses;  // in order of trust
+  std::vector<std::string> rights;     // what full sight needs: "CAP_SYSLOG"; empty where everybody may look
+  bool needs_window = false;           // a verdict needs two samples (a rate or a share of time)
+};
+
+}  // namespace autopilot

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace autopilot {
+
+using Duration = std::chrono::nanoseconds;
+// Wall clock, UTC. For people, the journal and other machines; may jump.
+using WallTime = std::chrono::sys_time<std::chrono::nanoseconds>;
+// CLOCK_MONOTONIC. For periods, deadlines and rates; never jumps, restarts with the machine.
+using MonoTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
+
+// One moment on both clocks.
+struct Instant {
+  WallTime wall{};
+  MonoTime mono{};
+};
+
+// The only source of time below host/. Thread-safe.
+class Clock {
+ public:
+  Clock() = default;
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual Instant now() const = 0;
+};
+
+// RFC 3339 in UTC with milliseconds: "2026-11-21T03:04:05.678Z".
+[[nodiscard]] std::string format_time(WallTime time);
+// Accepts what format_time writes, with any number of fraction digits and with an offset in place of Z.
+[[nodiscard]] std::optional<WallTime> parse_time(std::string_view text);
+
+// "250ms", "2s", "1m30s", "12h", "7d": for people and configuration.
+[[nodiscard]] std::string format_duration(Duration duration);
+[[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
+
+[[nodiscard]] inline double to_seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace autopilot

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/event.hpp"
+
+#include <array>
+
+namespace autopilot {
+namespace {
+
+constexpr std::array<std::pair<EventKind, std::string_view>, 17> kKindWords{{
+    {EventKind::agent_started, "agent_started"},
+    {EventKind::agent_stopped, "agent_stopped"},
+    {EventKind::finding_raised, "finding_raised"},
+    {EventKind::finding_changed, "finding_changed"},
+    {EventKind::finding_cleared, "finding_cleared"},
+    {EventKind::incident_opened, "incident_opened"},
+    {EventKind::incident_changed, "incident_changed"},
+    {EventKind::incident_closed, "incident_closed"},
+    {EventKind::operation_started, "operation_started"},
+    {EventKind::operation_finished, "operation_finished"},
+    {EventKind::kernel_record, "kernel_record"},
+    {EventKind::records_lost, "records_lost"},
+    {EventKind::configuration_loaded, "configuration_loaded"},
+    {EventKind::configuration_refused, "configuration_refused"},
+    {EventKind::fault_injected, "fault_injected"},
+    {EventKind::acknowledged, "acknowledged"},
+    {EventKind::journal_moved_aside, "journal_moved_aside"},
+}};
+
+}  // namespace
+
+std::string_view to_string(EventKind kind) {
+  for (const auto& [value, word] : kKindWords)
+    if (value == kind) return word;
+  return "agent_started";
+}
+
+std::optional<EventKind> parse_event_kind(std::string_view word) {
+  for (const auto& [value, name] : kKindWords)
+    if (name == word) return value;
+  return std::nullopt;
+}
+
+}  // namespace autopilot

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/action.hpp"
+#include "core/clock.hpp"
+#include "core/health.hpp"
+#include "core/subject.hpp"
+#include "core/value.hpp"
+
+namespace autopilot {
+
+// An opinion of a check about one subject. Identity is check + subject + reason. A healthy subject has none.
+struct Finding {
+  Subject subject;
+  Health health = Health::unknown;
+  std::string reason;   // one snake_case word of catalog/reasons.yaml
+  std::string message;  // one sentence for a person, with the values in it
+  Attributes evidence;  // line, value, threshold, thresholdSource, witness, ...
+  Action action = Action::none;
+  WallTime since{};       // set by the state machine: when the condition began
+  bool injected = false;  // made by `autopilot inject`; never acts
+  bool held = false;      // set by the state machine: the condition is gone, its clear rule has not fired yet
+};
+
+using Findings = std::vector<Finding>;
+
+}  // namespace autopilot

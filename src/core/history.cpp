@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/history.hpp"
+
+#include <algorithm>
+
+namespace autopilot {
+
+void History::append(const Observation& observation) {
+  if (!observation.value) return;
+  SeriesKey key{observation.subject, observation.name};
+  auto found = series_.find(key);
+  if (found == series_.end()) {
+    if (series_.size() >= kMaxSeries) {
+      ++dropped_;
+      return;
+    }
+    found = series_.emplace(std::move(key), std::deque<Sample>{}).first;
+  }
+  auto& samples = found->second;
+  if (!samples.empty() && samples.back().time.mono >= observation.time.mono) return;
+  samples.push_back({observation.time, *observation.value});
+  if (samples.size() > kMaxSamplesPerSeries) samples.pop_front();
+}
+
+void History::add(Observations round, Duration window) {
+  std::optional<MonoTime> newest;
+  for (const auto& observation : round)
+    if (!newest || observation.time.mono > *newest) newest = observation.time.mono;
+  if (newest && latest_time_ && *newest < *latest_time_) return;
+
+  ++rounds_;
+  latest_.clear();
+  for (auto& observation : round) {
+    if (!observation.is_event()) {
+      append(observation);
+      latest_.push_back(std::move(observation));
+      continue;
+    }
+    if (!event_keys_.emplace(observation.source, *observation.sequence).second) continue;
+    events_.push_back(std::move(observation));
+    if (events_.size() > kMaxEvents) {
+      event_keys_.erase({events_.front().source, *events_.front().sequence});
+      events_.pop_front();
+      ++dropped_;
+    }
+  }
+  if (!newest) return;
+  latest_time_ = newest;
+  forget_before(*newest - window);
+}
+
+void History::restore(const Observation& sample) {
+  append(sample);
+}
+
+void History::forget_before(MonoTime time) {
+  for (auto entry = series_.begin(); entry != series_.end();) {
+    auto& samples = entry->second;
+    while (!samples.empty() && samples.front().time.mono < time)
+      samples.pop_front();
+    entry = samples.empty() ? series_.erase(entry) : std::next(entry);
+  }
+  while (!events_.empty() && events_.front().time.mono < time) {
+    event_keys_.erase({events_.front().source, *events_.front().sequence});
+    events_.pop_front();
+  }
+}
+
+const Observation* History::find(const Subject& subject, std::string_view name) const {
+  for (const auto& observation : latest_)
+    if (observation.name == name && observation.subject == subject) return &observation;
+  return nullptr;
+}
+
+std::optional<double> History::number(const Subject& subject, std::string_view name) const {
+  const Observation* observation = find(subject, name);
+  if (observation == nullptr || !observation->value) return std::nullopt;
+  return as_number(*observation->value);
+}
+
+std::optional<std::string> History::word(const Subject& subject, std::string_view name) const {
+  const Observation* observation = find(subject, name);
+  if (observation == nullptr || !observation->value) return std::nullopt;
+  const auto* text = std::get_if<std::string>(&*observation->value);
+  return text == nullptr ? std::nullopt : std::optional<std::string>(*text);
+}
+
+std::vector<Subject> History::subjects(SubjectKind kind) const {
+  std::vector<Subject> found;
+  for (const auto& observation : latest_) {
+    if (observation.subject.kind != kind) continue;
+    const auto known = std::find(found.begin(), found.end(), observation.subject);
+    if (known == found.end()) {
+      found.push_back(observation.subject);
+      continue;
+    }
+    if (!known->index) known->index = observation.subject.index;
+    if (known->uuid.empty()) known->uuid = observation.subject.uuid;
+    if (known->serial.empty()) known->serial = observation.subject.serial;
+  }
+  return found;
+}
+
+std::vector<Sample> History::samples(const Subject& subject, std::string_view name) const {
+  const auto found = series_.find(std::pair<const Subject&, std::string_view>(subject, name));
+  if (found == series_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+std::optional<Growth> History::growth(const Subject& subject, std::string_view name, Instant now,
+                                      Duration window) const {
+  const auto found = series_.find(std::pair<const Subject&, std::string_view>(subject, name));
+  if (found == series_.end()) return std::nullopt;
+  Growth growth;
+  const Sample* first = nullptr;
+  const Sample* previous = nullptr;
+  double old_value = 0;
+  for (const Sample& sample : found->second) {
+    if (sample.time.mono < now.mono - window) continue;
+    const auto value = as_number(sample.value);
+    if (!value) continue;
+    if (first == nullptr) {
+      first = &sample;
+    } else if (*value < old_value) {
+      ++growth.resets;
+      growth.delta += *value;
+    } else {
+      growth.delta += *value - old_value;
+    }
+    old_value = *value;
+    previous = &sample;
+  }
+  if (first == nullptr || previous == first) return std::nullopt;
+  growth.interval = previous->time.mono - first->time.mono;
+  return growth;
+}
+
+}  // namespace autopilot

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/observation.hpp"
+
+namespace autopilot {
+
+struct Sample {
+  Instant time;
+  Value value;
+};
+
+// Growth of a counter over the samples of a window.
+struct Growth {
+  double delta = 0;      // resets are bridged: after new < old the new value counts as growth
+  Duration interval{0};  // between the first and the last sample used, always > 0
+  int resets = 0;
+  [[nodiscard]] double per_second() const { return delta / to_seconds(interval); }
+  [[nodiscard]] double per_minute() const { return per_second() * 60.0; }
+};
+
+// What one check has seen: the latest round, the samples of every series within its window, and the events
+// within it. Plain data without clock or lock; the runtime owns one per check, judge reads it.
+class History {
+ public:
+  static constexpr std::size_t kMaxSamplesPerSeries = 720;
+  static constexpr std::size_t kMaxSeries = 8192;
+  static constexpr std::size_t kMaxEvents = 4096;
+
+  // A whole round of observe. An event already held (same source and sequence) is not added again. A round at
+  // an earlier moment than the latest is ignored. What lies further back than `window` is forgotten; beyond
+  // the limits the oldest goes first.
+  void add(Observations round, Duration window);
+  // A sample from before this process (the journal's), older than every round. Does not become part of the
+  // latest round.
+  void restore(const Observation& sample);
+
+  [[nodiscard]] bool empty() const { return rounds_ == 0; }
+  [[nodiscard]] std::size_t rounds() const { return rounds_; }
+  // The last round without its events; in the order observe gave.
+  [[nodiscard]] const Observations& latest() const { return latest_; }
+  // The observation of that name and subject in the last round, answered or missing.
+  [[nodiscard]] const Observation* find(const Subject& subject, std::string_view name) const;
+  // Its value as a number; nothing when missing or a word.
+  [[nodiscard]] std::optional<double> number(const Subject& subject, std::string_view name) const;
+  // Its value as a word; nothing when missing or a number.
+  [[nodiscard]] std::optional<std::string> word(const Subject& subject, std::string_view name) const;
+  // Subjects of that kind in the last round, in order of first mention, each once, with index, uuid and
+  // serial where any observation gave them.
+  [[nodiscard]] std::vector<Subject> subjects(SubjectKind kind) const;
+
+  // Oldest first.
+  [[nodiscard]] std::vector<Sample> samples(const Subject& subject, std::string_view name) const;
+  // Growth over the samples not older than `window` before `now`; nothing with fewer than two samples.
+  [[nodiscard]] std::optional<Growth> growth(const Subject& subject, std::string_view name, Instant now,
+                                             Duration window) const;
+  // Oldest first.
+  [[nodiscard]] const std::deque<Observation>& events() const { return events_; }
+  // Events and samples dropped because a limit was reached.
+  [[nodiscard]] std::size_t dropped() const { return dropped_; }
+
+ private:
+  using SeriesKey = std::pair<Subject, std::string>;
+  struct SeriesOrder {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      if (const auto order = a.first <=> b.first; order != 0) return order < 0;
+      return std::string_view(a.second) < std::string_view(b.second);
+    }
+  };
+
+  void append(const Observation& observation);
+  void forget_before(MonoTime time);
+
+  std::map<SeriesKey, std::deque<Sample>, SeriesOrder> series_;
+  std::deque<Observation> events_;
+  std::set<std::pair<std::string, std::uint64_t>> event_keys_;
+  Observations latest_;
+  std::optional<MonoTime> latest_time_;
+  std::size_t rounds_ = 0;
+  std::size_t dropped_ = 0;
+};
+
+}  // namespace autopilot

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/observation.hpp"
+
+namespace autopilot {
+
+enum class OperationState : std::uint8_t { queued, running, succeeded, failed, cancelled, timed_out };
+
+[[nodiscard]] std::string_view to_string(OperationState state);
+[[nodiscard]] std::optional<OperationState> parse_operation_state(std::string_view word);
+
+// An active or invasive test: a child process with an owner, a reservation and a deadline of minutes.
+struct Operation {
+  std::string id;    // unique over the life of the journal
+  std::string kind;  // "self_test", later "gpu.memory_bandwidth", ...
+  std::string owner;
+  OperationState state = OperationState::queued;
+  std::vector<Subject> reservation;  // what nobody else may test meanwhile
+  double progress = 0;               // 0..1
+  std::string message;
+  WallTime created{};
+  std::optional<WallTime> started;
+  std::optional<WallTime> finished;
+  Duration deadline{};
+  Observations observations;
+
+  [[nodiscard]] bool is_over() const {
+    return state != OperationState::queued && state != OperationState::running;
+  }
+};
+
+// Written only by a completed active test: the proof that exactly this GPU passed exactly this test.
+struct PassRecord {
+  std::string gpu_uuid;
+  std::string test;
+  WallTime time{};
+  std::string boot_id;
+  std::string operation;
+};
+
+}  // namespace autopilot

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <vector>
+
+namespace autopilot {
+
+// The whole text as a number, or nothing: no blanks, no trailing text, no default. Integers take a base.
+template <class T>
+  requires std::is_integral_v<T>
+[[nodiscard]] std::optional<T> parse_number(std::string_view text, int base = 10) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+template <class T>
+  requires std::is_floating_point_v<T>
+[[nodiscard]] std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "0x1f" or "1f" in hexadecimal.
+template <class T>
+[[nodiscard]] std::optional<T> parse_hex(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  return parse_number<T>(text, 16);
+}
+
+[[nodiscard]] std::string_view trim(std::string_view text);
+// Splits at every `separator`; an empty text gives one empty part.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+// Splits at runs of blanks and tabs; no empty parts.
+[[nodiscard]] std::vector<std::string_view> split_words(std::string_view text);
+[[nodiscard]] std::string to_lower(std::string_view text);
+
+}  // namespace autopilot

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/check_info.hpp"
+#include "core/finding.hpp"
+#include "core/incident.hpp"
+#include "core/observation.hpp"
+#include "core/operation.hpp"
+
+namespace autopilot {
+
+// The last completed run of one check.
+struct CheckResult {
+  std::string check;
+  Health health =
+      Health::unknown;  // worst of its findings; healthy without any; unknown before the first run
+  std::vector<std::string> witnesses;  // those that looked, in the check's order
+  Duration duration{0};
+  WallTime completed{};  // epoch before the first run
+  bool required = false;
+  Findings findings;
+  Observations observations;  // the latest round
+};
+
+// How much of what could be looked at was looked at. unsupported checks do not count.
+struct Coverage {
+  int looked = 0;
+  int of = 0;
+  std::vector<std::string> missing_rights;  // "CAP_SYSLOG", each once
+};
+
+// What the agent says about itself.
+struct SelfStatus {
+  std::uint64_t checks_run = 0;
+  std::uint64_t checks_late = 0;      // started later than their period allows
+  std::uint64_t results_dropped = 0;  // arrived after their deadline
+  int lanes = 0;
+  int lanes_stuck = 0;    // now: abandoned threads that have not come back
+  int helpers_stuck = 0;  // now: helper processes that cannot be killed
+  std::uint64_t kernel_records_read = 0;
+  std::uint64_t kernel_records_lost = 0;
+  std::uint64_t driver_calls = 0;
+  double journal_lag_seconds = 0;  // age of the oldest entry not yet durable
+  std::uint64_t journal_dropped = 0;
+  bool journal_durable = true;  // false: no journal, or it does not keep up
+  std::string journal_problem;  // empty: none
+  std::uint64_t configuration_refused = 0;
+};
+
+// One immutable picture of the node. Made by the runtime, read by everybody; readers never wait for a check.
+struct NodeSnapshot {
+  std::string node;
+  std::string boot_id;
+  WallTime time{};
+  std::uint64_t generation = 0;  // grows with every snapshot
+  bool simulated = false;
+  std::string profile;
+  Health health = Health::unknown;
+  Verdict verdict = Verdict::none;
+  Coverage coverage;
+  std::vector<CheckResult> results;  // in the order of the list of checks
+  std::vector<Incident> incidents;   // open and recovering; closed ones are in the journal
+  SelfStatus self;
+};
+
+using SnapshotPtr = std::shared_ptr<const NodeSnapshot>;
+
+}  // namespace autopilot

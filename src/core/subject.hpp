@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace autopilot {
+
+enum class SubjectKind : std::uint8_t {
+  gpu,           // key: PCI address "0000:3b:00.0"
+  gpu_instance,  // key: "<gpu>/<gpu instance>[/<compute instance>]"
+  nvlink,        // key: "<gpu>/<link>"
+  nvswitch,      // key: PCI address
+  nic_port,      // key: "mlx5_0/1" for InfiniBand, interface name for Ethernet
+  link,          // key: "<end>|<end>"
+  disk,          // key: kernel name "nvme0", "sda"
+  mount,         // key: mount point
+  peer,          // key: node name
+  host,          // key: "" (this machine)
+  process,       // key: pid
+  pod,           // key: "<namespace>/<name>"
+  job,           // key: "<namespace>/<name>"
+  domain,        // key: NVLink cluster UUID and clique
+};
+
+[[nodiscard]] std::string_view to_string(SubjectKind kind);
+[[nodiscard]] std::optional<SubjectKind> parse_subject_kind(std::string_view word);
+
+// What an observation or a finding is about. Identity is kind + key, within one boot.
+struct Subject {
+  SubjectKind kind = SubjectKind::host;
+  std::string key;
+  std::optional<int> index;  // the driver's number, for display and compat; it moves when a GPU is lost
+  std::string uuid;          // follows the card across boots and slots; empty where unknown
+  std::string serial;        // likewise
+
+  friend bool operator==(const Subject& a, const Subject& b) { return a.kind == b.kind && a.key == b.key; }
+  friend std::strong_ordering operator<=>(const Subject& a, const Subject& b) {
+    if (const auto order = a.kind <=> b.kind; order != 0) return order;
+    return a.key <=> b.key;
+  }
+};
+
+[[nodiscard]] inline Subject host_subject() {
+  return {};
+}
+// "gpu/0000:3b:00.0"; "host" for this machine.
+[[nodiscard]] std::string to_string(const Subject& subject);
+// What to_string wrote; index, uuid and serial stay empty.
+[[nodiscard]] std::optional<Subject> parse_subject(std::string_view text);
+
+// The kernel's spelling of a PCI address: lower case, four-digit domain, function digit. Accepts "3B:00",
+// "0000:3b:00", NVML's "00000000:3B:00.0". Nothing when it is no PCI address.
+[[nodiscard]] std::optional<std::string> canonical_pci_address(std::string_view text);
+
+}  // namespace autopilot

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace autopilot::host {
+
+// Files of one machine: sysfs, procfs, configuration, under a root directory ("" for the running machine, a
+// machine tree's root/ otherwise). Paths are absolute, as on the machine. A symbolic link never leads out of
+// a root that is a tree. Thread-safe, no state. Reading may block where the kernel blocks: ask sick devices
+// through a helper.
+class Files {
+ public:
+  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
+
+  explicit Files(std::string root = "") : root_(std::move(root)) {}
+
+  // The whole file, at most `limit` bytes; longer is Errc::exhausted.
+  [[nodiscard]] Result<std::string> read(std::string_view path, std::size_t limit = kMaxBytes) const;
+  // The text without surrounding blanks; a NUL or other control character inside is Errc::malformed.
+  [[nodiscard]] Result<std::string> read_word(std::string_view path) const;
+  // A whole file that is one integer, decimal or 0x hexadecimal; anything else is Errc::malformed and names
+  // the path.
+  [[nodiscard]] Result<std::int64_t> read_integer(std::string_view path) const;
+  // Names in a directory, sorted, without . and ..
+  [[nodiscard]] Result<std::vector<std::string>> list(std::string_view directory) const;
+  [[nodiscard]] bool exists(std::string_view path) const;
+  // The path with every symbolic link followed, as on the machine (without the root).
+  [[nodiscard]] Result<std::string> resolve(std::string_view path) const;
+
+  // True when the root is a machine tree, not the running machine.
+  [[nodiscard]] bool is_tree() const { return !root_.empty(); }
+  [[nodiscard]] const std::string& root() const { return root_; }
+  // root + path, for calls that need a real path (statfs, open).
+  [[nodiscard]] std::string real_path(std::string_view path) const { return root_ + std::string(path); }
+
+ private:
+  std::string root_;
+};
+
+}  // namespace autopilot::host

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "core/subject.hpp"
+#include "core/value.hpp"
+
+namespace autopilot::host {
+
+// How the driver answered as a whole. Each is a different truth for gpu.driver.
+enum class DriverState : std::uint8_t {
+  ok,
+  library_missing,    // libnvidia-ml.so.1 in none of the places looked at
+  library_broken,     // found, but it cannot be loaded or lacks a required symbol
+  driver_not_loaded,  // NVML: the kernel module is not there
+  version_mismatch,   // NVML: library and kernel module differ
+  no_permission,      // NVML: the device files may not be opened
+  init_failed,        // NVML: any other failure of init
+  unresponsive,       // the helper did not answer within its deadline
+  crashed,            // the helper died or answered garbage
+  exhausted,          // the cap of stuck helpers is reached; nobody is asked any more
+};
+
+[[nodiscard]] std::string_view to_string(DriverState state);
+[[nodiscard]] std::optional<DriverState> parse_driver_state(std::string_view word);
+
+// NVML return codes that are verdicts about one GPU.
+enum class GpuState : std::uint8_t { ok, lost, reset_required, unresponsive, unreadable };
+
+[[nodiscard]] std::string_view to_string(GpuState state);
+[[nodiscard]] std::optional<GpuState> parse_gpu_state(std::string_view word);
+
+// What to ask for; one call of read() asks for a set.
+enum class GpuGroup : std::uint8_t {
+  identity,
+  row_remap,
+  ecc,
+  clocks,
+  temperature,
+  pcie,
+  nvlink,
+  power,
+  processes
+};
+
+[[nodiscard]] std::string_view to_string(GpuGroup group);
+[[nodiscard]] std::optional<GpuGroup> parse_gpu_group(std::string_view word);
+
+// One answer of the driver. Names and units are listed in host/gpu/readings.hpp.
+struct GpuReading {
+  std::string name;            // "row_remap.pending"
+  std::optional<int> link;     // for readings per NVLink
+  std::optional<Value> value;  // nothing: not answered
+  int code = 0;                // NVML's return code; 3 is NOT_SUPPORTED, -1 the library lacks the function
+};
+
+struct GpuDevice {
+  Subject subject;   // kind gpu: PCI address, index, UUID, serial
+  std::string name;  // product
+  GpuState state = GpuState::ok;
+  std::vector<GpuReading> readings;
+
+  [[nodiscard]] const GpuReading* find(std::string_view reading,
+                                       std::optional<int> link = std::nullopt) const;
+};
+
+struct GpuReport {
+  DriverState state = DriverState::ok;
+  std::string detail;  // library path, NVML's text, missing symbol
+  std::string library_path;
+  std::string driver_version;
+  std::string nvml_version;
+  std::string cuda_version;
+  std::vector<GpuDevice> gpus;
+  std::uint64_t calls = 0;  // NVML calls made for this report
+  Instant time;
+};
+
+// An Xid seen by the driver library; second witness beside the kernel log.
+struct GpuEvent {
+  Subject subject;
+  int code = 0;  // 999: the library does not know it
+  Instant time;
+};
+
+// The NVIDIA GPUs of one machine. Never blocks past the deadline: the driver is asked in a helper process.
+class Gpus {
+ public:
+  Gpus() = default;
+  Gpus(const Gpus&) = delete;
+  Gpus& operator=(const Gpus&) = delete;
+  virtual ~Gpus() = default;
+  // A report in every state of the driver; an Error only for a bug of ours or an unusable helper program.
+  // identity is always part of the answer. Thread-safe; equal questions within a second may share one answer.
+  [[nodiscard]] virtual Result<GpuReport> read(const std::vector<GpuGroup>& groups,
+                                               MonoTime deadline) const = 0;
+  // Xid events since the last call, empty where the driver has none. Thread-safe.
+  [[nodiscard]] virtual Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const = 0;
+};
+
+}  // namespace autopilot::host

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/clock.hpp"
+#include "host/clock/time_sync.hpp"
+#include "host/ethernet/ethernet.hpp"
+#include "host/files/files.hpp"
+#include "host/gpu/gpus.hpp"
+#include "host/kernel_log/kernel_log.hpp"
+#include "host/storage/filesystems.hpp"
+#include "host/storage/nvme.hpp"
+
+namespace autopilot::host {
+
+// All doors to one machine. Doors that are only files take `files`; the others have a form for the running
+// machine and one for a machine tree. A test fills in what it needs. The doors outlive every check that uses
+// them.
+class Host {
+ public:
+  const Clock& clock;
+  const Files& files;
+  const KernelLog& kernel_log;
+  const Gpus& gpus;
+  const Filesystems& filesystems;
+  const Ethernet& ethernet;
+  const TimeSync& time_sync;
+  const NvmeDevices& nvme;
+};
+
+}  // namespace autopilot::host

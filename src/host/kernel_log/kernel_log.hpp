@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::host {
+
+// One record of the kernel log.
+struct KernelRecord {
+  std::uint64_t sequence = 0;  // the kernel's own number; of a text source the line number
+  Instant time;
+  int priority = 0;  // 0..7
+  int facility = 0;  // 0 is the kernel; user space cannot write it
+  bool verified =
+      true;  // false: the source has no facility (text files, some journal forms); shown, never acts
+  bool injected = false;  // written by `autopilot inject`
+  std::string text;       // escapes undone, at most kMaxText bytes
+
+  static constexpr std::size_t kMaxText = 8192;
+  [[nodiscard]] bool from_kernel() const { return verified && facility == 0; }
+};
+
+struct KernelRecords {
+  std::vector<KernelRecord> records;  // oldest first
+  std::uint64_t next = 0;             // ask for these next time
+  std::uint64_t lost = 0;             // records the ring overwrote before they were read, since `from`
+  std::string witness;                // "/dev/kmsg", "syslog", or the file
+};
+
+// The kernel log of one machine. read() returns at once with what is there.
+class KernelLog {
+ public:
+  static constexpr std::size_t kMaxRecords = 65536;
+
+  KernelLog() = default;
+  KernelLog(const KernelLog&) = delete;
+  KernelLog& operator=(const KernelLog&) = delete;
+  virtual ~KernelLog() = default;
+  // Records with sequence >= from, at most kMaxRecords of the newest (the rest counts as lost). denied:
+  // CAP_SYSLOG is missing. Thread-safe.
+  [[nodiscard]] virtual Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const = 0;
+};
+
+}  // namespace autopilot::host

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::host {
+
+// The SMART / health log page (02h) of one controller.
+struct NvmeHealth {
+  std::uint8_t critical_warning =
+      0;  // bit 0 spare, 1 temperature, 2 reliability, 3 read-only, 4 backup, 5 PMR
+  int temperature_celsius = 0;
+  int available_spare_percent = 0;
+  int spare_threshold_percent = 0;
+  int percentage_used = 0;
+  double media_errors = 0;
+  double error_log_entries = 0;
+  double unsafe_shutdowns = 0;
+  double power_on_hours = 0;
+};
+
+struct NvmeController {
+  std::string name;   // "nvme0"
+  std::string state;  // "live", "resetting", "connecting", "deleting", "dead"
+  std::string model;
+  std::string serial;
+  std::string firmware;
+};
+
+class NvmeDevices {
+ public:
+  NvmeDevices() = default;
+  NvmeDevices(const NvmeDevices&) = delete;
+  NvmeDevices& operator=(const NvmeDevices&) = delete;
+  virtual ~NvmeDevices() = default;
+  [[nodiscard]] virtual Result<std::vector<NvmeController>> controllers() const = 0;
+  // Asked in a helper. denied: CAP_SYS_ADMIN or the device file is missing. Thread-safe.
+  [[nodiscard]] virtual Result<NvmeHealth> health(const std::string& controller, MonoTime deadline) const = 0;
+};
+
+// 512 bytes of log page 02h; shorter is malformed.
+[[nodiscard]] Result<NvmeHealth> parse_nvme_health(std::string_view page);
+
+}  // namespace autopilot::host

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::net {
+
+// Who is at the other end.
+struct Peer {
+  bool is_local_socket = false;  // Unix socket: uid, gid and pid are the kernel's word
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::int32_t pid = 0;
+  std::string address;  // TCP
+};
+
+struct HttpRequest {
+  std::string method;                                       // "GET"
+  std::string path;                                         // decoded, without query: "/v1/checks/gpu.xid"
+  std::map<std::string, std::string, std::less<>> query;    // decoded; the last of equal names
+  std::map<std::string, std::string, std::less<>> headers;  // names in lower case
+  std::string body;
+  Peer peer;
+  std::map<std::string, std::string, std::less<>> parameters;  // of the route: "/v1/checks/{id}"
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+// One server-sent event.
+struct ServerEvent {
+  std::string id;
+  std::string event;
+  std::string data;
+};
+
+}  // namespace autopilot::net

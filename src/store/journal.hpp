@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/incident.hpp"
+#include "core/observation.hpp"
+#include "core/operation.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::store {
+
+// The last value of one counter, so that growth survives a restart within a boot.
+struct LastSample {
+  std::string check;
+  Observation observation;
+};
+
+// Minimum, maximum, mean and count of a numeric series over one hour.
+struct RollUp {
+  std::string check;
+  Subject subject;
+  std::string name;
+  WallTime hour{};
+  double min = 0;
+  double max = 0;
+  double sum = 0;
+  std::uint64_t count = 0;
+};
+
+// What the state machine must know after a restart: one held finding.
+struct StoredFinding {
+  std::string check;
+  Finding finding;
+  std::string boot_id;
+  std::string state;  // opaque to the store: the state machine's own words
+};
+
+// Everything one commit writes, all or nothing.
+struct Batch {
+  std::vector<Event> events;        // ids are given by the journal, in order
+  std::vector<Incident> incidents;  // inserted or replaced by id
+  std::vector<Operation> operations;
+  std::vector<PassRecord> pass_records;
+  std::vector<RollUp> roll_ups;  // merged with what is there for the same hour
+  std::vector<LastSample> last_samples;
+  std::optional<std::vector<StoredFinding>> findings;       // replaces the whole set
+  std::vector<std::pair<std::string, std::string>> values;  // small facts: "kernel_log.position"
+
+  [[nodiscard]] bool empty() const;
+};
+
+struct Retention {
+  Duration age = std::chrono::hours{24 * 30};
+  std::uint64_t bytes = std::uint64_t{64} << 20;
+};
+
+struct EventQuery {
+  std::uint64_t after_id = 0;
+  std::optional<WallTime> since;
+  std::string check;
+  std::size_t limit = 1000;
+};
+
+// The node's memory: SQLite in WAL mode, synchronous=FULL, one writer. Every call may block on the disk: use
+// it on a lane. Not thread-safe; one owner.
+class Journal {
+ public:
+  static constexpr int kSchemaVersion = 1;
+
+  struct Opened {
+    std::unique_ptr<Journal> journal;
+    std::string
+        moved_aside;  // non-empty: the old file was corrupt or newer than we know and now has this name
+  };
+  // Creates, migrates, checks. A file that is no journal, corrupt, or of a newer schema is renamed to
+  // `<path>.unusable-<time>` and a new one begins. An error: the folder itself cannot be used.
+  [[nodiscard]] static Result<Opened> open(const std::string& path, WallTime now);
+  // Read-only view for one-shot commands while an agent may be writing. not_found when there is none.
+  [[nodiscard]] static Result<std::unique_ptr<Journal>> open_read_only(const std::string& path);
+
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+  ~Journal();
+
+  // Durable when it returns. Gives the ids of batch.events, in order.
+  [[nodiscard]] Result<std::vector<std::uint64_t>> commit(const Batch& batch);
+
+  [[nodiscard]] Result<std::vector<Event>> events(const EventQuery& query) const;  // oldest first
+  [[nodiscard]] Result<std::uint64_t> last_event_id() const;
+  [[nodiscard]] Result<std::vector<Incident>> incidents(bool closed_too,
+                                                        std::size_t limit) const;  // newest first
+  [[nodiscard]] Result<std::vector<Operation>> operations(std::size_t limit) const;
+  [[nodiscard]] Result<std::vector<PassRecord>> pass_records() const;
+  [[nodiscard]] Result<std::vector<RollUp>> roll_ups(std::string_view check, WallTime since) const;
+  [[nodiscard]] Result<std::vector<LastSample>> last_samples(std::string_view boot_id) const;
+  [[nodiscard]] Result<std::vector<StoredFinding>> findings() const;
+  [[nodiscard]] Result<std::optional<std::string>> value(std::string_view name) const;
+
+  // Deletes what is older than the age, then the oldest until the file fits; open incidents and held findings
+  // stay.
+  [[nodiscard]] Status retain(const Retention& retention, WallTime now);
+
+ private:
+  struct Database;
+  explicit Journal(std::unique_ptr<Database> database);
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace autopilot::store
