@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/conclude.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+namespace autopilot::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+Result<checks::Observed> never_observed(const host::Host&, const checks::Request&) {
+  return fail(Errc::internal, "not called");
+}
+
+Findings failed_when_above_one(const checks::JudgeInput& input) {
+  if (input.history.number(host_subject(), "count").value_or(0) <= 1) return {};
+  Finding finding;
+  finding.health = Health::failed;
+  finding.reason = "too_many";
+  return {finding};
+}
+
+Findings throws(const checks::JudgeInput&) {
+  throw std::runtime_error("index out of range");
+}
+
+checks::Check check_with(Findings (*judge)(const checks::JudgeInput&)) {
+  checks::Check check{{}, never_observed, judge};
+  check.info.id = "test.count";
+  check.info.rights = {"CAP_SYSLOG"};
+  return check;
+}
+
+checks::Observed one_count(std::int64_t value, MonoTime at) {
+  Observation observation;
+  observation.name = "count";
+  observation.value = value;
+  observation.time.mono = at;
+  return {{observation}, {"sysfs"}, std::nullopt, 0};
+}
+
+Findings concluded(const checks::Check& check, Result<checks::Observed> observed, History& history) {
+  return conclude(check, std::move(observed), 10min, {}, catalog::Catalog{}, {}, history);
+}
+
+TEST(Conclude, judges_the_round_that_was_just_seen) {
+  History history;
+  const auto check = check_with(failed_when_above_one);
+  EXPECT_TRUE(concluded(check, one_count(1, MonoTime{1s}), history).empty());
+  EXPECT_EQ(health_of(concluded(check, one_count(2, MonoTime{2s}), history)), Health::failed);
+}
+
+TEST(Conclude, an_error_is_unknown_and_never_healthy) {
+  History history;
+  const auto findings = concluded(check_with(failed_when_above_one),
+                                  fail(Errc::timed_out, "statfs /data: no answer in 2s"), history);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(health_of(findings), Health::unknown);
+  EXPECT_EQ(findings[0].reason, "timed_out");
+  EXPECT_THAT(findings[0].message, HasSubstr("/data"));
+  EXPECT_TRUE(history.empty());
+}
+
+TEST(Conclude, a_denied_look_names_the_missing_right) {
+  History history;
+  const auto findings = concluded(check_with(failed_when_above_one),
+                                  fail(Errc::denied, "/dev/kmsg: Permission denied"), history);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].reason, "not_permitted");
+  EXPECT_THAT(findings[0].message, HasSubstr("CAP_SYSLOG"));
+}
+
+TEST(Conclude, evidence_that_nothing_is_there_is_unsupported) {
+  History history;
+  const auto findings =
+      concluded(check_with(failed_when_above_one), fail(Errc::unsupported, "no NVIDIA GPU"), history);
+  EXPECT_EQ(health_of(findings), Health::unsupported);
+}
+
+TEST(Conclude, an_exception_of_a_judge_is_unknown) {
+  History history;
+  const auto findings = concluded(check_with(throws), one_count(1, MonoTime{1s}), history);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].health, Health::unknown);
+  EXPECT_EQ(findings[0].reason, "check_bug");
+}
+
+TEST(HealthOf, one_unsupported_device_among_healthy_ones_is_healthy) {
+  Finding finding;
+  finding.health = Health::unsupported;
+  finding.subject = {SubjectKind::gpu, "0000:3b:00.0", 0, "", ""};
+  EXPECT_EQ(health_of({finding}), Health::healthy);
+}
+
+TEST(HealthOf, failed_outranks_unknown_and_unknown_outranks_degraded) {
+  Finding failed;
+  failed.health = Health::failed;
+  Finding unknown;
+  unknown.health = Health::unknown;
+  Finding degraded;
+  degraded.health = Health::degraded;
+  EXPECT_EQ(health_of({degraded, unknown}), Health::unknown);
+  EXPECT_EQ(health_of({unknown, failed, degraded}), Health::failed);
+  EXPECT_EQ(health_of({}), Health::healthy);
+}
+
+}  // namespace
+}  // namespace autopilot::runtime
