@@ -2,15 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "core/clock.hpp"
 #include "core/result.hpp"
 
 namespace autopilot::net {
@@ -47,5 +44,12 @@ struct ServerEvent {
   std::string event;
   std::string data;
 };
+
+// The status that says what the code says: malformed 400, denied 403, not_found 404, conflict 409,
+// unsupported 501, unavailable and exhausted 503, timed_out 504, internal 500.
+[[nodiscard]] int status_of(Errc code);
+// `{"error":{"code":"not_found","message":"..."}}`.
+[[nodiscard]] HttpResponse error_response(const Error& error);
+[[nodiscard]] HttpResponse error_response(int status, std::string_view code, std::string_view message);
 
 }  // namespace autopilot::net

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace autopilot::api {
+
+// src/api/openapi.yaml as it was when this program was built.
+[[nodiscard]] std::string_view openapi_yaml();
+
+}  // namespace autopilot::api

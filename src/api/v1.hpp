@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/check_info.hpp"
+#include "core/event.hpp"
+#include "core/incident.hpp"
+#include "core/operation.hpp"
+#include "core/result.hpp"
+#include "core/snapshot.hpp"
+
+// The wire form of our words, version 1: JSON with camelCase names, described by openapi.yaml. Pure
+// functions.
+//
+// Writers: one line, UTF-8 (bytes that are not become U+FFFD), no NaN and no infinity (such a value is left
+// out and said to be missing). Readers: strict on types, every error is `malformed` with the path of the
+// value
+// ("results[3].findings[0].health: expected a word"); unknown names are ignored, so that a newer agent may
+// say more; text beyond kMaxBytes or kMaxDepth is refused.
+namespace autopilot::api {
+
+inline constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
+inline constexpr std::size_t kMaxDepth = 16;
+
+// What a reader of the node wants to see.
+struct View {
+  bool observations = true;
+};
+
+// "autopilot.check/v1": the node with all results, incidents, profile and what the agent says about itself.
+[[nodiscard]] std::string to_json(const NodeSnapshot& snapshot, View view = {});
+[[nodiscard]] Result<NodeSnapshot> parse_node(std::string_view json);
+
+[[nodiscard]] std::string to_json(const CheckResult& result, View view = {});
+[[nodiscard]] Result<CheckResult> parse_check_result(std::string_view json);
+
+// A check and how its last run ended.
+struct CheckSummary {
+  CheckInfo info;
+  bool required = false;
+  Health health = Health::unknown;
+  WallTime completed{};  // epoch before the first run
+};
+[[nodiscard]] std::vector<CheckSummary> summarize(const std::vector<CheckInfo>& checks,
+                                                  const NodeSnapshot& snapshot);
+// Lists are `{"items":[...]}`.
+[[nodiscard]] std::string to_json(const std::vector<CheckSummary>& checks);
+[[nodiscard]] Result<std::vector<CheckSummary>> parse_checks(std::string_view json);
+
+// `durable`: set in the answer to a change; false when the journal did not confirm it in time.
+[[nodiscard]] std::string to_json(const Incident& incident, std::optional<bool> durable = std::nullopt);
+[[nodiscard]] std::string to_json(const std::vector<Incident>& incidents);
+[[nodiscard]] Result<Incident> parse_incident(std::string_view json);
+[[nodiscard]] Result<std::vector<Incident>> parse_incidents(std::string_view json);
+
+[[nodiscard]] std::string to_json(const Operation& operation, std::optional<bool> durable = std::nullopt);
+[[nodiscard]] std::string to_json(const std::vector<Operation>& operations);
+[[nodiscard]] Result<Operation> parse_operation(std::string_view json);
+[[nodiscard]] Result<std::vector<Operation>> parse_operations(std::string_view json);
+
+// Also the `data` of a server-sent event.
+[[nodiscard]] std::string to_json(const Event& event);
+[[nodiscard]] std::string to_json(const std::vector<Event>& events);
+[[nodiscard]] Result<Event> parse_event(std::string_view json);
+[[nodiscard]] Result<std::vector<Event>> parse_events(std::string_view json);
+
+// `{"error":{"code":"not_found","message":"..."}}`.
+[[nodiscard]] std::string to_json(const Error& error);
+// The error an agent answered; malformed when the text is no such object.
+[[nodiscard]] Error parse_error(std::string_view json);
+
+// Body of POST /v1/operations.
+struct OperationRequest {
+  std::string kind;
+  std::vector<Subject> reservation;
+  std::optional<Duration> deadline;  // the kind's own where absent
+};
+[[nodiscard]] std::string to_json(const OperationRequest& request);
+[[nodiscard]] Result<OperationRequest> parse_operation_request(std::string_view json);
+
+// Body of POST /v1/inject.
+struct InjectRequest {
+  std::string fault;  // a word of the catalog of faults
+  Subject subject;
+  std::optional<double> magnitude;
+  std::optional<Duration> duration;  // until taken back where absent
+};
+[[nodiscard]] std::string to_json(const InjectRequest& request);
+[[nodiscard]] Result<InjectRequest> parse_inject_request(std::string_view json);
+
+// Answer to POST /v1/inject.
+struct Receipt {
+  std::string id;
+  bool durable = false;
+};
+[[nodiscard]] std::string to_json(const Receipt& receipt);
+[[nodiscard]] Result<Receipt> parse_receipt(std::string_view json);
+
+}  // namespace autopilot::api

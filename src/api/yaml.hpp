@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace autopilot::api {
+
+// The same document in YAML's block style, for people. Words that YAML would read as something else are
+// quoted. malformed when `json` is no JSON.
+[[nodiscard]] Result<std::string> json_to_yaml(std::string_view json);
+
+}  // namespace autopilot::api

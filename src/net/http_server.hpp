@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "net/event_loop.hpp"
+#include "net/http.hpp"
+
+namespace autopilot::net {
+
+// Each has a counter in ServerStats. What goes beyond is refused, never queued without bound.
+struct ServerLimits {
+  std::size_t connections = 512;               // of all listeners; one more is answered 503 and closed
+  std::size_t connections_per_listener = 256;  // likewise
+  std::size_t header_bytes = 16 * 1024;        // request line and headers; beyond: 431
+  std::size_t body_bytes = 1024 * 1024;        // beyond: 413
+  std::size_t requests_per_connection = 10'000;
+  std::size_t event_streams = 64;  // beyond: 503
+  std::size_t stream_queue_events = 1024;
+  std::size_t stream_queue_bytes = 1024 * 1024;       // events not yet taken by the client; beyond: it is cut
+  Duration read_deadline = std::chrono::seconds{10};  // from the first byte of a request to its last
+  Duration idle_deadline = std::chrono::seconds{75};  // without a byte between requests
+  Duration answer_deadline = std::chrono::seconds{60};  // for the handler; beyond: 504
+  Duration write_deadline = std::chrono::seconds{10};   // for one answer, or one batch of events
+  Duration keep_alive = std::chrono::seconds{15};       // comment on a quiet event stream
+};
+
+// Counters since construction, gauges where the name says `open`.
+struct ServerStats {
+  std::uint64_t connections_open = 0;
+  std::uint64_t connections_accepted = 0;
+  std::uint64_t connections_refused = 0;  // a limit of connections was reached
+  std::uint64_t accept_errors = 0;        // the system gave none: descriptors, memory
+  std::uint64_t requests = 0;             // complete ones that reached a route or its 404, 405, 403
+  std::uint64_t responses_2xx = 0;
+  std::uint64_t responses_4xx = 0;
+  std::uint64_t responses_5xx = 0;
+  std::uint64_t requests_malformed = 0;  // 400
+  std::uint64_t headers_too_large = 0;   // 431
+  std::uint64_t bodies_too_large = 0;    // 413
+  std::uint64_t hosts_refused = 0;       // 403: Host or Origin
+  std::uint64_t slow_readers_cut = 0;    // the write deadline passed
+  std::uint64_t slow_senders_cut = 0;    // the read deadline passed: 408
+  std::uint64_t idle_closed = 0;
+  std::uint64_t requests_exhausted = 0;  // connections closed after their last allowed request
+  std::uint64_t answers_late = 0;        // 504
+  std::uint64_t answers_dropped = 0;     // a responder died unanswered: 500
+  std::uint64_t streams_open = 0;
+  std::uint64_t streams_refused = 0;
+  std::uint64_t streams_cut = 0;  // the queue of a client that does not read was full
+  std::uint64_t events_sent = 0;
+};
+
+// Defence against a browser that is led here under another name (DNS rebinding): a request must name this
+// listener as localhost, a loopback address, the address it is bound to (any IP address when bound to all),
+// or one of allowed_hosts; and an Origin, where given, must be the same host and port.
+struct TcpPolicy {
+  std::vector<std::string> allowed_hosts;  // names without port, any case
+};
+
+// Whom a route serves. everyone: every listener. local_socket: only Unix sockets, others get 403.
+enum class Access : std::uint8_t { everyone, local_socket };
+
+// The sending end of an answer that goes on: server-sent events. Thread-safe. Dropping it closes the stream
+// once what was sent is out.
+class EventStream {
+ public:
+  class State;
+
+  EventStream() = default;  // closed
+  explicit EventStream(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  EventStream(EventStream&& other) noexcept = default;
+  EventStream& operator=(EventStream&& other) noexcept;
+  EventStream(const EventStream&) = delete;
+  EventStream& operator=(const EventStream&) = delete;
+  ~EventStream() { close(); }
+
+  // False when the stream is closed, also by this call: a full queue means that the client does not read.
+  bool send(const ServerEvent& event);
+  void close();
+  [[nodiscard]] bool is_open() const;
+  // Called once on the loop's thread after the connection went away, for whatever cause; soon, when it
+  // already has. It is dropped with the stream.
+  void on_close(std::function<void()> function);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// The right and the duty to answer one request, once, now or later, from any thread. Dropped unanswered it
+// answers 500. Movable only; wrap it in a shared_ptr for a std::function.
+class Responder {
+ public:
+  class Ticket;
+
+  explicit Responder(std::shared_ptr<Ticket> ticket) : ticket_(std::move(ticket)) {}
+  Responder(Responder&& other) noexcept = default;
+  Responder& operator=(Responder&& other) noexcept;
+  Responder(const Responder&) = delete;
+  Responder& operator=(const Responder&) = delete;
+  ~Responder();
+
+  void respond(HttpResponse response);
+  // `{"error":{"code":..,"message":..}}` with the status that fits the code.
+  void respond(const Error& error);
+  // Answers 200 and goes on. Beyond the limit of streams the client gets 503 and the stream is closed.
+  [[nodiscard]] EventStream stream();
+
+ private:
+  std::shared_ptr<Ticket> ticket_;
+};
+
+// Runs on the loop's thread and must not block. The request lives only as long as the call.
+using Handler = std::function<void(const HttpRequest& request, Responder responder)>;
+
+// HTTP/1.1 and 1.0 with keep-alive and pipelining. All calls but stats() on the loop's thread, or while the
+// loop does not run. Handlers are asked for GET when the request is HEAD.
+class HttpServer {
+ public:
+  HttpServer(EventLoop& loop, ServerLimits limits);
+  // Closes everything at once.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // `pattern`: "/v1/checks/{id}"; a parameter is one whole segment. Literal segments win over parameters.
+  void route(std::string_view method, std::string_view pattern, Handler handler,
+             Access access = Access::everyone);
+
+  // "127.0.0.1:3333", "[::1]:3333", "localhost:3333", ":3333" (all addresses); port 0: the system chooses.
+  // Gives the port. conflict: the port is taken.
+  [[nodiscard]] Result<std::uint16_t> listen_tcp(std::string_view address, TcpPolicy policy = {});
+  // `mode`: permission bits, 0660. A socket left over by a dead process is replaced; conflict when somebody
+  // listens there or the path is no socket. The socket file is removed when listening ends.
+  [[nodiscard]] Status listen_unix(const std::string& path, unsigned mode);
+
+  // Stops accepting, closes idle connections and event streams, lets requests in flight finish until `grace`
+  // has passed, then closes them. `done` is called once on the loop's thread when no connection is left.
+  void stop(Duration grace, std::function<void()> done);
+
+  // From any thread.
+  [[nodiscard]] ServerStats stats() const;
+
+ private:
+  class Core;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace autopilot::net
