@@ -35,7 +35,8 @@ enum class EventKind : std::uint8_t {
 
 // One line of the node's story. Journaled, streamed, shown by `autopilot events`.
 struct Event {
-  std::uint64_t id = 0;  // grows by one, over restarts; 0: not journaled yet
+  std::uint64_t id =
+      0;  // grows by one, over restarts; given by the runtime before the journal sees it; 0: not given yet
   WallTime time{};
   std::string boot_id;
   EventKind kind = EventKind::agent_started;
@@ -47,6 +48,8 @@ struct Event {
   Attributes details;
   bool injected = false;
   bool simulated = false;
+  bool durable =
+      true;  // false: shown although the journal did not answer in time; may be lost with the process
 };
 
 }  // namespace autopilot

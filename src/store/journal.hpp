@@ -45,7 +45,7 @@ struct StoredFinding {
 
 // Everything one commit writes, all or nothing.
 struct Batch {
-  std::vector<Event> events;        // ids are given by the journal, in order
+  std::vector<Event> events;        // with their ids; one without (0) gets the next
   std::vector<Incident> incidents;  // inserted or replaced by id
   std::vector<Operation> operations;
   std::vector<PassRecord> pass_records;
@@ -90,7 +90,8 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal();
 
-  // Durable when it returns. Gives the ids of batch.events, in order.
+  // Durable when it returns. Gives the ids of batch.events, in order. An event whose id is there already is
+  // conflict.
   [[nodiscard]] Result<std::vector<std::uint64_t>> commit(const Batch& batch);
 
   [[nodiscard]] Result<std::vector<Event>> events(const EventQuery& query) const;  // oldest first

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace autopilot::telemetry {
+
+enum class MetricType : std::uint8_t { gauge, counter };
+
+using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+// Prometheus text format 0.0.4. A family is opened once, its samples follow; a family without samples leaves
+// no trace. Label values are escaped and cut at 512 bytes; NaN and infinities are written as Prometheus
+// spells them.
+class MetricsText {
+ public:
+  static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+  void family(std::string_view name, MetricType type, std::string_view help);
+  void sample(Labels labels, double value);
+  void sample(double value) { sample({}, value); }
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::string name_;
+  std::string header_;  // of the open family, until its first sample
+};
+
+}  // namespace autopilot::telemetry
