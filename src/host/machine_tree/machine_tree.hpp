@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/clock/time_sync.hpp"
+#include "host/storage/filesystems.hpp"
+#include "host/storage/nvme.hpp"
+
+namespace autopilot::host {
+
+// What statfs of one mount answers in a machine tree.
+struct TreeUsage {
+  Usage usage;
+  bool hangs = false;         // statfs never returns
+  std::optional<Errc> error;  // statfs fails so
+};
+
+struct TreeTimeSync {
+  TimeSyncState state;  // without the clock source: that is a file of the tree
+  std::optional<Errc> error;
+};
+
+struct TreeNvmeHealth {
+  NvmeHealth health;
+  std::optional<Errc> error;
+};
+
+// machine.yaml of an expanded machine tree (docs/machine-tree.md).
+struct MachineTree {
+  std::string directory;  // as given
+  std::string node;
+  std::string boot_id;
+  WallTime time{};         // when the tree was taken
+  Duration uptime{0};      // since boot, at `time`
+  bool simulated = false;  // false: recorded from a real machine
+  bool live = false;       // being played: its clocks are the real ones
+  std::string description;
+  std::map<std::string, TreeUsage, std::less<>> filesystems;  // by mount point
+  std::optional<TreeTimeSync> time_sync;                      // nothing: was not asked when recorded
+  std::map<std::string, TreeNvmeHealth, std::less<>> nvme;    // by controller: "nvme0"
+
+  [[nodiscard]] std::string root() const { return directory + "/root"; }
+  [[nodiscard]] std::string kernel_log() const { return directory + "/kmsg.jsonl"; }
+  // Need not exist: then the machine has no NVML library.
+  [[nodiscard]] std::string nvml() const { return directory + "/nvml.yaml"; }
+};
+
+// The text of machine.yaml. malformed: every problem with `<directory>/machine.yaml:<line>`. unsupported: a
+// source with `base:`, which autopilot-sim expands.
+[[nodiscard]] Result<MachineTree> parse_machine_tree(std::string_view text, const std::string& directory);
+
+// machine.yaml of one directory, read again whenever it changed: a scenario that is being played edits it.
+// Thread-safe.
+class MachineTreeFile {
+ public:
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+
+  // not_found: no machine.yaml in the directory.
+  [[nodiscard]] static Result<std::unique_ptr<MachineTreeFile>> open(const std::string& directory);
+  [[nodiscard]] Result<std::shared_ptr<const MachineTree>> read() const;
+
+ private:
+  // What tells one version of the file from the next.
+  struct Version {
+    std::uint64_t inode = 0;
+    std::int64_t size = 0;
+    std::int64_t modified_ns = 0;
+    friend bool operator==(const Version&, const Version&) = default;
+  };
+
+  explicit MachineTreeFile(std::string directory) : directory_(std::move(directory)) {}
+
+  std::string directory_;
+  mutable std::mutex mutex_;
+  mutable Version version_;
+  mutable std::shared_ptr<const MachineTree> tree_;
+};
+
+}  // namespace autopilot::host

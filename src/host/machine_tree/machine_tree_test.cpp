@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/machine_tree/machine_tree.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr const char* kMinimal =
+    "schema: autopilot.machine/v1\n"
+    "node: node-1\n"
+    "boot_id: 5d1ad1d8-5c5c-4b1e-9c5e-000000000001\n"
+    "time: 2026-01-15T08:00:00Z\n"
+    "uptime: 36h\n"
+    "simulated: true\n";
+
+std::string problem_of(const std::string& text) {
+  const auto tree = parse_machine_tree(text, "/t");
+  return tree ? "parsed" : tree.error().what;
+}
+
+TEST(MachineTree, ReadsWhatFilesCannotHold) {
+  const auto tree = parse_machine_tree(std::string(kMinimal) +
+                                           "filesystems:\n"
+                                           "  /: {total_bytes: 100, free_bytes: 20, available_bytes: 10,"
+                                           " total_inodes: 7, free_inodes: 3}\n"
+                                           "  /mnt/data: {hangs: true}\n"
+                                           "time_sync: {synchronised: true, max_error_us: 500}\n"
+                                           "nvme:\n"
+                                           "  nvme0: {percentage_used: 3, critical_warning: 4}\n"
+                                           "  nvme1: {error: denied}\n",
+                                       "/t");
+  ASSERT_TRUE(tree) << tree.error().what;
+  EXPECT_EQ(tree->node, "node-1");
+  EXPECT_EQ(tree->uptime, 36h);
+  EXPECT_EQ(format_time(tree->time), "2026-01-15T08:00:00.000Z");
+  EXPECT_TRUE(tree->simulated);
+  EXPECT_EQ(tree->filesystems.at("/").usage.available_bytes, 10U);
+  EXPECT_TRUE(tree->filesystems.at("/mnt/data").hangs);
+  ASSERT_TRUE(tree->time_sync);
+  EXPECT_TRUE(tree->time_sync->state.synchronised);
+  EXPECT_EQ(tree->nvme.at("nvme0").health.critical_warning, 4);
+  EXPECT_EQ(tree->nvme.at("nvme1").error, Errc::denied);
+  EXPECT_EQ(tree->root(), "/t/root");
+}
+
+TEST(MachineTree, NamesFileAndLineOfEveryProblem) {
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "colour: red\n"),
+              HasSubstr("/t/machine.yaml:7: unknown key 'colour'"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "live: maybe\n"), HasSubstr("'live' must be true or false"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "node: again\n"), HasSubstr("twice"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "filesystems:\n  /: {total_bytes: -1}\n"),
+              HasSubstr("filesystems /: 'total_bytes' must be a number"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "nvme: {nvme0: {critical_warning: 300}}\n"),
+              HasSubstr("'critical_warning' must be a number in range"));
+  EXPECT_THAT(problem_of("schema: autopilot.machine/v1\nnode: a\n"), HasSubstr("'boot_id' is missing"));
+  EXPECT_THAT(problem_of("schema: autopilot.machine/v9\n"), HasSubstr("'schema' must be"));
+}
+
+TEST(MachineTree, RefusesWhatIsNoDocument) {
+  for (const std::string& text :
+       {std::string(), std::string("[1, 2]"), std::string("{"), std::string("a: b: c"),
+        std::string("\0\1\2\3", 4), std::string(5000, '['), std::string("node")})
+    EXPECT_FALSE(parse_machine_tree(text, "/t"));
+}
+
+TEST(MachineTree, RefusesASourceAndNamesTheCure) {
+  const auto tree = parse_machine_tree("base: hgx-h100-8\n", "/t");
+  ASSERT_FALSE(tree);
+  EXPECT_EQ(tree.error().code, Errc::unsupported);
+  EXPECT_THAT(tree.error().what, HasSubstr("autopilot-sim create /t"));
+}
+
+TEST(MachineTreeFile, SeesAChangeOfTheFile) {
+  const std::string directory = testing::TempDir() + "machine_tree_file";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  EXPECT_EQ(MachineTreeFile::open(directory).error().code, Errc::not_found);
+
+  const auto write = [&](const std::string& text) {
+    std::ofstream(directory + "/new") << text;
+    std::filesystem::rename(directory + "/new", directory + "/machine.yaml");
+  };
+  write(kMinimal);
+  const auto file = MachineTreeFile::open(directory);
+  ASSERT_TRUE(file) << file.error().what;
+  const auto first = (*file)->read();
+  EXPECT_EQ((*file)->read()->get(), first->get());
+  write(std::string(kMinimal) + "time_sync: {synchronised: false}\n");
+  EXPECT_TRUE((*file)->read().value()->time_sync.has_value());
+  write("broken: [");
+  EXPECT_EQ((*file)->read().error().code, Errc::malformed);
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace autopilot::host
