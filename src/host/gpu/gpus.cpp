@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/gpu/gpus.hpp"
+
+#include <array>
+#include <utility>
+
+namespace autopilot::host {
+namespace {
+
+template <class E, std::size_t N>
+using Words = std::array<std::pair<E, std::string_view>, N>;
+
+constexpr Words<DriverState, 10> kDriverStates{{
+    {DriverState::ok, "ok"},
+    {DriverState::library_missing, "library_missing"},
+    {DriverState::library_broken, "library_broken"},
+    {DriverState::driver_not_loaded, "driver_not_loaded"},
+    {DriverState::version_mismatch, "version_mismatch"},
+    {DriverState::no_permission, "no_permission"},
+    {DriverState::init_failed, "init_failed"},
+    {DriverState::unresponsive, "unresponsive"},
+    {DriverState::crashed, "crashed"},
+    {DriverState::exhausted, "exhausted"},
+}};
+
+constexpr Words<GpuState, 5> kGpuStates{{
+    {GpuState::ok, "ok"},
+    {GpuState::lost, "lost"},
+    {GpuState::reset_required, "reset_required"},
+    {GpuState::unresponsive, "unresponsive"},
+    {GpuState::unreadable, "unreadable"},
+}};
+
+constexpr Words<GpuGroup, 9> kGpuGroups{{
+    {GpuGroup::identity, "identity"},
+    {GpuGroup::row_remap, "row_remap"},
+    {GpuGroup::ecc, "ecc"},
+    {GpuGroup::clocks, "clocks"},
+    {GpuGroup::temperature, "temperature"},
+    {GpuGroup::pcie, "pcie"},
+    {GpuGroup::nvlink, "nvlink"},
+    {GpuGroup::power, "power"},
+    {GpuGroup::processes, "processes"},
+}};
+
+template <class E, std::size_t N>
+std::string_view word_of(const Words<E, N>& words, E value) {
+  for (const auto& [known, word] : words)
+    if (known == value) return word;
+  return "";
+}
+
+template <class E, std::size_t N>
+std::optional<E> value_of(const Words<E, N>& words, std::string_view word) {
+  for (const auto& [value, known] : words)
+    if (known == word) return value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(DriverState state) {
+  return word_of(kDriverStates, state);
+}
+std::optional<DriverState> parse_driver_state(std::string_view word) {
+  return value_of(kDriverStates, word);
+}
+
+std::string_view to_string(GpuState state) {
+  return word_of(kGpuStates, state);
+}
+std::optional<GpuState> parse_gpu_state(std::string_view word) {
+  return value_of(kGpuStates, word);
+}
+
+std::string_view to_string(GpuGroup group) {
+  return word_of(kGpuGroups, group);
+}
+std::optional<GpuGroup> parse_gpu_group(std::string_view word) {
+  return value_of(kGpuGroups, word);
+}
+
+const GpuReading* GpuDevice::find(std::string_view reading, std::optional<int> link) const {
+  for (const GpuReading& candidate : readings)
+    if (candidate.name == reading && candidate.link == link) return &candidate;
+  return nullptr;
+}
+
+}  // namespace autopilot::host

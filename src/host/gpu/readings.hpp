@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "host/gpu/gpus.hpp"
+
+namespace autopilot::host {
+
+// gauge: a state now. counter: grows while the driver is loaded. fact: fixed for the life of the driver; the
+// helper asks once per GPU and answers from memory.
+enum class ReadingKind : std::uint8_t { gauge, counter, fact };
+
+// One thing the driver can be asked about a GPU.
+struct ReadingInfo {
+  std::string_view name;
+  GpuGroup group;
+  std::string_view unit;  // "" for words, numbers without unit and flags (true, false)
+  ReadingKind kind;
+  bool per_link;  // one value for each NVLink
+  std::string_view meaning;
+};
+
+// THE list: what the helper answers, the checks read, a machine tree may hold and the documentation shows. In
+// the order of the groups.
+[[nodiscard]] std::span<const ReadingInfo> gpu_readings();
+[[nodiscard]] const ReadingInfo* find_reading(std::string_view name);
+
+namespace reading {
+
+// identity
+inline constexpr std::string_view kMinor = "minor";
+inline constexpr std::string_view kPersistence = "persistence";
+inline constexpr std::string_view kMig = "mig";
+inline constexpr std::string_view kRecoveryAction = "recovery_action";
+inline constexpr std::string_view kPerformanceState = "performance_state";
+// row_remap
+inline constexpr std::string_view kRowRemapCorrectable = "row_remap.correctable";
+inline constexpr std::string_view kRowRemapUncorrectable = "row_remap.uncorrectable";
+inline constexpr std::string_view kRowRemapPending = "row_remap.pending";
+inline constexpr std::string_view kRowRemapFailed = "row_remap.failed";
+inline constexpr std::string_view kRowRemapBanksMax = "row_remap.banks_max";
+inline constexpr std::string_view kRowRemapBanksHigh = "row_remap.banks_high";
+inline constexpr std::string_view kRowRemapBanksPartial = "row_remap.banks_partial";
+inline constexpr std::string_view kRowRemapBanksLow = "row_remap.banks_low";
+inline constexpr std::string_view kRowRemapBanksNone = "row_remap.banks_none";
+inline constexpr std::string_view kRetiredPagesSingleBit = "retired_pages.single_bit";
+inline constexpr std::string_view kRetiredPagesDoubleBit = "retired_pages.double_bit";
+inline constexpr std::string_view kRetiredPagesPending = "retired_pages.pending";
+// ecc
+inline constexpr std::string_view kEccEnabled = "ecc.enabled";
+inline constexpr std::string_view kEccVolatileCorrected = "ecc.volatile_corrected";
+inline constexpr std::string_view kEccVolatileUncorrected = "ecc.volatile_uncorrected";
+inline constexpr std::string_view kEccAggregateCorrected = "ecc.aggregate_corrected";
+inline constexpr std::string_view kEccAggregateUncorrected = "ecc.aggregate_uncorrected";
+inline constexpr std::string_view kEccDramVolatileUncorrected = "ecc.dram_volatile_uncorrected";
+inline constexpr std::string_view kEccSramVolatileUncorrected = "ecc.sram_volatile_uncorrected";
+inline constexpr std::string_view kEccSramAggregateUncorrected = "ecc.sram_aggregate_uncorrected";
+inline constexpr std::string_view kEccSramThresholdExceeded = "ecc.sram_threshold_exceeded";
+// clocks
+inline constexpr std::string_view kClocksEventReasons = "clocks.event_reasons";
+inline constexpr std::string_view kClocksSm = "clocks.sm";
+inline constexpr std::string_view kClocksSmMax = "clocks.sm_max";
+inline constexpr std::string_view kClocksMemory = "clocks.memory";
+inline constexpr std::string_view kUtilization = "utilization";
+inline constexpr std::string_view kThrottlePowerCap = "throttle.power_cap";
+inline constexpr std::string_view kThrottleThermal = "throttle.thermal";
+inline constexpr std::string_view kThrottleSyncBoost = "throttle.sync_boost";
+inline constexpr std::string_view kThrottleBoardLimit = "throttle.board_limit";
+inline constexpr std::string_view kThrottleReliability = "throttle.reliability";
+inline constexpr std::string_view kThrottleSwThermal = "throttle.sw_thermal";
+inline constexpr std::string_view kThrottleHwThermal = "throttle.hw_thermal";
+inline constexpr std::string_view kThrottleHwPowerBrake = "throttle.hw_power_brake";
+// temperature
+inline constexpr std::string_view kTemperatureGpu = "temperature.gpu";
+inline constexpr std::string_view kTemperatureMemory = "temperature.memory";
+inline constexpr std::string_view kTemperatureMargin = "temperature.margin";
+inline constexpr std::string_view kTemperatureShutdown = "temperature.shutdown";
+inline constexpr std::string_view kTemperatureSlowdown = "temperature.slowdown";
+inline constexpr std::string_view kTemperatureGpuMax = "temperature.gpu_max";
+inline constexpr std::string_view kTemperatureMemoryMax = "temperature.memory_max";
+// pcie
+inline constexpr std::string_view kPcieWidth = "pcie.width";
+inline constexpr std::string_view kPcieWidthMax = "pcie.width_max";
+inline constexpr std::string_view kPcieGeneration = "pcie.generation";
+inline constexpr std::string_view kPcieGenerationMax = "pcie.generation_max";
+inline constexpr std::string_view kPcieReplays = "pcie.replays";
+inline constexpr std::string_view kPcieReplayRollovers = "pcie.replay_rollovers";
+inline constexpr std::string_view kPcieRecoveries = "pcie.recoveries";
+inline constexpr std::string_view kPcieCorrectable = "pcie.correctable";
+inline constexpr std::string_view kPcieNonFatal = "pcie.nonfatal";
+inline constexpr std::string_view kPcieFatal = "pcie.fatal";
+// nvlink
+inline constexpr std::string_view kNvLinkCount = "nvlink.count";
+inline constexpr std::string_view kNvLinkActive = "nvlink.active";
+inline constexpr std::string_view kNvLinkVersion = "nvlink.version";
+inline constexpr std::string_view kNvLinkRemote = "nvlink.remote";
+inline constexpr std::string_view kNvLinkReplays = "nvlink.replays";
+inline constexpr std::string_view kNvLinkRecoveries = "nvlink.recoveries";
+inline constexpr std::string_view kNvLinkCrcErrors = "nvlink.crc_errors";
+inline constexpr std::string_view kNvLinkReceiveErrors = "nvlink.receive_errors";
+inline constexpr std::string_view kNvLinkIntegrityErrors = "nvlink.integrity_errors";
+inline constexpr std::string_view kNvLinkRecoveriesFailed = "nvlink.recoveries_failed";
+// power
+inline constexpr std::string_view kPowerUsage = "power.usage";
+inline constexpr std::string_view kPowerLimit = "power.limit";
+inline constexpr std::string_view kPowerLimitDefault = "power.limit_default";
+// processes
+inline constexpr std::string_view kProcesses = "processes.count";
+inline constexpr std::string_view kMemoryTotal = "memory.total";
+inline constexpr std::string_view kMemoryUsed = "memory.used";
+
+}  // namespace reading
+}  // namespace autopilot::host
