@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/files/files.hpp"
+
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "host/files/test_folder.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class FilesOfTree : public ::testing::Test {
+ protected:
+  TestFolder folder_;
+  Files files_{folder_.path()};
+};
+
+TEST_F(FilesOfTree, reads_a_file_below_the_root) {
+  folder_.write("/sys/class/a/value", "12\n");
+  EXPECT_EQ(files_.read("/sys/class/a/value").value(), "12\n");
+  EXPECT_EQ(files_.read_word("/sys/class/a/value").value(), "12");
+  EXPECT_EQ(files_.read_integer("/sys/class/a/value").value(), 12);
+  EXPECT_TRUE(files_.is_tree());
+}
+
+TEST_F(FilesOfTree, says_what_kind_of_problem_it_met) {
+  folder_.write("/value", "12x");
+  std::filesystem::create_directory(folder_.path() + "/folder");
+  EXPECT_EQ(files_.read("/missing").error().code, Errc::not_found);
+  EXPECT_THAT(files_.read("/missing").error().what, HasSubstr("/missing"));
+  EXPECT_EQ(files_.read("/value/below").error().code, Errc::not_found);
+  EXPECT_EQ(files_.read("/folder").error().code, Errc::malformed);
+  EXPECT_EQ(files_.read_integer("/value").error().code, Errc::malformed);
+  EXPECT_THAT(files_.read_integer("/value").error().what, HasSubstr("/value"));
+  EXPECT_EQ(files_.read("relative").error().code, Errc::internal);
+  EXPECT_EQ(files_.read(std::string_view("/a\0b", 4)).error().code, Errc::internal);
+  EXPECT_EQ(files_.list("/value").error().code, Errc::not_found);
+}
+
+TEST_F(FilesOfTree, integers_have_no_default_and_no_rest) {
+  const auto parsed = [&](std::string_view text) {
+    folder_.write("/value", text);
+    return files_.read_integer("/value");
+  };
+  EXPECT_EQ(parsed("0x1F\n").value(), 31);
+  EXPECT_EQ(parsed("-7").value(), -7);
+  EXPECT_EQ(parsed("9223372036854775807").value(), 9223372036854775807);
+  for (const std::string_view bad :
+       {"", "\n", "0x", "0x-1", "9223372036854775808", "1 2", "1.5", "+1", "one"})
+    EXPECT_EQ(parsed(bad).error().code, Errc::malformed) << bad;
+}
+
+TEST_F(FilesOfTree, a_word_is_text) {
+  folder_.write("/value", std::string_view("a\0b", 3));
+  EXPECT_EQ(files_.read_word("/value").error().code, Errc::malformed);
+  folder_.write("/value", "two\nlines\n");
+  EXPECT_EQ(files_.read_word("/value").error().code, Errc::malformed);
+  folder_.write("/value", "  two words \n");
+  EXPECT_EQ(files_.read_word("/value").value(), "two words");
+  folder_.write("/value", "");
+  EXPECT_EQ(files_.read_word("/value").value(), "");
+}
+
+TEST_F(FilesOfTree, a_link_never_leads_out) {
+  folder_.write("/etc/hostname", "inside");
+  folder_.link("/absolute", "/etc/hostname");
+  folder_.link("/climbing", "../../../../../../etc/hostname");
+  folder_.link("/out", "/etc/passwd");
+  EXPECT_EQ(files_.read("/absolute").value(), "inside");
+  EXPECT_EQ(files_.read("/climbing").value(), "inside");
+  EXPECT_EQ(files_.read("/../../etc/hostname").value(), "inside");
+  EXPECT_EQ(files_.read("/out").error().code, Errc::not_found);
+  EXPECT_FALSE(files_.exists("/out"));
+  EXPECT_TRUE(files_.exists("/absolute"));
+}
+
+TEST_F(FilesOfTree, a_loop_of_links_is_an_error) {
+  folder_.link("/one", "two");
+  folder_.link("/two", "one");
+  EXPECT_FALSE(files_.read("/one").has_value());
+  EXPECT_FALSE(files_.resolve("/one").has_value());
+  EXPECT_FALSE(files_.exists("/one"));
+}
+
+TEST_F(FilesOfTree, a_fifo_is_refused_at_once) {
+  ASSERT_EQ(::mkfifo((folder_.path() + "/fifo").c_str(), 0600), 0);
+  EXPECT_EQ(files_.read("/fifo").error().code, Errc::malformed);
+}
+
+TEST_F(FilesOfTree, a_device_is_not_opened) {
+  if (::mknod((folder_.path() + "/device").c_str(), S_IFCHR | 0600, makedev(1, 5)) != 0)
+    GTEST_SKIP() << "this user cannot make device files";
+  EXPECT_EQ(files_.read("/device").error().code, Errc::malformed);
+}
+
+TEST_F(FilesOfTree, reads_binary_and_big_files_within_the_limit) {
+  std::string binary(10 << 20, '\0');
+  for (std::size_t i = 0; i < binary.size(); ++i)
+    binary[i] = static_cast<char>(i * 31);
+  folder_.write("/big", binary);
+  EXPECT_EQ(files_.read("/big").error().code, Errc::exhausted);
+  EXPECT_EQ(files_.read("/big", std::size_t{16} << 20).value(), binary);
+  EXPECT_EQ(files_.read("/big", binary.size()).value(), binary);
+  EXPECT_EQ(files_.read("/big", binary.size() - 1).error().code, Errc::exhausted);
+}
+
+TEST_F(FilesOfTree, lists_names_in_order) {
+  folder_.write("/folder/b", "");
+  folder_.write("/folder/a", "");
+  folder_.link("/folder/c", "/nowhere");
+  EXPECT_THAT(files_.list("/folder").value(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(files_.list("/missing").error().code, Errc::not_found);
+}
+
+TEST_F(FilesOfTree, resolves_links_to_the_machines_own_path) {
+  folder_.write("/sys/devices/pci0000:00/0000:00:01.0/vendor", "0x10de");
+  folder_.link("/sys/bus/pci/devices/0000:00:01.0", "../../../devices/pci0000:00/0000:00:01.0");
+  EXPECT_EQ(files_.resolve("/sys/bus/pci/devices/0000:00:01.0").value(),
+            "/sys/devices/pci0000:00/0000:00:01.0");
+  EXPECT_EQ(files_.resolve("/").value(), "/");
+}
+
+TEST(FilesOfThisMachine, reads_the_kernels_files) {
+  const Files files;
+  EXPECT_FALSE(files.is_tree());
+  EXPECT_EQ(files.read_word("/proc/sys/kernel/ostype").value(), "Linux");
+  EXPECT_THAT(files.list("/proc/self").value(), ::testing::Contains("status"));
+  EXPECT_EQ(files.resolve("/proc/self").value(), "/proc/" + std::to_string(::getpid()));
+  EXPECT_EQ(files.read("/dev/zero").error().code, Errc::malformed);
+}
+
+}  // namespace
+}  // namespace autopilot::host
