@@ -9,180 +9,113 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
-#include <yaml-cpp/yaml.h>
 
-#include "core/parse.hpp"
+#include "core/yaml.hpp"
 
 namespace autopilot::host {
 namespace {
 
 constexpr std::string_view kSchema = "autopilot.machine/v1";
 
-// One map of the document. Every key that is read is known; whatever is left over at the end is an error.
-// Problems are collected, so that a person sees all of them at once.
-class MapReader {
- public:
-  MapReader(const YAML::Node& node, std::string name, std::string file, std::vector<std::string>& problems)
-      : node_(node), name_(std::move(name)), file_(std::move(file)), problems_(problems) {
-    if (!node_.IsMap()) {
-      problem(node_, "is not a map");
-      return;
-    }
-    for (const auto& entry : node_) {
-      if (!entry.first.IsScalar())
-        problem(entry.first, "has a key that is not a word");
-      else if (!keys_.insert(entry.first.Scalar()).second)
-        problem(entry.first, "has the key '" + entry.first.Scalar() + "' twice");
-    }
-  }
-
-  [[nodiscard]] bool has(const std::string& key) const { return keys_.contains(key); }
-
-  void word(const std::string& key, std::string& target, bool required = false) {
-    take<std::string>(key, target, "a word", required, [](const std::string& text) {
-      return text.empty() ? std::nullopt : std::optional<std::string>(text);
-    });
-  }
-  void flag(const std::string& key, bool& target, bool required = false) {
-    take<bool>(key, target, "true or false", required, [](const std::string& text) -> std::optional<bool> {
-      if (text == "true") return true;
-      if (text == "false") return false;
-      return std::nullopt;
-    });
-  }
-  template <class T>
-  void number(const std::string& key, T& target) {
-    take<T>(key, target, "a number in range", false,
-            [](const std::string& text) { return parse_number<T>(text); });
-  }
-  void time(const std::string& key, WallTime& target) {
-    take<WallTime>(key, target, "a time (RFC 3339)", true,
-                   [](const std::string& text) { return parse_time(text); });
-  }
-  void duration(const std::string& key, Duration& target) {
-    take<Duration>(key, target, "a duration (90s, 36h)", true,
-                   [](const std::string& text) { return parse_duration(text); });
-  }
-  void error(std::optional<Errc>& target) {
-    take<std::optional<Errc>>("error", target, "a word of the error codes", false,
-                              [](const std::string& text) -> std::optional<std::optional<Errc>> {
-                                for (const Errc code : kCodes)
-                                  if (to_string(code) == text) return std::optional<Errc>(code);
-                                return std::nullopt;
-                              });
-  }
-  // Calls `read` for each entry of the map under `key`.
-  void each(const std::string& key, const std::function<void(const std::string&, MapReader&)>& read) {
-    if (!keys_.contains(key)) return;
-    read_.insert(key);
-    const YAML::Node map = node_[key];
-    if (!map.IsMap()) return problem(map, "'" + key + "' is not a map");
-    std::set<std::string> seen;
-    for (const auto& entry : map) {
-      if (!entry.first.IsScalar() || !seen.insert(entry.first.Scalar()).second) {
-        problem(entry.first, "'" + key + "' has a key that is no word or stands there twice");
-        continue;
-      }
-      MapReader child(entry.second, key + " " + entry.first.Scalar(), file_, problems_);
-      read(entry.first.Scalar(), child);
-      child.finish();
-    }
-  }
-  void child(const std::string& key, const std::function<void(MapReader&)>& read) {
-    if (!keys_.contains(key)) return;
-    read_.insert(key);
-    MapReader reader(node_[key], key, file_, problems_);
-    read(reader);
-    reader.finish();
-  }
-  void finish() {
-    for (const auto& entry : node_)
-      if (entry.first.IsScalar() && !read_.contains(entry.first.Scalar()))
-        problem(entry.first, "unknown key '" + entry.first.Scalar() + "'");
-  }
-  void problem(const YAML::Node& node, const std::string& text) {
-    problems_.push_back(file_ + ":" + std::to_string(node.Mark().line + 1) + ": " +
-                        (name_.empty() ? text : name_ + ": " + text));
-  }
-
- private:
-  static constexpr std::array kCodes{Errc::unavailable, Errc::unsupported, Errc::timed_out, Errc::denied,
-                                     Errc::malformed,   Errc::not_found,   Errc::conflict,  Errc::exhausted};
-
-  template <class T, class Parse>
-  void take(const std::string& key, T& target, const char* expected, bool required, const Parse& parse) {
-    if (!keys_.contains(key)) {
-      if (required) problem(node_, "'" + key + "' is missing");
-      return;
-    }
-    read_.insert(key);
-    const YAML::Node value = node_[key];
-    if (value.IsScalar()) {
-      if (auto parsed = parse(value.Scalar())) {
-        target = *std::move(parsed);
-        return;
-      }
-    }
-    problem(value, "'" + key + "' must be " + expected);
-  }
-
-  YAML::Node node_;
-  std::string name_;
-  std::string file_;
-  std::vector<std::string>& problems_;
-  std::set<std::string> keys_;
-  std::set<std::string> read_;
-};
-
-void read_usage(MapReader& map, TreeUsage& target) {
-  map.number("total_bytes", target.usage.total_bytes);
-  map.number("free_bytes", target.usage.free_bytes);
-  map.number("available_bytes", target.usage.available_bytes);
-  map.number("total_inodes", target.usage.total_inodes);
-  map.number("free_inodes", target.usage.free_inodes);
-  map.flag("hangs", target.hangs);
-  map.error(target.error);
+std::optional<Errc> parse_errc(std::string_view word) {
+  for (const Errc code : {Errc::unavailable, Errc::unsupported, Errc::timed_out, Errc::denied,
+                          Errc::malformed, Errc::not_found, Errc::conflict, Errc::exhausted})
+    if (to_string(code) == word) return code;
+  return std::nullopt;
 }
 
-void read_time_sync(MapReader& map, TreeTimeSync& target) {
-  map.flag("synchronised", target.state.synchronised);
-  map.flag("clock_error", target.state.clock_error);
-  map.number("offset_ns", target.state.offset_ns);
-  map.number("max_error_us", target.state.max_error_us);
-  map.number("estimated_error_us", target.state.estimated_error_us);
-  map.error(target.error);
+std::optional<Errc> read_error(YamlMap& map) {
+  return map.choice<Errc>("error", parse_errc, {"unavailable", "unsupported", "timed_out", "denied"});
 }
 
-void read_nvme(MapReader& map, TreeNvmeHealth& target) {
-  NvmeHealth& health = target.health;
-  map.number("critical_warning", health.critical_warning);
-  map.number("temperature_celsius", health.temperature_celsius);
-  map.number("available_spare_percent", health.available_spare_percent);
-  map.number("spare_threshold_percent", health.spare_threshold_percent);
-  map.number("percentage_used", health.percentage_used);
-  map.number("media_errors", health.media_errors);
-  map.number("error_log_entries", health.error_log_entries);
-  map.number("unsafe_shutdowns", health.unsafe_shutdowns);
-  map.number("power_on_hours", health.power_on_hours);
-  map.error(target.error);
+// An integer that fits T.
+template <class T>
+void read_number(YamlMap& map, std::string_view key, T& target) {
+  const auto value = map.integer(key);
+  if (!value) return;
+  if (std::in_range<T>(*value))
+    target = static_cast<T>(*value);
+  else
+    map.problem(map.line_of(key), "`" + std::string(key) + "` is out of range");
 }
 
-MachineTree read_tree(MapReader& map) {
+TreeUsage read_usage(YamlMap map) {
+  TreeUsage usage;
+  read_number(map, "total_bytes", usage.usage.total_bytes);
+  read_number(map, "free_bytes", usage.usage.free_bytes);
+  read_number(map, "available_bytes", usage.usage.available_bytes);
+  read_number(map, "total_inodes", usage.usage.total_inodes);
+  read_number(map, "free_inodes", usage.usage.free_inodes);
+  usage.hangs = map.boolean("hangs").value_or(false);
+  usage.error = read_error(map);
+  return usage;
+}
+
+TreeTimeSync read_time_sync(YamlMap map) {
+  TreeTimeSync sync;
+  sync.state.synchronised = map.boolean("synchronised").value_or(false);
+  sync.state.clock_error = map.boolean("clock_error").value_or(false);
+  read_number(map, "offset_ns", sync.state.offset_ns);
+  read_number(map, "max_error_us", sync.state.max_error_us);
+  read_number(map, "estimated_error_us", sync.state.estimated_error_us);
+  sync.error = read_error(map);
+  return sync;
+}
+
+TreeNvmeHealth read_nvme(YamlMap map) {
+  TreeNvmeHealth nvme;
+  NvmeHealth& health = nvme.health;
+  read_number(map, "critical_warning", health.critical_warning);
+  read_number(map, "temperature_celsius", health.temperature_celsius);
+  read_number(map, "available_spare_percent", health.available_spare_percent);
+  read_number(map, "spare_threshold_percent", health.spare_threshold_percent);
+  read_number(map, "percentage_used", health.percentage_used);
+  health.media_errors = map.number("media_errors").value_or(0);
+  health.error_log_entries = map.number("error_log_entries").value_or(0);
+  health.unsafe_shutdowns = map.number("unsafe_shutdowns").value_or(0);
+  health.power_on_hours = map.number("power_on_hours").value_or(0);
+  nvme.error = read_error(map);
+  return nvme;
+}
+
+bool read_flag(YamlMap& map, std::string_view key) {
+  const auto value = map.boolean(key);
+  if (!map.has(key)) map.problem(map.line(), "machine: `" + std::string(key) + "` is missing");
+  return value.value_or(false);
+}
+
+void read_clock(YamlMap& map, MachineTree& tree) {
+  const std::string time = map.required_word("time");
+  if (const auto parsed = parse_time(time))
+    tree.time = *parsed;
+  else if (!time.empty())
+    map.problem(map.line_of("time"), "`time` must be a time such as 2026-01-15T08:00:00Z");
+  if (const auto uptime = map.duration("uptime"))
+    tree.uptime = *uptime;
+  else if (!map.has("uptime"))
+    map.problem(map.line(), "machine: `uptime` is missing");
+}
+
+MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
   MachineTree tree;
-  std::string schema;
-  map.word("schema", schema, true);
-  map.word("node", tree.node, true);
-  map.word("boot_id", tree.boot_id, true);
-  map.time("time", tree.time);
-  map.duration("uptime", tree.uptime);
-  map.flag("simulated", tree.simulated, true);
-  map.flag("live", tree.live);
-  map.word("description", tree.description);
-  map.each("filesystems",
-           [&](const std::string& mount, MapReader& usage) { read_usage(usage, tree.filesystems[mount]); });
-  map.child("time_sync", [&](MapReader& child) { read_time_sync(child, tree.time_sync.emplace()); });
-  map.each("nvme", [&](const std::string& name, MapReader& health) { read_nvme(health, tree.nvme[name]); });
-  map.finish();
+  YamlMap map(document, "machine", problems);
+  const std::string schema = map.required_word("schema");
+  if (!schema.empty() && schema != kSchema)
+    map.problem(map.line_of("schema"), "`schema` must be " + std::string(kSchema));
+  tree.node = map.required_word("node");
+  tree.boot_id = map.required_word("boot_id");
+  read_clock(map, tree);
+  tree.simulated = read_flag(map, "simulated");
+  tree.live = map.boolean("live").value_or(false);
+  tree.description = map.word("description").value_or("");
+  if (const YamlNode* mounts = map.map("filesystems"))
+    for (const YamlMember& member : mounts->members)
+      tree.filesystems[member.key] = read_usage(YamlMap(member.value, "filesystem", problems));
+  if (const YamlNode* sync = map.map("time_sync"))
+    tree.time_sync = read_time_sync(YamlMap(*sync, "time_sync", problems));
+  if (const YamlNode* controllers = map.map("nvme"))
+    for (const YamlMember& member : controllers->members)
+      tree.nvme[member.key] = read_nvme(YamlMap(member.value, "nvme", problems));
   return tree;
 }
 
@@ -219,28 +152,15 @@ class Descriptor {
 
 Result<MachineTree> parse_machine_tree(std::string_view text, const std::string& directory) {
   const std::string file = directory + "/machine.yaml";
-  std::vector<std::string> problems;
-  MachineTree tree;
-  try {
-    const YAML::Node document = YAML::Load(std::string(text));
-    if (document.IsMap() && document["base"])
-      return fail(Errc::unsupported,
-                  file + ": is a source with 'base:'; expand it first: autopilot-sim create " + directory +
-                      " --out DIR");
-    MapReader map(document, "", file, problems);
-    if (document.IsMap() && document["schema"] && document["schema"].IsScalar() &&
-        document["schema"].Scalar() != kSchema)
-      map.problem(document["schema"], "'schema' must be " + std::string(kSchema));
-    if (document.IsMap()) tree = read_tree(map);
-  } catch (const YAML::Exception& error) {
-    return fail(Errc::malformed, file + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
-  }
-  if (!problems.empty()) {
-    std::string all;
-    for (const std::string& problem : problems)
-      all += (all.empty() ? "" : "\n") + problem;
-    return fail(Errc::malformed, all);
-  }
+  YamlProblems problems(file);
+  const YamlNode document = parse_yaml(text, problems);
+  TRY_STATUS(problems.status());
+  if (document.find("base") != nullptr)
+    return fail(Errc::unsupported, file +
+                                       ": is a source with `base:`; expand it first: autopilot-sim create " +
+                                       directory + " --out DIR");
+  MachineTree tree = read_tree(document, problems);
+  TRY_STATUS(problems.status());
   tree.directory = directory;
   return tree;
 }

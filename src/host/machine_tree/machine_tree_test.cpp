@@ -52,15 +52,16 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
 
 TEST(MachineTree, NamesFileAndLineOfEveryProblem) {
   EXPECT_THAT(problem_of(std::string(kMinimal) + "colour: red\n"),
-              HasSubstr("/t/machine.yaml:7: unknown key 'colour'"));
-  EXPECT_THAT(problem_of(std::string(kMinimal) + "live: maybe\n"), HasSubstr("'live' must be true or false"));
+              HasSubstr("/t/machine.yaml:7: machine: unknown key `colour`"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "live: maybe\n"),
+              HasSubstr("`live`: expected true or false"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "node: again\n"), HasSubstr("twice"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "filesystems:\n  /: {total_bytes: -1}\n"),
-              HasSubstr("filesystems /: 'total_bytes' must be a number"));
+              HasSubstr("`total_bytes` is out of range"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "nvme: {nvme0: {critical_warning: 300}}\n"),
-              HasSubstr("'critical_warning' must be a number in range"));
-  EXPECT_THAT(problem_of("schema: autopilot.machine/v1\nnode: a\n"), HasSubstr("'boot_id' is missing"));
-  EXPECT_THAT(problem_of("schema: autopilot.machine/v9\n"), HasSubstr("'schema' must be"));
+              HasSubstr("`critical_warning` is out of range"));
+  EXPECT_THAT(problem_of("schema: autopilot.machine/v1\nnode: a\n"), HasSubstr("`boot_id` is missing"));
+  EXPECT_THAT(problem_of("schema: autopilot.machine/v9\n"), HasSubstr("`schema` must be"));
 }
 
 TEST(MachineTree, RefusesWhatIsNoDocument) {
