@@ -27,6 +27,7 @@ function(autopilot_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
   set(target autopilot_${name}_tests)
   add_executable(${target} ${ARG_SOURCES})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   target_link_libraries(${target} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_definitions(${target} PRIVATE AUTOPILOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                AUTOPILOT_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

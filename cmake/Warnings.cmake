@@ -26,7 +26,8 @@ if(AUTOPILOT_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# g++ takes only linkers found by name in PATH, and Debian's lld-16 is not one of them.
 find_program(AUTOPILOT_LLD NAMES ld.lld-16 ld.lld)
-if(AUTOPILOT_LLD)
-  add_link_options(-fuse-ld=${AUTOPILOT_LLD})
+if(AUTOPILOT_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(--ld-path=${AUTOPILOT_LLD})
 endif()

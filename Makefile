@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. CI uses these commands and nothing else.
+SHELL := /bin/bash
+.DEFAULT_GOAL := release
+.PHONY: release run test check verify lint format bench fuzz help clean deps
+
+JOBS ?= $(shell tools/ci/jobs.sh)
+# Equal sources give equal objects wherever the clone lies.
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+
+release: ## what ships, optimised, into build/bin (the default)
+	@tools/install-deps.sh build
+	@cmake --preset release -DAUTOPILOT_TESTS=OFF >/dev/null
+	@cmake --build --preset release --target programs -j$(JOBS)
+	@echo "built: build/bin/autopilot"
+
+run: release ## build, start the agent on this machine, show the node; ARGS="--simulate hgx-h100-8" goes to the agent
+	@tools/run.sh $(ARGS)
+
+test: deps ## what CI runs: release, ASan+UBSan, TSan, short fuzzing, tidy, format, lints
+	@tools/ci/run.py test --jobs $(JOBS)
+
+check: deps ## quick: unit and golden tests of the dev build
+	@tools/ci/run.py check --jobs $(JOBS)
+
+verify: deps ## the whole matrix: g++ 12 and clang 16, release and sanitizers, tidy of all files, longer fuzzing
+	@tools/ci/run.py verify --jobs $(JOBS)
+
+lint: deps ## format, layers, coroutines, catalog, forbidden calls, words, shell, tidy of changed files
+	@tools/ci/run.py lint --jobs $(JOBS)
+
+format: ## format all C++ files in place
+	@tools/install-deps.sh lint
+	@git ls-files -z '*.cpp' '*.hpp' '*.c' '*.h' | xargs -0 -r clang-format-16 -i
+
+bench: ## measure the budgets and print them as a table
+	@tools/install-deps.sh build test
+	@tools/bench.sh $(JOBS)
+
+fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
+	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
+
+clean: ## remove everything that was built
+	rm -rf build
+
+deps:
+	@tools/install-deps.sh build test lint
+	@tools/install-deps.sh extras || echo "going on: the tests that need these packages will be skipped"

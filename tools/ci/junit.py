@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts tests: ctest says which programs ran, GoogleTest's own report says which of their tests passed or skipped."""
+
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+from stage import Outcome
+
+
+def _reason(case: xml.Element) -> str:
+    node = case.find("skipped")
+    text = (node.get("message") or node.text or "") if node is not None else ""
+    lines = [line for line in text.splitlines() if line and not line.startswith("/") and ".cpp:" not in line]
+    return " ".join(lines).strip() or "no reason given"
+
+
+def count_googletest(report: Path) -> Outcome:
+    outcome = Outcome()
+    for suite in xml.parse(report).getroot().iter("testsuite"):
+        for case in suite.findall("testcase"):
+            name = f"{case.get('classname')}.{case.get('name')}"
+            if case.find("failure") is not None:
+                outcome.failed += 1
+                outcome.notes.append(f"failed: {name}")
+            elif case.get("result") == "skipped" or case.find("skipped") is not None:
+                outcome.skipped += 1
+                outcome.notes.append(f"skipped: {name}: {_reason(case)}")
+            elif case.get("result", "completed") == "completed" and case.get("status") == "run":
+                outcome.passed += 1
+    return outcome
+
+
+def count(ctest_report: Path, googletest_folder: Path) -> Outcome:
+    """`x` of ctest is the program autopilot_x_tests; one that wrote no report, or failed without a failed test, counts
+    as one."""
+    total = Outcome()
+    for entry in xml.parse(ctest_report).getroot().iter("testcase"):
+        name = entry.get("name", "")
+        status = entry.get("status")
+        report = googletest_folder / f"autopilot_{name}_tests.xml"
+        if report.exists():
+            inner = count_googletest(report)
+            if status == "fail" and inner.failed == 0:
+                inner.add(Outcome(failed=1, notes=[f"failed: {name}: its program ended badly (crash, leak or timeout)"]))
+            total.add(inner)
+        elif status == "run":
+            total.passed += 1
+        elif status in ("notrun", "disabled"):
+            total.add(Outcome(skipped=1, notes=[f"skipped: {name}: {_skip_line(entry)}"]))
+        else:
+            total.add(Outcome(failed=1, notes=[f"failed: {name}"]))
+    return total
+
+
+def _skip_line(entry: xml.Element) -> str:
+    """A script says why on a line that begins with SKIP."""
+    for line in (entry.findtext("system-out") or "").splitlines():
+        if line.startswith("SKIP"):
+            return line.removeprefix("SKIP").lstrip(": ").strip()
+    return "not run"

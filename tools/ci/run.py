@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the stages of a command of the Makefile, all of them, and says what passed, failed and was skipped."""
+
+import argparse
+import os
+import sys
+import time
+
+from stage import ROOT, Options, Outcome, execute, tail
+from stages import PLANS
+
+BUDGETS = {"fuzz_seconds": {"verify": 60}, "tidy_seconds": {"verify": 0}}
+NOTES_SHOWN = 25
+
+
+def spoken(seconds: float) -> str:
+    whole = int(seconds + 0.5)
+    return f"{whole // 60} min {whole % 60:02} s" if whole >= 60 else f"{seconds:.1f} s"
+
+
+def word(outcome: Outcome) -> str:
+    if outcome.failed:
+        return "FAILED"
+    return "ok" if outcome.passed else "skipped"
+
+
+def show(outcome: Outcome) -> None:
+    for note in outcome.notes[:NOTES_SHOWN]:
+        print(f"        {note}")
+    if len(outcome.notes) > NOTES_SHOWN:
+        print(f"        ... and {len(outcome.notes) - NOTES_SHOWN} more lines of this kind")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("plan", choices=sorted(PLANS))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--fuzz-seconds", type=int, help="per target; 20, for verify 60")
+    parser.add_argument("--only", action="append", metavar="STAGE", help="run only this stage; may be repeated")
+    parser.add_argument("--list", action="store_true", help="name the stages and end")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse()
+    stages = PLANS[arguments.plan]
+    if arguments.list:
+        for stage in stages:
+            print(f"{stage.name:24} {stage.title}")
+        return 0
+    if arguments.only:
+        stages = [stage for stage in stages if stage.name in arguments.only]
+    options = Options(jobs=arguments.jobs,
+                      fuzz_seconds=arguments.fuzz_seconds or BUDGETS["fuzz_seconds"].get(arguments.plan, 20),
+                      tidy_seconds=BUDGETS["tidy_seconds"].get(arguments.plan, 600))
+    os.chdir(ROOT)
+    begin = time.monotonic()
+    total = Outcome()
+    failed: list[str] = []
+    skipped: list[str] = []
+    for number, stage in enumerate(stages, 1):
+        print(f"[{number:2}/{len(stages)}] {stage.title} ...", flush=True)
+        outcome, seconds = execute(stage, options, set(failed))
+        print(f"        {word(outcome)} in {spoken(seconds)}: {outcome.passed} passed, {outcome.failed} failed, "
+              f"{outcome.skipped} skipped")
+        show(outcome)
+        if outcome.failed:
+            failed.append(stage.name)
+            print(f"        the end of build/ci/{stage.name}.log:")
+            for line in tail(ROOT / "build" / "ci" / f"{stage.name}.log"):
+                print(f"        | {line}")
+        elif not outcome.passed:
+            skipped.append(stage.name)
+        total.add(outcome)
+        sys.stdout.flush()
+    summary = f"{arguments.plan}: {len(stages)} stages in {spoken(time.monotonic() - begin)}; "
+    summary += f"FAILED: {', '.join(failed)}" if failed else "none failed"
+    summary += f"; skipped: {', '.join(skipped)}" if skipped else ""
+    print(summary)
+    print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stage of CI, what came out of it, and how it runs commands."""
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+ROOT = Path(__file__).resolve().parents[2]
+LOGS = ROOT / "build" / "ci"
+
+
+@dataclass
+class Outcome:
+    """Counts of tests, or of one thing that passed or failed. Notes are shown under the stage."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, other: "Outcome") -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.notes += other.notes
+
+
+def one(ok: bool, note: str = "") -> Outcome:
+    return Outcome(passed=int(ok), failed=int(not ok), notes=[note] if note else [])
+
+
+def skip(reason: str) -> Outcome:
+    return Outcome(skipped=1, notes=[f"skipped: {reason}"])
+
+
+@dataclass
+class Options:
+    jobs: int
+    fuzz_seconds: int
+    tidy_seconds: int  # wall time after which no further file is begun; 0: no limit
+
+
+class Run:
+    """What a stage is given: its log and the options."""
+
+    def __init__(self, name: str, options: Options):
+        self.name = name
+        self.options = options
+        self.log = LOGS / f"{name}.log"
+        self.folder = LOGS / name
+
+    def write(self, text: str) -> None:
+        with self.log.open("a", encoding="utf-8") as log:
+            log.write(text + "\n")
+
+    def command(self, argv: list, timeout: int, env: dict[str, str] | None = None) -> int:
+        """Exit code of a program whose output goes to the log; 124 when it was killed after `timeout` seconds."""
+        argv = [str(word) for word in argv]
+        self.write("$ " + " ".join(argv))
+        with self.log.open("ab") as log:
+            child = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                     env={**os.environ, **(env or {})}, start_new_session=True)
+            try:
+                return child.wait(timeout)
+            except subprocess.TimeoutExpired:
+                return self._kill(child, f"killed: not done after {timeout} s")
+            except BaseException:
+                self._kill(child, "killed: CI was interrupted")
+                raise
+
+    def _kill(self, child: subprocess.Popen, why: str) -> int:
+        # The group: a build leaves compilers behind, a test its agents.
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        self.write(why)
+        return 124
+
+
+@dataclass
+class Stage:
+    name: str  # also the log's name
+    title: str
+    run: Callable[[Run], Outcome]
+    needs: str = ""  # the stage whose failure makes this one pointless
+
+
+def tail(path: Path, lines: int = 40) -> list[str]:
+    if not path.exists():
+        return []
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
+
+
+def execute(stage: Stage, options: Options, failed: set[str]) -> tuple[Outcome, float]:
+    begin = time.monotonic()
+    if stage.needs in failed:
+        return skip(f"{stage.needs} failed"), 0.0
+    run = Run(stage.name, options)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    run.log.write_text("")
+    try:
+        outcome = stage.run(run)
+    except Exception as error:  # a bug in a stage must not hide the stages after it
+        run.write(f"{type(error).__name__}: {error}")
+        outcome = one(False, f"the stage itself broke: {type(error).__name__}: {error}")
+    return outcome, time.monotonic() - begin

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of each command of the Makefile."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import changes
+import fuzz
+import junit
+import tidy
+from stage import ROOT, Outcome, Run, Stage, one, skip
+
+BUILD_LIMIT = 3000
+TEST_LIMIT = 1800
+LABELS = ("unit", "golden", "integration")
+# ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
+THREADED = ("runtime", "net", "store", "kube", "host", "agent")
+
+SANITIZER_ENV = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-16",
+    "TSAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-16",
+}
+
+
+def _tests_of(preset: str) -> list[dict]:
+    import json
+    done = subprocess.run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"], cwd=ROOT, text=True,
+                          capture_output=True, check=False)
+    return json.loads(done.stdout)["tests"] if done.returncode == 0 else []
+
+
+def _configure(run: Run, preset: str) -> bool:
+    return run.command(["cmake", "--preset", preset, "-DAUTOPILOT_TESTS=ON"], 300) == 0
+
+
+def _build(run: Run, preset: str, targets: list[str] | None = None) -> Outcome:
+    if not _configure(run, preset):
+        return one(False, "cmake could not configure")
+    argv = ["cmake", "--build", "--preset", preset, "-j", run.options.jobs]
+    return one(run.command(argv + (["--target", *targets] if targets else []), BUILD_LIMIT) == 0)
+
+
+def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str]) -> Outcome:
+    reports = run.folder / "googletest"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir(parents=True)
+    report = run.folder / "ctest.xml"
+    report.unlink(missing_ok=True)
+    argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs, "--output-on-failure",
+            "--no-tests=ignore", "--output-junit", report, *selection]
+    status = run.command(argv, TEST_LIMIT, {**SANITIZER_ENV, "GTEST_OUTPUT": f"xml:{reports}/"})
+    if not report.exists():
+        return one(False, f"ctest ended with {status} and wrote no report")
+    outcome = junit.count(report, reports)
+    if status != 0 and outcome.failed == 0:
+        outcome.add(one(False, f"ctest ended with {status}"))
+    return outcome
+
+
+def _test(preset: str, label: str):
+    def run_stage(run: Run) -> Outcome:
+        if not any(label in _labels(test) for test in _tests_of(preset)):
+            return skip(f"no test is labelled {label}")
+        return _ctest(run, preset, ["-L", f"^{label}$"], [])
+    return run_stage
+
+
+def _labels(test: dict) -> list[str]:
+    return next((entry["value"] for entry in test.get("properties", []) if entry["name"] == "LABELS"), [])
+
+
+def _all_tests(preset: str):
+    def run_stage(run: Run) -> Outcome:
+        built = _build(run, preset)
+        if built.failed:
+            return built
+        built.add(_ctest(run, preset, [], []))
+        return built
+    return run_stage
+
+
+def _threads(run: Run) -> Outcome:
+    if not _configure(run, "tsan"):
+        return one(False, "cmake could not configure")
+    names = [test["name"] for test in _tests_of("tsan") if test["name"] in THREADED]
+    if not names:
+        return skip(f"none of the threaded parts has tests: {', '.join(THREADED)}")
+    # The programs too: tests of the doors start helpers.
+    built = _build(run, "tsan", ["programs", *(f"autopilot_{name}_tests" for name in names)])
+    if built.failed:
+        return built
+    # The memory layout that TSan of clang 16 knows is lost with many random address bits.
+    fixed = ["setarch", "-R"] if subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0 else []
+    outcome = _ctest(run, "tsan", ["-R", f"^({'|'.join(names)})$"], fixed)
+    outcome.notes.insert(0, "of " + ", ".join(names))
+    built.add(outcome)
+    return built
+
+
+def _format(run: Run) -> Outcome:
+    files = changes.all_files()
+    status = run.command(["clang-format-16", "--dry-run", "--Werror", *files], 600)
+    return one(status == 0, f"{len(files)} files" if status == 0 else "cure: make format")
+
+
+def _lints(run: Run) -> Outcome:
+    total = Outcome()
+    folder = ROOT / "tools" / "lint"
+    commands = {"lint tests": [sys.executable, "-m", "unittest", "discover", "-s", folder / "tests"]}
+    commands |= {path.stem: [sys.executable, path] for path in sorted(folder.glob("*.py")) if path.stem != "tree"}
+    scripts = sorted(path for path in _tracked() if path.suffix == ".sh" or path == Path(".ci/run"))
+    commands["shellcheck"] = ["shellcheck", *scripts]
+    for name, argv in commands.items():
+        status = run.command(argv, 300)
+        total.add(one(status == 0, "" if status == 0 else f"failed: {name}"))
+    total.notes.insert(0, ", ".join(commands))
+    return total
+
+
+def _tracked() -> list[Path]:
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, text=True, capture_output=True, check=True)
+    return [Path(name) for name in done.stdout.splitlines() if (ROOT / name).exists()]
+
+
+def _release_with_tests(preset: str, title: str) -> list[Stage]:
+    build = f"{preset}-build"
+    return [Stage(build, f"{title}: build", lambda run: _build(run, preset))] + [
+        Stage(f"{preset}-{label}", f"{title}: {label} tests", _test(preset, label), build) for label in LABELS]
+
+
+FORMAT = Stage("format", "clang-format-16 of all files", _format)
+LINTS = Stage("lints", "lints", _lints)
+TIDY_CHANGED = Stage("tidy", "clang-tidy-16 of changed files", lambda run: tidy.tidy(run, whole_tree=False))
+TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run, whole_tree=True))
+FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
+ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
+TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads)
+
+PLANS: dict[str, list[Stage]] = {
+    "check": [
+        Stage("dev-build", "dev: build", lambda run: _build(run, "dev")),
+        Stage("dev-unit", "dev: unit tests", _test("dev", "unit"), "dev-build"),
+        Stage("dev-golden", "dev: golden tests", _test("dev", "golden"), "dev-build"),
+    ],
+    "lint": [FORMAT, LINTS, TIDY_CHANGED],
+    "fuzz": [FUZZ],
+    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), ASAN, TSAN, FUZZ, TIDY_CHANGED],
+    "verify": [
+        FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
+        *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
+        Stage("gcc-asan", "g++ 12 ASan+UBSan: build and all tests", _all_tests("gcc-asan")), TSAN, TIDY_ALL, FUZZ,
+    ],
+}

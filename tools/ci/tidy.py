@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""clang-tidy-16 over many files at once, within a budget of time."""
+
+import json
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import changes
+from stage import ROOT, Outcome, Run, skip
+
+LIMIT_PER_FILE = 600
+
+
+def _sources_of(files: list[Path], compiled: set[Path]) -> list[Path]:
+    """What to check: sources as they are; a header by the source of its name, else it is checked by its includers."""
+    wanted = []
+    for path in files:
+        source = path.with_suffix(".cpp") if path.suffix in (".hpp", ".h") else path
+        if source in compiled and source not in wanted:
+            wanted.append(source)
+    return wanted
+
+
+def _compiled(build: Path) -> set[Path]:
+    entries = json.loads((build / "compile_commands.json").read_text())
+    paths = {Path(entry["file"]) for entry in entries}
+    return {path.relative_to(ROOT) for path in paths if path.is_relative_to(ROOT) and not path.is_relative_to(build)}
+
+
+def _check(run: Run, build: Path, source: Path, deadline: float) -> str:
+    """ok, failed or late."""
+    if time.monotonic() > deadline:
+        return "late"
+    try:
+        done = subprocess.run(["clang-tidy-16", "--quiet", "-p", str(build), str(source)], cwd=ROOT, text=True,
+                              capture_output=True, timeout=LIMIT_PER_FILE, check=False)
+    except subprocess.TimeoutExpired:
+        run.write(f"{source}: not done after {LIMIT_PER_FILE} s")
+        return "failed"
+    if done.returncode == 0:
+        return "ok"
+    run.write(f"{source}:\n{done.stdout}{done.stderr}")
+    return "failed"
+
+
+def tidy(run: Run, whole_tree: bool) -> Outcome:
+    build = ROOT / "build" / "release"
+    if run.command(["cmake", "--preset", "release", "-DAUTOPILOT_TESTS=ON"], 300) != 0:
+        return Outcome(failed=1, notes=["cmake could not configure"])
+    files, compared = (changes.all_files(), "all files") if whole_tree else changes.changed_files()
+    sources = _sources_of(files, _compiled(build))
+    if not sources:
+        return skip(f"no compiled file changed (compared with {compared})")
+    budget = run.options.tidy_seconds
+    deadline = time.monotonic() + budget if budget else float("inf")
+    with ThreadPoolExecutor(run.options.jobs) as pool:
+        results = list(pool.map(lambda source: _check(run, build, source, deadline), sources))
+    outcome = Outcome(passed=results.count("ok"), failed=results.count("failed"), skipped=results.count("late"))
+    outcome.notes.append(f"{len(sources)} files, compared with {compared}; listed in {run.log.relative_to(ROOT)}")
+    for source, result in zip(sources, results):
+        run.write(f"{result} {source}")
+        if result == "failed":
+            outcome.notes.append(f"failed: {source}")
+    late = [str(source) for source, result in zip(sources, results) if result == "late"]
+    if late:
+        outcome.notes.append(f"skipped: {len(late)} files after the budget of {budget} s (make verify checks all): "
+                             + ", ".join(late[:5]) + (", ..." if len(late) > 5 else ""))
+    return outcome

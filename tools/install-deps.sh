@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian 12 packages that Autopilot is built and tested with. Does nothing where nothing is missing.
+#
+#   tools/install-deps.sh [--list] [build] [test] [lint] [extras]     without a group: all of them
+#   extras: programs that some tests drive; without them these tests are skipped
+#
+# Needs root or sudo only when something is missing.
+set -euo pipefail
+
+build=(
+  clang-16 lld-16 llvm-16 g++-12 libstdc++-12-dev cmake ninja-build ccache pkg-config git make python3 python3-yaml
+  libboost1.81-dev libboost-json1.81-dev libexpected-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev
+  libsqlite3-dev libre2-dev libssl-dev libnl-3-dev libnl-route-3-dev
+)
+test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
+extras=(prometheus systemd e2fsprogs iproute2 util-linux mount procps python3-venv zsh)
+lint=(clang-format-16 clang-tidy-16 shellcheck)
+
+# Services that a test drives as plain programs and that must not start with the machine because of us.
+services=(prometheus)
+
+say() { echo "install-deps: $*"; }
+die() {
+  echo "install-deps: $*" >&2
+  exit 1
+}
+
+is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+packages_of() {
+  case "$1" in
+    build) printf '%s\n' "${build[@]}" ;;
+    test) printf '%s\n' "${test[@]}" ;;
+    lint) printf '%s\n' "${lint[@]}" ;;
+    extras) printf '%s\n' "${extras[@]}" ;;
+    *) die "unknown group '$1': build, test, lint and extras exist" ;;
+  esac
+}
+
+check_system() {
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    die "this is no Debian system; the packages to provide by hand are: $*"
+  fi
+  local id='' version=''
+  # shellcheck disable=SC1091
+  [ -r /etc/os-release ] && id=$(. /etc/os-release && echo "${ID:-}") && version=$(. /etc/os-release && echo "${VERSION_ID:-}")
+  [ "$id $version" = "debian 12" ] || say "warning: made for Debian 12, this is '${id:-unknown} ${version:-}'; names may differ"
+}
+
+# Two Boosts cannot be installed side by side, and apt would silently remove the other one with all that needs it.
+refuse_conflicts() {
+  local found=()
+  for other in libboost1.74-dev libboost-dev; do
+    if is_installed "$other"; then found+=("$other"); fi
+  done
+  [ ${#found[@]} -eq 0 ] && return
+  die "${found[*]} conflicts with libboost1.81-dev, which Autopilot needs.
+  Cure: apt-get remove ${found[*]}   (look at what apt would remove with it), then run this again;
+  or build in a container of debian:12."
+}
+
+# Keeps packages from starting services while they are installed; an own policy of the machine stays in force.
+policy=/usr/sbin/policy-rc.d
+forbid_service_starts() {
+  [ -e "$policy" ] && return
+  trap 'as_root rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod 0755 "$policy"
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+apt() {
+  as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+    apt-get -qq -o=Dpkg::Use-Pty=0 -o=Acquire::Retries=3 -o=DPkg::Lock::Timeout=300 "$@"
+}
+
+groups=()
+list_only=
+for argument in "$@"; do
+  case "$argument" in
+    --list) list_only=yes ;;
+    -h | --help)
+      sed -n '3,8s/^# \{0,1\}//p' "$0"
+      exit 0
+      ;;
+    *) groups+=("$argument") ;;
+  esac
+done
+[ ${#groups[@]} -gt 0 ] || groups=(build test lint extras)
+
+wanted=()
+for group in "${groups[@]}"; do
+  names=$(packages_of "$group")
+  mapfile -t -O "${#wanted[@]}" wanted <<<"$names"
+done
+if [ -n "$list_only" ]; then
+  printf '%s\n' "${wanted[@]}"
+  exit 0
+fi
+
+check_system "${wanted[@]}"
+missing=()
+for package in "${wanted[@]}"; do
+  is_installed "$package" || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  say "nothing missing (${groups[*]}: ${#wanted[@]} packages)"
+  exit 0
+fi
+case " ${missing[*]} " in *" libboost1.81-dev "*) refuse_conflicts ;; esac
+
+if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+  die "${#missing[@]} packages are missing, and this is neither root nor is there sudo. Run as root:
+  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+fi
+
+say "installing ${#missing[@]} missing packages (${groups[*]}): ${missing[*]}"
+new_services=()
+for service in "${services[@]}"; do
+  case " ${missing[*]} " in *" $service "*) new_services+=("$service") ;; esac
+done
+forbid_service_starts
+apt update || say "warning: apt-get update failed; trying with the lists that are here"
+apt install -y --no-install-recommends "${missing[@]}" >/dev/null ||
+  die "apt-get could not install: ${missing[*]}
+  The lines above say why. The same by hand: apt-get install --no-install-recommends ${missing[*]}"
+for service in "${new_services[@]}"; do
+  if command -v systemctl >/dev/null && as_root systemctl --quiet disable "$service" 2>/dev/null; then
+    say "$service is installed for tests only: its service is disabled"
+  fi
+done
+say "done"
