@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/files/test_folder.hpp"
 #include "host/storage/system_filesystems.hpp"
-#include "host/storage/tree_filesystems.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -87,20 +85,6 @@ TEST(SystemFilesystems, sees_the_root_of_this_machine) {
   EXPECT_GT(usage.total_bytes, 0U);
   EXPECT_LE(usage.available_bytes, usage.total_bytes);
   EXPECT_EQ(read_usage("/no/such/place").error().code, Errc::not_found);
-}
-
-TEST(TreeFilesystems, says_what_the_tree_says) {
-  const TestFolder folder;
-  folder.write("/proc/self/mountinfo",
-               "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:9 / /data rw - nfs4 s:/e rw\n");
-  const Files files(folder.path());
-  const TreeFilesystems filesystems(files, {{"/", {.usage = {.total_bytes = 100, .available_bytes = 7}}},
-                                            {"/data", {.usage = {}, .hangs = true}}});
-  const auto mounts = filesystems.mounts().value();
-  ASSERT_EQ(mounts.size(), 2U);
-  EXPECT_EQ(filesystems.usage(mounts[0], {})->available_bytes, 7U);
-  EXPECT_EQ(filesystems.usage(mounts[1], {}).error().code, Errc::timed_out);
-  EXPECT_EQ(filesystems.usage({.mount_point = "/other"}, {}).error().code, Errc::not_found);
 }
 
 }  // namespace

@@ -9,12 +9,14 @@ Result<std::vector<Mount>> TreeFilesystems::mounts() const {
 }
 
 Result<Usage> TreeFilesystems::usage(const Mount& mount, MonoTime) const {
-  const auto found = usage_.find(mount.mount_point);
-  if (found == usage_.end())
+  const auto tree = TRY(tree_.read());
+  const auto found = tree->filesystems.find(mount.mount_point);
+  if (found == tree->filesystems.end())
     return fail(Errc::not_found, mount.mount_point + ": no usage in the machine tree");
-  if (found->second.hangs)
-    return fail(Errc::timed_out, mount.mount_point + ": no answer within the deadline");
-  return found->second.usage;
+  const TreeUsage& answer = found->second;
+  if (answer.hangs) return fail(Errc::timed_out, mount.mount_point + ": no answer within the deadline");
+  if (answer.error) return fail(*answer.error, mount.mount_point + ": the machine tree says so");
+  return answer.usage;
 }
 
 }  // namespace autopilot::host
