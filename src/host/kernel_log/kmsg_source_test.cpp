@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/kernel_log/kmsg_source.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include "host/kernel_log/kernel_log_test.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A device that answers from a script: text, or an errno.
+struct Answer {
+  std::string text;
+  int error = 0;
+};
+
+class ScriptedDevice {
+ public:
+  explicit ScriptedDevice(std::deque<Answer> answers) : answers_(std::move(answers)) {}
+  [[nodiscard]] std::unique_ptr<KmsgSource> source(const Clock& clock) {
+    const int always_ready = ::eventfd(1, EFD_CLOEXEC);
+    auto made = KmsgSource::with_read(always_ready, "script", clock,
+                                      [this](char* buffer, std::size_t size) { return read(buffer, size); });
+    EXPECT_TRUE(made);
+    return std::move(*made);
+  }
+  std::size_t largest_buffer = 0;
+
+ private:
+  ssize_t read(char* buffer, std::size_t size) {
+    largest_buffer = std::max(largest_buffer, size);
+    if (answers_.empty()) {
+      errno = EAGAIN;
+      return -1;
+    }
+    const Answer answer = answers_.front();
+    if (answer.error != 0) {
+      answers_.pop_front();
+      errno = answer.error;
+      return -1;
+    }
+    if (answer.text.size() > size) {
+      errno = EINVAL;
+      return -1;
+    }
+    answers_.pop_front();
+    std::memcpy(buffer, answer.text.data(), answer.text.size());
+    return static_cast<ssize_t>(answer.text.size());
+  }
+  std::deque<Answer> answers_;
+};
+
+TEST(KmsgSource, gives_records_in_order_with_the_gaps_between_them) {
+  const FixedClock clock;
+  ScriptedDevice device({{"6,100,1,-;a"}, {"6,101,2,-;b"}, {"", EPIPE}, {"6,150,3,-;c"}, {"6,160,4,-;d"}});
+  const auto source = device.source(clock);
+  const auto batch = source->next(1s);
+  ASSERT_TRUE(batch);
+  ASSERT_EQ(batch->size(), 4U);
+  EXPECT_EQ((*batch)[0].lost_before, 100U);
+  EXPECT_EQ((*batch)[1].lost_before, 0U);
+  EXPECT_EQ((*batch)[2].lost_before, 48U);
+  EXPECT_EQ((*batch)[3].lost_before, 9U);
+  EXPECT_EQ((*batch)[2].record.text, "c");
+}
+
+TEST(KmsgSource, counts_a_loss_that_leaves_no_gap) {
+  const FixedClock clock;
+  ScriptedDevice device({{"6,0,1,-;a"}, {"", EPIPE}, {"6,1,2,-;b"}, {"garbage"}, {"6,2,3,-;c"}});
+  const auto batch = device.source(clock)->next(1s);
+  ASSERT_TRUE(batch);
+  ASSERT_EQ(batch->size(), 3U);
+  EXPECT_EQ((*batch)[1].lost_before, 1U);
+  EXPECT_EQ((*batch)[2].lost_before, 1U);
+}
+
+TEST(KmsgSource, grows_its_buffer_for_a_long_record_up_to_a_limit) {
+  const FixedClock clock;
+  ScriptedDevice device({{"6,0,1,-;" + std::string(30'000, 'x')}, {"6,1,2,-;b"}});
+  const auto batch = device.source(clock)->next(1s);
+  ASSERT_TRUE(batch);
+  ASSERT_EQ(batch->size(), 2U);
+  EXPECT_EQ((*batch)[0].record.text.size(), KernelRecord::kMaxText);
+
+  ScriptedDevice endless({{"6,0,1,-;" + std::string(1'000'000, 'x')}});
+  const auto refused = endless.source(clock)->next(1s);
+  ASSERT_FALSE(refused);
+  EXPECT_LE(endless.largest_buffer, 262144U);
+}
+
+TEST(KmsgSource, delivers_what_came_before_an_error_and_then_the_error) {
+  const FixedClock clock;
+  ScriptedDevice device({{"6,0,1,-;a"}, {"", EIO}, {"", EIO}});
+  const auto source = device.source(clock);
+  const auto batch = source->next(1s);
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->size(), 1U);
+  EXPECT_FALSE(source->next(1s));
+}
+
+TEST(KmsgSource, limits_a_batch) {
+  const FixedClock clock;
+  std::deque<Answer> answers;
+  for (std::size_t i = 0; i < RecordSource::kMaxBatch + 10; ++i)
+    answers.push_back({"6," + std::to_string(i) + ",1,-;a"});
+  ScriptedDevice device(std::move(answers));
+  const auto source = device.source(clock);
+  EXPECT_EQ(source->next(1s)->size(), RecordSource::kMaxBatch);
+  EXPECT_EQ(source->next(1s)->size(), 10U);
+}
+
+TEST(KmsgSource, reads_a_feeder_socket_and_says_when_it_is_gone) {
+  const FixedClock clock;
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  auto source = KmsgSource::adopt(ends[0], "feeder", clock);
+  ASSERT_TRUE(source);
+  const std::string text = "3,7,5000000,-;NVRM: Xid";
+  ASSERT_EQ(::send(ends[1], text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+  const auto batch = (*source)->next(1s);
+  ASSERT_TRUE(batch);
+  ASSERT_EQ(batch->size(), 1U);
+  EXPECT_EQ(batch->front().record.sequence, 7U);
+  ::close(ends[1]);
+  const auto gone = (*source)->next(1s);
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, Errc::unavailable);
+}
+
+TEST(KmsgSource, returns_when_interrupted) {
+  const FixedClock clock;
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  auto source = KmsgSource::adopt(ends[0], "feeder", clock);
+  ASSERT_TRUE(source);
+  std::thread other([&] { (*source)->interrupt(); });
+  const auto batch = (*source)->next(1h);
+  other.join();
+  ASSERT_TRUE(batch);
+  EXPECT_TRUE(batch->empty());
+  ::close(ends[1]);
+}
+
+TEST(KmsgSource, names_the_device_that_is_not_there) {
+  const FixedClock clock;
+  const auto source = KmsgSource::open("/dev/no-such-kmsg", clock);
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, Errc::not_found);
+}
+
+// The kernel of the machine that runs the test.
+TEST(KmsgSource, reads_the_real_kernel_log_and_knows_what_user_space_wrote) {
+  const MachineClock clock;
+  auto source = KmsgSource::open("/dev/kmsg", clock);
+  if (!source) GTEST_SKIP() << "/dev/kmsg cannot be read here: " << source.error().what;
+  const int writer = ::open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+  if (writer < 0) GTEST_SKIP() << "/dev/kmsg cannot be written here: " << std::strerror(errno);
+  const std::string mark =
+      "autopilot test " + std::to_string(::getpid()) + ": NVRM: Xid (PCI:0000:3b:00): 79";
+  const std::string line = "<3>" + mark + "\n";  // facility 0 asked for
+  ASSERT_EQ(::write(writer, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+  ::close(writer);
+
+  std::size_t from_kernel = 0;
+  const KernelRecord* written = nullptr;
+  std::vector<SourcedRecord> all;
+  for (;;) {
+    auto batch = (*source)->next(0s);
+    ASSERT_TRUE(batch) << batch.error().what;
+    if (batch->empty()) break;
+    for (auto& sourced : *batch)
+      all.push_back(std::move(sourced));
+  }
+  for (const auto& [record, lost] : all) {
+    if (record.from_kernel()) ++from_kernel;
+    if (record.text == mark) written = &record;
+  }
+  EXPECT_GT(from_kernel, 0U);
+  ASSERT_NE(written, nullptr);
+  EXPECT_NE(written->facility, 0);
+  EXPECT_FALSE(written->from_kernel());
+  EXPECT_EQ(written->priority, 3);
+}
+
+}  // namespace
+}  // namespace autopilot::host
