@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/finding_tracker.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace autopilot::incidents {
+namespace {
+
+using catalog::ClearRule;
+
+bool is_bad(Health health) {
+  return health == Health::degraded || health == Health::failed;
+}
+
+bool is_worse(Health a, Health b) {
+  return a == Health::failed && b == Health::degraded;
+}
+
+// Under these rules the condition's absence proves nothing, so a milder report does not lower the health.
+bool keeps_worst(ClearRule rule) {
+  return rule != ClearRule::healthy_rounds && rule != ClearRule::expiry;
+}
+
+// Devices that answer in every round: silence of one is not health. A mount or an instance may just be gone.
+bool is_hardware(SubjectKind kind) {
+  return kind == SubjectKind::gpu || kind == SubjectKind::nvlink || kind == SubjectKind::nvswitch ||
+         kind == SubjectKind::nic_port || kind == SubjectKind::disk;
+}
+
+bool covers(const Subject& unseen, const Subject& subject) {
+  return unseen.kind == SubjectKind::host || unseen == subject || unseen == device_of(subject);
+}
+
+void count_up(int& counter) {
+  if (counter < std::numeric_limits<int>::max()) ++counter;
+}
+
+// A monotonic time of another boot means nothing in this one: only the wall clock spans both.
+Duration age_by_wall_clock(Instant then, Instant now) {
+  return std::max(Duration{0}, now.wall - then.wall);
+}
+
+// "0123abcd" of a boot id; other letters than digits and a-z would not survive in a URL or a label.
+std::string id_prefix(std::string_view boot_id) {
+  constexpr std::size_t kDigits = 8;
+  std::string prefix;
+  for (const char c : boot_id)
+    if (prefix.size() < kDigits && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'))) prefix += c;
+  prefix.resize(kDigits, '0');
+  return prefix;
+}
+
+}  // namespace
+
+struct FindingTracker::Round {
+  Instant now;
+  std::vector<Subject> unseen;
+  std::set<Subject> listed;
+  std::set<Subject> answered;
+
+  Round(Instant time, const Findings& findings, const Observations& observations) : now(time) {
+    for (const auto& finding : findings)
+      if (finding.health == Health::unknown) unseen.push_back(finding.subject);
+    for (const auto& observation : observations) {
+      if (observation.is_event()) continue;
+      listed.insert(observation.subject);
+      if (observation.value) answered.insert(observation.subject);
+    }
+  }
+
+  [[nodiscard]] bool is_unseen(const Subject& subject) const {
+    return std::ranges::any_of(unseen, [&](const Subject& other) { return covers(other, subject); });
+  }
+};
+
+FindingTracker::FindingTracker(ReasonLookup reasons, std::string boot_id)
+    : reasons_(std::move(reasons)), boot_id_(std::move(boot_id)) {}
+
+catalog::Reason FindingTracker::facts(std::string_view reason) const {
+  const auto* known = reasons_(reason);
+  return known == nullptr ? catalog::Reason{} : *known;
+}
+
+std::string FindingTracker::new_incident_id() {
+  return id_prefix(boot_id_) + '-' + std::to_string(next_incident_++);
+}
+
+void FindingTracker::restore_next_incident(std::uint64_t number) {
+  next_incident_ = std::max(next_incident_, number);
+}
+
+std::pair<FindingTracker::Entries::iterator, FindingTracker::Entries::iterator> FindingTracker::of_check(
+    std::string_view check) {
+  const std::string id{check};
+  return {entries_.lower_bound(Key{id, {static_cast<SubjectKind>(0), {}, {}, {}, {}}, {}, false}),
+          entries_.lower_bound(Key{id + '\0', {static_cast<SubjectKind>(0), {}, {}, {}, {}}, {}, false})};
+}
+
+std::map<FindingTracker::Key, Finding> FindingTracker::incoming(std::string_view check,
+                                                                const Findings& findings) const {
+  const auto rank = [](const Finding& finding) {
+    return std::tuple(finding.health == Health::failed, std::string_view(finding.message));
+  };
+  std::map<Key, Finding> result;
+  for (Finding finding : findings) {
+    if (finding.health == Health::healthy) continue;
+    if (is_bad(finding.health)) {
+      const auto reason = facts(finding.reason);
+      if (reason.max_health != Health::failed) finding.health = Health::degraded;
+      if (finding.action == Action::none) finding.action = reason.action;
+      finding.subject = placement_.identified(std::move(finding.subject));
+    }
+    finding.held = false;
+    Key key{std::string(check), finding.subject, finding.reason, finding.injected};
+    const auto [place, is_new] = result.emplace(std::move(key), finding);
+    if (!is_new && rank(place->second) < rank(finding)) place->second = std::move(finding);
+  }
+  return result;
+}
+
+std::vector<Transition> FindingTracker::complete_round(std::string_view check, Instant now,
+                                                       const Findings& findings,
+                                                       const Observations& observations) {
+  std::vector<Transition> transitions;
+  placement_.learn(observations);
+  follow_cards(transitions);
+
+  const Round round(now, findings, observations);
+  auto reported = incoming(check, findings);
+  std::map<Key, Finding> passing;
+  for (auto entry = reported.begin(); entry != reported.end();) {
+    const auto next = std::next(entry);
+    if (!is_bad(entry->second.health)) passing.insert(reported.extract(entry));
+    entry = next;
+  }
+  for (const auto& [key, finding] : reported)
+    report(key, finding, round, transitions);
+  for (auto [entry, end] = of_check(check); entry != end;) {
+    const auto current = entry++;
+    if (!reported.contains(current->first)) not_reported(current, round, transitions);
+  }
+  pass_on(check, std::move(passing), now, transitions);
+  return transitions;
+}
+
+void FindingTracker::report(const Key& key, const Finding& finding, const Round& round,
+                            std::vector<Transition>& transitions) {
+  auto entry = entries_.find(key);
+  if (entry != entries_.end() && same_card(entry->second.finding.subject, finding.subject) == false) {
+    clear(entry, ClearRule::replaced, transitions);
+    entry = entries_.end();
+  }
+  const bool is_new = entry == entries_.end();
+  if (is_new) {
+    const auto [begin, end] = of_check(key.check);
+    if (static_cast<std::size_t>(std::distance(begin, end)) >= kMaxFindingsPerCheck) {
+      ++dropped_;
+      return;
+    }
+    entry = entries_.emplace(key, Tracked{finding, boot_id_, {}}).first;
+    entry->second.finding.since = round.now.wall;
+  }
+  auto& tracked = entry->second;
+  auto& memory = tracked.memory;
+  note_return(key, tracked, round);
+  if (tracked.boot_id != boot_id_ || tracked.finding.held || is_new ||
+      tracked.finding.evidence != finding.evidence) {
+    memory.fresh = round.now;
+    memory.released = false;
+  }
+  tracked.boot_id = boot_id_;
+  memory.reported = round.now;
+  memory.clear_rounds = 0;
+  memory.answered = round.answered.contains(key.subject);
+  raise_or_change(tracked, key, finding, transitions);
+}
+
+void FindingTracker::raise_or_change(Tracked& tracked, const Key& key, const Finding& finding,
+                                     std::vector<Transition>& transitions) {
+  auto& memory = tracked.memory;
+  auto& shown = tracked.finding;
+  const auto reason = facts(key.reason);
+  const bool is_raised = !memory.incident.empty();
+  const bool was_held = shown.held;
+  const Health old_health = shown.health;
+  const Action old_action = shown.action;
+  const bool worse = is_worse(finding.health, shown.health);
+
+  if (!is_raised || worse) count_up(memory.reported_rounds);
+  const bool enough = memory.reported_rounds >= reason.raise_rounds;
+  const bool milder = is_worse(shown.health, finding.health);
+  const bool take = worse ? is_raised && enough : !(is_raised && milder && keeps_worst(reason.clear));
+  if (take) {
+    const WallTime since = shown.since;
+    shown = finding;
+    shown.since = since;
+  }
+  shown.held = false;
+  shown.subject = finding.subject;
+  if (is_raised) {
+    if (!worse || take) memory.reported_rounds = 0;
+    if (was_held || shown.health != old_health || shown.action != old_action)
+      transitions.push_back({TransitionKind::changed, key.check, shown, memory.incident});
+    return;
+  }
+  if (!enough) return;
+  memory.reported_rounds = 0;
+  memory.incident = new_incident_id();
+  transitions.push_back({TransitionKind::raised, key.check, shown, memory.incident});
+}
+
+// A GPU that was not even listed and is back has been through a reset.
+void FindingTracker::note_return(const Key& key, Tracked& tracked, const Round& round) {
+  if (!tracked.memory.gone || !round.listed.contains(key.subject)) return;
+  tracked.memory.gone = false;
+  if (facts(key.reason).clear == ClearRule::gpu_reset) tracked.memory.released = true;
+}
+
+void FindingTracker::not_reported(Entries::iterator entry, const Round& round,
+                                  std::vector<Transition>& transitions) {
+  const auto& [key, unused] = *entry;
+  auto& tracked = entry->second;
+  auto& memory = tracked.memory;
+  if (round.is_unseen(key.subject)) return;
+  if (is_hardware(key.subject.kind) && memory.answered && !round.answered.contains(key.subject)) {
+    if (!round.listed.contains(key.subject)) memory.gone = true;
+    return;
+  }
+  if (memory.incident.empty()) {
+    entries_.erase(entry);
+    return;
+  }
+  note_return(key, tracked, round);
+  memory.reported_rounds = 0;
+  count_up(memory.clear_rounds);
+  const bool was_held = std::exchange(tracked.finding.held, true);
+  if (may_clear(key, tracked, round.now)) {
+    clear(entry, facts(key.reason).clear, transitions);
+  } else if (!was_held) {
+    transitions.push_back({TransitionKind::changed, key.check, tracked.finding, memory.incident});
+  }
+}
+
+bool FindingTracker::may_clear(const Key& key, const Tracked& tracked, Instant now) const {
+  if (key.injected) return true;
+  const auto reason = facts(key.reason);
+  const auto& memory = tracked.memory;
+  switch (reason.clear) {
+    case ClearRule::healthy_rounds:
+      return memory.clear_rounds >= reason.clear_rounds &&
+             now.mono - memory.reported.mono >= reason.clear_after;
+    case ClearRule::expiry:
+      return now.mono - memory.fresh.mono >= reason.clear_after;
+    case ClearRule::gpu_reset:
+    case ClearRule::reboot:
+    case ClearRule::acknowledged:
+      return memory.released;
+    case ClearRule::replaced:
+      return false;  // follow_cards sees it
+  }
+  return false;
+}
+
+void FindingTracker::clear(Entries::iterator entry, ClearRule rule, std::vector<Transition>& transitions) {
+  const auto& tracked = entry->second;
+  if (!tracked.memory.incident.empty())
+    transitions.push_back({TransitionKind::cleared, entry->first.check, tracked.finding,
+                           tracked.memory.incident,
+                           entry->first.injected ? std::nullopt : std::optional(rule)});
+  entries_.erase(entry);
+}
+
+void FindingTracker::follow_cards(std::vector<Transition>& transitions) {
+  std::vector<std::pair<Key, Tracked>> moved;
+  for (auto next = entries_.begin(); next != entries_.end();) {
+    const auto entry = next++;
+    auto& subject = entry->second.finding.subject;
+    if (entry->second.boot_id == boot_id_) subject = placement_.identified(subject);
+    if (auto place = placement_.moved_to(subject)) {
+      auto node = entries_.extract(entry);
+      node.key().subject = *place;
+      node.mapped().finding.subject = std::move(*place);
+      moved.emplace_back(std::move(node.key()), std::move(node.mapped()));
+    } else if (placement_.is_replaced(subject)) {
+      clear(entry, ClearRule::replaced, transitions);
+    }
+  }
+  // Only now: two cards may have changed places. What still sits in the slot is of a card nobody could name.
+  for (auto& [key, tracked] : moved) {
+    if (const auto there = entries_.find(key); there != entries_.end())
+      clear(there, ClearRule::replaced, transitions);
+    const auto entry = entries_.emplace(std::move(key), std::move(tracked)).first;
+    if (!entry->second.memory.incident.empty())
+      transitions.push_back({TransitionKind::changed, entry->first.check, entry->second.finding,
+                             entry->second.memory.incident});
+  }
+}
+
+void FindingTracker::pass_on(std::string_view check, std::map<Key, Finding> passing, Instant now,
+                             std::vector<Transition>& transitions) {
+  const auto tell = [&](TransitionKind kind, const Finding& finding) {
+    if (finding.health == Health::unknown) transitions.push_back({kind, std::string(check), finding, {}});
+  };
+  while (passing.size() > kMaxFindingsPerCheck) {
+    passing.erase(std::prev(passing.end()));
+    ++dropped_;
+  }
+  for (auto& [key, finding] : passing) {
+    const auto before = passing_.find(key);
+    const bool is_same = before != passing_.end() && before->second.health == finding.health;
+    finding.since = is_same ? before->second.since : now.wall;
+    if (!is_same) tell(TransitionKind::raised, finding);
+  }
+  for (auto entry = passing_.begin(); entry != passing_.end();) {
+    const auto current = entry++;
+    if (current->first.check != check) continue;
+    const auto after = passing.find(current->first);
+    if (after == passing.end() || after->second.health != current->second.health)
+      tell(TransitionKind::cleared, current->second);
+    passing_.erase(current);
+  }
+  passing_.merge(passing);
+}
+
+std::vector<Transition> FindingTracker::release(
+    const std::function<bool(const Key&, const Tracked&)>& concerns) {
+  std::vector<Transition> transitions;
+  for (auto next = entries_.begin(); next != entries_.end();) {
+    const auto entry = next++;
+    auto& [finding, boot_id, memory] = entry->second;
+    if (memory.incident.empty() || !concerns(entry->first, entry->second)) continue;
+    memory.released = true;
+    if (finding.held) clear(entry, facts(entry->first.reason).clear, transitions);
+  }
+  return transitions;
+}
+
+std::vector<Transition> FindingTracker::gpu_was_reset(const Subject& gpu) {
+  return release([&](const Key& key, const Tracked&) {
+    return device_of(key.subject) == gpu && facts(key.reason).clear == ClearRule::gpu_reset;
+  });
+}
+
+std::vector<Transition> FindingTracker::acknowledge(std::string_view incident) {
+  return release([&](const Key& key, const Tracked& tracked) {
+    return tracked.memory.incident == incident && facts(key.reason).clear == ClearRule::acknowledged;
+  });
+}
+
+Findings FindingTracker::findings(std::string_view check) const {
+  Findings result;
+  for (const auto& [key, tracked] : entries_)
+    if (key.check == check && !tracked.memory.incident.empty()) result.push_back(tracked.finding);
+  for (const auto& [key, finding] : passing_)
+    if (key.check == check) result.push_back(finding);
+  std::ranges::stable_sort(result, {}, [](const Finding& finding) {
+    return std::tuple(finding.subject.kind, std::string_view(finding.subject.key),
+                      std::string_view(finding.reason));
+  });
+  return result;
+}
+
+std::vector<SavedFinding> FindingTracker::save() const {
+  std::vector<SavedFinding> saved;
+  for (const auto& [key, tracked] : entries_)
+    if (!tracked.memory.incident.empty())
+      saved.push_back({key.check, tracked.finding, tracked.boot_id, to_text(tracked.memory)});
+  return saved;
+}
+
+void FindingTracker::restore(const std::vector<SavedFinding>& saved, Instant now) {
+  for (const auto& [check, finding, boot_id, state] : saved) {
+    if (!is_bad(finding.health)) continue;
+    Key key{check, finding.subject, finding.reason, finding.injected};
+    Tracked tracked{finding, boot_id, {}};
+    auto& memory = tracked.memory;
+    if (auto parsed = parse_memory(state)) {
+      memory = std::move(*parsed);
+    } else {
+      memory.incident = new_incident_id();
+      memory.reported = memory.fresh = now;
+    }
+    const bool is_new_boot = boot_id != boot_id_;
+    for (Instant* time : {&memory.reported, &memory.fresh})
+      if (is_new_boot || time->mono > now.mono) time->mono = now.mono - age_by_wall_clock(*time, now);
+    if (is_new_boot) {
+      const auto rule = facts(finding.reason).clear;
+      memory.answered = memory.gone = false;
+      memory.released = memory.released || rule == ClearRule::gpu_reset || rule == ClearRule::reboot;
+    }
+    entries_.insert_or_assign(std::move(key), std::move(tracked));
+  }
+}
+
+std::vector<Transition> FindingTracker::raised() const {
+  std::vector<Transition> result;
+  for (const auto& [key, tracked] : entries_)
+    if (!tracked.memory.incident.empty())
+      result.push_back({TransitionKind::raised, key.check, tracked.finding, tracked.memory.incident});
+  return result;
+}
+
+}  // namespace autopilot::incidents

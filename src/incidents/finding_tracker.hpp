@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "core/clock.hpp"
+#include "core/finding.hpp"
+#include "core/observation.hpp"
+#include "incidents/memory.hpp"
+#include "incidents/placement.hpp"
+
+namespace autopilot::incidents {
+
+// The catalog's facts about a reason; nothing for an unknown word, which then gets the cautious defaults of
+// catalog::Reason.
+using ReasonLookup = std::function<const catalog::Reason*(std::string_view)>;
+
+enum class TransitionKind : std::uint8_t { raised, changed, cleared };
+
+// changed: another health or action, the condition went away or came back (finding.held), or its card sits in
+// another slot.
+struct Transition {
+  TransitionKind kind = TransitionKind::raised;
+  std::string check;
+  Finding finding;
+  std::string incident;                      // empty for findings of health unknown
+  std::optional<catalog::ClearRule> rule{};  // cleared: the rule that fired; nothing where none was needed
+};
+
+// One finding as it survives a restart. `state` is opaque outside this folder; the fields are those of the
+// journal's StoredFinding.
+struct SavedFinding {
+  std::string check;
+  Finding finding;
+  std::string boot_id;
+  std::string state;
+};
+
+// Turns what the judges say round by round into findings with hysteresis, memory and clear rules. Pure: no
+// clock, no I/O; one owner.
+//
+// - A finding counts after Reason::raise_rounds rounds in a row; the same number is needed to get worse.
+// - It goes away only when its clear rule fires; until then it is shown as held. Another card in its slot
+// ends
+//   it whatever its rule, and it follows its card (serial, else UUID) to another slot.
+// - A round in which the check could not look at the subject counts for nothing: neither up nor down. It
+// could
+//   not look where it said `unknown` about the subject, its GPU or the host, or where a device that used to
+//   answer it did not answer. A judge must therefore say unknown about a subject only if it saw nothing of
+//   it.
+// - Findings of health unknown or unsupported last exactly as long as they are said.
+// - Injected findings are kept apart from real ones and end with the injection.
+class FindingTracker {
+ public:
+  static constexpr std::size_t kMaxFindingsPerCheck = 1024;
+
+  FindingTracker(ReasonLookup reasons, std::string boot_id);
+
+  // One completed round: the judge's findings and what observe returned.
+  std::vector<Transition> complete_round(std::string_view check, Instant now, const Findings& findings,
+                                         const Observations& observations);
+  // Somebody saw this GPU being reset (the kernel log, the driver, our own action).
+  std::vector<Transition> gpu_was_reset(const Subject& gpu);
+  // An operator has seen the finding of that incident. Clears it where that is its rule and the condition is
+  // gone, or as soon as it is gone.
+  std::vector<Transition> acknowledge(std::string_view incident);
+
+  // What counts now, in order of subject and reason.
+  [[nodiscard]] Findings findings(std::string_view check) const;
+
+  // Every raised degraded or failed finding. Those still on their way through hysteresis begin anew.
+  [[nodiscard]] std::vector<SavedFinding> save() const;
+  // Once, before the first round. A finding of an earlier boot waits for the first look of this boot. One
+  // whose state cannot be read keeps its health, starts its clear rule anew and gets another incident.
+  void restore(const std::vector<SavedFinding>& saved, Instant now);
+
+  // Every raised degraded or failed finding as if it were raised now.
+  [[nodiscard]] std::vector<Transition> raised() const;
+  // The number of the next incident: must be saved and restored, so that ids stay unique.
+  [[nodiscard]] std::uint64_t next_incident() const { return next_incident_; }
+  void restore_next_incident(std::uint64_t number);
+
+  // Findings not taken because a check had too many.
+  [[nodiscard]] std::size_t dropped() const { return dropped_; }
+
+ private:
+  struct Key {
+    std::string check;
+    Subject subject;
+    std::string reason;
+    bool injected = false;
+    friend std::strong_ordering operator<=>(const Key&, const Key&) = default;
+  };
+  struct Tracked {
+    Finding finding;  // as shown
+    std::string boot_id;
+    Memory memory;
+  };
+  using Entries = std::map<Key, Tracked>;
+  struct Round;
+
+  [[nodiscard]] catalog::Reason facts(std::string_view reason) const;
+  [[nodiscard]] std::pair<Entries::iterator, Entries::iterator> of_check(std::string_view check);
+  [[nodiscard]] std::map<Key, Finding> incoming(std::string_view check, const Findings& findings) const;
+  void follow_cards(std::vector<Transition>& transitions);
+  void report(const Key& key, const Finding& finding, const Round& round,
+              std::vector<Transition>& transitions);
+  void raise_or_change(Tracked& tracked, const Key& key, const Finding& finding,
+                       std::vector<Transition>& transitions);
+  void not_reported(Entries::iterator entry, const Round& round, std::vector<Transition>& transitions);
+  void note_return(const Key& key, Tracked& tracked, const Round& round);
+  void pass_on(std::string_view check, std::map<Key, Finding> passing, Instant now,
+               std::vector<Transition>& transitions);
+  [[nodiscard]] std::vector<Transition> release(
+      const std::function<bool(const Key&, const Tracked&)>& concerns);
+  [[nodiscard]] bool may_clear(const Key& key, const Tracked& tracked, Instant now) const;
+  void clear(Entries::iterator entry, catalog::ClearRule rule, std::vector<Transition>& transitions);
+  [[nodiscard]] std::string new_incident_id();
+
+  ReasonLookup reasons_;
+  std::string boot_id_;
+  Entries entries_;
+  std::map<Key, Finding> passing_;  // health unknown or unsupported
+  Placement placement_;
+  std::uint64_t next_incident_ = 1;
+  std::size_t dropped_ = 0;
+};
+
+}  // namespace autopilot::incidents

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/incident.hpp"
+#include "core/result.hpp"
+#include "incidents/finding_tracker.hpp"
+#include "incidents/incident_book.hpp"
+
+namespace autopilot::incidents {
+
+// What one step changed; empty for most rounds.
+struct Changes {
+  std::vector<Transition> transitions;
+  std::vector<Incident> incidents;  // opened, changed or closed, as they are now
+
+  [[nodiscard]] bool empty() const { return transitions.empty() && incidents.empty(); }
+};
+
+// What the journal keeps between runs.
+struct SavedState {
+  std::vector<SavedFinding> findings;
+  std::vector<Incident> incidents;  // open and recovering
+  std::uint64_t next_incident = 1;
+};
+
+// The state machine of one node: findings and their incidents (one per finding of health degraded or failed;
+// unknown never makes one). Pure; one owner. The rules are those of FindingTracker.
+class NodeState {
+ public:
+  NodeState(ReasonLookup reasons, std::string boot_id);
+
+  // Once, before the first round. Leave out the findings of checks that do not exist any more: their
+  // incidents are closed by the word "check_removed".
+  Changes restore(const SavedState& saved, Instant now);
+  [[nodiscard]] SavedState save() const;
+
+  Changes complete_round(std::string_view check, Instant now, const Findings& findings,
+                         const Observations& observations);
+  Changes gpu_was_reset(const Subject& gpu, Instant now);
+  // not_found when no open or recovering incident has that id.
+  Result<Changes> acknowledge(std::string_view incident, Instant now);
+
+  // The effective findings of a check: current ones with `since`, and held ones.
+  [[nodiscard]] Findings findings(std::string_view check) const { return tracker_.findings(check); }
+  // Open and recovering, oldest first.
+  [[nodiscard]] std::vector<Incident> incidents() const { return book_.incidents(); }
+  [[nodiscard]] std::size_t dropped() const { return tracker_.dropped(); }
+
+ private:
+  Changes apply(std::vector<Transition> transitions, Instant now);
+
+  FindingTracker tracker_;
+  IncidentBook book_;
+};
+
+// The node's story of these changes, in order, without ids. `simulated` marks each.
+[[nodiscard]] std::vector<Event> to_events(const Changes& changes, WallTime time, std::string_view boot_id,
+                                           bool simulated);
+
+}  // namespace autopilot::incidents

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/placement.hpp"
+
+namespace autopilot::incidents {
+namespace {
+
+bool is_part_of_gpu(SubjectKind kind) {
+  return kind == SubjectKind::nvlink || kind == SubjectKind::gpu_instance;
+}
+
+// "/3" of "0000:3b:00.0/3"; empty for a device itself.
+std::string part_of(const Subject& subject) {
+  if (!is_part_of_gpu(subject.kind)) return {};
+  const auto slash = subject.key.find('/');
+  return slash == std::string::npos ? std::string{} : subject.key.substr(slash);
+}
+
+// One card may answer as several NIC ports with one serial: they are not followed.
+bool is_followed(SubjectKind kind) {
+  return kind == SubjectKind::gpu || kind == SubjectKind::nvswitch || kind == SubjectKind::disk;
+}
+
+}  // namespace
+
+std::optional<bool> same_card(const Subject& a, const Subject& b) {
+  if (!a.serial.empty() && !b.serial.empty()) return a.serial == b.serial;
+  if (!a.uuid.empty() && !b.uuid.empty()) return a.uuid == b.uuid;
+  return std::nullopt;
+}
+
+Subject device_of(const Subject& subject) {
+  if (!is_part_of_gpu(subject.kind)) return subject;
+  Subject device = subject;
+  device.kind = SubjectKind::gpu;
+  device.key = subject.key.substr(0, subject.key.find('/'));
+  device.index.reset();
+  return device;
+}
+
+void Placement::learn(const Observations& observations) {
+  for (const auto& observation : observations) {
+    if (observation.is_event()) continue;
+    const Subject& subject = observation.subject;
+    if (subject.serial.empty() && subject.uuid.empty()) continue;
+    // A part names its GPU's card; its own UUID (a GPU instance has one) says nothing about the slot.
+    if (is_part_of_gpu(subject.kind)) continue;
+    const auto [known, is_new] = cards_.emplace(subject, subject);
+    if (is_new) continue;
+    if (same_card(known->second, subject) == false) {
+      known->second = subject;
+      continue;
+    }
+    if (!subject.serial.empty()) known->second.serial = subject.serial;
+    if (!subject.uuid.empty()) known->second.uuid = subject.uuid;
+  }
+}
+
+Subject Placement::identified(Subject subject) const {
+  const auto card = cards_.find(device_of(subject));
+  if (card == cards_.end()) return subject;
+  // Never half of one card and half of another.
+  if (same_card(subject, card->second) == false) return subject;
+  if (subject.serial.empty()) subject.serial = card->second.serial;
+  if (subject.uuid.empty()) subject.uuid = card->second.uuid;
+  return subject;
+}
+
+bool Placement::is_replaced(const Subject& subject) const {
+  const auto card = cards_.find(device_of(subject));
+  return card != cards_.end() && same_card(subject, card->second) == false;
+}
+
+std::optional<Subject> Placement::moved_to(const Subject& subject) const {
+  const Subject device = device_of(subject);
+  if (!is_followed(device.kind)) return std::nullopt;
+  const auto here = cards_.find(device);
+  if (here != cards_.end() && same_card(device, here->second) == true) return std::nullopt;
+  for (const auto& [slot, card] : cards_) {
+    if (slot.kind != device.kind || slot.key == device.key) continue;
+    if (same_card(device, card) != true) continue;
+    Subject moved = subject;
+    moved.key = slot.key + part_of(subject);
+    if (moved.kind == slot.kind) moved.index = card.index;
+    return moved;
+  }
+  return std::nullopt;
+}
+
+}  // namespace autopilot::incidents

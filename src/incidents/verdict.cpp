@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/verdict.hpp"
+
+#include <algorithm>
+
+namespace autopilot::incidents {
+namespace {
+
+// That the blamed end is at fault, for EVICT: architecture, table of the verdict.
+constexpr double kEvictConfidence = 0.8;
+
+bool is_completed(const CheckResult& result) {
+  return result.completed != WallTime{};
+}
+
+// Beside a failed subject another one may be unknown, which alone would decide the word of the whole check.
+bool has_finding(const CheckResult& result, Health health) {
+  return result.health == health || std::ranges::any_of(result.findings, [health](const Finding& finding) {
+           return finding.health == health;
+         });
+}
+
+bool is_bad(Health health) {
+  return health == Health::degraded || health == Health::failed;
+}
+
+bool is_accelerator_part(SubjectKind kind) {
+  return kind == SubjectKind::gpu || kind == SubjectKind::gpu_instance || kind == SubjectKind::nvlink ||
+         kind == SubjectKind::nvswitch;
+}
+
+bool makes_evict(const Incident& incident) {
+  if (incident.injected || incident.state == IncidentState::closed) return false;
+  if (!is_accelerator_part(incident.blamed.kind) || incident.confidence < kEvictConfidence) return false;
+  if (!takes_device_out_of_service(incident.action)) return false;
+  return std::ranges::any_of(
+      incident.members, [](const IncidentMember& member) { return member.finding.health == Health::failed; });
+}
+
+// Other network, storage and host findings have their own conditions.
+bool counts_for_warn(std::string_view check) {
+  return check.starts_with("gpu.") || check == "network.ping" || check == "storage.pvc";
+}
+
+bool makes_warn(const CheckResult& result) {
+  if (result.required && !has_looked(result)) return true;
+  if (!counts_for_warn(result.check)) return false;
+  return std::ranges::any_of(
+      result.findings, [](const Finding& finding) { return is_bad(finding.health) && !finding.injected; });
+}
+
+bool was_denied(const CheckResult& result) {
+  return std::ranges::any_of(result.findings, [](const Finding& finding) {
+    return finding.health == Health::unknown && finding.reason == "denied";
+  });
+}
+
+}  // namespace
+
+bool has_looked(const CheckResult& result) {
+  if (!is_completed(result) || result.health == Health::unknown) return false;
+  return std::ranges::none_of(result.findings,
+                              [](const Finding& finding) { return finding.health == Health::unknown; });
+}
+
+Health node_health(std::span<const CheckResult> results) {
+  const auto any = [results](auto&& predicate) { return std::ranges::any_of(results, predicate); };
+  if (any([](const CheckResult& result) { return has_finding(result, Health::failed); }))
+    return Health::failed;
+  if (any([](const CheckResult& result) { return result.required && !has_looked(result); }))
+    return Health::unknown;
+  if (any([](const CheckResult& result) { return has_finding(result, Health::degraded); }))
+    return Health::degraded;
+  if (any([](const CheckResult& result) { return result.health == Health::healthy; })) return Health::healthy;
+  return Health::unknown;
+}
+
+Coverage coverage_of(std::span<const CheckResult> results, std::span<const CheckInfo> checks) {
+  Coverage coverage;
+  for (const auto& result : results) {
+    if (result.health == Health::unsupported) continue;
+    ++coverage.of;
+    if (has_looked(result)) {
+      ++coverage.looked;
+      continue;
+    }
+    if (!was_denied(result)) continue;
+    const auto info = std::ranges::find(checks, result.check, &CheckInfo::id);
+    if (info == checks.end()) continue;
+    for (const auto& right : info->rights)
+      if (std::ranges::find(coverage.missing_rights, right) == coverage.missing_rights.end())
+        coverage.missing_rights.push_back(right);
+  }
+  return coverage;
+}
+
+Verdict verdict_of(const VerdictInput& input) {
+  const bool complete = std::ranges::all_of(
+      input.results, [](const CheckResult& result) { return !result.required || is_completed(result); });
+  if (!complete) return Verdict::none;
+  if (input.reserved_for_deep_test) return Verdict::testing;
+  if (std::ranges::any_of(input.incidents, makes_evict)) return Verdict::evict;
+  if (std::ranges::any_of(input.results, makes_warn)) return Verdict::warn;
+  return input.has_accelerator ? Verdict::pass : Verdict::none;
+}
+
+}  // namespace autopilot::incidents

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "core/check_info.hpp"
+#include "core/incident.hpp"
+#include "core/snapshot.hpp"
+
+namespace autopilot::incidents {
+
+// Completed, and every subject it should see was seen.
+[[nodiscard]] bool has_looked(const CheckResult& result);
+
+// failed, else unknown when a required check has not looked or nobody has, else degraded, else healthy. What
+// an unrequired check could not see shows only in the coverage.
+[[nodiscard]] Health node_health(std::span<const CheckResult> results);
+
+// Checks that are unsupported here do not count. Rights are those of `checks` (the same order is not needed)
+// whose result says it was denied.
+[[nodiscard]] Coverage coverage_of(std::span<const CheckResult> results, std::span<const CheckInfo> checks);
+
+struct VerdictInput {
+  std::span<const CheckResult> results;  // with `required` set
+  std::span<const Incident> incidents;   // open and recovering
+  bool has_accelerator = false;          // by the PCI scan
+  bool reserved_for_deep_test = false;
+};
+
+// The table of the architecture: TESTING, EVICT, WARN, PASS; none before every required check has completed
+// once, and in place of PASS where there is no accelerator. Injected findings never count.
+[[nodiscard]] Verdict verdict_of(const VerdictInput& input);
+
+}  // namespace autopilot::incidents
