@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/files/fd.hpp"
+
+namespace autopilot::host {
+
+// A program to start. Nothing is looked up in PATH and nothing is inherited that is not named here.
+struct Command {
+  std::string program;
+  std::vector<std::string> arguments;    // without the program's own name
+  std::vector<std::string> environment;  // all of it: "NAME=value"
+};
+
+// The environment of this process, for a Command that should have the same.
+[[nodiscard]] std::vector<std::string> own_environment();
+
+// What the child gets besides /dev/null as standard input. Below 0: /dev/null, for `extra` nothing.
+struct ChildFiles {
+  int output = -1;  // becomes 1
+  int errors = -1;  // becomes 2
+  int extra = -1;   // becomes 3
+};
+
+struct ChildStatus {
+  bool was_signalled = false;
+  int code = 0;  // exit code, or number of the signal
+};
+
+// "exit code 3", "signal 11 (Segmentation fault)"
+[[nodiscard]] std::string to_string(const ChildStatus& status);
+
+// A running program: leader of its own process group, with an empty signal mask, default signal handlers and
+// no descriptor of ours but those of ChildFiles. When it ends, what it left in its group is killed. One
+// owner; not thread-safe.
+class Child {
+ public:
+  // An error names the program and the reason why it could not be executed.
+  [[nodiscard]] static Result<Child> start(const Command& command, const ChildFiles& files);
+
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&& other) noexcept;
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  // Kills what still runs and waits up to a second for its end.
+  ~Child();
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // Readable when the child has ended.
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }
+  // To the whole group.
+  void send_signal(int signal) const;
+  // Its end, or nothing when it still runs at the deadline (also after SIGKILL: it hangs in the kernel).
+  [[nodiscard]] std::optional<ChildStatus> wait_until(MonoTime deadline);
+
+ private:
+  Child(pid_t pid, Fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  void finish();
+
+  pid_t pid_ = -1;
+  Fd pidfd_;
+  std::optional<ChildStatus> status_;
+};
+
+}  // namespace autopilot::host

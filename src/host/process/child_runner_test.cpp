@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/process/child_runner.hpp"
+
+#include <csignal>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "core/parse.hpp"
+#include "host/files/files.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+Command shell(const std::string& script) {
+  return {.program = "/bin/sh", .arguments = {"-c", script}, .environment = {"PATH=/usr/bin:/bin", "A=b c"}};
+}
+
+MonoTime in(Duration duration) {
+  return mono_now() + duration;
+}
+
+ChildReport run(const std::string& script, Duration deadline = 20s, const RunLimits& limits = {}) {
+  ChildRunner runner;
+  auto report = runner.run(shell(script), in(deadline), limits);
+  EXPECT_TRUE(report.has_value()) << report.error().what;
+  return report.value_or(ChildReport{});
+}
+
+// Gone, or a zombie that only its new parent can take away.
+bool is_gone(const std::string& pid) {
+  const auto stat = Files().read("/proc/" + pid + "/stat");
+  return !stat || stat->find(") Z ") != std::string::npos;
+}
+
+bool becomes_gone(const std::string& pid) {
+  const MonoTime deadline = in(10s);
+  while (!is_gone(pid)) {
+    if (mono_now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST(ChildRunner, reports_exit_code_and_both_streams) {
+  const ChildReport report = run("echo out; echo err >&2; exit 3");
+  EXPECT_EQ(report.end, ChildEnd::exited);
+  EXPECT_EQ(report.status.code, 3);
+  EXPECT_EQ(report.output, "out\n");
+  EXPECT_EQ(report.errors, "err\n");
+  EXPECT_EQ(to_string(report.status), "exit code 3");
+}
+
+TEST(ChildRunner, reports_the_signal_that_ended_it) {
+  const ChildReport report = run("kill -SEGV $$");
+  EXPECT_EQ(report.end, ChildEnd::signalled);
+  EXPECT_EQ(report.status.code, SIGSEGV);
+  EXPECT_THAT(to_string(report.status), HasSubstr("signal 11"));
+}
+
+TEST(ChildRunner, says_why_it_cannot_start) {
+  ChildRunner runner;
+  const auto missing = runner.run({.program = "/no/such", .arguments = {}, .environment = {}}, in(1s));
+  EXPECT_EQ(missing.error().code, Errc::not_found);
+  EXPECT_THAT(missing.error().what, HasSubstr("/no/such"));
+  const auto plain = runner.run({.program = "/etc/passwd", .arguments = {}, .environment = {}}, in(1s));
+  EXPECT_EQ(plain.error().code, Errc::denied);
+}
+
+TEST(ChildRunner, gives_the_child_nothing_but_what_is_named) {
+  const int leaked = ::open("/dev/null", O_RDONLY);
+  ASSERT_GE(leaked, 0);
+  const ChildReport report = run("env | sort; readlink /proc/$$/fd/*; cat");
+  ::close(leaked);
+  EXPECT_THAT(report.output, HasSubstr("A=b c\n"));
+  EXPECT_THAT(report.output, ::testing::Not(HasSubstr("HOME=")));
+  EXPECT_THAT(report.output, HasSubstr("/dev/null\npipe:"));
+  int descriptors = 0;
+  for (const std::string_view line : split(report.output, '\n'))
+    if (line.starts_with("/dev/null") || line.starts_with("pipe:")) ++descriptors;
+  EXPECT_EQ(descriptors, 3);
+}
+
+TEST(ChildRunner, resets_signals_and_leads_its_own_group) {
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &blocked, &before), 0);
+  auto* const handler = std::signal(SIGPIPE, SIG_IGN);
+  ChildRunner runner;
+  const auto report = runner.run({.program = "/bin/grep",
+                                  .arguments = {"-E", "^(Pid|NSpgid|Sig(Blk|Ign)):", "/proc/self/status"},
+                                  .environment = {}},
+                                 in(20s));
+  std::signal(SIGPIPE, handler);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ASSERT_TRUE(report.has_value());
+  const auto lines = split(report->output, '\n');
+  ASSERT_GE(lines.size(), 4U);
+  EXPECT_EQ(split(lines[0], '\t')[1], split(lines[1], '\t')[1]);  // its own group
+  EXPECT_EQ(lines[2], "SigBlk:\t0000000000000000");
+  // The C library keeps its two internal signals ignored.
+  EXPECT_EQ(parse_number<std::uint64_t>(split(lines[3], '\t')[1], 16).value() & 0x7fffffff, 0U) << lines[3];
+}
+
+TEST(ChildRunner, asks_before_it_kills_at_the_deadline) {
+  const ChildReport report =
+      run("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done", 300ms);
+  EXPECT_EQ(report.end, ChildEnd::timed_out);
+  EXPECT_EQ(report.output, "ready\nbye\n");
+  EXPECT_EQ(report.status.code, 7);
+}
+
+TEST(ChildRunner, kills_what_does_not_listen_and_its_children) {
+  RunLimits limits;
+  limits.grace = 100ms;
+  const ChildReport report = run("trap '' TERM; sleep 1000 & echo $!; echo $$; wait", 300ms, limits);
+  EXPECT_EQ(report.end, ChildEnd::timed_out);
+  EXPECT_TRUE(report.status.was_signalled);
+  EXPECT_EQ(report.status.code, SIGKILL);
+  const auto pids = split(report.output, '\n');
+  ASSERT_GE(pids.size(), 2U);
+  EXPECT_TRUE(becomes_gone(std::string(pids[0])));
+  EXPECT_TRUE(becomes_gone(std::string(pids[1])));
+}
+
+TEST(ChildRunner, a_stopped_child_is_ended_too) {
+  const ChildReport report = run("kill -STOP $$", 200ms);
+  EXPECT_EQ(report.end, ChildEnd::timed_out);
+  EXPECT_FALSE(report.was_abandoned);
+}
+
+TEST(ChildRunner, what_a_child_leaves_behind_is_killed_with_it) {
+  const ChildReport report = run("sleep 1000 & echo $!");
+  EXPECT_EQ(report.end, ChildEnd::exited);
+  EXPECT_TRUE(becomes_gone(std::string(trim(report.output))));
+}
+
+TEST(ChildRunner, does_not_wait_for_one_that_left_the_group_with_the_pipe) {
+  const ChildReport report = run("setsid sleep 1000 & echo $!");
+  EXPECT_EQ(report.end, ChildEnd::exited);
+  const auto pid = parse_number<int>(trim(report.output));
+  ASSERT_TRUE(pid);
+  ::kill(*pid, SIGKILL);
+}
+
+TEST(ChildRunner, keeps_a_bounded_output_and_counts_the_rest) {
+  RunLimits limits;
+  limits.output_bytes = 1000;
+  const ChildReport report = run("head -c 10000000 /dev/zero; head -c 5000 /dev/zero >&2", 60s, limits);
+  EXPECT_EQ(report.end, ChildEnd::exited);
+  EXPECT_EQ(report.output.size(), 1000U);
+  EXPECT_EQ(report.errors.size(), 1000U);
+  EXPECT_EQ(report.dropped_bytes, 10'000'000U + 5000U - 2000U);
+}
+
+TEST(ChildRunner, an_endless_flood_does_not_outlive_the_deadline) {
+  const ChildReport report = run("exec cat /dev/zero", 200ms);
+  EXPECT_EQ(report.end, ChildEnd::timed_out);
+  EXPECT_GT(report.dropped_bytes, 0U);
+}
+
+TEST(ChildRunner, hands_out_lines_while_it_runs) {
+  std::vector<std::string> lines;
+  ChildRunner runner;
+  const auto report = runner.run(shell("echo one; printf 'two\\nrest'; exit 0"), in(20s), {}, {},
+                                 [&](std::string_view line) { lines.emplace_back(line); });
+  ASSERT_TRUE(report.has_value());
+  EXPECT_THAT(lines, ElementsAre("one", "two", "rest"));
+}
+
+TEST(ChildRunner, cuts_a_line_without_end) {
+  std::vector<std::size_t> sizes;
+  ChildRunner runner;
+  const auto report = runner.run(shell("head -c 1000000 /dev/zero; echo; echo x"), in(20s), {}, {},
+                                 [&](std::string_view line) { sizes.push_back(line.size()); });
+  ASSERT_TRUE(report.has_value());
+  EXPECT_THAT(sizes, ElementsAre(RunLimits::kMaxLine, 1U));
+}
+
+TEST(ChildRunner, can_be_cancelled_by_another_thread) {
+  std::stop_source stop;
+  ChildRunner runner;
+  const auto report =
+      runner.run(shell("echo go; exec sleep 1000"), in(60s), {}, stop.get_token(),
+                 [&](std::string_view) { std::jthread([&] { stop.request_stop(); }).join(); });
+  ASSERT_TRUE(report.has_value());
+  EXPECT_EQ(report->end, ChildEnd::cancelled);
+  EXPECT_EQ(report->status.code, SIGTERM);
+}
+
+TEST(ChildRunner, runs_for_many_threads_at_once) {
+  ChildRunner runner;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&runner, i] {
+      const auto report = runner.run(shell("echo " + std::to_string(i)), in(60s));
+      ASSERT_TRUE(report.has_value());
+      EXPECT_EQ(report->output, std::to_string(i) + "\n");
+    });
+  threads.clear();
+  EXPECT_EQ(runner.abandoned(), 0U);
+}
+
+TEST(Child, dies_with_its_owner) {
+  std::string pid;
+  {
+    auto child = Child::start(shell("exec sleep 1000"), {});
+    ASSERT_TRUE(child.has_value());
+    pid = std::to_string(child->pid());
+    EXPECT_FALSE(is_gone(pid));
+    EXPECT_FALSE(child->wait_until(mono_now()).has_value());
+  }
+  EXPECT_FALSE(Files().exists("/proc/" + pid));
+}
+
+}  // namespace
+}  // namespace autopilot::host
