@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +19,7 @@ namespace autopilot::catalog {
 enum class EvidenceKind : std::uint8_t { vendor, peer, own, measured };
 
 [[nodiscard]] std::string_view to_string(EvidenceKind kind);
+[[nodiscard]] std::optional<EvidenceKind> parse_evidence_kind(std::string_view word);
 
 struct Provenance {
   std::string source;
@@ -47,14 +48,18 @@ enum class ClearRule : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view to_string(ClearRule rule);
+[[nodiscard]] std::optional<ClearRule> parse_clear_rule(std::string_view word);
+
+inline constexpr std::string_view kAnyCheck = "any";
 
 // reasons.yaml: every word a finding may carry.
 struct Reason {
   std::string id;
   std::string title;
-  std::string meaning;   // what is wrong, for a person
-  std::string cure;      // what to do now
-  std::string disproof;  // what would prove it wrong
+  std::vector<std::string> checks;  // who may say it; kAnyCheck: the runtime, about any check
+  std::string meaning;              // what is wrong, for a person
+  std::string cure;                 // what to do now
+  std::string disproof;             // what would prove it wrong
   Action action = Action::none;
   Health max_health = Health::degraded;
   double confidence = 0.5;  // that the blamed subject is at fault
@@ -86,6 +91,7 @@ struct LogRule {
                      // off_bus, other
   std::string pattern;  // RE2; named groups become attributes: device, pid, process, count, ...
   std::string title;
+  std::vector<std::string> examples;  // lines as the kernel writes them; each must match
   Provenance provenance;
 };
 
@@ -93,54 +99,110 @@ struct LogRule {
 struct GpuModel {
   std::string id;                          // "h100-sxm"
   std::vector<std::string> name_patterns;  // exact product names as NVML spells them
-  int nvlinks = 0;                         // per GPU; 0: none
+  int nvlinks = 0;  // that must be up on a sound machine; 0 where that depends on a bridge being fitted
   bool ecc = false;
   bool row_remap = false;
+  Provenance provenance;
+};
+
+// counters.yaml: what a port counts, and how the counter ends.
+struct Counter {
+  std::string id;         // "infiniband.symbol_error"
+  std::string path;       // below the port's folder in sysfs: "counters/symbol_error"
+  int width_bits = 64;    // it stays at its largest value instead of wrapping
+  std::string unit;       // "count", "words" (of 4 bytes), "ticks"
+  std::string threshold;  // id of the threshold on its growth; empty: read, not judged
+  std::string meaning;
+  Provenance provenance;
+
+  // The value at which it says nothing more. Only narrow counters reach it.
+  [[nodiscard]] std::optional<std::uint64_t> saturation() const {
+    if (width_bits >= 64) return std::nullopt;
+    return (std::uint64_t{1} << width_bits) - 1;
+  }
+};
+
+// checks.yaml: what a person reads about a check.
+struct CheckPage {
+  std::string id;
+  std::string title;
+  std::string summary;                 // what it looks at
+  std::vector<std::string> witnesses;  // in order of trust
+  std::vector<std::string> rights;     // what full sight needs
+  std::string local;                   // what each profile sees
+  std::string dropin;
+  std::string full;
+  std::string how_wrong;       // how this check can be wrong
+  std::string false_positive;  // a false alarm of a peer, and what we do about it
   Provenance provenance;
 };
 
 // profiles.yaml
 struct RequiredCheck {
   std::string check;
-  std::string when;  // "always", "nvidia_gpu", "nvme", "infiniband"
+  std::string when;  // one of conditions(): "always", "nvidia_gpu", "nvme", "infiniband"
 };
 struct Profile {
   std::string id;  // "local", "dropin", "full"
+  std::string meaning;
   std::vector<RequiredCheck> required;
+  Provenance provenance;
 };
 
-// All facts. Immutable after parsing; share it by reference. Lookups return nothing for an unknown id.
+// The words of RequiredCheck::when, of Xid::classes and of LogRule::kind.
+[[nodiscard]] const std::vector<std::string>& conditions();
+[[nodiscard]] const std::vector<std::string>& xid_classes();
+[[nodiscard]] const std::vector<std::string>& log_kinds();
+
+// What the files hold, unchecked.
+struct Facts {
+  std::vector<Threshold> thresholds;
+  std::vector<Reason> reasons;
+  std::vector<Xid> xids;
+  std::vector<LogRule> log_rules;  // in the order of the files' names, then of the file: the first that
+                                   // matches wins
+  std::vector<GpuModel> gpu_models;
+  std::vector<Counter> counters;
+  std::vector<Profile> profiles;
+  std::vector<CheckPage> checks;  // in display order
+};
+
+// All facts. Immutable; share it by reference. Lookups return nothing for an unknown id.
 class Catalog {
  public:
+  Catalog() = default;
+  explicit Catalog(Facts facts);
+
   // name ("thresholds.yaml", "log_rules/memory.yaml") -> text. Every problem is listed with file and line.
+  // References between the files are checked where checks.yaml is among them.
   [[nodiscard]] static Result<Catalog> parse(const std::map<std::string, std::string>& files);
 
   [[nodiscard]] const Threshold* threshold(std::string_view id) const;
   [[nodiscard]] const Reason* reason(std::string_view id) const;
   [[nodiscard]] const Xid* xid(int code) const;
   [[nodiscard]] const GpuModel* gpu_model(std::string_view product_name) const;
+  [[nodiscard]] const Counter* counter(std::string_view id) const;
   [[nodiscard]] const Profile* profile(std::string_view id) const;
+  [[nodiscard]] const CheckPage* check(std::string_view id) const;
 
-  [[nodiscard]] const std::vector<Threshold>& thresholds() const { return thresholds_; }
-  [[nodiscard]] const std::vector<Reason>& reasons() const { return reasons_; }
-  [[nodiscard]] const std::vector<Xid>& xids() const { return xids_; }
-  [[nodiscard]] const std::vector<LogRule>& log_rules() const { return log_rules_; }
-  [[nodiscard]] const std::vector<GpuModel>& gpu_models() const { return gpu_models_; }
-  [[nodiscard]] const std::vector<Profile>& profiles() const { return profiles_; }
+  [[nodiscard]] const std::vector<Threshold>& thresholds() const { return facts_.thresholds; }  // by id
+  [[nodiscard]] const std::vector<Reason>& reasons() const { return facts_.reasons; }           // by id
+  [[nodiscard]] const std::vector<Xid>& xids() const { return facts_.xids; }                    // by code
+  [[nodiscard]] const std::vector<LogRule>& log_rules() const { return facts_.log_rules; }
+  [[nodiscard]] const std::vector<GpuModel>& gpu_models() const { return facts_.gpu_models; }
+  [[nodiscard]] const std::vector<Counter>& counters() const { return facts_.counters; }
+  [[nodiscard]] const std::vector<Profile>& profiles() const { return facts_.profiles; }
+  [[nodiscard]] const std::vector<CheckPage>& checks() const { return facts_.checks; }
 
  private:
-  std::vector<Threshold> thresholds_;  // sorted by id
-  std::vector<Reason> reasons_;        // sorted by id
-  std::vector<Xid> xids_;              // sorted by code
-  std::vector<LogRule> log_rules_;     // in file order: the first that matches wins
-  std::vector<GpuModel> gpu_models_;
-  std::vector<Profile> profiles_;
+  Facts facts_;
 };
 
-// The files of /catalog, compiled in. Aborts when they do not parse: a test shows that they do.
+// The files of /catalog as they were parsed and checked when this program was built. Thread-safe; the first
+// call decodes them.
 [[nodiscard]] const Catalog& builtin();
-// The compiled-in text by name, for `--catalog DIR` (a file there replaces the one of the same name) and for
-// generators.
+// The same files as text by name, for `--catalog DIR` (a file there replaces the one of the same name) and
+// for generators.
 [[nodiscard]] const std::map<std::string, std::string>& builtin_files();
 
 }  // namespace autopilot::catalog

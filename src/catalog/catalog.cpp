@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/catalog.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace autopilot::catalog {
+namespace {
+
+constexpr std::array<std::pair<EvidenceKind, std::string_view>, 4> kEvidenceWords{{
+    {EvidenceKind::vendor, "vendor"},
+    {EvidenceKind::peer, "peer"},
+    {EvidenceKind::own, "own"},
+    {EvidenceKind::measured, "measured"},
+}};
+
+constexpr std::array<std::pair<ClearRule, std::string_view>, 6> kClearWords{{
+    {ClearRule::healthy_rounds, "healthy_rounds"},
+    {ClearRule::gpu_reset, "gpu_reset"},
+    {ClearRule::reboot, "reboot"},
+    {ClearRule::expiry, "expiry"},
+    {ClearRule::acknowledged, "acknowledged"},
+    {ClearRule::replaced, "replaced"},
+}};
+
+template <class Entry>
+const Entry* find_id(const std::vector<Entry>& entries, std::string_view id) {
+  for (const Entry& entry : entries)
+    if (entry.id == id) return &entry;
+  return nullptr;
+}
+
+template <class Entry>
+const Entry* find_sorted_id(const std::vector<Entry>& entries, std::string_view id) {
+  const auto at = std::lower_bound(entries.begin(), entries.end(), id,
+                                   [](const Entry& entry, std::string_view word) { return entry.id < word; });
+  return at != entries.end() && at->id == id ? &*at : nullptr;
+}
+
+}  // namespace
+
+std::string_view to_string(EvidenceKind kind) {
+  return kEvidenceWords.at(static_cast<std::size_t>(kind)).second;
+}
+
+std::optional<EvidenceKind> parse_evidence_kind(std::string_view word) {
+  for (const auto& [kind, text] : kEvidenceWords)
+    if (text == word) return kind;
+  return std::nullopt;
+}
+
+std::string_view to_string(ClearRule rule) {
+  return kClearWords.at(static_cast<std::size_t>(rule)).second;
+}
+
+std::optional<ClearRule> parse_clear_rule(std::string_view word) {
+  for (const auto& [rule, text] : kClearWords)
+    if (text == word) return rule;
+  return std::nullopt;
+}
+
+const std::vector<std::string>& conditions() {
+  static const std::vector<std::string> words{"always", "nvidia_gpu", "nvme", "infiniband"};
+  return words;
+}
+
+const std::vector<std::string>& xid_classes() {
+  static const std::vector<std::string> words{"app",  "driver",      "memory",  "pcie",   "nvlink", "c2c",
+                                              "fw",   "hw",          "power",   "cc",     "config", "display",
+                                              "info", "sympathetic", "verdict", "unknown"};
+  return words;
+}
+
+const std::vector<std::string>& log_kinds() {
+  static const std::vector<std::string> words{
+      "edac",        "mce",         "oom",       "ext4",       "xfs",    "nvme",  "block",
+      "nfs",         "lustre",      "mlx5",      "link",       "aer",    "pcie",  "hung_task",
+      "soft_lockup", "hard_lockup", "rcu_stall", "panic",      "raid",   "iommu", "nvrm",
+      "off_bus",     "thermal",     "network",   "filesystem", "amdgpu", "efa",   "other"};
+  return words;
+}
+
+Catalog::Catalog(Facts facts) : facts_(std::move(facts)) {
+  const auto by_id = [](const auto& a, const auto& b) { return a.id < b.id; };
+  std::stable_sort(facts_.thresholds.begin(), facts_.thresholds.end(), by_id);
+  std::stable_sort(facts_.reasons.begin(), facts_.reasons.end(), by_id);
+  std::stable_sort(facts_.xids.begin(), facts_.xids.end(),
+                   [](const Xid& a, const Xid& b) { return a.code < b.code; });
+}
+
+const Threshold* Catalog::threshold(std::string_view id) const {
+  return find_sorted_id(facts_.thresholds, id);
+}
+
+const Reason* Catalog::reason(std::string_view id) const {
+  return find_sorted_id(facts_.reasons, id);
+}
+
+const Xid* Catalog::xid(int code) const {
+  const auto at = std::lower_bound(facts_.xids.begin(), facts_.xids.end(), code,
+                                   [](const Xid& xid, int wanted) { return xid.code < wanted; });
+  return at != facts_.xids.end() && at->code == code ? &*at : nullptr;
+}
+
+const GpuModel* Catalog::gpu_model(std::string_view product_name) const {
+  for (const GpuModel& model : facts_.gpu_models)
+    for (const std::string& name : model.name_patterns)
+      if (name == product_name) return &model;
+  return nullptr;
+}
+
+const Counter* Catalog::counter(std::string_view id) const {
+  return find_id(facts_.counters, id);
+}
+
+const Profile* Catalog::profile(std::string_view id) const {
+  return find_id(facts_.profiles, id);
+}
+
+const CheckPage* Catalog::check(std::string_view id) const {
+  return find_id(facts_.checks, id);
+}
+
+}  // namespace autopilot::catalog

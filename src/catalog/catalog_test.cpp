@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/catalog.hpp"
+
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "catalog/compact.hpp"
+
+namespace autopilot::catalog {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string problems_of(const std::string& name, const std::string& text) {
+  const auto catalog = Catalog::parse({{name, text}});
+  return catalog ? "" : catalog.error().what;
+}
+
+TEST(BuiltinCatalog, is_what_its_files_say) {
+  const auto parsed = Catalog::parse(builtin_files());
+  ASSERT_TRUE(parsed) << parsed.error().what;
+  EXPECT_EQ(to_compact(*parsed), to_compact(builtin()));
+}
+
+TEST(BuiltinCatalog, holds_the_files_of_this_checkout) {
+  for (const auto& [name, text] : builtin_files()) {
+    std::ifstream in(AUTOPILOT_SOURCE_DIR "/catalog/" + name, std::ios::binary);
+    std::stringstream content;
+    content << in.rdbuf();
+    EXPECT_TRUE(in) << name;
+    EXPECT_EQ(content.str(), text) << name;
+  }
+}
+
+TEST(BuiltinCatalog, finds_by_id) {
+  const Catalog& catalog = builtin();
+  ASSERT_NE(catalog.reason("row_remap_pending"), nullptr);
+  EXPECT_EQ(catalog.reason("row_remap_pending")->action, Action::drain_then_reset_gpu);
+  EXPECT_EQ(catalog.reason("row_remap_pending")->max_health, Health::degraded);
+  EXPECT_EQ(catalog.reason("row_remap_failed")->clear, ClearRule::replaced);
+  EXPECT_EQ(catalog.reason("no_such_reason"), nullptr);
+  ASSERT_NE(catalog.threshold("gpu.throttle.hw_thermal_share"), nullptr);
+  EXPECT_EQ(catalog.threshold("gpu.throttle.hw_thermal_share")->unit, "ratio");
+  EXPECT_EQ(catalog.threshold(""), nullptr);
+  ASSERT_NE(catalog.profile("local"), nullptr);
+  EXPECT_EQ(catalog.profile("local")->required.size(), 5u);
+  EXPECT_EQ(catalog.profile("none"), nullptr);
+}
+
+TEST(BuiltinCatalog, what_could_not_be_seen_is_never_a_fault) {
+  for (const Reason& reason : builtin().reasons()) {
+    if (reason.checks != std::vector<std::string>{std::string(kAnyCheck)}) continue;
+    EXPECT_TRUE(reason.max_health == Health::unknown || reason.max_health == Health::unsupported)
+        << reason.id;
+    EXPECT_EQ(reason.action, Action::none) << reason.id;
+    EXPECT_EQ(reason.confidence, 0) << reason.id;
+  }
+}
+
+TEST(BuiltinCatalog, every_failed_reason_has_evidence_from_elsewhere_or_is_no_number) {
+  for (const Threshold& threshold : builtin().thresholds())
+    if (threshold.max_health == Health::failed)
+      EXPECT_NE(threshold.provenance.evidence, EvidenceKind::own) << threshold.id;
+}
+
+constexpr const char* kThreshold = R"(thresholds:
+  - id: gpu.ecc.corrected
+    value: 5
+    unit: count
+    meaning: Errors.
+    max_health: degraded
+    source: somebody
+    date: 2026-11-21
+    evidence: own
+)";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(ParseCatalog, accepts_a_sound_entry) {
+  const auto catalog = Catalog::parse({{"thresholds.yaml", kThreshold}});
+  ASSERT_TRUE(catalog) << catalog.error().what;
+  ASSERT_NE(catalog->threshold("gpu.ecc.corrected"), nullptr);
+  EXPECT_EQ(catalog->threshold("gpu.ecc.corrected")->value, 5);
+  EXPECT_EQ(catalog->threshold("gpu.ecc.corrected")->provenance.source, "somebody");
+}
+
+TEST(ParseCatalog, refuses_entries_without_source_date_or_evidence) {
+  EXPECT_THAT(problems_of("thresholds.yaml", replaced(kThreshold, "    source: somebody\n", "")),
+              HasSubstr("thresholds.yaml:2: threshold: `source` is missing"));
+  EXPECT_THAT(problems_of("thresholds.yaml", replaced(kThreshold, "    date: 2026-11-21\n", "")),
+              HasSubstr("`date` is missing"));
+  EXPECT_THAT(problems_of("thresholds.yaml", replaced(kThreshold, "    evidence: own\n", "")),
+              HasSubstr("`evidence` is missing"));
+  EXPECT_THAT(problems_of("thresholds.yaml", replaced(kThreshold, "2026-11-21", "last year")),
+              HasSubstr("thresholds.yaml:8: `date`: expected a day"));
+}
+
+TEST(ParseCatalog, refuses_unknown_keys_words_and_types_all_at_once) {
+  std::string text = replaced(kThreshold, "value: 5", "value: five");
+  text = replaced(text, "max_health: degraded", "max_health: bad");
+  text = replaced(text, "unit: count", "unitt: count");
+  const std::string problems = problems_of("thresholds.yaml", text);
+  EXPECT_THAT(problems, HasSubstr("thresholds.yaml:3: threshold: `value`: expected a number, found `five`"));
+  EXPECT_THAT(problems, HasSubstr("thresholds.yaml:6: threshold: `max_health`: unknown word `bad`"));
+  EXPECT_THAT(problems, HasSubstr("thresholds.yaml:4: threshold: unknown key `unitt`; did you mean `unit`?"));
+}
+
+TEST(ParseCatalog, an_unproven_number_of_our_own_may_not_say_failed) {
+  EXPECT_THAT(problems_of("thresholds.yaml", replaced(kThreshold, "degraded", "failed")),
+              HasSubstr("thresholds.yaml:6: `max_health`: an unproven threshold"));
+}
+
+TEST(ParseCatalog, refuses_the_same_entry_twice) {
+  std::string text = kThreshold;
+  text += text.substr(text.find("  - id"));
+  EXPECT_THAT(problems_of("thresholds.yaml", text),
+              HasSubstr("thresholds.yaml: gpu.ecc.corrected: stands here twice"));
+}
+
+TEST(ParseCatalog, refuses_files_it_does_not_know) {
+  EXPECT_THAT(problems_of("threshold.yaml", kThreshold), HasSubstr("no file of the catalog has this name"));
+  EXPECT_THAT(problems_of("xid.yaml", kThreshold), HasSubstr("unknown key `thresholds`"));
+  EXPECT_THAT(problems_of("xid.yaml", ""), HasSubstr("`xids` is missing"));
+}
+
+TEST(ParseCatalog, a_log_rule_must_compile_and_match_its_examples) {
+  const std::string rule = R"(log_rules:
+  - id: memory.oom
+    kind: oom
+    pattern: 'Out of memory: Killed process (?P<pid>\d+)'
+    title: Out of memory
+    examples: ['Out of memory: Killed process 12 (python)']
+    source: somebody
+    date: 2026-11-21
+    evidence: own
+)";
+  EXPECT_EQ(problems_of("log_rules/memory.yaml", rule), "");
+  EXPECT_THAT(problems_of("log_rules/memory.yaml", replaced(rule, "(?P<pid>", "(?P<pid")),
+              HasSubstr("log_rules/memory.yaml:4: `pattern`: "));
+  EXPECT_THAT(problems_of("log_rules/memory.yaml", replaced(rule, "['Out of", "['Out off")),
+              HasSubstr("the pattern does not match: Out off memory"));
+  EXPECT_THAT(problems_of("log_rules/memory.yaml", replaced(rule, "kind: oom", "kind: boom")),
+              HasSubstr("unknown word `boom`"));
+}
+
+TEST(ParseCatalog, hostile_text_is_a_problem_not_a_crash) {
+  for (const std::string& text :
+       {std::string("\xff\x00\x01", 3), std::string(100'000, '['), std::string("thresholds: {a: [1"),
+        std::string("thresholds:\n  - 5\n  - [a]\n  -\n"), std::string(2'000'000, 'x')})
+    EXPECT_THAT(problems_of("thresholds.yaml", text), Not(testing::IsEmpty()));
+}
+
+}  // namespace
+}  // namespace autopilot::catalog

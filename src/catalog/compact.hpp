@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "catalog/catalog.hpp"
+
+namespace autopilot::catalog {
+
+// The facts in a form that is read in microseconds, where YAML takes tens of milliseconds: the build writes
+// it into the program. Not a format for files: it holds no version and its reader trusts it.
+[[nodiscard]] std::string to_compact(const Facts& facts);
+[[nodiscard]] std::string to_compact(const Catalog& catalog);
+// Aborts on anything that to_compact did not write.
+[[nodiscard]] Facts from_compact(std::string_view text);
+
+}  // namespace autopilot::catalog

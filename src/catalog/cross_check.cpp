@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/cross_check.hpp"
+
+#include <set>
+#include <vector>
+
+namespace autopilot::catalog {
+namespace {
+
+class Findings {
+ public:
+  void add(const std::string& file, const std::string& entry, const std::string& what) {
+    if (!text_.empty()) text_ += '\n';
+    text_ += file + ": " + entry + ": " + what;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string key_of(const Xid& xid) {
+  return std::to_string(xid.code);
+}
+template <class Entry>
+std::string key_of(const Entry& entry) {
+  return entry.id;
+}
+
+template <class Entry>
+std::set<std::string> unique_keys(const std::vector<Entry>& entries, const std::string& file,
+                                  Findings& findings) {
+  std::set<std::string> keys;
+  for (const Entry& entry : entries)
+    if (!keys.insert(key_of(entry)).second) findings.add(file, key_of(entry), "stands here twice");
+  return keys;
+}
+
+void check_product_names(const Facts& facts, Findings& findings) {
+  std::set<std::string> names;
+  for (const GpuModel& model : facts.gpu_models)
+    for (const std::string& name : model.name_patterns)
+      if (!names.insert(name).second)
+        findings.add("gpu_models.yaml", model.id, "the name `" + name + "` belongs to two models");
+}
+
+// "gpu.ecc.corrected_per_day" -> "gpu.ecc"
+std::string check_of(const std::string& threshold_id) {
+  return threshold_id.substr(0, threshold_id.rfind('.'));
+}
+
+void check_references(const Facts& facts, const std::set<std::string>& thresholds,
+                      const std::set<std::string>& checks, Findings& findings) {
+  for (const Threshold& threshold : facts.thresholds)
+    if (!checks.contains(check_of(threshold.id)))
+      findings.add("thresholds.yaml", threshold.id, "does not begin with the id of a check");
+  for (const Reason& reason : facts.reasons)
+    for (const std::string& check : reason.checks)
+      if (check != kAnyCheck && !checks.contains(check))
+        findings.add("reasons.yaml", reason.id, "there is no check `" + check + "`");
+  for (const Profile& profile : facts.profiles)
+    for (const RequiredCheck& required : profile.required)
+      if (!checks.contains(required.check))
+        findings.add("profiles.yaml", profile.id, "there is no check `" + required.check + "`");
+  for (const Counter& counter : facts.counters)
+    if (!counter.threshold.empty() && !thresholds.contains(counter.threshold))
+      findings.add("counters.yaml", counter.id, "there is no threshold `" + counter.threshold + "`");
+}
+
+}  // namespace
+
+std::string cross_check(const Facts& facts) {
+  Findings findings;
+  const auto thresholds = unique_keys(facts.thresholds, "thresholds.yaml", findings);
+  const auto checks = unique_keys(facts.checks, "checks.yaml", findings);
+  unique_keys(facts.reasons, "reasons.yaml", findings);
+  unique_keys(facts.xids, "xid.yaml", findings);
+  unique_keys(facts.log_rules, "log_rules", findings);
+  unique_keys(facts.gpu_models, "gpu_models.yaml", findings);
+  unique_keys(facts.counters, "counters.yaml", findings);
+  unique_keys(facts.profiles, "profiles.yaml", findings);
+  check_product_names(facts, findings);
+  if (!facts.checks.empty()) check_references(facts, thresholds, checks, findings);
+  return findings.take();
+}
+
+}  // namespace autopilot::catalog

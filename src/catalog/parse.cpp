@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <re2/re2.h>
+#include <set>
+
+#include "catalog/catalog.hpp"
+#include "catalog/cross_check.hpp"
+#include "core/yaml.hpp"
+
+namespace autopilot::catalog {
+namespace {
+
+const std::vector<std::string>& action_words() {
+  static const std::vector<std::string> words = [] {
+    std::vector<std::string> list;
+    for (int i = 0; i <= static_cast<int>(Action::contact_vendor); ++i)
+      list.emplace_back(to_string(static_cast<Action>(i)));
+    return list;
+  }();
+  return words;
+}
+
+const std::vector<std::string> kHealthWords{"healthy", "degraded", "failed", "unknown", "unsupported"};
+const std::vector<std::string> kEvidenceWords{"vendor", "peer", "own", "measured"};
+const std::vector<std::string> kClearWords{"healthy_rounds", "gpu_reset",    "reboot",
+                                           "expiry",         "acknowledged", "replaced"};
+
+// One entry of a file's list: the strict reader and what several kinds of entry share.
+class Entry : public YamlMap {
+ public:
+  using YamlMap::YamlMap;
+
+  Provenance provenance() {
+    Provenance provenance{required_word("source"), required_word("date"), EvidenceKind::own};
+    if (!provenance.date.empty() && !RE2::FullMatch(provenance.date, "20\\d\\d-[01]\\d-[0-3]\\d"))
+      problem(line_of("date"), "`date`: expected a day such as 2026-11-21, found `" + provenance.date + "`");
+    provenance.evidence = required<EvidenceKind>("evidence", &parse_evidence_kind, kEvidenceWords);
+    return provenance;
+  }
+  std::string id(const char* pattern) {
+    std::string id = required_word("id");
+    if (!id.empty() && !RE2::FullMatch(id, pattern))
+      problem(line_of("id"), "`id`: `" + id + "` does not match " + pattern);
+    return id;
+  }
+  Health health(std::string_view key) { return required<Health>(key, &parse_health, kHealthWords); }
+  Action action(std::string_view key) { return required<Action>(key, &parse_action, action_words()); }
+  ClearRule clear_rule() { return required<ClearRule>("clear", &parse_clear_rule, kClearWords); }
+  double confidence() {
+    const double value = required_number("confidence");
+    if (value < 0 || value > 1) problem(line_of("confidence"), "`confidence`: expected 0 to 1");
+    return value;
+  }
+  int rounds(std::string_view key, int fallback) {
+    const std::int64_t value = integer(key).value_or(fallback);
+    if (value < 1 || value > 100)
+      problem(line_of(key), "`" + std::string(key) + "`: expected 1 to 100, found " + std::to_string(value));
+    return static_cast<int>(std::clamp<std::int64_t>(value, 1, 100));
+  }
+  void known_word(std::string_view key, const std::string& word, const std::vector<std::string>& known) {
+    if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) return;
+    problem(line_of(key), "`" + std::string(key) + "`: unknown word `" + word + "`");
+  }
+
+ private:
+  template <class T>
+  T required(std::string_view key, std::optional<T> (*parse)(std::string_view),
+             const std::vector<std::string>& known) {
+    if (required_word(key).empty()) return T{};
+    return choice<T>(key, parse, known).value_or(T{});
+  }
+};
+
+Threshold read_threshold(Entry& entry) {
+  Threshold threshold;
+  threshold.id = entry.id("[a-z_]+\\.[a-z0-9_]+\\.[a-z0-9_]+");
+  threshold.value = entry.required_number("value");
+  threshold.unit = entry.required_word("unit");
+  threshold.meaning = entry.required_word("meaning");
+  threshold.max_health = entry.health("max_health");
+  threshold.provenance = entry.provenance();
+  if (threshold.max_health == Health::failed && threshold.provenance.evidence == EvidenceKind::own)
+    entry.problem(entry.line_of("max_health"),
+                  "`max_health`: an unproven threshold of our own may say degraded, not failed");
+  return threshold;
+}
+
+Reason read_reason(Entry& entry) {
+  Reason reason;
+  reason.id = entry.id("[a-z][a-z0-9_]*");
+  reason.title = entry.required_word("title");
+  reason.checks = entry.required_words("checks");
+  reason.meaning = entry.required_word("meaning");
+  reason.cure = entry.required_word("cure");
+  reason.disproof = entry.required_word("disproof");
+  reason.action = entry.action("action");
+  reason.max_health = entry.health("max_health");
+  reason.confidence = entry.confidence();
+  reason.raise_rounds = entry.rounds("raise_rounds", 1);
+  reason.clear = entry.clear_rule();
+  reason.clear_rounds = entry.rounds("clear_rounds", 2);
+  reason.clear_after = entry.duration("clear_after").value_or(Duration{0});
+  if (reason.clear == ClearRule::expiry && reason.clear_after <= Duration{0})
+    entry.problem(entry.line_of("clear"), "`clear`: expiry needs a `clear_after`");
+  reason.provenance = entry.provenance();
+  return reason;
+}
+
+Xid read_xid(Entry& entry) {
+  Xid xid;
+  xid.code = static_cast<int>(std::clamp<std::int64_t>(entry.required_integer("code"), 0, 100'000));
+  xid.name = entry.required_word("name");
+  xid.meaning = entry.required_word("meaning");
+  xid.classes = entry.required_words("classes");
+  for (const std::string& word : xid.classes)
+    entry.known_word("classes", word, xid_classes());
+  xid.action_now = entry.action("action_now");
+  xid.action_later = entry.action("action_later");
+  xid.health = entry.health("health");
+  xid.confidence = entry.confidence();
+  xid.provenance = entry.provenance();
+  return xid;
+}
+
+LogRule read_log_rule(Entry& entry) {
+  LogRule rule;
+  rule.id = entry.id("[a-z][a-z0-9_]*\\.[a-z][a-z0-9_]*");
+  rule.kind = entry.required_word("kind");
+  entry.known_word("kind", rule.kind, log_kinds());
+  rule.pattern = entry.required_word("pattern");
+  RE2::Options options;
+  options.set_log_errors(false);
+  rule.examples = entry.required_words("examples");
+  const RE2 compiled(rule.pattern, options);
+  if (!compiled.ok()) entry.problem(entry.line_of("pattern"), "`pattern`: " + compiled.error());
+  for (const std::string& example : rule.examples)
+    if (compiled.ok() && !RE2::PartialMatch(example, compiled))
+      entry.problem(entry.line_of("examples"), "`examples`: the pattern does not match: " + example);
+  rule.title = entry.required_word("title");
+  rule.provenance = entry.provenance();
+  return rule;
+}
+
+GpuModel read_gpu_model(Entry& entry) {
+  GpuModel model;
+  model.id = entry.id("[a-z][a-z0-9-]*");
+  model.name_patterns = entry.required_words("names");
+  const std::int64_t links = entry.required_integer("nvlinks");
+  if (links < 0 || links > 64) entry.problem(entry.line_of("nvlinks"), "`nvlinks`: expected 0 to 64");
+  model.nvlinks = static_cast<int>(std::clamp<std::int64_t>(links, 0, 64));
+  model.ecc = entry.boolean("ecc").value_or(false);
+  model.row_remap = entry.boolean("row_remap").value_or(false);
+  model.provenance = entry.provenance();
+  return model;
+}
+
+Counter read_counter(Entry& entry) {
+  Counter counter;
+  counter.id = entry.id("[a-z]+\\.[A-Za-z0-9_]+");
+  counter.path = entry.required_word("path");
+  const std::int64_t width = entry.required_integer("width_bits");
+  if (width < 1 || width > 64) entry.problem(entry.line_of("width_bits"), "`width_bits`: expected 1 to 64");
+  counter.width_bits = static_cast<int>(std::clamp<std::int64_t>(width, 1, 64));
+  counter.unit = entry.required_word("unit");
+  counter.threshold = entry.word("threshold").value_or("");
+  counter.meaning = entry.required_word("meaning");
+  counter.provenance = entry.provenance();
+  return counter;
+}
+
+Profile read_profile(Entry& entry, YamlProblems& problems) {
+  Profile profile;
+  profile.id = entry.id("[a-z][a-z0-9_]*");
+  profile.meaning = entry.required_word("meaning");
+  if (const YamlNode* list = entry.list("required")) {
+    for (const YamlNode& item : list->items) {
+      Entry required(item, "required check", problems);
+      RequiredCheck check{required.required_word("check"), required.required_word("when")};
+      required.known_word("when", check.when, conditions());
+      profile.required.push_back(std::move(check));
+    }
+  }
+  profile.provenance = entry.provenance();
+  return profile;
+}
+
+CheckPage read_check(Entry& entry) {
+  CheckPage page;
+  page.id = entry.id("[a-z]+\\.[a-z0-9_]+");
+  page.title = entry.required_word("title");
+  page.summary = entry.required_word("summary");
+  page.witnesses = entry.required_words("witnesses");
+  page.rights = entry.words("rights").value_or(std::vector<std::string>{});
+  page.local = entry.required_word("local");
+  page.dropin = entry.required_word("dropin");
+  page.full = entry.required_word("full");
+  page.how_wrong = entry.required_word("how_wrong");
+  page.false_positive = entry.required_word("false_positive");
+  page.provenance = entry.provenance();
+  return page;
+}
+
+// A file is a map with one key, the list of its entries.
+template <class T, class Read>
+void read_entries(const std::string& text, const std::string& key, const std::string& what,
+                  YamlProblems& problems, std::vector<T>& into, Read read) {
+  const YamlNode root = parse_yaml(text, problems);
+  if (!problems.empty()) return;
+  YamlMap file(root, "file", problems);
+  const YamlNode* list = file.list(key);
+  if (list == nullptr) {
+    if (problems.empty()) problems.add(root.line, "`" + key + "` is missing");
+    return;
+  }
+  for (const YamlNode& item : list->items) {
+    Entry entry(item, what, problems);
+    into.push_back(read(entry));
+  }
+}
+
+// False where the name belongs to no file of the catalog.
+bool read_file(const std::string& name, const std::string& text, YamlProblems& problems, Facts& facts) {
+  if (name == "thresholds.yaml")
+    read_entries(text, "thresholds", "threshold", problems, facts.thresholds, &read_threshold);
+  else if (name == "reasons.yaml")
+    read_entries(text, "reasons", "reason", problems, facts.reasons, &read_reason);
+  else if (name == "xid.yaml")
+    read_entries(text, "xids", "xid", problems, facts.xids, &read_xid);
+  else if (name == "gpu_models.yaml")
+    read_entries(text, "gpu_models", "GPU model", problems, facts.gpu_models, &read_gpu_model);
+  else if (name == "counters.yaml")
+    read_entries(text, "counters", "counter", problems, facts.counters, &read_counter);
+  else if (name == "profiles.yaml")
+    read_entries(text, "profiles", "profile", problems, facts.profiles,
+                 [&problems](Entry& entry) { return read_profile(entry, problems); });
+  else if (name == "checks.yaml")
+    read_entries(text, "checks", "check", problems, facts.checks, &read_check);
+  else if (name.starts_with("log_rules/") && name.ends_with(".yaml"))
+    read_entries(text, "log_rules", "log rule", problems, facts.log_rules, &read_log_rule);
+  else
+    return false;
+  return true;
+}
+
+}  // namespace
+
+Result<Catalog> Catalog::parse(const std::map<std::string, std::string>& files) {
+  Facts facts;
+  std::string text;
+  const auto append = [&text](const std::string& more) {
+    if (!text.empty() && !more.empty()) text += '\n';
+    text += more;
+  };
+  for (const auto& [name, content] : files) {
+    YamlProblems problems(name);
+    if (!read_file(name, content, problems, facts)) problems.add(1, "no file of the catalog has this name");
+    append(problems.to_string());
+  }
+  if (text.empty()) append(cross_check(facts));
+  if (!text.empty()) return fail(Errc::malformed, std::move(text));
+  return Catalog(std::move(facts));
+}
+
+}  // namespace autopilot::catalog
