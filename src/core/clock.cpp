@@ -2,6 +2,8 @@
 #include "core/clock.hpp"
 
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 #include "core/parse.hpp"
@@ -75,6 +77,34 @@ constexpr std::array<Unit, 7> kUnits{{
     {"d", days{1}},
 }};
 
+std::string_view take_while(std::string_view& text, char first, char last) {
+  std::size_t size = 0;
+  while (size < text.size() && text[size] >= first && text[size] <= last)
+    ++size;
+  const auto taken = text.substr(0, size);
+  text.remove_prefix(size);
+  return taken;
+}
+
+// "90s", "1.5h". In whole nanoseconds: floating point would lose some of a long duration.
+std::optional<Duration> take_duration_part(std::string_view& text) {
+  const auto whole = parse_number<std::uint64_t>(take_while(text, '0', '9'));
+  const auto fraction = take_fraction(text);
+  if (!whole || !fraction) return std::nullopt;
+  const auto name = take_while(text, 'a', 'z');
+  for (const Unit& unit : kUnits) {
+    if (unit.name != name) continue;
+    if (*whole > static_cast<std::uint64_t>(Duration::max() / unit.length)) return std::nullopt;
+    const Duration part = static_cast<std::int64_t>(*whole) * unit.length;
+    // In floating point, for a day times a billion does not fit; the rounding is below a nanosecond.
+    const double share = static_cast<double>(fraction->count()) / 1e9;
+    const Duration rest{std::llround(share * static_cast<double>(unit.length.count()))};
+    if (rest > Duration::max() - part) return std::nullopt;
+    return part + rest;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string format_time(WallTime time) {
@@ -117,48 +147,27 @@ std::optional<WallTime> parse_time(std::string_view text) {
 }
 
 std::string format_duration(Duration duration) {
-  if (duration < Duration{0}) return "-" + format_duration(-duration);
   if (duration == Duration{0}) return "0s";
-  if (duration < seconds{1}) {
-    for (std::size_t unit = 2; unit > 0; --unit)
-      if (duration % kUnits[unit].length == Duration{0})
-        return std::to_string(duration / kUnits[unit].length) + std::string(kUnits[unit].name);
-    return std::to_string(duration.count()) + "ns";
-  }
-  std::string text;
-  for (std::size_t unit = kUnits.size(); unit-- > 2;) {
+  std::string text = duration < Duration{0} ? "-" : "";
+  for (std::size_t unit = kUnits.size(); unit-- > 0;) {
+    // Taken one by one and without a sign: the smallest duration has no positive counterpart.
     const auto count = duration / kUnits[unit].length;
     if (count == 0) continue;
-    text += std::to_string(count) + std::string(kUnits[unit].name);
     duration -= count * kUnits[unit].length;
+    text += std::to_string(count < 0 ? -count : count) + std::string(kUnits[unit].name);
   }
   return text;
 }
 
 std::optional<Duration> parse_duration(std::string_view text) {
   if (text.empty()) return std::nullopt;
-  double total = 0;
+  Duration total{0};
   while (!text.empty()) {
-    std::size_t digits = 0;
-    while (digits < text.size() && ((text[digits] >= '0' && text[digits] <= '9') || text[digits] == '.'))
-      ++digits;
-    const auto number = parse_number<double>(text.substr(0, digits));
-    if (!number) return std::nullopt;
-    text.remove_prefix(digits);
-    std::size_t letters = 0;
-    while (letters < text.size() && text[letters] >= 'a' && text[letters] <= 'z')
-      ++letters;
-    const std::string_view name = text.substr(0, letters);
-    text.remove_prefix(letters);
-    const Unit* unit = nullptr;
-    for (const Unit& candidate : kUnits)
-      if (candidate.name == name) unit = &candidate;
-    if (unit == nullptr) return std::nullopt;
-    total += *number * static_cast<double>(unit->length.count());
+    const auto part = take_duration_part(text);
+    if (!part || *part > Duration::max() - total) return std::nullopt;
+    total += *part;
   }
-  constexpr double kLongest = 9.0e18;
-  if (total > kLongest) return std::nullopt;
-  return Duration{static_cast<std::int64_t>(total)};
+  return total;
 }
 
 }  // namespace autopilot

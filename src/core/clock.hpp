@@ -35,8 +35,9 @@ class Clock {
 // Accepts what format_time writes, with any number of fraction digits and with an offset in place of Z.
 [[nodiscard]] std::optional<WallTime> parse_time(std::string_view text);
 
-// "250ms", "2s", "1m30s", "12h", "7d": for people and configuration.
+// "250ms", "2s", "1m30s", "12h", "7d": for people and configuration. Exact to the nanosecond.
 [[nodiscard]] std::string format_duration(Duration duration);
+// What format_duration writes of a duration that is not negative; each part may have a fraction ("1.5h").
 [[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
 
 [[nodiscard]] inline double to_seconds(Duration duration) {

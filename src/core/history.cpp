@@ -2,6 +2,7 @@
 #include "core/history.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace autopilot {
 
@@ -19,34 +20,48 @@ void History::append(const Observation& observation) {
   auto& samples = found->second;
   if (!samples.empty() && samples.back().time.mono >= observation.time.mono) return;
   samples.push_back({observation.time, *observation.value});
-  if (samples.size() > kMaxSamplesPerSeries) samples.pop_front();
+  if (samples.size() <= kMaxSamplesPerSeries) return;
+  samples.pop_front();
+  ++dropped_;
+}
+
+void History::append_event(Observation event) {
+  if (!event_keys_.emplace(event.source, *event.sequence).second) return;
+  // Two sources may tell of the same moments in turn; nearly always the place is the end.
+  auto place = events_.end();
+  while (place != events_.begin() && std::prev(place)->time.mono > event.time.mono)
+    --place;
+  events_.insert(place, std::move(event));
+  if (events_.size() <= kMaxEvents) return;
+  event_keys_.erase({events_.front().source, *events_.front().sequence});
+  events_.pop_front();
+  ++dropped_;
 }
 
 void History::add(Observations round, Duration window) {
-  std::optional<MonoTime> newest;
+  // A record of a log is read after it happened, on a clock that is not exactly ours: only what was looked at
+  // in this round says when the round was.
+  std::optional<MonoTime> looked;
   for (const auto& observation : round)
-    if (!newest || observation.time.mono > *newest) newest = observation.time.mono;
-  if (newest && latest_time_ && *newest < *latest_time_) return;
+    if (!observation.is_event() && (!looked || observation.time.mono > *looked))
+      looked = observation.time.mono;
+  if (looked && latest_time_ && *looked < *latest_time_) return;
 
   ++rounds_;
   latest_.clear();
   for (auto& observation : round) {
-    if (!observation.is_event()) {
-      append(observation);
-      latest_.push_back(std::move(observation));
+    if (observation.is_event()) {
+      append_event(std::move(observation));
       continue;
     }
-    if (!event_keys_.emplace(observation.source, *observation.sequence).second) continue;
-    events_.push_back(std::move(observation));
-    if (events_.size() > kMaxEvents) {
-      event_keys_.erase({events_.front().source, *events_.front().sequence});
-      events_.pop_front();
-      ++dropped_;
-    }
+    append(observation);
+    latest_.push_back(std::move(observation));
   }
-  if (!newest) return;
-  latest_time_ = newest;
-  forget_before(*newest - window);
+  if (looked) latest_time_ = looked;
+  if (latest_time_)
+    forget_before(*latest_time_ - window);
+  else if (!events_.empty())
+    forget_before(events_.back().time.mono - window);
 }
 
 void History::restore(const Observation& sample) {

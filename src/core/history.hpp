@@ -38,10 +38,13 @@ class History {
   static constexpr std::size_t kMaxSeries = 8192;
   static constexpr std::size_t kMaxEvents = 4096;
 
-  // A whole round of observe. An event already held (same source and sequence) is not added again. A round at
-  // an earlier moment than the latest is ignored. What lies further back than `window` is forgotten; beyond
-  // the limits the oldest goes first.
+  // A whole round of observe. An event already held (same source and sequence) is not added again. A round
+  // whose observations (events apart) are earlier than the latest round is ignored. What lies further back
+  // than `window` from the latest round is forgotten; beyond the limits the oldest goes first.
   void add(Observations round, Duration window);
+  // Forgets samples and events before that moment. For the owner, who knows the time: rounds without any
+  // observation do not tell it.
+  void forget_before(MonoTime time);
   // A sample from before this process (the journal's), older than every round. Does not become part of the
   // latest round.
   void restore(const Observation& sample);
@@ -82,7 +85,7 @@ class History {
   };
 
   void append(const Observation& observation);
-  void forget_before(MonoTime time);
+  void append_event(Observation event);
 
   std::map<SeriesKey, std::deque<Sample>, SeriesOrder> series_;
   std::deque<Observation> events_;

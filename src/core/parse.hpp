@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +12,8 @@
 
 namespace autopilot {
 
-// The whole text as a number, or nothing: no blanks, no trailing text, no default. Integers take a base.
+// The whole text as a number, or nothing: no blanks, no trailing text, no default, no "inf" or "nan".
+// Integers take a base.
 template <class T>
   requires std::is_integral_v<T>
 [[nodiscard]] std::optional<T> parse_number(std::string_view text, int base = 10) {
@@ -26,7 +28,7 @@ template <class T>
 [[nodiscard]] std::optional<T> parse_number(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
@@ -40,8 +42,11 @@ template <class T>
 [[nodiscard]] std::string_view trim(std::string_view text);
 // Splits at every `separator`; an empty text gives one empty part.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-// Splits at runs of blanks and tabs; no empty parts.
+// Splits at runs of white space; no empty parts.
 [[nodiscard]] std::vector<std::string_view> split_words(std::string_view text);
+// ASCII letters only.
 [[nodiscard]] std::string to_lower(std::string_view text);
+// The text with every byte that is not part of valid UTF-8 replaced by U+FFFD: what JSON and terminals need.
+[[nodiscard]] std::string to_utf8(std::string_view text);
 
 }  // namespace autopilot

@@ -7,10 +7,14 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "core/parse.hpp"
+
 namespace autopilot::telemetry {
 namespace {
 
 constexpr std::size_t kMaxValue = 4096;
+constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
+constexpr const char* kJsonPattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})";
 
 std::atomic<LogFormat> format_in_use{LogFormat::text};
 
@@ -18,7 +22,7 @@ spdlog::logger& logger() {
   static const auto instance = [] {
     auto created =
         std::make_shared<spdlog::logger>("autopilot", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    created->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+    created->set_pattern(kTextPattern, spdlog::pattern_time_type::utc);
     return created;
   }();
   return *instance;
@@ -41,7 +45,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 // A JSON string, also used for text values that need quoting.
 std::string quoted(std::string_view value) {
   std::string text = "\"";
-  for (const char c : value.substr(0, kMaxValue)) {
+  for (const char c : to_utf8(value.substr(0, kMaxValue))) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       text += '\\';
@@ -61,7 +65,7 @@ bool needs_quotes(std::string_view value) {
   if (value.empty() || value.size() > kMaxValue) return true;
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte <= 0x20 || byte == 0x7f || c == '"' || c == '=' || c == '\\') return true;
+    if (byte <= 0x20 || byte >= 0x7f || c == '"' || c == '=' || c == '\\') return true;
   }
   return false;
 }
@@ -71,9 +75,8 @@ bool needs_quotes(std::string_view value) {
 void set_log(LogLevel level, LogFormat format) {
   format_in_use = format;
   logger().set_level(spdlog_level(level));
-  if (format == LogFormat::json)
-    logger().set_pattern("{\"time\":\"%Y-%m-%dT%H:%M:%S.%eZ\",\"level\":\"%l\",%v}",
-                         spdlog::pattern_time_type::utc);
+  logger().set_pattern(format == LogFormat::json ? kJsonPattern : kTextPattern,
+                       spdlog::pattern_time_type::utc);
 }
 
 void log(LogLevel level, std::string_view message, LogFields fields) {
