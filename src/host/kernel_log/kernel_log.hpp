@@ -32,7 +32,8 @@ struct KernelRecords {
   std::string witness;                // "/dev/kmsg", "syslog", or the file
 };
 
-// The kernel log of one machine. read() returns at once with what is there.
+// The kernel log of one machine. read() returns at once with what is there; only a log that is still being
+// read for the first time is waited for.
 class KernelLog {
  public:
   static constexpr std::size_t kMaxRecords = 65536;

@@ -13,7 +13,8 @@
 #include <thread>
 #include <unistd.h>
 
-#include "host/kernel_log/kernel_log_test.hpp"
+#include "host/clock/system_clock.hpp"
+#include "host/kernel_log/test_clock.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -162,7 +163,7 @@ TEST(KmsgSource, names_the_device_that_is_not_there) {
 
 // The kernel of the machine that runs the test.
 TEST(KmsgSource, reads_the_real_kernel_log_and_knows_what_user_space_wrote) {
-  const MachineClock clock;
+  const SystemClock clock;
   auto source = KmsgSource::open("/dev/kmsg", clock);
   if (!source) GTEST_SKIP() << "/dev/kmsg cannot be read here: " << source.error().what;
   const int writer = ::open("/dev/kmsg", O_WRONLY | O_CLOEXEC);

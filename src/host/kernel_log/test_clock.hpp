@@ -8,7 +8,7 @@
 
 namespace autopilot::host {
 
-// Stands still at 1,000 s after boot until it is told otherwise.
+// For tests: stands still, at first 1,000 s after boot.
 class FixedClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override {
@@ -19,14 +19,6 @@ class FixedClock final : public Clock {
 
  private:
   std::atomic<std::chrono::nanoseconds> since_boot_{std::chrono::seconds(1000)};
-};
-
-// The clocks of the machine that runs the test.
-class MachineClock final : public Clock {
- public:
-  [[nodiscard]] Instant now() const override {
-    return {std::chrono::system_clock::now(), std::chrono::steady_clock::now()};
-  }
 };
 
 }  // namespace autopilot::host

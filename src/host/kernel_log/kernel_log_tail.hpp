@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "host/kernel_log/kernel_log.hpp"
+#include "host/kernel_log/record_ring.hpp"
+#include "host/kernel_log/record_source.hpp"
+
+namespace autopilot::host {
+
+// The kernel log while it grows: one thread takes records from a source into a bounded ring, readers copy
+// from the ring and never wait for the source, except the first one until the log was read to its end once.
+// A source that fails is opened again, later and later, and goes on where the ring ends.
+class KernelLogTail final : public KernelLog {
+ public:
+  using Open = std::function<Result<std::unique_ptr<RecordSource>>()>;
+  struct Counts {
+    std::uint64_t read = 0;
+    std::uint64_t lost = 0;  // between the records read; what the ring drops itself is told by read()
+  };
+
+  struct Options {
+    RecordRing::Limits limits;
+    Duration first_retry = std::chrono::seconds(1);
+    Duration longest_retry = std::chrono::seconds(30);
+    // Called on the tail's thread when a record for which is_news holds can be read, once per batch, and not
+    // for what was there at the start. Must return at once and not call the tail.
+    std::function<bool(const KernelRecord&)> is_news;
+    std::function<void()> on_news;
+  };
+
+  explicit KernelLogTail(Open open);
+  KernelLogTail(Open open, Options options);
+  ~KernelLogTail() override;
+
+  // The error of the source while there is none. timed_out: the log was not read to its end yet.
+  [[nodiscard]] Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const override;
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  void run();
+  [[nodiscard]] bool follow(RecordSource& source);
+  [[nodiscard]] bool take(std::vector<SourcedRecord> batch, std::optional<std::uint64_t>& resume_at);
+  void set_ready(std::optional<Error> error);
+
+  const Open open_;
+  const Options options_;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  RecordRing ring_;  // guarded by mutex_, as all below
+  std::string witness_;
+  std::optional<Error> error_;
+  bool is_ready_ = false;  // the log was read to its end, or cannot be read
+  bool is_stopping_ = false;
+  Counts counts_;
+  RecordSource* source_ = nullptr;  // the one being followed
+
+  std::thread thread_;
+};
+
+// The running machine's log: /dev/kmsg, or syslog(2) where that cannot be opened. denied when neither may be
+// read.
+[[nodiscard]] Result<std::unique_ptr<RecordSource>> open_kernel_log(const Clock& clock,
+                                                                    const std::string& device = "/dev/kmsg");
+
+}  // namespace autopilot::host
