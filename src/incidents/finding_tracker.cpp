@@ -80,9 +80,10 @@ struct FindingTracker::Round {
 FindingTracker::FindingTracker(ReasonLookup reasons, std::string boot_id)
     : reasons_(std::move(reasons)), boot_id_(std::move(boot_id)) {}
 
-catalog::Reason FindingTracker::facts(std::string_view reason) const {
+const catalog::Reason& FindingTracker::facts(std::string_view reason) const {
+  static const catalog::Reason cautious;
   const auto* known = reasons_(reason);
-  return known == nullptr ? catalog::Reason{} : *known;
+  return known == nullptr ? cautious : *known;
 }
 
 std::string FindingTracker::new_incident_id() {
@@ -109,7 +110,7 @@ std::map<FindingTracker::Key, Finding> FindingTracker::incoming(std::string_view
   for (Finding finding : findings) {
     if (finding.health == Health::healthy) continue;
     if (is_bad(finding.health)) {
-      const auto reason = facts(finding.reason);
+      const auto& reason = facts(finding.reason);
       if (reason.max_health != Health::failed) finding.health = Health::degraded;
       if (finding.action == Action::none) finding.action = reason.action;
       finding.subject = placement_.identified(std::move(finding.subject));
@@ -183,7 +184,7 @@ void FindingTracker::raise_or_change(Tracked& tracked, const Key& key, const Fin
                                      std::vector<Transition>& transitions) {
   auto& memory = tracked.memory;
   auto& shown = tracked.finding;
-  const auto reason = facts(key.reason);
+  const auto& reason = facts(key.reason);
   const bool is_raised = !memory.incident.empty();
   const bool was_held = shown.held;
   const Health old_health = shown.health;
@@ -247,7 +248,7 @@ void FindingTracker::not_reported(Entries::iterator entry, const Round& round,
 
 bool FindingTracker::may_clear(const Key& key, const Tracked& tracked, Instant now) const {
   if (key.injected) return true;
-  const auto reason = facts(key.reason);
+  const auto& reason = facts(key.reason);
   const auto& memory = tracked.memory;
   switch (reason.clear) {
     case ClearRule::healthy_rounds:

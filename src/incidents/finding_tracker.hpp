@@ -109,7 +109,7 @@ class FindingTracker {
   using Entries = std::map<Key, Tracked>;
   struct Round;
 
-  [[nodiscard]] catalog::Reason facts(std::string_view reason) const;
+  [[nodiscard]] const catalog::Reason& facts(std::string_view reason) const;
   [[nodiscard]] std::pair<Entries::iterator, Entries::iterator> of_check(std::string_view check);
   [[nodiscard]] std::map<Key, Finding> incoming(std::string_view check, const Findings& findings) const;
   void follow_cards(std::vector<Transition>& transitions);
