@@ -27,9 +27,6 @@ constexpr auto kReadings = std::to_array<ReadingInfo>({
     {kRowRemapBanksPartial, row_remap, "count", gauge, false, "memory banks with some spare rows left"},
     {kRowRemapBanksLow, row_remap, "count", gauge, false, "memory banks with one spare row left"},
     {kRowRemapBanksNone, row_remap, "count", gauge, false, "memory banks without a spare row"},
-    {kRetiredPagesSingleBit, row_remap, "count", counter, false, "memory pages retired after single-bit errors (before Ampere)"},
-    {kRetiredPagesDoubleBit, row_remap, "count", counter, false, "memory pages retired after double-bit errors (before Ampere)"},
-    {kRetiredPagesPending, row_remap, "", gauge, false, "a page retirement waits for a reset (before Ampere)"},
 
     {kEccEnabled, ecc, "", gauge, false, "error correction is on"},
     {kEccVolatileCorrected, ecc, "count", counter, false, "corrected memory errors since the driver was loaded"},
@@ -40,6 +37,9 @@ constexpr auto kReadings = std::to_array<ReadingInfo>({
     {kEccSramVolatileUncorrected, ecc, "count", counter, false, "those of the on-chip memory since the driver was loaded"},
     {kEccSramAggregateUncorrected, ecc, "count", counter, false, "those of the on-chip memory over the life of the board"},
     {kEccSramThresholdExceeded, ecc, "", gauge, false, "the driver's own limit of on-chip memory errors is exceeded"},
+    {kRetiredPagesSingleBit, ecc, "count", counter, false, "memory pages retired after single-bit errors (before Ampere)"},
+    {kRetiredPagesDoubleBit, ecc, "count", counter, false, "memory pages retired after double-bit errors (before Ampere)"},
+    {kRetiredPagesPending, ecc, "", gauge, false, "a page retirement waits for a reset (before Ampere)"},
 
     {kClocksEventReasons, clocks, "", gauge, false, "bits of what holds the clocks back"},
     {kClocksSm, clocks, "megahertz", gauge, false, "clock of the multiprocessors"},

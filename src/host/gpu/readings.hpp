@@ -45,9 +45,6 @@ inline constexpr std::string_view kRowRemapBanksHigh = "row_remap.banks_high";
 inline constexpr std::string_view kRowRemapBanksPartial = "row_remap.banks_partial";
 inline constexpr std::string_view kRowRemapBanksLow = "row_remap.banks_low";
 inline constexpr std::string_view kRowRemapBanksNone = "row_remap.banks_none";
-inline constexpr std::string_view kRetiredPagesSingleBit = "retired_pages.single_bit";
-inline constexpr std::string_view kRetiredPagesDoubleBit = "retired_pages.double_bit";
-inline constexpr std::string_view kRetiredPagesPending = "retired_pages.pending";
 // ecc
 inline constexpr std::string_view kEccEnabled = "ecc.enabled";
 inline constexpr std::string_view kEccVolatileCorrected = "ecc.volatile_corrected";
@@ -58,6 +55,9 @@ inline constexpr std::string_view kEccDramVolatileUncorrected = "ecc.dram_volati
 inline constexpr std::string_view kEccSramVolatileUncorrected = "ecc.sram_volatile_uncorrected";
 inline constexpr std::string_view kEccSramAggregateUncorrected = "ecc.sram_aggregate_uncorrected";
 inline constexpr std::string_view kEccSramThresholdExceeded = "ecc.sram_threshold_exceeded";
+inline constexpr std::string_view kRetiredPagesSingleBit = "retired_pages.single_bit";
+inline constexpr std::string_view kRetiredPagesDoubleBit = "retired_pages.double_bit";
+inline constexpr std::string_view kRetiredPagesPending = "retired_pages.pending";
 // clocks
 inline constexpr std::string_view kClocksEventReasons = "clocks.event_reasons";
 inline constexpr std::string_view kClocksSm = "clocks.sm";

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/gpu/nvml_driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+namespace autopilot::host {
+namespace {
+
+GpuState gpu_state_of(nvml::Return code) {
+  if (code == nvml::kSuccess) return GpuState::ok;
+  if (code == nvml::kGpuIsLost) return GpuState::lost;
+  if (code == nvml::kResetRequired) return GpuState::reset_required;
+  return GpuState::unreadable;
+}
+
+// NVML writes 1000 * major + 10 * minor.
+std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace
+
+DriverState NvmlDriver::start() {
+  const Instant now = clock_.now();
+  if (ready_ && troubled_ && now.mono - started_ >= kLookAgainAfter) stop();
+  if (ready_) return DriverState::ok;
+  auto opened = NvmlLibrary::open(library_path_);
+  if (!opened) {
+    detail_ = opened.error().detail;
+    return opened.error().state;
+  }
+  library_.emplace(std::move(*opened));
+  const nvml::Return code = library_->call(library_->functions().nvmlInit_v2);
+  const DriverState state = driver_state_of(code);
+  if (state != DriverState::ok) {
+    detail_ = library_->path() + ": nvmlInit_v2: " + library_->error_text(code);
+    return state;
+  }
+  ready_ = true;
+  started_ = now.mono;
+  read_versions();
+  return DriverState::ok;
+}
+
+// A library that failed is loaded afresh the next time: an update of the driver replaces the file.
+void NvmlDriver::stop() {
+  if (ready_) library_->call(library_->functions().nvmlShutdown);
+  ready_ = false;
+  troubled_ = false;
+  events_ = nullptr;
+  known_.clear();
+  if (library_) calls_before_ += library_->calls();
+  library_.reset();
+}
+
+void NvmlDriver::read_versions() {
+  const nvml::Functions& functions = library_->functions();
+  std::array<char, nvml::kSystemVersionSize> text{};
+  driver_version_.clear();
+  nvml_version_.clear();
+  cuda_version_.clear();
+  if (library_->call(functions.nvmlSystemGetDriverVersion, text.data(), nvml::kSystemVersionSize) ==
+      nvml::kSuccess)
+    driver_version_ = driver_text(text.data(), text.size());
+  text.fill('\0');
+  if (library_->call(functions.nvmlSystemGetNVMLVersion, text.data(), nvml::kSystemVersionSize) ==
+      nvml::kSuccess)
+    nvml_version_ = driver_text(text.data(), text.size());
+  int cuda = 0;
+  if (library_->call(functions.nvmlSystemGetCudaDriverVersion_v2, &cuda) == nvml::kSuccess)
+    cuda_version_ = cuda_version_text(cuda);
+}
+
+GpuReport NvmlDriver::read(const std::vector<GpuGroup>& groups, const std::vector<std::string>& addresses) {
+  const std::uint64_t before = calls();
+  GpuReport report;
+  report.time = clock_.now();
+  report.state = start();
+  if (library_) report.library_path = library_->path();
+  if (report.state == DriverState::ok) {
+    report.driver_version = driver_version_;
+    report.nvml_version = nvml_version_;
+    report.cuda_version = cuda_version_;
+    read_gpus(report, groups, addresses);
+  } else {
+    report.detail = detail_;
+  }
+  report.calls = calls() - before;
+  if (report.state != DriverState::ok) stop();
+  return report;
+}
+
+void NvmlDriver::read_gpus(GpuReport& report, const std::vector<GpuGroup>& groups,
+                           const std::vector<std::string>& addresses) {
+  const nvml::Functions& functions = library_->functions();
+  unsigned count = 0;
+  const nvml::Return counted = library_->call(functions.nvmlDeviceGetCount_v2, &count);
+  if (counted != nvml::kSuccess) {
+    const DriverState state = driver_state_of(counted);
+    report.state = state == DriverState::ok ? DriverState::init_failed : state;
+    report.detail = library_->path() + ": nvmlDeviceGetCount_v2: " + library_->error_text(counted);
+    return;
+  }
+  std::set<std::string> absent(addresses.begin(), addresses.end());
+  for (const auto& [address, known] : known_)
+    absent.insert(address);
+  std::vector<GpuDevice> nameless;
+  for (unsigned i = 0; i < std::min(count, kMaxGpus); ++i) {
+    GpuDevice gpu = read_index(i, groups);
+    absent.erase(gpu.subject.key);
+    (gpu.subject.key.empty() ? nameless : report.gpus).push_back(std::move(gpu));
+  }
+  for (const std::string& address : absent)
+    read_absent(report, address, nameless, groups);
+  for (GpuDevice& gpu : nameless) {
+    gpu.subject.key = "index-" + std::to_string(gpu.subject.index.value_or(0));
+    report.gpus.push_back(std::move(gpu));
+  }
+  troubled_ = std::any_of(report.gpus.begin(), report.gpus.end(),
+                          [](const GpuDevice& gpu) { return gpu.state != GpuState::ok; });
+}
+
+GpuDevice NvmlDriver::read_index(unsigned index, const std::vector<GpuGroup>& groups) {
+  nvml::Device device = nullptr;
+  const nvml::Return code =
+      library_->call(library_->functions().nvmlDeviceGetHandleByIndex_v2, index, &device);
+  if (code == nvml::kSuccess) return read_gpu(device, static_cast<int>(index), groups);
+  GpuDevice gpu;
+  gpu.subject = {SubjectKind::gpu, "", static_cast<int>(index), "", ""};
+  gpu.state = gpu_state_of(code);
+  return gpu;
+}
+
+// A GPU that the PCI tree or an earlier look knows and the enumeration did not name. It takes the place of
+// the first nameless index. One that NVML does not know at all is left out: the PCI scan shows that.
+void NvmlDriver::read_absent(GpuReport& report, const std::string& address, std::vector<GpuDevice>& nameless,
+                             const std::vector<GpuGroup>& groups) {
+  nvml::Device device = nullptr;
+  const nvml::Return code =
+      library_->call(library_->functions().nvmlDeviceGetHandleByPciBusId_v2, address.c_str(), &device);
+  GpuState state = gpu_state_of(code);
+  std::optional<int> index;
+  if (!nameless.empty()) {
+    index = nameless.front().subject.index;
+    if (state == GpuState::unreadable) state = nameless.front().state;
+    nameless.erase(nameless.begin());
+  } else if (state == GpuState::unreadable) {
+    return;
+  }
+  GpuDevice gpu;
+  if (state == GpuState::ok) gpu = read_gpu(device, index, groups);
+  if (gpu.subject.key.empty())
+    gpu = gpu_without_handle(address, index, state == GpuState::ok ? gpu.state : state);
+  report.gpus.push_back(std::move(gpu));
+}
+
+GpuDevice NvmlDriver::gpu_without_handle(const std::string& address, std::optional<int> index,
+                                         GpuState state) const {
+  GpuDevice gpu;
+  gpu.subject = {SubjectKind::gpu, address, index, "", ""};
+  gpu.state = state;
+  if (const auto known = known_.find(address); known != known_.end()) {
+    gpu.name = known->second.name;
+    gpu.subject.uuid = known->second.uuid;
+    gpu.subject.serial = known->second.serial;
+  }
+  return gpu;
+}
+
+GpuDevice NvmlDriver::read_gpu(nvml::Device device, std::optional<int> index,
+                               const std::vector<GpuGroup>& groups) {
+  GpuDevice gpu;
+  gpu.subject = {SubjectKind::gpu, "", index, "", ""};
+  nvml::PciInfo pci{};
+  const nvml::Return code = library_->call(library_->functions().nvmlDeviceGetPciInfo_v3, device, &pci);
+  gpu.state = gpu_state_of(code);
+  if (code != nvml::kSuccess) return gpu;
+  const auto address = canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
+  if (!address) {
+    gpu.state = GpuState::unreadable;
+    return gpu;
+  }
+  gpu.subject.key = *address;
+  read_identity(device, gpu);
+  NvmlReader reader(*library_, device, known_[*address].facts);
+  gpu.readings = reader.read(groups);
+  if (reader.state() != GpuState::ok) gpu.state = reader.state();
+  return gpu;
+}
+
+void NvmlDriver::read_identity(nvml::Device device, GpuDevice& gpu) {
+  Known& known = known_[gpu.subject.key];
+  const nvml::Functions& functions = library_->functions();
+  const auto ask = [&](nvml::Return (*function)(nvml::Device, char*, unsigned), std::string& text,
+                       unsigned size) {
+    if (known.complete) return;
+    std::array<char, 128> buffer{};
+    const nvml::Return code = library_->call(function, device, buffer.data(), size);
+    if (code == nvml::kSuccess) text = driver_text(buffer.data(), buffer.size());
+    if (gpu_state_of(code) == GpuState::lost || gpu_state_of(code) == GpuState::reset_required)
+      gpu.state = gpu_state_of(code);
+  };
+  ask(functions.nvmlDeviceGetName, known.name, nvml::kDeviceNameSize);
+  ask(functions.nvmlDeviceGetUUID, known.uuid, nvml::kDeviceUuidSize);
+  ask(functions.nvmlDeviceGetSerial, known.serial, nvml::kDeviceSerialSize);
+  known.complete = !known.name.empty() && !known.uuid.empty();  // not every board has a serial number
+  gpu.name = known.name;
+  gpu.subject.uuid = known.uuid;
+  gpu.subject.serial = known.serial;
+}
+
+void NvmlDriver::listen() {
+  const nvml::Functions& functions = library_->functions();
+  if (library_->call(functions.nvmlEventSetCreate, &events_) != nvml::kSuccess) {
+    events_ = nullptr;
+    return;
+  }
+  unsigned count = 0;
+  if (library_->call(functions.nvmlDeviceGetCount_v2, &count) != nvml::kSuccess) return;
+  for (unsigned i = 0; i < std::min(count, kMaxGpus); ++i) {
+    nvml::Device device = nullptr;
+    if (library_->call(functions.nvmlDeviceGetHandleByIndex_v2, i, &device) != nvml::kSuccess) continue;
+    library_->call(functions.nvmlDeviceRegisterEvents, device, nvml::kEventXidCriticalError, events_);
+  }
+}
+
+std::vector<GpuEvent> NvmlDriver::take_events() {
+  std::vector<GpuEvent> taken;
+  if (start() != DriverState::ok) return taken;
+  if (events_ == nullptr) listen();
+  if (events_ == nullptr) return taken;
+  const nvml::Functions& functions = library_->functions();
+  for (int i = 0; i < kMaxEvents; ++i) {
+    nvml::EventData data{};
+    if (library_->call(functions.nvmlEventSetWait_v2, events_, &data, 0U) != nvml::kSuccess) break;
+    if ((data.eventType & nvml::kEventXidCriticalError) == 0) continue;
+    nvml::PciInfo pci{};
+    if (library_->call(functions.nvmlDeviceGetPciInfo_v3, data.device, &pci) != nvml::kSuccess) continue;
+    const auto address = canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
+    if (!address) continue;
+    GpuEvent event;
+    event.subject = {SubjectKind::gpu, *address, std::nullopt, "", ""};
+    event.code = static_cast<int>(std::min<unsigned long long>(data.eventData, 100000));
+    event.time = clock_.now();
+    taken.push_back(std::move(event));
+  }
+  return taken;
+}
+
+}  // namespace autopilot::host

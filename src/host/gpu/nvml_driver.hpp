@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "host/gpu/gpus.hpp"
+#include "host/gpu/nvml_library.hpp"
+#include "host/gpu/nvml_reader.hpp"
+
+namespace autopilot::host {
+
+// The driver as a whole, asked in this process: calls may block for ever or end it. Only the helper process
+// uses it. One thread.
+class NvmlDriver {
+ public:
+  static constexpr unsigned kMaxGpus = 64;
+  static constexpr int kMaxEvents = 256;  // of one call of take_events
+  // NVML fixes its list of GPUs at init. While a GPU is in a bad state it is initialised again this often, to
+  // see what has come back; with all GPUs well it is not.
+  static constexpr Duration kLookAgainAfter = std::chrono::minutes{1};
+
+  // library_path: exactly this file; "" searches (NvmlLibrary::search_places).
+  NvmlDriver(std::string library_path, const Clock& clock)
+      : library_path_(std::move(library_path)), clock_(clock) {}
+  NvmlDriver(const NvmlDriver&) = delete;
+  NvmlDriver& operator=(const NvmlDriver&) = delete;
+  ~NvmlDriver() { stop(); }
+
+  // A report in every state. `addresses` are PCI addresses known to carry an NVIDIA GPU: one of them that
+  // NVML does not enumerate is asked for by address, so that a lost GPU is reported with its name. A GPU of
+  // which only the index is known has the key "index-<n>".
+  [[nodiscard]] GpuReport read(const std::vector<GpuGroup>& groups,
+                               const std::vector<std::string>& addresses);
+  // Xid events since the last call; the first call only begins to listen. Empty where the driver has none.
+  [[nodiscard]] std::vector<GpuEvent> take_events();
+
+ private:
+  // ok, or why not, with the text in detail_.
+  DriverState start();
+  void stop();
+  void read_versions();
+  void read_gpus(GpuReport& report, const std::vector<GpuGroup>& groups,
+                 const std::vector<std::string>& addresses);
+  // The key stays empty when not even the address can be had.
+  GpuDevice read_index(unsigned index, const std::vector<GpuGroup>& groups);
+  GpuDevice read_gpu(nvml::Device device, std::optional<int> index, const std::vector<GpuGroup>& groups);
+  void read_absent(GpuReport& report, const std::string& address, std::vector<GpuDevice>& nameless,
+                   const std::vector<GpuGroup>& groups);
+  [[nodiscard]] GpuDevice gpu_without_handle(const std::string& address, std::optional<int> index,
+                                             GpuState state) const;
+  [[nodiscard]] std::uint64_t calls() const { return calls_before_ + (library_ ? library_->calls() : 0); }
+  void read_identity(nvml::Device device, GpuDevice& gpu);
+  void listen();
+
+  // What identifies a GPU and does not change while NVML is initialised.
+  struct Known {
+    std::string name;
+    std::string uuid;
+    std::string serial;
+    bool complete = false;  // asked and answered
+    GpuFacts facts;
+  };
+
+  std::string library_path_;
+  const Clock& clock_;
+  std::optional<NvmlLibrary> library_;
+  bool ready_ = false;
+  bool troubled_ = false;  // the last report had a GPU that is not ok
+  MonoTime started_{};
+  std::uint64_t calls_before_ = 0;  // of libraries that were unloaded
+  std::string detail_;
+  std::string driver_version_;
+  std::string nvml_version_;
+  std::string cuda_version_;
+  std::map<std::string, Known, std::less<>> known_;  // by PCI address
+  nvml::EventSet events_ = nullptr;
+};
+
+}  // namespace autopilot::host

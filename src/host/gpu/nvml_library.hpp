@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "host/gpu/gpus.hpp"
+#include "host/gpu/nvml_abi.h"
+
+namespace autopilot::host {
+
+namespace nvml {
+
+// Null: the library has no function of that name.
+struct Functions {
+#define AUTOPILOT_DECLARE(need, name, result, arguments) result(*name) arguments = nullptr;
+  AUTOPILOT_NVML_FUNCTIONS(AUTOPILOT_DECLARE)
+#undef AUTOPILOT_DECLARE
+};
+
+}  // namespace nvml
+
+// Why there is no library to call: library_missing or library_broken.
+struct NvmlProblem {
+  DriverState state = DriverState::library_missing;
+  std::string detail;
+};
+
+// The driver's library, loaded. Its calls may block for ever or end the process: only the helper process uses
+// it. One thread.
+class NvmlLibrary {
+ public:
+  // Where open("") looks, in order: the loader's own search first, then the places of the GPU Operator, of
+  // container images and of distributions.
+  [[nodiscard]] static const std::vector<std::string>& search_places();
+  // Loads exactly `path`, or with "" the first of search_places that loads. Does not call into it.
+  [[nodiscard]] static tl::expected<NvmlLibrary, NvmlProblem> open(const std::string& path);
+
+  // The file that was loaded.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const nvml::Functions& functions() const { return functions_; }
+
+  // Calls and counts. nvml::kSymbolAbsent, uncounted, when the library lacks the function.
+  template <class... Parameters, class... Arguments>
+  nvml::Return call(nvml::Return (*function)(Parameters...), Arguments... arguments) {
+    if (function == nullptr) return nvml::kSymbolAbsent;
+    ++calls_;
+    return function(arguments...);
+  }
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+
+  // The library's text for a code, and the code: "GPU is lost (15)".
+  [[nodiscard]] std::string error_text(nvml::Return code) const;
+
+ private:
+  struct Close {
+    void operator()(void* handle) const;
+  };
+
+  NvmlLibrary() = default;
+  // The names of required functions that it lacks.
+  std::vector<std::string> resolve();
+
+  std::unique_ptr<void, Close> handle_;
+  nvml::Functions functions_;
+  std::string path_;
+  std::uint64_t calls_ = 0;
+};
+
+// What a failed nvmlInit says about the driver.
+[[nodiscard]] DriverState driver_state_of(nvml::Return init_code);
+// Printable ASCII of a text buffer of the driver, whatever is in it.
+[[nodiscard]] std::string driver_text(const char* text, std::size_t size);
+
+}  // namespace autopilot::host

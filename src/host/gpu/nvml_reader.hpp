@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/gpu/gpus.hpp"
+#include "host/gpu/nvml_library.hpp"
+
+namespace autopilot::host {
+
+// Answers of a GPU that stay true while the driver is loaded.
+using GpuFacts = std::map<std::pair<std::string, int>, GpuReading>;  // (name, link or -1)
+
+// Asks one GPU. Groups what NVML answers in one call, leaves out the rest once the GPU is lost or wants a
+// reset: those two are answers about the GPU as a whole.
+class NvmlReader {
+ public:
+  NvmlReader(NvmlLibrary& library, nvml::Device device, GpuFacts& facts)
+      : library_(library), device_(device), facts_(facts) {}
+
+  [[nodiscard]] std::vector<GpuReading> read(const std::vector<GpuGroup>& groups);
+  // ok, lost or reset_required: the first verdict that any call gave.
+  [[nodiscard]] GpuState state() const { return state_; }
+
+ private:
+  // A field of nvmlDeviceGetFieldValues that is wanted for a reading.
+  struct Field {
+    unsigned id;
+    unsigned scope;
+    std::string_view name;
+    std::optional<int> link;
+    double scale;  // of the driver's unit in ours; 1 keeps an integer; 0 makes a flag
+  };
+
+  void read_identity();
+  void read_row_remap();
+  void read_ecc();
+  void read_clocks();
+  void read_temperature();
+  void read_pcie();
+  void read_nvlink();
+  void read_power();
+  void read_processes();
+  void read_performance_state();
+  void read_sram_ecc();
+  void read_link_counters(const std::vector<int>& links);
+  void read_link_counters_by_function(const std::vector<int>& links);
+  int link_count();
+
+  // Runs and empties wanted_.
+  void ask_fields();
+  void want(unsigned id, std::string_view name, double scale = 1) {
+    wanted_.push_back({id, 0, name, std::nullopt, scale});
+  }
+  void add(std::string_view name, nvml::Return code, Value value, std::optional<int> link = std::nullopt);
+  void add_failed(std::string_view name, nvml::Return code, std::optional<int> link = std::nullopt);
+  // Notes the verdicts, passes the code on.
+  nvml::Return note(nvml::Return code);
+  [[nodiscard]] bool gone() const { return state_ != GpuState::ok; }
+
+  // library_.call on this device, unless the GPU is gone.
+  template <class... Parameters, class... Arguments>
+  nvml::Return ask(nvml::Return (*function)(nvml::Device, Parameters...), Arguments... arguments) {
+    if (gone()) return state_ == GpuState::lost ? nvml::kGpuIsLost : nvml::kResetRequired;
+    return note(library_.call(function, device_, arguments...));
+  }
+  void add_number(std::string_view name, nvml::Return (*function)(nvml::Device, unsigned*));
+  // A fact: from memory, or by `question`, which adds it.
+  template <class Question>
+  void fact(std::string_view name, std::optional<int> link, Question question);
+
+  NvmlLibrary& library_;
+  nvml::Device device_;
+  GpuFacts& facts_;
+  GpuState state_ = GpuState::ok;
+  std::vector<GpuReading> readings_;
+  std::vector<Field> wanted_;
+};
+
+}  // namespace autopilot::host

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver library of three GPUs for the tests of the NVML door: small, and wrong where a test says so. Its
+// conduct stands in the environment variable FAKE_NVML, a list of words:
+//   init=18    nvmlInit_v2 answers 18      count=999  so does nvmlDeviceGetCount_v2
+//   handle1=15 index 1 gives no handle     temperature=3  the temperature of GPU 0 answers 3
+//   hang, abort  nvmlDeviceGetCount_v2 never returns, or ends the process
+// Builds: FAKE_LACKS_REQUIRED leaves out nvmlDeviceGetName, FAKE_ONLY_REQUIRED every optional function.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+
+#include "host/gpu/nvml_abi.h"
+
+using namespace autopilot::host::nvml;
+
+namespace {
+
+constexpr unsigned kGpus = 3;
+int g_gpus[kGpus];
+
+std::string conduct() {
+  const char* text = std::getenv("FAKE_NVML");
+  return text != nullptr ? std::string(",") + text + "," : ",";
+}
+
+Return told(const std::string& call) {
+  const std::string all = conduct();
+  const auto at = all.find("," + call + "=");
+  return at == std::string::npos ? kSuccess : std::atoi(all.c_str() + at + call.size() + 2);
+}
+
+unsigned index_of(Device device) {
+  return static_cast<unsigned>(reinterpret_cast<int*>(device) - g_gpus);
+}
+
+Return print(char* text, unsigned size, const std::string& word) {
+  if (word.size() >= size) return kInsufficientSize;
+  std::memcpy(text, word.c_str(), word.size() + 1);
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+Return nvmlInit_v2() {
+  return told("init");
+}
+Return nvmlShutdown() {
+  return kSuccess;
+}
+const char* nvmlErrorString(Return) {
+  return "the fake says no";
+}
+Return nvmlSystemGetDriverVersion(char* text, unsigned size) {
+  return print(text, size, "535.0\x01");
+}
+Return nvmlDeviceGetCount_v2(unsigned* count) {
+  if (conduct().find(",hang,") != std::string::npos)
+    for (;;)
+      pause();
+  if (conduct().find(",abort,") != std::string::npos) std::abort();
+  *count = kGpus;
+  return told("count");
+}
+Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
+  if (index >= kGpus) return kInvalidArgument;
+  *device = reinterpret_cast<Device>(&g_gpus[index]);
+  return told("handle" + std::to_string(index));
+}
+Return nvmlDeviceGetUUID(Device device, char* text, unsigned size) {
+  return print(text, size, "GPU-0000000" + std::to_string(index_of(device)));
+}
+Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
+  std::snprintf(pci->busId, sizeof(pci->busId), "00000000:%02X:00.0", 0x1b + index_of(device));
+  return kSuccess;
+}
+#ifndef FAKE_LACKS_REQUIRED
+Return nvmlDeviceGetName(Device, char* text, unsigned size) {
+  return print(text, size, "Fake H100");
+}
+#endif
+
+#ifndef FAKE_ONLY_REQUIRED
+Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 12040;
+  return kSuccess;
+}
+Return nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, Device* device) {
+  for (unsigned i = 0; i < kGpus; ++i) {
+    char known[32];
+    std::snprintf(known, sizeof(known), "0000:%02x:00.0", 0x1b + i);
+    if (std::strcmp(known, bus_id) == 0) return nvmlDeviceGetHandleByIndex_v2(i, device);
+  }
+  return kNotFound;
+}
+Return nvmlDeviceGetTemperature(Device device, unsigned, unsigned* celsius) {
+  *celsius = 40 + index_of(device);
+  return index_of(device) == 0 ? told("temperature") : kSuccess;
+}
+Return nvmlDeviceGetTemperatureThreshold(Device, unsigned threshold, unsigned* celsius) {
+  *celsius = 90 + threshold;
+  return kSuccess;
+}
+Return nvmlDeviceGetFieldValues(Device, int count, FieldValue* values) {
+  for (int i = 0; i < count; ++i) {
+    values[i].nvmlReturn = kNotSupported;
+    if (values[i].fieldId == kFieldPerfPolicyPower) {
+      values[i].nvmlReturn = kSuccess;
+      values[i].valueType = kValueUnsignedLongLong;
+      values[i].value.ullVal = ~0ULL;
+    } else if (values[i].fieldId == kFieldRecoveryAction) {
+      values[i].nvmlReturn = kSuccess;
+      values[i].valueType = kValueUnsignedInt;
+      values[i].value.ullVal = ~0ULL;
+      values[i].value.uiVal = kRecoveryNodeReboot;
+    }
+  }
+  return kSuccess;
+}
+Return nvmlEventSetCreate(EventSet* set) {
+  static int events;
+  *set = reinterpret_cast<EventSet>(&events);
+  return kSuccess;
+}
+Return nvmlDeviceRegisterEvents(Device, unsigned long long, EventSet) {
+  return kSuccess;
+}
+Return nvmlEventSetWait_v2(EventSet, EventData* data, unsigned) {
+  static bool pending = true;
+  if (!pending) return kTimeout;
+  pending = false;
+  data->device = reinterpret_cast<Device>(&g_gpus[2]);
+  data->eventType = kEventXidCriticalError;
+  data->eventData = 79;
+  return kSuccess;
+}
+Return nvmlEventSetFree(EventSet) {
+  return kSuccess;
+}
+#endif
+
+}  // extern "C"
