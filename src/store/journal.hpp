@@ -21,6 +21,7 @@ namespace autopilot::store {
 struct LastSample {
   std::string check;
   Observation observation;
+  std::string boot_id{};  // last_samples() finds it by this; must be set
 };
 
 // Minimum, maximum, mean and count of a numeric series over one hour.
@@ -74,17 +75,29 @@ struct EventQuery {
 class Journal {
  public:
   static constexpr int kSchemaVersion = 1;
+  // Longer texts are cut and longer lists end early; both say so in the row.
+  static constexpr std::size_t kMaxTextBytes = 4096;
+  static constexpr std::size_t kMaxListItems = 64;
+  static constexpr std::size_t kMaxObservations = 1024;
+  // Of one answer.
+  static constexpr std::size_t kMaxRows = 100'000;
 
   struct Opened {
     std::unique_ptr<Journal> journal;
     std::string
         moved_aside;  // non-empty: the old file was corrupt or newer than we know and now has this name
   };
-  // Creates, migrates, checks. A file that is no journal, corrupt, or of a newer schema is renamed to
-  // `<path>.unusable-<time>` and a new one begins. An error: the folder itself cannot be used.
+  // Creates (file 0600, missing folders 0700), migrates, checks. A file that is no journal, corrupt, or of a
+  // newer schema is renamed to `<path>.unusable-<time>` and a new one begins. Errors: conflict while another
+  // process has it open for writing; exhausted on a full disk; else the folder itself cannot be used.
   [[nodiscard]] static Result<Opened> open(const std::string& path, WallTime now);
   // Read-only view for one-shot commands while an agent may be writing. not_found when there is none.
   [[nodiscard]] static Result<std::unique_ptr<Journal>> open_read_only(const std::string& path);
+
+  // Renames a file that is in use by nobody, with its companions; gives the new name. Of those kept aside
+  // only the newest kMaxAside remain.
+  static constexpr std::size_t kMaxAside = 4;
+  [[nodiscard]] static Result<std::string> move_aside(const std::string& path, WallTime now);
 
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -93,6 +106,8 @@ class Journal {
   // Durable when it returns. Gives the ids of batch.events, in order. An event whose id is there already is
   // conflict.
   [[nodiscard]] Result<std::vector<std::uint64_t>> commit(const Batch& batch);
+
+  [[nodiscard]] const std::string& path() const;
 
   [[nodiscard]] Result<std::vector<Event>> events(const EventQuery& query) const;  // oldest first
   [[nodiscard]] Result<std::uint64_t> last_event_id() const;
