@@ -14,7 +14,7 @@ struct LoopState;
 
 // A promise of the loop to call something later: a timer, a watched descriptor or a signal. Destroying or
 // cancelling it takes the promise back: the function is not called after that. To be used on the loop's
-// thread, or while the loop does not run.
+// thread, or while the loop does not run; not after its end.
 class Subscription {
  public:
   class Source;
@@ -53,7 +53,7 @@ class EventLoop {
   // Once, at that moment or later; at once (but not before returning) when it is past.
   [[nodiscard]] Subscription at(MonoTime time, std::function<void()> function);
   [[nodiscard]] Subscription after(Duration delay, std::function<void()> function);
-  // First after one period; a late call does not shift the following ones, missed ones are skipped.
+  // First after one period; the next is due one period after a call began, so a late one never makes a burst.
   [[nodiscard]] Subscription every(Duration period, std::function<void()> function);
   // Takes over these signals of the process until cancelled.
   [[nodiscard]] Result<Subscription> on_signal(const std::vector<int>& signals,

@@ -81,7 +81,7 @@ class EventStream {
   EventStream& operator=(EventStream&& other) noexcept;
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
-  ~EventStream() { close(); }
+  ~EventStream();
 
   // False when the stream is closed, also by this call: a full queue means that the client does not read.
   bool send(const ServerEvent& event);
@@ -125,6 +125,8 @@ using Handler = std::function<void(const HttpRequest& request, Responder respond
 // loop does not run. Handlers are asked for GET when the request is HEAD.
 class HttpServer {
  public:
+  class Core;
+
   HttpServer(EventLoop& loop, ServerLimits limits);
   // Closes everything at once.
   ~HttpServer();
@@ -150,7 +152,6 @@ class HttpServer {
   [[nodiscard]] ServerStats stats() const;
 
  private:
-  class Core;
   std::shared_ptr<Core> core_;
 };
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "net/event_stream.hpp"
+#include "net/http.hpp"
+#include "net/http_server.hpp"
+#include "net/request_reader.hpp"
+#include "net/response_head.hpp"
+#include "net/server_core.hpp"
+
+namespace autopilot::net {
+
+using Socket = boost::asio::generic::stream_protocol::socket;
+
+// One client: reads a request, asks its handler, writes the answer, and again. On the loop's thread.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Socket socket, std::shared_ptr<HttpServer::Core> core, std::shared_ptr<Listener> listener,
+             Peer peer);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start();
+  // Ends after the request in flight; at once when there is none.
+  void wind_down();
+  // Ends now.
+  void abort();
+  // Something to do for the stream.
+  void wake();
+
+  // The answer to the request with that number; dropped when that one was answered already.
+  void deliver(std::uint64_t request, HttpResponse response);
+  void deliver(std::uint64_t request, std::shared_ptr<EventStream::State> stream);
+
+ private:
+  static boost::asio::awaitable<void> run(std::shared_ptr<Connection> self);
+  boost::asio::awaitable<bool> read_request();
+  boost::asio::awaitable<void> wait_for_answer();
+  boost::asio::awaitable<bool> send_answer();
+  boost::asio::awaitable<void> send_events();
+  boost::asio::awaitable<void> refuse(int status, std::string code, std::string message);
+  boost::asio::awaitable<void> linger();
+  boost::asio::awaitable<std::size_t> read_some();
+  boost::asio::awaitable<bool> write(std::string head, std::string body);
+
+  void dispatch();
+  void dispatch(ReadRequest read);
+  void answer(HttpResponse response);
+  [[nodiscard]] Framing framing(bool has_open_end) const;
+  void watch_for_end();
+  void count(int status);
+  void arm(Duration delay);
+  void disarm();
+  void finish();
+
+  Socket socket_;
+  const std::shared_ptr<HttpServer::Core> core_;
+  const std::shared_ptr<Listener> listener_;
+  const Peer peer_;
+
+  boost::asio::steady_timer deadline_;  // cancels what the socket is doing
+  std::uint64_t armed_ = 0;             // tells an old deadline from the current one
+  bool is_timed_out_ = false;
+  boost::asio::steady_timer wake_;
+
+  std::array<char, 4096> chunk_;
+  std::string buffer_;  // read, not yet used
+  std::optional<RequestReader> reader_;
+  bool is_idle_ = true;  // no byte of the next request
+  bool is_ended_ = false;
+  std::size_t served_ = 0;
+
+  std::uint64_t request_ = 0;  // number of the one being answered
+  unsigned minor_version_ = 1;
+  bool is_keep_alive_ = false;
+  bool is_head_ = false;
+  std::optional<HttpResponse> answer_;
+  std::shared_ptr<EventStream::State> stream_;
+};
+
+}  // namespace autopilot::net

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "net/http_server.hpp"
+#include "net/server_core.hpp"
+
+namespace autopilot::net {
+
+class Connection;
+struct LoopState;
+
+// The queue between the senders of one stream and its connection. Every function from any thread unless said.
+class EventStream::State : public std::enable_shared_from_this<EventStream::State> {
+ public:
+  State(std::shared_ptr<LoopState> loop, std::shared_ptr<Counters> counters,
+        std::weak_ptr<Connection> connection, std::size_t max_events, std::size_t max_bytes);
+
+  bool send(std::string text);
+  void close();
+  [[nodiscard]] bool is_open() const;
+  void on_close(std::function<void()> function);
+  // Closes, and nobody wants to hear of the end any more.
+  void abandon();
+
+  // For the connection, on the loop's thread: everything queued, in order.
+  [[nodiscard]] std::string take();
+  // True once the queue was full: what is in it will not be sent.
+  [[nodiscard]] bool was_cut() const;
+  // The connection is gone: closes and calls on_close.
+  void finish();
+
+ private:
+  void wake();
+
+  const std::shared_ptr<LoopState> loop_;
+  const std::shared_ptr<Counters> counters_;
+  const std::weak_ptr<Connection> connection_;
+  const std::size_t max_events_;
+  const std::size_t max_bytes_;
+
+  mutable std::mutex mutex_;
+  std::string queue_;
+  std::size_t events_ = 0;
+  bool is_open_ = true;
+  bool was_cut_ = false;
+  bool is_finished_ = false;
+  bool is_waking_ = false;
+  std::function<void()> on_close_;
+};
+
+}  // namespace autopilot::net

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/listener.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "net/connection.hpp"
+#include "net/response_head.hpp"
+
+namespace autopilot::net {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
+// After the system refused a connection (no descriptors, no memory): its cause seldom passes at once.
+constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
+
+// Best effort: the client learns why, if its buffer takes it at once.
+void refuse(Socket& socket) {
+  HttpResponse response = error_response(503, "exhausted", "too many connections");
+  const std::string text = format_head(response, Framing()) + response.body;
+  error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(text), ignored);
+  socket.shutdown(Socket::shutdown_send, ignored);
+}
+
+void admit(const std::shared_ptr<HttpServer::Core>& core, const std::shared_ptr<Listener>& listener,
+           Socket socket) {
+  if (core->connections() >= core->limits.connections ||
+      listener->connections >= core->limits.connections_per_listener) {
+    ++core->counters->connections_refused;
+    refuse(socket);
+    return;
+  }
+  ++core->counters->connections_accepted;
+  Peer peer = peer_of(socket.native_handle());
+  if (!peer.is_local_socket) set_no_delay(socket.native_handle());
+  std::make_shared<Connection>(std::move(socket), core, listener, std::move(peer))->start();
+}
+
+asio::awaitable<void> accept_connections(std::shared_ptr<HttpServer::Core> core,
+                                         std::shared_ptr<Listener> listener) {
+  asio::steady_timer pause(listener->acceptor.get_executor());
+  while (listener->acceptor.is_open()) {
+    Socket socket(listener->acceptor.get_executor());
+    const auto [error] = co_await listener->acceptor.async_accept(socket, kToken);
+    if (!listener->acceptor.is_open()) break;
+    if (!error) {
+      admit(core, listener, std::move(socket));
+      continue;
+    }
+    ++core->counters->accept_errors;
+    pause.expires_after(kAcceptPause);
+    co_await pause.async_wait(kToken);
+  }
+}
+
+}  // namespace
+
+void Listener::close() {
+  error_code ignored;
+  acceptor.close(ignored);
+  if (socket_file) remove_socket_file(*socket_file);
+}
+
+void start_accepting(std::shared_ptr<HttpServer::Core> core, std::shared_ptr<Listener> listener) {
+  const auto executor = listener->acceptor.get_executor();
+  asio::co_spawn(executor, accept_connections(std::move(core), std::move(listener)),
+                 [](std::exception_ptr error) {
+                   if (error) std::rethrow_exception(error);
+                 });
+}
+
+}  // namespace autopilot::net

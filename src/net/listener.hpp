@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "net/host_policy.hpp"
+#include "net/server_core.hpp"
+#include "net/sockets.hpp"
+
+namespace autopilot::net {
+
+using Acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
+
+// One listening socket and what holds for the connections it accepts. On the loop's thread.
+class Listener {
+ public:
+  explicit Listener(Acceptor listening) : acceptor(std::move(listening)) {}
+
+  void close();
+
+  Acceptor acceptor;
+  std::optional<HostPolicy> policy;          // TCP
+  std::optional<UnixListening> socket_file;  // Unix; its descriptor is the acceptor's
+  std::size_t connections = 0;
+};
+
+// Accepts until the listener is closed.
+void start_accepting(std::shared_ptr<HttpServer::Core> core, std::shared_ptr<Listener> listener);
+
+}  // namespace autopilot::net

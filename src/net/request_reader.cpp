@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/request_reader.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <limits>
+
+#include "core/parse.hpp"
+#include "net/url.hpp"
+
+namespace autopilot::net {
+
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+struct RequestReader::Parser {
+  http::request_parser<http::string_body> http;
+  std::size_t header_bytes = 0;
+  Refusal refusal = Refusal::none;
+  std::string refusal_text;
+  bool has_begun = false;
+  bool continue_taken = false;
+
+  void refuse(Refusal why, std::string text) {
+    refusal = why;
+    refusal_text = std::move(text);
+  }
+  void refuse(error_code error) {
+    if (error == http::error::header_limit)
+      refuse(Refusal::header_too_large, "the request's header is too large");
+    else if (error == http::error::body_limit)
+      refuse(Refusal::body_too_large, "the request's body is too large");
+    else
+      refuse(Refusal::malformed, "not a request we understand: " + error.message());
+  }
+};
+
+RequestReader::RequestReader(std::size_t header_bytes, std::size_t body_bytes)
+    : parser_(std::make_unique<Parser>()) {
+  parser_->header_bytes = header_bytes;
+  parser_->http.header_limit(static_cast<std::uint32_t>(
+      std::min<std::size_t>(header_bytes, std::numeric_limits<std::uint32_t>::max())));
+  parser_->http.body_limit(body_bytes);
+  parser_->http.eager(true);
+}
+
+RequestReader::~RequestReader() = default;
+
+std::size_t RequestReader::feed(std::string_view bytes) {
+  std::size_t used = 0;
+  if (!parser_->has_begun) {
+    // RFC 9112 2.2: empty lines before the request line are skipped.
+    while (used < bytes.size() && (bytes[used] == '\r' || bytes[used] == '\n'))
+      ++used;
+    bytes.remove_prefix(used);
+    parser_->has_begun = !bytes.empty();
+  }
+  while (!bytes.empty() && parser_->refusal == Refusal::none && !parser_->http.is_done()) {
+    error_code error;
+    const std::size_t count = parser_->http.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+    used += count;
+    bytes.remove_prefix(count);
+    if (error && error != http::error::need_more) parser_->refuse(error);
+    if (error || count == 0) break;
+  }
+  // What the parser cannot use yet is one header, chunk size line or trailer: none may grow without bound.
+  if (!is_complete() && parser_->refusal == Refusal::none && bytes.size() > parser_->header_bytes)
+    parser_->refuse(Refusal::header_too_large, "a line of the request is too long");
+  return used;
+}
+
+bool RequestReader::is_complete() const {
+  return parser_->refusal == Refusal::none && parser_->http.is_done();
+}
+
+RequestReader::Refusal RequestReader::refusal() const {
+  return parser_->refusal;
+}
+
+const std::string& RequestReader::refusal_text() const {
+  return parser_->refusal_text;
+}
+
+bool RequestReader::take_expects_continue() {
+  if (parser_->continue_taken || !parser_->http.is_header_done() || parser_->http.is_done()) return false;
+  parser_->continue_taken = true;
+  const auto& message = parser_->http.get();
+  const auto expect = message[http::field::expect];
+  return message.version() >= 11 && to_lower({expect.data(), expect.size()}) == "100-continue";
+}
+
+Result<ReadRequest> RequestReader::take() {
+  AUTOPILOT_ASSERT(is_complete());
+  auto message = parser_->http.release();
+  const auto target_text = message.target();
+  auto target = TRY(parse_request_target({target_text.data(), target_text.size()}));
+  const auto hosts = message.count(http::field::host);
+  if (hosts > 1) return fail(Errc::malformed, "more than one Host header");
+  if (hosts == 0 && message.version() >= 11) return fail(Errc::malformed, "no Host header");
+
+  ReadRequest read;
+  read.minor_version = message.version() % 10;
+  read.is_keep_alive = message.keep_alive();
+  read.segments = std::move(target.segments);
+  read.request.method = std::string(message.method_string());
+  read.request.path = std::move(target.path);
+  read.request.query = std::move(target.query);
+  for (const auto& field : message) {
+    const auto name = field.name_string();
+    const auto value = field.value();
+    auto& slot = read.request.headers[to_lower({name.data(), name.size()})];
+    if (!slot.empty()) slot += ", ";
+    slot.append(value.data(), value.size());
+  }
+  read.request.body = std::move(message.body());
+  return read;
+}
+
+}  // namespace autopilot::net

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http_server.hpp"
+
+namespace autopilot::net {
+
+// The table of routes. Plain data, one owner.
+class Router {
+ public:
+  void add(std::string_view method, std::string_view pattern, Handler handler, Access access);
+
+  struct Match {
+    const Handler* handler = nullptr;  // null: refused with status
+    Access access = Access::everyone;
+    int status = 200;   // 404 or 405 without a handler
+    std::string allow;  // for 405: "GET, HEAD"
+    std::map<std::string, std::string, std::less<>> parameters;
+  };
+  // HEAD finds GET. Literal segments win over parameters, the earliest one decides.
+  [[nodiscard]] Match find(std::string_view method, const std::vector<std::string>& segments) const;
+
+ private:
+  struct Segment {
+    bool is_parameter = false;
+    std::string text;
+  };
+  struct Route {
+    std::string method;
+    std::vector<Segment> segments;
+    Handler handler;
+    Access access = Access::everyone;
+  };
+  [[nodiscard]] static bool fits(const Route& route, const std::vector<std::string>& segments);
+  [[nodiscard]] static bool is_more_literal(const Route& a, const Route& b);
+
+  std::vector<Route> routes_;
+};
+
+}  // namespace autopilot::net

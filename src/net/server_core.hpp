@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "net/http_server.hpp"
+#include "net/router.hpp"
+
+namespace autopilot::net {
+
+class Connection;
+class Listener;
+
+// Written on the loop's thread and by senders of streams, read by anybody.
+struct Counters {
+  std::atomic<std::uint64_t> connections_open{0};
+  std::atomic<std::uint64_t> connections_accepted{0};
+  std::atomic<std::uint64_t> connections_refused{0};
+  std::atomic<std::uint64_t> accept_errors{0};
+  std::atomic<std::uint64_t> requests{0};
+  std::atomic<std::uint64_t> responses_2xx{0};
+  std::atomic<std::uint64_t> responses_4xx{0};
+  std::atomic<std::uint64_t> responses_5xx{0};
+  std::atomic<std::uint64_t> requests_malformed{0};
+  std::atomic<std::uint64_t> headers_too_large{0};
+  std::atomic<std::uint64_t> bodies_too_large{0};
+  std::atomic<std::uint64_t> hosts_refused{0};
+  std::atomic<std::uint64_t> slow_readers_cut{0};
+  std::atomic<std::uint64_t> slow_senders_cut{0};
+  std::atomic<std::uint64_t> idle_closed{0};
+  std::atomic<std::uint64_t> requests_exhausted{0};
+  std::atomic<std::uint64_t> answers_late{0};
+  std::atomic<std::uint64_t> answers_dropped{0};
+  std::atomic<std::uint64_t> streams_open{0};
+  std::atomic<std::uint64_t> streams_refused{0};
+  std::atomic<std::uint64_t> streams_cut{0};
+  std::atomic<std::uint64_t> events_sent{0};
+
+  [[nodiscard]] ServerStats read() const;
+};
+
+// What the connections and listeners of one server share. On the loop's thread.
+class HttpServer::Core : public std::enable_shared_from_this<HttpServer::Core> {
+ public:
+  Core(std::shared_ptr<LoopState> loop_state, ServerLimits server_limits);
+
+  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  void add(Connection& connection);
+  void forget(Connection& connection);
+  void stop(Duration grace, std::function<void()> done);
+  void abort();
+
+  const std::shared_ptr<LoopState> loop;
+  const ServerLimits limits;
+  const std::shared_ptr<Counters> counters = std::make_shared<Counters>();
+  Router router;
+  std::vector<std::shared_ptr<Listener>> listeners;
+  bool is_stopping = false;
+
+ private:
+  void finish_if_empty();
+
+  std::unordered_set<Connection*> connections_;
+  std::function<void()> on_stopped_;
+  std::unique_ptr<boost::asio::steady_timer> grace_timer_;
+};
+
+}  // namespace autopilot::net

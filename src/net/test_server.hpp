@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <mutex>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "net/event_loop.hpp"
+#include "net/http_server.hpp"
+
+// What the tests of this folder share: a server on a thread of its own, and a client that can misbehave.
+namespace autopilot::net::testing {
+
+inline constexpr std::chrono::seconds kPatience{20};
+
+// Waits for a condition that another thread brings about.
+[[nodiscard]] inline bool eventually(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{2});
+  }
+  return true;
+}
+
+// A folder that goes away with the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::array<char, 32> name{"/tmp/autopilot_net_XXXXXX"};
+    path_ = mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Bytes to and from a server, without any idea of HTTP.
+class RawClient {
+ public:
+  explicit RawClient(std::uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr any{};
+    std::memcpy(&any, &address, sizeof address);
+    EXPECT_EQ(connect(fd_, &any, sizeof address), 0);
+  }
+  RawClient(RawClient&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+  RawClient& operator=(RawClient&&) = delete;
+  ~RawClient() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  // False when the server has closed.
+  bool send(std::string_view text) const {
+    return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+  }
+  void half_close() const { shutdown(fd_, SHUT_WR); }
+  // A client whose window is small and that does not read.
+  void shrink_receive_buffer() const {
+    const int bytes = 2048;
+    setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+  }
+  // What arrives until `enough` holds, the server closes, or patience ends.
+  std::string read_until(const std::function<bool(const std::string&)>& enough) const {
+    std::string text;
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!enough(text) && std::chrono::steady_clock::now() < end) {
+      pollfd wanted{fd_, POLLIN, 0};
+      if (poll(&wanted, 1, 100) <= 0) continue;
+      std::array<char, 4096> chunk{};
+      const auto count = recv(fd_, chunk.data(), chunk.size(), 0);
+      if (count <= 0) break;
+      text.append(chunk.data(), static_cast<std::size_t>(count));
+    }
+    return text;
+  }
+  std::string read_until(const std::string& part) const {
+    return read_until([&](const std::string& text) { return text.find(part) != std::string::npos; });
+  }
+  std::string read_to_end() const {
+    return read_until([](const std::string&) { return false; });
+  }
+
+ private:
+  int fd_;
+};
+
+// A server whose loop runs on its own thread; routes are given before it starts.
+class TestServer {
+ public:
+  explicit TestServer(ServerLimits limits = {}) : server_(std::make_unique<HttpServer>(loop_, limits)) {
+    server_->route("GET", "/hello", [](const HttpRequest&, Responder responder) {
+      HttpResponse response;
+      response.content_type = "text/plain";
+      response.body = "hello\n";
+      responder.respond(std::move(response));
+    });
+    server_->route("POST", "/echo", [](const HttpRequest& request, Responder responder) {
+      HttpResponse response;
+      response.content_type = "application/octet-stream";
+      response.body = request.body;
+      responder.respond(std::move(response));
+    });
+  }
+  TestServer(const TestServer&) = delete;
+  TestServer& operator=(const TestServer&) = delete;
+  ~TestServer() {
+    loop_.stop();
+    if (thread_.joinable()) thread_.join();
+    server_.reset();
+  }
+
+  void start(TcpPolicy policy = {}) {
+    const auto port = server_->listen_tcp("127.0.0.1:0", std::move(policy));
+    ASSERT_TRUE(port) << port.error().what;
+    port_ = *port;
+    thread_ = std::thread([this] { loop_.run(); });
+  }
+
+  [[nodiscard]] EventLoop& loop() { return loop_; }
+  [[nodiscard]] HttpServer& server() { return *server_; }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] ServerStats stats() const { return server_->stats(); }
+  [[nodiscard]] RawClient connect() const { return RawClient(port_); }
+  // The whole answer to one request on its own connection.
+  [[nodiscard]] std::string ask(const std::string& request) const {
+    const auto client = connect();
+    client.send(request);
+    return client.read_to_end();
+  }
+
+ private:
+  EventLoop loop_;
+  std::unique_ptr<HttpServer> server_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+[[nodiscard]] inline bool has_program(const std::string& name) {
+  return std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+// Standard output of a shell command.
+[[nodiscard]] inline std::string run_program(const std::string& command) {
+  std::string out;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return out;
+  std::array<char, 4096> chunk{};
+  for (std::size_t count = 0; (count = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
+    out.append(chunk.data(), count);
+  pclose(pipe);
+  return out;
+}
+
+}  // namespace autopilot::net::testing
