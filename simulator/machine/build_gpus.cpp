@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/yaml_text.hpp"
+#include "machine/build.hpp"
+
+namespace autopilot::simulator {
+namespace {
+
+// The hexadecimal number NVML shows: device id above vendor id.
+std::string joined_id(const std::string& device, const std::string& vendor) {
+  return "0x" + device.substr(2) + vendor.substr(2);
+}
+
+YamlNode link_node(const GpuDescription& gpu, const std::string& remote) {
+  YamlNode link = gpu.link_readings;
+  if (!remote.empty()) yaml_member(link, "nvlink.remote") = yaml_word(remote);
+  return link;
+}
+
+YamlNode links_of(const Description& description) {
+  YamlNode links = yaml_list();
+  const GpuDescription& gpu = *description.gpu;
+  const auto switches = description.slots("nvswitch");
+  for (std::size_t i = 0; i < gpu.links_per_switch.size() && i < switches.size(); ++i)
+    for (int link = 0; link < gpu.links_per_switch[i]; ++link)
+      links.items.push_back(link_node(gpu, switches[i].address));
+  for (int link = 0; link < gpu.links_without_switch; ++link)
+    links.items.push_back(link_node(gpu, ""));
+  return links;
+}
+
+YamlNode gpu_node(const Description& description, const Slot& slot, int index) {
+  const GpuDescription& gpu = *description.gpu;
+  const DeviceKind& kind = description.kinds.find("gpu")->second;
+  YamlNode node = yaml_map();
+  yaml_member(node, "state") = yaml_integer(0);
+  yaml_member(node, "name") = yaml_word(gpu.name);
+  yaml_member(node, "uuid") = yaml_word("GPU-" + uuid_of(description.id + slot.address));
+  yaml_member(node, "serial") = yaml_word(std::to_string(gpu.first_serial + index * 17));
+  yaml_member(node, "vbios") = yaml_word(gpu.vbios);
+  yaml_member(node, "pci_device_id") = yaml_word(joined_id(kind.device, kind.vendor));
+  yaml_member(node, "pci_subsystem_id") =
+      yaml_word(joined_id(kind.subsystem_device, kind.subsystem_vendor));
+  YamlNode& readings = yaml_member(node, "readings");
+  readings = yaml_map();
+  yaml_member(readings, "minor") = yaml_integer(index);
+  yaml_merge(readings, gpu.readings);
+  // No two chips of a machine are equally warm.
+  const YamlNode* temperature = gpu.readings.find("temperature.gpu");
+  if (temperature != nullptr)
+    yaml_member(readings, "temperature.gpu") = yaml_integer(std::stoi(temperature->text) + index * 3 % 5);
+  if (YamlNode links = links_of(description); !links.items.empty())
+    yaml_member(node, "links") = std::move(links);
+  return node;
+}
+
+void write_procfs(const Description& description, const Slot& slot, int index, const YamlNode& gpu,
+                  FileTree& files) {
+  const std::string uuid = gpu.find("uuid")->text;
+  files.write("/proc/driver/nvidia/gpus/" + slot.address + "/information",
+              "Model: \t\t " + description.gpu->name + "\nIRQ:   \t\t " + std::to_string(420 + index) +
+                  "\nGPU UUID: \t " + uuid + "\nVideo BIOS: \t " + description.gpu->vbios +
+                  "\nBus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\nBus Location: \t " +
+                  slot.address + "\nDevice Minor: \t " + std::to_string(index) + "\nGPU Firmware: \t " +
+                  description.driver_version + "\nGPU Excluded:\t No\n");
+}
+
+void write_driver(const Description& description, FileTree& files) {
+  files.write("/proc/driver/nvidia/version",
+              "NVRM version: NVIDIA UNIX x86_64 Kernel Module  " + description.driver_version +
+                  "  Tue Mar  5 22:42:15 UTC 2024\nGCC version:  gcc version 11.4.0\n");
+  files.write("/proc/driver/nvidia/params", "EnableGpuFirmware: 18\nNVreg_EnablePCIeGen3: 0\n");
+  files.write_value("/sys/module/nvidia/version", description.driver_version);
+  for (const char* module : {"nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_peermem"})
+    files.write_value("/sys/module/" + std::string(module) + "/initstate", "live");
+}
+
+}  // namespace
+
+void build_gpus(const Description& description, Machine& machine) {
+  if (!description.gpu) return;
+  write_driver(description, machine.files);
+  YamlNode& nvml = machine.nvml.emplace(yaml_map());
+  yaml_member(nvml, "schema") = yaml_word("autopilot.nvml/v1");
+  YamlNode& driver = yaml_member(nvml, "driver");
+  yaml_member(driver, "version") = yaml_word(description.driver_version);
+  yaml_member(driver, "nvml_version") = yaml_word(description.nvml_version);
+  yaml_member(driver, "cuda_version") = yaml_integer(description.cuda_version);
+  yaml_member(driver, "init") = yaml_integer(0);
+  YamlNode gpus = yaml_map();
+  int index = 0;
+  for (const Slot& slot : description.slots("gpu")) {
+    YamlNode& node = yaml_member(gpus, slot.address);
+    node = gpu_node(description, slot, index);
+    write_procfs(description, slot, index, node, machine.files);
+    ++index;
+  }
+  yaml_member(nvml, "gpus") = std::move(gpus);
+  for (const Slot& slot : description.slots("nvswitch"))
+    machine.files.write("/proc/driver/nvidia-nvswitch/devices/" + slot.address + "/information",
+                        "Device Instance: 0\nBus Location: " + slot.address + "\n");
+}
+
+}  // namespace autopilot::simulator

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "machine/build.hpp"
+
+namespace autopilot::simulator {
+namespace {
+
+std::string line(const std::string& name, std::int64_t kilobytes) {
+  const std::string number = std::to_string(kilobytes);
+  std::string text = name + ":";
+  text.resize(16, ' ');
+  return text + std::string(number.size() < 12 ? 12 - number.size() : 0, ' ') + number + " kB\n";
+}
+
+void write_memory(const Description& description, FileTree& files) {
+  const std::int64_t total = std::int64_t{description.memory_gib} * 1024 * 1024 * 99 / 100;
+  files.write("/proc/meminfo", line("MemTotal", total) + line("MemFree", total * 7 / 10) +
+                                   line("MemAvailable", total * 9 / 10) + line("Buffers", 812344) +
+                                   line("Cached", total / 6) + line("SwapCached", 0) + line("SwapTotal", 0) +
+                                   line("SwapFree", 0) + line("Dirty", 5120) + line("Writeback", 0) +
+                                   line("AnonPages", total / 20) + line("Shmem", 94208) +
+                                   line("HardwareCorrupted", 0) +
+                                   "HugePages_Total:       0\nHugePages_Free:        0\n" +
+                                   line("Hugepagesize", 2048));
+  files.write("/proc/vmstat",
+              "nr_free_pages 376021934\npgpgin 48213044\npgpgout 91822012\npswpin 0\npswpout 0\n"
+              "pgfault 1284401922\npgmajfault 41220\noom_kill 0\nallocstall_normal 0\n");
+  for (const char* resource : {"cpu", "memory", "io"})
+    files.write("/proc/pressure/" + std::string(resource),
+                "some avg10=0.00 avg60=0.00 avg300=0.00 total=1840231\n"
+                "full avg10=0.00 avg60=0.00 avg300=0.00 total=1502210\n");
+}
+
+void write_edac(const Description& description, FileTree& files) {
+  const std::string edac = "/sys/devices/system/edac/mc";
+  files.make_directory(edac);
+  for (int controller = 0; controller < description.memory_controllers; ++controller) {
+    const std::string path = edac + "/mc" + std::to_string(controller);
+    const int size_mb = description.memory_gib * 1024 / description.memory_controllers;
+    files.write_value(path + "/mc_name", description.edac_driver + "#" + std::to_string(controller));
+    files.write_number(path + "/size_mb", size_mb);
+    files.write_number(path + "/seconds_since_reset", 129580);
+    for (const char* counter : {"ce_count", "ue_count", "ce_noinfo_count", "ue_noinfo_count"})
+      files.write_number(path + "/" + counter, 0);
+    for (int dimm = 0; dimm < description.dimms_per_controller; ++dimm) {
+      const std::string module = path + "/dimm" + std::to_string(dimm);
+      files.write_value(module + "/dimm_label",
+                        "CPU_SrcID#" + std::to_string(controller * description.sockets /
+                                                      description.memory_controllers) +
+                            "_MC#" + std::to_string(controller) + "_Chan#" + std::to_string(dimm) +
+                            "_DIMM#0");
+      files.write_value(module + "/dimm_location", "channel " + std::to_string(dimm) + " slot 0");
+      files.write_number(module + "/size", size_mb / description.dimms_per_controller);
+      files.write_number(module + "/dimm_ce_count", 0);
+      files.write_number(module + "/dimm_ue_count", 0);
+    }
+  }
+}
+
+void write_kernel(const Description& description, FileTree& files) {
+  files.write_value("/proc/sys/kernel/hostname", description.node);
+  files.write_value("/proc/sys/kernel/osrelease", description.kernel);
+  files.write_value("/proc/sys/kernel/ostype", "Linux");
+  files.write_value("/proc/sys/kernel/random/boot_id", uuid_of(description.id + " boot"));
+  files.write("/proc/version", "Linux version " + description.kernel +
+                                   " (buildd@host) (gcc version 11.4.0) #1 SMP PREEMPT_DYNAMIC\n");
+  files.write("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-" + description.kernel +
+                                   " root=/dev/nvme0n1p2 ro iommu=pt pci=realloc=off\n");
+  files.write("/proc/uptime", "129600.00 28512000.00\n");
+  files.write("/proc/loadavg", "1.42 1.31 1.28 2/2841 184220\n");
+  files.write("/proc/stat", "cpu  184220 110 92011 2851200000 4210 0 1893 0 0 0\nbtime 1768334400\n");
+  files.write("/proc/self/status",
+              "Name:\tautopilot\nState:\tR (running)\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n"
+              "CapInh:\t0000000000000000\nCapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n"
+              "CapBnd:\t000001ffffffffff\nCapAmb:\t0000000000000000\n");
+  files.write("/proc/cpuinfo", "processor\t: 0\nmodel name\t: " + description.cpu_model + "\n");
+  files.write("/etc/os-release", "PRETTY_NAME=\"Ubuntu 22.04.4 LTS\"\nID=ubuntu\nVERSION_ID=\"22.04\"\n");
+  files.write_value("/etc/hostname", description.node);
+}
+
+void write_platform(const Description& description, FileTree& files) {
+  const std::string clock = "/sys/devices/system/clocksource/clocksource0";
+  files.write_value(clock + "/current_clocksource", description.clocksource);
+  files.write_value(clock + "/available_clocksource", description.clocksources);
+  files.write_value("/sys/devices/system/cpu/online", "0-" + std::to_string(description.cpu_threads - 1));
+  const int per_node = description.cpu_threads / description.sockets;
+  for (int node = 0; node < description.sockets; ++node)
+    files.write_value("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist",
+                      std::to_string(node * per_node) + "-" + std::to_string((node + 1) * per_node - 1));
+  const std::string dmi = "/sys/devices/virtual/dmi/id";
+  files.write_value(dmi + "/sys_vendor", description.vendor);
+  files.write_value(dmi + "/product_name", description.product);
+  files.write_value(dmi + "/bios_version", description.bios);
+  files.write_value(dmi + "/product_serial", "SIM" + hex_of(description.id, 8));
+  files.link("/sys/class/dmi/id", dmi);
+}
+
+}  // namespace
+
+void build_host_files(const Description& description, Machine& machine) {
+  write_kernel(description, machine.files);
+  write_platform(description, machine.files);
+  write_memory(description, machine.files);
+  write_edac(description, machine.files);
+}
+
+}  // namespace autopilot::simulator

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/yaml.hpp"
+
+namespace autopilot::simulator {
+
+// What all PCI devices of one kind share.
+struct DeviceKind {
+  std::string vendor;
+  std::string device;
+  std::string subsystem_vendor;
+  std::string subsystem_device;
+  std::string class_code;
+  std::string driver;
+  std::string speed;       // "32.0 GT/s PCIe": the most that the device can
+  std::string idle_speed;  // what the link shows at rest; empty: the same
+  int width = 0;
+};
+
+struct Slot {
+  std::string address;
+  std::string kind;
+  std::string name;  // "mlx5_0", "nvme2"; "-" where the kernel gives none
+};
+
+// A root port, the switch below it if there is one, and the devices there.
+struct PciGroup {
+  std::string root_port;
+  std::string switch_port;  // empty: the devices sit on the root port
+  int numa = 0;
+  std::vector<Slot> slots;
+};
+
+struct GpuDescription {
+  std::string name;
+  std::string vbios;
+  std::int64_t first_serial = 0;
+  std::vector<int> links_per_switch;  // NVLinks of each GPU to each NVSwitch in PCI order
+  int links_without_switch = 0;       // NVLinks whose other end the driver does not name
+  YamlNode readings;                  // of each GPU (nvml.yaml)
+  YamlNode link_readings;             // of each link
+};
+
+struct InfinibandDescription {
+  std::string type;
+  std::string firmware;
+  std::string board;
+  std::string rate;
+  int gigabits = 0;
+  std::string interface_prefix;
+};
+
+struct EthernetDescription {
+  std::string name;
+  int megabits = 0;
+  std::string master;  // empty: none
+};
+
+struct NvmeDescription {
+  std::vector<std::string> names;
+  std::string model;
+  std::string firmware;
+  int gigabytes = 0;
+  int used_percent = 0;
+};
+
+struct MountDescription {
+  std::string point;
+  std::string source;
+  std::string device;
+  std::string type;
+  std::string options;
+  double gigabytes = 0;
+  double used_ratio = 0;
+  std::int64_t inodes = 0;
+};
+
+// A built-in machine in short: machines/<id>.yaml.
+struct Description {
+  std::string id;
+  std::string title;
+  std::string node;
+  std::string vendor;
+  std::string product;
+  std::string bios;
+  std::string kernel;
+  std::string cpu_model;
+  int cpu_threads = 0;
+  int sockets = 0;
+  int memory_gib = 0;
+  std::string edac_driver;
+  int memory_controllers = 0;
+  int dimms_per_controller = 0;
+  std::string clocksource;
+  std::string clocksources;
+  std::string driver_version;  // empty: no NVIDIA driver
+  std::string nvml_version;
+  int cuda_version = 0;
+  std::map<std::string, DeviceKind, std::less<>> kinds;
+  std::vector<PciGroup> pci;
+  std::optional<GpuDescription> gpu;
+  std::optional<InfinibandDescription> infiniband;
+  std::vector<EthernetDescription> ethernet;
+  std::optional<EthernetDescription> bond;
+  std::vector<NvmeDescription> nvme;
+  std::vector<MountDescription> mounts;
+
+  // Slots of one kind in the order of their addresses.
+  [[nodiscard]] std::vector<Slot> slots(std::string_view kind) const;
+};
+
+[[nodiscard]] Result<Description> parse_description(std::string_view text, const std::string& file);
+
+}  // namespace autopilot::simulator
