@@ -20,7 +20,9 @@ class BootLog {
 };
 
 void log_kernel(const Description& description, BootLog& log) {
-  log.add("Linux version " + description.kernel + " (buildd@host) (gcc version 11.4.0) #1 SMP PREEMPT_DYNAMIC", 5);
+  log.add(
+      "Linux version " + description.kernel + " (buildd@host) (gcc version 11.4.0) #1 SMP PREEMPT_DYNAMIC",
+      5);
   log.add("Command line: BOOT_IMAGE=/boot/vmlinuz-" + description.kernel +
           " root=/dev/nvme0n1p2 ro iommu=pt pci=realloc=off");
   log.add("DMI: " + description.vendor + " " + description.product + ", BIOS " + description.bios);

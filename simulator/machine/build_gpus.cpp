@@ -38,8 +38,7 @@ YamlNode gpu_node(const Description& description, const Slot& slot, int index) {
   yaml_member(node, "serial") = yaml_word(std::to_string(gpu.first_serial + index * 17));
   yaml_member(node, "vbios") = yaml_word(gpu.vbios);
   yaml_member(node, "pci_device_id") = yaml_word(joined_id(kind.device, kind.vendor));
-  yaml_member(node, "pci_subsystem_id") =
-      yaml_word(joined_id(kind.subsystem_device, kind.subsystem_vendor));
+  yaml_member(node, "pci_subsystem_id") = yaml_word(joined_id(kind.subsystem_device, kind.subsystem_vendor));
   YamlNode& readings = yaml_member(node, "readings");
   readings = yaml_map();
   yaml_member(readings, "minor") = yaml_integer(index);
@@ -56,12 +55,13 @@ YamlNode gpu_node(const Description& description, const Slot& slot, int index) {
 void write_procfs(const Description& description, const Slot& slot, int index, const YamlNode& gpu,
                   FileTree& files) {
   const std::string uuid = gpu.find("uuid")->text;
-  files.write("/proc/driver/nvidia/gpus/" + slot.address + "/information",
-              "Model: \t\t " + description.gpu->name + "\nIRQ:   \t\t " + std::to_string(420 + index) +
-                  "\nGPU UUID: \t " + uuid + "\nVideo BIOS: \t " + description.gpu->vbios +
-                  "\nBus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\nBus Location: \t " +
-                  slot.address + "\nDevice Minor: \t " + std::to_string(index) + "\nGPU Firmware: \t " +
-                  description.driver_version + "\nGPU Excluded:\t No\n");
+  files.write(
+      "/proc/driver/nvidia/gpus/" + slot.address + "/information",
+      "Model: \t\t " + description.gpu->name + "\nIRQ:   \t\t " + std::to_string(420 + index) +
+          "\nGPU UUID: \t " + uuid + "\nVideo BIOS: \t " + description.gpu->vbios +
+          "\nBus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\nBus Location: \t " +
+          slot.address + "\nDevice Minor: \t " + std::to_string(index) + "\nGPU Firmware: \t " +
+          description.driver_version + "\nGPU Excluded:\t No\n");
 }
 
 void write_driver(const Description& description, FileTree& files) {

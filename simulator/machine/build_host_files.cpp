@@ -15,14 +15,13 @@ std::string line(const std::string& name, std::int64_t kilobytes) {
 
 void write_memory(const Description& description, FileTree& files) {
   const std::int64_t total = std::int64_t{description.memory_gib} * 1024 * 1024 * 99 / 100;
-  files.write("/proc/meminfo", line("MemTotal", total) + line("MemFree", total * 7 / 10) +
-                                   line("MemAvailable", total * 9 / 10) + line("Buffers", 812344) +
-                                   line("Cached", total / 6) + line("SwapCached", 0) + line("SwapTotal", 0) +
-                                   line("SwapFree", 0) + line("Dirty", 5120) + line("Writeback", 0) +
-                                   line("AnonPages", total / 20) + line("Shmem", 94208) +
-                                   line("HardwareCorrupted", 0) +
-                                   "HugePages_Total:       0\nHugePages_Free:        0\n" +
-                                   line("Hugepagesize", 2048));
+  files.write("/proc/meminfo",
+              line("MemTotal", total) + line("MemFree", total * 7 / 10) +
+                  line("MemAvailable", total * 9 / 10) + line("Buffers", 812344) + line("Cached", total / 6) +
+                  line("SwapCached", 0) + line("SwapTotal", 0) + line("SwapFree", 0) + line("Dirty", 5120) +
+                  line("Writeback", 0) + line("AnonPages", total / 20) + line("Shmem", 94208) +
+                  line("HardwareCorrupted", 0) + "HugePages_Total:       0\nHugePages_Free:        0\n" +
+                  line("Hugepagesize", 2048));
   files.write("/proc/vmstat",
               "nr_free_pages 376021934\npgpgin 48213044\npgpgout 91822012\npswpin 0\npswpout 0\n"
               "pgfault 1284401922\npgmajfault 41220\noom_kill 0\nallocstall_normal 0\n");
@@ -45,11 +44,10 @@ void write_edac(const Description& description, FileTree& files) {
       files.write_number(path + "/" + counter, 0);
     for (int dimm = 0; dimm < description.dimms_per_controller; ++dimm) {
       const std::string module = path + "/dimm" + std::to_string(dimm);
-      files.write_value(module + "/dimm_label",
-                        "CPU_SrcID#" + std::to_string(controller * description.sockets /
-                                                      description.memory_controllers) +
-                            "_MC#" + std::to_string(controller) + "_Chan#" + std::to_string(dimm) +
-                            "_DIMM#0");
+      files.write_value(
+          module + "/dimm_label",
+          "CPU_SrcID#" + std::to_string(controller * description.sockets / description.memory_controllers) +
+              "_MC#" + std::to_string(controller) + "_Chan#" + std::to_string(dimm) + "_DIMM#0");
       files.write_value(module + "/dimm_location", "channel " + std::to_string(dimm) + " slot 0");
       files.write_number(module + "/size", size_mb / description.dimms_per_controller);
       files.write_number(module + "/dimm_ce_count", 0);

@@ -17,13 +17,14 @@ constexpr const char* kPortCounters[] = {"symbol_error",
                                          "local_link_integrity_errors",
                                          "excessive_buffer_overrun_errors",
                                          "VL15_dropped"};
-constexpr const char* kTrafficCounters[] = {"port_xmit_wait",   "port_rcv_data",     "port_xmit_data",
-                                            "port_rcv_packets", "port_xmit_packets", "unicast_rcv_packets",
+constexpr const char* kTrafficCounters[] = {"port_xmit_wait",      "port_rcv_data",     "port_xmit_data",
+                                            "port_rcv_packets",    "port_xmit_packets", "unicast_rcv_packets",
                                             "unicast_xmit_packets"};
-constexpr const char* kHardwareCounters[] = {
-    "duplicate_request", "implied_nak_seq_err",        "local_ack_timeout_err", "out_of_buffer",
-    "out_of_sequence",   "packet_seq_err",             "req_cqe_error",         "resp_cqe_error",
-    "rnr_nak_retry_err", "req_transport_retries_exceeded"};
+constexpr const char* kHardwareCounters[] = {"duplicate_request",     "implied_nak_seq_err",
+                                             "local_ack_timeout_err", "out_of_buffer",
+                                             "out_of_sequence",       "packet_seq_err",
+                                             "req_cqe_error",         "resp_cqe_error",
+                                             "rnr_nak_retry_err",     "req_transport_retries_exceeded"};
 
 std::string guid_of(const std::string& text) {
   const std::string hex = hex_of(text, 10);
@@ -125,12 +126,9 @@ void build_ethernet(const Description& description, Machine& machine) {
     for (const EthernetDescription& port : description.ethernet) {
       if (port.name != slot.name) continue;
       const auto pci = files.resolve("/sys/bus/pci/devices/" + slot.address).value_or("");
-      write_interface({.name = port.name,
-                       .directory = pci,
-                       .megabits = port.megabits,
-                       .mtu = 9000,
-                       .number = number++},
-                      machine);
+      write_interface(
+          {.name = port.name, .directory = pci, .megabits = port.megabits, .mtu = 9000, .number = number++},
+          machine);
       if (!port.master.empty()) {
         files.link(pci + "/net/" + port.name + "/master", virtual_devices + "/net/" + port.master);
         files.write_value(pci + "/net/" + port.name + "/flags", "0x1843");

@@ -10,10 +10,15 @@ namespace {
 
 constexpr std::string_view kCorrectable[] = {"RxErr",   "BadTLP",      "BadDLLP",    "Rollover",
                                              "Timeout", "NonFatalErr", "CorrIntErr", "HeaderOF"};
-constexpr std::string_view kUncorrectable[] = {
-    "Undefined", "DLP",      "SDES", "TLP",      "FCP",     "CmpltTO",        "CmpltAbrt",    "UnxCmplt",        "RxOF",
-    "MalfTLP",   "ECRC",     "UnsupReq", "ACSViol", "UncorrIntErr", "BlockedTLP", "AtomicOpBlocked", "TLPBlockedErr",
-    "PoisonTLPBlocked"};
+constexpr std::string_view kUncorrectable[] = {"Undefined",     "DLP",
+                                               "SDES",          "TLP",
+                                               "FCP",           "CmpltTO",
+                                               "CmpltAbrt",     "UnxCmplt",
+                                               "RxOF",          "MalfTLP",
+                                               "ECRC",          "UnsupReq",
+                                               "ACSViol",       "UncorrIntErr",
+                                               "BlockedTLP",    "AtomicOpBlocked",
+                                               "TLPBlockedErr", "PoisonTLPBlocked"};
 
 template <std::size_t N>
 std::string zeros(const std::string_view (&names)[N], std::string_view total) {
@@ -78,8 +83,7 @@ class GroupBuilder {
       : description_(description), group_(group), files_(files) {}
 
   void build() {
-    const std::string root =
-        "/sys/devices/pci" + group_.root_port.substr(0, 7) + "/" + group_.root_port;
+    const std::string root = "/sys/devices/pci" + group_.root_port.substr(0, 7) + "/" + group_.root_port;
     const DeviceKind& port = description_.kinds.at("root_port");
     const bool has_switch = !group_.switch_port.empty();
     // A root port runs with what is plugged in.
@@ -100,7 +104,8 @@ class GroupBuilder {
 
   void bridge(const std::string& address, const std::string& path, const DeviceKind& kind,
               const DeviceKind& below) {
-    write_device({address, path, &kind, group_.numa, std::min(kind.width, below.width)}, description_, files_);
+    write_device({address, path, &kind, group_.numa, std::min(kind.width, below.width)}, description_,
+                 files_);
     files_.write_value(path + "/current_link_speed",
                        below.idle_speed.empty() ? below.speed : below.idle_speed);
   }

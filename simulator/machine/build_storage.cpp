@@ -88,7 +88,8 @@ void build_mounts(const Description& description, Machine& machine) {
     text += std::to_string(number) + (is_root ? " 1 " : " 30 ") + mount.device + " / " + mount.point + " " +
             mount.options + " shared:" + std::to_string(number) + " - " + mount.type + " " + mount.source +
             " rw\n";
-    fstab += mount.source + " " + mount.point + " " + mount.type + " defaults 0 " + (is_root ? "1" : "2") + "\n";
+    fstab +=
+        mount.source + " " + mount.point + " " + mount.type + " defaults 0 " + (is_root ? "1" : "2") + "\n";
     add_usage(mount.point, mount.gigabytes, mount.used_ratio, mount.inodes, machine);
     ++number;
   }

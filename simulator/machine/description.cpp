@@ -170,8 +170,7 @@ std::vector<Slot> Description::slots(std::string_view kind) const {
   for (const PciGroup& group : pci)
     for (const Slot& slot : group.slots)
       if (slot.kind == kind) found.push_back(slot);
-  std::sort(found.begin(), found.end(),
-            [](const Slot& a, const Slot& b) { return a.address < b.address; });
+  std::sort(found.begin(), found.end(), [](const Slot& a, const Slot& b) { return a.address < b.address; });
   return found;
 }
 

@@ -22,7 +22,9 @@ class FileTree {
   using Entries = std::map<std::string, Entry, std::less<>>;
 
   // A file of one value gets its newline here.
-  void write_value(const std::string& path, std::string_view value) { write(path, std::string(value) + "\n"); }
+  void write_value(const std::string& path, std::string_view value) {
+    write(path, std::string(value) + "\n");
+  }
   void write_number(const std::string& path, std::int64_t value) { write_value(path, std::to_string(value)); }
   void write(const std::string& path, std::string text) { entries_[path] = {Kind::text, std::move(text)}; }
   // `target` is where the link leads, as an absolute path; it is stored relative, as sysfs does.

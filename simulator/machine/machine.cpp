@@ -15,8 +15,8 @@ std::string record_line(const LogRecord& record, std::uint64_t sequence) {
   std::array<char, 32> time{};
   std::snprintf(time.data(), time.size(), "%.6f", record.seconds);
   return "{\"prio\":" + std::to_string(record.priority) + ",\"seq\":" + std::to_string(sequence) +
-         ",\"time\":" + time.data() + ",\"text\":" + boost::json::serialize(boost::json::string(record.text)) +
-         "}\n";
+         ",\"time\":" + time.data() +
+         ",\"text\":" + boost::json::serialize(boost::json::string(record.text)) + "}\n";
 }
 
 // Fills `record` from one object; says what is wrong, or nothing.

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+
+#include "program/program.hpp"
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 64;
+constexpr int kInternal = 70;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace autopilot;
+  CLI::App app{"Machines that do not exist: makes, plays and breaks machine trees (docs/machine-tree.md)."};
+  app.require_subcommand(1);
+  Status outcome;
+  simulator::add_machines(app, outcome);
+  simulator::add_create(app, outcome);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error, std::cout, std::cerr);
+    return kUsage;
+  } catch (const std::exception& error) {
+    std::cerr << "autopilot-sim: internal error: " << error.what() << "\n";
+    return kInternal;
+  }
+  if (outcome) return 0;
+  std::cerr << "autopilot-sim: " << outcome.error().what << "\n";
+  return kFailed;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "core/result.hpp"
+
+namespace autopilot::simulator {
+
+// Each adds one subcommand; its callback stores the outcome.
+void add_machines(CLI::App& app, Status& outcome);
+void add_create(CLI::App& app, Status& outcome);
+
+}  // namespace autopilot::simulator
