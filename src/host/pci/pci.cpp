@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/pci/pci.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "core/subject.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr std::string_view kDevices = "/sys/bus/pci/devices";
+
+std::string path_of(std::string_view address, std::string_view file) {
+  return std::string(kDevices) + "/" + std::string(address) + "/" + std::string(file);
+}
+
+bool is_address(std::string_view text) {
+  const auto canonical = canonical_pci_address(text);
+  return canonical && *canonical == text;
+}
+
+Result<unsigned> read_hex(const Files& files, const std::string& path) {
+  const std::string word = TRY(files.read_word(path));
+  const auto number = parse_hex<unsigned>(word);
+  if (!number) return fail(Errc::malformed, path + ": no hexadecimal number: " + word.substr(0, 40));
+  return *number;
+}
+
+std::string driver_of(const Files& files, std::string_view address) {
+  const auto target = files.resolve(path_of(address, "driver"));
+  if (!target) return "";
+  return target->substr(target->rfind('/') + 1);
+}
+
+Status check_present(const Files& files, std::string_view address) {
+  if (is_address(address) && files.exists(std::string(kDevices) + "/" + std::string(address))) return {};
+  return fail(Errc::not_found, "no PCI device " + std::string(address));
+}
+
+template <class T>
+std::optional<T> read_with(const Files& files, const std::string& path,
+                           std::optional<T> (*parse)(std::string_view)) {
+  const auto text = files.read(path);
+  return text ? parse(trim(*text)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<PciDevice>> scan_pci(const Files& files, unsigned vendor) {
+  const auto names = files.list(kDevices);
+  if (!names) {
+    if (names.error().code != Errc::not_found) return fail(names.error());
+    if (files.exists("/sys/bus")) return std::vector<PciDevice>{};
+    return fail(Errc::unavailable, std::string(kDevices) + ": no sysfs");
+  }
+  std::vector<PciDevice> devices;
+  for (const std::string& name : *names) {
+    if (!is_address(name)) continue;
+    const auto found = read_hex(files, path_of(name, "vendor"));
+    if (!found && found.error().code == Errc::not_found) continue;  // gone since the directory was read
+    if (!found) return fail(found.error());
+    if (*found != vendor) continue;
+    PciDevice device{.address = name, .vendor = vendor, .driver = driver_of(files, name)};
+    device.device = TRY(read_hex(files, path_of(name, "device")));
+    device.class_code = TRY(read_hex(files, path_of(name, "class")));
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files) {
+  constexpr unsigned kVgaController = 0x0300;
+  constexpr unsigned k3dController = 0x0302;
+  std::vector<PciDevice> devices = TRY(scan_pci(files, kPciVendorNvidia));
+  std::erase_if(devices, [](const PciDevice& device) {
+    const unsigned kind = device.class_code >> 8U;
+    return kind != kVgaController && kind != k3dController;
+  });
+  return devices;
+}
+
+Result<std::vector<std::string>> pci_bridges_above(const Files& files, std::string_view address) {
+  TRY_STATUS(check_present(files, address));
+  const std::string path = TRY(files.resolve(std::string(kDevices) + "/" + std::string(address)));
+  std::vector<std::string> bridges;
+  for (const std::string_view part : split(path, '/'))
+    if (is_address(part) && part != address) bridges.emplace_back(part);
+  std::reverse(bridges.begin(), bridges.end());
+  return bridges;
+}
+
+Result<PciLink> read_pci_link(const Files& files, std::string_view address) {
+  TRY_STATUS(check_present(files, address));
+  PciLink link;
+  link.speed_gts = read_with(files, path_of(address, "current_link_speed"), parse_pci_speed);
+  link.max_speed_gts = read_with(files, path_of(address, "max_link_speed"), parse_pci_speed);
+  link.width = read_with(files, path_of(address, "current_link_width"), parse_pci_width);
+  link.max_width = read_with(files, path_of(address, "max_link_width"), parse_pci_width);
+  return link;
+}
+
+Result<PciErrors> read_pci_errors(const Files& files, std::string_view address) {
+  TRY_STATUS(check_present(files, address));
+  PciErrors errors;
+  errors.correctable = read_with(files, path_of(address, "aer_dev_correctable"), parse_aer_total);
+  errors.nonfatal = read_with(files, path_of(address, "aer_dev_nonfatal"), parse_aer_total);
+  errors.fatal = read_with(files, path_of(address, "aer_dev_fatal"), parse_aer_total);
+  return errors;
+}
+
+std::optional<double> parse_pci_speed(std::string_view text) {
+  const auto words = split_words(text);
+  if (words.size() < 2 || words.size() > 3 || words[1] != "GT/s") return std::nullopt;
+  const auto speed = parse_number<double>(words[0]);
+  if (!speed || !pci_generation(*speed)) return std::nullopt;
+  return speed;
+}
+
+std::optional<int> parse_pci_width(std::string_view text) {
+  const auto lanes = parse_number<int>(text);
+  constexpr std::array kWidths{1, 2, 4, 8, 12, 16, 32};
+  if (!lanes || std::find(kWidths.begin(), kWidths.end(), *lanes) == kWidths.end()) return std::nullopt;
+  return lanes;
+}
+
+std::optional<int> pci_generation(double speed_gts) {
+  constexpr std::array kSpeeds{2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
+  for (std::size_t i = 0; i < kSpeeds.size(); ++i)
+    if (speed_gts == kSpeeds[i]) return static_cast<int>(i) + 1;
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> parse_aer_total(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() == 2 && words[0].starts_with("TOTAL_ERR_")) return parse_number<std::uint64_t>(words[1]);
+  }
+  return std::nullopt;
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "host/files/files.hpp"
+
+namespace autopilot::host {
+
+inline constexpr unsigned kPciVendorNvidia = 0x10de;
+
+struct PciDevice {
+  std::string address;  // the kernel's spelling: "0000:3b:00.0"
+  unsigned vendor = 0;
+  unsigned device = 0;
+  unsigned class_code = 0;  // 24 bits: base class, subclass, interface
+  std::string driver;       // bound kernel driver; empty: none
+};
+
+// What a port says about its link. Nothing where the kernel says "Unknown" or a number that no link has: a
+// device that does not answer any more reads as all ones.
+struct PciLink {
+  std::optional<double> speed_gts;  // gigatransfers per second
+  std::optional<double> max_speed_gts;
+  std::optional<int> width;  // lanes
+  std::optional<int> max_width;
+};
+
+// Error totals of one device since boot, from Advanced Error Reporting. Nothing: the kernel does not count
+// it.
+struct PciErrors {
+  std::optional<std::uint64_t> correctable;
+  std::optional<std::uint64_t> nonfatal;
+  std::optional<std::uint64_t> fatal;
+};
+
+// All devices of a vendor, by address. Only files that everybody may read and that the kernel answers from
+// memory. Empty also where the kernel has no PCI bus at all; unavailable where there is no sysfs to ask.
+[[nodiscard]] Result<std::vector<PciDevice>> scan_pci(const Files& files, unsigned vendor);
+// The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
+[[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files);
+
+// Addresses of the bridges between a device and the root, the nearest first. Empty for a device of the root
+// complex.
+[[nodiscard]] Result<std::vector<std::string>> pci_bridges_above(const Files& files,
+                                                                 std::string_view address);
+// Parts that cannot be read are left out; an error only when the device is not there.
+[[nodiscard]] Result<PciLink> read_pci_link(const Files& files, std::string_view address);
+[[nodiscard]] Result<PciErrors> read_pci_errors(const Files& files, std::string_view address);
+
+// "16.0 GT/s PCIe", "8 GT/s"; nothing for "Unknown" and any other text.
+[[nodiscard]] std::optional<double> parse_pci_speed(std::string_view text);
+// "16"; nothing for a number of lanes that PCI Express does not have.
+[[nodiscard]] std::optional<int> parse_pci_width(std::string_view text);
+// 1 for 2.5 GT/s up to 6 for 64 GT/s; nothing for other speeds.
+[[nodiscard]] std::optional<int> pci_generation(double speed_gts);
+// The last row of an aer_dev_* file: "TOTAL_ERR_COR 12".
+[[nodiscard]] std::optional<std::uint64_t> parse_aer_total(std::string_view text);
+
+}  // namespace autopilot::host

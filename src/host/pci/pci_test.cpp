@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/pci/pci.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/files/test_folder.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A GPU behind two bridges, an NVSwitch and a network card.
+class PciTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string root_port = "/sys/devices/pci0000:37/0000:37:01.0";
+    const std::string switch_port = root_port + "/0000:38:00.0";
+    add(root_port, "0x8086", "0x060400");
+    add(switch_port, "0x1000", "0x060400");
+    add(switch_port + "/0000:3b:00.0", "0x10de", "0x030200");
+    add(switch_port + "/0000:3c:00.0", "0x10de", "0x068000");
+    add(switch_port + "/0000:3d:00.0", "0x15b3", "0x020700");
+    gpu_ = switch_port + "/0000:3b:00.0";
+    folder_.write(gpu_ + "/current_link_speed", "32.0 GT/s PCIe\n");
+    folder_.write(gpu_ + "/max_link_speed", "32.0 GT/s PCIe\n");
+    folder_.write(gpu_ + "/current_link_width", "8\n");
+    folder_.write(gpu_ + "/max_link_width", "16\n");
+    folder_.write(gpu_ + "/aer_dev_correctable", "RxErr 1\nBadTLP 2\nTOTAL_ERR_COR 3\n");
+    folder_.write(gpu_ + "/aer_dev_fatal", "garbage\xff\n");
+    folder_.write("/sys/bus/pci/drivers/nvidia/uevent", "");
+    folder_.link(gpu_ + "/driver", "/sys/bus/pci/drivers/nvidia");
+  }
+
+  void add(const std::string& path, const char* vendor, const char* kind) {
+    folder_.write(path + "/vendor", std::string(vendor) + "\n");
+    folder_.write(path + "/device", "0x2330\n");
+    folder_.write(path + "/class", std::string(kind) + "\n");
+    folder_.link("/sys/bus/pci/devices" + path.substr(path.rfind('/')), path);
+  }
+
+  TestFolder folder_;
+  Files files_{folder_.path()};
+  std::string gpu_;
+};
+
+TEST_F(PciTest, gpus_are_found_and_other_nvidia_devices_are_none) {
+  const auto gpus = scan_nvidia_gpus(files_);
+  ASSERT_TRUE(gpus) << gpus.error().what;
+  ASSERT_EQ(gpus->size(), 1U);
+  EXPECT_EQ(gpus->front().address, "0000:3b:00.0");
+  EXPECT_EQ(gpus->front().device, 0x2330U);
+  EXPECT_EQ(gpus->front().driver, "nvidia");
+  const auto all = scan_pci(files_, kPciVendorNvidia);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->size(), 2U);
+}
+
+TEST_F(PciTest, bridges_are_listed_nearest_first) {
+  const auto bridges = pci_bridges_above(files_, "0000:3b:00.0");
+  ASSERT_TRUE(bridges) << bridges.error().what;
+  EXPECT_THAT(*bridges, ElementsAre("0000:38:00.0", "0000:37:01.0"));
+  EXPECT_EQ(pci_bridges_above(files_, "0000:ff:00.0").error().code, Errc::not_found);
+  EXPECT_EQ(pci_bridges_above(files_, "../../../etc").error().code, Errc::not_found);
+}
+
+TEST_F(PciTest, link_and_errors_are_read_and_what_is_unreadable_is_left_out) {
+  const auto link = read_pci_link(files_, "0000:3b:00.0");
+  ASSERT_TRUE(link);
+  EXPECT_EQ(link->speed_gts, 32.0);
+  EXPECT_EQ(link->width, 8);
+  EXPECT_EQ(link->max_width, 16);
+  const auto errors = read_pci_errors(files_, "0000:3b:00.0");
+  ASSERT_TRUE(errors);
+  EXPECT_EQ(errors->correctable, 3U);
+  EXPECT_EQ(errors->nonfatal, std::nullopt);
+  EXPECT_EQ(errors->fatal, std::nullopt);
+  EXPECT_EQ(read_pci_link(files_, "0000:ff:00.0").error().code, Errc::not_found);
+}
+
+TEST_F(PciTest, garbage_in_a_device_is_malformed_and_names_the_file) {
+  folder_.write(gpu_ + "/class", "what\n");
+  const auto gpus = scan_nvidia_gpus(files_);
+  ASSERT_FALSE(gpus);
+  EXPECT_EQ(gpus.error().code, Errc::malformed);
+  EXPECT_THAT(gpus.error().what, testing::HasSubstr("0000:3b:00.0/class"));
+}
+
+TEST(Pci, a_machine_without_a_pci_bus_has_no_devices_and_one_without_sysfs_cannot_tell) {
+  const TestFolder folder;
+  EXPECT_EQ(scan_nvidia_gpus(Files(folder.path())).error().code, Errc::unavailable);
+  folder.write("/sys/bus/cpu/uevent", "");
+  const auto none = scan_nvidia_gpus(Files(folder.path()));
+  ASSERT_TRUE(none);
+  EXPECT_THAT(*none, IsEmpty());
+}
+
+TEST(Pci, the_running_machine_can_be_scanned) {
+  const auto all = scan_pci(Files(), kPciVendorNvidia);
+  if (!all) GTEST_SKIP() << "no PCI tree here: " << all.error().what;
+  for (const PciDevice& device : *all)
+    EXPECT_TRUE(read_pci_link(Files(), device.address));
+}
+
+TEST(Pci, speeds_widths_and_totals_of_the_kernel_are_parsed_and_nothing_else) {
+  EXPECT_EQ(parse_pci_speed("2.5 GT/s PCIe"), 2.5);
+  EXPECT_EQ(parse_pci_speed("8 GT/s"), 8.0);
+  EXPECT_EQ(parse_pci_speed("64.0 GT/s PCIe"), 64.0);
+  for (const char* bad : {"", "Unknown", "Unknown speed", "7.0 GT/s PCIe", "16.0", "GT/s 16.0", "16,0 GT/s"})
+    EXPECT_EQ(parse_pci_speed(bad), std::nullopt) << bad;
+  EXPECT_EQ(parse_pci_width("16"), 16);
+  for (const char* bad : {"", "0", "63", "255", "-1", "x16"})
+    EXPECT_EQ(parse_pci_width(bad), std::nullopt) << bad;
+  EXPECT_EQ(pci_generation(16.0), 4);
+  EXPECT_EQ(pci_generation(3.0), std::nullopt);
+  EXPECT_EQ(parse_aer_total("RxErr 0\nTOTAL_ERR_NONFATAL 7\n"), 7U);
+  EXPECT_EQ(parse_aer_total("TOTAL_ERR_COR -7"), std::nullopt);
+  EXPECT_EQ(parse_aer_total(""), std::nullopt);
+}
+
+}  // namespace
+}  // namespace autopilot::host
