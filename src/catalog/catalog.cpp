@@ -74,10 +74,10 @@ const std::vector<std::string>& xid_classes() {
 
 const std::vector<std::string>& log_kinds() {
   static const std::vector<std::string> words{
-      "edac",        "mce",         "oom",       "ext4",       "xfs",    "nvme",  "block",
-      "nfs",         "lustre",      "mlx5",      "link",       "aer",    "pcie",  "hung_task",
-      "soft_lockup", "hard_lockup", "rcu_stall", "panic",      "raid",   "iommu", "nvrm",
-      "off_bus",     "thermal",     "network",   "filesystem", "amdgpu", "efa",   "other"};
+      "edac",      "mce",        "oom",    "ext4",  "xfs",  "nvme",      "block",       "nfs",
+      "lustre",    "mlx5",       "link",   "aer",   "pcie", "hung_task", "soft_lockup", "hard_lockup",
+      "rcu_stall", "panic",      "raid",   "iommu", "nvrm", "nvswitch",  "off_bus",     "thermal",
+      "network",   "filesystem", "amdgpu", "efa",   "other"};
   return words;
 }
 

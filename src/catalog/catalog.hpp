@@ -86,9 +86,8 @@ struct Xid {
 
 // log_rules/*.yaml: kernel-log patterns that are not Xids.
 struct LogRule {
-  std::string id;    // "memory.edac_uncorrected"
-  std::string kind;  // edac, mce, oom, ext4, xfs, nvme, block, nfs, mlx5, link, aer, hung_task, soft_lockup,
-                     // off_bus, other
+  std::string id;       // "memory.edac_uncorrected"
+  std::string kind;     // one of log_kinds(): "edac", "oom", "aer", ...
   std::string pattern;  // RE2; named groups become attributes: device, pid, process, count, ...
   std::string title;
   std::vector<std::string> examples;  // lines as the kernel writes them; each must match

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <re2/re2.h>
 #include <sstream>
 
 #include "catalog/compact.hpp"
@@ -64,6 +65,63 @@ TEST(BuiltinCatalog, every_failed_reason_has_evidence_from_elsewhere_or_is_no_nu
   for (const Threshold& threshold : builtin().thresholds())
     if (threshold.max_health == Health::failed)
       EXPECT_NE(threshold.provenance.evidence, EvidenceKind::own) << threshold.id;
+}
+
+TEST(BuiltinCatalog, knows_every_code_of_the_driver) {
+  for (int code = 1; code <= 176; ++code)
+    EXPECT_NE(builtin().xid(code), nullptr) << code;
+  EXPECT_EQ(builtin().xid(0), nullptr);
+  EXPECT_EQ(builtin().xid(177), nullptr);
+  for (const int code : {48, 64, 79, 95, 119, 120, 140, 143, 158, 167})
+    EXPECT_EQ(builtin().xid(code)->health, Health::failed) << code;
+  EXPECT_EQ(builtin().xid(63)->health, Health::degraded);
+  EXPECT_EQ(builtin().xid(94)->health, Health::degraded);
+  EXPECT_EQ(builtin().xid(45)->classes.front(), "sympathetic");
+  EXPECT_EQ(builtin().xid(154)->classes.front(), "verdict");
+}
+
+TEST(BuiltinCatalog, a_fault_of_a_program_never_takes_a_gpu_out_of_service) {
+  for (const Xid& xid : builtin().xids()) {
+    const std::string& first = xid.classes.front();
+    if (first != "app" && first != "sympathetic" && first != "info" && first != "unknown") continue;
+    EXPECT_EQ(xid.health, Health::healthy) << xid.code;
+    EXPECT_LT(xid.confidence, 0.5) << xid.code;
+    EXPECT_FALSE(takes_device_out_of_service(xid.action_now)) << xid.code;
+  }
+}
+
+TEST(BuiltinCatalog, every_class_of_xid_has_its_reason) {
+  for (const std::string& word : xid_classes())
+    EXPECT_NE(builtin().reason("xid_" + word), nullptr) << word;
+  for (const Xid& xid : builtin().xids()) {
+    const Reason* reason = builtin().reason("xid_" + xid.classes.front());
+    ASSERT_NE(reason, nullptr) << xid.code;
+    if (xid.health == Health::failed) EXPECT_EQ(reason->max_health, Health::failed) << xid.code;
+  }
+}
+
+TEST(BuiltinCatalog, the_first_log_rule_that_matches_an_example_is_its_own) {
+  for (const LogRule& rule : builtin().log_rules())
+    for (const std::string& example : rule.examples)
+      for (const LogRule& other : builtin().log_rules()) {
+        if (!RE2::PartialMatch(example, other.pattern)) continue;
+        EXPECT_EQ(other.id, rule.id) << example;
+        break;
+      }
+}
+
+TEST(BuiltinCatalog, log_rules_leave_ordinary_lines_alone) {
+  for (const std::string line :
+       {"Linux version 6.1.0-18-amd64 (gcc-12 (Debian 12.2.0-14) 12.2.0)",
+        "traps: python3[4242] general protection fault ip:7f00 sp:7fff error:0 in libc.so.6[7f00+1000]",
+        "EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.",
+        "EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro", "nvme nvme0: 8/0/0 default/read/poll queues",
+        "XFS (nvme1n1): Mounting V5 Filesystem", "mlx5_core 0000:3b:00.0: firmware version: 22.35.1012",
+        "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023",
+        "NVRM: Xid (PCI:0000:05:00): 79, pid=1234, name=python3, GPU has fallen off the bus.",
+        "pcieport 0000:00:1c.0: AER: enabled with IRQ 123", "EDAC MC0: Giving out device to module skx_edac"})
+    for (const LogRule& rule : builtin().log_rules())
+      EXPECT_FALSE(RE2::PartialMatch(line, rule.pattern)) << rule.id << ": " << line;
 }
 
 constexpr const char* kThreshold = R"(thresholds:
