@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "checks/builtin.hpp"
+#include "checks/check.hpp"
 
 namespace autopilot::checks {
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "catalog/catalog.hpp"
+#include "checks/kernel_log/decoded_record.hpp"
+#include "host/kernel_log/kernel_log.hpp"
+
+namespace autopilot::checks {
+
+// Recognises kernel records: the lines of the NVIDIA drivers by hand, everything else by the catalog's log
+// rules, of which the first in its order that matches counts. Pure; rules are compiled once. The time for a
+// record grows with its length only. Thread-safe; refers to the catalog.
+class Decoder {
+ public:
+  explicit Decoder(const catalog::Catalog& facts);
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  ~Decoder();
+
+  // Nothing when no rule fits.
+  [[nodiscard]] std::optional<DecodedRecord> decode(const host::KernelRecord& record) const;
+
+ private:
+  struct Rules;
+
+  [[nodiscard]] std::optional<DecodedRecord> decode_by_rules(const host::KernelRecord& record) const;
+
+  const catalog::Catalog& facts_;
+  std::unique_ptr<const Rules> rules_;
+};
+
+// name, fault_class and action of the code, from the catalog.
+void add_facts(const catalog::Catalog& facts, DecodedRecord& decoded);
+
+}  // namespace autopilot::checks

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/decode.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <string>
+
+#include "checks/kernel_log/nvidia_lines.hpp"
+#include "core/parse.hpp"
+#include "host/kernel_log/kmsg_record.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+host::KernelRecord record(std::string_view text) {
+  host::KernelRecord made;
+  made.sequence = 17;
+  made.text = host::clean_log_text(text);
+  return made;
+}
+
+std::map<std::string, std::string> facts_of(const DecodedRecord& decoded) {
+  std::map<std::string, std::string> facts;
+  for (const auto& [name, value] : to_attributes(decoded))
+    facts[name] = to_string(value);
+  return facts;
+}
+
+// key=word or key="several words", separated by blanks.
+std::map<std::string, std::string> parse_expectation(std::string_view text) {
+  std::map<std::string, std::string> expected;
+  while (!(text = trim(text)).empty()) {
+    const auto equals = text.find('=');
+    const std::string key(text.substr(0, equals));
+    text.remove_prefix(equals + 1);
+    const bool is_quoted = text.starts_with('"');
+    if (is_quoted) text.remove_prefix(1);
+    const auto end = std::min(text.find(is_quoted ? '"' : ' '), text.size());
+    expected[key] = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return expected;
+}
+
+void expect_decoded(const std::string& line, std::string_view wanted, const std::string& place) {
+  const auto decoded = decode_nvidia(record(line));
+  if (wanted == "none") {
+    EXPECT_FALSE(decoded) << place << ": " << line;
+    return;
+  }
+  ASSERT_TRUE(decoded) << place << ": " << line;
+  auto expected = parse_expectation(wanted);
+  auto facts = facts_of(*decoded);
+  expected.try_emplace("injected", "false");
+  if (!expected.contains("rule")) facts.erase("rule");
+  if (!expected.contains("text")) facts.erase("text");
+  for (const char* name : {"name", "line", "fromKernel"})
+    facts.erase(name);
+  EXPECT_EQ(facts, expected) << place << ": " << line;
+}
+
+TEST(DecodeNvidia, finds_in_every_line_of_the_corpus_what_is_there) {
+  std::size_t lines = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(AUTOPILOT_SOURCE_DIR "/tests/corpus/kernel_log")) {
+    if (file.path().extension() != ".txt") continue;
+    std::ifstream stream(file.path());
+    std::string line;
+    std::string input;
+    for (int number = 1; std::getline(stream, line); ++number) {
+      if (line.empty() || line.starts_with('#')) continue;
+      if (!line.starts_with("=> ")) {
+        input = line;
+        continue;
+      }
+      ++lines;
+      expect_decoded(input, std::string_view(line).substr(3),
+                     file.path().filename().string() + ":" + std::to_string(number));
+    }
+  }
+  EXPECT_GT(lines, 60U);
+}
+
+TEST(DecodeNvidia, tells_who_wrote_the_record) {
+  auto written = record("NVRM: Xid (PCI:0000:3b:00): 79, x");
+  EXPECT_TRUE(decode_nvidia(written)->from_kernel);
+  EXPECT_EQ(decode_nvidia(written)->line, 17U);
+  written.facility = 1;
+  written.injected = true;
+  EXPECT_FALSE(decode_nvidia(written)->from_kernel);
+  EXPECT_TRUE(decode_nvidia(written)->injected);
+  written.facility = 0;
+  written.verified = false;
+  EXPECT_FALSE(decode_nvidia(written)->from_kernel);
+}
+
+TEST(DecodeNvidia, survives_every_prefix_of_every_form) {
+  for (const std::string_view line :
+       {"NVRM: Xid (PCI:0000:3b:00 GPU-I:05 GPU-CI:00): 145, pid=1, name=a, RLW Fatal XC1 i1 Link 1 (0x1 "
+        "0x2)",
+        "NVRM: Xid (PCI:0000:3b:00): 74, NVLink: fatal error detected on link 14(0x1, 0x0)",
+        "NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (X)",
+        "NVRM: Xid (PCI:0000:3b:00): 94, pid=1, name=a, Contained (0x9). RST: No, D-RST: No",
+        "NVRM: API mismatch: the client 'x' (pid 1)", "NVRM: GPU at PCI:0000:03:00: GPU-1",
+        "NVRM: The NVIDIA GPU 0000:b3:00.0 has fallen off the bus",
+        "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 32 x"})
+    for (std::size_t size = 0; size <= line.size(); ++size)
+      (void)decode_nvidia(record(line.substr(0, size)));
+}
+
+constexpr std::string_view kRules = R"(log_rules:
+  - id: memory.oom
+    kind: oom
+    title: Out of memory
+    pattern: 'Out of memory: Killed process (?P<pid>\d+) \((?P<process>.+?)\)'
+    examples: ['Out of memory: Killed process 12 (python)']
+    source: test
+    date: 2026-11-21
+    evidence: own
+  - id: pcie.aer
+    kind: aer
+    title: PCIe error
+    pattern: '(?P<pci>[0-9a-f:.]+): AER: (?P<severity>Corrected|Uncorrected)'
+    examples: ['pcieport 0000:00:01.0: AER: Corrected error received']
+    source: test
+    date: 2026-11-21
+    evidence: own
+  - id: test.late
+    kind: other
+    title: Killed
+    pattern: 'Killed'
+    examples: ['Killed']
+    source: test
+    date: 2026-11-21
+    evidence: own
+)";
+
+TEST(Decoder, uses_the_first_rule_that_matches_and_its_groups) {
+  const auto facts = catalog::Catalog::parse({{"log_rules/test.yaml", std::string(kRules)}});
+  ASSERT_TRUE(facts) << facts.error().what;
+  const Decoder decoder(*facts);
+  const auto oom = decoder.decode(record("Out of memory: Killed process 4242 (my (prog)) total-vm:1kB"));
+  ASSERT_TRUE(oom);
+  EXPECT_EQ(oom->kind, "oom");
+  EXPECT_EQ(oom->rule, "memory.oom");
+  EXPECT_EQ(oom->name, "Out of memory");
+  EXPECT_EQ(oom->pid, 4242);
+  EXPECT_EQ(oom->process, "my (prog");
+  const auto aer =
+      decoder.decode(record("pcieport 0000:00:01.0: AER: Corrected error received: 0000:03:00.0"));
+  ASSERT_TRUE(aer);
+  EXPECT_EQ(aer->pci, "0000:00:01.0");
+  EXPECT_THAT(aer->attributes, testing::ElementsAre(testing::Pair("severity", "Corrected")));
+  EXPECT_EQ(decoder.decode(record("Killed"))->rule, "test.late");
+  EXPECT_FALSE(decoder.decode(record("nothing of note")));
+}
+
+TEST(Decoder, keeps_codes_that_the_catalog_does_not_know) {
+  const auto facts = catalog::Catalog::parse({{"log_rules/test.yaml", std::string(kRules)}});
+  ASSERT_TRUE(facts);
+  const Decoder decoder(*facts);
+  const auto unknown = decoder.decode(record("NVRM: Xid (PCI:0000:3b:00): 9999, what"));
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(unknown->code, 9999);
+  EXPECT_EQ(unknown->fault_class, "unknown");
+  EXPECT_EQ(unknown->action, Action::none);
+}
+
+TEST(Decoder, lets_the_drivers_verdict_decide_the_action) {
+  const auto facts = catalog::Catalog::parse({{"log_rules/test.yaml", std::string(kRules)}});
+  ASSERT_TRUE(facts);
+  const Decoder decoder(*facts);
+  const auto verdict =
+      decoder.decode(record("NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to "
+                            "0x4 (Drain and Reset)"));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->action, Action::drain_then_reset_gpu);
+}
+
+}  // namespace
+}  // namespace autopilot::checks

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/nvidia_lines.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "checks/kernel_log/xid_body.hpp"
+#include "core/parse.hpp"
+#include "core/subject.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kDriver = "NVRM: ";
+constexpr std::string_view kSwitch = "nvidia-nvswitch";
+constexpr std::string_view kTrace = "nvidia_dev_xid: ";
+constexpr std::string_view kSwitchTrace = "nvswitch_dev_sxid: ";
+
+// Takes "<address>): <code>" off the front of what follows "Xid (". False when it is not of that form.
+bool read_address_and_code(std::string_view& rest, DecodedRecord& decoded) {
+  const auto close = rest.substr(0, 64).find("): ");
+  if (close == std::string_view::npos) return false;
+  std::string_view inside = rest.substr(0, close);
+  if (inside.starts_with("PCI:")) inside.remove_prefix(4);
+  const auto words = split_words(inside);
+  if (words.empty()) return false;
+  auto address = canonical_pci_address(words.front());
+  if (!address) return false;
+  decoded.pci = std::move(*address);
+  for (std::size_t index = 1; index < words.size(); ++index) {
+    // Written with two decimal digits.
+    if (words[index].starts_with("GPU-I:")) decoded.gpu_instance = parse_number<int>(words[index].substr(6));
+    if (words[index].starts_with("GPU-CI:"))
+      decoded.compute_instance = parse_number<int>(words[index].substr(7));
+  }
+  rest.remove_prefix(close + 3);
+  const auto end = rest.find_first_not_of("0123456789");
+  const auto code = parse_number<int>(rest.substr(0, end));
+  if (!code) return false;
+  decoded.code = *code;
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end);
+  if (!rest.empty() && rest.front() != ',' && rest.front() != ' ') return false;
+  const auto body = rest.find_first_not_of(", ");
+  rest = body == std::string_view::npos ? std::string_view{} : rest.substr(body);
+  return true;
+}
+
+bool read_xid(std::string_view text, DecodedRecord& decoded) {
+  if (!text.starts_with("Xid (")) return false;
+  text.remove_prefix(5);
+  if (!read_address_and_code(text, decoded)) return false;
+  decoded.kind = "xid";
+  decoded.rule = "xid." + std::to_string(*decoded.code);
+  read_xid_body(text, decoded);
+  return true;
+}
+
+// "12028, Non-fatal, Link 32 egress non-posted PRIV error (First)"
+bool read_sxid(std::string_view text, DecodedRecord& decoded) {
+  if (!text.starts_with("SXid (")) return false;
+  text.remove_prefix(6);
+  if (!read_address_and_code(text, decoded)) return false;
+  decoded.kind = "sxid";
+  decoded.rule = "sxid." + std::to_string(*decoded.code);
+  for (const std::string_view word : {"Fatal", "Non-fatal", "Correctable"}) {
+    if (!text.starts_with(word) || !text.substr(word.size()).starts_with(",")) continue;
+    decoded.severity = word;
+    text = trim(text.substr(word.size() + 1));
+    break;
+  }
+  decoded.is_detail = text.starts_with("Severity ") || text.starts_with("Data {");
+  decoded.text = text;
+  if (text.starts_with("Link ")) {
+    const auto digits = text.substr(5, text.find_first_not_of("0123456789", 5) - 5);
+    if (const auto link = parse_number<int>(digits)) {
+      decoded.nvlink.emplace();
+      decoded.nvlink->link = *link;
+    }
+  }
+  return true;
+}
+
+// The first word that is a PCI address; colons and dots at its end do not count.
+std::string find_address(std::string_view text) {
+  for (auto word : split_words(text.substr(0, 200))) {
+    while (!word.empty() && (word.back() == ':' || word.back() == '.' || word.back() == '\n'))
+      word.remove_suffix(1);
+    if (const auto newline = word.find('\n'); newline != std::string_view::npos)
+      word = word.substr(0, newline);
+    if (word.starts_with("PCI:")) word.remove_prefix(4);
+    if (word.find(':') == std::string_view::npos) continue;
+    if (auto address = canonical_pci_address(word)) return std::move(*address);
+  }
+  return {};
+}
+
+// A line of the driver that is no Xid: how it begins, what it contains, and what it is called.
+struct DriverLine {
+  std::string_view prefix;
+  std::string_view contains;
+  std::string_view kind;
+  std::string_view rule;
+  std::string_view name;
+};
+
+constexpr std::array<DriverLine, 9> kDriverLines{{
+    {"GPU ", "fallen off the bus", "off_bus", "nvrm.off_bus", "GPU has fallen off the bus"},
+    {"The NVIDIA GPU ", "fallen off the bus", "off_bus", "nvrm.off_bus", "GPU has fallen off the bus"},
+    {"GPU ", "RmInitAdapter failed", "other", "nvrm.init_failed", "GPU cannot be opened"},
+    {"rm_init_adapter failed", "", "other", "nvrm.init_failed", "GPU cannot be opened"},
+    {"API mismatch: ", "", "other", "nvrm.version_mismatch", "Driver versions differ"},
+    {"A GPU crash dump has been created", "", "other", "nvrm.crash_dump", "GPU crash dump created"},
+    {"GPU at PCI:", ": GPU-", "other", "nvrm.gpu_identity", "UUID of a GPU"},
+    {"GPU Board Serial Number: ", "", "other", "nvrm.gpu_identity", "Serial number of a GPU"},
+    {"loading NVIDIA UNIX", "", "other", "nvrm.driver_loaded", "Driver loaded"},
+}};
+
+// "the client 'NAME' (pid N)"
+void read_client(std::string_view text, DecodedRecord& decoded) {
+  const auto begin = text.find("the client '");
+  const auto end = text.rfind("' (pid ");
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin + 12) return;
+  decoded.process = text.substr(begin + 12, end - begin - 12);
+  const auto digits = text.substr(end + 7);
+  decoded.pid = parse_number<std::int64_t>(digits.substr(0, digits.find(')')));
+}
+
+void read_identity(std::string_view text, DecodedRecord& decoded) {
+  if (text.starts_with("GPU Board Serial Number: ")) {
+    decoded.attributes.emplace_back("serial", trim(text.substr(25)));
+    return;
+  }
+  const auto uuid = text.find(": GPU-");
+  if (auto address = canonical_pci_address(text.substr(11, uuid - 11))) decoded.pci = std::move(*address);
+  decoded.attributes.emplace_back("uuid", trim(text.substr(uuid + 2)));
+}
+
+bool read_driver_line(std::string_view text, DecodedRecord& decoded) {
+  for (const auto& line : kDriverLines) {
+    if (!text.starts_with(line.prefix)) continue;
+    if (!line.contains.empty() && text.find(line.contains) == std::string_view::npos) continue;
+    decoded.kind = line.kind;
+    decoded.rule = line.rule;
+    decoded.name = line.name;
+    decoded.text = text;
+    if (line.rule == "nvrm.version_mismatch")
+      read_client(text, decoded);
+    else if (line.rule == "nvrm.gpu_identity")
+      read_identity(text, decoded);
+    else if (line.prefix.find("GPU ") != std::string_view::npos)
+      decoded.pci = find_address(text);
+    return true;
+  }
+  return false;
+}
+
+bool read_switch_line(std::string_view text, DecodedRecord& decoded) {
+  const auto colon = text.substr(0, 32).find(": ");
+  return colon != std::string_view::npos && read_sxid(text.substr(colon + 2), decoded);
+}
+
+bool read_line(std::string_view text, DecodedRecord& decoded) {
+  if (text.starts_with(kDriver)) {
+    text.remove_prefix(kDriver.size());
+    return read_xid(text, decoded) || read_driver_line(text, decoded);
+  }
+  if (text.starts_with(kSwitch)) return read_switch_line(text, decoded);
+  // The driver's trace events, as tracefs prints them.
+  if (text.starts_with(kTrace)) return read_xid(text.substr(kTrace.size()), decoded);
+  if (text.starts_with(kSwitchTrace)) return read_sxid(text.substr(kSwitchTrace.size()), decoded);
+  return read_xid(text, decoded) || read_sxid(text, decoded);
+}
+
+}  // namespace
+
+bool may_be_nvidia(std::string_view text) {
+  if (text.empty()) return false;
+  switch (text.front()) {
+    case 'N':
+      return text.starts_with(kDriver);
+    case 'n':
+      return text.starts_with("nvidia") || text.starts_with("nvswitch_dev");
+    case 'X':
+      return text.starts_with("Xid (");
+    case 'S':
+      return text.starts_with("SXid (");
+    default:
+      return false;
+  }
+}
+
+std::optional<DecodedRecord> decode_nvidia(const host::KernelRecord& record) {
+  if (!may_be_nvidia(record.text)) return std::nullopt;
+  DecodedRecord decoded;
+  decoded.injected = record.injected;
+  decoded.from_kernel = record.from_kernel();
+  decoded.line = record.sequence;
+  if (!read_line(record.text, decoded)) return std::nullopt;
+  return decoded;
+}
+
+}  // namespace autopilot::checks

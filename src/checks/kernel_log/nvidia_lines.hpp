@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "checks/kernel_log/decoded_record.hpp"
+#include "host/kernel_log/kernel_log.hpp"
+
+namespace autopilot::checks {
+
+// True for every record that decode_nvidia may recognise, and for few others; costs next to nothing.
+[[nodiscard]] bool may_be_nvidia(std::string_view text);
+
+// The lines of the NVIDIA driver and of its NVSwitch driver, without any fact of the catalog: name,
+// fault_class and action stay empty. Nothing when the record is none of them.
+[[nodiscard]] std::optional<DecodedRecord> decode_nvidia(const host::KernelRecord& record);
+
+}  // namespace autopilot::checks

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/xid_body.hpp"
+
+#include "core/parse.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::size_t kMaxProcessName = 15;  // the kernel's TASK_COMM_LEN without its NUL
+
+// Cuts `text` at `separator` and returns what was in front of it; nothing when it is not there.
+std::optional<std::string_view> cut(std::string_view& text, std::string_view separator) {
+  const auto at = text.find(separator);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto front = text.substr(0, at);
+  text.remove_prefix(at + separator.size());
+  return front;
+}
+
+std::string_view unquoted(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'') return text.substr(1, text.size() - 2);
+  return text;
+}
+
+// The name of a process may hold commas and anything else. It is short, so its end is among the first
+// characters; of several ends the first one counts after which a message begins as messages do.
+std::size_t end_of_process_name(std::string_view text) {
+  std::size_t first = std::string_view::npos;
+  for (auto at = text.find(", "); at != std::string_view::npos && at <= kMaxProcessName;
+       at = text.find(", ", at + 1)) {
+    if (first == std::string_view::npos) first = at;
+    const auto rest = text.substr(at + 2);
+    if (!rest.empty() && rest.front() >= 'A' && rest.front() <= 'Z') return at;
+  }
+  return first;
+}
+
+std::string_view read_process(std::string_view body, DecodedRecord& decoded) {
+  if (!body.starts_with("pid=")) return body;
+  std::string_view rest = body.substr(4);
+  const auto pid = cut(rest, ", ");
+  if (!pid) return body;
+  if (const auto number = parse_number<std::int64_t>(unquoted(*pid)); number && *number >= 0)
+    decoded.pid = *number;
+  if (!rest.starts_with("name=")) return rest;
+  rest.remove_prefix(5);
+  const auto end = end_of_process_name(rest);
+  if (end == std::string_view::npos) return rest;
+  const auto name = unquoted(rest.substr(0, end));
+  if (name != "<unknown>") decoded.process = name;
+  return rest.substr(end + 2);
+}
+
+// "... caused by previous Xid 79": only at the end, because a process may be called anything.
+std::string_view read_cause(std::string_view text, DecodedRecord& decoded) {
+  constexpr std::string_view kMark = " caused by previous Xid ";
+  const auto at = text.rfind(kMark);
+  if (at == std::string_view::npos) return text;
+  auto number = trim(text.substr(at + kMark.size()));
+  if (number.ends_with('.')) number.remove_suffix(1);
+  const auto code = parse_number<int>(number);
+  if (!code || *code < 0) return text;
+  decoded.caused_by = *code;
+  auto front = text.substr(0, at);
+  if (front.ends_with(',')) front.remove_suffix(1);
+  return front;
+}
+
+std::optional<bool> yes_or_no(std::string_view text) {
+  if (text.starts_with("Yes")) return true;
+  if (text.starts_with("No")) return false;
+  return std::nullopt;
+}
+
+// "... RST: No, D-RST: No" at the end.
+void read_advice(std::string_view text, DecodedRecord& decoded) {
+  constexpr std::string_view kDrain = "D-RST: ";
+  const auto drain = text.rfind(kDrain);
+  if (drain == std::string_view::npos) return;
+  decoded.drain_reset_advised = yes_or_no(text.substr(drain + kDrain.size()));
+  constexpr std::string_view kReset = "RST: ";
+  const auto reset = text.substr(0, drain).rfind(kReset);
+  if (reset != std::string_view::npos) decoded.reset_advised = yes_or_no(text.substr(reset + kReset.size()));
+}
+
+// "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"
+void read_recovery(std::string_view text, DecodedRecord& decoded) {
+  constexpr std::string_view kMark = "recovery action changed from ";
+  const auto at = text.rfind(kMark);
+  if (at == std::string_view::npos) return;
+  std::string_view rest = text.substr(at + kMark.size());
+  const auto from = cut(rest, " ");
+  const auto between = cut(rest, " to ");
+  if (!from || !between) return;
+  const auto to = rest.substr(0, rest.find(' '));
+  decoded.recovery_from = parse_hex<int>(*from);
+  decoded.recovery_to = parse_hex<int>(to);
+}
+
+std::optional<int> number_after(std::string_view text, std::string_view mark) {
+  const auto at = text.rfind(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto rest = text.substr(at + mark.size());
+  const auto end = rest.find_first_not_of("0123456789");
+  return parse_number<int>(rest.substr(0, end));
+}
+
+// "Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0): ..."
+void read_unit(std::string_view text, DecodedRecord& decoded) {
+  const auto begin = text.rfind("(GPC ");
+  if (begin == std::string_view::npos) return;
+  const auto unit = text.substr(begin, text.find(')', begin) - begin);
+  decoded.gpc = number_after(unit, "GPC ");
+  decoded.tpc = number_after(unit, "TPC ");
+  decoded.sm = number_after(unit, "SM ");
+}
+
+// The numbers in the last parentheses: "(0x1, 0x2)" or "(0x1 0x2)". `front` becomes what is before them.
+std::vector<std::uint32_t> last_registers(std::string_view text, std::string_view& front) {
+  constexpr std::size_t kMost = 16;
+  const auto begin = text.rfind('(');
+  const auto end = text.find(')', begin == std::string_view::npos ? 0 : begin);
+  if (begin == std::string_view::npos || end == std::string_view::npos) return {};
+  std::vector<std::uint32_t> registers;
+  std::string_view inside = text.substr(begin + 1, end - begin - 1);
+  while (!inside.empty() && registers.size() < kMost) {
+    const auto stop = inside.find_first_of(", ");
+    const auto word = inside.substr(0, stop);
+    if (!word.empty()) {
+      const auto value = word.starts_with("0x") ? parse_hex<std::uint32_t>(word) : std::nullopt;
+      if (!value) return {};
+      registers.push_back(*value);
+    }
+    inside.remove_prefix(stop == std::string_view::npos ? inside.size() : stop + 1);
+  }
+  front = trim(text.substr(0, begin));
+  return registers;
+}
+
+std::optional<int> link_number(std::string_view word) {
+  const auto number = parse_number<int>(word);
+  return number && *number >= 0 ? number : std::nullopt;
+}
+
+// Xid 74: "NVLink: fatal error detected on link 14(0x.., ...)"
+void read_nvlink(std::string_view text, DecodedRecord& decoded) {
+  std::string_view front = text;
+  NvLinkDetail detail;
+  detail.registers = last_registers(text, front);
+  constexpr std::string_view kMark = "link ";
+  const auto at = front.rfind(kMark);
+  if (at == std::string_view::npos) return;
+  detail.link = link_number(front.substr(at + kMark.size()));
+  if (!detail.link) return;
+  if (front.find("fatal") != std::string_view::npos) detail.severity = "fatal";
+  decoded.nvlink = std::move(detail);
+}
+
+// Xid 144 to 150: "RLW_SRC_TRACK Nonfatal XC1 i0 Link 10 (0xINTRINFO 0xSTATUS ...)"
+void read_nvlink5(std::string_view text, DecodedRecord& decoded) {
+  std::string_view front = text;
+  NvLinkDetail detail;
+  detail.registers = last_registers(text, front);
+  if (detail.registers.size() < 2) return;
+  auto words = split_words(front);
+  if (words.size() >= 2 && words[words.size() - 2] == "Link") {
+    detail.link = link_number(words.back());
+    words.resize(words.size() - 2);
+  }
+  bool is_injected = false;
+  if (!words.empty() && words.back().size() == 2 && words.back().front() == 'i') {
+    is_injected = words.back() == "i1";
+    words.pop_back();
+  }
+  if (!words.empty() && words.back().starts_with("XC")) words.pop_back();
+  if (!words.empty() && to_lower(words.back()).ends_with("fatal")) {
+    detail.severity = words.back();
+    words.pop_back();
+  }
+  for (const auto word : words)
+    detail.unit += (detail.unit.empty() ? "" : " ") + std::string(word);
+  detail.status = detail.registers[1];
+  // Bits 25:20 of the first word, in both layouts that drivers have used.
+  if (detail.unit == "NETIR_LINK_DOWN" || detail.unit == "NETIR_LINK_EVT")
+    detail.reason = static_cast<int>(detail.registers[0] >> 20U & 0x3fU);
+  decoded.injected = decoded.injected || is_injected;
+  decoded.nvlink = std::move(detail);
+}
+
+}  // namespace
+
+void read_xid_body(std::string_view body, DecodedRecord& decoded) {
+  const std::string_view text = read_cause(read_process(body, decoded), decoded);
+  decoded.text = trim(text);
+  switch (*decoded.code) {
+    case 13:
+      read_unit(text, decoded);
+      break;
+    case 74:
+      read_nvlink(text, decoded);
+      break;
+    case 94:
+    case 95:
+      read_advice(text, decoded);
+      break;
+    case 144:
+    case 145:
+    case 146:
+    case 147:
+    case 148:
+    case 149:
+    case 150:
+      read_nvlink5(text, decoded);
+      break;
+    case 154:
+      read_recovery(text, decoded);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace autopilot::checks
