@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalog/catalog.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,6 +66,31 @@ TEST(BuiltinCatalog, every_failed_reason_has_evidence_from_elsewhere_or_is_no_nu
   for (const Threshold& threshold : builtin().thresholds())
     if (threshold.max_health == Health::failed)
       EXPECT_NE(threshold.provenance.evidence, EvidenceKind::own) << threshold.id;
+}
+
+TEST(BuiltinCatalog, tells_models_apart_by_their_whole_name) {
+  ASSERT_NE(builtin().gpu_model("NVIDIA H200"), nullptr);
+  EXPECT_EQ(builtin().gpu_model("NVIDIA H200")->nvlinks, 18);
+  EXPECT_EQ(builtin().gpu_model("NVIDIA GH200 480GB"), nullptr);
+  EXPECT_EQ(builtin().gpu_model("NVIDIA A100 80GB PCIe")->nvlinks, 0);
+  EXPECT_FALSE(builtin().gpu_model("Tesla T4")->row_remap);
+}
+
+TEST(BuiltinCatalog, narrow_counters_saturate) {
+  ASSERT_NE(builtin().counter("infiniband.link_downed"), nullptr);
+  EXPECT_EQ(builtin().counter("infiniband.link_downed")->saturation(), 255u);
+  EXPECT_EQ(builtin().counter("infiniband.local_link_integrity_errors")->saturation(), 15u);
+  EXPECT_EQ(builtin().counter("infiniband.port_xmit_data")->saturation(), std::nullopt);
+}
+
+TEST(BuiltinCatalog, every_check_has_a_page_and_a_reason) {
+  EXPECT_EQ(builtin().checks().size(), 15u);
+  for (const CheckPage& page : builtin().checks()) {
+    const auto& reasons = builtin().reasons();
+    EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(), [&page](const Reason& reason) {
+      return std::find(reason.checks.begin(), reason.checks.end(), page.id) != reason.checks.end();
+    })) << page.id;
+  }
 }
 
 TEST(BuiltinCatalog, knows_every_code_of_the_driver) {
@@ -180,6 +206,15 @@ TEST(ParseCatalog, refuses_the_same_entry_twice) {
   text += text.substr(text.find("  - id"));
   EXPECT_THAT(problems_of("thresholds.yaml", text),
               HasSubstr("thresholds.yaml: gpu.ecc.corrected: stands here twice"));
+}
+
+TEST(ParseCatalog, refuses_references_to_nothing) {
+  auto files = builtin_files();
+  files["thresholds.yaml"] = replaced(kThreshold, "gpu.ecc.corrected", "gpu.eccc.corrected");
+  const auto catalog = Catalog::parse(files);
+  ASSERT_FALSE(catalog);
+  EXPECT_THAT(catalog.error().what, HasSubstr("gpu.eccc.corrected: does not begin with the id of a check"));
+  EXPECT_THAT(catalog.error().what, HasSubstr("there is no threshold `network.ib_port."));
 }
 
 TEST(ParseCatalog, refuses_files_it_does_not_know) {

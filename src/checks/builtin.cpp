@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "checks/check.hpp"
+#include "checks/builtin.hpp"
 
 namespace autopilot::checks {
 

@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = kExitHealthy;
   add_version(app, exit_code);
+  add_helper(app, exit_code);
   try {
     app.parse(argc, argv);
     return exit_code;

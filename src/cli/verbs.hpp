@@ -7,5 +7,6 @@ namespace autopilot::cli {
 
 // Each verb is one file: it adds its subcommand, and its callback stores the exit code.
 void add_version(CLI::App& app, int& exit_code);
+void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
 
 }  // namespace autopilot::cli

@@ -32,6 +32,13 @@ std::string_view to_string(Errc code) {
   return "internal";
 }
 
+std::optional<Errc> parse_errc(std::string_view word) {
+  for (const Errc code : {Errc::unavailable, Errc::unsupported, Errc::timed_out, Errc::denied,
+                          Errc::malformed, Errc::not_found, Errc::conflict, Errc::exhausted, Errc::internal})
+    if (to_string(code) == word) return code;
+  return std::nullopt;
+}
+
 Errc errc_of(int errno_value) {
   switch (errno_value) {
     case ENOENT:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -23,6 +24,7 @@ enum class Errc : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view to_string(Errc code);
+[[nodiscard]] std::optional<Errc> parse_errc(std::string_view word);
 [[nodiscard]] Errc errc_of(int errno_value);
 
 struct [[nodiscard]] Error {

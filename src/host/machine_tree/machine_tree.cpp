@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::string_view kSchema = "autopilot.machine/v1";
 
-std::optional<Errc> parse_errc(std::string_view word) {
-  for (const Errc code : {Errc::unavailable, Errc::unsupported, Errc::timed_out, Errc::denied,
-                          Errc::malformed, Errc::not_found, Errc::conflict, Errc::exhausted})
-    if (to_string(code) == word) return code;
-  return std::nullopt;
-}
-
 std::optional<Errc> read_error(YamlMap& map) {
   return map.choice<Errc>("error", parse_errc, {"unavailable", "unsupported", "timed_out", "denied"});
 }

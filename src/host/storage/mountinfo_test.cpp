@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/storage/system_filesystems.hpp"
+#include "host/storage/filesystems.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -71,20 +71,6 @@ TEST(Mountinfo, names_the_line_that_is_no_mount) {
   }
   EXPECT_TRUE(parse_mountinfo("").value().empty());
   EXPECT_FALSE(parse_mountinfo(std::string(1 << 20, '\0')).has_value());
-}
-
-TEST(SystemFilesystems, sees_the_root_of_this_machine) {
-  const Files files;
-  const SystemFilesystems filesystems(files);
-  const auto mounts = filesystems.mounts();
-  ASSERT_TRUE(mounts.has_value()) << mounts.error().what;
-  const auto root =
-      std::find_if(mounts->begin(), mounts->end(), [](const Mount& m) { return m.mount_point == "/"; });
-  ASSERT_NE(root, mounts->end());
-  const Usage usage = read_usage("/").value();
-  EXPECT_GT(usage.total_bytes, 0U);
-  EXPECT_LE(usage.available_bytes, usage.total_bytes);
-  EXPECT_EQ(read_usage("/no/such/place").error().code, Errc::not_found);
 }
 
 }  // namespace

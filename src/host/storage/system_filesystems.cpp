@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <sys/statvfs.h>
 
+#include "host/process/poll.hpp"
+#include "host/storage/storage_helper.hpp"
+
 namespace autopilot::host {
 
 Result<Usage> read_usage(const std::string& mount_point) {
@@ -23,11 +26,28 @@ Result<std::vector<Mount>> SystemFilesystems::mounts() const {
   return parse_mountinfo(text);
 }
 
-Result<Usage> SystemFilesystems::usage(const Mount& mount, MonoTime) const {
-  if (may_hang(mount))
-    return fail(Errc::unavailable,
-                mount.mount_point + ": " + mount.type + " may hang and is not asked directly");
-  return read_usage(mount.mount_point);
+Result<Usage> SystemFilesystems::usage(const Mount& mount, MonoTime deadline) const {
+  if (!may_hang(mount)) return read_usage(mount.mount_point);
+  if (still_hangs(mount.mount_point))
+    return fail(Errc::timed_out, mount.mount_point + ": did not answer when last asked");
+  auto answer = ask_usage(helper_, mount.mount_point, deadline);
+  if (answer) return *answer;
+  if (answer.error().failure == HelperFailure::timed_out) remember(mount.mount_point, answer.error());
+  return fail(std::move(answer).error().error);
+}
+
+bool SystemFilesystems::still_hangs(const std::string& mount_point) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = hangs_.find(mount_point);
+  if (found == hangs_.end()) return false;
+  if (helper_.is_stuck(found->second.helper) || mono_now() < found->second.ask_again) return true;
+  hangs_.erase(found);
+  return false;
+}
+
+void SystemFilesystems::remember(const std::string& mount_point, const HelperError& error) const {
+  const std::lock_guard lock(mutex_);
+  hangs_[mount_point] = {.helper = error.stuck_pid, .ask_again = mono_now() + kAskAgain};
 }
 
 }  // namespace autopilot::host

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "checks/check.hpp"
+
+namespace autopilot::checks {
+
+// One for each file of a check; builtin.cpp puts them in order.
+
+}  // namespace autopilot::checks

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/judgement.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace autopilot::checks {
+namespace {
+
+// unknown and unsupported are not degrees of a fault and pass as they are.
+Health capped(Health health, Health most) {
+  return health == Health::failed && most == Health::degraded ? Health::degraded : health;
+}
+
+const catalog::Reason& reason_of(const JudgeInput& input, std::string_view id) {
+  const catalog::Reason* reason = input.facts.reason(id);
+  if (reason == nullptr) reason = catalog::builtin().reason(id);
+  AUTOPILOT_ASSERT(reason != nullptr);
+  return *reason;
+}
+
+}  // namespace
+
+Limit limit(const JudgeInput& input, std::string_view id) {
+  const catalog::Threshold* threshold = input.facts.threshold(id);
+  if (threshold == nullptr) threshold = catalog::builtin().threshold(id);
+  AUTOPILOT_ASSERT(threshold != nullptr);
+  Limit limit{threshold->id, threshold->value, threshold->unit, threshold->provenance.source,
+              threshold->max_health};
+  if (const auto own = input.expectation.thresholds.find(id); own != input.expectation.thresholds.end()) {
+    limit.value = own->second;
+    limit.source = "configuration";
+  }
+  return limit;
+}
+
+Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason, Health health,
+                     std::string message) {
+  const catalog::Reason& facts = reason_of(input, reason);
+  Finding finding;
+  finding.subject = subject;
+  finding.health = capped(health, facts.max_health);
+  finding.reason = reason;
+  finding.message = std::move(message);
+  finding.action = facts.action;
+  return finding;
+}
+
+Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason, Health health,
+                     std::string message, double value, const Limit& limit) {
+  Finding finding =
+      make_finding(input, subject, reason, capped(health, limit.max_health), std::move(message));
+  finding.evidence = {{"value", value},
+                      {"threshold", limit.value},
+                      {"unit", limit.unit},
+                      {"thresholdId", limit.id},
+                      {"thresholdSource", limit.source}};
+  return finding;
+}
+
+std::string percent(double ratio) {
+  const double value = std::round(ratio * 1000) / 10;
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), value == std::floor(value) ? "%.0f %%" : "%.1f %%", value);
+  return text.data();
+}
+
+}  // namespace autopilot::checks

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/judgement.hpp"
+
+#include <gtest/gtest.h>
+
+namespace autopilot::checks {
+namespace {
+
+class JudgementTest : public testing::Test {
+ protected:
+  History history_;
+  Expectation expectation_;
+  JudgeInput input_{Instant{}, history_, catalog::builtin(), expectation_};
+  Subject gpu_{SubjectKind::gpu, "0000:1b:00.0", 0, "", ""};
+};
+
+TEST_F(JudgementTest, a_limit_is_the_catalogs_until_the_operator_says_otherwise) {
+  EXPECT_EQ(limit(input_, "gpu.row_remap.uncorrectable_rows").value, 512);
+  EXPECT_NE(limit(input_, "gpu.row_remap.uncorrectable_rows").source, "configuration");
+  expectation_.thresholds["gpu.row_remap.uncorrectable_rows"] = 100;
+  EXPECT_EQ(limit(input_, "gpu.row_remap.uncorrectable_rows").value, 100);
+  EXPECT_EQ(limit(input_, "gpu.row_remap.uncorrectable_rows").source, "configuration");
+}
+
+TEST_F(JudgementTest, a_finding_takes_action_and_worst_health_of_its_reason) {
+  const Finding finding = make_finding(input_, gpu_, "row_remap_pending", Health::failed, "text");
+  EXPECT_EQ(finding.health, Health::degraded);
+  EXPECT_EQ(finding.action, Action::drain_then_reset_gpu);
+  EXPECT_EQ(finding.subject, gpu_);
+}
+
+TEST_F(JudgementTest, an_unproven_number_makes_degraded_at_most) {
+  Limit own = limit(input_, "gpu.throttle.hw_thermal_share");
+  ASSERT_EQ(own.max_health, Health::degraded);
+  const Finding finding = make_finding(input_, gpu_, "row_remap_failed", Health::failed, "text", 0.5, own);
+  EXPECT_EQ(finding.health, Health::degraded);
+  EXPECT_EQ(*find_attribute(finding.evidence, "threshold"), Value{0.05});
+  EXPECT_EQ(*find_attribute(finding.evidence, "value"), Value{0.5});
+}
+
+TEST_F(JudgementTest, unknown_stays_unknown) {
+  EXPECT_EQ(make_finding(input_, gpu_, "could_not_look", Health::unknown, "").health, Health::unknown);
+}
+
+TEST(Percent, is_short) {
+  EXPECT_EQ(percent(0.42), "42 %");
+  EXPECT_EQ(percent(0.0549), "5.5 %");
+  EXPECT_EQ(percent(1), "100 %");
+  EXPECT_EQ(percent(0), "0 %");
+}
+
+}  // namespace
+}  // namespace autopilot::checks

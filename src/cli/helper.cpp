@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cli.hpp"
+#include "cli/verbs.hpp"
+#include "host/helpers/helper_server.hpp"
+#include "host/storage/storage_helper.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+// Every kind of helper process; `arguments` is what followed the kind on the command line.
+struct HelperKind {
+  std::string_view name;
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+constexpr std::array kKinds = {
+    HelperKind{"storage",
+               [](const std::vector<std::string>&) { return host::run_storage_helper(host::kHelperFd); }},
+};
+
+int run_helper(const std::string& name, const std::vector<std::string>& arguments) {
+  for (const HelperKind& kind : kKinds)
+    if (kind.name == name) return kind.run(arguments);
+  std::cerr << "autopilot helper: unknown kind " << name << "\n";
+  return kExitUsage;
+}
+
+}  // namespace
+
+void add_helper(CLI::App& app, int& exit_code) {
+  auto* verb =
+      app.add_subcommand("helper", "Started by the agent: asks what may hang, crash or need a right");
+  verb->group("");
+  verb->allow_extras();
+  auto kind = std::make_shared<std::string>();
+  verb->add_option("KIND", *kind)->required();
+  verb->callback([verb, kind, &exit_code] { exit_code = run_helper(*kind, verb->remaining()); });
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/expectation.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::config {
+
+struct CheckConfig {
+  bool enabled = true;
+  std::optional<Duration> period;
+  std::optional<Duration> deadline;
+  std::optional<Duration> window;
+
+  friend bool operator==(const CheckConfig&, const CheckConfig&) = default;
+};
+
+struct Limits {
+  int lanes = 3;        // threads that run checks
+  int stuck_lanes = 4;  // threads given up before no more are started
+  std::size_t connections = 256;
+  std::size_t event_streams = 64;
+};
+
+struct Journal {
+  Duration age = std::chrono::hours{24 * 30};
+  std::uint64_t bytes = std::uint64_t{64} << 20;
+};
+
+// Everything an operator may set. Defaults are those of a service or of a user, see default_config.
+struct Config {
+  std::string listen = "127.0.0.1:3333";  // empty: no TCP
+  std::string socket;
+  std::string state_dir;
+  std::string profile = "local";
+  std::string node;  // empty: the machine's host name
+  std::string log_level = "info";
+  std::string log_format = "text";
+  bool inject = false;  // allow `autopilot inject` on a real machine
+  std::map<std::string, CheckConfig, std::less<>> checks;
+  Expectation expectation;
+  std::optional<std::vector<std::string>> required_checks;  // in place of the profile's
+  Limits limits;
+  Journal journal;
+
+  [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
+};
+
+using Environment = std::map<std::string, std::string>;
+
+// Paths of a service (root: /var/lib/autopilot, /run/autopilot) or of a user (XDG_STATE_HOME,
+// XDG_RUNTIME_DIR, with their defaults below HOME).
+[[nodiscard]] Config default_config(const Environment& environment, bool is_root);
+// Where the configuration is looked for when nobody names a file.
+[[nodiscard]] std::string default_file(const Environment& environment, bool is_root);
+
+// The YAML text over `base`. malformed lists every problem: "<name>:<line>: <key>: <what was expected>".
+[[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
+// AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
+// AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT over `base`; an unknown AUTOPILOT_ variable of ours is malformed.
+[[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
+
+struct Change {
+  std::string key;
+  bool is_live = false;  // false: takes effect at the next start
+};
+[[nodiscard]] std::vector<Change> diff(const Config& old, const Config& next);
+// "checks.gpu.ecc, expectation.gpu_count; at the next start: listen"; "nothing" without changes.
+[[nodiscard]] std::string describe(const std::vector<Change>& changes);
+// `next`, with what cannot change while running as it is in `old`.
+[[nodiscard]] Config merge_live(const Config& old, const Config& next);
+
+}  // namespace autopilot::config

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/helpers/helper_client.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <sys/socket.h>
+
+#include "host/helpers/message.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+// A helper that closed its socket is about to end; its exit code says why.
+constexpr auto kLastWords = std::chrono::seconds{1};
+
+Result<std::pair<Fd, Fd>> make_socketpair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return fail_errno(errno, "socketpair");
+  return std::pair{Fd(ends[0]), Fd(ends[1])};
+}
+
+}  // namespace
+
+std::string_view to_string(HelperFailure failure) {
+  switch (failure) {
+    case HelperFailure::refused:
+      return "refused";
+    case HelperFailure::timed_out:
+      return "timed_out";
+    case HelperFailure::crashed:
+      return "crashed";
+    case HelperFailure::malformed:
+      return "malformed";
+    case HelperFailure::exhausted:
+      return "exhausted";
+    case HelperFailure::not_started:
+      return "not_started";
+  }
+  return "refused";
+}
+
+HelperClient::HelperClient(std::string kind, Command command, HelperLimits limits)
+    : kind_(std::move(kind)), command_(std::move(command)), limits_(limits) {}
+
+HelperClient::~HelperClient() {
+  if (!connection_) return;
+  connection_->socket.reset();
+  static_cast<void>(connection_->child.wait_until(mono_now() + limits_.kill_patience));
+}
+
+HelperResult HelperClient::call(std::string_view method, std::string_view params, MonoTime deadline) {
+  std::unique_lock lock(mutex_);
+  ++stats_.calls;
+  if (!free_.wait_until(lock, deadline, [this] { return !is_busy_; })) {
+    ++stats_.failures;
+    return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "busy with another question"));
+  }
+  if (mono_now() >= deadline) {
+    ++stats_.failures;
+    return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "no time left to ask"));
+  }
+  if (const auto ready = make_ready(); !ready) {
+    ++stats_.failures;
+    return tl::unexpected(ready.error());
+  }
+  is_busy_ = true;
+  lock.unlock();
+  HelperResult result = exchange(method, params, deadline);
+  const bool is_usable = result || result.error().failure == HelperFailure::refused;
+  if (!is_usable) {
+    connection_->child.send_signal(SIGKILL);
+    static_cast<void>(connection_->child.wait_until(mono_now() + limits_.kill_patience));
+  }
+  lock.lock();
+  if (!is_usable) result.error().stuck_pid = retire();
+  note(result);
+  is_busy_ = false;
+  lock.unlock();
+  free_.notify_one();
+  return result;
+}
+
+HelperStats HelperClient::stats() {
+  const std::lock_guard lock(mutex_);
+  count_stuck();
+  stats_.is_alive = connection_.has_value();
+  return stats_;
+}
+
+bool HelperClient::is_stuck(pid_t pid) {
+  const std::lock_guard lock(mutex_);
+  count_stuck();
+  return std::any_of(stuck_.begin(), stuck_.end(), [&](const Child& child) { return child.pid() == pid; });
+}
+
+// A running helper with an empty stream in connection_.
+tl::expected<void, HelperError> HelperClient::make_ready() {
+  count_stuck();
+  // One that died between two questions failed nobody.
+  if (connection_ && connection_->child.wait_until(MonoTime{})) connection_.reset();
+  if (connection_) return {};
+  if (stats_.stuck >= limits_.max_stuck)
+    return tl::unexpected(failure(HelperFailure::exhausted, Errc::exhausted,
+                                  std::to_string(stats_.stuck) + " of them hang in the kernel"));
+  if (mono_now() < not_before_)
+    return tl::unexpected(
+        failure(HelperFailure::crashed, Errc::unavailable,
+                "crashed " + std::to_string(crashes_) + " times in a row, not started again yet"));
+  auto pair = make_socketpair();
+  if (!pair) return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, pair.error().what));
+  auto child = Child::start(command_, {.output = -1, .errors = STDERR_FILENO, .extra = pair->second.get()});
+  if (!child)
+    return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, child.error().what));
+  connection_.emplace(Connection{std::move(*child), std::move(pair->first), {}});
+  ++stats_.starts;
+  return {};
+}
+
+HelperResult HelperClient::exchange(std::string_view method, std::string_view params, MonoTime deadline) {
+  const std::uint64_t id = next_id_++;
+  const HelperRequest request{.id = id,
+                              .method = std::string(method),
+                              .params = std::string(params),
+                              .timeout = std::max<Duration>(deadline - mono_now(), Duration{0})};
+  const auto frame = encode_frame(encode_request(request));
+  if (!frame) return tl::unexpected(HelperError{HelperFailure::refused, frame.error()});
+  if (const auto sent = send(*frame, deadline); !sent) return tl::unexpected(sent.error());
+  return receive(id, deadline);
+}
+
+tl::expected<void, HelperError> HelperClient::send(std::string_view frame, MonoTime deadline) {
+  const int fd = connection_->socket.get();
+  while (!frame.empty()) {
+    const ssize_t sent = ::send(fd, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      frame.remove_prefix(static_cast<std::size_t>(sent));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return tl::unexpected(death());
+    if (!poll_until(fd, POLLOUT, deadline))
+      return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "does not take the question"));
+  }
+  return {};
+}
+
+HelperResult HelperClient::receive(std::uint64_t id, MonoTime deadline) {
+  Connection& connection = *connection_;
+  std::array<char, 16 * 1024> buffer{};
+  while (true) {
+    auto body = connection.reader.next();
+    if (!body) return tl::unexpected(failure(HelperFailure::malformed, Errc::malformed, body.error().what));
+    if (*body) {
+      auto answer = decode_answer(**body);
+      if (!answer)
+        return tl::unexpected(failure(HelperFailure::malformed, Errc::malformed, answer.error().what));
+      if (answer->id != id || connection.reader.pending() != 0)
+        return tl::unexpected(
+            failure(HelperFailure::malformed, Errc::malformed, "answers what nobody asked"));
+      if (answer->result) return std::move(*answer->result);
+      return tl::unexpected(HelperError{HelperFailure::refused, std::move(answer->result).error()});
+    }
+    if (!poll_until(connection.socket.get(), POLLIN, deadline))
+      return tl::unexpected(
+          failure(HelperFailure::timed_out, Errc::timed_out, "no answer within the deadline"));
+    const ssize_t got = ::recv(connection.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return tl::unexpected(death());
+    if (got > 0) connection.reader.add({buffer.data(), static_cast<std::size_t>(got)});
+  }
+}
+
+HelperError HelperClient::death() {
+  const auto status = connection_->child.wait_until(mono_now() + kLastWords);
+  return failure(HelperFailure::crashed, Errc::unavailable,
+                 status ? "ended with " + to_string(*status) : "closed its socket");
+}
+
+HelperError HelperClient::failure(HelperFailure kind, Errc code, const std::string& what) const {
+  return {.failure = kind, .error = {.code = code, .what = kind_ + " helper: " + what}};
+}
+
+// The killed helper: gone, or one more that hangs in the kernel, by its number.
+pid_t HelperClient::retire() {
+  pid_t stuck = -1;
+  if (!connection_->child.wait_until(MonoTime{})) {
+    stuck = connection_->child.pid();
+    stuck_.push_back(std::move(connection_->child));
+  }
+  connection_.reset();
+  count_stuck();
+  return stuck;
+}
+
+void HelperClient::note(const HelperResult& result) {
+  const bool is_answer = result || result.error().failure == HelperFailure::refused;
+  if (!is_answer) ++stats_.failures;
+  if (is_answer || result.error().failure == HelperFailure::timed_out) {
+    crashes_ = 0;
+    return;
+  }
+  ++crashes_;
+  if (crashes_ < 2) return;
+  const Duration pause = limits_.first_backoff * (1 << std::min(crashes_ - 2, 20));
+  not_before_ = mono_now() + std::min(pause, limits_.last_backoff);
+}
+
+void HelperClient::count_stuck() {
+  std::erase_if(stuck_, [](Child& child) { return child.wait_until(MonoTime{}).has_value(); });
+  stats_.stuck = static_cast<int>(stuck_.size());
+}
+
+Command helper_command(const std::string& kind, const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& extra_environment) {
+  Command command{
+      .program = "/proc/self/exe", .arguments = {"helper", kind}, .environment = extra_environment};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  // The first of equal names counts.
+  const auto own = own_environment();
+  command.environment.insert(command.environment.end(), own.begin(), own.end());
+  return command;
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/helpers/frame.hpp"
+#include "host/process/child.hpp"
+
+namespace autopilot::host {
+
+// Why there is no result. Each is a different truth about what the helper asks for us.
+enum class HelperFailure : std::uint8_t {
+  refused,      // the helper works and answered with an error of its own
+  timed_out,    // no answer at the deadline, or the whole time went into waiting for another caller's answer
+  crashed,      // it died before it answered, or died too often and is not started again yet
+  malformed,    // it answered something that is no answer
+  exhausted,    // as many as are allowed hang in the kernel already; nobody is asked
+  not_started,  // the program cannot be started
+};
+
+[[nodiscard]] std::string_view to_string(HelperFailure failure);
+
+struct HelperError {
+  HelperFailure failure = HelperFailure::refused;
+  Error error;  // for refused the helper's own; otherwise timed_out, unavailable, malformed, exhausted
+  pid_t stuck_pid = -1;  // set when the helper that was asked could not be killed; see HelperClient::is_stuck
+};
+
+// JSON text.
+using HelperResult = tl::expected<std::string, HelperError>;
+
+struct HelperStats {
+  bool is_alive = false;
+  int stuck = 0;  // killed, but still in the kernel
+  std::uint64_t starts = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t failures = 0;  // calls that ended otherwise than answered or refused
+};
+
+struct HelperLimits {
+  int max_stuck = 2;
+  Duration kill_patience = std::chrono::milliseconds{500};  // how long a killed one may take to end
+  // From the second crash in a row on it is not started again before this has passed; doubles each time.
+  Duration first_backoff = std::chrono::seconds{1};
+  Duration last_backoff = std::chrono::minutes{1};
+};
+
+// One helper process of a kind: started at the first call, kept, killed when it does not answer in time or
+// not rightly, started again by the next call. One question at a time; other callers wait within their
+// deadline. Thread-safe. A call returns at its deadline plus at most the kill patience.
+class HelperClient {
+ public:
+  // `command` is the whole command line; the helper finds the socket as descriptor 3.
+  explicit HelperClient(std::string kind, Command command, HelperLimits limits = {});
+  HelperClient(const HelperClient&) = delete;
+  HelperClient& operator=(const HelperClient&) = delete;
+  // Closes the socket, which ends the helper; one that does not end is killed, one that cannot be killed
+  // left.
+  ~HelperClient();
+
+  // params: JSON text.
+  [[nodiscard]] HelperResult call(std::string_view method, std::string_view params, MonoTime deadline);
+  [[nodiscard]] HelperStats stats();
+  // True until the process that HelperError::stuck_pid named has ended.
+  [[nodiscard]] bool is_stuck(pid_t pid);
+  [[nodiscard]] const std::string& kind() const { return kind_; }
+
+ private:
+  struct Connection {
+    Child child;
+    Fd socket;
+    FrameReader reader;
+  };
+
+  [[nodiscard]] tl::expected<void, HelperError> make_ready();
+  [[nodiscard]] HelperResult exchange(std::string_view method, std::string_view params, MonoTime deadline);
+  [[nodiscard]] tl::expected<void, HelperError> send(std::string_view frame, MonoTime deadline);
+  [[nodiscard]] HelperResult receive(std::uint64_t id, MonoTime deadline);
+  [[nodiscard]] HelperError death();
+  [[nodiscard]] HelperError failure(HelperFailure kind, Errc code, const std::string& what) const;
+  [[nodiscard]] pid_t retire();
+  void note(const HelperResult& result);
+  void count_stuck();
+
+  const std::string kind_;
+  const Command command_;
+  const HelperLimits limits_;
+
+  std::mutex mutex_;  // of all below; never held while the helper is asked
+  std::condition_variable free_;
+  bool is_busy_ = false;  // the busy caller alone uses connection_ and next_id_
+  std::optional<Connection> connection_;
+  std::vector<Child> stuck_;
+  std::uint64_t next_id_ = 1;
+  int crashes_ = 0;  // in a row
+  MonoTime not_before_{};
+  HelperStats stats_;
+};
+
+// `<this program> helper <kind> [arguments]` with the environment of this process and `extra` on top.
+[[nodiscard]] Command helper_command(const std::string& kind, const std::vector<std::string>& arguments = {},
+                                     const std::vector<std::string>& extra_environment = {});
+
+}  // namespace autopilot::host

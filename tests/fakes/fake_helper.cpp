@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A helper that can do everything wrong: `fake_helper [behaviour]`, chosen by the method for an honest
+// server.
+#include <csignal>
+#include <string>
+#include <unistd.h>
+
+#include "host/helpers/frame.hpp"
+#include "host/helpers/helper_server.hpp"
+#include "host/storage/storage_helper.hpp"
+
+namespace {
+
+using autopilot::Errc;
+using autopilot::MonoTime;
+using autopilot::Result;
+using autopilot::host::kHelperFd;
+
+void write_raw(const std::string& bytes) {
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const ssize_t wrote = ::write(kHelperFd, rest.data(), rest.size());
+    if (wrote <= 0) ::_exit(1);
+    rest.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+[[noreturn]] void hang() {
+  while (true)
+    ::pause();
+}
+
+Result<std::string> misbehave(std::string_view how) {
+  const auto frame = [](const std::string& body) { write_raw(autopilot::host::encode_frame(body).value()); };
+  if (how == "hang") hang();
+  if (how == "ignore_sigterm") {
+    std::signal(SIGTERM, SIG_IGN);
+    hang();
+  }
+  if (how == "stop") ::kill(::getpid(), SIGSTOP);
+  if (how == "exit") ::_exit(9);
+  if (how == "segfault") ::kill(::getpid(), SIGSEGV);
+  if (how == "wrong_id") frame(R"({"version":1,"id":999999,"result":{}})");
+  if (how == "wrong_version") frame(R"({"version":2,"id":1,"result":{}})");
+  if (how == "garbage") write_raw(std::string(64, '\x01'));
+  if (how == "not_json") frame("hello");
+  if (how == "no_result") frame(R"({"version":1,"id":1})");
+  if (how == "partial") {
+    write_raw(std::string("\0\0\1\0{\"version\":1", 16));
+    hang();
+  }
+  if (how == "half_and_die") {
+    write_raw(std::string("\0\0\1\0{\"version\":1", 16));
+    ::_exit(0);
+  }
+  if (how == "flood") write_raw(std::string(10 << 20, 'x'));
+  if (how == "too_long") return std::string((2 << 20), '1');
+  return std::string("\"done\"");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string kind = argc > 1 ? argv[1] : "";
+  if (kind == "storage") return autopilot::host::run_storage_helper(kHelperFd);
+  if (kind == "dies_at_once") return 5;
+  return autopilot::host::serve(
+      kHelperFd,
+      {{"echo", [](std::string_view params, MonoTime) -> Result<std::string> { return std::string(params); }},
+       {"pid", [](std::string_view, MonoTime) -> Result<std::string> { return std::to_string(::getpid()); }},
+       {"refuse",
+        [](std::string_view, MonoTime) -> Result<std::string> {
+          return autopilot::fail(Errc::denied, "needs CAP_SYS_ADMIN");
+        }},
+       {"misbehave", [](std::string_view params, MonoTime) -> Result<std::string> {
+          return misbehave(params.substr(1, params.size() - 2));
+        }}});
+}

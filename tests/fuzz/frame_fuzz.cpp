@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "host/helpers/frame.hpp"
+#include "host/helpers/message.hpp"
+
+// Bytes of a lying helper or agent: frames out of any pieces, messages out of any body.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace autopilot;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(host::decode_answer(bytes));
+  static_cast<void>(host::decode_request(bytes));
+  const std::size_t piece = size == 0 ? 1 : 1 + data[0] % 16;
+  host::FrameReader reader;
+  for (std::size_t at = 0; at < size; at += piece) {
+    reader.add(bytes.substr(at, piece));
+    while (true) {
+      const auto body = reader.next();
+      if (!body) return 0;
+      if (!*body) break;
+      if (const auto answer = host::decode_answer(**body); answer && answer->result)
+        AUTOPILOT_ASSERT(host::decode_answer(host::encode_answer(*answer)).has_value());
+      if (const auto request = host::decode_request(**body))
+        AUTOPILOT_ASSERT(host::decode_request(host::encode_request(*request)).has_value());
+    }
+  }
+  return 0;
+}
