@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/response_reader.hpp"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "core/parse.hpp"
+
+namespace autopilot::net {
+
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+struct ResponseReader::Parser {
+  http::response_parser<http::string_body> http;
+  std::size_t header_bytes = 0;
+};
+
+ResponseReader::ResponseReader(std::size_t header_bytes, std::optional<std::size_t> body_bytes, bool is_head)
+    : parser_(std::make_unique<Parser>()) {
+  parser_->header_bytes = header_bytes;
+  parser_->http.header_limit(static_cast<std::uint32_t>(
+      std::min<std::size_t>(header_bytes, std::numeric_limits<std::uint32_t>::max())));
+  if (body_bytes)
+    parser_->http.body_limit(*body_bytes);
+  else
+    parser_->http.body_limit(boost::none);
+  parser_->http.eager(true);
+  parser_->http.skip(is_head);
+}
+
+ResponseReader::~ResponseReader() = default;
+
+Result<std::size_t> ResponseReader::feed(std::string_view bytes) {
+  std::size_t used = 0;
+  while (!bytes.empty() && !is_complete()) {
+    error_code error;
+    const std::size_t count = parser_->http.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+    used += count;
+    bytes.remove_prefix(count);
+    if (error == http::error::header_limit || error == http::error::body_limit)
+      return fail(Errc::exhausted, "the answer is too large");
+    if (error && error != http::error::need_more)
+      return fail(Errc::malformed, "not an HTTP answer: " + error.message());
+    if (error || count == 0) break;
+  }
+  if (!is_complete() && bytes.size() > parser_->header_bytes)
+    return fail(Errc::exhausted, "a line of the answer is too long");
+  return used;
+}
+
+Status ResponseReader::end() {
+  if (is_complete()) return {};
+  error_code error;
+  if (parser_->http.is_header_done()) parser_->http.put_eof(error);
+  if (error || !is_complete()) return fail(Errc::unavailable, "the connection ended before the answer did");
+  return {};
+}
+
+bool ResponseReader::has_head() const {
+  return parser_->http.is_header_done();
+}
+
+bool ResponseReader::is_complete() const {
+  return parser_->http.is_done();
+}
+
+HttpResponse ResponseReader::head() const {
+  const auto& message = parser_->http.get();
+  HttpResponse response;
+  response.status = static_cast<int>(message.result_int());
+  response.content_type.clear();
+  for (const auto& field : message) {
+    const auto name = field.name_string();
+    const auto value = field.value();
+    response.headers.emplace_back(to_lower({name.data(), name.size()}),
+                                  std::string(value.data(), value.size()));
+    if (field.name() == http::field::content_type) response.content_type = response.headers.back().second;
+  }
+  return response;
+}
+
+std::string ResponseReader::take_body() {
+  return std::exchange(parser_->http.get().body(), {});
+}
+
+}  // namespace autopilot::net
