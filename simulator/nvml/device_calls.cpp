@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions about one GPU. Each is the reading it answers with.
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+#include "core/parse.hpp"
+#include "nvml/answers.hpp"
+
+using namespace autopilot::simulator::nvml;
+using autopilot::host::nvml::Device;
+using autopilot::host::nvml::Return;
+
+namespace {
+
+constexpr double kMilli = 1000;
+constexpr double kPercent = 100;
+
+unsigned long long now_us() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<unsigned long long>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+void fill_pci(const std::string& address, std::uint32_t device_id, std::uint32_t subsystem_id,
+              abi::PciInfo& pci) {
+  pci = {};
+  const auto part = [&](std::size_t at, std::size_t size) {
+    return autopilot::parse_hex<unsigned>(std::string_view(address).substr(at, size)).value_or(0);
+  };
+  pci.domain = part(0, 4);
+  pci.bus = part(5, 2);
+  pci.device = part(8, 2);
+  pci.pciDeviceId = device_id;
+  pci.pciSubSystemId = subsystem_id;
+  std::snprintf(pci.busIdLegacy, sizeof(pci.busIdLegacy), "%04X:%02X:%02X.0", pci.domain & 0xffffU,
+                pci.bus & 0xffU, pci.device & 0xffU);
+  std::snprintf(pci.busId, sizeof(pci.busId), "%08X:%02X:%02X.0", pci.domain, pci.bus & 0xffU,
+                pci.device & 0xffU);
+}
+
+// A mode and its pending value, which are the same here.
+Return answer_mode(const char* function, Device device, std::string_view reading, unsigned* current,
+                   unsigned* pending) {
+  return session().with_gpu(function, device, [&](const GpuModelState& gpu) {
+    const Return code = put(gpu.readings, reading, current);
+    return code != abi::kSuccess ? code : put(gpu.readings, reading, pending);
+  });
+}
+
+}  // namespace
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetUUID(Device device, char* text, unsigned size) {
+  return session().with_gpu("nvmlDeviceGetUUID", device,
+                            [&](const GpuModelState& gpu) { return put_text(gpu.uuid, text, size); });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetSerial(Device device, char* text, unsigned size) {
+  return session().with_gpu("nvmlDeviceGetSerial", device,
+                            [&](const GpuModelState& gpu) { return put_text(gpu.serial, text, size); });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetName(Device device, char* text, unsigned size) {
+  return session().with_gpu("nvmlDeviceGetName", device,
+                            [&](const GpuModelState& gpu) { return put_text(gpu.name, text, size); });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetVbiosVersion(Device device, char* text, unsigned size) {
+  return session().with_gpu("nvmlDeviceGetVbiosVersion", device,
+                            [&](const GpuModelState& gpu) { return put_text(gpu.vbios, text, size); });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetIndex(Device device, unsigned* index) {
+  return session().with_gpu("nvmlDeviceGetIndex", device, [&](const GpuModelState&) {
+    if (index == nullptr) return abi::kInvalidArgument;
+    *index = 0;
+    for (const Device known : session().devices()) {
+      if (known == device) return abi::kSuccess;
+      ++*index;
+    }
+    return abi::kNotFound;
+  });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetPciInfo_v3(Device device, abi::PciInfo* pci) {
+  return session().with_gpu("nvmlDeviceGetPciInfo_v3", device, [&](const GpuModelState& gpu) {
+    if (pci == nullptr) return abi::kInvalidArgument;
+    fill_pci(gpu.address, gpu.pci_device_id, gpu.pci_subsystem_id, *pci);
+    return abi::kSuccess;
+  });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMinorNumber(Device device, unsigned* minor) {
+  return answer("nvmlDeviceGetMinorNumber", device, "minor", minor);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetPersistenceMode(Device device, unsigned* mode) {
+  return answer("nvmlDeviceGetPersistenceMode", device, "persistence", mode);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMigMode(Device device, unsigned* current, unsigned* pending) {
+  return answer_mode("nvmlDeviceGetMigMode", device, "mig", current, pending);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetPerformanceState(Device device, unsigned* state) {
+  return answer("nvmlDeviceGetPerformanceState", device, "performance_state", state);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetTemperature(Device device, unsigned sensor, unsigned* celsius) {
+  if (sensor != abi::kTemperatureGpu) return abi::kInvalidArgument;
+  return answer("nvmlDeviceGetTemperature", device, "temperature.gpu", celsius);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetTemperatureV(Device device, abi::Temperature* temperature) {
+  if (temperature == nullptr) return abi::kInvalidArgument;
+  if (temperature->version != abi::struct_version<abi::Temperature>(1)) return abi::kArgumentVersionMismatch;
+  return answer("nvmlDeviceGetTemperatureV", device, "temperature.gpu", &temperature->temperature);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetTemperatureThreshold(Device device, unsigned threshold,
+                                                               unsigned* celsius) {
+  constexpr std::array readings{"temperature.shutdown", "temperature.slowdown", "temperature.memory_max",
+                                "temperature.gpu_max"};
+  if (threshold >= readings.size()) return abi::kNotSupported;
+  return answer("nvmlDeviceGetTemperatureThreshold", device, readings[threshold], celsius);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMarginTemperature(Device device, abi::MarginTemperature* margin) {
+  if (margin == nullptr) return abi::kInvalidArgument;
+  if (margin->version != abi::struct_version<abi::MarginTemperature>(1)) return abi::kArgumentVersionMismatch;
+  return answer("nvmlDeviceGetMarginTemperature", device, "temperature.margin", &margin->marginTemperature);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetPowerUsage(Device device, unsigned* milliwatts) {
+  return answer("nvmlDeviceGetPowerUsage", device, "power.usage", milliwatts, kMilli);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* milliwatts) {
+  return answer("nvmlDeviceGetEnforcedPowerLimit", device, "power.limit", milliwatts, kMilli);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetPowerManagementLimit(Device device, unsigned* milliwatts) {
+  return answer("nvmlDeviceGetPowerManagementLimit", device, "power.limit", milliwatts, kMilli);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetPowerManagementDefaultLimit(Device device, unsigned* milliwatts) {
+  return answer("nvmlDeviceGetPowerManagementDefaultLimit", device, "power.limit_default", milliwatts,
+                kMilli);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetClockInfo(Device device, unsigned clock, unsigned* megahertz) {
+  if (clock > abi::kClockVideo) return abi::kInvalidArgument;
+  return answer("nvmlDeviceGetClockInfo", device, clock == abi::kClockMem ? "clocks.memory" : "clocks.sm",
+                megahertz);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMaxClockInfo(Device device, unsigned clock, unsigned* megahertz) {
+  if (clock > abi::kClockVideo) return abi::kInvalidArgument;
+  return answer("nvmlDeviceGetMaxClockInfo", device,
+                clock == abi::kClockMem ? "clocks.memory_max" : "clocks.sm_max", megahertz);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetCurrentClocksEventReasons(Device device,
+                                                                    unsigned long long* reasons) {
+  return answer("nvmlDeviceGetCurrentClocksEventReasons", device, "clocks.event_reasons", reasons);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetCurrentClocksThrottleReasons(Device device,
+                                                                       unsigned long long* reasons) {
+  return answer("nvmlDeviceGetCurrentClocksThrottleReasons", device, "clocks.event_reasons", reasons);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetViolationStatus(Device device, unsigned policy,
+                                                          abi::ViolationTime* time) {
+  if (time == nullptr) return abi::kInvalidArgument;
+  constexpr std::array readings{
+      "throttle.power_cap",  "throttle.thermal", "throttle.sync_boost", "throttle.board_limit", "",
+      "throttle.reliability"};
+  if (policy >= readings.size()) return abi::kNotSupported;
+  time->referenceTime = now_us();
+  return answer("nvmlDeviceGetViolationStatus", device, readings[policy], &time->violationTime);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetUtilizationRates(Device device, abi::Utilization* rates) {
+  if (rates == nullptr) return abi::kInvalidArgument;
+  rates->memory = 0;
+  return answer("nvmlDeviceGetUtilizationRates", device, "utilization", &rates->gpu, kPercent);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMemoryInfo(Device device, abi::Memory* memory) {
+  return session().with_gpu("nvmlDeviceGetMemoryInfo", device, [&](const GpuModelState& gpu) {
+    if (memory == nullptr) return abi::kInvalidArgument;
+    if (const Return code = put(gpu.readings, "memory.total", &memory->total); code != abi::kSuccess)
+      return code;
+    if (const Return code = put(gpu.readings, "memory.used", &memory->used); code != abi::kSuccess)
+      return code;
+    memory->free = memory->total - memory->used;
+    return abi::kSuccess;
+  });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetCurrPcieLinkWidth(Device device, unsigned* lanes) {
+  return answer("nvmlDeviceGetCurrPcieLinkWidth", device, "pcie.width", lanes);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMaxPcieLinkWidth(Device device, unsigned* lanes) {
+  return answer("nvmlDeviceGetMaxPcieLinkWidth", device, "pcie.width_max", lanes);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetCurrPcieLinkGeneration(Device device, unsigned* generation) {
+  return answer("nvmlDeviceGetCurrPcieLinkGeneration", device, "pcie.generation", generation);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMaxPcieLinkGeneration(Device device, unsigned* generation) {
+  return answer("nvmlDeviceGetMaxPcieLinkGeneration", device, "pcie.generation_max", generation);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetPcieReplayCounter(Device device, unsigned* count) {
+  return answer("nvmlDeviceGetPcieReplayCounter", device, "pcie.replays", count);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count,
+                                                                     abi::ProcessInfo* processes) {
+  return session().with_gpu("nvmlDeviceGetComputeRunningProcesses_v3", device, [&](const GpuModelState& gpu) {
+    if (count == nullptr) return abi::kInvalidArgument;
+    const unsigned room = *count;
+    if (const Return code = put(gpu.readings, "processes.count", count); code != abi::kSuccess) return code;
+    if (*count > room) return abi::kInsufficientSize;
+    constexpr unsigned first_pid = 4200;
+    for (unsigned i = 0; i < *count && processes != nullptr; ++i)
+      processes[i] = {first_pid + i, 0, ~0U, ~0U};
+    return abi::kSuccess;
+  });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetNvLinkState(Device device, unsigned link, unsigned* active) {
+  return answer_link("nvmlDeviceGetNvLinkState", device, link, "nvlink.active", active);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetNvLinkVersion(Device device, unsigned link, unsigned* version) {
+  return answer_link("nvmlDeviceGetNvLinkVersion", device, link, "nvlink.version", version);
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link,
+                                                                 abi::PciInfo* pci) {
+  return session().with_gpu("nvmlDeviceGetNvLinkRemotePciInfo_v2", device, [&](const GpuModelState& gpu) {
+    if (pci == nullptr || (!gpu.links.empty() && link >= gpu.links.size())) return abi::kInvalidArgument;
+    if (gpu.links.empty()) return abi::kNotSupported;
+    const auto found = gpu.links[link].find("nvlink.remote");
+    if (found == gpu.links[link].end()) return abi::kNotSupported;
+    if (const int* code = std::get_if<int>(&found->second)) return *code;
+    fill_pci(autopilot::to_string(std::get<autopilot::Value>(found->second)), 0, 0, *pci);
+    return abi::kSuccess;
+  });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetNvLinkErrorCounter(Device device, unsigned link, unsigned counter,
+                                                             unsigned long long* count) {
+  constexpr std::array readings{"nvlink.replays", "nvlink.recoveries", "nvlink.crc_errors"};
+  if (counter >= readings.size()) return abi::kNotSupported;
+  return answer_link("nvmlDeviceGetNvLinkErrorCounter", device, link, readings[counter], count);
+}

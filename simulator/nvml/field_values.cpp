@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// nvmlDeviceGetFieldValues: readings by number.
+#include <algorithm>
+#include <chrono>
+
+#include "nvml/answers.hpp"
+
+using namespace autopilot::simulator::nvml;
+using autopilot::host::nvml::Device;
+using autopilot::host::nvml::Return;
+
+namespace {
+
+struct Field {
+  unsigned id;
+  const char* reading;
+  unsigned type;
+  bool per_link = false;
+  double scale = 1;
+};
+
+constexpr unsigned kUnsigned = abi::kValueUnsignedInt;
+constexpr unsigned kLong = abi::kValueUnsignedLongLong;
+
+constexpr Field kFields[] = {
+    {abi::kFieldRetiredSbe, "retired_pages.single_bit", kUnsigned},
+    {abi::kFieldRetiredDbe, "retired_pages.double_bit", kUnsigned},
+    {abi::kFieldRetiredPending, "retired_pages.pending", kUnsigned},
+    {abi::kFieldPerfPolicyPower, "throttle.power_cap", kLong},
+    {abi::kFieldPerfPolicyThermal, "throttle.thermal", kLong},
+    {abi::kFieldPerfPolicySyncBoost, "throttle.sync_boost", kLong},
+    {abi::kFieldPerfPolicyBoardLimit, "throttle.board_limit", kLong},
+    {abi::kFieldPerfPolicyReliability, "throttle.reliability", kLong},
+    {abi::kFieldMemoryTemperature, "temperature.memory", kUnsigned},
+    {abi::kFieldNvLinkLinkCount, "nvlink.count", kUnsigned},
+    {abi::kFieldPcieReplayCounter, "pcie.replays", kUnsigned},
+    {abi::kFieldPcieReplayRollovers, "pcie.replay_rollovers", kUnsigned},
+    {abi::kFieldRemappedCorrectable, "row_remap.correctable", kUnsigned},
+    {abi::kFieldRemappedUncorrectable, "row_remap.uncorrectable", kUnsigned},
+    {abi::kFieldRemappedPending, "row_remap.pending", kUnsigned},
+    {abi::kFieldRemappedFailure, "row_remap.failed", kUnsigned},
+    {abi::kFieldNvLinkErrorReplay, "nvlink.replays", kLong, true},
+    {abi::kFieldNvLinkErrorRecovery, "nvlink.recoveries", kLong, true},
+    {abi::kFieldNvLinkErrorCrc, "nvlink.crc_errors", kLong, true},
+    {abi::kFieldPcieL0ToRecovery, "pcie.recoveries", kUnsigned},
+    {abi::kFieldPcieCorrectableErrors, "pcie.correctable", kUnsigned},
+    {abi::kFieldPcieNonFatalErrors, "pcie.nonfatal", kUnsigned},
+    {abi::kFieldPcieFatalErrors, "pcie.fatal", kUnsigned},
+    {abi::kFieldPowerDefaultLimit, "power.limit_default", kUnsigned, false, 1000},
+    {abi::kFieldNvLinkReceiveErrors, "nvlink.receive_errors", kLong, true},
+    {abi::kFieldNvLinkIntegrityErrors, "nvlink.integrity_errors", kLong, true},
+    {abi::kFieldNvLinkRecoveryFailed, "nvlink.recoveries_failed", kLong, true},
+    {abi::kFieldRecoveryAction, "recovery_action", kUnsigned},
+    {abi::kFieldSwThermalSlowdown, "throttle.sw_thermal", kLong},
+    {abi::kFieldHwThermalSlowdown, "throttle.hw_thermal", kLong},
+    {abi::kFieldHwPowerBrakeSlowdown, "throttle.hw_power_brake", kLong},
+};
+
+Return put_field(const GpuModelState& gpu, abi::FieldValue& value) {
+  const auto* field = std::find_if(std::begin(kFields), std::end(kFields),
+                                   [&](const Field& known) { return known.id == value.fieldId; });
+  if (field == std::end(kFields)) return abi::kNotSupported;
+  if (field->per_link && value.scopeId >= gpu.links.size())
+    return gpu.links.empty() ? abi::kNotSupported : abi::kInvalidArgument;
+  const Readings& readings = field->per_link ? gpu.links[value.scopeId] : gpu.readings;
+  value.valueType = field->type;
+  return field->type == kLong ? put(readings, field->reading, &value.value.ullVal, field->scale)
+                              : put(readings, field->reading, &value.value.uiVal, field->scale);
+}
+
+}  // namespace
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetFieldValues(Device device, int count, abi::FieldValue* values) {
+  return session().with_gpu("nvmlDeviceGetFieldValues", device, [&](const GpuModelState& gpu) {
+    if (values == nullptr || count <= 0) return abi::kInvalidArgument;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    for (int i = 0; i < count; ++i) {
+      abi::FieldValue& value = values[i];
+      value.timestamp = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+      value.latencyUsec = 1;
+      value.value = {};
+      value.nvmlReturn = put_field(gpu, value);
+    }
+    return abi::kSuccess;
+  });
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvml/session.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+#include <thread>
+
+namespace autopilot::simulator::nvml {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kHangPoll = 20ms;
+constexpr const char* kVariable = "AUTOPILOT_SIM_MACHINE";
+
+void say(const std::string& text) {
+  std::fprintf(stderr, "libnvidia-ml-sim: %s\n", text.c_str());
+}
+
+}  // namespace
+
+Session& Session::instance() {
+  static Session session;
+  return session;
+}
+
+std::shared_ptr<const DriverModel> Session::refresh() {
+  const std::scoped_lock lock(mutex_);
+  const char* directory = std::getenv(kVariable);
+  if (directory == nullptr) {
+    say(std::string(kVariable) + " is not set");
+    return nullptr;
+  }
+  const std::string path = std::string(directory) + "/nvml.yaml";
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return model_ = nullptr;
+  const std::int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  if (model_ != nullptr && status.st_ino == inode_ && modified == modified_ns_) return model_;
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  auto model = parse_driver_model(text.str(), path);
+  if (!model) {
+    say(model.error().what);
+    return model_;
+  }
+  inode_ = status.st_ino;
+  modified_ns_ = modified;
+  return model_ = std::make_shared<const DriverModel>(*std::move(model));
+}
+
+abi::Return Session::enter(const char* function) {
+  for (;;) {
+    const auto model = refresh();
+    if (model == nullptr) return abi::kLibraryNotFound;
+    auto found = model->functions.find(std::string_view(function));
+    if (found == model->functions.end()) found = model->functions.find("*");
+    if (found == model->functions.end()) return abi::kSuccess;
+    if (const int* code = std::get_if<int>(&found->second)) return *code;
+    switch (std::get<Misbehaviour>(found->second)) {
+      case Misbehaviour::hang:
+        std::this_thread::sleep_for(kHangPoll);
+        break;
+      case Misbehaviour::abort:
+        std::abort();
+      case Misbehaviour::segfault:
+        std::signal(SIGSEGV, SIG_DFL);
+        std::raise(SIGSEGV);
+    }
+  }
+}
+
+abi::Return Session::init() {
+  const std::scoped_lock lock(mutex_);
+  const auto model = refresh();
+  if (model == nullptr) return abi::kLibraryNotFound;
+  if (model->init != 0) return model->init;
+  if (initialised_++ > 0) return abi::kSuccess;
+  visible_.clear();
+  for (const GpuModelState& gpu : model->gpus)
+    if (gpu.state != abi::kGpuIsLost) visible_.push_back(handle(gpu.address));
+  return abi::kSuccess;
+}
+
+abi::Return Session::shutdown() {
+  const std::scoped_lock lock(mutex_);
+  if (initialised_ == 0) return abi::kUninitialized;
+  --initialised_;
+  return abi::kSuccess;
+}
+
+abi::Device Session::handle(const std::string& address) {
+  for (const auto& known : handles_)
+    if (known->address == address) return known.get();
+  return handles_.emplace_back(std::make_unique<abi::DeviceTag>(abi::DeviceTag{address})).get();
+}
+
+abi::Return Session::with_driver(const char* function, const Body& body) {
+  if (const abi::Return code = enter(function); code != abi::kSuccess) return code;
+  const std::scoped_lock lock(mutex_);
+  if (initialised_ == 0) return abi::kUninitialized;
+  const auto model = refresh();
+  return model == nullptr ? abi::kLibraryNotFound : body(*model);
+}
+
+abi::Return Session::with_gpu(const char* function, abi::Device device, const GpuBody& body) {
+  return with_driver(function, [&](const DriverModel& model) {
+    for (const auto& known : handles_) {
+      if (known.get() != device) continue;
+      const GpuModelState* gpu = model.find(known->address);
+      if (gpu == nullptr) return abi::kGpuIsLost;
+      return gpu->state == abi::kSuccess ? body(*gpu) : gpu->state;
+    }
+    return abi::kInvalidArgument;
+  });
+}
+
+}  // namespace autopilot::simulator::nvml
