@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-
 #include "checks/builtin.hpp"
+
+#include <array>
 
 namespace autopilot::checks {
 
 std::span<const Check> builtin_checks() {
-  static const std::array<Check, 0> checks{};
+  static const std::array checks = {
+      kStorageFilesystem,
+  };
   return checks;
 }
 

@@ -40,7 +40,9 @@ class Filesystems {
   Filesystems& operator=(const Filesystems&) = delete;
   virtual ~Filesystems() = default;
   [[nodiscard]] virtual Result<std::vector<Mount>> mounts() const = 0;
-  // Mounts that may hang are asked in a helper process. timed_out: the mount hangs. Thread-safe.
+  // Mounts that may hang are asked in a helper process. timed_out: the mount hangs; unavailable: the
+  // filesystem itself refuses (EIO, ESTALE, ENOTCONN); exhausted: no helper is left to ask; internal: the
+  // helper failed. Thread-safe.
   [[nodiscard]] virtual Result<Usage> usage(const Mount& mount, MonoTime deadline) const = 0;
 };
 

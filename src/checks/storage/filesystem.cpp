@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/storage/relevant_mounts.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using std::chrono::seconds;
+
+// Observations. Of a mount the first three are always there; the usage may be missing.
+constexpr std::string_view kReadOnly = "mount.read_only";                    // asked for by who mounted it
+constexpr std::string_view kSuperReadOnly = "filesystem.read_only";          // takes no writes, whoever asked
+constexpr std::string_view kStoppedByError = "filesystem.stopped_by_error";  // the kernel says why
+constexpr std::string_view kTotalBytes = "filesystem.total_bytes";
+constexpr std::string_view kFreeBytes = "filesystem.free_bytes";
+constexpr std::string_view kAvailableBytes = "filesystem.available_bytes";
+constexpr std::string_view kTotalInodes = "filesystem.total_inodes";
+constexpr std::string_view kFreeInodes = "filesystem.free_inodes";
+constexpr std::string_view kLeftOut = "mounts.left_out";
+
+constexpr std::string_view kMountinfo = "/proc/self/mountinfo";
+constexpr std::string_view kStatfs = "statfs";
+
+// What one mount may take of the round, so that the others are asked too.
+constexpr auto kPatience = seconds{2};
+// Missing, because the round was over before this mount's turn.
+constexpr std::string_view kNotAsked = "not_asked";
+
+// --- observe ---
+
+class Round {
+ public:
+  explicit Round(Instant now) : now_(now) {}
+
+  Observation& add(std::string_view name, const Subject& subject, std::string_view source,
+                   std::string_view unit) {
+    Observation observation;
+    observation.name = name;
+    observation.subject = subject;
+    observation.source = source;
+    observation.unit = unit;
+    observation.time = now_;
+    return observations_.emplace_back(std::move(observation));
+  }
+  void add_mount(const Subject& subject, const host::Mount& mount) {
+    Observation& first = add(kReadOnly, subject, kMountinfo, "");
+    first.value = mount.read_only;
+    first.attributes = {{"type", mount.type}, {"source", mount.source}, {"device", mount.device}};
+    add(kSuperReadOnly, subject, kMountinfo, "").value = mount.super_read_only;
+    add(kStoppedByError, subject, kMountinfo, "").value = mount.stopped_by_error;
+  }
+  void add_usage(const Subject& subject, const host::Usage& usage) {
+    add_count(kTotalBytes, subject, usage.total_bytes, "bytes");
+    add_count(kFreeBytes, subject, usage.free_bytes, "bytes");
+    add_count(kAvailableBytes, subject, usage.available_bytes, "bytes");
+    add_count(kTotalInodes, subject, usage.total_inodes, "count");
+    add_count(kFreeInodes, subject, usage.free_inodes, "count");
+  }
+  void add_missing_usage(const Subject& subject, std::string_view why, const std::string& what) {
+    Observation& observation = add(kAvailableBytes, subject, kStatfs, "bytes");
+    observation.missing = why;
+    observation.attributes = {{"error", what}};
+  }
+  void add_count(std::string_view name, const Subject& subject, std::uint64_t count, std::string_view unit) {
+    add(name, subject, kStatfs, unit).value = static_cast<std::int64_t>(count);
+  }
+  [[nodiscard]] Observations take() { return std::move(observations_); }
+
+ private:
+  Instant now_;
+  Observations observations_;
+};
+
+// True when the mount answered.
+bool ask(const host::Host& host, const host::Mount& mount, MonoTime round_deadline, Round& round) {
+  const Subject subject{
+      .kind = SubjectKind::mount, .key = mount.mount_point, .index = {}, .uuid = {}, .serial = {}};
+  round.add_mount(subject, mount);
+  const MonoTime now = host.clock.now().mono;
+  if (now >= round_deadline) {
+    round.add_missing_usage(subject, kNotAsked, "the round was over");
+    return false;
+  }
+  const auto usage = host.filesystems.usage(mount, std::min(now + kPatience, round_deadline));
+  if (usage)
+    round.add_usage(subject, *usage);
+  else
+    round.add_missing_usage(subject, to_string(usage.error().code), usage.error().what);
+  return usage.has_value();
+}
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  const auto mounts = TRY(host.filesystems.mounts());
+  const RelevantMounts relevant = relevant_mounts(mounts);
+  if (relevant.mounts.empty()) return fail(Errc::unavailable, "no filesystem is mounted, not even /");
+  // Room for the slowest helper to be killed before the runtime gives this round up.
+  const MonoTime deadline = request.deadline - seconds{1};
+  Round round(request.now);
+  bool any_answered = false;
+  for (const host::Mount& mount : relevant.mounts)
+    if (ask(host, mount, deadline, round)) any_answered = true;
+  if (relevant.left_out != 0) round.add_count(kLeftOut, host_subject(), relevant.left_out, "count");
+  Observed observed;
+  observed.observations = round.take();
+  observed.witnesses = {std::string(kMountinfo)};
+  if (any_answered) observed.witnesses.emplace_back(kStatfs);
+  return observed;
+}
+
+// --- judge ---
+
+// "1.5 GB"
+std::string size_text(double bytes) {
+  constexpr std::array<const char*, 6> units = {"B", "kB", "MB", "GB", "TB", "PB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit)
+    bytes /= 1000;
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes,
+                units.at(unit));
+  return text.data();
+}
+
+class MountJudge {
+ public:
+  MountJudge(const JudgeInput& input, const Subject& mount) : input_(input), mount_(mount) {}
+
+  [[nodiscard]] Findings findings() {
+    judge_writable();
+    // What takes no writes cannot run full; images on purpose are.
+    if (!is(kReadOnly) && !is(kSuperReadOnly)) judge_space();
+    judge_answer();
+    return std::move(findings_);
+  }
+
+ private:
+  [[nodiscard]] bool is(std::string_view name) const {
+    return input_.history.number(mount_, name).value_or(0) != 0;
+  }
+  [[nodiscard]] bool was_writable() const {
+    const auto samples = input_.history.samples(mount_, kSuperReadOnly);
+    return std::any_of(samples.begin(), samples.end(),
+                       [](const Sample& sample) { return as_number(sample.value) == 0.0; });
+  }
+  [[nodiscard]] Attributes identity() const {
+    const Observation* mount = input_.history.find(mount_, kReadOnly);
+    return mount == nullptr ? Attributes{} : mount->attributes;
+  }
+  void add(Finding finding) {
+    for (auto& attribute : identity())
+      finding.evidence.push_back(std::move(attribute));
+    findings_.push_back(std::move(finding));
+  }
+  void add(std::string_view reason, Health health, const std::string& message, std::string_view witness) {
+    Finding finding = make_finding(input_, mount_, reason, health, message);
+    finding.evidence = {{"witness", std::string(witness)}};
+    add(std::move(finding));
+  }
+
+  void judge_writable() {
+    if (is(kStoppedByError)) {
+      add("filesystem_read_only", Health::failed,
+          mount_.key + " takes no writes: the kernel stopped it after an error", kMountinfo);
+    } else if (is(kSuperReadOnly) && !is(kReadOnly)) {
+      add("filesystem_read_only", Health::failed,
+          mount_.key + " is mounted for writing, but its filesystem became read-only", kMountinfo);
+    } else if (is(kSuperReadOnly) && was_writable()) {
+      // Somebody asked for it; whether that was a person cannot be seen.
+      add("filesystem_read_only", Health::degraded, mount_.key + " was writable and was remounted read-only",
+          kMountinfo);
+    }
+  }
+
+  void judge_space() {
+    const auto total = input_.history.number(mount_, kTotalBytes);
+    const auto free = input_.history.number(mount_, kFreeBytes);
+    const auto available = input_.history.number(mount_, kAvailableBytes);
+    if (!total || !free || !available || *total <= 0) return;
+    const Limit full = limit(input_, "storage.filesystem.full_available_bytes");
+    if (*available <= full.value) {
+      add(make_finding(
+          input_, mount_, "filesystem_full", Health::failed,
+          mount_.key + " is full: " + size_text(*available) + " of " + size_text(*total) + " left",
+          *available, full));
+      return;
+    }
+    const double used = *total - *free;
+    const double ratio = used / (used + *available);  // as df(1) counts: without what is reserved for root
+    const Limit nearly = limit(input_, "storage.filesystem.nearly_full_used_ratio");
+    const Limit plenty = limit(input_, "storage.filesystem.nearly_full_available_bytes");
+    if (ratio >= nearly.value && *available < plenty.value) {
+      add(make_finding(input_, mount_, "filesystem_nearly_full", Health::degraded,
+                       mount_.key + " is " + percent(ratio) + " full: " + size_text(*available) + " of " +
+                           size_text(*total) + " left",
+                       ratio, nearly));
+      return;  // where inodes are made from free space they run out with it
+    }
+    judge_inodes();
+  }
+
+  void judge_inodes() {
+    const auto total = input_.history.number(mount_, kTotalInodes);
+    const auto free = input_.history.number(mount_, kFreeInodes);
+    if (!total || !free || *total <= 0) return;
+    const Limit exhausted = limit(input_, "storage.filesystem.inodes_exhausted_free");
+    if (*free <= exhausted.value) {
+      add(make_finding(input_, mount_, "inodes_exhausted", Health::failed, mount_.key + " has no free inode",
+                       *free, exhausted));
+      return;
+    }
+    const double ratio = (*total - *free) / *total;
+    const Limit low = limit(input_, "storage.filesystem.inodes_low_used_ratio");
+    if (ratio >= low.value)
+      add(make_finding(input_, mount_, "inodes_low", Health::degraded,
+                       mount_.key + " uses " + percent(ratio) + " of its inodes", ratio, low));
+  }
+
+  void judge_answer() {
+    const Observation* answer = input_.history.find(mount_, kAvailableBytes);
+    if (answer == nullptr || answer->missing.empty()) return;
+    const Value* error = find_attribute(answer->attributes, "error");
+    const std::string what = error == nullptr ? answer->missing : to_string(*error);
+    if (answer->missing == to_string(Errc::timed_out)) {
+      add("mount_hangs", Health::failed, mount_.key + " does not answer: " + what, kStatfs);
+    } else if (answer->missing == to_string(Errc::unavailable)) {
+      add("mount_broken", Health::failed, mount_.key + " cannot be used: " + what, kStatfs);
+    } else if (answer->missing == to_string(Errc::exhausted)) {
+      add("limit_reached", Health::unknown, mount_.key + " was not asked: " + what, kStatfs);
+    } else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal)) {
+      add("could_not_look", Health::unknown, mount_.key + " was not asked: " + what, kStatfs);
+    }
+    // denied and not_found: somebody's own mount, or gone since the list was read.
+  }
+
+  const JudgeInput& input_;
+  const Subject& mount_;
+  Findings findings_;
+};
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  const auto& ignored = input.expectation.ignored_mounts;
+  for (const Subject& mount : input.history.subjects(SubjectKind::mount)) {
+    if (std::find(ignored.begin(), ignored.end(), mount.key) != ignored.end()) continue;
+    for (Finding& finding : MountJudge(input, mount).findings())
+      findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Check kStorageFilesystem = {
+    .info = {.id = "storage.filesystem",
+             .title = "Filesystems",
+             .tags = {"storage", "passive"},
+             .period = seconds{30},
+             .deadline = seconds{10},
+             .window = std::chrono::minutes{10},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(kMountinfo), std::string(kStatfs)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
