@@ -84,8 +84,8 @@ class Journal {
 
   struct Opened {
     std::unique_ptr<Journal> journal;
-    std::string
-        moved_aside;  // non-empty: the old file was corrupt or newer than we know and now has this name
+    std::string moved_aside;  // non-empty: the old file could not be used and now has this name
+    std::string reason;       // why
   };
   // Creates (file 0600, missing folders 0700), migrates, checks. A file that is no journal, corrupt, or of a
   // newer schema is renamed to `<path>.unusable-<time>` and a new one begins. Errors: conflict while another
@@ -108,13 +108,15 @@ class Journal {
   [[nodiscard]] Result<std::vector<std::uint64_t>> commit(const Batch& batch);
 
   [[nodiscard]] const std::string& path() const;
+  // Rows the queries below have left out because their text is damaged.
+  [[nodiscard]] std::size_t unreadable_rows() const;
 
   [[nodiscard]] Result<std::vector<Event>> events(const EventQuery& query) const;  // oldest first
   [[nodiscard]] Result<std::uint64_t> last_event_id() const;
   [[nodiscard]] Result<std::vector<Incident>> incidents(bool closed_too,
-                                                        std::size_t limit) const;  // newest first
-  [[nodiscard]] Result<std::vector<Operation>> operations(std::size_t limit) const;
-  [[nodiscard]] Result<std::vector<PassRecord>> pass_records() const;
+                                                        std::size_t limit) const;    // newest first
+  [[nodiscard]] Result<std::vector<Operation>> operations(std::size_t limit) const;  // newest first
+  [[nodiscard]] Result<std::vector<PassRecord>> pass_records() const;  // the newest per GPU and test
   [[nodiscard]] Result<std::vector<RollUp>> roll_ups(std::string_view check, WallTime since) const;
   [[nodiscard]] Result<std::vector<LastSample>> last_samples(std::string_view boot_id) const;
   [[nodiscard]] Result<std::vector<StoredFinding>> findings() const;

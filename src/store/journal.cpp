@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/journal.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/stat.h>
+#include <utility>
+
+#include "store/journal_file.hpp"
+#include "store/row_text.hpp"
+#include "store/rows.hpp"
+#include "store/schema.hpp"
+#include "store/sqlite.hpp"
+
+namespace autopilot::store {
+namespace {
+
+using sqlite::Access;
+using sqlite::Connection;
+
+// Full: each commit is on the disk when it returns. The cache is small: rows are written once and read at
+// start.
+constexpr const char* kWriterSettings =
+    "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512; "
+    "PRAGMA journal_size_limit=4194304; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON";
+constexpr const char* kReaderSettings =
+    "PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512; PRAGMA trusted_schema=OFF; "
+    "PRAGMA cell_size_check=ON";
+
+Result<Connection> open_for_writing(const std::string& path, WallTime now) {
+  TRY_STATUS(make_file(path, now));
+  auto connection = TRY(Connection::open(path, Access::read_write));
+  const auto kind = TRY(kind_of(connection));
+  if (!kind.is_empty && !kind.is_journal) return fail(Errc::malformed, path + ": another program's database");
+  if (kind.version > Journal::kSchemaVersion)
+    return fail(Errc::unsupported, path + ": journal of a newer version, " + std::to_string(kind.version));
+  // Has an effect only before the first page is written, which the log mode does.
+  if (kind.is_empty) TRY_STATUS(connection.execute("PRAGMA auto_vacuum=INCREMENTAL"));
+  TRY_STATUS(connection.execute(kWriterSettings));
+  if (TRY(connection.text("PRAGMA journal_mode=WAL")) != "wal")
+    return fail(Errc::unavailable, path + ": this file system cannot hold a write-ahead log");
+  if (!kind.is_empty) TRY_STATUS(check_integrity(connection));
+  TRY_STATUS(migrate(connection, migrations()));
+  return connection;
+}
+
+bool is_unusable(const Error& error) {
+  return error.code == Errc::malformed || error.code == Errc::unsupported;
+}
+
+Result<Connection> open_for_reading(const std::string& path, Access access) {
+  auto connection = TRY(Connection::open(path, access));
+  const auto kind = TRY(kind_of(connection));
+  if (kind.is_empty) return fail(Errc::not_found, path + ": empty");
+  if (!kind.is_journal) return fail(Errc::malformed, path + ": not a journal");
+  if (kind.version > Journal::kSchemaVersion)
+    return fail(Errc::unsupported, path + ": journal of a newer version, " + std::to_string(kind.version));
+  if (kind.version < Journal::kSchemaVersion)
+    return fail(Errc::unavailable, path + ": not yet brought up to date by an agent of this version");
+  TRY_STATUS(connection.execute(kReaderSettings));
+  return connection;
+}
+
+bool has_log(const std::string& path) {
+  struct stat status {};
+  return ::stat((path + "-wal").c_str(), &status) == 0 && status.st_size > 0;
+}
+
+WallTime to_time(std::int64_t column) {
+  return WallTime{Duration{column}};
+}
+
+std::int64_t row_limit(std::size_t limit) {
+  return static_cast<std::int64_t>(std::min(limit, Journal::kMaxRows));
+}
+
+}  // namespace
+
+struct Journal::Database {
+  std::string path;
+  Connection connection;
+  std::optional<FileLock> lock;  // none: read only
+  mutable std::size_t unreadable = 0;
+
+  // Every row of the statement that can be read; `read_row` gives a Result.
+  template <class Row, class ReadRow>
+  Result<std::vector<Row>> rows(sqlite::Statement& statement, ReadRow&& read_row) const {
+    std::vector<Row> rows;
+    while (TRY(statement.step())) {
+      Result<Row> row = read_row(statement);
+      if (row) {
+        rows.push_back(std::move(*row));
+      } else {
+        ++unreadable;
+      }
+    }
+    return rows;
+  }
+};
+
+bool Batch::empty() const {
+  return events.empty() && incidents.empty() && operations.empty() && pass_records.empty() &&
+         roll_ups.empty() && last_samples.empty() && !findings && values.empty();
+}
+
+Journal::Journal(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+Journal::~Journal() = default;
+
+Result<Journal::Opened> Journal::open(const std::string& path, WallTime now) {
+  TRY_STATUS(make_folder_of(path));
+  auto lock = TRY(FileLock::acquire(path + ".lock"));
+  Opened opened;
+  auto connection = open_for_writing(path, now);
+  if (!connection && is_unusable(connection.error())) {
+    opened.reason = connection.error().what;
+    opened.moved_aside = TRY(move_aside(path, now));
+    connection = open_for_writing(path, now);
+  }
+  if (!connection) return fail(std::move(connection.error()));
+  opened.journal.reset(
+      new Journal(std::make_unique<Database>(path, std::move(*connection), std::move(lock), std::size_t{0})));
+  return opened;
+}
+
+Result<std::unique_ptr<Journal>> Journal::open_read_only(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, path);
+  if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path + ": not a file");
+  if (status.st_size == 0) return fail(Errc::not_found, path + ": empty");
+  auto connection = open_for_reading(path, Access::read_only);
+  // In a folder where SQLite may not put its companions, a journal without a log can be read as it is.
+  if (!connection && !is_unusable(connection.error()) && !has_log(path)) {
+    if (auto as_it_is = open_for_reading(path, Access::immutable)) connection = std::move(as_it_is);
+  }
+  if (!connection) return fail(std::move(connection.error()));
+  return std::unique_ptr<Journal>(
+      new Journal(std::make_unique<Database>(path, std::move(*connection), std::nullopt, std::size_t{0})));
+}
+
+const std::string& Journal::path() const {
+  return database_->path;
+}
+
+std::size_t Journal::unreadable_rows() const {
+  return database_->unreadable;
+}
+
+Result<std::vector<std::uint64_t>> Journal::commit(const Batch& batch) {
+  if (!database_->lock) return fail(Errc::denied, database_->path + ": open for reading only");
+  if (batch.empty()) return std::vector<std::uint64_t>{};
+  auto transaction = TRY(sqlite::Transaction::begin(database_->connection));
+  auto ids = TRY(write_rows(database_->connection, batch));
+  TRY_STATUS(transaction.commit());
+  return ids;
+}
+
+Result<std::vector<Event>> Journal::events(const EventQuery& query) const {
+  auto statement =
+      TRY(database_->connection.prepare("SELECT id, body FROM events WHERE id > ?1 AND time >= ?2 "
+                                        "AND (?3 = '' OR check_id = ?3) ORDER BY id LIMIT ?4"));
+  const auto after = std::min(query.after_id, std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+  statement.bind(1, static_cast<std::int64_t>(after));
+  statement.bind(2, query.since ? to_column(*query.since) : std::numeric_limits<std::int64_t>::min());
+  statement.bind(3, query.check).bind(4, row_limit(query.limit));
+  return database_->rows<Event>(statement, [](const sqlite::Statement& row) -> Result<Event> {
+    auto event = TRY(parse_event(row.text(1)));
+    event.id = static_cast<std::uint64_t>(row.integer(0));
+    return event;
+  });
+}
+
+Result<std::uint64_t> Journal::last_event_id() const {
+  const auto last =
+      TRY(database_->connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'events'"));
+  return static_cast<std::uint64_t>(last.value_or(0));
+}
+
+Result<std::vector<Incident>> Journal::incidents(bool closed_too, std::size_t limit) const {
+  auto statement =
+      TRY(database_->connection.prepare("SELECT body FROM incidents WHERE ? OR closed IS NULL "
+                                        "ORDER BY opened DESC, rowid DESC LIMIT ?"));
+  statement.bind(1, std::int64_t{closed_too}).bind(2, row_limit(limit));
+  return database_->rows<Incident>(statement,
+                                   [](const sqlite::Statement& row) { return parse_incident(row.text(0)); });
+}
+
+Result<std::vector<Operation>> Journal::operations(std::size_t limit) const {
+  auto statement = TRY(
+      database_->connection.prepare("SELECT body FROM operations ORDER BY created DESC, rowid DESC LIMIT ?"));
+  statement.bind(1, row_limit(limit));
+  return database_->rows<Operation>(
+      statement, [](const sqlite::Statement& row) { return parse_operation(row.text(0)); });
+}
+
+Result<std::vector<PassRecord>> Journal::pass_records() const {
+  auto statement = TRY(database_->connection.prepare(
+      "SELECT gpu_uuid, test, time, boot_id, operation FROM pass_records ORDER BY gpu_uuid, test LIMIT ?"));
+  statement.bind(1, row_limit(kMaxRows));
+  return database_->rows<PassRecord>(statement, [](const sqlite::Statement& row) -> Result<PassRecord> {
+    return PassRecord{row.text(0), row.text(1), to_time(row.integer(2)), row.text(3), row.text(4)};
+  });
+}
+
+Result<std::vector<RollUp>> Journal::roll_ups(std::string_view check, WallTime since) const {
+  auto statement = TRY(database_->connection.prepare(
+      "SELECT subject_kind, subject_key, uuid, serial, name, hour, min, max, sum, count FROM roll_ups "
+      "WHERE check_id = ? AND hour >= ? ORDER BY hour, subject_kind, subject_key, name LIMIT ?"));
+  statement.bind(1, check).bind(2, to_column(since)).bind(3, row_limit(kMaxRows));
+  return database_->rows<RollUp>(statement, [check](const sqlite::Statement& row) -> Result<RollUp> {
+    const auto kind = parse_subject_kind(row.text(0));
+    if (!kind) return fail(Errc::malformed, "roll-up: subject kind");
+    RollUp result;
+    result.check = check;
+    result.subject.kind = *kind;
+    result.subject.key = row.text(1);
+    result.subject.uuid = row.text(2);
+    result.subject.serial = row.text(3);
+    result.name = row.text(4);
+    result.hour = to_time(row.integer(5));
+    result.min = row.real(6);
+    result.max = row.real(7);
+    result.sum = row.real(8);
+    result.count = static_cast<std::uint64_t>(row.integer(9));
+    return result;
+  });
+}
+
+Result<std::vector<LastSample>> Journal::last_samples(std::string_view boot_id) const {
+  auto statement =
+      TRY(database_->connection.prepare("SELECT check_id, body, boot_id FROM last_samples WHERE boot_id = ? "
+                                        "ORDER BY check_id, subject_kind, subject_key, name LIMIT ?"));
+  statement.bind(1, boot_id).bind(2, row_limit(kMaxRows));
+  return database_->rows<LastSample>(statement, [](const sqlite::Statement& row) -> Result<LastSample> {
+    return LastSample{row.text(0), TRY(parse_observation(row.text(1))), row.text(2)};
+  });
+}
+
+Result<std::vector<StoredFinding>> Journal::findings() const {
+  auto statement = TRY(database_->connection.prepare(
+      "SELECT check_id, body, boot_id, state FROM findings ORDER BY position LIMIT ?"));
+  statement.bind(1, row_limit(kMaxRows));
+  return database_->rows<StoredFinding>(statement, [](const sqlite::Statement& row) -> Result<StoredFinding> {
+    return StoredFinding{row.text(0), TRY(parse_finding(row.text(1))), row.text(2), row.text(3)};
+  });
+}
+
+Result<std::optional<std::string>> Journal::value(std::string_view name) const {
+  auto statement = TRY(database_->connection.prepare("SELECT value FROM facts WHERE name = ?"));
+  statement.bind(1, name);
+  if (!TRY(statement.step())) return std::nullopt;
+  return statement.text(0);
+}
+
+Status Journal::retain(const Retention& retention, WallTime now) {
+  if (!database_->lock) return fail(Errc::denied, database_->path + ": open for reading only");
+  return delete_expired(database_->connection, retention, now);
+}
+
+}  // namespace autopilot::store

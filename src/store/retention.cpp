@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "store/rows.hpp"
+
+namespace autopilot::store {
+namespace {
+
+using sqlite::Connection;
+
+// Rows per transaction: the writer's other work waits no longer than for these.
+constexpr std::int64_t kChunk = 5000;
+
+// What ages, by its own time; open incidents, unfinished operations and held findings do not.
+struct Ageing {
+  std::string_view table;
+  std::string_view row;   // what names one row in a sub-select
+  std::string_view time;  // its age
+  std::string_view only;  // condition on what may go
+};
+constexpr std::array<Ageing, 6> kAgeing{{
+    {"events", "rowid", "time", "true"},
+    {"incidents", "rowid", "closed", "closed IS NOT NULL"},
+    {"operations", "rowid", "created", "is_over"},
+    {"pass_records", "gpu_uuid, test", "time", "true"},
+    {"roll_ups", "check_id, hour, subject_kind, subject_key, name", "hour", "true"},
+    {"last_samples", "check_id, subject_kind, subject_key, name", "time", "true"},
+}};
+
+Status delete_until(Connection& connection, const Ageing& ageing, std::int64_t time) {
+  const std::string row{ageing.row};
+  const std::string sql = "DELETE FROM " + std::string(ageing.table) + " WHERE (" + row + ") IN (SELECT " +
+                          row + " FROM " + std::string(ageing.table) + " WHERE " + std::string(ageing.only) +
+                          " AND " + std::string(ageing.time) + " <= ? LIMIT ?)";
+  auto statement = TRY(connection.prepare(sql));
+  do {
+    statement.bind(1, time).bind(2, kChunk);
+    TRY_STATUS(statement.run());
+  } while (connection.changes() == kChunk);
+  return {};
+}
+
+// Bytes of the file once the free pages are given back.
+Result<std::int64_t> used_bytes(const Connection& connection) {
+  const auto pages = TRY(connection.integer("PRAGMA page_count")).value_or(0);
+  const auto free_pages = TRY(connection.integer("PRAGMA freelist_count")).value_or(0);
+  const auto page_size = TRY(connection.integer("PRAGMA page_size")).value_or(0);
+  return (pages - free_pages) * page_size;
+}
+
+// The time up to which the oldest tenth of the ageing table with the oldest row reaches.
+Result<std::optional<std::int64_t>> oldest_tenth(const Connection& connection) {
+  const Ageing* oldest = nullptr;
+  std::int64_t oldest_time = 0;
+  for (const auto& ageing : kAgeing) {
+    const auto rows = TRY(connection.integer("SELECT count(*) FROM " + std::string(ageing.table) + " WHERE " +
+                                             std::string(ageing.only)));
+    if (rows.value_or(0) == 0) continue;
+    const auto time =
+        TRY(connection.integer("SELECT min(" + std::string(ageing.time) + ") FROM " +
+                               std::string(ageing.table) + " WHERE " + std::string(ageing.only)));
+    if (oldest != nullptr && time.value_or(0) >= oldest_time) continue;
+    oldest = &ageing;
+    oldest_time = time.value_or(0);
+  }
+  if (oldest == nullptr) return std::nullopt;
+  const std::string from_where =
+      " FROM " + std::string(oldest->table) + " WHERE " + std::string(oldest->only);
+  const auto rows = TRY(connection.integer("SELECT count(*)" + from_where)).value_or(0);
+  const std::string time{oldest->time};
+  return TRY(connection.integer("SELECT " + time + from_where + " ORDER BY " + time + " LIMIT 1 OFFSET " +
+                                std::to_string(std::min(rows - 1, rows / 10))));
+}
+
+}  // namespace
+
+Status delete_expired(Connection& connection, const Retention& retention, WallTime now) {
+  for (const auto& ageing : kAgeing)
+    TRY_STATUS(delete_until(connection, ageing, to_column(now - retention.age) - 1));
+  const auto limit = static_cast<std::int64_t>(std::min<std::uint64_t>(retention.bytes, INT64_MAX));
+  while (TRY(used_bytes(connection)) > limit) {
+    const auto until = TRY(oldest_tenth(connection));
+    if (!until) break;
+    for (const auto& ageing : kAgeing)
+      TRY_STATUS(delete_until(connection, ageing, *until));
+  }
+  // Only the free pages; the log is then copied back and cut.
+  TRY_STATUS(connection.execute("PRAGMA incremental_vacuum"));
+  return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+}  // namespace autopilot::store

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/event.hpp"
+#include "core/incident.hpp"
+#include "core/observation.hpp"
+#include "core/operation.hpp"
+#include "core/result.hpp"
+
+// The bodies of the journal's rows: one JSON object each. Bytes that are no UTF-8 come back as they were.
+// Texts and lists are cut at the limits of Journal; what was cut says "cut": true.
+namespace autopilot::store {
+
+[[nodiscard]] std::string to_text(const Event& event);
+[[nodiscard]] std::string to_text(const Incident& incident);
+[[nodiscard]] std::string to_text(const Operation& operation);
+[[nodiscard]] std::string to_text(const Observation& observation);
+[[nodiscard]] std::string to_text(const Finding& finding);
+
+// malformed, naming the member that is not what it should be. Members that are not there keep their default.
+[[nodiscard]] Result<Event> parse_event(std::string_view text);
+[[nodiscard]] Result<Incident> parse_incident(std::string_view text);
+[[nodiscard]] Result<Operation> parse_operation(std::string_view text);
+[[nodiscard]] Result<Observation> parse_observation(std::string_view text);
+[[nodiscard]] Result<Finding> parse_finding(std::string_view text);
+
+}  // namespace autopilot::store

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "store/row_text.hpp"
+
+namespace autopilot::store {
+namespace {
+
+using sqlite::Connection;
+
+constexpr std::string_view kInsertEvent = "INSERT INTO events(id, time, check_id, body) VALUES(?, ?, ?, ?)";
+constexpr std::string_view kLastEventId =
+    "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)";
+constexpr std::string_view kPutIncident =
+    "INSERT INTO incidents(id, opened, closed, body) VALUES(?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET opened = excluded.opened, closed = excluded.closed, body = excluded.body";
+constexpr std::string_view kPutOperation =
+    "INSERT INTO operations(id, created, is_over, body) VALUES(?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET created = excluded.created, is_over = excluded.is_over, body = excluded.body";
+constexpr std::string_view kPutPassRecord =
+    "INSERT INTO pass_records(gpu_uuid, test, time, boot_id, operation) VALUES(?, ?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET time = excluded.time, boot_id = excluded.boot_id, "
+    "operation = excluded.operation WHERE excluded.time >= time";
+constexpr std::string_view kMergeRollUp =
+    "INSERT INTO roll_ups(check_id, subject_kind, subject_key, name, hour, uuid, serial, min, max, sum, "
+    "count) "
+    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET min = min(min, excluded.min), max = max(max, excluded.max), "
+    "sum = sum + excluded.sum, count = count + excluded.count, uuid = excluded.uuid, serial = "
+    "excluded.serial";
+constexpr std::string_view kPutLastSample =
+    "INSERT INTO last_samples(check_id, subject_kind, subject_key, name, boot_id, time, body) "
+    "VALUES(?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET boot_id = excluded.boot_id, time = excluded.time, body = excluded.body";
+constexpr std::string_view kInsertFinding =
+    "INSERT INTO findings(check_id, boot_id, state, body) VALUES(?, ?, ?, ?)";
+constexpr std::string_view kPutFact =
+    "INSERT INTO facts(name, value) VALUES(?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
+
+Result<std::vector<std::uint64_t>> write_events(Connection& connection, const std::vector<Event>& events) {
+  std::vector<std::uint64_t> ids;
+  if (events.empty()) return ids;
+  auto last = static_cast<std::uint64_t>(TRY(connection.integer(kLastEventId)).value_or(0));
+  auto insert = TRY(connection.prepare(kInsertEvent));
+  for (const auto& event : events) {
+    const std::uint64_t id = event.id == 0 ? last + 1 : event.id;
+    if (id > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+      return fail(Errc::conflict, "event id " + std::to_string(id) + " is too large");
+    insert.bind(1, static_cast<std::int64_t>(id)).bind(2, to_column(event.time)).bind(3, event.check);
+    insert.bind(4, to_text(event));
+    TRY_STATUS(insert.run());
+    last = std::max(last, id);
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+Status write_incidents(Connection& connection, const std::vector<Incident>& incidents) {
+  if (incidents.empty()) return {};
+  auto put = TRY(connection.prepare(kPutIncident));
+  for (const auto& incident : incidents) {
+    put.bind(1, incident.id).bind(2, to_column(incident.opened)).bind(4, to_text(incident));
+    if (incident.state == IncidentState::closed) {
+      put.bind(3, to_column(incident.closed.value_or(incident.updated)));
+    } else {
+      put.bind_null(3);
+    }
+    TRY_STATUS(put.run());
+  }
+  return {};
+}
+
+Status write_operations(Connection& connection, const std::vector<Operation>& operations) {
+  if (operations.empty()) return {};
+  auto put = TRY(connection.prepare(kPutOperation));
+  for (const auto& operation : operations) {
+    put.bind(1, operation.id).bind(2, to_column(operation.created));
+    put.bind(3, std::int64_t{operation.is_over()}).bind(4, to_text(operation));
+    TRY_STATUS(put.run());
+  }
+  return {};
+}
+
+Status write_pass_records(Connection& connection, const std::vector<PassRecord>& records) {
+  if (records.empty()) return {};
+  auto put = TRY(connection.prepare(kPutPassRecord));
+  for (const auto& record : records) {
+    put.bind(1, record.gpu_uuid).bind(2, record.test).bind(3, to_column(record.time));
+    put.bind(4, record.boot_id).bind(5, record.operation);
+    TRY_STATUS(put.run());
+  }
+  return {};
+}
+
+Status write_roll_ups(Connection& connection, const std::vector<RollUp>& roll_ups) {
+  if (roll_ups.empty()) return {};
+  auto merge = TRY(connection.prepare(kMergeRollUp));
+  for (const auto& row : roll_ups) {
+    // A sum that is no number would spoil the whole hour.
+    if (!std::isfinite(row.min) || !std::isfinite(row.max) || !std::isfinite(row.sum)) continue;
+    merge.bind(1, row.check).bind(2, to_string(row.subject.kind)).bind(3, row.subject.key).bind(4, row.name);
+    merge.bind(5, to_column(row.hour)).bind(6, row.subject.uuid).bind(7, row.subject.serial);
+    merge.bind(8, row.min).bind(9, row.max).bind(10, row.sum);
+    merge.bind(11, static_cast<std::int64_t>(row.count));
+    TRY_STATUS(merge.run());
+  }
+  return {};
+}
+
+Status write_last_samples(Connection& connection, const std::vector<LastSample>& samples) {
+  if (samples.empty()) return {};
+  auto put = TRY(connection.prepare(kPutLastSample));
+  for (const auto& sample : samples) {
+    const auto& observation = sample.observation;
+    put.bind(1, sample.check).bind(2, to_string(observation.subject.kind)).bind(3, observation.subject.key);
+    put.bind(4, observation.name).bind(5, sample.boot_id).bind(6, to_column(observation.time.wall));
+    put.bind(7, to_text(observation));
+    TRY_STATUS(put.run());
+  }
+  return {};
+}
+
+Status replace_findings(Connection& connection, const std::vector<StoredFinding>& findings) {
+  TRY_STATUS(connection.execute("DELETE FROM findings"));
+  auto insert = TRY(connection.prepare(kInsertFinding));
+  for (const auto& stored : findings) {
+    insert.bind(1, stored.check).bind(2, stored.boot_id).bind(3, stored.state);
+    insert.bind(4, to_text(stored.finding));
+    TRY_STATUS(insert.run());
+  }
+  return {};
+}
+
+Status write_facts(Connection& connection, const std::vector<std::pair<std::string, std::string>>& values) {
+  if (values.empty()) return {};
+  auto put = TRY(connection.prepare(kPutFact));
+  for (const auto& [name, value] : values) {
+    put.bind(1, name).bind(2, std::string_view(value).substr(0, Journal::kMaxTextBytes));
+    TRY_STATUS(put.run());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::uint64_t>> write_rows(Connection& connection, const Batch& batch) {
+  auto ids = TRY(write_events(connection, batch.events));
+  TRY_STATUS(write_incidents(connection, batch.incidents));
+  TRY_STATUS(write_operations(connection, batch.operations));
+  TRY_STATUS(write_pass_records(connection, batch.pass_records));
+  TRY_STATUS(write_roll_ups(connection, batch.roll_ups));
+  TRY_STATUS(write_last_samples(connection, batch.last_samples));
+  if (batch.findings) TRY_STATUS(replace_findings(connection, *batch.findings));
+  TRY_STATUS(write_facts(connection, batch.values));
+  return ids;
+}
+
+}  // namespace autopilot::store

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/result.hpp"
+#include "store/journal.hpp"
+#include "store/sqlite.hpp"
+
+namespace autopilot::store {
+
+[[nodiscard]] inline std::int64_t to_column(WallTime time) {
+  return time.time_since_epoch().count();
+}
+
+// Inside a transaction of the caller's. Gives the events' ids.
+[[nodiscard]] Result<std::vector<std::uint64_t>> write_rows(sqlite::Connection& connection,
+                                                            const Batch& batch);
+
+// Deletes by age, then by size, in transactions of its own, each short.
+[[nodiscard]] Status delete_expired(sqlite::Connection& connection, const Retention& retention, WallTime now);
+
+}  // namespace autopilot::store

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/schema.hpp"
+
+#include <array>
+
+#include "store/journal.hpp"
+
+namespace autopilot::store {
+namespace {
+
+// Times are nanoseconds since 1970, UTC. `body` is a JSON object; the other columns are what queries need.
+constexpr std::string_view kVersion1 = R"sql(
+CREATE TABLE events(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  time INTEGER NOT NULL,
+  check_id TEXT NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_by_time ON events(time);
+CREATE TABLE incidents(
+  id TEXT NOT NULL PRIMARY KEY,
+  opened INTEGER NOT NULL,
+  closed INTEGER,
+  body TEXT NOT NULL
+) STRICT;
+CREATE TABLE operations(
+  id TEXT NOT NULL PRIMARY KEY,
+  created INTEGER NOT NULL,
+  is_over INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE TABLE pass_records(
+  gpu_uuid TEXT NOT NULL,
+  test TEXT NOT NULL,
+  time INTEGER NOT NULL,
+  boot_id TEXT NOT NULL,
+  operation TEXT NOT NULL,
+  PRIMARY KEY(gpu_uuid, test)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE roll_ups(
+  check_id TEXT NOT NULL,
+  subject_kind TEXT NOT NULL,
+  subject_key TEXT NOT NULL,
+  name TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  uuid TEXT NOT NULL,
+  serial TEXT NOT NULL,
+  min REAL NOT NULL,
+  max REAL NOT NULL,
+  sum REAL NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY(check_id, hour, subject_kind, subject_key, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE last_samples(
+  check_id TEXT NOT NULL,
+  subject_kind TEXT NOT NULL,
+  subject_key TEXT NOT NULL,
+  name TEXT NOT NULL,
+  boot_id TEXT NOT NULL,
+  time INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY(check_id, subject_kind, subject_key, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE findings(
+  position INTEGER PRIMARY KEY,
+  check_id TEXT NOT NULL,
+  boot_id TEXT NOT NULL,
+  state TEXT NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE TABLE facts(
+  name TEXT NOT NULL PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::int64_t kWholeCheckBytes = std::int64_t{16} << 20;
+
+Status quick_check(const sqlite::Connection& connection, const std::string& argument) {
+  const auto answer = TRY(connection.text("PRAGMA quick_check(" + argument + ")"));
+  if (answer == "ok") return {};
+  return fail(Errc::malformed, "integrity check: " + answer.value_or("no answer").substr(0, 200));
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() {
+  static const std::array<Migration, Journal::kSchemaVersion> kMigrations{
+      {Migration{1, std::string(kVersion1)}}};
+  return kMigrations;
+}
+
+Result<FileKind> kind_of(const sqlite::Connection& connection) {
+  const auto application = TRY(connection.integer("PRAGMA application_id"));
+  const auto version = TRY(connection.integer("PRAGMA user_version"));
+  const auto tables = TRY(connection.integer("SELECT count(*) FROM sqlite_schema"));
+  FileKind kind;
+  kind.is_empty = application == 0 && version == 0 && tables == 0;
+  kind.is_journal = application == kApplicationId;
+  kind.version = static_cast<int>(version.value_or(0));
+  return kind;
+}
+
+Status migrate(sqlite::Connection& connection, std::span<const Migration> steps) {
+  for (const auto& step : steps) {
+    // Read inside the transaction: somebody else may have migrated meanwhile.
+    auto transaction = TRY(sqlite::Transaction::begin(connection));
+    const auto kind = TRY(kind_of(connection));
+    if (kind.version >= step.version) continue;
+    if (kind.version != step.version - 1)
+      return fail(Errc::internal, "no way from journal version " + std::to_string(kind.version) + " to " +
+                                      std::to_string(step.version));
+    TRY_STATUS(connection.execute(step.sql));
+    TRY_STATUS(connection.execute("PRAGMA application_id=" + std::to_string(kApplicationId)));
+    TRY_STATUS(connection.execute("PRAGMA user_version=" + std::to_string(step.version)));
+    TRY_STATUS(transaction.commit());
+  }
+  return {};
+}
+
+Status check_integrity(const sqlite::Connection& connection) {
+  const auto pages = TRY(connection.integer("PRAGMA page_count"));
+  const auto page_size = TRY(connection.integer("PRAGMA page_size"));
+  if (pages.value_or(0) * page_size.value_or(0) <= kWholeCheckBytes) return quick_check(connection, "1");
+  for (const auto* table : {"findings", "facts", "incidents", "operations", "pass_records"})
+    TRY_STATUS(quick_check(connection, table));
+  return {};
+}
+
+}  // namespace autopilot::store

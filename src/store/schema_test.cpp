@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/schema.hpp"
+
+#include <array>
+#include <gtest/gtest.h>
+
+#include "store/journal_fixture.hpp"
+
+namespace autopilot::store {
+namespace {
+
+const std::array kSteps{Migration{1, "CREATE TABLE notes(text TEXT NOT NULL) STRICT"},
+                        Migration{2, "ALTER TABLE notes ADD COLUMN author TEXT NOT NULL DEFAULT 'nobody'"},
+                        Migration{3, "UPDATE notes SET text = upper(text)"}};
+
+class MigrateTest : public ::testing::Test {
+ protected:
+  MigrateTest() { testing::write_file(path_, ""); }
+  sqlite::Connection open() const {
+    return sqlite::Connection::open(path_, sqlite::Access::read_write).value();
+  }
+  testing::TemporaryFolder folder_;
+  std::string path_ = folder_ / "old.db";
+};
+
+TEST_F(MigrateTest, brings_an_older_file_up_to_date_with_its_rows) {
+  auto connection = open();
+  ASSERT_TRUE(migrate(connection, std::span(kSteps).first(1)));
+  ASSERT_TRUE(connection.execute("INSERT INTO notes VALUES('kept')"));
+  ASSERT_TRUE(migrate(connection, kSteps));
+  EXPECT_EQ(kind_of(connection)->version, 3);
+  EXPECT_TRUE(kind_of(connection)->is_journal);
+  EXPECT_EQ(connection.text("SELECT text || author FROM notes").value(), "KEPTnobody");
+}
+
+TEST_F(MigrateTest, does_nothing_twice) {
+  auto connection = open();
+  ASSERT_TRUE(migrate(connection, kSteps));
+  ASSERT_TRUE(connection.execute("INSERT INTO notes(text) VALUES('low')"));
+  ASSERT_TRUE(migrate(connection, kSteps));
+  EXPECT_EQ(connection.text("SELECT text FROM notes").value(), "low");
+}
+
+TEST_F(MigrateTest, a_failing_step_leaves_the_version_before_it) {
+  auto connection = open();
+  auto steps = kSteps;
+  steps[1].sql += "; SELECT * FROM no_such_table";
+  EXPECT_FALSE(migrate(connection, steps));
+  EXPECT_EQ(kind_of(connection)->version, 1);
+  EXPECT_FALSE(connection.prepare("SELECT author FROM notes")) << "half a step";
+  EXPECT_TRUE(migrate(connection, kSteps));
+  EXPECT_EQ(kind_of(connection)->version, 3);
+}
+
+TEST_F(MigrateTest, a_gap_in_the_steps_is_refused) {
+  auto connection = open();
+  EXPECT_EQ(migrate(connection, std::span(kSteps).subspan(1)).error().code, Errc::internal);
+}
+
+TEST_F(MigrateTest, the_journals_own_steps_end_at_its_version) {
+  ASSERT_FALSE(migrations().empty());
+  EXPECT_EQ(migrations().back().version, Journal::kSchemaVersion);
+  auto connection = open();
+  EXPECT_TRUE(kind_of(connection)->is_empty);
+  ASSERT_TRUE(migrate(connection, migrations()));
+  EXPECT_TRUE(check_integrity(connection));
+}
+
+TEST_F(MigrateTest, the_journal_gives_freed_pages_back) {
+  const auto path = folder_ / "journal.db";
+  ASSERT_TRUE(Journal::open(path, testing::kNow));
+  const auto connection = sqlite::Connection::open(path, sqlite::Access::read_write).value();
+  constexpr int kIncremental = 2;
+  EXPECT_EQ(connection.integer("PRAGMA auto_vacuum").value(), kIncremental);
+  EXPECT_EQ(connection.text("PRAGMA journal_mode").value(), "wal");
+}
+
+}  // namespace
+}  // namespace autopilot::store

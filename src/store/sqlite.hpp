@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+// SQLite in our own words, for this folder only. Errors: malformed (corrupt, or no database), exhausted (disk
+// full), conflict (somebody holds the lock, or a constraint), denied, unavailable (the disk does not answer).
+namespace autopilot::store::sqlite {
+
+class Statement {
+ public:
+  // Parameters count from 1, columns from 0.
+  Statement& bind(int parameter, std::int64_t value);
+  Statement& bind(int parameter, double value);
+  Statement& bind(int parameter, std::string_view value);
+  Statement& bind_null(int parameter);
+
+  // True while there is a row.
+  Result<bool> step();
+  // Runs to the end and makes it ready for the next row of parameters.
+  Status run();
+
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] double real(int column) const;
+  [[nodiscard]] std::string text(int column) const;
+
+ private:
+  friend class Connection;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Statement(sqlite3* connection, sqlite3_stmt* statement);
+
+  sqlite3* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  int bind_result_ = 0;  // the first that failed
+};
+
+enum class Access : std::uint8_t { read_write, read_only, immutable };
+
+class Connection {
+ public:
+  static Result<Connection> open(const std::string& path, Access access);
+
+  // One or more statements without parameters.
+  Status execute(const std::string& sql);
+  Result<Statement> prepare(std::string_view sql) const;
+  // The first column of the first row; nothing without a row.
+  Result<std::optional<std::int64_t>> integer(std::string_view sql) const;
+  Result<std::optional<std::string>> text(std::string_view sql) const;
+  // Rows the last statement inserted, changed or deleted.
+  [[nodiscard]] std::int64_t changes() const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  explicit Connection(sqlite3* connection) : connection_(connection) {}
+  std::unique_ptr<sqlite3, Close> connection_;
+};
+
+// All or nothing: rolled back unless committed.
+class Transaction {
+ public:
+  static Result<Transaction> begin(Connection& connection);
+  Transaction(Transaction&& other) noexcept : connection_(other.connection_) { other.connection_ = nullptr; }
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+  Status commit();
+
+ private:
+  explicit Transaction(Connection& connection) : connection_(&connection) {}
+  Connection* connection_;
+};
+
+}  // namespace autopilot::store::sqlite
