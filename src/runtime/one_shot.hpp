@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/runtime.hpp"
+
+namespace autopilot::runtime {
+
+struct OneShot {
+  RuntimeOptions options;
+  RuntimeSettings settings;
+  std::vector<store::LastSample> last_samples;  // of this boot, from the agent's journal
+  Duration window =
+      std::chrono::seconds{2};  // between the two looks of checks that judge growth; 0: one look
+};
+
+// Looks once (twice, a window apart, where a check judges growth), without journal or hysteresis. Blocks
+// until every check has answered or is given up at its deadline.
+[[nodiscard]] SnapshotPtr look_once(std::shared_ptr<const host::Host> host, const catalog::Catalog& facts,
+                                    std::span<const checks::Check> checks, OneShot request);
+
+}  // namespace autopilot::runtime

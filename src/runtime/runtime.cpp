@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/runtime.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "incidents/verdict.hpp"
+#include "runtime/conclude.hpp"
+
+namespace autopilot::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// A door that keeps its deadline says itself what did not answer; only then is the lane given up.
+constexpr Duration kGrace = milliseconds{500};
+constexpr Duration kIdle = seconds{60};
+constexpr std::size_t kMaxRecordsPerRound = 200;
+
+std::uint64_t seed_of(std::string_view node) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : node)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+incidents::ReasonLookup lookup_in(const catalog::Catalog& facts, bool has_hysteresis) {
+  if (has_hysteresis) return [&facts](std::string_view id) { return facts.reason(id); };
+  auto immediate = std::make_shared<std::map<std::string, catalog::Reason, std::less<>>>();
+  for (catalog::Reason reason : facts.reasons()) {
+    reason.raise_rounds = 1;
+    immediate->emplace(reason.id, std::move(reason));
+  }
+  return [immediate](std::string_view id) -> const catalog::Reason* {
+    const auto found = immediate->find(id);
+    return found == immediate->end() ? nullptr : &found->second;
+  };
+}
+
+std::vector<store::StoredFinding> to_store(std::vector<incidents::SavedFinding> saved) {
+  std::vector<store::StoredFinding> stored;
+  stored.reserve(saved.size());
+  for (auto& one : saved)
+    stored.push_back(
+        {std::move(one.check), std::move(one.finding), std::move(one.boot_id), std::move(one.state)});
+  return stored;
+}
+
+Event kernel_event(const std::string& check, const Observation& record) {
+  Event event;
+  event.time = record.time.wall;
+  event.kind = EventKind::kernel_record;
+  event.check = check;
+  event.subject = record.subject;
+  event.reason = record.name;
+  if (const Value* line = find_attribute(record.attributes, "line")) event.message = to_string(*line);
+  event.details = record.attributes;
+  if (record.value) event.details.emplace_back("value", *record.value);
+  event.details.emplace_back("sequence", static_cast<std::int64_t>(*record.sequence));
+  event.details.emplace_back("source", record.source);
+  if (const Value* injected = find_attribute(record.attributes, "injected"))
+    event.injected = std::get_if<bool>(injected) != nullptr && std::get<bool>(*injected);
+  return event;
+}
+
+}  // namespace
+
+// What other threads have to say. Outlives the runtime: a look may end after everything else.
+struct Runtime::Inbox {
+  struct Finished {
+    std::size_t index = 0;
+    std::uint64_t run = 0;
+    Result<checks::Observed> observed;
+  };
+  struct Committed {
+    std::uint64_t last_event = 0;
+    bool durable = false;
+  };
+  struct Mail {
+    std::vector<Finished> finished;
+    std::vector<Committed> committed;
+  };
+
+  explicit Inbox(std::function<void()> wake_owner) : wake(std::move(wake_owner)) {}
+
+  void put(Finished one) {
+    const std::lock_guard lock(mutex);
+    mail.finished.push_back(std::move(one));
+    if (wake) wake();
+  }
+  void put(Committed one) {
+    const std::lock_guard lock(mutex);
+    mail.committed.push_back(one);
+    if (wake) wake();
+  }
+  [[nodiscard]] Mail take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(mail, {});
+  }
+  void close() {
+    const std::lock_guard lock(mutex);
+    wake = nullptr;
+  }
+
+  std::mutex mutex;
+  std::function<void()> wake;
+  Mail mail;
+};
+
+Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog& facts,
+                 std::span<const checks::Check> checks, RuntimeOptions options, RuntimeSettings settings,
+                 Outlets outlets, Remembered remembered)
+    : host_(std::move(host)),
+      facts_(facts),
+      options_(std::move(options)),
+      outlets_(std::move(outlets)),
+      schedule_(seed_of(options_.node)),
+      state_(lookup_in(facts, options_.has_hysteresis), options_.boot_id),
+      inbox_(std::make_shared<Inbox>(outlets_.wake)),
+      lanes_(options_.lanes) {
+  const Instant now = host_->clock.now();
+  events_.restore(remembered.last_event_id, std::move(remembered.events));
+  last_told_ = remembered.last_event_id;
+  for (const checks::Check& check : checks) {
+    Entry entry;
+    entry.check = &check;
+    entry.result.check = check.info.id;
+    entry.result.findings = {not_looked_yet()};
+    if (const auto position = remembered.kernel_log_positions.find(check.info.id);
+        position != remembered.kernel_log_positions.end())
+      entry.kernel_log_journaled = position->second;
+    entries_.push_back(std::move(entry));
+  }
+  for (const store::LastSample& sample : remembered.last_samples)
+    for (Entry& entry : entries_)
+      if (entry.check->info.id == sample.check) entry.history.restore(sample.observation);
+  std::erase_if(remembered.state.findings, [this](const incidents::SavedFinding& saved) {
+    return std::none_of(entries_.begin(), entries_.end(),
+                        [&saved](const Entry& entry) { return entry.check->info.id == saved.check; });
+  });
+  apply_changes(state_.restore(remembered.state, now), now);
+  apply(std::move(settings));
+  next_minute_ = now.mono + minutes{1};
+  publish(now);
+}
+
+Runtime::~Runtime() {
+  inbox_->close();
+}
+
+Duration Runtime::period_of(const Entry& entry) const {
+  return entry.settings.period.value_or(entry.check->info.period);
+}
+Duration Runtime::window_of(const Entry& entry) const {
+  return entry.settings.window.value_or(entry.check->info.window);
+}
+Duration Runtime::deadline_of(const Entry& entry) const {
+  return entry.settings.deadline.value_or(entry.check->info.deadline);
+}
+
+void Runtime::apply(RuntimeSettings settings) {
+  settings_ = std::move(settings);
+  const Instant now = host_->clock.now();
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    const auto found = settings_.checks.find(entry.check->info.id);
+    entry.settings = found == settings_.checks.end() ? CheckSettings{} : found->second;
+    const auto& required = settings_.expectation.required_checks;
+    entry.result.required =
+        std::find(required.begin(), required.end(), entry.check->info.id) != required.end();
+    schedule_.set(i, period_of(entry), entry.settings.enabled, now.mono);
+  }
+  changed_ = true;
+}
+
+MonoTime Runtime::poll() {
+  const Instant now = host_->clock.now();
+  take_inbox(now);
+  give_up_overdue(now);
+  if (!stopping_)
+    for (const std::size_t index : schedule_.take_due(now.mono))
+      start(index, now);
+  note_periodic(now);
+  flush(now);
+  if (changed_) publish(now);
+  return next_poll(now);
+}
+
+void Runtime::start(std::size_t index, Instant now) {
+  Entry& entry = entries_[index];
+  if (entry.stuck) {
+    const Duration since = std::chrono::floor<seconds>(now.mono - entry.stuck->started.mono);
+    complete(index, fail(Errc::timed_out, "an earlier look has not returned for " + format_duration(since)),
+             now, now);
+    return;
+  }
+  checks::Request request;
+  request.now = now;
+  request.deadline = now.mono + deadline_of(entry);
+  request.kernel_log_from = entry.kernel_log_next;
+  const std::uint64_t run = next_run_++;
+  ++self_.checks_run;
+  const auto ticket =
+      lanes_.submit([host = host_, inbox = inbox_, observe = entry.check->observe, request, index, run] {
+        Result<checks::Observed> observed = fail(Errc::internal, "");
+        try {
+          observed = observe(*host, request);
+        } catch (const std::exception& error) {
+          observed = fail(Errc::internal, std::string("observe failed: ") + error.what());
+        }
+        inbox->put(Inbox::Finished{index, run, std::move(observed)});
+      });
+  entry.running = Running{ticket, run, now, request.deadline + kGrace};
+  if (ticket == 0)
+    complete(index, fail(Errc::exhausted, "no lane is free: too many looks are stuck"), now, now);
+}
+
+void Runtime::take_inbox(Instant now) {
+  auto mail = inbox_->take();
+  for (auto& finished : mail.finished) {
+    Entry& entry = entries_[finished.index];
+    if (!entry.running || entry.running->run != finished.run) {
+      ++self_.results_dropped;
+      if (entry.stuck && entry.stuck->run == finished.run) {
+        entry.stuck.reset();
+        if (!entry.running) schedule_.trigger(finished.index);
+      }
+      continue;
+    }
+    complete(finished.index, std::move(finished.observed), entry.running->started, now);
+  }
+  for (const auto& committed : mail.committed)
+    settle_durable(committed.last_event, committed.durable);
+}
+
+void Runtime::give_up_overdue(Instant now) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (!entry.running || entry.running->give_up > now.mono) continue;
+    // The answer may have arrived this very moment; it is in the inbox then and comes too late.
+    if (lanes_.abandon(entry.running->ticket)) entry.stuck = entry.running;
+    complete(i, fail(Errc::timed_out, "no answer within " + format_duration(deadline_of(entry))),
+             entry.running->started, now);
+  }
+}
+
+void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Instant started, Instant now) {
+  Entry& entry = entries_[index];
+  const std::string& id = entry.check->info.id;
+  entry.running.reset();
+  entry.completed = true;
+  schedule_.finished(index, now.mono);
+
+  CheckResult& result = entry.result;
+  result.duration = now.mono - started.mono;
+  result.completed = now.wall;
+  result.witnesses = observed ? observed->witnesses : std::vector<std::string>{};
+  if (observed) {
+    journal_kernel_records(entry, *observed, now);
+    roll_ups_.add(id, observed->observations);
+  }
+  const bool looked = observed.has_value();
+  const Findings said = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
+                                 settings_.expectation, entry.history);
+  result.observations = looked ? entry.history.latest() : Observations{};
+  apply_changes(state_.complete_round(id, now, said, result.observations), now);
+  result.findings = state_.findings(id);
+  result.health = health_of(result.findings);
+  changed_ = true;
+  for (auto& done : std::exchange(entry.waiting, {}))
+    done(result);
+}
+
+void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& observed, Instant now) {
+  if (!observed.kernel_log_next) return;
+  entry.reads_kernel_log = true;
+  entry.kernel_log_next = *observed.kernel_log_next;
+  const std::string& id = entry.check->info.id;
+  if (observed.records_lost > 0) {
+    Event lost;
+    lost.kind = EventKind::records_lost;
+    lost.check = id;
+    lost.message =
+        std::to_string(observed.records_lost) + " kernel log records were overwritten before they were read";
+    lost.details.emplace_back("lost", static_cast<std::int64_t>(observed.records_lost));
+    (void)tell(std::move(lost));
+  }
+  std::size_t told = 0;
+  std::size_t untold = 0;
+  for (const Observation& record : observed.observations) {
+    if (!record.is_event() || *record.sequence < entry.kernel_log_journaled) continue;
+    if (told < kMaxRecordsPerRound) {
+      (void)tell(kernel_event(id, record));
+      ++told;
+    } else {
+      ++untold;
+    }
+  }
+  if (untold > 0) {
+    Event more;
+    more.kind = EventKind::kernel_record;
+    more.check = id;
+    more.time = now.wall;
+    more.reason = "further_records";
+    more.message = std::to_string(untold) + " further records in the same round are counted, not listed";
+    more.details.emplace_back("count", static_cast<std::int64_t>(untold));
+    (void)tell(std::move(more));
+  }
+  if (*observed.kernel_log_next > entry.kernel_log_journaled) {
+    entry.kernel_log_journaled = *observed.kernel_log_next;
+    batch_.values.emplace_back("kernel_log.position/" + id,
+                               options_.boot_id + "/" + std::to_string(entry.kernel_log_journaled));
+  }
+}
+
+void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
+  if (changes.empty()) return;
+  for (Event& event : incidents::to_events(changes, now.wall, options_.boot_id, options_.simulated))
+    (void)tell(std::move(event));
+  batch_.incidents.insert(batch_.incidents.end(), changes.incidents.begin(), changes.incidents.end());
+  findings_changed_ = true;
+  changed_ = true;
+}
+
+std::uint64_t Runtime::tell(Event event) {
+  const Instant now = host_->clock.now();
+  if (event.time == WallTime{}) event.time = now.wall;
+  event.boot_id = options_.boot_id;
+  event.simulated = options_.simulated;
+  const Event& told = events_.add(std::move(event), now.mono);
+  last_told_ = told.id;
+  batch_.events.push_back(told);
+  return last_told_;
+}
+
+void Runtime::remember(const Operation& operation) {
+  batch_.operations.push_back(operation);
+}
+
+void Runtime::update_self(const std::function<void(SelfStatus&)>& change) {
+  change(self_);
+  changed_ = true;
+}
+
+Result<Incident> Runtime::acknowledge(std::string_view incident) {
+  const Instant now = host_->clock.now();
+  const auto changes = TRY(state_.acknowledge(incident, now));
+  apply_changes(changes, now);
+  for (Entry& entry : entries_) {
+    entry.result.findings = entry.completed ? state_.findings(entry.check->info.id) : entry.result.findings;
+    entry.result.health = entry.completed ? health_of(entry.result.findings) : entry.result.health;
+  }
+  for (const Incident& changed : changes.incidents)
+    if (changed.id == incident) return changed;
+  for (const Incident& open : state_.incidents())
+    if (open.id == incident) return open;
+  return fail(Errc::not_found, "incident " + std::string(incident) + " is neither open nor recovering");
+}
+
+bool Runtime::run_now(std::string_view check, std::function<void(const CheckResult&)> done) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (entry.check->info.id != check) continue;
+    if (!entry.settings.enabled || stopping_) return false;
+    entry.waiting.push_back(std::move(done));
+    if (!entry.running) schedule_.trigger(i);
+    return true;
+  }
+  return false;
+}
+
+void Runtime::kernel_log_grew() {
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    if (entries_[i].reads_kernel_log) schedule_.trigger(i);
+}
+
+void Runtime::add_last_samples() {
+  for (const Entry& entry : entries_) {
+    if (!entry.check->info.needs_window) continue;
+    for (const Observation& observation : entry.history.latest())
+      if (observation.value && as_number(*observation.value))
+        batch_.last_samples.push_back({entry.check->info.id, observation, options_.boot_id});
+  }
+}
+
+void Runtime::note_periodic(Instant now) {
+  if (now.mono < next_minute_) return;
+  next_minute_ = now.mono + minutes{1};
+  auto finished = roll_ups_.take_finished(now.wall);
+  batch_.roll_ups.insert(batch_.roll_ups.end(), std::make_move_iterator(finished.begin()),
+                         std::make_move_iterator(finished.end()));
+  add_last_samples();
+  if (std::exchange(journal_missed_something_, false)) {
+    findings_changed_ = true;
+    const auto open = state_.incidents();
+    batch_.incidents.insert(batch_.incidents.end(), open.begin(), open.end());
+  }
+}
+
+void Runtime::flush(Instant now) {
+  if (findings_changed_) {
+    auto saved = state_.save();
+    batch_.findings = to_store(std::move(saved.findings));
+    batch_.values.emplace_back("incidents.next", std::to_string(saved.next_incident));
+    findings_changed_ = false;
+  }
+  if (!options_.keeps_journal) {
+    batch_ = {};
+    settle_durable(last_told_, false);
+    events_.show_all();
+    return;
+  }
+  (void)events_.show_overdue(now.mono);
+  for (auto waiter = durable_waiters_.begin(); waiter != durable_waiters_.end();) {
+    if (waiter->patience > now.mono) {
+      ++waiter;
+      continue;
+    }
+    auto done = std::move(waiter->done);
+    waiter = durable_waiters_.erase(waiter);
+    done(false);
+  }
+  if (batch_.empty()) return;
+  const std::uint64_t last_event = last_told_;
+  const auto done = [inbox = inbox_, last_event](bool durable) {
+    inbox->put(Inbox::Committed{last_event, durable});
+  };
+  outlets_.commit(std::exchange(batch_, {}), done);
+}
+
+void Runtime::settle_durable(std::uint64_t id, bool durable) {
+  if (durable)
+    events_.durable_up_to(id);
+  else
+    journal_missed_something_ = true;
+  std::vector<std::function<void(bool)>> settled;
+  std::erase_if(durable_waiters_, [&](DurableWaiter& waiter) {
+    if (waiter.id > id) return false;
+    settled.push_back(std::move(waiter.done));
+    return true;
+  });
+  for (const auto& done : settled)
+    done(durable);
+}
+
+void Runtime::when_durable(std::function<void(bool)> done) {
+  durable_waiters_.push_back({last_told_, host_->clock.now().mono + EventLog::kPatience, std::move(done)});
+}
+
+void Runtime::stop() {
+  stopping_ = true;
+  const Instant now = host_->clock.now();
+  auto open = roll_ups_.take_all();
+  batch_.roll_ups.insert(batch_.roll_ups.end(), std::make_move_iterator(open.begin()),
+                         std::make_move_iterator(open.end()));
+  add_last_samples();
+  findings_changed_ = true;
+  flush(now);
+}
+
+void Runtime::publish(Instant now) {
+  changed_ = false;
+  auto next = std::make_shared<NodeSnapshot>();
+  next->node = options_.node;
+  next->boot_id = options_.boot_id;
+  next->time = now.wall;
+  next->generation = ++generation_;
+  next->simulated = options_.simulated;
+  next->profile = options_.profile;
+  for (const Entry& entry : entries_)
+    if (entry.settings.enabled) next->results.push_back(entry.result);
+  next->incidents = state_.incidents();
+  next->health = incidents::node_health(next->results);
+  next->coverage = incidents::coverage_of(next->results, check_infos());
+  next->verdict = incidents::verdict_of({next->results, next->incidents, options_.has_accelerator, false});
+  next->self = self_;
+  next->self.checks_late = schedule_.late();
+  const auto lanes = lanes_.counts();
+  next->self.lanes = lanes.lanes;
+  next->self.lanes_stuck = lanes.stuck;
+  if (outlets_.complete_self) outlets_.complete_self(next->self);
+  const std::lock_guard lock(snapshot_mutex_);
+  snapshot_ = std::move(next);
+}
+
+MonoTime Runtime::next_poll(Instant now) {
+  MonoTime next = now.mono + kIdle;
+  if (const auto due = schedule_.next(); due && !stopping_) next = std::min(next, *due);
+  for (const Entry& entry : entries_)
+    if (entry.running) next = std::min(next, entry.running->give_up);
+  for (const DurableWaiter& waiter : durable_waiters_)
+    next = std::min(next, waiter.patience);
+  if (const auto overdue = events_.show_overdue(now.mono)) next = std::min(next, *overdue);
+  return std::min(next, next_minute_);
+}
+
+SnapshotPtr Runtime::snapshot() const {
+  const std::lock_guard lock(snapshot_mutex_);
+  return snapshot_;
+}
+
+std::vector<CheckInfo> Runtime::check_infos() const {
+  std::vector<CheckInfo> infos;
+  infos.reserve(entries_.size());
+  for (const Entry& entry : entries_)
+    infos.push_back(entry.check->info);
+  return infos;
+}
+
+bool Runtime::has_looked_once() const {
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [](const Entry& entry) { return entry.completed || !entry.settings.enabled; });
+}
+
+}  // namespace autopilot::runtime

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checks/check.hpp"
+#include "core/snapshot.hpp"
+#include "host/host.hpp"
+#include "incidents/node_state.hpp"
+#include "runtime/event_log.hpp"
+#include "runtime/lanes.hpp"
+#include "runtime/roll_ups.hpp"
+#include "runtime/schedule.hpp"
+#include "store/journal.hpp"
+
+namespace autopilot::runtime {
+
+// What the operator changed about one check.
+struct CheckSettings {
+  bool enabled = true;
+  std::optional<Duration> period;
+  std::optional<Duration> deadline;
+  std::optional<Duration> window;
+
+  friend bool operator==(const CheckSettings&, const CheckSettings&) = default;
+};
+
+// May change while running.
+struct RuntimeSettings {
+  std::map<std::string, CheckSettings, std::less<>> checks;
+  Expectation expectation;  // with the required checks of the profile resolved for this machine
+};
+
+struct RuntimeOptions {
+  std::string node;
+  std::string boot_id;
+  std::string profile;
+  bool simulated = false;
+  bool has_accelerator = false;
+  bool keeps_journal = true;   // false: events are shown at once, as not durable
+  bool has_hysteresis = true;  // false: a finding counts at once (a one-shot look has no second round)
+  Lanes::Limits lanes;
+};
+
+// What the journal knew when the agent started.
+struct Remembered {
+  incidents::SavedState state;
+  std::vector<store::LastSample> last_samples;
+  std::vector<Event> events;
+  std::uint64_t last_event_id = 0;
+  // By check: kernel records below were journaled by an earlier run of this boot.
+  std::map<std::string, std::uint64_t, std::less<>> kernel_log_positions;
+};
+
+// To the outside. Called on the runtime's thread, except wake.
+struct Outlets {
+  std::function<void()> wake;  // from any thread: call poll() soon
+  // Makes the batch durable; `done` must be called, on any thread.
+  std::function<void(store::Batch batch, std::function<void(bool durable)> done)> commit;
+  std::function<void(SelfStatus& self)> complete_self;  // fills in what others know: helpers, journal
+};
+
+// Runs the checks of one machine and keeps the picture of it. Driven from one thread by poll(); looks run on
+// lanes. The host must outlive looks that never return, hence shared ownership.
+class Runtime {
+ public:
+  Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog& facts,
+          std::span<const checks::Check> checks, RuntimeOptions options, RuntimeSettings settings,
+          Outlets outlets, Remembered remembered);
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  ~Runtime();
+
+  // Takes in what lanes and journal finished, gives up what is past its deadline, starts what is due,
+  // publishes a new snapshot when something changed. Gives the time of the next call if nothing wakes
+  // earlier.
+  MonoTime poll();
+
+  // One run of a passive check, now; asked while it runs, the answer of that run. False: no such check, or
+  // disabled.
+  bool run_now(std::string_view check, std::function<void(const CheckResult&)> done);
+  // New kernel records: the checks that read the kernel log look at once.
+  void kernel_log_grew();
+  void apply(RuntimeSettings settings);
+  Result<Incident> acknowledge(std::string_view incident);
+  // For what others have to tell: configuration, injected faults, operations. Gives the event's id.
+  std::uint64_t tell(Event event);
+  void remember(const Operation& operation);
+  void update_self(const std::function<void(SelfStatus&)>& change);
+
+  // Calls back when all that was told so far is durable, or with false when EventLog::kPatience is over.
+  void when_durable(std::function<void(bool durable)> done);
+
+  // Stops starting looks, writes the last samples and roll-ups. The owner then flushes the journal.
+  void stop();
+
+  // From any thread.
+  [[nodiscard]] SnapshotPtr snapshot() const;
+  [[nodiscard]] const EventLog& events() const { return events_; }
+  [[nodiscard]] EventLog& events() { return events_; }
+  [[nodiscard]] std::vector<CheckInfo> check_infos() const;
+  // Every enabled check has completed once.
+  [[nodiscard]] bool has_looked_once() const;
+
+ private:
+  struct Inbox;
+  struct Running {
+    Lanes::Ticket ticket = 0;
+    std::uint64_t run = 0;
+    Instant started;
+    MonoTime give_up{};
+  };
+  struct Entry {
+    const checks::Check* check = nullptr;
+    CheckSettings settings;
+    History history;
+    CheckResult result;
+    std::optional<Running> running;
+    std::optional<Running> stuck;  // given up and not back yet: the next look would hang as well
+    std::uint64_t kernel_log_next = 0;
+    std::uint64_t kernel_log_journaled = 0;
+    bool reads_kernel_log = false;
+    bool completed = false;
+    std::vector<std::function<void(const CheckResult&)>> waiting;
+  };
+  struct DurableWaiter {
+    std::uint64_t id = 0;
+    MonoTime patience{};
+    std::function<void(bool)> done;
+  };
+
+  void start(std::size_t index, Instant now);
+  void take_inbox(Instant now);
+  void give_up_overdue(Instant now);
+  void complete(std::size_t index, Result<checks::Observed> observed, Instant started, Instant now);
+  void journal_kernel_records(Entry& entry, const checks::Observed& observed, Instant now);
+  void apply_changes(const incidents::Changes& changes, Instant now);
+  void note_periodic(Instant now);
+  void add_last_samples();
+  void flush(Instant now);
+  void settle_durable(std::uint64_t id, bool durable);
+  void publish(Instant now);
+  [[nodiscard]] Duration period_of(const Entry& entry) const;
+  [[nodiscard]] Duration window_of(const Entry& entry) const;
+  [[nodiscard]] Duration deadline_of(const Entry& entry) const;
+  [[nodiscard]] MonoTime next_poll(Instant now);
+
+  std::shared_ptr<const host::Host> host_;
+  const catalog::Catalog& facts_;
+  RuntimeOptions options_;
+  RuntimeSettings settings_;
+  Outlets outlets_;
+  std::vector<Entry> entries_;
+  Schedule schedule_;
+  incidents::NodeState state_;
+  RollUps roll_ups_;
+  EventLog events_;
+  store::Batch batch_;
+  std::uint64_t last_told_ = 0;
+  std::vector<DurableWaiter> durable_waiters_;
+  SelfStatus self_;
+  MonoTime next_minute_{};
+  MonoTime next_commit_{};
+  bool findings_changed_ = false;
+  bool journal_missed_something_ = false;  // the whole state is written again with the next periodic entries
+  bool changed_ = true;
+  bool stopping_ = false;
+  std::uint64_t generation_ = 0;
+  std::uint64_t next_run_ = 1;
+  std::shared_ptr<Inbox> inbox_;
+  mutable std::mutex snapshot_mutex_;
+  SnapshotPtr snapshot_;
+  Lanes lanes_;  // last: its threads end before anything they report to
+};
+
+}  // namespace autopilot::runtime

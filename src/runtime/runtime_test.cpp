@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/runtime.hpp"
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/fake_host.hpp"
+
+namespace autopilot::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// What the fake checks see; set by each test.
+struct World {
+  std::atomic<std::int64_t> count{0};
+  std::atomic<bool> hang{false};
+  std::mutex mutex;
+  std::condition_variable released;
+  std::atomic<int> inside{0};
+};
+World* world = nullptr;
+
+Result<checks::Observed> observe_count(const host::Host& host, const checks::Request&) {
+  if (world->hang) {
+    World* mine = world;
+    ++mine->inside;
+    std::unique_lock lock(mine->mutex);
+    mine->released.wait(lock, [mine] { return !mine->hang; });
+    --mine->inside;
+  }
+  Observation observation;
+  observation.name = "count";
+  observation.value = world->count.load();
+  observation.time = host.clock.now();
+  return checks::Observed{{observation}, {"memory"}, std::nullopt, 0};
+}
+
+Findings judge_count(const checks::JudgeInput& input) {
+  if (input.history.number(host_subject(), "count").value_or(0) <= 0) return {};
+  Finding finding;
+  finding.health = Health::degraded;
+  finding.reason = "too_many";
+  finding.message = "too many";
+  return {finding};
+}
+
+Result<checks::Observed> observe_nothing(const host::Host& host, const checks::Request& request) {
+  Observation record;
+  record.name = "xid";
+  record.value = std::int64_t{79};
+  record.source = "/dev/kmsg";
+  record.sequence = request.kernel_log_from + 1;
+  record.time = host.clock.now();
+  record.attributes = {{"line", std::string("NVRM: Xid")}};
+  return checks::Observed{{record}, {"/dev/kmsg"}, request.kernel_log_from + 2, 0};
+}
+
+Findings judge_nothing(const checks::JudgeInput&) {
+  return {};
+}
+
+checks::Check make_check(const std::string& id,
+                         Result<checks::Observed> (*observe)(const host::Host&, const checks::Request&),
+                         Findings (*judge)(const checks::JudgeInput&)) {
+  checks::Check check{{}, observe, judge};
+  check.info.id = id;
+  check.info.period = 30s;
+  check.info.deadline = 2s;
+  return check;
+}
+
+class RuntimeTest : public ::testing::Test {
+ protected:
+  RuntimeTest() { world = &world_; }
+  ~RuntimeTest() override {
+    release();
+    runtime_.reset();
+    // A look that hung comes back before the world it looks at goes away.
+    while (world_.inside > 0)
+      std::this_thread::yield();
+  }
+
+  void release() {
+    const std::lock_guard lock(world_.mutex);
+    world_.hang = false;
+    world_.released.notify_all();
+  }
+
+  Runtime& start(RuntimeSettings settings = {}, Remembered remembered = {}) {
+    RuntimeOptions options;
+    options.node = "node-a";
+    options.boot_id = "11111111-2222-3333-4444-555555555555";
+    options.lanes = {.lanes = 2, .max_stuck = 2, .max_queued = 16};
+    Outlets outlets;
+    outlets.wake = [this] {
+      const std::lock_guard lock(wake_mutex_);
+      awake_ = true;
+      woken_.notify_all();
+    };
+    outlets.commit = [this](store::Batch batch, std::function<void(bool)> done) {
+      batches_.push_back(std::move(batch));
+      if (commits_) done(true);
+    };
+    runtime_ = std::make_unique<Runtime>(fakes::EmptyHost::share(host_), catalog_, checks_, options,
+                                         std::move(settings), outlets, std::move(remembered));
+    return *runtime_;
+  }
+
+  // Polls until `condition` holds; wakes come from lanes in real time.
+  bool poll_until(const std::function<bool()>& condition) {
+    const auto give_up = std::chrono::steady_clock::now() + 20s;
+    while (std::chrono::steady_clock::now() < give_up) {
+      runtime_->poll();
+      if (condition()) return true;
+      std::unique_lock lock(wake_mutex_);
+      woken_.wait_for(lock, 10ms, [this] { return awake_; });
+      awake_ = false;
+    }
+    return false;
+  }
+
+  const CheckResult& result(std::string_view id) {
+    snapshot_ = runtime_->snapshot();
+    for (const auto& one : snapshot_->results)
+      if (one.check == id) return one;
+    ADD_FAILURE() << "no result of " << id;
+    return snapshot_->results.front();
+  }
+  bool has_completed(std::string_view id) { return result(id).completed != WallTime{}; }
+
+  World world_;
+  std::shared_ptr<fakes::EmptyHost> host_ = std::make_shared<fakes::EmptyHost>();
+  catalog::Catalog catalog_;
+  std::array<checks::Check, 2> checks_{make_check("test.count", observe_count, judge_count),
+                                       make_check("test.log", observe_nothing, judge_nothing)};
+  std::mutex wake_mutex_;
+  std::condition_variable woken_;
+  bool awake_ = false;
+  bool commits_ = true;
+  std::vector<store::Batch> batches_;
+  SnapshotPtr snapshot_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TEST_F(RuntimeTest, before_the_first_look_everything_is_unknown) {
+  start();
+  EXPECT_EQ(result("test.count").health, Health::unknown);
+  EXPECT_EQ(runtime_->snapshot()->verdict, Verdict::none);
+  EXPECT_FALSE(runtime_->has_looked_once());
+}
+
+TEST_F(RuntimeTest, a_finding_shows_in_the_snapshot_the_incidents_the_journal_and_the_events) {
+  world_.count = 5;
+  start();
+  ASSERT_TRUE(
+      poll_until([this] { return has_completed("test.count") && !runtime_->snapshot()->incidents.empty(); }));
+  EXPECT_EQ(result("test.count").health, Health::degraded);
+  ASSERT_THAT(runtime_->snapshot()->incidents, SizeIs(1));
+  ASSERT_TRUE(poll_until([this] { return runtime_->events().after(0).size() >= 2; }));
+  std::vector<std::string> reasons;
+  for (const Event& event : runtime_->events().after(0))
+    reasons.push_back(event.reason);
+  EXPECT_THAT(reasons, Contains("too_many"));
+  bool journaled = false;
+  for (const auto& batch : batches_)
+    journaled = journaled || !batch.incidents.empty();
+  EXPECT_TRUE(journaled);
+}
+
+TEST_F(RuntimeTest, a_look_that_hangs_is_unknown_at_its_deadline_and_others_go_on) {
+  world_.hang = true;
+  start();
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.log") && world_.inside == 1; }));
+  host_->clock.advance(3s);
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.count"); }));
+  EXPECT_EQ(result("test.count").health, Health::unknown);
+  EXPECT_EQ(result("test.count").findings.at(0).reason, "timed_out");
+  EXPECT_EQ(runtime_->snapshot()->self.lanes_stuck, 1);
+
+  // The next period neither waits nor wedges another lane.
+  host_->clock.advance(40s);
+  ASSERT_TRUE(poll_until([this] {
+    return result("test.count").findings.at(0).message.find("has not returned") != std::string::npos;
+  }));
+  EXPECT_EQ(world_.inside, 1);
+
+  release();
+  ASSERT_TRUE(poll_until([this] { return result("test.count").health == Health::healthy; }));
+  EXPECT_EQ(runtime_->snapshot()->self.results_dropped, 1U);
+  ASSERT_TRUE(poll_until([this] {
+    runtime_->update_self([](SelfStatus&) {});
+    return runtime_->snapshot()->self.lanes_stuck == 0;
+  }));
+}
+
+TEST_F(RuntimeTest, run_now_answers_with_a_fresh_result) {
+  start();
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.count"); }));
+  world_.count = 1;
+  std::optional<Health> answer;
+  EXPECT_TRUE(
+      runtime_->run_now("test.count", [&answer](const CheckResult& fresh) { answer = fresh.health; }));
+  ASSERT_TRUE(poll_until([&answer] { return answer.has_value(); }));
+  EXPECT_EQ(answer, Health::degraded);
+  EXPECT_FALSE(runtime_->run_now("test.none", [](const CheckResult&) {}));
+}
+
+TEST_F(RuntimeTest, a_disabled_check_is_not_shown_and_comes_back_when_enabled) {
+  RuntimeSettings settings;
+  settings.checks["test.count"].enabled = false;
+  start(settings);
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
+  EXPECT_THAT(runtime_->snapshot()->results, SizeIs(1));
+  runtime_->apply({});
+  ASSERT_TRUE(poll_until(
+      [this] { return runtime_->snapshot()->results.size() == 2 && has_completed("test.count"); }));
+}
+
+TEST_F(RuntimeTest, kernel_records_are_journaled_once_even_after_a_restart) {
+  start();
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
+  std::size_t records = 0;
+  std::string position;
+  for (const auto& batch : batches_) {
+    for (const Event& event : batch.events)
+      records += event.kind == EventKind::kernel_record ? 1U : 0U;
+    for (const auto& [name, value] : batch.values)
+      if (name == "kernel_log.position/test.log") position = value;
+  }
+  EXPECT_EQ(records, 1U);
+  EXPECT_EQ(position, "11111111-2222-3333-4444-555555555555/2");
+
+  batches_.clear();
+  Remembered remembered;
+  remembered.kernel_log_positions["test.log"] = 2;
+  start({}, remembered);
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
+  for (const auto& batch : batches_)
+    for (const Event& event : batch.events)
+      EXPECT_NE(event.kind, EventKind::kernel_record);
+}
+
+TEST_F(RuntimeTest, new_kernel_records_make_the_readers_look_at_once) {
+  start();
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
+  const auto runs = runtime_->snapshot()->self.checks_run;
+  runtime_->kernel_log_grew();
+  ASSERT_TRUE(poll_until([this, runs] { return runtime_->snapshot()->self.checks_run == runs + 1; }));
+}
+
+TEST_F(RuntimeTest, without_an_answer_of_the_journal_events_are_shown_late_and_say_so) {
+  commits_ = false;
+  world_.count = 1;
+  start();
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.count"); }));
+  EXPECT_THAT(runtime_->events().after(0), IsEmpty());
+  std::optional<bool> durable;
+  runtime_->when_durable([&durable](bool is) { durable = is; });
+  host_->clock.advance(300ms);
+  ASSERT_TRUE(
+      poll_until([this, &durable] { return durable.has_value() && !runtime_->events().after(0).empty(); }));
+  EXPECT_EQ(durable, false);
+  EXPECT_FALSE(runtime_->events().after(0).front().durable);
+}
+
+TEST_F(RuntimeTest, stop_writes_the_roll_ups) {
+  start();
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.count"); }));
+  batches_.clear();
+  runtime_->stop();
+  std::size_t roll_ups = 0;
+  for (const auto& batch : batches_)
+    roll_ups += batch.roll_ups.size();
+  EXPECT_EQ(roll_ups, 1U);
+}
+
+}  // namespace
+}  // namespace autopilot::runtime
