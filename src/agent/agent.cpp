@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/agent.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <signal.h>
+#include <utility>
+
+#include "agent/event_streams.hpp"
+#include "agent/exporters/metrics.hpp"
+#include "agent/recall.hpp"
+#include "agent/routes.hpp"
+#include "catalog/catalog.hpp"
+#include "checks/check.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_server.hpp"
+#include "store/journal_writer.hpp"
+#include "telemetry/build_info.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using std::chrono::seconds;
+using telemetry::log_error;
+using telemetry::log_info;
+using telemetry::log_warning;
+
+constexpr Duration kStopGrace = seconds{5};
+constexpr Duration kLookAtConfiguration = seconds{2};
+
+runtime::RuntimeSettings settings_of(const config::Config& config, const Machine& machine) {
+  runtime::RuntimeSettings settings;
+  for (const auto& [id, check] : config.checks)
+    settings.checks[id] = {check.enabled, check.period, check.deadline, check.window};
+  settings.expectation = config.expectation;
+  settings.expectation.required_checks = machine.required_checks(config);
+  return settings;
+}
+
+runtime::RuntimeOptions options_of(const config::Config& config, const Machine& machine, bool keeps_journal) {
+  runtime::RuntimeOptions options;
+  options.node = machine.node;
+  options.boot_id = machine.boot_id;
+  options.profile = config.profile;
+  options.simulated = machine.simulated;
+  options.has_accelerator = machine.has_accelerator;
+  options.keeps_journal = keeps_journal;
+  options.lanes.lanes = config.limits.lanes;
+  options.lanes.max_stuck = config.limits.stuck_lanes;
+  return options;
+}
+
+store::Retention retention_of(const config::Config& config) {
+  return {config.journal.age, config.journal.bytes};
+}
+
+// The journal, or the reason why this run has none.
+struct OpenedJournal {
+  std::unique_ptr<store::JournalWriter> writer;
+  runtime::Remembered remembered;
+  std::string moved_aside;
+  std::string problem;
+};
+
+OpenedJournal open_journal(const config::Config& config, const Machine& machine) {
+  OpenedJournal opened;
+  auto journal = store::Journal::open(config.journal_path(), machine.host->clock.now().wall);
+  if (!journal) {
+    opened.problem = journal.error().what;
+    return opened;
+  }
+  opened.moved_aside = journal->moved_aside;
+  auto remembered = recall(*journal->journal, machine.boot_id);
+  if (!remembered) {
+    opened.problem = remembered.error().what;
+    return opened;
+  }
+  opened.remembered = std::move(*remembered);
+  opened.writer = std::make_unique<store::JournalWriter>(
+      store::make_journal_sink(std::move(journal->journal)), machine.host->clock, retention_of(config));
+  return opened;
+}
+
+class Agent {
+ public:
+  Agent(AgentOptions options, Machine machine, OpenedJournal journal);
+  Status listen();
+  Status run();
+  void on_kernel_news();
+  net::EventLoop& loop() { return loop_; }
+
+ private:
+  runtime::Outlets outlets();
+  void poll();
+  void poll_soon();
+  void tell_start(const std::string& moved_aside);
+  void reload();
+  void look_at_configuration();
+  void begin_stop(int signal);
+  void end_stop();
+
+  AgentOptions options_;
+  Machine machine_;
+  net::EventLoop loop_;
+  std::unique_ptr<store::JournalWriter> journal_;
+  std::string journal_problem_;
+  runtime::Runtime runtime_;
+  MetricsExporter metrics_;
+  EventStreams streams_;
+  net::HttpServer server_;
+  std::atomic<bool> poll_posted_{false};
+  net::Subscription next_poll_;
+  net::Subscription signals_;
+  net::Subscription watchdog_;
+  net::Subscription configuration_watch_;
+  std::string configuration_version_;
+  std::string listening_;
+  bool stopping_ = false;
+};
+
+net::ServerLimits server_limits(const config::Config& config) {
+  net::ServerLimits limits;
+  limits.connections = config.limits.connections;
+  limits.connections_per_listener = std::max<std::size_t>(1, config.limits.connections / 2);
+  limits.event_streams = config.limits.event_streams;
+  return limits;
+}
+
+Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
+    : options_(std::move(options)),
+      machine_(std::move(machine)),
+      journal_(std::move(journal.writer)),
+      journal_problem_(std::move(journal.problem)),
+      runtime_(machine_.host, catalog::builtin(), checks::builtin_checks(),
+               options_of(options_.config, machine_, journal_ != nullptr),
+               settings_of(options_.config, machine_), outlets(), std::move(journal.remembered)),
+      server_(loop_, server_limits(options_.config)) {
+  runtime_.events().set_listener([this](const std::vector<Event>& events) { streams_.send(events); });
+  if (options_.configuration_version) configuration_version_ = options_.configuration_version();
+  tell_start(journal.moved_aside);
+}
+
+runtime::Outlets Agent::outlets() {
+  runtime::Outlets outlets;
+  outlets.wake = [this] { poll_soon(); };
+  outlets.commit = [this](store::Batch batch, std::function<void(bool)> done) {
+    journal_->submit(std::move(batch),
+                     [done = std::move(done)](const auto& committed) { done(committed.has_value()); });
+  };
+  outlets.complete_self = [this](SelfStatus& self) {
+    if (machine_.complete_self) machine_.complete_self(self);
+    self.journal_problem = journal_problem_;
+    self.journal_durable = journal_ != nullptr;
+    if (!journal_) return;
+    const auto status = journal_->status();
+    self.journal_lag_seconds = to_seconds(status.lag);
+    self.journal_dropped = status.dropped;
+    self.journal_durable = status.lag < runtime::EventLog::kPatience && status.problem.empty();
+    if (!status.problem.empty()) self.journal_problem = status.problem;
+  };
+  return outlets;
+}
+
+void Agent::tell_start(const std::string& moved_aside) {
+  Event started;
+  started.kind = EventKind::agent_started;
+  started.message = "autopilot " + std::string(telemetry::build_info().version) + " started";
+  (void)runtime_.tell(std::move(started));
+  if (!moved_aside.empty()) {
+    log_warning("the journal could not be used and was moved aside", {{"to", moved_aside}});
+    Event moved;
+    moved.kind = EventKind::journal_moved_aside;
+    moved.message = "the journal could not be used; it is kept as " + moved_aside;
+    (void)runtime_.tell(std::move(moved));
+  }
+  if (!journal_problem_.empty())
+    log_warning("going on without a journal: nothing survives this process", {{"cause", journal_problem_}});
+}
+
+// Wakes from any thread become one call of poll on the loop.
+void Agent::poll_soon() {
+  if (poll_posted_.exchange(true)) return;
+  loop_.post([this] {
+    poll_posted_ = false;
+    poll();
+  });
+}
+
+void Agent::poll() {
+  const MonoTime next = runtime_.poll();
+  next_poll_ = loop_.at(next, [this] { poll(); });
+}
+
+void Agent::on_kernel_news() {
+  loop_.post([this] {
+    runtime_.kernel_log_grew();
+    poll();
+  });
+}
+
+Status Agent::listen() {
+  const RouteContext context{runtime_, machine_.host->clock,    metrics_,
+                             streams_, [this] { poll_soon(); }, machine_.inject};
+  add_node_routes(server_, context);
+  const auto& config = options_.config;
+  if (!config.listen.empty()) {
+    const auto port = TRY(server_.listen_tcp(config.listen));
+    listening_ = config.listen.substr(0, config.listen.rfind(':')) + ":" + std::to_string(port);
+  }
+  return server_.listen_unix(config.socket, 0660);
+}
+
+Status Agent::run() {
+  auto signals = loop_.on_signal({SIGTERM, SIGINT, SIGHUP}, [this](int signal) {
+    if (signal == SIGHUP)
+      reload();
+    else
+      begin_stop(signal);
+  });
+  if (!signals) return fail(signals.error());
+  signals_ = std::move(*signals);
+  const auto& manager = options_.service_manager;
+  if (const auto period = manager.watchdog_period())
+    watchdog_ = loop_.every(*period, [&manager] { (void)manager.notify("WATCHDOG=1"); });
+  if (options_.configuration_version)
+    configuration_watch_ = loop_.every(kLookAtConfiguration, [this] { look_at_configuration(); });
+  loop_.post([this] { poll(); });
+  if (const auto told = manager.notify("READY=1"); !told)
+    log_warning("the service manager could not be told", {{"cause", told.error().what}});
+  log_info("agent ready", {{"address", listening_},
+                           {"socket", options_.config.socket},
+                           {"node", machine_.node},
+                           {"simulated", machine_.simulated ? "true" : "false"}});
+  loop_.run();
+  return {};
+}
+
+void Agent::look_at_configuration() {
+  const auto version = options_.configuration_version();
+  if (version == configuration_version_) return;
+  configuration_version_ = version;
+  reload();
+}
+
+void Agent::reload() {
+  auto next = options_.reload();
+  Event event;
+  if (!next) {
+    event.kind = EventKind::configuration_refused;
+    event.message = "the new configuration is refused, the old one stays: " + next.error().what;
+    log_error("configuration refused", {{"cause", next.error().what}});
+    runtime_.update_self([](SelfStatus& self) { ++self.configuration_refused; });
+  } else {
+    event.kind = EventKind::configuration_loaded;
+    const auto changes = config::diff(options_.config, *next);
+    event.message = "configuration loaded: " + config::describe(changes);
+    log_info("configuration loaded", {{"changes", config::describe(changes)}});
+    runtime_.apply(settings_of(*next, machine_));
+    // What needs a restart keeps its old value until then.
+    options_.config = config::merge_live(options_.config, *next);
+  }
+  (void)runtime_.tell(std::move(event));
+  poll();
+}
+
+void Agent::begin_stop(int signal) {
+  if (stopping_) return;
+  stopping_ = true;
+  (void)options_.service_manager.notify("STOPPING=1");
+  log_info("stopping", {{"signal", std::to_string(signal)}});
+  Event stopped;
+  stopped.kind = EventKind::agent_stopped;
+  stopped.message = "autopilot stopped";
+  (void)runtime_.tell(std::move(stopped));
+  runtime_.stop();
+  server_.stop(kStopGrace, [this] { end_stop(); });
+}
+
+void Agent::end_stop() {
+  if (journal_ && !journal_->stop(kStopGrace))
+    log_warning("the journal did not take the last entries in time");
+  loop_.stop();
+}
+
+}  // namespace
+
+Status run_agent(AgentOptions options) {
+  // Kernel news may come from another thread before the agent exists and after it is gone.
+  struct Receiver {
+    std::mutex mutex;
+    Agent* agent = nullptr;
+  };
+  const auto receiver = std::make_shared<Receiver>();
+  Machine machine = TRY(options.open_machine([receiver] {
+    const std::lock_guard lock(receiver->mutex);
+    if (receiver->agent != nullptr) receiver->agent->on_kernel_news();
+  }));
+  const auto receive = [&receiver](Agent* agent) {
+    const std::lock_guard lock(receiver->mutex);
+    receiver->agent = agent;
+  };
+  auto journal = open_journal(options.config, machine);
+  Agent running(std::move(options), std::move(machine), std::move(journal));
+  TRY_STATUS(running.listen());
+  receive(&running);
+  auto ended = running.run();
+  receive(nullptr);
+  return ended;
+}
+
+}  // namespace autopilot::agent

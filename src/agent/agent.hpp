@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/service_manager.hpp"
+#include "api/v1.hpp"
+#include "config/config.hpp"
+#include "core/result.hpp"
+#include "core/snapshot.hpp"
+#include "host/host.hpp"
+#include "runtime/runtime.hpp"
+
+namespace autopilot::agent {
+
+// The machine the agent watches and what only the one who opened it knows.
+struct Machine {
+  std::shared_ptr<const host::Host> host;
+  std::string node;
+  std::string boot_id;
+  bool simulated = false;
+  bool has_accelerator = false;
+  // The required checks of a profile, resolved for this machine.
+  std::function<std::vector<std::string>(const config::Config&)> required_checks;
+  std::function<void(SelfStatus& self)> complete_self;              // helpers, kernel log, driver calls
+  std::function<Status(const api::InjectRequest& request)> inject;  // makes a fault appear
+};
+
+struct AgentOptions {
+  config::Config config;
+  // The configuration as it stands now in its file; called at SIGHUP and when the file changed.
+  std::function<Result<config::Config>()> reload;
+  // Something that changes whenever the configuration file does; empty without a file.
+  std::function<std::string()> configuration_version;
+  // Opens the machine; `on_kernel_news` may be called from any thread.
+  std::function<Result<Machine>(std::function<void()> on_kernel_news)> open_machine;
+  ServiceManager service_manager;
+};
+
+// Runs until SIGTERM or SIGINT. Errors are those of the start: a port in use, a folder that cannot be made.
+[[nodiscard]] Status run_agent(AgentOptions options);
+
+}  // namespace autopilot::agent

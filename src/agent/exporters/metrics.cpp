@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/exporters/metrics.hpp"
+
+#include <array>
+
+#include "telemetry/build_info.hpp"
+#include "telemetry/metrics_text.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using telemetry::MetricsText;
+using telemetry::MetricType;
+
+constexpr std::array kEveryHealth{Health::healthy, Health::degraded, Health::failed, Health::unknown,
+                                  Health::unsupported};
+constexpr std::array kEveryVerdict{Verdict::pass, Verdict::warn, Verdict::evict, Verdict::testing};
+
+std::string index_of(const Subject& subject) {
+  return subject.index ? std::to_string(*subject.index) : "";
+}
+
+void node_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
+  const auto build = telemetry::build_info();
+  metrics.family("autopilot_build_info", MetricType::gauge,
+                 "Always 1; the labels say which program answers.");
+  metrics.sample({{"version", build.version}, {"commit", build.commit}, {"compiler", build.compiler}}, 1);
+  metrics.family("autopilot_simulated", MetricType::gauge,
+                 "1 when the machine does not exist, 0 for a real one.");
+  metrics.sample(snapshot.simulated ? 1 : 0);
+  metrics.family("autopilot_node_health", MetricType::gauge,
+                 "1 for the health of this node, 0 for the other words.");
+  for (const Health health : kEveryHealth)
+    metrics.sample({{"node", snapshot.node}, {"health", to_string(health)}},
+                   snapshot.health == health ? 1 : 0);
+  metrics.family(
+      "autopilot_node_verdict", MetricType::gauge,
+      "1 for the verdict on this node, 0 for the others; all 0 without an accelerator or before every "
+      "required check has looked.");
+  for (const Verdict verdict : kEveryVerdict)
+    metrics.sample({{"node", snapshot.node}, {"verdict", to_string(verdict)}},
+                   snapshot.verdict == verdict ? 1 : 0);
+  metrics.family("autopilot_coverage_looked", MetricType::gauge, "Checks that could look.");
+  metrics.sample(snapshot.coverage.looked);
+  metrics.family("autopilot_coverage_checks", MetricType::gauge,
+                 "Checks that have something to look at here.");
+  metrics.sample(snapshot.coverage.of);
+}
+
+void check_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
+  metrics.family("autopilot_check_health", MetricType::gauge,
+                 "1 for the health a check found, 0 for the other words.");
+  for (const CheckResult& result : snapshot.results)
+    for (const Health health : kEveryHealth)
+      metrics.sample({{"check", result.check}, {"health", to_string(health)}},
+                     result.health == health ? 1 : 0);
+  metrics.family("autopilot_check_required", MetricType::gauge, "1 when the profile requires the check.");
+  for (const CheckResult& result : snapshot.results)
+    metrics.sample({{"check", result.check}}, result.required ? 1 : 0);
+  metrics.family("autopilot_check_duration_seconds", MetricType::gauge, "How long the last look took.");
+  for (const CheckResult& result : snapshot.results)
+    metrics.sample({{"check", result.check}}, to_seconds(result.duration));
+}
+
+void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
+  metrics.family("autopilot_finding", MetricType::gauge,
+                 "1 for each finding there is now; held ones wait for their clear rule.");
+  for (const CheckResult& result : snapshot.results)
+    for (const Finding& finding : result.findings)
+      metrics.sample({{"check", result.check},
+                      {"subject", to_string(finding.subject)},
+                      {"index", index_of(finding.subject)},
+                      {"uuid", finding.subject.uuid},
+                      {"reason", finding.reason},
+                      {"health", to_string(finding.health)},
+                      {"action", to_string(finding.action)},
+                      {"held", finding.held ? "true" : "false"},
+                      {"injected", finding.injected ? "true" : "false"}},
+                     1);
+  metrics.family("autopilot_incident_confidence_ratio", MetricType::gauge,
+                 "Confidence that the blamed subject is at fault, for each incident that is not closed.");
+  for (const Incident& incident : snapshot.incidents)
+    metrics.sample({{"id", incident.id},
+                    {"check", incident.check},
+                    {"reason", incident.reason},
+                    {"subject", to_string(incident.blamed)},
+                    {"state", to_string(incident.state)},
+                    {"health", to_string(incident.health)},
+                    {"action", to_string(incident.action)}},
+                   incident.confidence);
+  metrics.family("autopilot_observation", MetricType::gauge,
+                 "Every number of the last look, in the unit of its label.");
+  for (const CheckResult& result : snapshot.results) {
+    for (const Observation& observation : result.observations) {
+      if (observation.is_event() || !observation.value) continue;
+      const auto number = as_number(*observation.value);
+      if (!number) continue;
+      metrics.sample({{"check", result.check},
+                      {"name", observation.name},
+                      {"subject", to_string(observation.subject)},
+                      {"index", index_of(observation.subject)},
+                      {"unit", observation.unit}},
+                     *number);
+    }
+  }
+}
+
+void self_families(MetricsText& metrics, const SelfStatus& self) {
+  const auto counter = [&metrics](std::string_view name, std::string_view help, std::uint64_t value) {
+    metrics.family(name, MetricType::counter, help);
+    metrics.sample(static_cast<double>(value));
+  };
+  const auto gauge = [&metrics](std::string_view name, std::string_view help, double value) {
+    metrics.family(name, MetricType::gauge, help);
+    metrics.sample(value);
+  };
+  counter("autopilot_checks_run_total", "Rounds of looking that were started.", self.checks_run);
+  counter("autopilot_checks_late_total", "Rounds that started later than half their period.",
+          self.checks_late);
+  counter("autopilot_results_dropped_total", "Answers that came after their deadline.", self.results_dropped);
+  gauge("autopilot_lanes", "Threads that run checks.", self.lanes);
+  gauge("autopilot_lanes_stuck", "Threads given up in a call that does not return.", self.lanes_stuck);
+  gauge("autopilot_helpers_stuck", "Helper processes that cannot be killed.", self.helpers_stuck);
+  counter("autopilot_kernel_records_read_total", "Kernel log records read.", self.kernel_records_read);
+  counter("autopilot_kernel_records_lost_total", "Kernel log records overwritten before they could be read.",
+          self.kernel_records_lost);
+  counter("autopilot_driver_calls_total", "Calls into the GPU driver library.", self.driver_calls);
+  gauge("autopilot_journal_lag_seconds", "Age of the oldest entry that is not durable yet.",
+        self.journal_lag_seconds);
+  gauge("autopilot_journal_durable", "0 without a journal, or when it does not keep up.",
+        self.journal_durable ? 1 : 0);
+  counter("autopilot_journal_dropped_total", "Entries that were never written.", self.journal_dropped);
+  counter("autopilot_configuration_refused_total", "New configurations that were refused.",
+          self.configuration_refused);
+}
+
+void age_families(MetricsText& metrics, const NodeSnapshot& snapshot, WallTime now) {
+  metrics.family("autopilot_check_age_seconds", MetricType::gauge, "Time since the last look ended.");
+  for (const CheckResult& result : snapshot.results)
+    if (result.completed != WallTime{})
+      metrics.sample({{"check", result.check}}, to_seconds(now - result.completed));
+}
+
+void server_families(MetricsText& metrics, const net::ServerStats& server) {
+  metrics.family("autopilot_http_connections_open", MetricType::gauge, "Open connections.");
+  metrics.sample(static_cast<double>(server.connections_open));
+  metrics.family("autopilot_http_streams_open", MetricType::gauge, "Open event streams.");
+  metrics.sample(static_cast<double>(server.streams_open));
+  metrics.family("autopilot_http_responses_total", MetricType::counter,
+                 "Answers, by the first digit of their status.");
+  metrics.sample({{"class", "2xx"}}, static_cast<double>(server.responses_2xx));
+  metrics.sample({{"class", "4xx"}}, static_cast<double>(server.responses_4xx));
+  metrics.sample({{"class", "5xx"}}, static_cast<double>(server.responses_5xx));
+  metrics.family("autopilot_http_limited_total", MetricType::counter,
+                 "Connections, requests and streams that met a limit of the server.");
+  const auto limited = [&metrics](std::string_view limit, std::uint64_t count) {
+    metrics.sample({{"limit", limit}}, static_cast<double>(count));
+  };
+  limited("connections", server.connections_refused);
+  limited("descriptors", server.accept_errors);
+  limited("header_bytes", server.headers_too_large);
+  limited("body_bytes", server.bodies_too_large);
+  limited("host", server.hosts_refused);
+  limited("read_deadline", server.slow_senders_cut);
+  limited("write_deadline", server.slow_readers_cut);
+  limited("idle_deadline", server.idle_closed);
+  limited("requests_per_connection", server.requests_exhausted);
+  limited("answer_deadline", server.answers_late);
+  limited("event_streams", server.streams_refused);
+  limited("stream_queue", server.streams_cut);
+}
+
+}  // namespace
+
+std::string render_snapshot_metrics(const NodeSnapshot& snapshot) {
+  MetricsText metrics;
+  node_families(metrics, snapshot);
+  check_families(metrics, snapshot);
+  finding_families(metrics, snapshot);
+  self_families(metrics, snapshot.self);
+  return metrics.text();
+}
+
+std::string MetricsExporter::render(const SnapshotPtr& snapshot, const net::ServerStats& server,
+                                    WallTime now) {
+  MetricsText changing;
+  age_families(changing, *snapshot, now);
+  server_families(changing, server);
+  const std::lock_guard lock(mutex_);
+  if (rendered_ != snapshot) {
+    body_ = render_snapshot_metrics(*snapshot);
+    rendered_ = snapshot;
+  }
+  return body_ + changing.text();
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/snapshot.hpp"
+#include "net/http_server.hpp"
+
+namespace autopilot::agent {
+
+// The node as Prometheus text. What belongs to a snapshot is rendered once per snapshot and kept; ages and
+// the server's own counters are rendered at every scrape. Thread-safe.
+class MetricsExporter {
+ public:
+  [[nodiscard]] std::string render(const SnapshotPtr& snapshot, const net::ServerStats& server, WallTime now);
+
+ private:
+  std::mutex mutex_;
+  SnapshotPtr rendered_;
+  std::string body_;
+};
+
+// The part that depends on the snapshot alone.
+[[nodiscard]] std::string render_snapshot_metrics(const NodeSnapshot& snapshot);
+
+}  // namespace autopilot::agent

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/routes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/openapi.hpp"
+#include "core/parse.hpp"
+#include "telemetry/metrics_text.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using net::Access;
+using net::HttpRequest;
+using net::HttpResponse;
+using net::HttpServer;
+using net::Responder;
+
+HttpResponse json(std::string body, int status = 200) {
+  return {status, "application/json", std::move(body), {}};
+}
+
+HttpResponse text(std::string body, int status = 200) {
+  return {status, "text/plain; charset=utf-8", std::move(body), {}};
+}
+
+std::string_view header(const HttpRequest& request, std::string_view name) {
+  const auto found = request.headers.find(name);
+  return found == request.headers.end() ? std::string_view{} : std::string_view(found->second);
+}
+
+std::string_view query(const HttpRequest& request, std::string_view name) {
+  const auto found = request.query.find(name);
+  return found == request.query.end() ? std::string_view{} : std::string_view(found->second);
+}
+
+api::View view_of(const HttpRequest& request) {
+  return {.observations = query(request, "observations") != "false"};
+}
+
+Error unknown_check(std::string_view id) {
+  return {Errc::not_found, "no check " + std::string(id) + " runs here; GET /v1/checks lists them"};
+}
+
+void get_check(const RouteContext& context, const HttpRequest& request, Responder responder) {
+  const auto snapshot = context.runtime.snapshot();
+  const std::string& id = request.parameters.at("id");
+  for (const CheckResult& result : snapshot->results)
+    if (result.check == id) return responder.respond(json(api::to_json(result, view_of(request))));
+  responder.respond(unknown_check(id));
+}
+
+void run_check(const RouteContext& context, const HttpRequest& request, Responder responder) {
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  const std::string& id = request.parameters.at("id");
+  const bool accepted = context.runtime.run_now(
+      id, [shared](const CheckResult& result) { shared->respond(json(api::to_json(result))); });
+  if (!accepted) return shared->respond(unknown_check(id));
+  context.poll_soon();
+}
+
+// Where the reader wants to begin: the header of a reconnecting browser, else ?after=, else nothing.
+std::optional<std::uint64_t> wanted_after(const HttpRequest& request) {
+  const auto last = header(request, "last-event-id");
+  return parse_number<std::uint64_t>(last.empty() ? query(request, "after") : last);
+}
+
+void list_events(const RouteContext& context, const HttpRequest& request, Responder responder) {
+  auto events = context.runtime.events().after(wanted_after(request).value_or(0));
+  if (const auto since = query(request, "since"); !since.empty()) {
+    const auto time = parse_time(since);
+    if (!time)
+      return responder.respond(
+          Error{Errc::malformed,
+                "since: expected a time such as 2026-11-21T03:04:05Z, not '" + std::string(since) + "'"});
+    std::erase_if(events, [&time](const Event& event) { return event.time < *time; });
+  }
+  responder.respond(json(api::to_json(events)));
+}
+
+void get_events(const RouteContext& context, const HttpRequest& request, Responder responder) {
+  if (header(request, "accept").find("application/json") != std::string_view::npos)
+    return list_events(context, request, std::move(responder));
+  const auto& log = context.runtime.events();
+  const auto after = wanted_after(request);
+  context.streams.add(responder.stream(), after.value_or(log.newest_shown()), log);
+}
+
+void acknowledge(const RouteContext& context, const HttpRequest& request, Responder responder) {
+  auto incident = context.runtime.acknowledge(request.parameters.at("id"));
+  if (!incident) return responder.respond(incident.error());
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  context.runtime.when_durable([shared, incident = std::move(*incident)](bool durable) {
+    shared->respond(json(api::to_json(incident, durable)));
+  });
+  context.poll_soon();
+}
+
+void inject(const RouteContext& context, const HttpRequest& request, Responder responder) {
+  const auto wanted = api::parse_inject_request(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  if (const auto done = context.inject(*wanted); !done) return responder.respond(done.error());
+  Event event;
+  event.kind = EventKind::fault_injected;
+  event.subject = wanted->subject;
+  event.reason = wanted->fault;
+  event.message = "fault injected by uid " + std::to_string(request.peer.uid);
+  event.injected = true;
+  const auto id = context.runtime.tell(std::move(event));
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  context.runtime.when_durable([shared, id](bool durable) {
+    shared->respond(json(api::to_json(api::Receipt{std::to_string(id), durable}), 201));
+  });
+  context.poll_soon();
+}
+
+void add_readers(HttpServer& server, const RouteContext& context) {
+  server.route("GET", "/v1/node", [context](const HttpRequest& request, Responder responder) {
+    responder.respond(json(api::to_json(*context.runtime.snapshot(), view_of(request))));
+  });
+  server.route("GET", "/v1/checks", [context](const HttpRequest&, Responder responder) {
+    const auto snapshot = context.runtime.snapshot();
+    responder.respond(json(api::to_json(api::summarize(context.runtime.check_infos(), *snapshot))));
+  });
+  server.route("GET", "/v1/checks/{id}", [context](const HttpRequest& request, Responder responder) {
+    get_check(context, request, std::move(responder));
+  });
+  server.route("GET", "/v1/incidents", [context](const HttpRequest&, Responder responder) {
+    responder.respond(json(api::to_json(context.runtime.snapshot()->incidents)));
+  });
+  server.route("GET", "/v1/events", [context](const HttpRequest& request, Responder responder) {
+    get_events(context, request, std::move(responder));
+  });
+}
+
+void add_service(HttpServer& server, const RouteContext& context) {
+  server.route("GET", "/metrics", [context, &server](const HttpRequest&, Responder responder) {
+    responder.respond(
+        {200,
+         std::string(telemetry::MetricsText::kContentType),
+         context.metrics.render(context.runtime.snapshot(), server.stats(), context.clock.now().wall),
+         {}});
+  });
+  server.route("GET", "/healthz",
+               [](const HttpRequest&, Responder responder) { responder.respond(text("ok\n")); });
+  server.route("GET", "/readyz", [context](const HttpRequest&, Responder responder) {
+    const bool ready = context.runtime.has_looked_once();
+    responder.respond(ready ? text("ok\n") : text("not every check has looked once\n", 503));
+  });
+  server.route("GET", "/openapi.yaml", [](const HttpRequest&, Responder responder) {
+    responder.respond({200, "application/yaml", std::string(api::openapi_yaml()), {}});
+  });
+}
+
+void add_actions(HttpServer& server, const RouteContext& context) {
+  const auto local = Access::local_socket;
+  server.route(
+      "POST", "/v1/checks/{id}",
+      [context](const HttpRequest& request, Responder responder) {
+        run_check(context, request, std::move(responder));
+      },
+      local);
+  server.route(
+      "POST", "/v1/incidents/{id}/ack",
+      [context](const HttpRequest& request, Responder responder) {
+        acknowledge(context, request, std::move(responder));
+      },
+      local);
+  server.route(
+      "POST", "/v1/inject",
+      [context](const HttpRequest& request, Responder responder) {
+        inject(context, request, std::move(responder));
+      },
+      local);
+}
+
+}  // namespace
+
+void add_node_routes(net::HttpServer& server, const RouteContext& context) {
+  add_readers(server, context);
+  add_service(server, context);
+  add_actions(server, context);
+}
+
+}  // namespace autopilot::agent
