@@ -7,7 +7,6 @@ namespace autopilot::checks {
 
 std::span<const Check> builtin_checks() {
   static const std::array checks = {
-      kGpuXid,
       kStorageFilesystem,
   };
   return checks;

@@ -7,6 +7,12 @@ namespace autopilot::cli {
 
 // Each verb is one file: it adds its subcommand, and its callback stores the exit code.
 void add_version(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+void add_status(CLI::App& app, int& exit_code);
+void add_agent(CLI::App& app, int& exit_code);
+void add_events(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
+void add_inject(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
 
 }  // namespace autopilot::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/agent.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <sys/stat.h>
+
+#include "cli/cli.hpp"
+#include "cli/machine.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/settings.hpp"
+#include "cli/verbs.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+struct AgentVerbOptions {
+  std::optional<std::string> listen;
+  std::string config_file;
+  MachineChoice machine;
+};
+
+// The file, the environment, then the flags.
+Result<config::Config> load(const AgentVerbOptions& options) {
+  auto settings = TRY(load_settings(options.config_file));
+  if (options.listen) settings.listen = *options.listen;
+  return settings;
+}
+
+std::string variable(const std::map<std::string, std::string>& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
+// Another file, or the same one written anew, looks different.
+std::string version_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return "";
+  return std::to_string(status.st_ino) + "." + std::to_string(status.st_size) + "." +
+         std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
+}
+
+telemetry::LogLevel level_of(const std::string& word) {
+  if (word == "debug") return telemetry::LogLevel::debug;
+  if (word == "warning") return telemetry::LogLevel::warning;
+  if (word == "error") return telemetry::LogLevel::error;
+  return telemetry::LogLevel::info;
+}
+
+int run_agent_verb(const AgentVerbOptions& options) {
+  auto settings = load(options);
+  if (!settings) return report(settings.error());
+  telemetry::set_log(level_of(settings->log_level), settings->log_format == "json"
+                                                        ? telemetry::LogFormat::json
+                                                        : telemetry::LogFormat::text);
+  const auto variables = environment();
+  const config::Config opened_with = *settings;
+  agent::AgentOptions agent_options{
+      .config = std::move(*settings),
+      .reload = [options] { return load(options); },
+      .configuration_version = [file = settings_file(options.config_file)] { return version_of(file); },
+      .open_machine =
+          [options, opened_with](std::function<void()> on_kernel_news) {
+            return open_machine(options.machine, opened_with, Timeline::live, std::move(on_kernel_news));
+          },
+      .service_manager =
+          agent::ServiceManager(variable(variables, "NOTIFY_SOCKET"), variable(variables, "WATCHDOG_USEC")),
+  };
+  const auto ended = agent::run_agent(std::move(agent_options));
+  return ended ? kExitHealthy : report(ended.error());
+}
+
+}  // namespace
+
+void add_agent(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<AgentVerbOptions>();
+  auto* verb = app.add_subcommand("agent", "Watch this machine and answer questions about it");
+  verb->add_option("--listen", options->listen, "TCP address of the read-only API; empty: none")
+      ->type_name("ADDR:PORT");
+  verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
+  add_machine_options(*verb, options->machine);
+  verb->footer(
+      "Examples:\n  autopilot agent\n  autopilot agent --listen 127.0.0.1:3334\n"
+      "  autopilot agent --simulate hgx-h100-8\n"
+      "SIGHUP, or a new version of the file, loads the configuration again; SIGTERM ends.");
+  verb->callback([options, &exit_code] { exit_code = run_agent_verb(*options); });
+}
+
+}  // namespace autopilot::cli

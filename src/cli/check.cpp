@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/check.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "cli/agent_client.hpp"
+#include "cli/cli.hpp"
+#include "cli/machine.hpp"
+#include "cli/output/exit_code.hpp"
+#include "cli/output/format.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/settings.hpp"
+#include "cli/verbs.hpp"
+#include "core/nearest.hpp"
+#include "incidents/verdict.hpp"
+#include "runtime/one_shot.hpp"
+#include "store/journal.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+struct CheckOptions {
+  std::vector<std::string> ids;
+  std::vector<std::string> tags;
+  bool list = false;
+  bool no_agent = false;
+  bool strict = false;
+  std::string window = "2s";
+  std::string config_file;
+  std::string socket;
+  MachineChoice machine;
+  OutputFormat format = OutputFormat::table;
+};
+
+Result<std::vector<checks::Check>> selected(const CheckOptions& options) {
+  const auto all = checks::builtin_checks();
+  std::vector<std::string> known;
+  for (const auto& check : all)
+    known.push_back(check.info.id);
+  for (const auto& id : options.ids) {
+    if (std::find(known.begin(), known.end(), id) != known.end()) continue;
+    std::string what = "no check " + id;
+    if (const auto near = nearest_word(id, known)) what += "; did you mean " + *near + "?";
+    return fail(Errc::not_found, what + " (autopilot check --list shows all)");
+  }
+  std::vector<checks::Check> chosen;
+  for (const auto& check : all) {
+    const auto& ids = options.ids;
+    const auto& tags = check.info.tags;
+    const bool named = ids.empty() || std::find(ids.begin(), ids.end(), check.info.id) != ids.end();
+    const bool tagged = std::all_of(
+        options.tags.begin(), options.tags.end(),
+        [&tags](const std::string& tag) { return std::find(tags.begin(), tags.end(), tag) != tags.end(); });
+    if (named && tagged) chosen.push_back(check);
+  }
+  if (chosen.empty())
+    return fail(Errc::not_found, "no check has all of these tags; autopilot check --list shows them");
+  return chosen;
+}
+
+void print_list(const std::vector<checks::Check>& chosen) {
+  for (const auto& check : chosen) {
+    std::string id = check.info.id;
+    id.resize(std::max<std::size_t>(24, id.size() + 1), ' ');
+    std::string tags;
+    for (const auto& tag : check.info.tags)
+      tags += (tags.empty() ? "" : ",") + tag;
+    std::cout << id << check.info.title << " [" << tags << "]\n";
+  }
+}
+
+// What the agent knows, reduced to what was asked for. Checks that were named are required.
+NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen,
+                     const CheckOptions& options) {
+  std::vector<CheckInfo> infos;
+  for (const auto& check : chosen)
+    infos.push_back(check.info);
+  std::erase_if(node.results, [&infos](const CheckResult& result) {
+    return std::none_of(infos.begin(), infos.end(),
+                        [&result](const CheckInfo& info) { return info.id == result.check; });
+  });
+  if (!options.ids.empty())
+    for (CheckResult& result : node.results)
+      result.required = true;
+  if (!options.ids.empty() || !options.tags.empty()) {
+    node.health = incidents::node_health(node.results);
+    node.coverage = incidents::coverage_of(node.results, infos);
+  }
+  return node;
+}
+
+std::vector<store::LastSample> samples_of_the_agent(const config::Config& settings,
+                                                    const agent::Machine& machine) {
+  const auto journal = store::Journal::open_read_only(settings.journal_path());
+  if (!journal) return {};
+  return (*journal)->last_samples(machine.boot_id).value_or(std::vector<store::LastSample>{});
+}
+
+Result<NodeSnapshot> look(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
+  const auto window = parse_duration(options.window);
+  if (!window)
+    return fail(Errc::malformed,
+                "--window: expected a duration such as 2s or 500ms, not '" + options.window + "'");
+  const auto settings = TRY(load_settings(options.config_file));
+  const auto machine = TRY(open_machine(options.machine, settings, Timeline::at_end, [] {}));
+  runtime::OneShot request;
+  request.options.node = machine.node;
+  request.options.boot_id = machine.boot_id;
+  request.options.profile = settings.profile;
+  request.options.simulated = machine.simulated;
+  request.options.has_accelerator = machine.has_accelerator;
+  request.options.lanes.lanes = static_cast<int>(std::min<std::size_t>(chosen.size(), 8));
+  request.settings.expectation = settings.expectation;
+  request.settings.expectation.required_checks = machine.required_checks(settings);
+  request.window = *window;
+  if (options.machine.is_this_machine()) request.last_samples = samples_of_the_agent(settings, machine);
+  const auto snapshot = runtime::look_once(machine.host, catalog::builtin(), chosen, std::move(request));
+  NodeSnapshot node = *snapshot;
+  if (machine.complete_self) machine.complete_self(node.self);
+  return node;
+}
+
+Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
+  if (options.machine.is_this_machine() && !options.no_agent) {
+    const AgentClient agent(TRY(agent_target(options.socket)));
+    if (agent.answers()) return agent.node();
+    if (!options.socket.empty())
+      return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()));
+  }
+  return look(options, chosen);
+}
+
+int check(const CheckOptions& options) {
+  const auto chosen = selected(options);
+  if (!chosen) {
+    (void)report(chosen.error());
+    return kExitUsage;
+  }
+  if (options.list) {
+    print_list(*chosen);
+    return kExitHealthy;
+  }
+  auto node = node_of(options, *chosen);
+  if (!node) return report(node.error());
+  const auto shown = reduced(std::move(*node), *chosen, options);
+  print_node(shown, options.format);
+  return exit_code_of(shown, options.strict);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CheckOptions>();
+  auto* verb = app.add_subcommand("check", "Look at this machine and say what is healthy and what is not");
+  verb->add_option("ID", options->ids, "Checks to run; all without");
+  verb->add_option("-t,--tag", options->tags, "Only checks with this tag; repeat for more")->type_name("TAG");
+  verb->add_flag("-l,--list", options->list, "List the checks and their tags instead of running them");
+  verb->add_option("--window", options->window,
+                   "Time between the two looks of checks that judge growth; 0s: one look")
+      ->type_name("DURATION");
+  verb->add_flag("--no-agent", options->no_agent, "Look now, even when an agent runs here");
+  verb->add_flag("--strict", options->strict, "Exit 3 when any check could not look");
+  verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
+  add_machine_options(*verb, options->machine);
+  add_format_option(*verb, options->format);
+  add_socket_option(*verb, options->socket);
+  verb->footer(
+      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 a required check could not look,\n"
+      "64 usage, 78 configuration, 70 internal.\n"
+      "Examples:\n  autopilot check\n  autopilot check gpu.xid gpu.ecc --no-agent\n"
+      "  autopilot check --tag storage -o json\n  autopilot check --simulate hgx-h100-8");
+  verb->callback([options, &exit_code] { exit_code = check(*options); });
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "checks/kernel_log/decode.hpp"
+#include "cli/cli.hpp"
+#include "cli/output/explanation.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/verbs.hpp"
+#include "core/nearest.hpp"
+#include "core/parse.hpp"
+#include "host/kernel_log/kernel_log.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+std::vector<std::string> every_id(const catalog::Catalog& facts) {
+  std::vector<std::string> ids;
+  for (const auto& check : facts.checks())
+    ids.push_back(check.id);
+  for (const auto& reason : facts.reasons())
+    ids.push_back(reason.id);
+  for (const auto& threshold : facts.thresholds())
+    ids.push_back(threshold.id);
+  return ids;
+}
+
+std::optional<std::string> explain_id(const catalog::Catalog& facts, std::string_view id) {
+  if (const auto* check = facts.check(id)) return explain(*check, facts);
+  if (const auto* reason = facts.reason(id)) return explain(*reason);
+  if (const auto* threshold = facts.threshold(id)) return explain(*threshold);
+  return std::nullopt;
+}
+
+Result<std::string> explain_xid(const catalog::Catalog& facts, std::string_view text) {
+  const auto code = parse_number<int>(text);
+  if (!code || *code < 0)
+    return fail(Errc::malformed, "xid: expected a number such as 79, not '" + std::string(text) + "'");
+  if (const auto* xid = facts.xid(*code)) return explain(*xid);
+  return "Xid " + std::string(text) +
+         ": not in the catalog. It is kept as an event of class unknown and never acts by itself.\n";
+}
+
+// A line from a log: what it is, then what is known of that.
+std::optional<std::string> explain_line(const catalog::Catalog& facts, const std::string& line) {
+  host::KernelRecord record;
+  record.text = line;
+  record.verified = false;
+  const auto decoded = checks::Decoder(facts).decode(record);
+  if (!decoded) return std::nullopt;
+  return explain(*decoded, facts);
+}
+
+Result<std::string> explanation_of(const std::vector<std::string>& words) {
+  const auto& facts = catalog::builtin();
+  if (words.size() == 2 && to_lower(words[0]) == "xid") return explain_xid(facts, words[1]);
+  std::string text;
+  for (const auto& word : words)
+    text += (text.empty() ? "" : " ") + word;
+  if (const auto known = explain_id(facts, text)) return *known;
+  if (const auto line = explain_line(facts, text)) return *line;
+  std::string what =
+      "'" + text + "' is no check, reason or threshold, and no kernel log line that means something to us";
+  if (const auto near = nearest_word(text, every_id(facts))) what += "; did you mean " + *near + "?";
+  return fail(Errc::not_found, what);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, int& exit_code) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  auto* verb = app.add_subcommand("explain", "Say what a finding, an Xid or a log line means and what to do");
+  verb->add_option("what", *words, "A check, reason or threshold; 'xid N'; or a kernel log line in quotes")
+      ->required();
+  verb->footer(
+      "Examples:\n  autopilot explain row_remap_pending\n  autopilot explain gpu.row_remap\n"
+      "  autopilot explain xid 79\n"
+      "  autopilot explain \"NVRM: Xid (PCI:0000:3b:00): 63, pid=1, Row Remapper: New row marked\"");
+  verb->callback([words, &exit_code] {
+    const auto text = explanation_of(*words);
+    if (!text) {
+      std::cerr << "autopilot: " << text.error().what << "\n";
+      exit_code = kExitUsage;
+      return;
+    }
+    std::cout << *text;
+    exit_code = kExitHealthy;
+  });
+}
+
+}  // namespace autopilot::cli

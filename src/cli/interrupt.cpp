@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/interrupt.hpp"
+
+#include <array>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/result.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+std::atomic<bool> interrupted{false};
+std::array<int, 2> wake_pipe{-1, -1};
+struct sigaction old_interrupt {};
+struct sigaction old_terminate {};
+
+void on_signal(int /*signal*/) {
+  interrupted = true;
+  // The write end is never full of anything that matters: one byte wakes, more change nothing.
+  const char byte = 0;
+  [[maybe_unused]] const auto written = ::write(wake_pipe[1], &byte, 1);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  interrupted = false;
+  AUTOPILOT_ASSERT(::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) == 0);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  ::sigaction(SIGINT, &action, &old_interrupt);
+  ::sigaction(SIGTERM, &action, &old_terminate);
+}
+
+Interrupt::~Interrupt() {
+  ::sigaction(SIGINT, &old_interrupt, nullptr);
+  ::sigaction(SIGTERM, &old_terminate, nullptr);
+  for (int& fd : wake_pipe) {
+    ::close(fd);
+    fd = -1;
+  }
+}
+
+bool Interrupt::requested() const {
+  return interrupted;
+}
+
+void Interrupt::wait(Duration at_most) const {
+  pollfd poll_fd{wake_pipe[0], POLLIN, 0};
+  ::poll(&poll_fd, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count()));
+}
+
+const std::atomic<bool>& Interrupt::flag() const {
+  return interrupted;
+}
+
+}  // namespace autopilot::cli

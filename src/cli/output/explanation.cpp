@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/explanation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "cli/output/table.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::size_t kLabel = 15;
+constexpr std::size_t kWidth = 80;
+
+// A page of labelled paragraphs; empty ones are left out.
+class Page {
+ public:
+  explicit Page(std::string_view title) : text_(printable(title) + "\n\n") {}
+
+  Page& add(std::string_view label, std::string_view paragraph) {
+    bool first = true;
+    for (const auto& line : wrapped(printable(paragraph), kWidth - kLabel)) {
+      std::string cell(first ? label : "");
+      cell.resize(kLabel, ' ');
+      text_ += cell + line + "\n";
+      first = false;
+    }
+    return *this;
+  }
+  Page& add(const catalog::Provenance& provenance) {
+    return add("Source", provenance.source + " (" + provenance.date + ", " +
+                             std::string(catalog::to_string(provenance.evidence)) + ")");
+  }
+  Page& more(const std::string& page) {
+    text_ += "\n" + page;
+    return *this;
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string percent(double share) {
+  return std::to_string(std::lround(share * 100)) + " %";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string rounds(int count) {
+  return count == 1 ? "one round" : std::to_string(count) + " rounds in a row";
+}
+
+std::string how_it_clears(const catalog::Reason& reason) {
+  const std::string after = reason.clear_after > Duration{0}
+                                ? ", at the earliest after " + format_duration(reason.clear_after)
+                                : "";
+  switch (reason.clear) {
+    case catalog::ClearRule::healthy_rounds:
+      return "after " + rounds(reason.clear_rounds) + " without it" + after;
+    case catalog::ClearRule::gpu_reset:
+      return "when the GPU was reset, or the machine rebooted";
+    case catalog::ClearRule::reboot:
+      return "when the machine rebooted";
+    case catalog::ClearRule::expiry:
+      return format_duration(reason.clear_after) + " after the last time it was seen";
+    case catalog::ClearRule::acknowledged:
+      return "when an operator acknowledges it";
+    case catalog::ClearRule::replaced:
+      return "when another card sits in its place";
+  }
+  return "";
+}
+
+std::string action_of(Action action) {
+  return action == Action::none ? "nothing" : std::string(to_string(action));
+}
+
+bool is_about(const catalog::Threshold& threshold, std::string_view check) {
+  return threshold.id.size() > check.size() && threshold.id.starts_with(check) &&
+         threshold.id[check.size()] == '.';
+}
+
+}  // namespace
+
+std::string explain(const catalog::Reason& reason) {
+  Page page(reason.id + ": " + reason.title);
+  page.add("What", reason.meaning).add("At worst", to_string(reason.max_health));
+  if (reason.confidence > 0)
+    page.add("How sure", percent(reason.confidence) + " that the named subject is at fault");
+  page.add("Do now", reason.cure + " (action: " + action_of(reason.action) + ")");
+  page.add("Raised", "after " + rounds(reason.raise_rounds)).add("Clears", how_it_clears(reason));
+  page.add("Wrong if", reason.disproof).add("Said by", joined(reason.checks)).add(reason.provenance);
+  return page.text();
+}
+
+std::string explain(const catalog::Threshold& threshold) {
+  Page page(threshold.id + " = " + to_string(Value{threshold.value}) + " " + threshold.unit);
+  page.add("What", threshold.meaning)
+      .add("At worst", to_string(threshold.max_health))
+      .add(threshold.provenance);
+  return page.text();
+}
+
+std::string explain(const catalog::Xid& xid) {
+  Page page("Xid " + std::to_string(xid.code) + ": " + xid.name);
+  page.add("What", xid.meaning).add("Class", joined(xid.classes));
+  page.add("How sure", percent(xid.confidence) + " that the GPU in the line is at fault");
+  page.add("Health", xid.health == Health::healthy ? std::string("an event only, no finding")
+                                                   : std::string(to_string(xid.health)));
+  page.add("Do now", action_of(xid.action_now)).add("If it repeats", action_of(xid.action_later));
+  page.add(xid.provenance);
+  return page.text();
+}
+
+std::string explain(const catalog::CheckPage& check, const catalog::Catalog& facts) {
+  Page page(check.id + ": " + check.title);
+  page.add("What", check.summary)
+      .add("Witnesses", joined(check.witnesses))
+      .add("Needs", joined(check.rights));
+  page.add("Wrong if", check.how_wrong).add("False alarm", check.false_positive);
+  for (const auto& threshold : facts.thresholds())
+    if (is_about(threshold, check.id))
+      page.add("Threshold", threshold.id.substr(check.id.size() + 1) + " = " +
+                                to_string(Value{threshold.value}) + " " + threshold.unit + ": " +
+                                threshold.meaning);
+  for (const auto& reason : facts.reasons())
+    if (std::find(reason.checks.begin(), reason.checks.end(), check.id) != reason.checks.end())
+      page.add("May say", reason.id + ": " + reason.title);
+  return page.text();
+}
+
+std::string explain(const checks::DecodedRecord& record, const catalog::Catalog& facts) {
+  Page page("A kernel log record of kind " + record.kind + " (rule " + record.rule + ")");
+  for (const auto& [name, value] : checks::to_attributes(record))
+    page.add(name, to_string(value));
+  if (record.code && record.kind == "xid")
+    if (const auto* xid = facts.xid(*record.code)) page.more(explain(*xid));
+  return page.text();
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/format.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+
+#include "api/v1.hpp"
+#include "api/yaml.hpp"
+#include "cli/output/terminal.hpp"
+
+namespace autopilot::cli {
+
+void add_format_option(CLI::App& verb, OutputFormat& format) {
+  static const std::map<std::string, OutputFormat> formats{
+      {"table", OutputFormat::table}, {"json", OutputFormat::json}, {"yaml", OutputFormat::yaml}};
+  verb.add_option("-o,--output", format, "table, json or yaml")
+      ->transform(CLI::Transformer(formats).description(""))
+      ->type_name("FORMAT");
+}
+
+void print_json(const std::string& json, OutputFormat format) {
+  if (format != OutputFormat::yaml) {
+    std::cout << json << "\n";
+    return;
+  }
+  const auto yaml = api::json_to_yaml(json);
+  AUTOPILOT_ASSERT(yaml.has_value());
+  std::cout << *yaml;
+}
+
+void print_node(const NodeSnapshot& node, OutputFormat format) {
+  if (format == OutputFormat::table)
+    std::cout << render_node(node, terminal_style());
+  else
+    print_json(api::to_json(node), format);
+}
+
+}  // namespace autopilot::cli

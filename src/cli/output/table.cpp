@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/table.hpp"
+
+#include <algorithm>
+
+#include "core/parse.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::size_t kCheckColumn = 23;
+constexpr std::size_t kHealthColumn = 13;
+
+std::string_view color_of(Health health) {
+  switch (health) {
+    case Health::healthy:
+      return "\033[32m";
+    case Health::degraded:
+      return "\033[33m";
+    case Health::failed:
+      return "\033[1;31m";
+    case Health::unknown:
+      return "\033[35m";
+    case Health::unsupported:
+      return "\033[2m";
+  }
+  return "";
+}
+
+std::string painted(std::string_view text, std::string_view color, const TableStyle& style) {
+  if (!style.color || color.empty()) return std::string(text);
+  return std::string(color) + std::string(text) + "\033[0m";
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string cell(text);
+  cell.resize(std::max(width, cell.size() + 1), ' ');
+  return cell;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string label_of(const Subject& subject) {
+  if (subject.kind == SubjectKind::host) return "";
+  std::string label(to_string(subject.kind));
+  if (subject.index) label += " " + std::to_string(*subject.index);
+  return label + " " + subject.key + ": ";
+}
+
+std::string line_of(const Finding& finding, WallTime now) {
+  std::string text = label_of(finding.subject) + finding.message;
+  if (finding.injected) text += " [injected]";
+  if (finding.held) text += " [gone, waiting to be sure]";
+  if (finding.since != WallTime{} && finding.health != Health::unknown &&
+      now > finding.since + std::chrono::minutes{1})
+    text += " (for " + format_duration(std::chrono::floor<std::chrono::minutes>(now - finding.since)) + ")";
+  if (finding.action != Action::none) text += " -> " + std::string(to_string(finding.action));
+  return text;
+}
+
+void append_row(std::string& out, std::string_view check, Health health,
+                const std::vector<std::string>& texts, const TableStyle& style) {
+  out += padded(check, kCheckColumn);
+  out += painted(padded(to_string(health), kHealthColumn), color_of(health), style);
+  const std::size_t indent = kCheckColumn + kHealthColumn;
+  const std::size_t room = std::max<std::size_t>(style.width, 60) - indent;
+  bool first = true;
+  for (const auto& text : texts) {
+    std::string_view mark = texts.size() > 1 ? "- " : "";
+    for (const auto& line : wrapped(printable(text), room - mark.size())) {
+      if (!first) out.append(indent, ' ');
+      out.append(mark).append(line).append("\n");
+      if (mark == "- ") mark = "  ";
+      first = false;
+    }
+  }
+  if (first) out += "\n";
+  // A padded cell of an empty row leaves blanks at the end of its line.
+  if (const auto end = out.find_last_not_of(" \n");
+      texts.empty() && !style.color && end != std::string::npos) {
+    out.resize(end + 1);
+    out += "\n";
+  }
+}
+
+std::vector<std::string> texts_of(const CheckResult& result, WallTime now) {
+  std::vector<std::string> texts;
+  texts.reserve(result.findings.size());
+  for (const Finding& finding : result.findings)
+    texts.push_back(line_of(finding, now));
+  return texts;
+}
+
+std::string headline(const NodeSnapshot& snapshot, const TableStyle& style) {
+  std::string text = painted(printable(snapshot.node), "\033[1m", style) + "  ";
+  text += painted(to_string(snapshot.health), color_of(snapshot.health), style);
+  if (snapshot.verdict != Verdict::none) text += "  verdict " + std::string(to_string(snapshot.verdict));
+  if (snapshot.simulated) text += "  " + painted("SIMULATED", "\033[1;36m", style);
+  return text + "  " + format_time(snapshot.time) + "\n";
+}
+
+std::string coverage_line(const Coverage& coverage) {
+  std::string text =
+      std::to_string(coverage.looked) + " of " + std::to_string(coverage.of) + " checks looked";
+  if (!coverage.missing_rights.empty()) text += "; missing: " + joined(coverage.missing_rights);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string clean(text);
+  for (char& c : clean)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f) c = '?';
+  return clean;
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::string_view word : split_words(text)) {
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      lines.push_back(std::move(line));
+      line.clear();
+    }
+    while (word.size() > width) {
+      lines.emplace_back(word.substr(0, width));
+      word.remove_prefix(width);
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string render_node(const NodeSnapshot& snapshot, const TableStyle& style) {
+  std::string out = headline(snapshot, style);
+  out += coverage_line(snapshot.coverage);
+  out += "\n" + padded("CHECK", kCheckColumn) + padded("HEALTH", kHealthColumn) + "WHAT\n";
+  for (const CheckResult& result : snapshot.results)
+    append_row(out, result.check, result.health, texts_of(result, snapshot.time), style);
+  if (!snapshot.incidents.empty()) {
+    out += "\nINCIDENTS\n";
+    for (const Incident& incident : snapshot.incidents)
+      append_row(out, incident.id, incident.health,
+                 {label_of(incident.blamed) + incident.summary + " [" +
+                  std::string(to_string(incident.state)) + "]"},
+                 style);
+  }
+  if (!snapshot.self.journal_problem.empty())
+    out += "\nJOURNAL  " + printable(snapshot.self.journal_problem) + "\n";
+  return out;
+}
+
+}  // namespace autopilot::cli

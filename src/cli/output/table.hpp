@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/snapshot.hpp"
+
+namespace autopilot::cli {
+
+struct TableStyle {
+  bool color = false;
+  std::size_t width = 80;  // columns; never less than 60
+};
+
+// A node for a person: one line per check, below it what was found. Control characters never reach the
+// terminal.
+[[nodiscard]] std::string render_node(const NodeSnapshot& snapshot, const TableStyle& style);
+
+// Words of `text` in lines of at most `width` columns; a word longer than that is cut into pieces.
+[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+// Escape sequences and other control characters as '?'.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace autopilot::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/parse.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+NodeSnapshot sample() {
+  NodeSnapshot snapshot;
+  snapshot.node = "node-a";
+  snapshot.health = Health::degraded;
+  snapshot.verdict = Verdict::warn;
+  snapshot.coverage = {1, 2, {"CAP_SYSLOG"}};
+  Finding finding;
+  finding.subject = {SubjectKind::gpu, "0000:3b:00.0", 3, "", ""};
+  finding.health = Health::degraded;
+  finding.message =
+      "a row remap waits for a reset of this GPU, which happens when nothing runs on it any more";
+  finding.action = Action::drain_then_reset_gpu;
+  snapshot.results.push_back(
+      {"gpu.row_remap", Health::degraded, {"nvml"}, Duration{0}, {}, true, {finding}, {}});
+  snapshot.results.push_back({"host.clock", Health::healthy, {"adjtimex"}, Duration{0}, {}, true, {}, {}});
+  return snapshot;
+}
+
+TEST(NodeTable, says_what_where_and_what_to_do) {
+  const auto text = render_node(sample(), {});
+  EXPECT_THAT(text, HasSubstr("node-a  degraded  verdict WARN"));
+  EXPECT_THAT(text, HasSubstr("1 of 2 checks looked; missing: CAP_SYSLOG"));
+  EXPECT_THAT(text, HasSubstr("gpu 3 0000:3b:00.0:"));
+  EXPECT_THAT(text, HasSubstr("drain_then_reset_gpu"));
+  EXPECT_THAT(text, Not(HasSubstr("SIMULATED")));
+}
+
+TEST(NodeTable, fits_80_columns_and_has_no_color_unless_asked) {
+  const auto text = render_node(sample(), {});
+  for (const auto line : split(text, '\n'))
+    EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_THAT(text, Not(HasSubstr("\033")));
+  EXPECT_THAT(render_node(sample(), {.color = true, .width = 80}), HasSubstr("\033[33m"));
+}
+
+TEST(NodeTable, a_simulated_machine_says_so) {
+  auto snapshot = sample();
+  snapshot.simulated = true;
+  EXPECT_THAT(render_node(snapshot, {}), HasSubstr("SIMULATED"));
+}
+
+TEST(NodeTable, escape_sequences_from_a_machine_never_reach_the_terminal) {
+  auto snapshot = sample();
+  snapshot.node = "evil\033[2J";
+  snapshot.results[0].findings[0].message = "x\033]0;owned\a y";
+  EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("\033")));
+}
+
+TEST(Wrapped, breaks_at_words_and_cuts_what_is_too_long) {
+  EXPECT_THAT(wrapped("one two three", 7), ElementsAre("one two", "three"));
+  EXPECT_THAT(wrapped("abcdefgh", 3), ElementsAre("abc", "def", "gh"));
+  EXPECT_THAT(wrapped("", 10), ElementsAre());
+}
+
+}  // namespace
+}  // namespace autopilot::cli

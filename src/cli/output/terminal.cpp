@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/terminal.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/cli.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+bool wants_color() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return (no_color == nullptr || *no_color == '\0') && term != nullptr && std::strcmp(term, "dumb") != 0;
+}
+
+}  // namespace
+
+bool stdout_is_terminal() {
+  return ::isatty(STDOUT_FILENO) == 1;
+}
+
+TableStyle terminal_style() {
+  TableStyle style;
+  if (!stdout_is_terminal()) return style;
+  style.color = wants_color();
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.width = std::clamp<std::size_t>(size.ws_col, 60, 160);
+  return style;
+}
+
+int report(const Error& error) {
+  std::cerr << "autopilot: " << error.what << "\n";
+  return error.code == Errc::malformed ? kExitConfiguration : kExitInternal;
+}
+
+LiveScreen::LiveScreen() {
+  std::cout << "\033[?1049h\033[?25l" << std::flush;
+}
+
+LiveScreen::~LiveScreen() {
+  std::cout << "\033[?25h\033[?1049l" << std::flush;
+}
+
+void LiveScreen::show(std::string_view frame) {
+  std::string text = "\033[H";
+  // Each line is cleared to its end and the rest of the screen below, so that nothing flickers.
+  for (const char c : frame)
+    text += c == '\n' ? std::string("\033[K\n") : std::string(1, c);
+  std::cout << text << "\033[J" << std::flush;
+}
+
+}  // namespace autopilot::cli

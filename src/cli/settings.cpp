@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/settings.hpp"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::size_t kMaxFile = std::size_t{1} << 20;
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(Errc::not_found, "configuration " + path + " cannot be read");
+  std::string text(kMaxFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxFile) return fail(Errc::malformed, "configuration " + path + " is larger than 1 MiB");
+  return text;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (const auto equals = text.find('='); equals != std::string_view::npos)
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::string settings_file(const std::string& file) {
+  return file.empty() ? config::default_file(environment(), ::geteuid() == 0) : file;
+}
+
+Result<config::Config> load_settings(const std::string& file) {
+  const auto variables = environment();
+  config::Config settings = config::default_config(variables, ::geteuid() == 0);
+  const std::string path = settings_file(file);
+  std::error_code ignored;
+  if (!file.empty() || std::filesystem::exists(path, ignored)) {
+    const auto text = TRY(read_file(path));
+    settings = TRY(config::parse(text, path, std::move(settings)));
+  }
+  return config::apply_environment(variables, std::move(settings));
+}
+
+void add_socket_option(CLI::App& verb, std::string& socket) {
+  verb.add_option("--socket", socket, "The agent to ask: its socket, or HOST:PORT")->type_name("PATH");
+}
+
+Result<net::HttpTarget> agent_target(const std::string& socket) {
+  if (!socket.empty()) return net::parse_target(socket);
+  net::HttpTarget target;
+  target.socket_path = TRY(load_settings("")).socket;
+  return target;
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <signal.h>
+
+#include "api/v1.hpp"
+#include "api/yaml.hpp"
+#include "cli/agent_client.hpp"
+#include "cli/cli.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/output/exit_code.hpp"
+#include "cli/output/format.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/settings.hpp"
+#include "cli/verbs.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+struct StatusOptions {
+  std::string socket;
+  bool watch = false;
+  OutputFormat format = OutputFormat::table;
+};
+
+int show_once(const AgentClient& agent, const StatusOptions& options) {
+  const auto node = agent.node();
+  if (!node) return report(node.error());
+  print_node(*node, options.format);
+  return exit_code_of(*node, false);
+}
+
+// Every second until interrupted; an agent that goes away stays on the screen as its error.
+int watch(const AgentClient& agent) {
+  Interrupt interrupt;
+  LiveScreen screen;
+  int exit_code = kExitHealthy;
+  while (!interrupt.requested()) {
+    const auto node = agent.node();
+    if (node) {
+      exit_code = exit_code_of(*node, false);
+      screen.show(render_node(*node, terminal_style()) + "\nCtrl-C ends this view.\n");
+    } else {
+      exit_code = kExitInternal;
+      screen.show("autopilot: " + printable(node.error().what) + "\n");
+    }
+    interrupt.wait(std::chrono::seconds{1});
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<StatusOptions>();
+  auto* verb = app.add_subcommand("status", "Show what the running agent knows about this machine");
+  verb->add_flag("-w,--watch", options->watch, "Keep the table on the screen until Ctrl-C");
+  add_format_option(*verb, options->format);
+  add_socket_option(*verb, options->socket);
+  verb->footer(
+      "Examples:\n  autopilot status\n  autopilot status --watch\n  autopilot status -o json | jq .verdict");
+  verb->callback([options, &exit_code] {
+    const auto target = agent_target(options->socket);
+    if (!target) {
+      exit_code = report(target.error());
+      return;
+    }
+    const AgentClient agent(*target);
+    if (options->watch && !stdout_is_terminal()) {
+      std::cerr << "autopilot: --watch needs a terminal; leave it out to print the table once\n";
+      exit_code = kExitUsage;
+      return;
+    }
+    exit_code = options->watch ? watch(agent) : show_once(agent, *options);
+  });
+}
+
+}  // namespace autopilot::cli
