@@ -80,6 +80,7 @@ struct Journal::Database {
   std::string path;
   Connection connection;
   std::optional<FileLock> lock;  // none: read only
+  FileIdentity file;
   mutable std::size_t unreadable = 0;
 
   // Every row of the statement that can be read; `read_row` gives a Result.
@@ -117,8 +118,8 @@ Result<Journal::Opened> Journal::open(const std::string& path, WallTime now) {
     connection = open_for_writing(path, now);
   }
   if (!connection) return fail(std::move(connection.error()));
-  opened.journal.reset(
-      new Journal(std::make_unique<Database>(path, std::move(*connection), std::move(lock), std::size_t{0})));
+  opened.journal.reset(new Journal(
+      std::make_unique<Database>(path, std::move(*connection), std::move(lock), identity_of(path))));
   return opened;
 }
 
@@ -134,7 +135,7 @@ Result<std::unique_ptr<Journal>> Journal::open_read_only(const std::string& path
   }
   if (!connection) return fail(std::move(connection.error()));
   return std::unique_ptr<Journal>(
-      new Journal(std::make_unique<Database>(path, std::move(*connection), std::nullopt, std::size_t{0})));
+      new Journal(std::make_unique<Database>(path, std::move(*connection), std::nullopt, identity_of(path))));
 }
 
 const std::string& Journal::path() const {
@@ -148,6 +149,9 @@ std::size_t Journal::unreadable_rows() const {
 Result<std::vector<std::uint64_t>> Journal::commit(const Batch& batch) {
   if (!database_->lock) return fail(Errc::denied, database_->path + ": open for reading only");
   if (batch.empty()) return std::vector<std::uint64_t>{};
+  // SQLite would go on writing into a file that nobody will find again.
+  if (identity_of(database_->path) != database_->file)
+    return fail(Errc::malformed, database_->path + ": removed or replaced while in use");
   auto transaction = TRY(sqlite::Transaction::begin(database_->connection));
   auto ids = TRY(write_rows(database_->connection, batch));
   TRY_STATUS(transaction.commit());

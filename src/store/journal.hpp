@@ -103,8 +103,9 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal();
 
-  // Durable when it returns. Gives the ids of batch.events, in order. An event whose id is there already is
-  // conflict.
+  // Durable when it returns. Gives the ids of batch.events, in order. Errors: conflict (an event's id is
+  // there already), exhausted (disk full), unavailable (the disk does not answer), malformed (the file is
+  // damaged, or was removed under us). After an error nothing of the batch is there.
   [[nodiscard]] Result<std::vector<std::uint64_t>> commit(const Batch& batch);
 
   [[nodiscard]] const std::string& path() const;

@@ -145,6 +145,12 @@ Status make_file(const std::string& path, WallTime now) {
   return {};
 }
 
+FileIdentity identity_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
 Result<std::string> Journal::move_aside(const std::string& path, WallTime now) {
   const auto name = TRY(free_aside_name(path, now));
   TRY_STATUS(move(path, name));

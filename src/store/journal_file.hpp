@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
@@ -29,5 +31,9 @@ class FileLock {
 // An empty file of mode 0600 where there is none. malformed when something else has its name. A write-ahead
 // log whose database is gone is moved aside: SQLite would replay it into the new one.
 [[nodiscard]] Status make_file(const std::string& path, WallTime now);
+
+// Device and inode; zeros where there is none.
+using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;
+[[nodiscard]] FileIdentity identity_of(const std::string& path);
 
 }  // namespace autopilot::store

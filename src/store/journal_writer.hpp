@@ -61,7 +61,7 @@ class JournalWriter {
                 WriterLimits limits = {});
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
-  // stop(0) unless it was stopped.
+  // stop(2 s) unless it was stopped.
   ~JournalWriter();
 
   void submit(Batch batch, Done done = {});

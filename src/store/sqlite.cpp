@@ -20,6 +20,7 @@ Errc code_of(sqlite3* connection, int result) {
       return Errc::exhausted;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+      return Errc::unavailable;
     case SQLITE_CONSTRAINT:
       return Errc::conflict;
     case SQLITE_PERM:

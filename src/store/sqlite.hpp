@@ -13,7 +13,7 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 // SQLite in our own words, for this folder only. Errors: malformed (corrupt, or no database), exhausted (disk
-// full), conflict (somebody holds the lock, or a constraint), denied, unavailable (the disk does not answer).
+// full), conflict (a constraint), denied, unavailable (the disk does not answer, or somebody holds the lock).
 namespace autopilot::store::sqlite {
 
 class Statement {

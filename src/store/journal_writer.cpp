@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/journal_writer.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <pthread.h>
+#include <thread>
+#include <utility>
+
+namespace autopilot::store {
+namespace {
+
+using Ids = std::vector<std::uint64_t>;
+using Lock = std::unique_lock<std::mutex>;
+
+// Of the destructor, for a writer that nobody stopped.
+constexpr Duration kPatience = std::chrono::seconds{2};
+
+std::size_t rows_in(const Batch& batch) {
+  return batch.events.size() + batch.incidents.size() + batch.operations.size() + batch.pass_records.size() +
+         batch.roll_ups.size() + batch.last_samples.size() + batch.values.size() +
+         (batch.findings ? batch.findings->size() : 0);
+}
+
+template <class Items>
+void append(Items& to, const Items& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void append(Batch& to, const Batch& from) {
+  append(to.events, from.events);
+  append(to.incidents, from.incidents);
+  append(to.operations, from.operations);
+  append(to.pass_records, from.pass_records);
+  append(to.roll_ups, from.roll_ups);
+  append(to.last_samples, from.last_samples);
+  append(to.values, from.values);
+  if (from.findings) to.findings = from.findings;
+}
+
+struct Submission {
+  Batch batch;
+  JournalWriter::Done done;
+  MonoTime submitted;
+  std::size_t rows = 0;
+};
+
+// What another attempt at the same batch cannot cure.
+bool is_final(Errc code) {
+  return code == Errc::conflict || code == Errc::internal || code == Errc::unsupported;
+}
+
+class JournalSink final : public BatchSink {
+ public:
+  explicit JournalSink(std::unique_ptr<Journal> journal)
+      : path_(journal->path()), journal_(std::move(journal)) {}
+
+  Result<Ids> commit(const Batch& batch) override {
+    if (!journal_) return fail(Errc::malformed, path_ + ": no journal is open");
+    return journal_->commit(batch);
+  }
+  Status retain(const Retention& retention, WallTime now) override {
+    if (!journal_) return {};
+    return journal_->retain(retention, now);
+  }
+  Result<std::string> begin_anew(WallTime now) override {
+    std::string aside;
+    if (journal_) {
+      journal_.reset();
+      auto moved = Journal::move_aside(path_, now);
+      // Gone already: somebody else removed it.
+      if (!moved && moved.error().code != Errc::not_found) return moved;
+      aside = std::move(moved).value_or("");
+    }
+    auto opened = TRY(Journal::open(path_, now));
+    journal_ = std::move(opened.journal);
+    return aside;
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<Journal> journal_;  // none: the old one is aside and no new one could be opened yet
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSink> make_journal_sink(std::unique_ptr<Journal> journal) {
+  return std::make_unique<JournalSink>(std::move(journal));
+}
+
+// Outlives the writer when the disk hangs: then the thread owns it alone and touches neither the clock nor a
+// callback again.
+struct JournalWriter::Shared {
+  std::unique_ptr<BatchSink> sink;  // the thread's
+  const Clock* clock;
+  const Retention retention;
+  const WriterLimits limits;
+  std::thread thread;
+
+  mutable std::mutex mutex;
+  std::condition_variable work;   // for the thread: something to do, or to stop
+  std::condition_variable state;  // for the others: something settled, or the thread has ended
+  std::deque<Submission> queue;
+  std::deque<Submission> in_flight;
+  WriterStatus counters;
+  std::size_t rows = 0;  // in queue and in flight
+  std::uint64_t submitted = 0;
+  std::uint64_t settled = 0;
+  std::optional<MonoTime> last_retention;
+  bool stopping = false;
+  bool abandoned = false;
+  bool settling = false;  // telling the callers what was decided
+  bool ended = false;
+
+  Shared(std::unique_ptr<BatchSink> batch_sink, const Clock& time, Retention kept, WriterLimits bounds)
+      : sink(std::move(batch_sink)), clock(&time), retention(kept), limits(bounds) {}
+
+  // All of these: on the writer's thread, with the lock held, which they give away while they block.
+  void work_until_stopped(Lock& lock);
+  void commit_in_flight(Lock& lock);
+  void commit_one_by_one(Lock& lock);
+  // The error that is final, or the ids; nothing when abandoned meanwhile. By value: stop() takes the
+  // submissions away while a hung disk may still read them.
+  std::optional<Result<Ids>> commit(Lock& lock, Batch batch);
+  void recover(Lock& lock, const Error& error);
+  void settle_first(Lock& lock, Result<Ids> result);
+  void end_settling();
+  void retain_when_due(Lock& lock);
+};
+
+void JournalWriter::Shared::work_until_stopped(Lock& lock) {
+  while (!abandoned) {
+    work.wait(lock, [this] { return !queue.empty() || stopping; });
+    if (queue.empty() || abandoned) return;
+    std::ranges::move(queue, std::back_inserter(in_flight));
+    queue.clear();
+    commit_in_flight(lock);
+    if (!abandoned) retain_when_due(lock);
+  }
+}
+
+void JournalWriter::Shared::commit_in_flight(Lock& lock) {
+  if (in_flight.size() == 1) return commit_one_by_one(lock);
+  Batch together;
+  for (const auto& submission : in_flight)
+    append(together, submission.batch);
+  auto result = commit(lock, std::move(together));
+  if (!result) return;
+  // One of them spoils the commit: find out which.
+  if (!*result) return commit_one_by_one(lock);
+  settling = true;
+  auto id = (*result)->begin();
+  while (!in_flight.empty()) {
+    const auto count = static_cast<std::ptrdiff_t>(in_flight.front().batch.events.size());
+    settle_first(lock, Ids(id, id + count));
+    id += count;
+  }
+  end_settling();
+}
+
+void JournalWriter::Shared::commit_one_by_one(Lock& lock) {
+  while (!in_flight.empty()) {
+    auto result = commit(lock, in_flight.front().batch);
+    if (!result) return;
+    settling = true;
+    settle_first(lock, std::move(*result));
+    end_settling();
+  }
+}
+
+std::optional<Result<Ids>> JournalWriter::Shared::commit(Lock& lock, Batch batch) {
+  while (!abandoned) {
+    lock.unlock();
+    auto result = sink->commit(batch);
+    lock.lock();
+    if (abandoned) break;
+    if (result) counters.problem.clear();
+    if (result || is_final(result.error().code)) return result;
+    recover(lock, result.error());
+  }
+  return std::nullopt;
+}
+
+void JournalWriter::Shared::recover(Lock& lock, const Error& error) {
+  counters.problem = error.what;
+  if (error.code == Errc::malformed) {
+    const WallTime now = clock->now().wall;
+    lock.unlock();
+    auto aside = sink->begin_anew(now);
+    lock.lock();
+    if (aside) {
+      ++counters.moved_aside;
+      counters.last_moved_aside = std::move(*aside);
+      return;
+    }
+    counters.problem = aside.error().what;
+  }
+  if (!abandoned) work.wait_for(lock, limits.retry, [this] { return abandoned; });
+}
+
+void JournalWriter::Shared::settle_first(Lock& lock, Result<Ids> result) {
+  Submission submission = std::move(in_flight.front());
+  in_flight.pop_front();
+  rows -= submission.rows;
+  if (result) {
+    ++counters.commits;
+  } else {
+    ++counters.dropped;
+    counters.problem = result.error().what;
+  }
+  if (submission.done) {
+    lock.unlock();
+    submission.done(std::move(result));
+    lock.lock();
+  }
+  ++settled;
+}
+
+void JournalWriter::Shared::end_settling() {
+  settling = false;
+  state.notify_all();
+}
+
+void JournalWriter::Shared::retain_when_due(Lock& lock) {
+  const Instant now = clock->now();
+  if (last_retention && now.mono - *last_retention < limits.retention_period) return;
+  last_retention = now.mono;
+  lock.unlock();
+  auto done = sink->retain(retention, now.wall);
+  lock.lock();
+  if (!done) counters.problem = done.error().what;
+}
+
+void JournalWriter::run(const std::shared_ptr<Shared>& shared) {
+  ::pthread_setname_np(::pthread_self(), "journal");
+  Lock lock(shared->mutex);
+  shared->work_until_stopped(lock);
+  lock.unlock();
+  // Closing writes too: it belongs to this thread and to the time stop() allows.
+  shared->sink.reset();
+  lock.lock();
+  shared->ended = true;
+  shared->state.notify_all();
+}
+
+JournalWriter::JournalWriter(std::unique_ptr<BatchSink> sink, const Clock& clock, Retention retention,
+                             WriterLimits limits)
+    : shared_(std::make_shared<Shared>(std::move(sink), clock, retention, limits)) {
+  shared_->thread = std::thread([shared = shared_] { run(shared); });
+}
+
+JournalWriter::~JournalWriter() {
+  static_cast<void>(stop(kPatience));
+}
+
+void JournalWriter::submit(Batch batch, Done done) {
+  const MonoTime now = shared_->clock->now().mono;
+  const std::size_t rows = rows_in(batch);
+  Error refusal;
+  {
+    const Lock lock(shared_->mutex);
+    const std::size_t waiting = shared_->queue.size() + shared_->in_flight.size();
+    const auto& limits = shared_->limits;
+    const bool has_room =
+        waiting < limits.submissions && (waiting == 0 || shared_->rows + rows <= limits.rows);
+    if (!shared_->stopping && has_room) {
+      shared_->queue.push_back({std::move(batch), std::move(done), now, rows});
+      shared_->rows += rows;
+      ++shared_->submitted;
+      shared_->work.notify_one();
+      return;
+    }
+    ++shared_->counters.dropped;
+    refusal = shared_->stopping
+                  ? Error{Errc::unavailable, "the journal is closed"}
+                  : Error{Errc::exhausted,
+                          "the journal does not keep up: " + std::to_string(waiting) + " batches wait"};
+  }
+  if (done) done(fail(std::move(refusal)));
+}
+
+Status JournalWriter::flush(Duration timeout) {
+  Lock lock(shared_->mutex);
+  const std::uint64_t target = shared_->submitted;
+  if (shared_->state.wait_for(lock, timeout, [&] { return shared_->settled >= target; })) return {};
+  return fail(Errc::timed_out,
+              "journal: " + std::to_string(target - shared_->settled) + " batches wait" +
+                  (shared_->counters.problem.empty() ? "" : ": " + shared_->counters.problem));
+}
+
+Status JournalWriter::stop(Duration timeout) {
+  Lock lock(shared_->mutex);
+  if (!shared_->thread.joinable()) return {};
+  shared_->stopping = true;
+  shared_->work.notify_all();
+  const auto has_ended = [this] { return shared_->ended; };
+  if (shared_->state.wait_for(lock, timeout, has_ended)) {
+    lock.unlock();
+    shared_->thread.join();
+    return {};
+  }
+  // A callback is the caller's own and short; the disk is not.
+  shared_->state.wait(lock, [this] { return !shared_->settling; });
+  shared_->abandoned = true;
+  shared_->work.notify_all();
+  auto lost = std::exchange(shared_->in_flight, {});
+  std::ranges::move(shared_->queue, std::back_inserter(lost));
+  shared_->queue.clear();
+  shared_->rows = 0;
+  shared_->settled += lost.size();
+  shared_->counters.dropped += lost.size();
+  // One that was only waiting for the next attempt ends at once.
+  constexpr auto kGrace = std::chrono::milliseconds{50};
+  const bool ended = shared_->state.wait_for(lock, kGrace, has_ended);
+  std::thread thread = std::move(shared_->thread);
+  lock.unlock();
+  if (ended) {
+    thread.join();
+  } else {
+    thread.detach();
+  }
+  for (auto& submission : lost)
+    if (submission.done)
+      submission.done(fail(Errc::timed_out, "the journal was closed before the disk answered"));
+  if (lost.empty() && ended) return {};
+  return fail(Errc::timed_out, "journal: " + std::to_string(lost.size()) + " batches were given up");
+}
+
+WriterStatus JournalWriter::status() const {
+  const MonoTime now = shared_->clock->now().mono;
+  const Lock lock(shared_->mutex);
+  WriterStatus status = shared_->counters;
+  status.waiting = shared_->queue.size() + shared_->in_flight.size();
+  const auto* oldest = !shared_->in_flight.empty() ? &shared_->in_flight.front()
+                       : !shared_->queue.empty()   ? &shared_->queue.front()
+                                                   : nullptr;
+  if (oldest != nullptr) status.lag = std::max(Duration{0}, now - oldest->submitted);
+  return status;
+}
+
+}  // namespace autopilot::store
