@@ -7,6 +7,7 @@ namespace autopilot::checks {
 
 std::span<const Check> builtin_checks() {
   static const std::array checks = {
+      kGpuXid,
       kStorageFilesystem,
   };
   return checks;

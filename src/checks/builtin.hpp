@@ -6,6 +6,7 @@
 namespace autopilot::checks {
 
 // One for each file of a check; builtin.cpp puts them in order.
+extern const Check kGpuXid;
 extern const Check kStorageFilesystem;
 
 }  // namespace autopilot::checks

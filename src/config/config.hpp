@@ -24,9 +24,9 @@ struct CheckConfig {
 };
 
 struct Limits {
-  int lanes = 3;        // threads that run checks
-  int stuck_lanes = 4;  // threads given up before no more are started
-  std::size_t connections = 256;
+  int lanes = 3;                  // threads that run checks
+  int stuck_lanes = 4;            // threads given up before no more are started
+  std::size_t connections = 256;  // of all listeners together
   std::size_t event_streams = 64;
 };
 
@@ -62,10 +62,12 @@ using Environment = std::map<std::string, std::string>;
 // Where the configuration is looked for when nobody names a file.
 [[nodiscard]] std::string default_file(const Environment& environment, bool is_root);
 
-// The YAML text over `base`. malformed lists every problem: "<name>:<line>: <key>: <what was expected>".
+// The YAML text over `base`. malformed lists every problem: "<name>:<line>: <key>: <what was expected>". What
+// may stand in it is the table of config/settings.hpp.
 [[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
 // AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
-// AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT over `base`; an unknown AUTOPILOT_ variable of ours is malformed.
+// AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT over `base`. A variable that looks like one of these misspelt is
+// malformed; other AUTOPILOT_ variables are not ours: a cluster makes some for a service of this name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 
 struct Change {

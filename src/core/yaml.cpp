@@ -144,7 +144,9 @@ std::string YamlProblems::to_string() const {
   std::string text;
   for (std::size_t i = 0; i < std::min(sorted.size(), kMaxShown); ++i) {
     if (!text.empty()) text += '\n';
-    text += file_ + ':' + std::to_string(sorted[i].line) + ": " + sorted[i].what;
+    text += file_;
+    if (sorted[i].line > 0) text += ':' + std::to_string(sorted[i].line);
+    text += ": " + sorted[i].what;
   }
   if (sorted.size() > kMaxShown)
     text += '\n' + file_ + ": and " + std::to_string(sorted.size() - kMaxShown) + " more problems";

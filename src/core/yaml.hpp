@@ -45,7 +45,7 @@ class YamlProblems {
   void add(int line, std::string what);
   [[nodiscard]] bool empty() const { return problems_.empty(); }
   [[nodiscard]] std::size_t size() const { return problems_.size(); }
-  // "file:line: what", one per line, by line; beyond kMaxShown only their number.
+  // "file:line: what", one per line, by line ("file: what" for line 0); beyond kMaxShown only their number.
   [[nodiscard]] std::string to_string() const;
   // Errc::malformed with that text, or nothing when there is no problem.
   [[nodiscard]] Status status() const;
@@ -79,6 +79,10 @@ class YamlMap {
   [[nodiscard]] int line() const { return node_.line; }
   [[nodiscard]] bool has(std::string_view key) const { return node_.find(key) != nullptr; }
   void problem(int line, std::string text) { problems_.add(line, std::move(text)); }
+  // A reader of a map inside this one, which reports to the same problems.
+  [[nodiscard]] YamlMap nested(const YamlNode& node, std::string what) {
+    return YamlMap(node, std::move(what), problems_);
+  }
   // The line of that key, or of the map where it is missing.
   [[nodiscard]] int line_of(std::string_view key) const;
 

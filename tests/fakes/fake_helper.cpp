@@ -39,7 +39,10 @@ Result<std::string> misbehave(std::string_view how) {
   }
   if (how == "stop") ::kill(::getpid(), SIGSTOP);
   if (how == "exit") ::_exit(9);
-  if (how == "segfault") ::kill(::getpid(), SIGSEGV);
+  if (how == "segfault") {
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would turn it into an exit code
+    ::kill(::getpid(), SIGSEGV);
+  }
   if (how == "wrong_id") frame(R"({"version":1,"id":999999,"result":{}})");
   if (how == "wrong_version") frame(R"({"version":2,"id":1,"result":{}})");
   if (how == "garbage") write_raw(std::string(64, '\x01'));

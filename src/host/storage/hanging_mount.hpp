@@ -29,7 +29,7 @@ class HangingMount {
     }
     const std::string options =
         "fd=" + std::to_string(device_.get()) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
-    if (::mount("autopilot-test", folder_.path().c_str(), "fuse.hanging", MS_NOSUID | MS_NODEV,
+    if (::mount("autopilot-test", folder_.path().c_str(), "fuse.sshfs", MS_NOSUID | MS_NODEV,
                 options.c_str()) != 0) {
       why_not_ = std::string("mount: ") + std::strerror(errno);
       device_.reset();

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/driver_events.hpp"
+#include "host/gpu/driver_module.hpp"
+#include "host/host.hpp"
+#include "host/pci/pci.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kReadable = "kernel_log.readable";
+constexpr std::string_view kLost = "kernel_log.lost";
+// An event of the library and a record of the kernel log within this time are one.
+constexpr Duration kJoin = 5s;
+constexpr int kOffBus = 79;
+
+bool has_nvidia_driver_or_gpu(const host::Host& host) {
+  const auto gpus = host::scan_nvidia_gpus(host.files);
+  return !gpus || !gpus->empty() || host::is_nvidia_module_loaded(host.files);
+}
+
+Observation about_log(std::string_view name, Value value, std::string_view source, Instant now) {
+  Observation observation;
+  observation.name = name;
+  observation.value = std::move(value);
+  observation.source = source;
+  observation.time = now;
+  return observation;
+}
+
+// Only needed where the log cannot be read or lost records: it wakes the driver.
+void take_library_events(const host::Host& host, const Request& request, Observed& observed) {
+  const auto events = host.gpus.take_events(request.deadline);
+  if (!events) return;
+  observed.witnesses.emplace_back(kNvmlEvents);
+  for (const auto& event : *events)
+    observed.observations.push_back(to_observation(event));
+}
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  if (!has_nvidia_driver_or_gpu(host))
+    return fail(Errc::unsupported, "no NVIDIA GPU in the PCI scan and no driver loaded");
+  Observed observed;
+  const auto log = host.kernel_log.read(request.kernel_log_from, request.deadline);
+  if (log) {
+    observed.witnesses.push_back(log->witness);
+    observed.kernel_log_next = log->next;
+    auto collected = collect_driver_events(*log);
+    observed.records_lost = log->lost + collected.dropped;
+    observed.observations = std::move(collected.events);
+    observed.observations.push_back(
+        about_log(kLost, static_cast<std::int64_t>(observed.records_lost), log->witness, request.now));
+  }
+  if (!log || observed.records_lost > 0) take_library_events(host, request, observed);
+  if (observed.witnesses.empty()) return fail(log.error());
+  observed.observations.push_back(
+      about_log(kReadable, log.has_value(), observed.witnesses.front(), request.now));
+  return observed;
+}
+
+// What the records of the window say about one subject for one reason.
+struct Condition {
+  Health health = Health::degraded;
+  Action action = Action::none;
+  std::string message;
+  const Observation* last = nullptr;
+  std::int64_t count = 0;
+};
+
+bool attribute_is_true(const Observation& event, std::string_view name) {
+  const Value* value = find_attribute(event.attributes, name);
+  return value != nullptr && *value == Value{true};
+}
+
+std::optional<int> attribute_number(const Observation& event, std::string_view name) {
+  const Value* value = find_attribute(event.attributes, name);
+  const auto number = value == nullptr ? std::nullopt : as_number(*value);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+int code_of(const Observation& event) {
+  const auto number = event.value ? as_number(*event.value) : std::nullopt;
+  return number ? static_cast<int>(*number) : 0;
+}
+
+Subject device_of(const Subject& subject) {
+  if (subject.kind != SubjectKind::gpu_instance) return subject;
+  Subject gpu;
+  gpu.kind = SubjectKind::gpu;
+  gpu.key = subject.key.substr(0, subject.key.find('/'));
+  return gpu;
+}
+
+class Judgement {
+ public:
+  explicit Judgement(const JudgeInput& input) : input_(input) {
+    const auto* readable = input.history.find(host_subject(), kReadable);
+    is_log_readable_ = readable == nullptr || readable->value == Value{true};
+  }
+
+  Findings judge() {
+    for (const Observation& event : input_.history.events()) {
+      if (event.source == kNvmlEvents ? !counts_alone(event) : !may_act(event)) continue;
+      take(event);
+    }
+    return findings();
+  }
+
+ private:
+  // injected apart from real; the verdict of the driver is about the whole GPU.
+  using Key = std::tuple<Subject, std::string, bool>;
+
+  static bool may_act(const Observation& event) {
+    return attribute_is_true(event, "fromKernel") || attribute_is_true(event, "injected");
+  }
+
+  // The log is the better witness where it can be read and lost nothing.
+  bool counts_alone(const Observation& event) const {
+    if (is_log_readable_ && input_.history.number(host_subject(), kLost).value_or(0) <= 0) return false;
+    for (const Observation& other : input_.history.events()) {
+      if (other.source == kNvmlEvents || other.name != kXidEvent || !may_act(other)) continue;
+      if (device_of(other.subject) == device_of(event.subject) && code_of(other) == code_of(event) &&
+          std::chrono::abs(other.time.mono - event.time.mono) <= kJoin)
+        return false;
+    }
+    return true;
+  }
+
+  void take(const Observation& event) {
+    const bool injected = attribute_is_true(event, "injected");
+    if (event.name == kDriverLoadedEvent) {
+      if (!injected) conditions_.clear();
+    } else if (event.name == kOffBusEvent) {
+      note(event, device_of(event.subject), "gpu_fallen_off_bus", Health::failed, std::nullopt,
+           "The driver lost the GPU on the bus");
+    } else if (event.name == kInitFailedEvent) {
+      if (event.subject.kind == SubjectKind::gpu)
+        note(event, event.subject, "gpu_init_failed", Health::failed, std::nullopt,
+             "The driver cannot open the GPU");
+    } else if (event.name == kSxidEvent) {
+      take_sxid(event);
+    } else if (event.name == kXidEvent) {
+      take_xid(event, injected);
+    }
+  }
+
+  void take_xid(const Observation& event, bool injected) {
+    const int code = code_of(event);
+    if (const auto to = attribute_number(event, "recoveryTo")) {
+      take_verdict(event, *to, injected);
+      return;
+    }
+    const catalog::Xid* xid = input_.facts.xid(code);
+    if (xid == nullptr || xid->health == Health::healthy || xid->classes.empty()) return;
+    // An error that takes the whole device along is not that of an instance.
+    const bool is_whole = takes_device_out_of_service(xid->action_now) || xid->health == Health::failed;
+    note(event, is_whole ? device_of(event.subject) : event.subject,
+         code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + xid->classes.front(), xid->health,
+         advised_action(event, xid->action_now), "Xid " + std::to_string(code) + ": " + xid->meaning);
+  }
+
+  // RST and D-RST of the line are the driver's own advice for this error.
+  static Action advised_action(const Observation& event, Action table) {
+    if (attribute_is_true(event, "resetAdvised")) return Action::reset_gpu;
+    if (attribute_is_true(event, "drainResetAdvised")) return Action::drain_then_reset_gpu;
+    return table;
+  }
+
+  void take_verdict(const Observation& event, int number, bool injected) {
+    const Subject gpu = device_of(event.subject);
+    const auto action = recovery_action(number);
+    if (action == Action::none) {  // the driver takes everything back that it said before
+      std::erase_if(conditions_, [&](const auto& entry) {
+        return device_of(std::get<Subject>(entry.first)) == gpu && std::get<bool>(entry.first) == injected;
+      });
+      return;
+    }
+    const bool is_failed = action && takes_device_out_of_service(*action);
+    note(event, gpu, "xid_verdict", is_failed ? Health::failed : Health::degraded,
+         action.value_or(Action::run_diagnostics),
+         action ? "The driver asks for: " + std::string(to_string(*action))
+                : "The driver asks for an action this release does not know: " + std::to_string(number));
+  }
+
+  void take_sxid(const Observation& event) {
+    const Value* severity = find_attribute(event.attributes, "severity");
+    const std::string word = severity == nullptr ? "" : to_string(*severity);
+    if (word != "Fatal" && word != "Non-fatal") return;
+    const bool is_fatal = word == "Fatal";
+    note(event, event.subject, "xid_nvlink", is_fatal ? Health::failed : Health::degraded,
+         is_fatal ? std::nullopt : std::optional(Action::run_diagnostics),
+         "SXid " + std::to_string(code_of(event)) + ", which the driver calls " + word);
+  }
+
+  void note(const Observation& event, const Subject& subject, const std::string& reason, Health health,
+            std::optional<Action> action, std::string message) {
+    const catalog::Reason* facts = input_.facts.reason(reason);
+    if (facts != nullptr && facts->clear == catalog::ClearRule::expiry &&
+        input_.now.mono - event.time.mono > facts->clear_after)
+      return;
+    auto& condition = conditions_[{subject, reason, attribute_is_true(event, "injected")}];
+    condition.count += attribute_number(event, "count").value_or(1);
+    if (condition.last != nullptr && condition.health == Health::failed && health != Health::failed) return;
+    condition.health = health;
+    condition.action = action.value_or(facts == nullptr ? Action::none : facts->action);
+    condition.message = std::move(message);
+    condition.last = &event;
+  }
+
+  // What the driver says last outranks what the table says about a code.
+  std::optional<Action> verdict_for(const Key& key) const {
+    const auto& [subject, reason, injected] = key;
+    const auto found = conditions_.find({device_of(subject), "xid_verdict", injected});
+    return found == conditions_.end() ? std::nullopt : std::optional(found->second.action);
+  }
+
+  Findings findings() const {
+    Findings result;
+    for (const auto& [key, condition] : conditions_) {
+      const auto& [subject, reason, injected] = key;
+      std::string message = condition.message;
+      if (condition.count > 1) message += " (" + std::to_string(condition.count) + " times)";
+      Finding finding = make_finding(input_, subject, reason, condition.health, std::move(message));
+      finding.action = verdict_for(key).value_or(condition.action);
+      finding.injected = injected;
+      finding.evidence = evidence_of(*condition.last);
+      result.push_back(std::move(finding));
+    }
+    return result;
+  }
+
+  // Of the record that counts most; stays the same until another one does.
+  static Attributes evidence_of(const Observation& event) {
+    Attributes evidence;
+    if (event.name == kXidEvent || event.name == kSxidEvent)
+      evidence.emplace_back("code", std::int64_t{code_of(event)});
+    evidence.emplace_back("time", format_time(event.time.wall));
+    evidence.emplace_back("witness", event.source);
+    evidence.emplace_back("sequence", static_cast<std::int64_t>(*event.sequence));
+    for (const std::string_view name :
+         {"line", "pid", "process", "causedBy", "nvlinkUnit", "nvlinkLink", "nvlinkStatus", "nvlinkReason"})
+      if (const Value* value = find_attribute(event.attributes, name)) evidence.emplace_back(name, *value);
+    return evidence;
+  }
+
+  const JudgeInput& input_;
+  bool is_log_readable_ = true;
+  std::map<Key, Condition> conditions_;
+};
+
+Findings judge(const JudgeInput& input) {
+  return Judgement(input).judge();
+}
+
+}  // namespace
+
+extern const Check kGpuXid{{.id = "gpu.xid",
+                            .title = "GPU driver errors",
+                            .tags = {"gpu", "kernel_log", "passive"},
+                            .period = 30s,
+                            .deadline = 5s,
+                            .window = 1h,
+                            .cost = Cost::cheap,
+                            .witnesses = {"/dev/kmsg", "syslog", std::string(kNvmlEvents)},
+                            .rights = {"CAP_SYSLOG"},
+                            .needs_window = false},
+                           observe,
+                           judge};
+
+}  // namespace autopilot::checks

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "checks/builtin.hpp"
+#include "checks/kernel_log/driver_events.hpp"
+#include "host/files/test_folder.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr const char* kGpu = "0000:3b:00.0";
+
+class StillClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return now_; }
+  void advance(Duration by) { now_ = {now_.wall + by, now_.mono + by}; }
+
+ private:
+  Instant now_{WallTime{1'800'000'000s}, MonoTime{10h}};
+};
+
+class FakeLog final : public host::KernelLog {
+ public:
+  explicit FakeLog(const Clock& clock) : clock_(clock) {}
+  Result<host::KernelRecords> read(std::uint64_t from, MonoTime) const override {
+    if (is_denied) return fail(Errc::denied, "/dev/kmsg: needs CAP_SYSLOG");
+    host::KernelRecords result;
+    for (const auto& record : records_)
+      if (record.sequence >= from) result.records.push_back(record);
+    result.next = records_.size();
+    result.lost = lost;
+    result.witness = "/dev/kmsg";
+    return result;
+  }
+  void write(std::string text, int facility = 0, bool injected = false) {
+    host::KernelRecord record;
+    record.sequence = records_.size();
+    record.time = clock_.now();
+    record.facility = facility;
+    record.injected = injected;
+    record.text = std::move(text);
+    records_.push_back(std::move(record));
+  }
+  bool is_denied = false;
+  std::uint64_t lost = 0;
+
+ private:
+  const Clock& clock_;
+  std::vector<host::KernelRecord> records_;
+};
+
+class FakeGpus final : public host::Gpus {
+ public:
+  Result<host::GpuReport> read(const std::vector<host::GpuGroup>&, MonoTime) const override {
+    return host::GpuReport{};
+  }
+  Result<std::vector<host::GpuEvent>> take_events(MonoTime) const override {
+    ++asked;
+    if (is_broken) return fail(Errc::unavailable, "no driver");
+    return std::exchange(events, {});
+  }
+  mutable std::vector<host::GpuEvent> events;
+  mutable int asked = 0;
+  bool is_broken = false;
+};
+
+struct NoFilesystems final : host::Filesystems {
+  Result<std::vector<host::Mount>> mounts() const override { return std::vector<host::Mount>{}; }
+  Result<host::Usage> usage(const host::Mount&, MonoTime) const override {
+    return fail(Errc::unsupported, "none");
+  }
+};
+struct NoEthernet final : host::Ethernet {
+  Result<std::vector<host::EthernetLink>> links(MonoTime) const override {
+    return std::vector<host::EthernetLink>{};
+  }
+};
+struct NoTimeSync final : host::TimeSync {
+  Result<host::TimeSyncState> read() const override { return fail(Errc::unsupported, "none"); }
+};
+struct NoNvme final : host::NvmeDevices {
+  Result<std::vector<host::NvmeController>> controllers() const override {
+    return std::vector<host::NvmeController>{};
+  }
+  Result<host::NvmeHealth> health(const std::string&, MonoTime) const override {
+    return fail(Errc::unsupported, "none");
+  }
+};
+
+class GpuXidTest : public testing::Test {
+ protected:
+  GpuXidTest() {
+    folder_.write("/sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
+    folder_.write("/sys/bus/pci/devices/0000:3b:00.0/device", "0x2330\n");
+    folder_.write("/sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
+  }
+
+  Result<Observed> observe() { return kGpuXid.observe(host_, {clock_.now(), clock_.now().mono + 5s, from_}); }
+  Findings look() {
+    auto observed = observe();
+    EXPECT_TRUE(observed) << observed.error().what;
+    if (!observed) return {};
+    if (observed->kernel_log_next) from_ = *observed->kernel_log_next;
+    history_.add(observed->observations, kGpuXid.info.window);
+    return judge();
+  }
+  Findings judge() { return kGpuXid.judge({clock_.now(), history_, catalog::builtin(), expectation_}); }
+  void xid(const std::string& rest, const char* pci = "0000:3b:00") {
+    log_.write("NVRM: Xid (PCI:" + std::string(pci) + "): " + rest);
+  }
+
+  const host::TestFolder folder_;
+  StillClock clock_;
+  host::Files files_{folder_.path()};
+  FakeLog log_{clock_};
+  FakeGpus gpus_;
+  NoFilesystems filesystems_;
+  NoEthernet ethernet_;
+  NoTimeSync time_sync_;
+  NoNvme nvme_;
+  host::Host host_{clock_, files_, log_, gpus_, filesystems_, ethernet_, time_sync_, nvme_};
+  History history_;
+  Expectation expectation_;
+  std::uint64_t from_ = 0;
+};
+
+MATCHER_P4(IsFinding, key, reason, health, action, "") {
+  *result_listener << to_string(arg.subject) << " " << arg.reason << " " << to_string(arg.health) << " "
+                   << to_string(arg.action) << ": " << arg.message;
+  return arg.subject.key == key && arg.reason == reason && arg.health == health && arg.action == action;
+}
+
+TEST_F(GpuXidTest, is_healthy_with_a_log_that_says_nothing_about_gpus) {
+  log_.write("usb 1-1: new device");
+  EXPECT_THAT(look(), IsEmpty());
+  const auto observed = observe();
+  EXPECT_THAT(observed->witnesses, ElementsAre("/dev/kmsg"));
+  EXPECT_EQ(gpus_.asked, 0) << "the driver is not woken where the kernel log can be read";
+}
+
+TEST_F(GpuXidTest, an_uncorrectable_memory_error_fails_the_gpu_with_the_line_as_evidence) {
+  xid("48, pid=12, name=python, DBE (double bit error) ECC Error");
+  const auto findings = look();
+  ASSERT_THAT(findings,
+              ElementsAre(IsFinding(kGpu, "xid_memory", Health::failed, Action::drain_then_reset_gpu)));
+  const Value* line = find_attribute(findings[0].evidence, "line");
+  ASSERT_NE(line, nullptr);
+  EXPECT_EQ(*line, Value{std::string("NVRM: Xid (PCI:0000:3b:00): 48, pid=12, name=python, DBE (double bit "
+                                     "error) ECC Error")});
+  EXPECT_EQ(*find_attribute(findings[0].evidence, "code"), Value{std::int64_t{48}});
+}
+
+TEST_F(GpuXidTest, says_off_the_bus_for_the_code_and_for_lines_without_one) {
+  xid("79, pid=1, name=x, GPU has fallen off the bus.");
+  log_.write("NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.");
+  log_.write(
+      "NVRM: The NVIDIA GPU 0000:5e:00.0\nNVRM: (PCI ID: 10de:26b5) installed in this system has\n"
+      "NVRM: fallen off the bus and is not responding to commands.");
+  EXPECT_THAT(look(), ElementsAre(IsFinding(kGpu, "gpu_fallen_off_bus", Health::failed, Action::power_cycle),
+                                  IsFinding("0000:5e:00.0", "gpu_fallen_off_bus", Health::failed,
+                                            Action::power_cycle)));
+}
+
+TEST_F(GpuXidTest, a_programs_errors_and_their_clean_up_are_no_hardware_finding) {
+  xid("13, pid=1, name=x, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0): Out Of Range Address");
+  xid("31, pid=1, name=x, Ch 00000010, intr 10000000. MMU Fault");
+  xid("43, pid=1, name=x, Ch 00000010");
+  xid("45, pid=1, name=x, Ch 00000010");
+  EXPECT_THAT(look(), IsEmpty());
+  EXPECT_EQ(history_.events().size(), 4U);
+}
+
+TEST_F(GpuXidTest, keeps_unknown_codes_as_events) {
+  xid("9999, something new");
+  EXPECT_THAT(look(), IsEmpty());
+  ASSERT_EQ(history_.events().size(), 1U);
+  EXPECT_EQ(history_.events()[0].value, Value{std::int64_t{9999}});
+}
+
+TEST_F(GpuXidTest, the_drivers_verdict_outranks_the_table_and_none_takes_it_back) {
+  xid("94, pid=1, name=x, Contained: CE User Channel (0x9). RST: No, D-RST: No");
+  xid("154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 2U);
+  for (const auto& finding : findings)
+    EXPECT_EQ(finding.action, Action::reboot_node) << finding.reason;
+  clock_.advance(1min);
+  xid("154, GPU recovery action changed from 0x2 (Node Reboot Required) to 0x0 (None)");
+  EXPECT_THAT(look(), IsEmpty());
+}
+
+TEST_F(GpuXidTest, follows_the_advice_in_a_contained_error) {
+  xid("95, pid=1, name=x, Uncontained: LTC TAG (0x2, 0x1). RST: No, D-RST: Yes");
+  EXPECT_THAT(look(),
+              ElementsAre(IsFinding(kGpu, "xid_memory", Health::failed, Action::drain_then_reset_gpu)));
+}
+
+TEST_F(GpuXidTest, blames_the_whole_gpu_for_what_takes_it_along) {
+  xid("95, pid=1, name=x, Uncontained", "0000:3b:00 GPU-I:05 GPU-CI:01");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(to_string(findings[0].subject), "gpu/0000:3b:00.0");
+  EXPECT_EQ(to_string(history_.events()[0].subject), "gpu_instance/0000:3b:00.0/5/1");
+}
+
+TEST_F(GpuXidTest, what_user_space_wrote_is_shown_and_never_acts) {
+  log_.write("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.", 1);
+  EXPECT_THAT(look(), IsEmpty());
+  ASSERT_EQ(history_.events().size(), 1U);
+  EXPECT_EQ(*find_attribute(history_.events()[0].attributes, "fromKernel"), Value{false});
+}
+
+TEST_F(GpuXidTest, an_injected_record_makes_a_finding_that_says_so) {
+  log_.write("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.", 1, true);
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_TRUE(findings[0].injected);
+}
+
+TEST_F(GpuXidTest, an_injected_verdict_takes_nothing_real_back) {
+  xid("48, pid=12, name=python, DBE (double bit error) ECC Error");
+  log_.write("NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x1 (X) to 0x0 (None)", 1,
+             true);
+  EXPECT_EQ(look().size(), 1U);
+}
+
+TEST_F(GpuXidTest, a_storm_of_consequences_does_not_bury_the_cause) {
+  xid("48, pid=12, name=python, DBE (double bit error) ECC Error");
+  for (int i = 0; i < 20'000; ++i)
+    xid("45, pid=" + std::to_string(i) + ", name=x, Ch 00000010");
+  EXPECT_THAT(look(),
+              ElementsAre(IsFinding(kGpu, "xid_memory", Health::failed, Action::drain_then_reset_gpu)));
+  ASSERT_EQ(history_.events().size(), 3U);
+  EXPECT_EQ(*find_attribute(history_.events()[2].attributes, "count"), Value{std::int64_t{19'999}});
+}
+
+TEST_F(GpuXidTest, the_evidence_stays_the_same_until_there_is_more) {
+  xid("48, pid=12, name=python, DBE (double bit error) ECC Error");
+  const auto first = look();
+  clock_.advance(30s);
+  EXPECT_EQ(look()[0].evidence, first[0].evidence);
+  xid("48, pid=12, name=python, DBE (double bit error) ECC Error");
+  EXPECT_NE(look()[0].evidence, first[0].evidence);
+}
+
+TEST_F(GpuXidTest, a_new_driver_ends_what_the_old_one_said) {
+  log_.write("NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (0x62:0x40:1860)");
+  EXPECT_THAT(look(), ElementsAre(IsFinding(kGpu, "gpu_init_failed", Health::failed, Action::reboot_node)));
+  log_.write("NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.161.08  Tue Mar  5 22:42:15 UTC 2024");
+  EXPECT_THAT(look(), IsEmpty());
+}
+
+TEST_F(GpuXidTest, reports_switch_errors_by_the_drivers_word) {
+  log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up");
+  log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Data {0x00000004}");
+  log_.write("nvidia-nvswitch2: SXid (PCI:0000:c2:00.0): 11012, Correctable, Link 04 ingress ECC limit");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].subject.kind, SubjectKind::nvswitch);
+  EXPECT_EQ(findings[0].health, Health::failed);
+}
+
+TEST_F(GpuXidTest, counts_driver_events_alone_only_where_the_log_cannot_be_read) {
+  log_.is_denied = true;
+  gpus_.events = {{Subject{SubjectKind::gpu, kGpu, 0, "", ""}, 79, clock_.now()}};
+  const auto observed = observe();
+  ASSERT_TRUE(observed);
+  EXPECT_THAT(observed->witnesses, ElementsAre(kNvmlEvents));
+  EXPECT_FALSE(observed->kernel_log_next);
+  history_.add(observed->observations, 1h);
+  EXPECT_THAT(judge(),
+              ElementsAre(IsFinding(kGpu, "gpu_fallen_off_bus", Health::failed, Action::power_cycle)));
+
+  // The same fault in the log once it can be read again: one finding, by the better witness.
+  log_.is_denied = false;
+  clock_.advance(2s);
+  xid("79, pid=1, name=x, GPU has fallen off the bus.");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(*find_attribute(findings[0].evidence, "witness"), Value{std::string("/dev/kmsg")});
+}
+
+TEST_F(GpuXidTest, asks_the_driver_for_what_the_ring_lost) {
+  log_.lost = 500;
+  gpus_.events = {{Subject{SubjectKind::gpu, kGpu, 0, "", ""}, 48, clock_.now()}};
+  const auto observed = observe();
+  ASSERT_TRUE(observed);
+  EXPECT_EQ(observed->records_lost, 500U);
+  history_.add(observed->observations, 1h);
+  EXPECT_EQ(judge().size(), 1U);
+}
+
+TEST_F(GpuXidTest, says_why_it_cannot_look) {
+  log_.is_denied = true;
+  gpus_.is_broken = true;
+  const auto observed = observe();
+  ASSERT_FALSE(observed);
+  EXPECT_EQ(observed.error().code, Errc::denied);
+}
+
+TEST_F(GpuXidTest, is_unsupported_only_without_gpu_and_driver) {
+  const host::TestFolder empty;
+  std::filesystem::create_directories(empty.path() + "/sys/bus/pci/devices");
+  const host::Files files{empty.path()};
+  const host::Host host{clock_, files, log_, gpus_, filesystems_, ethernet_, time_sync_, nvme_};
+  const auto observed = kGpuXid.observe(host, {clock_.now(), clock_.now().mono + 5s, 0});
+  ASSERT_FALSE(observed);
+  EXPECT_EQ(observed.error().code, Errc::unsupported);
+  empty.write("/proc/driver/nvidia/version", "NVRM version\n");
+  EXPECT_TRUE(kGpuXid.observe(host, {clock_.now(), clock_.now().mono + 5s, 0}));
+}
+
+}  // namespace
+}  // namespace autopilot::checks

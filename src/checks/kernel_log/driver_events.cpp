@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/driver_events.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/nvidia_lines.hpp"
+#include "host/kernel_log/kmsg_record.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::size_t kMaxLine = 500;
+
+std::string_view event_name(const DecodedRecord& decoded) {
+  if (decoded.kind == "xid") return kXidEvent;
+  if (decoded.kind == "sxid") return decoded.is_detail ? std::string_view{} : kSxidEvent;
+  if (decoded.kind == "off_bus") return kOffBusEvent;
+  if (decoded.rule == "nvrm.init_failed") return kInitFailedEvent;
+  if (decoded.rule == "nvrm.driver_loaded") return kDriverLoadedEvent;
+  return {};
+}
+
+Subject subject_of(const DecodedRecord& decoded) {
+  Subject subject;
+  if (decoded.pci.empty()) return subject;
+  subject.kind = decoded.kind == "sxid" ? SubjectKind::nvswitch : SubjectKind::gpu;
+  subject.key = decoded.pci;
+  if (decoded.gpu_instance) {
+    subject.kind = SubjectKind::gpu_instance;
+    subject.key += "/" + std::to_string(*decoded.gpu_instance);
+    if (decoded.compute_instance) subject.key += "/" + std::to_string(*decoded.compute_instance);
+  }
+  return subject;
+}
+
+bool says_who_and_what_elsewhere(std::string_view name) {
+  return name == "kind" || name == "rule" || name == "code" || name == "name" || name == "pci" ||
+         name == "text" || name == "class" || name == "action" || name == "line";
+}
+
+Observation to_observation(const host::KernelRecord& record, const DecodedRecord& decoded,
+                           std::string_view name, const std::string& witness) {
+  Observation event;
+  event.name = name;
+  event.subject = subject_of(decoded);
+  if (decoded.code)
+    event.value = std::int64_t{*decoded.code};
+  else
+    event.value = decoded.rule;
+  event.source = witness;
+  event.time = record.time;
+  event.sequence = record.sequence;
+  event.attributes.emplace_back("line", host::clean_log_text(record.text, kMaxLine));
+  for (auto& [attribute, value] : to_attributes(decoded))
+    if (!says_who_and_what_elsewhere(attribute)) event.attributes.emplace_back(attribute, std::move(value));
+  return event;
+}
+
+// What makes two records say the same.
+using Kind = std::tuple<std::string_view, std::string, int, int, std::string, int, int, bool, bool>;
+
+Kind kind_of(const DecodedRecord& decoded, std::string_view name) {
+  return {name,
+          decoded.pci,
+          decoded.gpu_instance.value_or(-1),
+          decoded.compute_instance.value_or(-1),
+          decoded.rule,
+          decoded.caused_by.value_or(-1),
+          decoded.recovery_to.value_or(-1),
+          decoded.from_kernel,
+          decoded.injected};
+}
+
+struct Group {
+  std::size_t first = 0;  // indexes of records
+  std::size_t last = 0;
+  std::int64_t count = 0;
+};
+
+}  // namespace
+
+DriverEvents collect_driver_events(const host::KernelRecords& records) {
+  DriverEvents result;
+  std::map<Kind, Group> groups;
+  for (std::size_t index = 0; index < records.records.size(); ++index) {
+    const auto& record = records.records[index];
+    if (!may_be_nvidia(record.text)) continue;
+    const auto decoded = decode_nvidia(record);
+    const std::string_view name = decoded ? event_name(*decoded) : std::string_view{};
+    if (name.empty()) continue;
+    auto kind = kind_of(*decoded, name);
+    auto found = groups.find(kind);
+    if (found == groups.end()) {
+      if (groups.size() >= DriverEvents::kMaxKinds) {
+        ++result.dropped;
+        continue;
+      }
+      found = groups.emplace(std::move(kind), Group{index, index, 0}).first;
+    }
+    found->second.last = index;
+    ++found->second.count;
+  }
+  const auto add = [&](std::size_t index, std::int64_t count) {
+    const auto& record = records.records[index];
+    const auto decoded = decode_nvidia(record);
+    result.events.push_back(to_observation(record, *decoded, event_name(*decoded), records.witness));
+    if (count > 1) result.events.back().attributes.emplace_back("count", count);
+  };
+  for (const auto& [kind, group] : groups) {
+    add(group.first, 1);
+    if (group.last != group.first) add(group.last, group.count - 1);
+  }
+  std::ranges::sort(result.events, {}, [](const Observation& event) { return *event.sequence; });
+  return result;
+}
+
+Observation to_observation(const host::GpuEvent& event) {
+  Observation observation;
+  observation.name = kXidEvent;
+  observation.subject = event.subject;
+  observation.value = std::int64_t{event.code};
+  observation.source = kNvmlEvents;
+  observation.time = event.time;
+  // The library numbers nothing: time and place tell one event from the next.
+  std::uint64_t number = static_cast<std::uint64_t>(event.time.mono.time_since_epoch().count());
+  for (const char c : event.subject.key)
+    number = number * 31 + static_cast<unsigned char>(c);
+  observation.sequence = (number * 1024 + static_cast<std::uint64_t>(event.code)) >> 1U;
+  return observation;
+}
+
+}  // namespace autopilot::checks

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "core/observation.hpp"
+#include "host/gpu/gpus.hpp"
+#include "host/kernel_log/kernel_log.hpp"
+
+namespace autopilot::checks {
+
+// Names of the events that the NVIDIA drivers leave in the kernel log, each with the code as value or, where
+// there is none, the rule.
+inline constexpr std::string_view kXidEvent = "xid";
+inline constexpr std::string_view kSxidEvent = "sxid";
+inline constexpr std::string_view kOffBusEvent = "off_bus";
+inline constexpr std::string_view kInitFailedEvent = "init_failed";
+inline constexpr std::string_view kDriverLoadedEvent = "driver_loaded";
+
+// Source of the events that the driver's library tells.
+inline constexpr std::string_view kNvmlEvents = "nvml events";
+
+struct DriverEvents {
+  static constexpr std::size_t kMaxKinds = 512;
+
+  Observations events;      // oldest first
+  std::size_t dropped = 0;  // records of further kinds beyond kMaxKinds
+};
+
+// Records that say the same (same event, subject, code, cause, verdict and writer) become the first and the
+// last of them; the last has how many it stands for as attribute "count". So a storm stays small, and no
+// cause is pushed out by its consequences.
+[[nodiscard]] DriverEvents collect_driver_events(const host::KernelRecords& records);
+
+[[nodiscard]] Observation to_observation(const host::GpuEvent& event);
+
+}  // namespace autopilot::checks

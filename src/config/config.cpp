@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "config/settings.hpp"
+#include "core/nearest.hpp"
+#include "core/yaml.hpp"
+
+namespace autopilot::config {
+namespace {
+
+constexpr std::string_view kPrefix = "AUTOPILOT_";
+
+std::string variable_or(const Environment& environment, const std::string& name, std::string fallback) {
+  const auto at = environment.find(name);
+  return at == environment.end() || at->second.empty() ? std::move(fallback) : at->second;
+}
+
+// A folder of the XDG base directory specification: its variable, which counts only when absolute, or its
+// place below HOME; empty without either.
+std::string xdg_dir(const Environment& environment, const std::string& name, const std::string& below_home) {
+  const std::string named = variable_or(environment, name, "");
+  if (named.starts_with('/')) return named;
+  const std::string home = variable_or(environment, "HOME", "");
+  if (!home.starts_with('/') || below_home.empty()) return "";
+  return (home == "/" ? "" : home) + below_home;
+}
+
+// systemd lists several folders with colons; the first is ours.
+std::string systemd_dir(const Environment& environment, const std::string& name, std::string fallback) {
+  const std::string dirs = variable_or(environment, name, "");
+  return dirs.starts_with('/') ? dirs.substr(0, dirs.find(':')) : std::move(fallback);
+}
+
+void read_groups(const YamlNode& root, Config& config, YamlProblems& problems) {
+  YamlMap top(root, "configuration", problems);
+  std::set<std::string_view> groups;
+  for (const Setting& setting : settings()) {
+    if (setting.group().empty())
+      setting.read(top, setting, config);
+    else
+      groups.insert(setting.group());
+  }
+  for (const std::string_view group : groups) {
+    const YamlNode* node = top.map(group);
+    if (node == nullptr) continue;
+    YamlMap map(*node, std::string(group), problems);
+    for (const Setting& setting : settings())
+      if (setting.group() == group) setting.read(map, setting, config);
+  }
+}
+
+Shown show_all(const Config& config, bool is_live) {
+  Shown shown;
+  for (const Setting& setting : settings())
+    if (setting.is_live == is_live) setting.show(config, setting, shown);
+  return shown;
+}
+
+void add_changes(const Config& old, const Config& next, bool is_live, std::vector<Change>& changes) {
+  const Shown before = show_all(old, is_live);
+  const Shown after = show_all(next, is_live);
+  std::set<std::string> keys;
+  for (const auto& [key, value] : before)
+    if (const auto at = after.find(key); at == after.end() || at->second != value) keys.insert(key);
+  for (const auto& [key, value] : after)
+    if (!before.contains(key)) keys.insert(key);
+  for (const std::string& key : keys)
+    changes.push_back({key, is_live});
+}
+
+}  // namespace
+
+Config default_config(const Environment& environment, bool is_root) {
+  Config config;
+  config.state_dir = "/var/lib/autopilot";
+  config.socket = "/run/autopilot/agent.sock";
+  if (!is_root) {
+    // Without a home there is no folder of this user; the service's gives an error that names it.
+    if (const std::string state = xdg_dir(environment, "XDG_STATE_HOME", "/.local/state"); !state.empty())
+      config.state_dir = state + "/autopilot";
+    const std::string runtime = xdg_dir(environment, "XDG_RUNTIME_DIR", "");
+    config.socket = runtime.empty() ? config.state_dir + "/agent.sock" : runtime + "/autopilot/agent.sock";
+  }
+  config.state_dir = systemd_dir(environment, "STATE_DIRECTORY", std::move(config.state_dir));
+  if (const std::string runtime = systemd_dir(environment, "RUNTIME_DIRECTORY", ""); !runtime.empty())
+    config.socket = runtime + "/agent.sock";
+  return config;
+}
+
+std::string default_file(const Environment& environment, bool is_root) {
+  if (is_root) return "/etc/autopilot/config.yaml";
+  const std::string dir = xdg_dir(environment, "XDG_CONFIG_HOME", "/.config");
+  return (dir.empty() ? "/etc" : dir) + "/autopilot/config.yaml";
+}
+
+Result<Config> parse(std::string_view text, std::string_view name, Config base) {
+  YamlProblems problems{std::string(name)};
+  const YamlNode root = parse_yaml(text, problems);
+  TRY_STATUS(problems.status());
+  read_groups(root, base, problems);
+  if (base.limits.event_streams > base.limits.connections)
+    problems.add(root.line, "`limits.event_streams`: expected at most `limits.connections`, " +
+                                std::to_string(base.limits.connections));
+  TRY_STATUS(problems.status());
+  return base;
+}
+
+Result<Config> apply_environment(const Environment& environment, Config base) {
+  std::string text;
+  std::vector<std::string> known;
+  for (const Setting& setting : settings()) {
+    if (!setting.has_variable) continue;
+    known.push_back(setting.variable().substr(kPrefix.size()));
+    const auto at = environment.find(setting.variable());
+    if (at == environment.end()) continue;
+    YamlNode root;
+    root.kind = YamlNode::Kind::map;
+    root.line = 0;
+    root.members.push_back({std::string(setting.key()), 0, {}});
+    YamlNode& value = root.members.back().value;
+    value.kind = YamlNode::Kind::scalar;
+    value.text = at->second;
+    value.line = 0;
+    YamlProblems problems("environment variable " + at->first);
+    {
+      YamlMap map(root, "configuration", problems);
+      setting.read(map, setting, base);
+    }
+    if (!problems.empty()) text += (text.empty() ? "" : "\n") + problems.to_string();
+  }
+  for (const auto& [name, value] : environment) {
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string suffix = name.substr(kPrefix.size());
+    if (std::find(known.begin(), known.end(), suffix) != known.end()) continue;
+    if (const auto nearest = nearest_word(suffix, known))
+      text += (text.empty() ? "" : "\n") + ("environment variable " + name + ": unknown; did you mean `" +
+                                            std::string(kPrefix) + *nearest + "`?");
+  }
+  if (!text.empty()) return fail(Errc::malformed, std::move(text));
+  return base;
+}
+
+std::vector<Change> diff(const Config& old, const Config& next) {
+  std::vector<Change> changes;
+  add_changes(old, next, true, changes);
+  add_changes(old, next, false, changes);
+  return changes;
+}
+
+std::string describe(const std::vector<Change>& changes) {
+  std::string live;
+  std::string later;
+  for (const Change& change : changes) {
+    std::string& text = change.is_live ? live : later;
+    text += (text.empty() ? "" : ", ") + change.key;
+  }
+  if (live.empty() && later.empty()) return "nothing";
+  if (later.empty()) return live;
+  return live + (live.empty() ? "" : "; ") + "at the next start: " + later;
+}
+
+Config merge_live(const Config& old, const Config& next) {
+  Config merged = old;
+  merged.required_checks = next.required_checks;
+  merged.checks = next.checks;
+  merged.expectation = next.expectation;
+  return merged;
+}
+
+}  // namespace autopilot::config

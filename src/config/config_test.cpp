@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config.hpp"
+
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "config/settings.hpp"
+
+namespace autopilot::config {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Config base() {
+  return default_config({}, true);
+}
+
+std::string problems_of(std::string_view text) {
+  const auto config = parse(text, "config.yaml", base());
+  return config ? "" : config.error().what;
+}
+
+TEST(DefaultConfig, a_service_has_the_folders_of_the_system) {
+  const Config config = default_config({{"HOME", "/root"}}, true);
+  EXPECT_EQ(config.state_dir, "/var/lib/autopilot");
+  EXPECT_EQ(config.socket, "/run/autopilot/agent.sock");
+  EXPECT_EQ(config.listen, "127.0.0.1:3333");
+  EXPECT_EQ(default_file({}, true), "/etc/autopilot/config.yaml");
+}
+
+TEST(DefaultConfig, a_user_has_folders_of_their_own) {
+  const Environment home{{"HOME", "/home/ada"}};
+  EXPECT_EQ(default_config(home, false).state_dir, "/home/ada/.local/state/autopilot");
+  EXPECT_EQ(default_config(home, false).socket, "/home/ada/.local/state/autopilot/agent.sock");
+  EXPECT_EQ(default_file(home, false), "/home/ada/.config/autopilot/config.yaml");
+  const Environment xdg{{"HOME", "/home/ada"},
+                        {"XDG_STATE_HOME", "/state"},
+                        {"XDG_RUNTIME_DIR", "/run/user/1000"},
+                        {"XDG_CONFIG_HOME", "relative/counts/not"}};
+  EXPECT_EQ(default_config(xdg, false).state_dir, "/state/autopilot");
+  EXPECT_EQ(default_config(xdg, false).socket, "/run/user/1000/autopilot/agent.sock");
+  EXPECT_EQ(default_file(xdg, false), "/home/ada/.config/autopilot/config.yaml");
+}
+
+TEST(DefaultConfig, folders_that_systemd_made_win) {
+  const Environment environment{{"STATE_DIRECTORY", "/var/lib/private/autopilot:/var/lib/other"},
+                                {"RUNTIME_DIRECTORY", "/run/private/autopilot"}};
+  EXPECT_EQ(default_config(environment, true).state_dir, "/var/lib/private/autopilot");
+  EXPECT_EQ(default_config(environment, true).socket, "/run/private/autopilot/agent.sock");
+}
+
+TEST(ParseConfig, an_empty_file_changes_nothing) {
+  for (const std::string_view text : {"", "# nothing\n", "checks:\nlimits:\n"}) {
+    const auto config = parse(text, "config.yaml", base());
+    ASSERT_TRUE(config) << config.error().what;
+    EXPECT_TRUE(diff(base(), *config).empty()) << text;
+  }
+}
+
+TEST(ParseConfig, reads_every_setting) {
+  const auto config = parse(R"(
+listen: "[::1]:0"
+socket: /tmp/a.sock
+state_dir: /tmp/state
+profile: full
+node: gpu-07.example
+log_level: debug
+log_format: json
+inject: true
+required_checks: [host.clock]
+checks:
+  gpu.ecc: {enabled: false}
+  host.clock: {period: 5s, deadline: 1500ms, window: 0s}
+expectation:
+  gpu_count: 8
+  thresholds: {gpu.throttle.hw_thermal_share: 0.2, gpu.temperature.margin: -3}
+  ignored_mounts: [/mnt/a b]
+  ignored_interfaces: [docker0]
+  expected_interfaces: [mlx5_0/1]
+limits: {lanes: 5, stuck_lanes: 0, connections: 10, event_streams: 2}
+journal: {age: 7d, bytes: 1GiB}
+)",
+                            "config.yaml", base());
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->listen, "[::1]:0");
+  EXPECT_EQ(config->socket, "/tmp/a.sock");
+  EXPECT_EQ(config->journal_path(), "/tmp/state/journal.db");
+  EXPECT_EQ(config->profile, "full");
+  EXPECT_EQ(config->node, "gpu-07.example");
+  EXPECT_EQ(config->log_level, "debug");
+  EXPECT_EQ(config->log_format, "json");
+  EXPECT_TRUE(config->inject);
+  EXPECT_THAT(*config->required_checks, ElementsAre("host.clock"));
+  EXPECT_FALSE(config->checks.at("gpu.ecc").enabled);
+  EXPECT_EQ(config->checks.at("host.clock").period, seconds{5});
+  EXPECT_EQ(config->checks.at("host.clock").deadline, std::chrono::milliseconds{1500});
+  EXPECT_EQ(config->checks.at("host.clock").window, seconds{0});
+  EXPECT_EQ(config->expectation.gpu_count, 8);
+  EXPECT_EQ(config->expectation.thresholds.at("gpu.throttle.hw_thermal_share"), 0.2);
+  EXPECT_EQ(config->expectation.thresholds.at("gpu.temperature.margin"), -3);
+  EXPECT_THAT(config->expectation.ignored_mounts, ElementsAre("/mnt/a b"));
+  EXPECT_THAT(config->expectation.ignored_interfaces, ElementsAre("docker0"));
+  EXPECT_THAT(config->expectation.expected_interfaces, ElementsAre("mlx5_0/1"));
+  EXPECT_EQ(config->limits.lanes, 5);
+  EXPECT_EQ(config->limits.stuck_lanes, 0);
+  EXPECT_EQ(config->limits.connections, 10u);
+  EXPECT_EQ(config->limits.event_streams, 2u);
+  EXPECT_EQ(config->journal.age, hours{24 * 7});
+  EXPECT_EQ(config->journal.bytes, std::uint64_t{1} << 30);
+}
+
+TEST(ParseConfig, names_line_key_and_what_was_expected_for_every_problem_at_once) {
+  EXPECT_EQ(
+      problems_of("lisen: 1.2.3.4:5\n"
+                  "listen: 3333\n"
+                  "limits:\n"
+                  "  lanes: 99\n"
+                  "  conections: 5\n"
+                  "inject: maybe\n"
+                  "checks:\n"
+                  "  gpu.ec: {enabled: false}\n"
+                  "  gpu.ecc: {period: 1ms, deadlin: 1s}\n"
+                  "log_level: loud\n"),
+      "config.yaml:1: configuration: unknown key `lisen`; did you mean `listen`?\n"
+      "config.yaml:2: `listen`: expected an address and a port such as 127.0.0.1:3333 or [::1]:3333, or "
+      "nothing in quotes, found `3333`\n"
+      "config.yaml:4: `limits.lanes`: expected 1 to 64, found `99`\n"
+      "config.yaml:5: limits: unknown key `conections`; did you mean `connections`?\n"
+      "config.yaml:6: configuration: `inject`: expected true or false, found `maybe`\n"
+      "config.yaml:8: `checks`: there is no check `gpu.ec`; did you mean `gpu.ecc`?\n"
+      "config.yaml:9: `checks.gpu.ecc.period`: expected 1s to 1d, found `1ms`\n"
+      "config.yaml:9: checks.gpu.ecc: unknown key `deadlin`; did you mean `deadline`?\n"
+      "config.yaml:10: `log_level`: expected one of debug, info, warning, error, found `loud`");
+}
+
+TEST(ParseConfig, refuses_duplicates_wrong_types_and_values_out_of_range) {
+  EXPECT_THAT(problems_of("listen: ''\nlisten: ''\n"),
+              HasSubstr("config.yaml:2: key `listen` stands here twice"));
+  EXPECT_THAT(problems_of("limits: [1]\n"),
+              HasSubstr("config.yaml:1: configuration: `limits`: expected a map"));
+  EXPECT_THAT(problems_of("limits: {lanes: '2'}\n"),
+              HasSubstr("expected a whole number, found `2` in quotes"));
+  EXPECT_THAT(problems_of("state_dir: here\n"),
+              HasSubstr("`state_dir`: expected an absolute path, found `here`"));
+  EXPECT_THAT(problems_of("socket: /" + std::string(107, 'x')), HasSubstr("at most 107 bytes"));
+  EXPECT_THAT(problems_of("profile: big\n"), HasSubstr("`profile`: expected one of local, dropin, full"));
+  EXPECT_THAT(problems_of("expectation: {gpu_count: -1}\n"), HasSubstr("expected 0 to 1024, found `-1`"));
+  EXPECT_THAT(problems_of("expectation: {thresholds: {gpu.throttle.hw_thermal_share: 2}}\n"),
+              HasSubstr("`gpu.throttle.hw_thermal_share`: expected 0 to 1"));
+  EXPECT_THAT(problems_of("expectation: {thresholds: {gpu.throttle.hw_thermal_shore: 0.2}}\n"),
+              HasSubstr("did you mean `gpu.throttle.hw_thermal_share`?"));
+  EXPECT_THAT(problems_of("expectation: {thresholds: {gpu.ecc.corrected_total: many}}\n"),
+              HasSubstr("expected a number, found `many`"));
+  EXPECT_THAT(problems_of("required_checks: [gpu.ecc, nothing]\n"), HasSubstr("found `nothing`"));
+  EXPECT_THAT(problems_of("journal: {bytes: 5MB}\n"),
+              HasSubstr("expected a size from 1MiB to 1TiB, found `5MB`"));
+  EXPECT_THAT(problems_of("journal: {age: 10}\n"), HasSubstr("expected a duration"));
+  EXPECT_THAT(problems_of("limits: {connections: 10, event_streams: 11}\n"),
+              HasSubstr("`limits.event_streams`: expected at most `limits.connections`, 10"));
+}
+
+TEST(ParseConfig, hostile_text_is_refused) {
+  for (const std::string& text :
+       {std::string("\0\0", 2), std::string(100'000, '{'), std::string(2'000'000, 'a'), std::string("- a\n"),
+        std::string("listen: [")})
+    EXPECT_NE(problems_of(text), "");
+}
+
+TEST(Environment, overrides_what_the_file_says) {
+  const auto config = apply_environment({{"AUTOPILOT_LISTEN", ""},
+                                         {"AUTOPILOT_LOG_LEVEL", "warning"},
+                                         {"AUTOPILOT_STATE_DIR", "/tmp/x"},
+                                         {"HOME", "/root"}},
+                                        base());
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->listen, "");
+  EXPECT_EQ(config->log_level, "warning");
+  EXPECT_EQ(config->state_dir, "/tmp/x");
+}
+
+TEST(Environment, refuses_bad_values_and_misspelt_names) {
+  const auto config =
+      apply_environment({{"AUTOPILOT_LOG_LEVEL", "loud"}, {"AUTOPILOT_STATEDIR", "/tmp/x"}}, base());
+  ASSERT_FALSE(config);
+  EXPECT_EQ(
+      config.error().what,
+      "environment variable AUTOPILOT_LOG_LEVEL: `log_level`: expected one of debug, info, warning, error, "
+      "found `loud`\n"
+      "environment variable AUTOPILOT_STATEDIR: unknown; did you mean `AUTOPILOT_STATE_DIR`?");
+}
+
+TEST(Environment, leaves_the_variables_of_a_cluster_alone) {
+  const auto config = apply_environment({{"AUTOPILOT_SERVICE_HOST", "10.0.0.1"},
+                                         {"AUTOPILOT_SERVICE_PORT", "3333"},
+                                         {"AUTOPILOT_PORT", "tcp://10.0.0.1:3333"},
+                                         {"AUTOPILOT_PORT_3333_TCP_ADDR", "10.0.0.1"},
+                                         {"AUTOPILOT_SIM_MACHINE", "/tmp/tree"}},
+                                        base());
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_TRUE(diff(base(), *config).empty());
+}
+
+TEST(Diff, tells_what_changes_at_once_and_what_waits) {
+  Config next = base();
+  next.listen = "";
+  next.checks["gpu.ecc"].enabled = false;
+  next.expectation.gpu_count = 4;
+  next.expectation.thresholds["gpu.throttle.hw_thermal_share"] = 0.5;
+  next.required_checks = std::vector<std::string>{};
+  EXPECT_EQ(describe(diff(base(), next)),
+            "checks.gpu.ecc, expectation.gpu_count, expectation.thresholds.gpu.throttle.hw_thermal_share, "
+            "required_checks; at the next start: listen");
+  EXPECT_EQ(describe(diff(next, next)), "nothing");
+}
+
+TEST(Diff, a_live_merge_keeps_what_needs_a_restart) {
+  Config next = base();
+  next.listen = "";
+  next.limits.lanes = 9;
+  next.checks["gpu.ecc"].period = minutes{1};
+  const Config merged = merge_live(base(), next);
+  EXPECT_EQ(merged.listen, base().listen);
+  EXPECT_EQ(merged.limits.lanes, base().limits.lanes);
+  EXPECT_EQ(merged.checks.at("gpu.ecc").period, minutes{1});
+  for (const Change& change : diff(merged, next))
+    EXPECT_FALSE(change.is_live) << change.key;
+  for (const Change& change : diff(base(), merged))
+    EXPECT_TRUE(change.is_live) << change.key;
+}
+
+TEST(Settings, the_example_of_the_page_is_accepted) {
+  const std::string page = settings_page();
+  const std::size_t begin = page.find("```yaml\n") + 8;
+  const auto config = parse(page.substr(begin, page.find("```\n", begin) - begin), "example", base());
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->expectation.gpu_count, 8);
+}
+
+TEST(Settings, every_default_is_a_value_that_is_accepted) {
+  for (const Setting& setting : settings()) {
+    Shown shown;
+    setting.show(base(), setting, shown);
+    const auto at = shown.find(std::string(setting.name));
+    if (at == shown.end()) continue;
+    const std::string value = at->second.empty() ? "''" : at->second;
+    const std::string line = setting.group().empty() ? std::string(setting.key()) + ": " + value
+                                                     : std::string(setting.group()) + ": {" +
+                                                           std::string(setting.key()) + ": " + value + "}";
+    const auto config = parse(line, "default", base());
+    ASSERT_TRUE(config) << config.error().what;
+    EXPECT_TRUE(diff(base(), *config).empty()) << line;
+  }
+}
+
+}  // namespace
+}  // namespace autopilot::config

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/forms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "core/parse.hpp"
+
+namespace autopilot::config {
+namespace {
+
+constexpr std::size_t kMaxPath = 4095;
+constexpr std::size_t kMaxSocketPath = 107;  // sun_path of Linux, with its ending NUL
+constexpr std::size_t kMaxHost = 253;
+constexpr std::size_t kMaxInterface = 64;
+
+constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{{
+    {"TiB", std::uint64_t{1} << 40},
+    {"GiB", std::uint64_t{1} << 30},
+    {"MiB", std::uint64_t{1} << 20},
+    {"KiB", std::uint64_t{1} << 10},
+}};
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool is_host(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxHost && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_alphanumeric(c) || c == '-' || c == '.' || c == '_';
+  });
+}
+
+bool is_ipv6(std::string_view text) {
+  return text.find(':') != std::string_view::npos && std::all_of(text.begin(), text.end(), [](char c) {
+           return is_alphanumeric(c) || c == ':' || c == '.' || c == '%';
+         });
+}
+
+}  // namespace
+
+bool is_listen_address(std::string_view text) {
+  if (text.empty()) return true;
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return false;
+  if (!parse_number<std::uint16_t>(text.substr(colon + 1))) return false;
+  const std::string_view host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) return is_ipv6(host.substr(1, host.size() - 2));
+  return is_host(host);
+}
+
+bool is_absolute_path(std::string_view text) {
+  return text.starts_with('/') && text.size() <= kMaxPath && text.find('\0') == std::string_view::npos;
+}
+
+bool is_socket_path(std::string_view text) {
+  return is_absolute_path(text) && text.size() <= kMaxSocketPath && !text.ends_with('/');
+}
+
+bool is_node_name(std::string_view text) {
+  return text.empty() || is_host(text);
+}
+
+bool is_interface(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxInterface && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '/' || c == '@';
+  });
+}
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  for (const auto& [unit, bytes] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    const auto count = parse_number<std::uint64_t>(text.substr(0, text.size() - unit.size()));
+    if (!count || *count > std::numeric_limits<std::uint64_t>::max() / bytes) return std::nullopt;
+    return *count * bytes;
+  }
+  return parse_number<std::uint64_t>(text);
+}
+
+std::string format_size(std::uint64_t bytes) {
+  for (const auto& [unit, size] : kUnits)
+    if (bytes >= size && bytes % size == 0) return std::to_string(bytes / size) + std::string(unit);
+  return std::to_string(bytes);
+}
+
+}  // namespace autopilot::config

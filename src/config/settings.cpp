@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+
+#include "catalog/catalog.hpp"
+#include "config/forms.hpp"
+#include "core/nearest.hpp"
+#include "core/value.hpp"
+
+namespace autopilot::config {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::size_t kMaxList = 1000;
+
+void refuse(YamlMap& map, const Setting& setting, const std::string& expected, const std::string& found) {
+  map.problem(map.line_of(setting.key()), "`" + std::string(setting.name) + "`: expected " + expected +
+                                              ", found `" + found.substr(0, 80) + '`');
+}
+
+// A word that `accept` takes, else a problem.
+void read_word(YamlMap& map, const Setting& setting, bool (*accept)(std::string_view), std::string& into) {
+  const auto word = map.word(setting.key());
+  if (!word) return;
+  if (accept(*word))
+    into = *word;
+  else
+    refuse(map, setting, std::string(setting.form), *word);
+}
+
+template <class Number>
+void read_integer(YamlMap& map, const Setting& setting, std::int64_t low, std::int64_t high, Number& into) {
+  const auto value = map.integer(setting.key());
+  if (!value) return;
+  if (*value < low || *value > high)
+    refuse(map, setting, std::to_string(low) + " to " + std::to_string(high), std::to_string(*value));
+  else
+    into = static_cast<Number>(*value);
+}
+
+void read_duration(YamlMap& map, std::string_view key, const std::string& name, Duration low, Duration high,
+                   Duration& into) {
+  const auto value = map.duration(key);
+  if (!value) return;
+  if (*value < low || *value > high)
+    map.problem(map.line_of(key), "`" + name + "`: expected " + format_duration(low) + " to " +
+                                      format_duration(high) + ", found `" + format_duration(*value) + '`');
+  else
+    into = *value;
+}
+
+void read_words(YamlMap& map, const Setting& setting, bool (*accept)(std::string_view),
+                std::vector<std::string>& into) {
+  auto words = map.words(setting.key());
+  if (!words) return;
+  if (words->size() > kMaxList) {
+    refuse(map, setting, "at most " + std::to_string(kMaxList) + " entries", std::to_string(words->size()));
+    return;
+  }
+  for (const std::string& word : *words)
+    if (!accept(word)) refuse(map, setting, std::string(setting.form), word);
+  into = std::move(*words);
+}
+
+std::string nearest_help(std::string_view word, const std::vector<std::string>& known) {
+  const auto nearest = nearest_word(word, known);
+  return nearest ? "; did you mean `" + *nearest + "`?" : "";
+}
+
+std::vector<std::string> known_checks() {
+  std::vector<std::string> ids;
+  for (const auto& page : catalog::builtin().checks())
+    ids.push_back(page.id);
+  return ids;
+}
+
+bool is_check(std::string_view id) {
+  return catalog::builtin().check(id) != nullptr;
+}
+
+bool is_profile(std::string_view id) {
+  return catalog::builtin().profile(id) != nullptr;
+}
+
+bool is_log_level(std::string_view word) {
+  return word == "debug" || word == "info" || word == "warning" || word == "error";
+}
+
+bool is_log_format(std::string_view word) {
+  return word == "text" || word == "json";
+}
+
+void read_check(YamlMap& map, const std::string& id, CheckConfig& check) {
+  if (const auto enabled = map.boolean("enabled")) check.enabled = *enabled;
+  const auto read = [&](std::string_view key, Duration low, Duration high, std::optional<Duration>& into) {
+    Duration value = into.value_or(Duration{-1});
+    read_duration(map, key, "checks." + id + '.' + std::string(key), low, high, value);
+    if (value >= Duration{0}) into = value;
+  };
+  read("period", seconds{1}, hours{24}, check.period);
+  read("deadline", milliseconds{100}, minutes{10}, check.deadline);
+  read("window", Duration{0}, hours{24}, check.window);
+}
+
+void read_checks(YamlMap& map, const Setting& setting, Config& config) {
+  const YamlNode* node = map.map(setting.key());
+  if (node == nullptr) return;
+  for (const YamlMember& member : node->members) {
+    if (!is_check(member.key)) {
+      map.problem(member.line, "`checks`: there is no check `" + member.key.substr(0, 80) + '`' +
+                                   nearest_help(member.key, known_checks()));
+      continue;
+    }
+    YamlMap check = map.nested(member.value, "checks." + member.key);
+    read_check(check, member.key, config.checks[member.key]);
+  }
+}
+
+void read_thresholds(YamlMap& map, const Setting& setting, Config& config) {
+  const YamlNode* node = map.map(setting.key());
+  if (node == nullptr) return;
+  YamlMap values = map.nested(*node, std::string(setting.name));
+  for (const YamlMember& member : node->members) {
+    const auto* threshold = catalog::builtin().threshold(member.key);
+    if (threshold == nullptr) {
+      std::vector<std::string> known;
+      for (const auto& each : catalog::builtin().thresholds())
+        known.push_back(each.id);
+      map.problem(member.line, "`expectation.thresholds`: there is no threshold `" +
+                                   member.key.substr(0, 80) + '`' + nearest_help(member.key, known));
+      (void)values.any(member.key);
+      continue;
+    }
+    const auto value = values.number(member.key);
+    if (!value) continue;
+    const bool is_ratio = threshold->unit == "ratio";
+    if ((is_ratio && (*value < 0 || *value > 1)) || (*value < 0 && threshold->unit != "celsius"))
+      map.problem(member.line, "`" + member.key + "`: expected " + (is_ratio ? "0 to 1" : "0 or more"));
+    else
+      config.expectation.thresholds[member.key] = *value;
+  }
+}
+
+void read_required_checks(YamlMap& map, const Setting& setting, Config& config) {
+  if (!map.has(setting.key())) {
+    (void)map.any(setting.key());
+    return;
+  }
+  std::vector<std::string> ids;
+  read_words(map, setting, &is_check, ids);
+  config.required_checks = std::move(ids);
+}
+
+void read_size(YamlMap& map, const Setting& setting, std::uint64_t low, std::uint64_t high,
+               std::uint64_t& into) {
+  const auto word = map.word(setting.key());
+  if (!word) return;
+  const auto size = parse_size(*word);
+  if (!size || *size < low || *size > high)
+    refuse(map, setting, "a size from " + format_size(low) + " to " + format_size(high), *word);
+  else
+    into = *size;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return '[' + text + ']';
+}
+
+void show_checks(const Config& config, const Setting&, Shown& shown) {
+  const auto text = [](const std::optional<Duration>& duration) {
+    return duration ? format_duration(*duration) : std::string("default");
+  };
+  for (const auto& [id, check] : config.checks)
+    if (check != CheckConfig{})
+      shown["checks." + id] = std::string(check.enabled ? "enabled" : "disabled") + " period " +
+                              text(check.period) + " deadline " + text(check.deadline) + " window " +
+                              text(check.window);
+}
+
+void show_thresholds(const Config& config, const Setting& setting, Shown& shown) {
+  for (const auto& [id, value] : config.expectation.thresholds)
+    shown[std::string(setting.name) + '.' + id] = to_string(Value(value));
+}
+
+void show_required_checks(const Config& config, const Setting& setting, Shown& shown) {
+  if (config.required_checks) shown[std::string(setting.name)] = join(*config.required_checks);
+}
+
+// Rows of settings that are one member each.
+#define AUTOPILOT_SHOW(expression) \
+  [](const Config& c, const Setting& s, Shown& shown) { shown[std::string(s.name)] = (expression); }
+#define AUTOPILOT_READ(statement) [](YamlMap& m, const Setting& s, Config& c) { statement; }
+
+constexpr bool kLive = true;
+constexpr bool kAtStart = false;
+constexpr bool kVariable = true;
+constexpr bool kNoVariable = false;
+
+constexpr std::array kSettings{
+    Setting{"listen", "an address and a port such as 127.0.0.1:3333 or [::1]:3333, or nothing in quotes",
+            kAtStart, kVariable, "Where the read-only API answers. Empty: nowhere.",
+            AUTOPILOT_READ(read_word(m, s, &is_listen_address, c.listen)), AUTOPILOT_SHOW(c.listen)},
+    Setting{"socket", "an absolute path of at most 107 bytes", kAtStart, kVariable,
+            "The Unix socket for the command line; actions are accepted only here.",
+            AUTOPILOT_READ(read_word(m, s, &is_socket_path, c.socket)), AUTOPILOT_SHOW(c.socket)},
+    Setting{"state_dir", "an absolute path", kAtStart, kVariable, "Where the journal is kept.",
+            AUTOPILOT_READ(read_word(m, s, &is_absolute_path, c.state_dir)), AUTOPILOT_SHOW(c.state_dir)},
+    Setting{"profile", "one of local, dropin, full", kAtStart, kVariable,
+            "Which checks must have looked before the machine counts as looked at.",
+            AUTOPILOT_READ(read_word(m, s, &is_profile, c.profile)), AUTOPILOT_SHOW(c.profile)},
+    Setting{"node", "a host name", kAtStart, kVariable,
+            "The name of this machine. Empty: the one the machine gives itself.",
+            AUTOPILOT_READ(read_word(m, s, &is_node_name, c.node)), AUTOPILOT_SHOW(c.node)},
+    Setting{"log_level", "one of debug, info, warning, error", kAtStart, kVariable, "What the log shows.",
+            AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)), AUTOPILOT_SHOW(c.log_level)},
+    Setting{"log_format", "text or json", kAtStart, kVariable, "How the log is written.",
+            AUTOPILOT_READ(read_word(m, s, &is_log_format, c.log_format)), AUTOPILOT_SHOW(c.log_format)},
+    Setting{"inject", "true or false", kAtStart, kNoVariable,
+            "Whether `autopilot inject` may put faults on a real machine. They are marked everywhere.",
+            AUTOPILOT_READ(c.inject = m.boolean(s.key()).value_or(c.inject)),
+            AUTOPILOT_SHOW(c.inject ? "true" : "false")},
+    Setting{"required_checks", "a list of ids of checks", kLive, kNoVariable,
+            "The required checks, in place of those of the profile.", &read_required_checks,
+            &show_required_checks},
+    Setting{"checks", "a map from the id of a check to enabled, period, deadline, window", kLive, kNoVariable,
+            "Switches a check off, or changes how often it looks (1s to 1d), how long it may take (100ms to "
+            "10m), how far back it judges (0s to 1d).",
+            &read_checks, &show_checks},
+    Setting{"expectation.gpu_count", "0 to 1024", kLive, kNoVariable, "How many GPUs this machine has.",
+            AUTOPILOT_READ(int count = -1; read_integer(m, s, 0, 1024, count);
+                           if (count >= 0) c.expectation.gpu_count = count),
+            [](const Config& c, const Setting& s, Shown& shown) {
+              if (c.expectation.gpu_count)
+                shown[std::string(s.name)] = std::to_string(*c.expectation.gpu_count);
+            }},
+    Setting{"expectation.thresholds", "a map from the id of a threshold to a number in its unit", kLive,
+            kNoVariable, "Replaces numbers of the catalog; the pages of the checks list them.",
+            &read_thresholds, &show_thresholds},
+    Setting{"expectation.ignored_mounts", "a list of absolute paths", kLive, kNoVariable,
+            "Mount points that are not judged.",
+            AUTOPILOT_READ(read_words(m, s, &is_absolute_path, c.expectation.ignored_mounts)),
+            AUTOPILOT_SHOW(join(c.expectation.ignored_mounts))},
+    Setting{"expectation.ignored_interfaces", "a list of names such as eth0 or mlx5_0/1", kLive, kNoVariable,
+            "Interfaces and ports that are not judged.",
+            AUTOPILOT_READ(read_words(m, s, &is_interface, c.expectation.ignored_interfaces)),
+            AUTOPILOT_SHOW(join(c.expectation.ignored_interfaces))},
+    Setting{"expectation.expected_interfaces", "a list of names such as eth0 or mlx5_0/1", kLive, kNoVariable,
+            "Interfaces and ports that must be here and up.",
+            AUTOPILOT_READ(read_words(m, s, &is_interface, c.expectation.expected_interfaces)),
+            AUTOPILOT_SHOW(join(c.expectation.expected_interfaces))},
+    Setting{"limits.lanes", "1 to 64", kAtStart, kNoVariable, "Threads that run checks.",
+            AUTOPILOT_READ(read_integer(m, s, 1, 64, c.limits.lanes)),
+            AUTOPILOT_SHOW(std::to_string(c.limits.lanes))},
+    Setting{"limits.stuck_lanes", "0 to 64", kAtStart, kNoVariable,
+            "Threads that may hang in a check and be replaced before no more are started.",
+            AUTOPILOT_READ(read_integer(m, s, 0, 64, c.limits.stuck_lanes)),
+            AUTOPILOT_SHOW(std::to_string(c.limits.stuck_lanes))},
+    Setting{"limits.connections", "2 to 65536", kAtStart, kNoVariable, "Connections at one time.",
+            AUTOPILOT_READ(read_integer(m, s, 2, 65536, c.limits.connections)),
+            AUTOPILOT_SHOW(std::to_string(c.limits.connections))},
+    Setting{"limits.event_streams", "0 to 65536", kAtStart, kNoVariable,
+            "Connections among these that follow events.",
+            AUTOPILOT_READ(read_integer(m, s, 0, 65536, c.limits.event_streams)),
+            AUTOPILOT_SHOW(std::to_string(c.limits.event_streams))},
+    Setting{"journal.age", "1h to 3650d", kAtStart, kNoVariable, "Older entries are deleted.",
+            AUTOPILOT_READ(
+                read_duration(m, s.key(), std::string(s.name), hours{1}, hours{24 * 3650}, c.journal.age)),
+            AUTOPILOT_SHOW(format_duration(c.journal.age))},
+    Setting{"journal.bytes", "a size such as 64MiB, from 1MiB to 1TiB", kAtStart, kNoVariable,
+            "Beyond this size the oldest entries are deleted.",
+            AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.journal.bytes)),
+            AUTOPILOT_SHOW(format_size(c.journal.bytes))},
+};
+
+#undef AUTOPILOT_SHOW
+#undef AUTOPILOT_READ
+
+}  // namespace
+
+std::string_view Setting::group() const {
+  const std::size_t dot = name.find('.');
+  return dot == std::string_view::npos ? std::string_view{} : name.substr(0, dot);
+}
+
+std::string_view Setting::key() const {
+  const std::size_t dot = name.find('.');
+  return dot == std::string_view::npos ? name : name.substr(dot + 1);
+}
+
+std::string Setting::variable() const {
+  std::string text = "AUTOPILOT_";
+  for (const char c : name)
+    text += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::span<const Setting> settings() {
+  return kSettings;
+}
+
+}  // namespace autopilot::config
