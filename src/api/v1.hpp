@@ -30,6 +30,7 @@ inline constexpr std::size_t kMaxDepth = 16;
 // What a reader of the node wants to see.
 struct View {
   bool observations = true;
+  bool simulated = false;  // of one result or a list; a snapshot knows it itself
 };
 
 // "autopilot.check/v1": the node with all results, incidents, profile and what the agent says about itself.
@@ -48,24 +49,24 @@ struct CheckSummary {
 };
 [[nodiscard]] std::vector<CheckSummary> summarize(const std::vector<CheckInfo>& checks,
                                                   const NodeSnapshot& snapshot);
-// Lists are `{"items":[...]}`.
-[[nodiscard]] std::string to_json(const std::vector<CheckSummary>& checks);
+// Lists are `{"simulated":false,"items":[...]}`.
+[[nodiscard]] std::string to_json(const std::vector<CheckSummary>& checks, View view = {});
 [[nodiscard]] Result<std::vector<CheckSummary>> parse_checks(std::string_view json);
 
 // `durable`: set in the answer to a change; false when the journal did not confirm it in time.
 [[nodiscard]] std::string to_json(const Incident& incident, std::optional<bool> durable = std::nullopt);
-[[nodiscard]] std::string to_json(const std::vector<Incident>& incidents);
+[[nodiscard]] std::string to_json(const std::vector<Incident>& incidents, View view = {});
 [[nodiscard]] Result<Incident> parse_incident(std::string_view json);
 [[nodiscard]] Result<std::vector<Incident>> parse_incidents(std::string_view json);
 
 [[nodiscard]] std::string to_json(const Operation& operation, std::optional<bool> durable = std::nullopt);
-[[nodiscard]] std::string to_json(const std::vector<Operation>& operations);
+[[nodiscard]] std::string to_json(const std::vector<Operation>& operations, View view = {});
 [[nodiscard]] Result<Operation> parse_operation(std::string_view json);
 [[nodiscard]] Result<std::vector<Operation>> parse_operations(std::string_view json);
 
 // Also the `data` of a server-sent event.
 [[nodiscard]] std::string to_json(const Event& event);
-[[nodiscard]] std::string to_json(const std::vector<Event>& events);
+[[nodiscard]] std::string to_json(const std::vector<Event>& events, View view = {});
 [[nodiscard]] Result<Event> parse_event(std::string_view json);
 [[nodiscard]] Result<std::vector<Event>> parse_events(std::string_view json);
 

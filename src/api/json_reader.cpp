@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/json_reader.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "api/v1.hpp"
+
+namespace autopilot::api {
+
+namespace json = boost::json;
+
+namespace {
+
+std::string to_std(const json::string& text) {
+  return {text.data(), text.size()};
+}
+
+// Numbers, words and booleans; nothing for the rest.
+std::optional<Value> to_value(const json::value& value) {
+  if (value.is_string()) return to_std(value.get_string());
+  if (value.is_bool()) return value.get_bool();
+  if (value.is_int64()) return value.get_int64();
+  if (value.is_double()) return value.get_double();
+  if (value.is_uint64()) return static_cast<double>(value.get_uint64());
+  return std::nullopt;
+}
+
+}  // namespace
+
+JsonDocument::JsonDocument() = default;
+JsonDocument::JsonDocument(JsonDocument&& other) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&& other) noexcept = default;
+JsonDocument::~JsonDocument() = default;
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+  if (text.size() > kMaxBytes)
+    return fail(Errc::malformed, "the JSON text is larger than " + std::to_string(kMaxBytes) + " bytes");
+  json::parse_options options;
+  options.max_depth = kMaxDepth;
+  boost::system::error_code error;
+  auto value = json::parse(json::string_view(text.data(), text.size()), error, {}, options);
+  if (error) return fail(Errc::malformed, "not JSON: " + error.message());
+  if (!value.is_object()) return fail(Errc::malformed, "expected a JSON object");
+  JsonDocument document;
+  document.root_ = std::make_unique<json::value>(std::move(value));
+  return document;
+}
+
+JsonObject::JsonObject(JsonDocument& document)
+    : document_(document), members_(&document.root_->get_object()) {}
+
+JsonObject::JsonObject(const JsonObject& parent, const json::object* members, std::string_view name,
+                       std::optional<std::size_t> index)
+    : document_(parent.document_), members_(members), parent_(&parent), name_(name), index_(index) {}
+
+std::string JsonObject::path() const {
+  if (parent_ == nullptr) return "";
+  std::string text = parent_->path();
+  text += name_;
+  if (index_) text += "[" + std::to_string(*index_) + "]";
+  return text + ".";
+}
+
+void JsonObject::note(std::string_view name, std::string_view what) const {
+  if (!document_.problem_ && members_ != nullptr)
+    document_.problem_ = path() + std::string(name) + ": " + std::string(what);
+}
+
+const json::value* JsonObject::find(std::string_view name) const {
+  if (members_ == nullptr) return nullptr;
+  const auto* value = members_->if_contains(json::string_view(name.data(), name.size()));
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+bool JsonObject::has(std::string_view name) const {
+  return find(name) != nullptr;
+}
+
+std::string JsonObject::word(std::string_view name) const {
+  const auto* value = find(name);
+  if (value != nullptr && value->is_string()) return to_std(value->get_string());
+  note(name, "expected a word");
+  return {};
+}
+
+std::string JsonObject::word_or_empty(std::string_view name) const {
+  return has(name) ? word(name) : std::string();
+}
+
+double JsonObject::number(std::string_view name) const {
+  const auto* value = find(name);
+  if (value != nullptr && value->is_number()) return value->to_number<double>();
+  note(name, "expected a number");
+  return 0;
+}
+
+int JsonObject::small_integer(std::string_view name) const {
+  const auto* value = find(name);
+  if (value != nullptr && value->is_int64() && std::in_range<int>(value->get_int64()))
+    return static_cast<int>(value->get_int64());
+  note(name, "expected a small integer");
+  return 0;
+}
+
+std::uint64_t JsonObject::count(std::string_view name) const {
+  const auto* value = find(name);
+  if (value != nullptr && value->is_uint64()) return value->get_uint64();
+  if (value != nullptr && value->is_int64() && value->get_int64() >= 0)
+    return static_cast<std::uint64_t>(value->get_int64());
+  note(name, "expected a count");
+  return 0;
+}
+
+bool JsonObject::flag(std::string_view name) const {
+  const auto* value = find(name);
+  if (value != nullptr && value->is_bool()) return value->get_bool();
+  note(name, "expected true or false");
+  return false;
+}
+
+bool JsonObject::flag_or_false(std::string_view name) const {
+  return has(name) && flag(name);
+}
+
+WallTime JsonObject::time(std::string_view name) const {
+  const auto* value = find(name);
+  if (value != nullptr && value->is_string())
+    if (const auto time = parse_time(to_std(value->get_string()))) return *time;
+  note(name, "expected a time as 2026-01-31T12:00:00.000Z");
+  return {};
+}
+
+std::optional<WallTime> JsonObject::time_if_any(std::string_view name) const {
+  if (!has(name)) return std::nullopt;
+  return time(name);
+}
+
+Duration JsonObject::seconds(std::string_view name) const {
+  // What fits into nanoseconds: 292 years.
+  constexpr double kMax = 9.2e9;
+  const auto* value = find(name);
+  const double seconds = value != nullptr && value->is_number() ? value->to_number<double>() : -1;
+  if (seconds >= 0 && seconds <= kMax) return Duration(static_cast<Duration::rep>(std::round(seconds * 1e9)));
+  note(name, "expected a number of seconds");
+  return {};
+}
+
+std::vector<std::string> JsonObject::words(std::string_view name) const {
+  std::vector<std::string> words;
+  const auto* value = find(name);
+  if (value == nullptr || !value->is_array()) {
+    note(name, "expected a list");
+    return words;
+  }
+  for (const auto& item : value->get_array()) {
+    if (item.is_string())
+      words.push_back(to_std(item.get_string()));
+    else
+      note(std::string(name) + "[" + std::to_string(words.size()) + "]", "expected a word");
+  }
+  return words;
+}
+
+std::optional<Value> JsonObject::value_if_any(std::string_view name) const {
+  const auto* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  auto converted = to_value(*value);
+  if (!converted) note(name, "expected a number, a word, true or false");
+  return converted;
+}
+
+Attributes JsonObject::attributes(std::string_view name) const {
+  Attributes attributes;
+  const auto* value = find(name);
+  if (value == nullptr) return attributes;
+  if (!value->is_object()) {
+    note(name, "expected an object");
+    return attributes;
+  }
+  for (const auto& member : value->get_object()) {
+    const std::string key(member.key().data(), member.key().size());
+    if (auto converted = to_value(member.value()))
+      attributes.emplace_back(key, *std::move(converted));
+    else
+      note(std::string(name) + "." + key, "expected a number, a word, true or false");
+  }
+  return attributes;
+}
+
+void JsonObject::visit_object(std::string_view name,
+                              const std::function<void(const JsonObject&)>& visit) const {
+  const auto* value = find(name);
+  if (value == nullptr || !value->is_object()) {
+    note(name, "expected an object");
+    return;
+  }
+  visit(JsonObject(*this, &value->get_object(), name, std::nullopt));
+}
+
+void JsonObject::visit_list(std::string_view name,
+                            const std::function<void(const JsonObject&)>& visit) const {
+  const auto* value = find(name);
+  if (value == nullptr || !value->is_array()) {
+    note(name, "expected a list");
+    return;
+  }
+  std::size_t index = 0;
+  for (const auto& item : value->get_array()) {
+    if (!item.is_object()) {
+      note(std::string(name) + "[" + std::to_string(index) + "]", "expected an object");
+      return;
+    }
+    visit(JsonObject(*this, &item.get_object(), name, index++));
+  }
+}
+
+}  // namespace autopilot::api

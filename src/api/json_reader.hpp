@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "core/value.hpp"
+
+namespace boost::json {
+class object;
+class value;
+}  // namespace boost::json
+
+namespace autopilot::api {
+
+class JsonObject;
+
+// A parsed text and the first problem that its readers met.
+class JsonDocument {
+ public:
+  // malformed: no JSON, no object, too large or too deep.
+  [[nodiscard]] static Result<JsonDocument> parse(std::string_view text);
+  JsonDocument(JsonDocument&& other) noexcept;
+  JsonDocument& operator=(JsonDocument&& other) noexcept;
+  JsonDocument(const JsonDocument&) = delete;
+  JsonDocument& operator=(const JsonDocument&) = delete;
+  ~JsonDocument();
+
+  // `read` fills a T from the object at the top; its result counts only when no reader met a problem.
+  template <class T>
+  [[nodiscard]] Result<T> read(T (*read)(const JsonObject&));
+
+ private:
+  friend class JsonObject;
+  JsonDocument();
+
+  std::unique_ptr<boost::json::value> root_;
+  std::optional<std::string> problem_;
+};
+
+// One object of a document. Each reader gives an empty value where the member is missing or of another type,
+// and notes "results[3].findings[0].health: expected a word" as the document's problem. Lives only while its
+// document and the object around it do.
+class JsonObject {
+ public:
+  explicit JsonObject(JsonDocument& document);
+  JsonObject(const JsonObject&) = delete;
+  JsonObject& operator=(const JsonObject&) = delete;
+
+  // Required members.
+  [[nodiscard]] std::string word(std::string_view name) const;
+  [[nodiscard]] double number(std::string_view name) const;
+  [[nodiscard]] int small_integer(std::string_view name) const;
+  [[nodiscard]] std::uint64_t count(std::string_view name) const;
+  [[nodiscard]] bool flag(std::string_view name) const;
+  [[nodiscard]] WallTime time(std::string_view name) const;
+  [[nodiscard]] Duration seconds(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> words(std::string_view name) const;
+  template <class T>
+  [[nodiscard]] T choice(std::string_view name, std::optional<T> (*parse)(std::string_view)) const;
+  template <class T>
+  [[nodiscard]] T object(std::string_view name, T (*read)(const JsonObject&)) const;
+  template <class T>
+  [[nodiscard]] std::vector<T> list(std::string_view name, T (*read)(const JsonObject&)) const;
+
+  // Optional members: nothing when absent or null.
+  [[nodiscard]] bool has(std::string_view name) const;
+  [[nodiscard]] std::string word_or_empty(std::string_view name) const;
+  [[nodiscard]] bool flag_or_false(std::string_view name) const;
+  [[nodiscard]] std::optional<WallTime> time_if_any(std::string_view name) const;
+  [[nodiscard]] std::optional<Value> value_if_any(std::string_view name) const;
+  [[nodiscard]] Attributes attributes(std::string_view name) const;
+
+ private:
+  JsonObject(const JsonObject& parent, const boost::json::object* members, std::string_view name,
+             std::optional<std::size_t> index);
+
+  void note(std::string_view name, std::string_view what) const;
+  [[nodiscard]] std::string path() const;
+  [[nodiscard]] const boost::json::value* find(std::string_view name) const;
+  void visit_object(std::string_view name, const std::function<void(const JsonObject&)>& visit) const;
+  void visit_list(std::string_view name, const std::function<void(const JsonObject&)>& visit) const;
+
+  JsonDocument& document_;
+  const boost::json::object* members_;  // null below a problem
+  const JsonObject* parent_ = nullptr;
+  std::string_view name_;
+  std::optional<std::size_t> index_;
+};
+
+template <class T>
+Result<T> JsonDocument::read(T (*read)(const JsonObject&)) {
+  T result = read(JsonObject(*this));
+  if (problem_) return fail(Errc::malformed, *problem_);
+  return result;
+}
+
+template <class T>
+T JsonObject::choice(std::string_view name, std::optional<T> (*parse)(std::string_view)) const {
+  const std::string text = word(name);
+  if (const auto parsed = parse(text)) return *parsed;
+  note(name, "'" + text.substr(0, 64) + "' is not a word that may stand here");
+  return T{};
+}
+
+template <class T>
+T JsonObject::object(std::string_view name, T (*read)(const JsonObject&)) const {
+  T result{};
+  visit_object(name, [&](const JsonObject& object) { result = read(object); });
+  return result;
+}
+
+template <class T>
+std::vector<T> JsonObject::list(std::string_view name, T (*read)(const JsonObject&)) const {
+  std::vector<T> items;
+  visit_list(name, [&](const JsonObject& object) { items.push_back(read(object)); });
+  return items;
+}
+
+}  // namespace autopilot::api

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/v1.hpp"
+#include "api/wire.hpp"
+
+namespace autopilot::api {
+
+namespace {
+
+constexpr std::string_view kSchema = "autopilot.check/v1";
+
+void write_result_members(JsonWriter& out, const CheckResult& result, View view) {
+  out.word("check", result.check);
+  out.word("health", to_string(result.health));
+  out.flag("required", result.required);
+  out.words("witnesses", result.witnesses);
+  out.number("durationSeconds", to_seconds(result.duration));
+  out.time_if_any("completed", result.completed);
+  out.begin_list("findings");
+  for (const auto& finding : result.findings) {
+    out.begin_object();
+    write_finding_members(out, finding);
+    out.end_object();
+  }
+  out.end_list();
+  if (view.observations) write_observations(out, result.observations);
+}
+
+CheckResult read_result(const JsonObject& object) {
+  CheckResult result;
+  result.check = object.word("check");
+  result.health = object.choice("health", parse_health);
+  result.required = object.flag("required");
+  result.witnesses = object.words("witnesses");
+  result.duration = object.seconds("durationSeconds");
+  result.completed = object.time_if_any("completed").value_or(WallTime{});
+  result.findings = object.list("findings", read_finding);
+  if (object.has("observations")) result.observations = object.list("observations", read_observation);
+  return result;
+}
+
+void write_coverage(JsonWriter& out, const Coverage& coverage) {
+  out.begin_object("coverage");
+  out.integer("looked", coverage.looked);
+  out.integer("of", coverage.of);
+  out.words("missingRights", coverage.missing_rights);
+  out.end_object();
+}
+
+Coverage read_coverage(const JsonObject& object) {
+  Coverage coverage;
+  coverage.looked = object.small_integer("looked");
+  coverage.of = object.small_integer("of");
+  coverage.missing_rights = object.words("missingRights");
+  return coverage;
+}
+
+void write_self(JsonWriter& out, const SelfStatus& self) {
+  out.begin_object("self");
+  out.count("checksRun", self.checks_run);
+  out.count("checksLate", self.checks_late);
+  out.count("resultsDropped", self.results_dropped);
+  out.integer("lanes", self.lanes);
+  out.integer("lanesStuck", self.lanes_stuck);
+  out.integer("helpersStuck", self.helpers_stuck);
+  out.count("kernelRecordsRead", self.kernel_records_read);
+  out.count("kernelRecordsLost", self.kernel_records_lost);
+  out.count("driverCalls", self.driver_calls);
+  out.number("journalLagSeconds", self.journal_lag_seconds);
+  out.count("journalDropped", self.journal_dropped);
+  out.flag("journalDurable", self.journal_durable);
+  out.word_if_any("journalProblem", self.journal_problem);
+  out.count("configurationRefused", self.configuration_refused);
+  out.end_object();
+}
+
+SelfStatus read_self(const JsonObject& object) {
+  SelfStatus self;
+  self.checks_run = object.count("checksRun");
+  self.checks_late = object.count("checksLate");
+  self.results_dropped = object.count("resultsDropped");
+  self.lanes = object.small_integer("lanes");
+  self.lanes_stuck = object.small_integer("lanesStuck");
+  self.helpers_stuck = object.small_integer("helpersStuck");
+  self.kernel_records_read = object.count("kernelRecordsRead");
+  self.kernel_records_lost = object.count("kernelRecordsLost");
+  self.driver_calls = object.count("driverCalls");
+  self.journal_lag_seconds = object.number("journalLagSeconds");
+  self.journal_dropped = object.count("journalDropped");
+  self.journal_durable = object.flag("journalDurable");
+  self.journal_problem = object.word_or_empty("journalProblem");
+  self.configuration_refused = object.count("configurationRefused");
+  return self;
+}
+
+std::optional<std::string> parse_schema(std::string_view word) {
+  if (word != kSchema) return std::nullopt;
+  return std::string(word);
+}
+
+NodeSnapshot read_node(const JsonObject& object) {
+  static_cast<void>(object.choice("schema", parse_schema));
+  NodeSnapshot snapshot;
+  snapshot.node = object.word("node");
+  snapshot.boot_id = object.word("bootId");
+  snapshot.time = object.time("time");
+  snapshot.generation = object.count("generation");
+  snapshot.simulated = object.flag("simulated");
+  snapshot.profile = object.word("profile");
+  snapshot.health = object.choice("health", parse_health);
+  if (object.has("verdict")) snapshot.verdict = object.choice("verdict", parse_verdict);
+  snapshot.coverage = object.object("coverage", read_coverage);
+  snapshot.results = object.list("results", read_result);
+  snapshot.incidents = object.list("incidents", read_incident);
+  snapshot.self = object.object("self", read_self);
+  return snapshot;
+}
+
+}  // namespace
+
+std::string to_json(const NodeSnapshot& snapshot, View view) {
+  JsonWriter out;
+  out.begin_object();
+  out.word("schema", kSchema);
+  out.word("node", snapshot.node);
+  out.word("bootId", snapshot.boot_id);
+  out.time("time", snapshot.time);
+  out.count("generation", snapshot.generation);
+  out.flag("simulated", snapshot.simulated);
+  out.word("profile", snapshot.profile);
+  out.word("health", to_string(snapshot.health));
+  if (snapshot.verdict == Verdict::none)
+    out.null("verdict");
+  else
+    out.word("verdict", to_string(snapshot.verdict));
+  write_coverage(out, snapshot.coverage);
+  out.begin_list("results");
+  for (const auto& result : snapshot.results) {
+    out.begin_object();
+    write_result_members(out, result, view);
+    out.end_object();
+  }
+  out.end_list();
+  out.begin_list("incidents");
+  for (const auto& incident : snapshot.incidents)
+    write_incident(out, incident);
+  out.end_list();
+  write_self(out, snapshot.self);
+  out.end_object();
+  return out.take();
+}
+
+Result<NodeSnapshot> parse_node(std::string_view json) {
+  return read_text(json, read_node);
+}
+
+std::string to_json(const CheckResult& result, View view) {
+  JsonWriter out;
+  out.begin_object();
+  out.flag("simulated", view.simulated);
+  write_result_members(out, result, view);
+  out.end_object();
+  return out.take();
+}
+
+Result<CheckResult> parse_check_result(std::string_view json) {
+  return read_text(json, read_result);
+}
+
+}  // namespace autopilot::api

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the journal keeps: incidents, operations, events.
+#include "api/v1.hpp"
+#include "api/wire.hpp"
+
+namespace autopilot::api {
+
+namespace {
+
+void write_member(JsonWriter& out, const IncidentMember& member) {
+  out.begin_object();
+  out.word("check", member.check);
+  out.flag("sympathetic", member.sympathetic);
+  out.begin_object("finding");
+  write_finding_members(out, member.finding);
+  out.end_object();
+  out.end_object();
+}
+
+IncidentMember read_member(const JsonObject& object) {
+  IncidentMember member;
+  member.check = object.word("check");
+  member.sympathetic = object.flag("sympathetic");
+  member.finding = object.object("finding", read_finding);
+  return member;
+}
+
+void write_incident_members(JsonWriter& out, const Incident& incident) {
+  out.word("id", incident.id);
+  out.word("state", to_string(incident.state));
+  out.word("check", incident.check);
+  out.word("reason", incident.reason);
+  write_subject(out, "blamed", incident.blamed);
+  out.word("health", to_string(incident.health));
+  out.word("action", to_string(incident.action));
+  out.number("confidence", incident.confidence);
+  out.word("summary", incident.summary);
+  out.time("opened", incident.opened);
+  out.time("updated", incident.updated);
+  if (incident.closed) out.time("closed", *incident.closed);
+  out.word_if_any("closedBy", incident.closed_by);
+  out.flag("acknowledged", incident.acknowledged);
+  out.flag_if_set("injected", incident.injected);
+  out.begin_list("members");
+  for (const auto& member : incident.members)
+    write_member(out, member);
+  out.end_list();
+}
+
+void write_operation_members(JsonWriter& out, const Operation& operation) {
+  out.word("id", operation.id);
+  out.word("kind", operation.kind);
+  out.word("owner", operation.owner);
+  out.word("state", to_string(operation.state));
+  write_subjects(out, "reservation", operation.reservation);
+  out.number("progress", operation.progress);
+  out.word("message", operation.message);
+  out.time("created", operation.created);
+  if (operation.started) out.time("started", *operation.started);
+  if (operation.finished) out.time("finished", *operation.finished);
+  out.number("deadlineSeconds", to_seconds(operation.deadline));
+  write_observations(out, operation.observations);
+}
+
+void write_operation(JsonWriter& out, const Operation& operation) {
+  out.begin_object();
+  write_operation_members(out, operation);
+  out.end_object();
+}
+
+Operation read_operation(const JsonObject& object) {
+  Operation operation;
+  operation.id = object.word("id");
+  operation.kind = object.word("kind");
+  operation.owner = object.word("owner");
+  operation.state = object.choice("state", parse_operation_state);
+  operation.reservation = object.list("reservation", read_subject);
+  operation.progress = object.number("progress");
+  operation.message = object.word("message");
+  operation.created = object.time("created");
+  operation.started = object.time_if_any("started");
+  operation.finished = object.time_if_any("finished");
+  operation.deadline = object.seconds("deadlineSeconds");
+  operation.observations = object.list("observations", read_observation);
+  return operation;
+}
+
+void write_event(JsonWriter& out, const Event& event) {
+  out.begin_object();
+  out.count("id", event.id);
+  out.time("time", event.time);
+  out.word("bootId", event.boot_id);
+  out.word("kind", to_string(event.kind));
+  out.word_if_any("check", event.check);
+  write_subject(out, "subject", event.subject);
+  out.word("health", to_string(event.health));
+  out.word_if_any("reason", event.reason);
+  out.word("message", event.message);
+  out.attributes("details", event.details);
+  out.flag("injected", event.injected);
+  out.flag("simulated", event.simulated);
+  out.end_object();
+}
+
+Event read_event(const JsonObject& object) {
+  Event event;
+  event.id = object.count("id");
+  event.time = object.time("time");
+  event.boot_id = object.word("bootId");
+  event.kind = object.choice("kind", parse_event_kind);
+  event.check = object.word_or_empty("check");
+  event.subject = object.object("subject", read_subject);
+  event.health = object.choice("health", parse_health);
+  event.reason = object.word_or_empty("reason");
+  event.message = object.word("message");
+  event.details = object.attributes("details");
+  event.injected = object.flag_or_false("injected");
+  event.simulated = object.flag_or_false("simulated");
+  return event;
+}
+
+}  // namespace
+
+void write_incident(JsonWriter& out, const Incident& incident) {
+  out.begin_object();
+  write_incident_members(out, incident);
+  out.end_object();
+}
+
+Incident read_incident(const JsonObject& object) {
+  Incident incident;
+  incident.id = object.word("id");
+  incident.state = object.choice("state", parse_incident_state);
+  incident.check = object.word("check");
+  incident.reason = object.word("reason");
+  incident.blamed = object.object("blamed", read_subject);
+  incident.health = object.choice("health", parse_health);
+  incident.action = object.choice("action", parse_action);
+  incident.confidence = object.number("confidence");
+  incident.summary = object.word("summary");
+  incident.opened = object.time("opened");
+  incident.updated = object.time("updated");
+  incident.closed = object.time_if_any("closed");
+  incident.closed_by = object.word_or_empty("closedBy");
+  incident.acknowledged = object.flag("acknowledged");
+  incident.injected = object.flag_or_false("injected");
+  incident.members = object.list("members", read_member);
+  return incident;
+}
+
+std::string to_json(const Incident& incident, std::optional<bool> durable) {
+  JsonWriter out;
+  out.begin_object();
+  write_incident_members(out, incident);
+  if (durable) out.flag("durable", *durable);
+  out.end_object();
+  return out.take();
+}
+
+std::string to_json(const std::vector<Incident>& incidents, View view) {
+  return write_items(incidents, view.simulated, write_incident);
+}
+
+Result<Incident> parse_incident(std::string_view json) {
+  return read_text(json, read_incident);
+}
+
+Result<std::vector<Incident>> parse_incidents(std::string_view json) {
+  return read_text(json, read_items<Incident, read_incident>);
+}
+
+std::string to_json(const Operation& operation, std::optional<bool> durable) {
+  JsonWriter out;
+  out.begin_object();
+  write_operation_members(out, operation);
+  if (durable) out.flag("durable", *durable);
+  out.end_object();
+  return out.take();
+}
+
+std::string to_json(const std::vector<Operation>& operations, View view) {
+  return write_items(operations, view.simulated, write_operation);
+}
+
+Result<Operation> parse_operation(std::string_view json) {
+  return read_text(json, read_operation);
+}
+
+Result<std::vector<Operation>> parse_operations(std::string_view json) {
+  return read_text(json, read_items<Operation, read_operation>);
+}
+
+std::string to_json(const Event& event) {
+  JsonWriter out;
+  write_event(out, event);
+  return out.take();
+}
+
+std::string to_json(const std::vector<Event>& events, View view) {
+  return write_items(events, view.simulated, write_event);
+}
+
+Result<Event> parse_event(std::string_view json) {
+  return read_text(json, read_event);
+}
+
+Result<std::vector<Event>> parse_events(std::string_view json) {
+  return read_text(json, read_items<Event, read_event>);
+}
+
+}  // namespace autopilot::api
