@@ -8,8 +8,10 @@
 #include "host/clock/time_sync.hpp"
 #include "host/ethernet/ethernet.hpp"
 #include "host/files/files.hpp"
+#include "host/gpu/driver_module.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/kernel_log/kernel_log.hpp"
+#include "host/pci/pci.hpp"
 #include "host/storage/filesystems.hpp"
 #include "host/storage/nvme.hpp"
 

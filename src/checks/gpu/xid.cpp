@@ -11,9 +11,7 @@
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
 #include "checks/kernel_log/driver_events.hpp"
-#include "host/gpu/driver_module.hpp"
 #include "host/host.hpp"
-#include "host/pci/pci.hpp"
 
 namespace autopilot::checks {
 namespace {

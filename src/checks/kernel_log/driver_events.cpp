@@ -10,7 +10,6 @@
 
 #include "checks/kernel_log/decoded_record.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -44,6 +43,15 @@ bool says_who_and_what_elsewhere(std::string_view name) {
          name == "text" || name == "class" || name == "action" || name == "line";
 }
 
+// Never in the middle of a UTF-8 character.
+std::string shortened(std::string_view text) {
+  if (text.size() <= kMaxLine) return std::string(text);
+  std::size_t size = kMaxLine;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U)
+    --size;
+  return std::string(text.substr(0, size));
+}
+
 Observation to_observation(const host::KernelRecord& record, const DecodedRecord& decoded,
                            std::string_view name, const std::string& witness) {
   Observation event;
@@ -56,7 +64,7 @@ Observation to_observation(const host::KernelRecord& record, const DecodedRecord
   event.source = witness;
   event.time = record.time;
   event.sequence = record.sequence;
-  event.attributes.emplace_back("line", host::clean_log_text(record.text, kMaxLine));
+  event.attributes.emplace_back("line", shortened(record.text));
   for (auto& [attribute, value] : to_attributes(decoded))
     if (!says_who_and_what_elsewhere(attribute)) event.attributes.emplace_back(attribute, std::move(value));
   return event;
