@@ -64,8 +64,9 @@ TEST(BuiltinCatalog, what_could_not_be_seen_is_never_a_fault) {
 
 TEST(BuiltinCatalog, every_failed_reason_has_evidence_from_elsewhere_or_is_no_number) {
   for (const Threshold& threshold : builtin().thresholds())
-    if (threshold.max_health == Health::failed)
+    if (threshold.max_health == Health::failed) {
       EXPECT_NE(threshold.provenance.evidence, EvidenceKind::own) << threshold.id;
+    }
 }
 
 TEST(BuiltinCatalog, tells_models_apart_by_their_whole_name) {
@@ -122,7 +123,9 @@ TEST(BuiltinCatalog, every_class_of_xid_has_its_reason) {
   for (const Xid& xid : builtin().xids()) {
     const Reason* reason = builtin().reason("xid_" + xid.classes.front());
     ASSERT_NE(reason, nullptr) << xid.code;
-    if (xid.health == Health::failed) EXPECT_EQ(reason->max_health, Health::failed) << xid.code;
+    if (xid.health == Health::failed) {
+      EXPECT_EQ(reason->max_health, Health::failed) << xid.code;
+    }
   }
 }
 

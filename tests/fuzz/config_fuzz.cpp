@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "config/config.hpp"
+#include "core/result.hpp"
+
+// Whatever a file holds: an error that says something, or a configuration that can be compared and merged.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace autopilot::config;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const Config base = default_config({}, true);
+  const auto config = parse(text, "config.yaml", base);
+  if (!config) {
+    AUTOPILOT_ASSERT(config.error().what.starts_with("config.yaml:"));
+    return 0;
+  }
+  AUTOPILOT_ASSERT(diff(*config, *config).empty());
+  for (const Change& change : diff(base, merge_live(base, *config)))
+    AUTOPILOT_ASSERT(change.is_live);
+  return 0;
+}
