@@ -9,6 +9,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/verbs.hpp"
+#include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/storage/storage_helper.hpp"
 
@@ -22,6 +23,10 @@ struct HelperKind {
 };
 
 constexpr std::array kKinds = {
+    HelperKind{"nvml",
+               [](const std::vector<std::string>& arguments) {
+                 return host::run_nvml_helper(host::kHelperFd, arguments);
+               }},
     HelperKind{"storage",
                [](const std::vector<std::string>&) { return host::run_storage_helper(host::kHelperFd); }},
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/frame.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/storage/storage_helper.hpp"
@@ -66,6 +67,11 @@ Result<std::string> misbehave(std::string_view how) {
 int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   if (kind == "storage") return autopilot::host::run_storage_helper(kHelperFd);
+  if (kind == "nvml") return autopilot::host::run_nvml_helper(kHelperFd, {argv + 2, argv + argc});
+  if (kind == "lies_about_gpus")
+    return autopilot::host::serve(kHelperFd, {{"read", [](std::string_view, MonoTime) -> Result<std::string> {
+                                                 return std::string(R"({"state":"splendid"})");
+                                               }}});
   if (kind == "dies_at_once") return 5;
   return autopilot::host::serve(
       kHelperFd,

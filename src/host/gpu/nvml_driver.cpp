@@ -27,7 +27,7 @@ DriverState NvmlDriver::start() {
   const Instant now = clock_.now();
   if (ready_ && troubled_ && now.mono - started_ >= kLookAgainAfter) stop();
   if (ready_) return DriverState::ok;
-  auto opened = NvmlLibrary::open(library_path_);
+  auto opened = NvmlLibrary::open(library_path_, watch_);
   if (!opened) {
     detail_ = opened.error().detail;
     return opened.error().state;
@@ -194,8 +194,8 @@ GpuDevice NvmlDriver::read_gpu(nvml::Device device, std::optional<int> index,
 void NvmlDriver::read_identity(nvml::Device device, GpuDevice& gpu) {
   Known& known = known_[gpu.subject.key];
   const nvml::Functions& functions = library_->functions();
-  const auto ask = [&](nvml::Return (*function)(nvml::Device, char*, unsigned), std::string& text,
-                       unsigned size) {
+  const auto ask = [&](const nvml::Function<nvml::Return(nvml::Device, char*, unsigned)>& function,
+                       std::string& text, unsigned size) {
     if (known.complete) return;
     std::array<char, 128> buffer{};
     const nvml::Return code = library_->call(function, device, buffer.data(), size);

@@ -24,8 +24,9 @@ class NvmlDriver {
   static constexpr Duration kLookAgainAfter = std::chrono::minutes{1};
 
   // library_path: exactly this file; "" searches (NvmlLibrary::search_places).
-  NvmlDriver(std::string library_path, const Clock& clock)
-      : library_path_(std::move(library_path)), clock_(clock) {}
+  // `watch` shows other threads the call in progress.
+  NvmlDriver(std::string library_path, const Clock& clock, CallWatch& watch)
+      : library_path_(std::move(library_path)), clock_(clock), watch_(watch) {}
   NvmlDriver(const NvmlDriver&) = delete;
   NvmlDriver& operator=(const NvmlDriver&) = delete;
   ~NvmlDriver() { stop(); }
@@ -67,6 +68,7 @@ class NvmlDriver {
 
   std::string library_path_;
   const Clock& clock_;
+  CallWatch& watch_;
   std::optional<NvmlLibrary> library_;
   bool ready_ = false;
   bool troubled_ = false;  // the last report had a GPU that is not ok

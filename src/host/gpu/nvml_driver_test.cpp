@@ -32,11 +32,13 @@ class NvmlDriverTest : public testing::Test {
   static void conduct(const char* words) { setenv("FAKE_NVML", words, 1); }
 
   TestClock clock_;
-  NvmlDriver driver_{fake("fake_nvml"), clock_};
+  CallWatch watch_;
+  NvmlDriver driver_{fake("fake_nvml"), clock_, watch_};
 };
 
 TEST(NvmlLibrary, a_path_without_a_file_is_a_missing_library) {
-  const auto library = NvmlLibrary::open("/nonexistent/libnvidia-ml.so.1");
+  CallWatch watch;
+  const auto library = NvmlLibrary::open("/nonexistent/libnvidia-ml.so.1", watch);
   ASSERT_FALSE(library);
   EXPECT_EQ(library.error().state, DriverState::library_missing);
   EXPECT_THAT(library.error().detail, HasSubstr("/nonexistent/libnvidia-ml.so.1"));
@@ -45,13 +47,15 @@ TEST(NvmlLibrary, a_path_without_a_file_is_a_missing_library) {
 TEST(NvmlLibrary, a_file_that_is_no_library_is_broken) {
   const std::string path = testing::TempDir() + "/not_a_library.so";
   std::ofstream(path) << "hello";
-  const auto library = NvmlLibrary::open(path);
+  CallWatch watch;
+  const auto library = NvmlLibrary::open(path, watch);
   ASSERT_FALSE(library);
   EXPECT_EQ(library.error().state, DriverState::library_broken);
 }
 
 TEST(NvmlLibrary, a_library_without_a_required_function_is_broken_and_names_it) {
-  const auto library = NvmlLibrary::open(fake("fake_nvml_lacks_required"));
+  CallWatch watch;
+  const auto library = NvmlLibrary::open(fake("fake_nvml_lacks_required"), watch);
   ASSERT_FALSE(library);
   EXPECT_EQ(library.error().state, DriverState::library_broken);
   EXPECT_THAT(library.error().detail, HasSubstr("nvmlDeviceGetName"));
@@ -92,7 +96,7 @@ TEST_F(NvmlDriverTest, keeps_not_supported_and_function_absent_apart) {
 }
 
 TEST_F(NvmlDriverTest, a_library_with_only_the_required_functions_answers_absent_for_all_else) {
-  NvmlDriver driver(fake("fake_nvml_only_required"), clock_);
+  NvmlDriver driver(fake("fake_nvml_only_required"), clock_, watch_);
   const GpuReport report = driver.read(
       {GpuGroup::identity, GpuGroup::row_remap, GpuGroup::ecc, GpuGroup::clocks, GpuGroup::temperature,
        GpuGroup::pcie, GpuGroup::nvlink, GpuGroup::power, GpuGroup::processes},

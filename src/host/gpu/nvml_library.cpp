@@ -37,11 +37,12 @@ std::string path_of(void* handle, const std::string& asked) {
 }
 
 // POSIX promises that dlsym's object pointer converts to the function's.
-template <class Function>
-void load_symbol(void* handle, const char* name, Function*& function) {
-  void* address = dlsym(handle, name);
-  static_assert(sizeof(address) == sizeof(function));
-  std::memcpy(&function, &address, sizeof(function));
+template <class Signature>
+bool load(void* handle, nvml::Function<Signature>& function) {
+  void* address = dlsym(handle, function.name);
+  static_assert(sizeof(address) == sizeof(function.address));
+  std::memcpy(&function.address, &address, sizeof(address));
+  return address != nullptr;
 }
 
 }  // namespace
@@ -67,19 +68,20 @@ const std::vector<std::string>& NvmlLibrary::search_places() {
 std::vector<std::string> NvmlLibrary::resolve() {
   std::vector<std::string> lacking;
 #define AUTOPILOT_RESOLVE(need, name, result, arguments) \
-  load_symbol(handle_.get(), #name, functions_.name);    \
-  if (Need::need == Need::required && functions_.name == nullptr) lacking.emplace_back(#name);
+  if (!load(handle_.get(), functions_.name) && Need::need == Need::required) lacking.emplace_back(#name);
   AUTOPILOT_NVML_FUNCTIONS(AUTOPILOT_RESOLVE)
 #undef AUTOPILOT_RESOLVE
   return lacking;
 }
 
-tl::expected<NvmlLibrary, NvmlProblem> NvmlLibrary::open(const std::string& path) {
+tl::expected<NvmlLibrary, NvmlProblem> NvmlLibrary::open(const std::string& path, CallWatch& watch) {
   const std::vector<std::string> places = path.empty() ? search_places() : std::vector<std::string>{path};
   std::string broken;
   for (const std::string& place : places) {
-    NvmlLibrary library;
+    NvmlLibrary library(watch);
+    watch.begin("dlopen", mono_now());
     library.handle_.reset(dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL));
+    watch.end();
     if (library.handle_ == nullptr) {
       const char* message = dlerror();
       const std::string text = message != nullptr ? message : place + ": cannot be loaded";
@@ -99,7 +101,7 @@ tl::expected<NvmlLibrary, NvmlProblem> NvmlLibrary::open(const std::string& path
 }
 
 std::string NvmlLibrary::error_text(nvml::Return code) const {
-  const char* text = functions_.nvmlErrorString(code);
+  const char* text = functions_.nvmlErrorString.address(code);
   const std::string word = text != nullptr ? driver_text(text, 200) : "no text";
   return word + " (" + std::to_string(code) + ")";
 }

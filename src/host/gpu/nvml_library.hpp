@@ -7,16 +7,23 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "host/gpu/call_watch.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/nvml_abi.h"
+#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 
 namespace nvml {
 
-// Null: the library has no function of that name.
+template <class Signature>
+struct Function {
+  const char* name;
+  Signature* address = nullptr;  // null: the library has no function of that name
+};
+
 struct Functions {
-#define AUTOPILOT_DECLARE(need, name, result, arguments) result(*name) arguments = nullptr;
+#define AUTOPILOT_DECLARE(need, name, result, arguments) Function<result arguments> name{#name};
   AUTOPILOT_NVML_FUNCTIONS(AUTOPILOT_DECLARE)
 #undef AUTOPILOT_DECLARE
 };
@@ -36,8 +43,9 @@ class NvmlLibrary {
   // Where open("") looks, in order: the loader's own search first, then the places of the GPU Operator, of
   // container images and of distributions.
   [[nodiscard]] static const std::vector<std::string>& search_places();
-  // Loads exactly `path`, or with "" the first of search_places that loads. Does not call into it.
-  [[nodiscard]] static tl::expected<NvmlLibrary, NvmlProblem> open(const std::string& path);
+  // Loads exactly `path`, or with "" the first of search_places that loads. Does not call into it. `watch`
+  // shows other threads the call in progress; it outlives the library.
+  [[nodiscard]] static tl::expected<NvmlLibrary, NvmlProblem> open(const std::string& path, CallWatch& watch);
 
   // The file that was loaded.
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -45,10 +53,13 @@ class NvmlLibrary {
 
   // Calls and counts. nvml::kSymbolAbsent, uncounted, when the library lacks the function.
   template <class... Parameters, class... Arguments>
-  nvml::Return call(nvml::Return (*function)(Parameters...), Arguments... arguments) {
-    if (function == nullptr) return nvml::kSymbolAbsent;
+  nvml::Return call(const nvml::Function<nvml::Return(Parameters...)>& function, Arguments... arguments) {
+    if (function.address == nullptr) return nvml::kSymbolAbsent;
     ++calls_;
-    return function(arguments...);
+    watch_->begin(function.name, mono_now());
+    const nvml::Return code = function.address(arguments...);
+    watch_->end();
+    return code;
   }
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
@@ -60,7 +71,7 @@ class NvmlLibrary {
     void operator()(void* handle) const;
   };
 
-  NvmlLibrary() = default;
+  explicit NvmlLibrary(CallWatch& watch) : watch_(&watch) {}
   // The names of required functions that it lacks.
   std::vector<std::string> resolve();
 
@@ -68,6 +79,7 @@ class NvmlLibrary {
   nvml::Functions functions_;
   std::string path_;
   std::uint64_t calls_ = 0;
+  CallWatch* watch_;
 };
 
 // What a failed nvmlInit says about the driver.

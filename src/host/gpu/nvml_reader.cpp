@@ -112,7 +112,8 @@ void NvmlReader::add_failed(std::string_view name, nvml::Return code, std::optio
   readings_.push_back({std::string(name), link, std::nullopt, code});
 }
 
-void NvmlReader::add_number(std::string_view name, nvml::Return (*function)(nvml::Device, unsigned*)) {
+void NvmlReader::add_number(std::string_view name,
+                            const nvml::Function<nvml::Return(nvml::Device, unsigned*)>& function) {
   unsigned number = 0;
   const nvml::Return code = ask(function, &number);
   add(name, code, std::int64_t{number});

@@ -63,11 +63,13 @@ class NvmlReader {
 
   // library_.call on this device, unless the GPU is gone.
   template <class... Parameters, class... Arguments>
-  nvml::Return ask(nvml::Return (*function)(nvml::Device, Parameters...), Arguments... arguments) {
+  nvml::Return ask(const nvml::Function<nvml::Return(nvml::Device, Parameters...)>& function,
+                   Arguments... arguments) {
     if (gone()) return state_ == GpuState::lost ? nvml::kGpuIsLost : nvml::kResetRequired;
     return note(library_.call(function, device_, arguments...));
   }
-  void add_number(std::string_view name, nvml::Return (*function)(nvml::Device, unsigned*));
+  void add_number(std::string_view name,
+                  const nvml::Function<nvml::Return(nvml::Device, unsigned*)>& function);
   // A fact: from memory, or by `question`, which adds it.
   template <class Question>
   void fact(std::string_view name, std::optional<int> link, Question question);

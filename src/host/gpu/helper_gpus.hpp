@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "host/files/files.hpp"
+#include "host/gpu/gpus.hpp"
+#include "host/helpers/helper_client.hpp"
+
+namespace autopilot::host {
+
+// The driver asked through the helper of kind "nvml". Thread-safe; one question is under way at a time, and
+// its answer serves all who waited for less.
+class HelperGpus final : public Gpus {
+ public:
+  static constexpr Duration kShared = std::chrono::seconds{1};
+  // A driver that does not answer is not asked again for a while: callers get the last report at once instead
+  // of waiting in turn.
+  static constexpr Duration kPause = std::chrono::seconds{5};
+
+  // `clock` is that of the machine, in which callers give their deadlines; the PCI tree of `files` says which
+  // GPUs the driver should know. All outlive the object.
+  HelperGpus(Command command, const Clock& clock, const Files& files, HelperLimits limits = {})
+      : client_("nvml", std::move(command), limits), clock_(clock), files_(files) {}
+
+  [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
+  [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
+
+  [[nodiscard]] HelperStats stats() const { return client_.stats(); }
+  // NVML calls since start, as far as they were answered.
+  [[nodiscard]] std::uint64_t driver_calls() const;
+
+ private:
+  // The last answer, where it is as good as a new one.
+  [[nodiscard]] std::optional<Result<GpuReport>> shared_answer(const std::set<GpuGroup>& groups) const;
+  [[nodiscard]] Result<GpuReport> ask(const std::set<GpuGroup>& groups, MonoTime deadline) const;
+  // On the clock of the process.
+  [[nodiscard]] MonoTime process_time(MonoTime deadline) const;
+
+  mutable HelperClient client_;
+  const Clock& clock_;
+  const Files& files_;
+
+  mutable std::mutex mutex_;  // of all below; not held while the helper is asked
+  mutable std::condition_variable answered_;
+  mutable bool is_asking_ = false;
+  mutable std::optional<Result<GpuReport>> last_;
+  mutable std::set<GpuGroup> last_groups_;
+  mutable MonoTime last_time_{};
+  mutable std::uint64_t driver_calls_ = 0;
+};
+
+// A machine, or a machine tree, whose driver cannot be asked: the same report for every question.
+class NoGpus final : public Gpus {
+ public:
+  explicit NoGpus(std::string detail) : detail_(std::move(detail)) {}
+  [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
+  [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
+
+ private:
+  std::string detail_;
+};
+
+}  // namespace autopilot::host

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/gpu/nvml_helper.hpp"
+
+#include <condition_variable>
+#include <functional>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "host/clock/system_clock.hpp"
+#include "host/gpu/call_watch.hpp"
+#include "host/gpu/gpu_report.hpp"
+#include "host/gpu/nvml_driver.hpp"
+#include "host/helpers/helper_server.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+// A call that is stuck for so long does not come back; a new process may get through.
+constexpr Duration kHangPatience = std::chrono::seconds{30};
+constexpr int kExitUsage = 64;
+
+// The driver behind one thread, which may never come back from a call.
+class NvmlService {
+ public:
+  explicit NvmlService(std::string library_path) : driver_(std::move(library_path), clock_, watch_) {
+    std::thread([this] { work(); }).detach();
+  }
+
+  Result<std::string> read(std::string_view params, MonoTime deadline) {
+    const GpuQuestion question = TRY(parse_gpu_question(params));
+    auto answer =
+        ask([this, question] { return format_gpu_report(driver_.read(question.groups, question.addresses)); },
+            deadline);
+    if (answer) return std::move(*answer);
+    GpuReport report;
+    report.state = DriverState::unresponsive;
+    report.detail = what_hangs();
+    return format_gpu_report(report);
+  }
+
+  Result<std::string> take_events(std::string_view, MonoTime deadline) {
+    auto answer = ask([this] { return format_gpu_events(driver_.take_events()); }, deadline);
+    if (!answer) return fail(Errc::timed_out, what_hangs());
+    return std::move(*answer);
+  }
+
+ private:
+  using Task = std::function<std::string()>;
+
+  [[noreturn]] void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return task_ != nullptr; });
+      lock.unlock();
+      std::string answer = task_();
+      lock.lock();
+      answer_ = std::move(answer);
+      task_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  // Nothing when the thread is not free, or not done, shortly before the deadline.
+  std::optional<std::string> ask(Task task, MonoTime deadline) {
+    const MonoTime give_up = mono_now() + (deadline - mono_now()) * 9 / 10;
+    std::unique_lock lock(mutex_);
+    const auto is_free = [this] { return task_ == nullptr; };
+    if (!changed_.wait_until(lock, give_up, is_free)) return std::nullopt;
+    task_ = std::move(task);
+    changed_.notify_all();
+    if (!changed_.wait_until(lock, give_up, is_free)) return std::nullopt;
+    return std::move(answer_);
+  }
+
+  // Does not return once the patience is over.
+  std::string what_hangs() const {
+    const char* call = watch_.name();
+    const Duration stuck = mono_now() - watch_.since();
+    if (call == nullptr) return "the driver is slow: no answer within the deadline";
+    if (stuck > kHangPatience)
+      while (true)
+        ::pause();
+    return std::string(call) + " has not returned for " +
+           format_duration(std::chrono::duration_cast<std::chrono::seconds>(stuck));
+  }
+
+  SystemClock clock_;
+  CallWatch watch_;
+  NvmlDriver driver_;  // used by the thread alone
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Task task_;  // the thread works on it; null: free
+  std::string answer_;
+};
+
+}  // namespace
+
+int run_nvml_helper(int fd, const std::vector<std::string>& arguments) {
+  std::string library;
+  if (arguments.size() == 2 && arguments[0] == "--library") {
+    library = arguments[1];
+  } else if (!arguments.empty()) {
+    std::cerr << "autopilot helper nvml: takes only --library PATH\n";
+    return kExitUsage;
+  }
+  static NvmlService service(std::move(library));
+  const int code = serve(
+      fd,
+      {{"read", [](std::string_view params, MonoTime deadline) { return service.read(params, deadline); }},
+       {"events",
+        [](std::string_view params, MonoTime deadline) { return service.take_events(params, deadline); }}});
+  // The thread may sit in the driver: nothing of it may be torn down, and nobody waits for it.
+  ::_exit(code);
+}
+
+}  // namespace autopilot::host
