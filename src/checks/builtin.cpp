@@ -9,6 +9,8 @@ std::span<const Check> builtin_checks() {
   static const std::array checks = {
       kGpuXid,
       kStorageFilesystem,
+      kStorageNvme,
+      kHostMemory,
   };
   return checks;
 }

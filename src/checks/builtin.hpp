@@ -8,5 +8,7 @@ namespace autopilot::checks {
 // One for each file of a check; builtin.cpp puts them in order.
 extern const Check kGpuXid;
 extern const Check kStorageFilesystem;
+extern const Check kStorageNvme;
+extern const Check kHostMemory;
 
 }  // namespace autopilot::checks

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <chrono>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+#include "host/host.hpp"
+#include "host/memory/edac.hpp"
+#include "host/memory/usage.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::string_view kEdac = "edac";
+constexpr std::string_view kMeminfo = "/proc/meminfo";
+constexpr std::string_view kVmstat = "/proc/vmstat";
+constexpr std::string_view kPressure = "/proc/pressure/memory";
+
+// Of the machine.
+constexpr std::string_view kControllers = "edac.controllers";
+constexpr std::string_view kTotal = "memory.total";
+constexpr std::string_view kAvailable = "memory.available";
+constexpr std::string_view kCorrupted = "memory.corrupted";
+constexpr std::string_view kOomKills = "memory.oom_kills";
+constexpr std::string_view kFullShare = "memory.pressure_full_avg60";
+constexpr std::string_view kSomeShare = "memory.pressure_some_avg60";
+// Of one controller or module: "edac.<controller>[.<module>].corrected"; its place is in the attributes.
+constexpr std::string_view kCorrectedSuffix = ".corrected";
+constexpr std::string_view kUncorrectedSuffix = ".uncorrected";
+
+constexpr std::string_view kOomGlobalRule = "memory.oom_global";
+constexpr std::array kRules = {kOomGlobalRule};
+
+constexpr Duration kWindow = minutes{60};
+
+// --- observe ---
+
+class Round {
+ public:
+  Round(const host::Files& files, const Request& request) : files_(files), request_(request) {}
+
+  void look_at_edac() {
+    const auto controllers = host::read_memory_controllers(files_);
+    if (!controllers) return add_missing(kControllers, kEdac, controllers.error());
+    add(kControllers, kEdac, "count").value = static_cast<std::int64_t>(controllers->size());
+    for (const host::MemoryController& controller : *controllers) {
+      const std::string name = "edac." + controller.name;
+      add_errors(name, controller.corrected, controller.uncorrected, {{"controller", controller.name}});
+      for (const host::MemoryModule& module : controller.modules)
+        add_errors(name + "." + module.name, module.corrected, module.uncorrected,
+                   {{"controller", controller.name}, {"module", module.name}, {"label", module.label}});
+    }
+    if (!controllers->empty()) add_witness(kEdac);
+  }
+
+  void look_at_usage() {
+    const auto text = files_.read(kMeminfo);
+    const auto usage = text ? host::parse_meminfo(*text) : fail(text.error());
+    if (!usage) return add_missing(kTotal, kMeminfo, usage.error());
+    add_witness(kMeminfo);
+    add_count(kTotal, kMeminfo, usage->total_kilobytes, "kilobytes");
+    add_count(kAvailable, kMeminfo, usage->available_kilobytes, "kilobytes");
+    if (usage->corrupted_kilobytes)
+      add_count(kCorrupted, kMeminfo, *usage->corrupted_kilobytes, "kilobytes");
+    else
+      add(kCorrupted, kMeminfo, "kilobytes").missing = "not_supported";
+  }
+
+  void look_at_kills() {
+    const auto text = files_.read(kVmstat);
+    const auto kills = text ? host::parse_oom_kills(*text) : fail(text.error());
+    if (!kills) return add_missing(kOomKills, kVmstat, kills.error());
+    if (!*kills)
+      return add_missing(kOomKills, kVmstat, {Errc::unsupported, "this kernel does not count kills"});
+    add_witness(kVmstat);
+    add_count(kOomKills, kVmstat, **kills, "count");
+  }
+
+  void look_at_pressure() {
+    const auto text = files_.read(kPressure);
+    const auto pressure = text ? host::parse_pressure(*text) : fail(text.error());
+    if (!pressure) return add_missing(kFullShare, kPressure, pressure.error());
+    add_witness(kPressure);
+    add(kFullShare, kPressure, "ratio").value = pressure->full.avg60;
+    add(kSomeShare, kPressure, "ratio").value = pressure->some.avg60;
+  }
+
+  [[nodiscard]] Observed take() { return std::move(observed_); }
+  [[nodiscard]] std::optional<Error> first_problem() const { return problem_; }
+
+ private:
+  Observation& add(std::string_view name, std::string_view source, std::string_view unit) {
+    Observation observation;
+    observation.name = name;
+    observation.source = source;
+    observation.unit = unit;
+    observation.time = request_.now;
+    return observed_.observations.emplace_back(std::move(observation));
+  }
+  void add_count(std::string_view name, std::string_view source, std::uint64_t count, std::string_view unit) {
+    add(name, source, unit).value = static_cast<std::int64_t>(count);
+  }
+  void add_errors(const std::string& name, std::uint64_t corrected, std::uint64_t uncorrected,
+                  const Attributes& place) {
+    Observation& first = add(name + std::string(kCorrectedSuffix), kEdac, "count");
+    first.value = static_cast<std::int64_t>(corrected);
+    first.attributes = place;
+    Observation& second = add(name + std::string(kUncorrectedSuffix), kEdac, "count");
+    second.value = static_cast<std::int64_t>(uncorrected);
+    second.attributes = place;
+  }
+  void add_missing(std::string_view name, std::string_view source, const Error& error) {
+    Observation& observation = add(name, source, "");
+    observation.missing = error.code == Errc::not_found ? "not_supported" : to_string(error.code);
+    observation.attributes = {{"error", error.what}};
+    if (!problem_) problem_ = error;
+  }
+  void add_witness(std::string_view witness) { observed_.witnesses.emplace_back(witness); }
+
+  const host::Files& files_;
+  const Request& request_;
+  Observed observed_;
+  std::optional<Error> problem_;
+};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Round round(host.files, request);
+  round.look_at_edac();
+  round.look_at_usage();
+  round.look_at_kills();
+  round.look_at_pressure();
+  Observed observed = round.take();
+  if (observed.witnesses.empty())
+    return fail(round.first_problem().value_or(Error{Errc::unavailable, "nothing tells of main memory"}));
+  // Without the log nobody can tell a kill of the machine from one inside a container; the witnesses say so.
+  static_cast<void>(add_rule_events(
+      host, request, kRules, [](const DecodedRecord&) { return host_subject(); }, observed));
+  return observed;
+}
+
+// --- judge ---
+
+std::string word_of(const Observation& observation, std::string_view attribute) {
+  const Value* value = find_attribute(observation.attributes, attribute);
+  return value == nullptr ? std::string() : to_string(*value);
+}
+
+bool is_counter(const Observation& observation, std::string_view suffix, bool of_module) {
+  return observation.name.starts_with("edac.") && observation.name.ends_with(suffix) &&
+         word_of(observation, "module").empty() != of_module;
+}
+
+// "mc0: 3 on CPU0_DIMM_A1"; only the controller where no module says that it was one of its own.
+std::string place_of(const JudgeInput& input, const std::string& controller, std::string_view suffix) {
+  std::string place;
+  for (const Observation& module : input.history.latest()) {
+    if (!is_counter(module, suffix, true) || word_of(module, "controller") != controller) continue;
+    const auto count = module.value ? as_number(*module.value) : std::nullopt;
+    if (!count || *count <= 0) continue;
+    const std::string label = word_of(module, "label");
+    place += (place.empty() ? "" : ", ") + to_string(Value{*count}) + " on " +
+             (label.empty() ? word_of(module, "module") : label);
+  }
+  return place.empty() ? controller : controller + ": " + place;
+}
+
+void judge_edac(const JudgeInput& input, Findings& findings) {
+  const Limit uncorrected = limit(input, "host.memory.uncorrected");
+  const Limit corrected = limit(input, "host.memory.corrected_per_hour");
+  double lost = 0;
+  double most_corrected = 0;
+  std::string lost_places;
+  std::string corrected_places;
+  for (const Observation& counter : input.history.latest()) {
+    const std::string controller = word_of(counter, "controller");
+    if (is_counter(counter, kUncorrectedSuffix, false)) {
+      const double count = input.history.number(counter.subject, counter.name).value_or(0);
+      if (count <= uncorrected.value) continue;
+      lost += count;
+      lost_places += (lost_places.empty() ? "" : "; ") + place_of(input, controller, kUncorrectedSuffix);
+    } else if (is_counter(counter, kCorrectedSuffix, false)) {
+      // Counted, not extrapolated: a burst of a minute is no rate of an hour.
+      const auto growth = input.history.growth(counter.subject, counter.name, input.now, minutes{60});
+      if (!growth || growth->delta <= corrected.value) continue;
+      most_corrected = std::max(most_corrected, growth->delta);
+      corrected_places +=
+          (corrected_places.empty() ? "" : "; ") + place_of(input, controller, kCorrectedSuffix);
+    }
+  }
+  if (!lost_places.empty())
+    findings.push_back(make_finding(input, host_subject(), "memory_uncorrected", Health::failed,
+                                    to_string(Value{lost}) +
+                                        " uncorrected memory errors since the driver was loaded (" +
+                                        lost_places + ")",
+                                    lost, uncorrected));
+  if (!corrected_places.empty())
+    findings.push_back(make_finding(input, host_subject(), "memory_corrected_rate", Health::degraded,
+                                    to_string(Value{most_corrected}) +
+                                        " corrected memory errors of one controller within an hour (" +
+                                        corrected_places + ")",
+                                    most_corrected, corrected));
+}
+
+void judge_usage(const JudgeInput& input, Findings& findings) {
+  const Limit most = limit(input, "host.memory.corrupted_kilobytes");
+  const double corrupted = input.history.number(host_subject(), kCorrupted).value_or(0);
+  if (corrupted > most.value)
+    findings.push_back(make_finding(
+        input, host_subject(), "memory_corrupted", Health::degraded,
+        "the kernel took " + to_string(Value{corrupted}) + " kB out of use after uncorrected errors",
+        corrupted, most));
+  const Limit share = limit(input, "host.memory.pressure_full_share");
+  const double waiting = input.history.number(host_subject(), kFullShare).value_or(0);
+  if (waiting > share.value)
+    findings.push_back(make_finding(
+        input, host_subject(), "memory_pressure", Health::degraded,
+        "everything waited for memory for " + percent(waiting) + " of the last minute", waiting, share));
+}
+
+void judge_kills(const JudgeInput& input, Findings& findings) {
+  double kills = 0;
+  const Observation* last = nullptr;
+  for (const Observation& event : input.history.events()) {
+    if (event.name != kOomGlobalRule || !may_act(event)) continue;
+    ++kills;
+    last = &event;
+  }
+  const Limit most = limit(input, "host.memory.oom_kills");
+  if (last == nullptr || kills <= most.value) return;
+  Finding finding = make_finding(input, host_subject(), "oom_kills", Health::degraded,
+                                 "the machine ran out of memory: " + to_string(Value{kills}) +
+                                     " processes killed in the last " + format_duration(kWindow) + ", last " +
+                                     word_of(*last, "process") + " (" + word_of(*last, "pid") + ")",
+                                 kills, most);
+  finding.injected = is_injected(*last);
+  finding.evidence.emplace_back("line", word_of(*last, "line"));
+  findings.push_back(std::move(finding));
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  judge_edac(input, findings);
+  judge_usage(input, findings);
+  judge_kills(input, findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kHostMemory = {
+    .info = {.id = "host.memory",
+             .title = "Main memory",
+             .tags = {"host", "memory", "passive"},
+             .period = minutes{1},
+             .deadline = seconds{10},
+             .window = kWindow,
+             .cost = Cost::cheap,
+             .witnesses = {std::string(kEdac), std::string(kMeminfo), std::string(kVmstat),
+                           std::string(kPressure), "/dev/kmsg"},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

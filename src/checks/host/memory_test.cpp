@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checks/builtin.hpp"
+#include "host/files/test_folder.hpp"
+#include "tests/fakes/fake_host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+struct OneLineLog : host::KernelLog {
+  std::string text;
+  Instant time;
+  [[nodiscard]] Result<host::KernelRecords> read(std::uint64_t from, MonoTime) const override {
+    host::KernelRecords records;
+    records.witness = "/dev/kmsg";
+    records.next = 1;
+    if (text.empty() || from > 0) return records;
+    host::KernelRecord record;
+    record.time = time;
+    record.text = text;
+    records.records.push_back(record);
+    return records;
+  }
+};
+
+class HostMemory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    set_meminfo(0);
+    set_pressure("0.00");
+    folder_.write("/proc/vmstat", "oom_kill 0\n");
+    set_errors(0, 0);
+  }
+  void set_meminfo(int corrupted) {
+    folder_.write("/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 500 kB\nHardwareCorrupted: " +
+                                       std::to_string(corrupted) + " kB\n");
+  }
+  void set_pressure(const std::string& full) {
+    folder_.write("/proc/pressure/memory",
+                  "some avg10=0.00 avg60=50.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=" + full +
+                      " avg300=0.00 total=0\n");
+  }
+  void set_errors(int corrected, int uncorrected) {
+    const std::string mc = "/sys/devices/system/edac/mc/mc0/";
+    folder_.write(mc + "ce_count", std::to_string(corrected));
+    folder_.write(mc + "ue_count", std::to_string(uncorrected));
+    folder_.write(mc + "dimm2/dimm_ce_count", std::to_string(corrected));
+    folder_.write(mc + "dimm2/dimm_ue_count", std::to_string(uncorrected));
+    folder_.write(mc + "dimm2/dimm_label", "CPU0_DIMM_A3\n");
+  }
+  Findings look(Duration later = 60s) {
+    empty_.clock.advance(later);
+    const Instant now = empty_.clock.now();
+    auto observed = kHostMemory.observe(
+        host_, {.now = now, .deadline = now.mono + 10s, .kernel_log_from = history_.rounds() == 0 ? 0U : 1U});
+    if (!observed) {
+      ADD_FAILURE() << observed.error().what;
+      return {};
+    }
+    witnesses_ = observed->witnesses;
+    history_.add(std::move(observed->observations), kHostMemory.info.window);
+    return kHostMemory.judge(
+        {.now = now, .history = history_, .facts = catalog::builtin(), .expectation = {}});
+  }
+  std::vector<std::string> words(Duration later = 60s) {
+    std::vector<std::string> list;
+    for (const Finding& finding : look(later))
+      list.push_back(std::string(to_string(finding.health)) + " " + finding.reason);
+    return list;
+  }
+
+  host::TestFolder folder_;
+  fakes::EmptyHost empty_;
+  host::Files files_{folder_.path()};
+  OneLineLog log_;
+  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
+                   empty_.ethernet, empty_.time_sync, empty_.nvme};
+  History history_;
+  std::vector<std::string> witnesses_;
+};
+
+TEST_F(HostMemory, says_nothing_about_a_sound_machine) {
+  EXPECT_THAT(words(), IsEmpty());
+  EXPECT_THAT(witnesses_,
+              ElementsAre("edac", "/proc/meminfo", "/proc/vmstat", "/proc/pressure/memory", "/dev/kmsg"));
+}
+
+TEST_F(HostMemory, uncorrected_errors_name_the_module) {
+  set_errors(0, 2);
+  const Findings findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].health, Health::failed);
+  EXPECT_EQ(findings[0].reason, "memory_uncorrected");
+  EXPECT_EQ(findings[0].action, Action::replace);
+  EXPECT_THAT(findings[0].message, HasSubstr("mc0: 2 on CPU0_DIMM_A3"));
+}
+
+TEST_F(HostMemory, corrected_errors_count_when_they_are_many_within_an_hour) {
+  set_errors(5000, 0);
+  EXPECT_THAT(words(), IsEmpty());  // before we looked
+  set_errors(5100, 0);
+  EXPECT_THAT(words(), IsEmpty());
+  set_errors(5101, 0);
+  EXPECT_THAT(words(), ElementsAre("degraded memory_corrected_rate"));
+  EXPECT_THAT(words(2h), IsEmpty());
+}
+
+TEST_F(HostMemory, memory_that_the_kernel_took_away) {
+  set_meminfo(4);
+  EXPECT_THAT(words(), ElementsAre("degraded memory_corrupted"));
+}
+
+TEST_F(HostMemory, pressure) {
+  set_pressure("10.00");
+  EXPECT_THAT(words(), IsEmpty());
+  set_pressure("10.01");
+  EXPECT_THAT(words(), ElementsAre("degraded memory_pressure"));
+}
+
+TEST_F(HostMemory, a_kill_of_the_whole_machine) {
+  log_.text =
+      "Out of memory: Killed process 4242 (python3) total-vm:105624kB, anon-rss:102400kB, file-rss:0kB";
+  log_.time = empty_.clock.now();
+  const Findings findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].reason, "oom_kills");
+  EXPECT_THAT(findings[0].message, HasSubstr("last python3 (4242)"));
+  EXPECT_THAT(words(2h), IsEmpty());
+}
+
+TEST_F(HostMemory, a_kill_inside_one_containers_limit_is_its_own_affair) {
+  folder_.write("/proc/vmstat", "oom_kill 3\n");
+  log_.text = "Memory cgroup out of memory: Killed process 4242 (python3) total-vm:105624kB, anon-rss:1kB";
+  log_.time = empty_.clock.now();
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(HostMemory, what_a_kernel_does_not_tell_is_missing_not_zero) {
+  std::filesystem::remove_all(folder_.path() + "/sys");
+  std::filesystem::remove(folder_.path() + "/proc/pressure/memory");
+  folder_.write("/proc/vmstat", "garbage\n");
+  folder_.write("/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 500 kB\n");
+  EXPECT_THAT(words(), IsEmpty());
+  EXPECT_THAT(witnesses_, ElementsAre("/proc/meminfo", "/dev/kmsg"));
+  EXPECT_EQ(history_.find(host_subject(), "memory.corrupted")->missing, "not_supported");
+  EXPECT_EQ(history_.find(host_subject(), "memory.pressure_full_avg60")->missing, "not_supported");
+  EXPECT_EQ(history_.number(host_subject(), "edac.controllers"), 0);
+}
+
+TEST_F(HostMemory, cannot_look_when_nothing_can_be_read) {
+  folder_.write("/proc/vmstat", "");
+  folder_.write("/proc/meminfo", "garbage");
+  std::filesystem::remove(folder_.path() + "/proc/pressure/memory");
+  folder_.write("/sys/devices/system/edac/mc/mc0/ue_count", "garbage");
+  const Instant now = empty_.clock.now();
+  const auto observed =
+      kHostMemory.observe(host_, {.now = now, .deadline = now.mono + 10s, .kernel_log_from = 0});
+  EXPECT_EQ(observed.error().code, Errc::malformed);
+}
+
+}  // namespace
+}  // namespace autopilot::checks

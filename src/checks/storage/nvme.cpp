@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+#include "host/host.hpp"
+#include "host/storage/block.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::string_view kSysfs = "sysfs";
+constexpr std::string_view kAdminCommand = "nvme admin command";
+
+// Observations of one controller. The health page is there as a whole or missing as a whole.
+constexpr std::string_view kState = "nvme.state";
+constexpr std::string_view kCompleted = "block.completed";
+constexpr std::string_view kInFlight = "block.in_flight";
+constexpr std::string_view kCriticalWarning = "nvme.critical_warning";
+constexpr std::string_view kTemperature = "nvme.temperature";
+constexpr std::string_view kSpare = "nvme.available_spare";
+constexpr std::string_view kSpareThreshold = "nvme.spare_threshold";
+constexpr std::string_view kUsed = "nvme.percentage_used";
+constexpr std::string_view kMediaErrors = "nvme.media_errors";
+constexpr std::string_view kErrorLogEntries = "nvme.error_log_entries";
+constexpr std::string_view kUnsafeShutdowns = "nvme.unsafe_shutdowns";
+constexpr std::string_view kPowerOnHours = "nvme.power_on_hours";
+
+constexpr std::string_view kTimeoutRule = "storage.nvme_timeout";
+constexpr std::string_view kDownRule = "storage.nvme_down";
+constexpr std::string_view kGoneRule = "storage.nvme_gone";
+constexpr std::array kRules = {kTimeoutRule, kDownRule, kGoneRule};
+
+// What one controller may take of the round, so that the others are asked too.
+constexpr auto kPatience = seconds{3};
+
+Subject disk(std::string_view name, std::string_view serial = {}) {
+  Subject subject;
+  subject.kind = SubjectKind::disk;
+  subject.key = name;
+  subject.serial = serial;
+  return subject;
+}
+
+// --- observe ---
+
+class Round {
+ public:
+  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+
+  // True when the controller answered.
+  bool look_at(const host::NvmeController& controller) {
+    const Subject subject = disk(controller.name, controller.serial);
+    Observation& state = add(subject, kState, kSysfs, "");
+    if (controller.state.empty())
+      state.missing = "not_supported";
+    else
+      state.value = controller.state;
+    state.attributes = {{"model", controller.model}, {"firmware", controller.firmware}};
+    add_activity(subject);
+    return add_health(subject);
+  }
+  [[nodiscard]] Observations take() { return std::move(observations_); }
+
+ private:
+  Observation& add(const Subject& subject, std::string_view name, std::string_view source,
+                   std::string_view unit) {
+    Observation observation;
+    observation.name = name;
+    observation.subject = subject;
+    observation.source = source;
+    observation.unit = unit;
+    observation.time = request_.now;
+    return observations_.emplace_back(std::move(observation));
+  }
+  void add_number(const Subject& subject, std::string_view name, double value, std::string_view unit) {
+    add(subject, name, kAdminCommand, unit).value = value;
+  }
+  void add_activity(const Subject& subject) {
+    const auto activity = host::read_nvme_activity(host_.files, subject.key);
+    if (!activity) return;  // a controller without a namespace does nothing
+    add(subject, kCompleted, kSysfs, "count").value = static_cast<std::int64_t>(activity->completed);
+    add(subject, kInFlight, kSysfs, "count").value = static_cast<std::int64_t>(activity->in_flight);
+  }
+  bool add_health(const Subject& subject) {
+    const MonoTime now = host_.clock.now().mono;
+    const auto health =
+        now >= request_.deadline
+            ? fail(Errc::timed_out, "the round was over")
+            : host_.nvme.health(subject.key, std::min(now + kPatience, request_.deadline - seconds{1}));
+    if (!health) {
+      Observation& missing = add(subject, kCriticalWarning, kAdminCommand, "");
+      missing.missing = to_string(health.error().code);
+      missing.attributes = {{"error", health.error().what}};
+      return false;
+    }
+    add(subject, kCriticalWarning, kAdminCommand, "").value = std::int64_t{health->critical_warning};
+    add_number(subject, kTemperature, health->temperature_celsius, "celsius");
+    add_number(subject, kSpare, health->available_spare_percent, "percent");
+    add_number(subject, kSpareThreshold, health->spare_threshold_percent, "percent");
+    add_number(subject, kUsed, health->percentage_used, "percent");
+    add_number(subject, kMediaErrors, health->media_errors, "count");
+    add_number(subject, kErrorLogEntries, health->error_log_entries, "count");
+    add_number(subject, kUnsafeShutdowns, health->unsafe_shutdowns, "count");
+    add_number(subject, kPowerOnHours, health->power_on_hours, "hours");
+    return true;
+  }
+
+  const host::Host& host_;
+  const Request& request_;
+  Observations observations_;
+};
+
+Subject disk_of(const DecodedRecord& decoded) {
+  for (const auto& [name, value] : decoded.attributes)
+    if (name == "device") return disk(value);
+  return host_subject();
+}
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  const auto controllers = TRY(host.nvme.controllers());
+  if (controllers.empty()) return fail(Errc::unsupported, "the kernel lists no NVMe controller");
+  Round round(host, request);
+  bool any_answered = false;
+  for (const host::NvmeController& controller : controllers)
+    if (round.look_at(controller)) any_answered = true;
+  Observed observed;
+  observed.observations = round.take();
+  observed.witnesses = {std::string(kSysfs)};
+  if (any_answered) observed.witnesses.emplace_back(kAdminCommand);
+  // Without the log nobody tells of time-outs; the witnesses say so.
+  static_cast<void>(add_rule_events(host, request, kRules, disk_of, observed));
+  return observed;
+}
+
+// --- judge ---
+
+std::string seconds_text(Duration duration) {
+  return format_duration(std::chrono::duration_cast<seconds>(duration));
+}
+
+struct WarningBit {
+  int bit;
+  Health health;
+  std::string_view meaning;
+};
+// Byte 0 of log page 02h.
+constexpr std::array kWarningBits = {
+    WarningBit{0, Health::failed, "spare blocks are running out"},
+    WarningBit{1, Health::degraded, "temperature is out of its range"},
+    WarningBit{2, Health::failed, "reliability is degraded"},
+    WarningBit{3, Health::failed, "media is read-only"},
+    WarningBit{4, Health::degraded, "the backup of its volatile memory failed"},
+    WarningBit{5, Health::degraded, "the persistent memory region is unreliable"},
+};
+
+class DiskJudge {
+ public:
+  DiskJudge(const JudgeInput& input, const Subject& subject) : input_(input), disk_(subject) {}
+
+  [[nodiscard]] Findings findings() {
+    judge_state();
+    judge_warnings();
+    judge_wear();
+    judge_media();
+    judge_stall();
+    judge_log();
+    return std::move(findings_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<double> number(std::string_view name) const {
+    return input_.history.number(disk_, name);
+  }
+  [[nodiscard]] std::string name() const {
+    const Observation* state = input_.history.find(disk_, kState);
+    const Value* model = state == nullptr ? nullptr : find_attribute(state->attributes, "model");
+    return model == nullptr || to_string(*model).empty() ? disk_.key
+                                                         : disk_.key + " (" + to_string(*model) + ")";
+  }
+  void add(std::string_view reason, Health health, const std::string& text, Attributes evidence) {
+    Finding finding = make_finding(input_, disk_, reason, health, name() + ": " + text);
+    finding.evidence = std::move(evidence);
+    findings_.push_back(std::move(finding));
+  }
+  void add(std::string_view reason, const std::string& text, double value, const Limit& limit) {
+    findings_.push_back(
+        make_finding(input_, disk_, reason, limit.max_health, name() + ": " + text, value, limit));
+  }
+
+  void judge_state() {
+    const auto state = input_.history.word(disk_, kState);
+    if (!state || *state == "live" || *state == "new") return;
+    const bool is_lost = *state == "dead" || state->starts_with("deleting");
+    add("nvme_not_live", is_lost ? Health::failed : Health::degraded, "the controller is " + *state,
+        {{"value", *state}, {"witness", std::string(kSysfs)}});
+  }
+
+  void judge_warnings() {
+    const int warning = static_cast<int>(number(kCriticalWarning).value_or(0));
+    Health health = Health::healthy;
+    std::string text;
+    for (const WarningBit& bit : kWarningBits) {
+      if ((warning >> bit.bit & 1) == 0) continue;
+      health = worst(health, bit.health);
+      text += (text.empty() ? "" : ", ") + std::string(bit.meaning);
+    }
+    if (health != Health::healthy)
+      add("nvme_critical_warning", health, text,
+          {{"value", std::int64_t{warning}}, {"witness", std::string(kAdminCommand)}});
+  }
+
+  void judge_wear() {
+    const auto spare = number(kSpare);
+    const auto least = number(kSpareThreshold);
+    // A threshold of 0 or 100 is no threshold.
+    if (spare && least && *least > 0 && *least < 100 && *spare < *least)
+      add("nvme_spare_low", Health::failed,
+          percent(*spare / 100) + " of the spare blocks are left, the vendor's limit is " +
+              percent(*least / 100),
+          {{"value", *spare}, {"threshold", *least}, {"thresholdSource", "the device"}});
+    const auto used = number(kUsed);
+    if (!used) return;
+    const Limit worn = limit(input_, "storage.nvme.worn_percent");
+    const Limit wearing = limit(input_, "storage.nvme.wearing_percent");
+    const std::string text = percent(*used / 100) + " of its endurance is used";
+    if (*used >= worn.value)
+      add("nvme_worn", text, *used, worn);
+    else if (*used >= wearing.value)
+      add("nvme_wearing", text, *used, wearing);
+  }
+
+  void judge_media() {
+    const auto growth = input_.history.growth(disk_, kMediaErrors, input_.now, kWindow);
+    const Limit most = limit(input_, "storage.nvme.media_errors");
+    if (growth && growth->delta > most.value)
+      add("media_errors",
+          to_string(Value{growth->delta}) + " new media errors in " + seconds_text(growth->interval),
+          growth->delta, most);
+  }
+
+  // The same requests in flight for a long time, and nothing finished meanwhile.
+  void judge_stall() {
+    const Limit longest = limit(input_, "storage.nvme.stall_time");
+    const auto completed = input_.history.samples(disk_, kCompleted);
+    const auto in_flight = input_.history.samples(disk_, kInFlight);
+    if (completed.size() != in_flight.size()) return;
+    Duration stalled{0};
+    for (std::size_t i = completed.size(); i-- > 1;) {
+      const bool stands = completed[i].value == completed[i - 1].value &&
+                          as_number(in_flight[i].value) > 0.0 && as_number(in_flight[i - 1].value) > 0.0;
+      if (!stands) break;
+      stalled += completed[i].time.mono - completed[i - 1].time.mono;
+    }
+    if (to_seconds(stalled) >= longest.value)
+      add("io_stalled", "requests are in flight and none finished for " + seconds_text(stalled),
+          to_seconds(stalled), longest);
+  }
+
+  void judge_log() {
+    const Limit most = limit(input_, "storage.nvme.io_timeouts");
+    double timeouts = 0;
+    const Observation* last = nullptr;
+    for (const Observation& event : input_.history.events()) {
+      if (event.subject != disk_ || !may_act(event)) continue;
+      if (event.name == kGoneRule) {
+        add_event("nvme_not_live", Health::failed, "the kernel gave the device up", event);
+      } else {
+        ++timeouts;
+        last = &event;
+      }
+    }
+    if (last == nullptr || timeouts <= most.value) return;
+    add("io_timeouts",
+        to_string(Value{timeouts}) + " commands timed out in the last " + format_duration(kWindow), timeouts,
+        most);
+    add_line(*last);
+  }
+  void add_event(std::string_view reason, Health health, const std::string& text, const Observation& event) {
+    if (!findings_.empty() && findings_.back().reason == reason) return;
+    add(reason, health, text, {{"witness", event.source}});
+    add_line(event);
+  }
+  void add_line(const Observation& event) {
+    findings_.back().injected = is_injected(event);
+    if (const Value* line = find_attribute(event.attributes, "line"))
+      findings_.back().evidence.emplace_back("line", *line);
+  }
+
+ public:
+  static constexpr Duration kWindow = minutes{60};
+
+ private:
+  const JudgeInput& input_;
+  const Subject& disk_;
+  Findings findings_;
+};
+
+// Those of the last round, and those of which only the log still tells.
+std::vector<Subject> disks(const History& history) {
+  std::vector<Subject> subjects = history.subjects(SubjectKind::disk);
+  for (const Observation& event : history.events())
+    if (event.subject.kind == SubjectKind::disk &&
+        std::find(subjects.begin(), subjects.end(), event.subject) == subjects.end())
+      subjects.push_back(event.subject);
+  return subjects;
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  for (const Subject& subject : disks(input.history))
+    for (Finding& finding : DiskJudge(input, subject).findings())
+      findings.push_back(std::move(finding));
+  return findings;
+}
+
+}  // namespace
+
+const Check kStorageNvme = {
+    .info = {.id = "storage.nvme",
+             .title = "NVMe devices",
+             .tags = {"storage", "passive"},
+             .period = minutes{1},
+             .deadline = seconds{10},
+             .window = DiskJudge::kWindow,
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kSysfs), std::string(kAdminCommand), "/dev/kmsg"},
+             .rights = {"CAP_SYS_ADMIN"},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
