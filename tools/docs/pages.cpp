@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "docs/pages.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.hpp"
+#include "core/value.hpp"
+
+namespace autopilot::docs {
+namespace {
+
+using catalog::Catalog;
+using catalog::CheckPage;
+using catalog::ClearRule;
+using catalog::Provenance;
+using catalog::Reason;
+using catalog::Threshold;
+using catalog::Xid;
+
+constexpr std::string_view kNote =
+    "<!-- Made from catalog/ and src/config/ by `cmake --build --preset dev --target docs`; a change here is "
+    "lost. -->\n\n";
+
+// Text for a cell of a table.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string code(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
+
+std::string join(const std::vector<std::string>& words, bool as_code) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : ", ") + (as_code ? code(word) : word);
+  return text;
+}
+
+std::string number(double value) {
+  return to_string(Value(value));
+}
+
+std::string origin(const Provenance& provenance) {
+  return provenance.source + " (" + std::string(to_string(provenance.evidence)) + ", " + provenance.date +
+         ")";
+}
+
+std::string action_text(Action action) {
+  return action == Action::none ? "none" : code(to_string(action));
+}
+
+std::string clear_text(const Reason& reason) {
+  const std::string after = format_duration(reason.clear_after);
+  switch (reason.clear) {
+    case ClearRule::healthy_rounds: {
+      std::string text = "after " + std::to_string(reason.clear_rounds) + " rounds in a row without it";
+      if (reason.clear_after > Duration{0}) text += ", and not before " + after;
+      return text;
+    }
+    case ClearRule::gpu_reset:
+      return "once the GPU was reset, or with a new boot";
+    case ClearRule::reboot:
+      return "with a new boot";
+    case ClearRule::expiry:
+      return after + " after it was last seen";
+    case ClearRule::acknowledged:
+      return "when an operator acknowledges it";
+    case ClearRule::replaced:
+      return "when another serial is in its place";
+  }
+  return "";
+}
+
+std::string reason_section(const Reason& reason) {
+  std::string text = "### " + code(reason.id) + "\n\n" + reason.title + ". " + reason.meaning + "\n\n";
+  text += "- What to do: " + reason.cure + "\n";
+  text += "- What would prove it wrong: " + reason.disproof + "\n";
+  text += "- At worst " + std::string(to_string(reason.max_health)) + "; action " +
+          action_text(reason.action) + "; confidence that the blamed subject is at fault " +
+          number(reason.confidence) + ".\n";
+  if (reason.raise_rounds > 1)
+    text += "- Counts after " + std::to_string(reason.raise_rounds) + " rounds in a row.\n";
+  text += "- Goes away " + clear_text(reason) + ".\n";
+  return text + "- Source: " + origin(reason.provenance) + ".\n\n";
+}
+
+bool belongs_to(const Reason& reason, std::string_view check) {
+  return std::find(reason.checks.begin(), reason.checks.end(), check) != reason.checks.end();
+}
+
+std::string thresholds_of(const Catalog& facts, const CheckPage& check) {
+  std::string rows;
+  for (const Threshold& threshold : facts.thresholds()) {
+    if (!threshold.id.starts_with(check.id + ".")) continue;
+    rows += "| " + code(threshold.id) + " | " + number(threshold.value) + ' ' + cell(threshold.unit) + " | " +
+            cell(threshold.meaning) + " | " + std::string(to_string(threshold.max_health)) + " | " +
+            cell(origin(threshold.provenance)) + " |\n";
+  }
+  if (rows.empty()) return "None: this check compares words, not numbers.\n";
+  return "| threshold | value | meaning | at worst | source |\n|---|---|---|---|---|\n" + rows +
+         "\nEach can be replaced under `expectation.thresholds` of the "
+         "[configuration](../configuration.md).\n";
+}
+
+std::string check_page(const Catalog& facts, const CheckPage& check) {
+  std::string page =
+      std::string(kNote) + "# " + check.title + " (" + code(check.id) + ")\n\n" + check.summary +
+      "\n\n## Witnesses\n\nIn order of trust: " + join(check.witnesses, false) + ". " +
+      (check.rights.empty() ? "No right is needed." : "Full sight needs " + join(check.rights, true) + '.') +
+      " It is unknown only when none of them can look.\n\n";
+  page += "| profile | what it sees |\n|---|---|\n| `local` | " + cell(check.local) + " |\n| `dropin` | " +
+          cell(check.dropin) + " |\n| `full` | " + cell(check.full) + " |\n\n";
+  page += "## Thresholds\n\n" + thresholds_of(facts, check) + "\n## Reasons\n\n";
+  for (const Reason& reason : facts.reasons())
+    if (belongs_to(reason, check.id)) page += reason_section(reason);
+  page += "Why it may not have looked stands in [reasons](../reasons.md#about-any-check).\n\n";
+  page += "## How this check can be wrong\n\n" + check.how_wrong + "\n\n" + check.false_positive +
+          "\n\nSource: " + origin(check.provenance) + ".\n";
+  return page;
+}
+
+std::string checks_index(const Catalog& facts) {
+  std::string page = std::string(kNote) + "# Checks\n\n| check | title | what it looks at |\n|---|---|---|\n";
+  for (const CheckPage& check : facts.checks())
+    page += "| [" + code(check.id) + "](" + check.id + ".md) | " + cell(check.title) + " | " +
+            cell(check.summary) + " |\n";
+  return page;
+}
+
+std::string reasons_page(const Catalog& facts) {
+  std::string page = std::string(kNote) +
+                     "# Reasons\n\nEvery word that a finding may carry. `autopilot explain REASON` says the "
+                     "same.\n\n## About any check\n\nThese say that a check did not look; they are never a "
+                     "fault of the machine.\n\n";
+  for (const Reason& reason : facts.reasons())
+    if (belongs_to(reason, catalog::kAnyCheck)) page += reason_section(reason);
+  page += "## About one check\n\n| reason | what | at worst | action | goes away |\n|---|---|---|---|---|\n";
+  for (const CheckPage& check : facts.checks())
+    for (const Reason& reason : facts.reasons()) {
+      if (reason.checks.front() != check.id) continue;
+      page += "| [" + code(reason.id) + "](checks/" + check.id + ".md#" + reason.id + ") | " +
+              cell(reason.title) + " | " + std::string(to_string(reason.max_health)) + " | " +
+              action_text(reason.action) + " | " + clear_text(reason) + " |\n";
+    }
+  return page;
+}
+
+std::string xids_page(const Catalog& facts) {
+  std::string page =
+      std::string(kNote) +
+      "# Xid codes\n\nWhat the NVIDIA driver writes to the kernel log as `NVRM: Xid`. *Now* and *later* "
+      "follow "
+      "the vendor's\ncatalog; *finding* is what we make of the code alone (\"event\": shown, and nothing "
+      "follows), with our confidence\nthat the GPU named in the line is at fault. A code that is not here is "
+      "shown as class unknown and changes nothing.\n`autopilot explain xid N` says the same.\n\n"
+      "| code | symbol | class | meaning | now | later | finding |\n|---|---|---|---|---|---|---|\n";
+  for (const Xid& xid : facts.xids()) {
+    const std::string finding = xid.health == Health::healthy
+                                    ? "event"
+                                    : std::string(to_string(xid.health)) + ", " + number(xid.confidence);
+    page += "| " + std::to_string(xid.code) + " | " + code(xid.name) + " | " + join(xid.classes, false) +
+            " | " + cell(xid.meaning) + " | " + action_text(xid.action_now) + " | " +
+            action_text(xid.action_later) + " | " + finding + " |\n";
+  }
+  if (!facts.xids().empty()) page += "\nSource: " + origin(facts.xids().front().provenance) + ".\n";
+  return page;
+}
+
+std::string requirement(const Catalog& facts, std::string_view profile_id, std::string_view check) {
+  const catalog::Profile* profile = facts.profile(profile_id);
+  if (profile == nullptr) return "";
+  for (const auto& required : profile->required)
+    if (required.check == check)
+      return required.when == "always" ? " Required." : " Required with " + required.when + ".";
+  return "";
+}
+
+std::string privileges_page(const Catalog& facts) {
+  std::string page = std::string(kNote) + "# What each profile sees\n\n";
+  for (const auto& profile : facts.profiles())
+    page += "- " + code(profile.id) + ": " + profile.meaning + "\n";
+  page +=
+      "\nA required check that could not look makes the verdict WARN; any other only lowers the coverage. A "
+      "check\n"
+      "whose kind of device is not here is not required.\n\n| check | full sight needs | local | dropin | "
+      "full "
+      "|\n|---|---|---|---|---|\n";
+  for (const CheckPage& check : facts.checks()) {
+    const auto sees = [&](std::string_view profile, const std::string& text) {
+      return cell(text + requirement(facts, profile, check.id));
+    };
+    page += "| [" + code(check.id) + "](checks/" + check.id + ".md) | " +
+            (check.rights.empty() ? "nothing" : join(check.rights, true)) + " | " +
+            sees("local", check.local) + " | " + sees("dropin", check.dropin) + " | " +
+            sees("full", check.full) + " |\n";
+  }
+  return page;
+}
+
+std::string log_rules_page(const Catalog& facts) {
+  std::string page = std::string(kNote) +
+                     "# Kernel-log lines\n\nWhich lines are recognised beside the [Xids](xids.md). "
+                     "`autopilot decode` reads a "
+                     "log with them; `autopilot explain\n\"LINE\"` explains one.\n\n| rule | what it means | "
+                     "a line | source "
+                     "|\n|---|---|---|---|\n";
+  for (const auto& rule : facts.log_rules())
+    page += "| " + code(rule.id) + " | " + cell(rule.title) + " | " + code(cell(rule.examples.front())) +
+            " | " + cell(origin(rule.provenance)) + " |\n";
+  return page;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> make_pages(const Catalog& facts) {
+  std::map<std::string, std::string> pages{
+      {"checks/README.md", checks_index(facts)},
+      {"reasons.md", reasons_page(facts)},
+      {"xids.md", xids_page(facts)},
+      {"privileges.md", privileges_page(facts)},
+      {"log_rules.md", log_rules_page(facts)},
+      {"configuration.md", std::string(kNote) + config::settings_page()},
+  };
+  for (const CheckPage& check : facts.checks())
+    pages.emplace("checks/" + check.id + ".md", check_page(facts, check));
+  return pages;
+}
+
+}  // namespace autopilot::docs
