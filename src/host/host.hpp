@@ -11,7 +11,10 @@
 #include "host/gpu/driver_module.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/kernel_log/kernel_log.hpp"
+#include "host/memory/edac.hpp"
+#include "host/memory/usage.hpp"
 #include "host/pci/pci.hpp"
+#include "host/storage/block.hpp"
 #include "host/storage/filesystems.hpp"
 #include "host/storage/nvme.hpp"
 

@@ -6,8 +6,6 @@
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
-#include "host/memory/edac.hpp"
-#include "host/memory/usage.hpp"
 
 namespace autopilot::checks {
 namespace {

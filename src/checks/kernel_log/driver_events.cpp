@@ -14,8 +14,6 @@
 namespace autopilot::checks {
 namespace {
 
-constexpr std::size_t kMaxLine = 500;
-
 std::string_view event_name(const DecodedRecord& decoded) {
   if (decoded.kind == "xid") return kXidEvent;
   if (decoded.kind == "sxid") return decoded.is_detail ? std::string_view{} : kSxidEvent;
@@ -43,15 +41,6 @@ bool says_who_and_what_elsewhere(std::string_view name) {
          name == "text" || name == "class" || name == "action" || name == "line";
 }
 
-// Never in the middle of a UTF-8 character.
-std::string shortened(std::string_view text) {
-  if (text.size() <= kMaxLine) return std::string(text);
-  std::size_t size = kMaxLine;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U)
-    --size;
-  return std::string(text.substr(0, size));
-}
-
 Observation to_observation(const host::KernelRecord& record, const DecodedRecord& decoded,
                            std::string_view name, const std::string& witness) {
   Observation event;
@@ -64,7 +53,7 @@ Observation to_observation(const host::KernelRecord& record, const DecodedRecord
   event.source = witness;
   event.time = record.time;
   event.sequence = record.sequence;
-  event.attributes.emplace_back("line", shortened(record.text));
+  event.attributes.emplace_back("line", line_of(record.text));
   for (auto& [attribute, value] : to_attributes(decoded))
     if (!says_who_and_what_elsewhere(attribute)) event.attributes.emplace_back(attribute, std::move(value));
   return event;
@@ -92,6 +81,15 @@ struct Group {
 };
 
 }  // namespace
+
+std::string line_of(std::string_view text) {
+  constexpr std::size_t longest = 500;
+  if (text.size() <= longest) return std::string(text);
+  std::size_t size = longest;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U)
+    --size;
+  return std::string(text.substr(0, size));
+}
 
 DriverEvents collect_driver_events(const host::KernelRecords& records) {
   DriverEvents result;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 #include "core/observation.hpp"
 #include "host/gpu/gpus.hpp"
@@ -33,5 +35,8 @@ struct DriverEvents {
 [[nodiscard]] DriverEvents collect_driver_events(const host::KernelRecords& records);
 
 [[nodiscard]] Observation to_observation(const host::GpuEvent& event);
+
+// The text of a record as evidence: at most 500 bytes, never cut in the middle of a UTF-8 character.
+[[nodiscard]] std::string line_of(std::string_view text);
 
 }  // namespace autopilot::checks

@@ -4,14 +4,12 @@
 #include <algorithm>
 
 #include "checks/kernel_log/decode.hpp"
+#include "checks/kernel_log/driver_events.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "host/host.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
 
 namespace autopilot::checks {
 namespace {
-
-constexpr std::size_t kMaxLine = 500;
 
 // Compiling the rules takes longer than matching a day of records.
 const Decoder& builtin_decoder() {
@@ -32,7 +30,7 @@ Observation to_event(const host::KernelRecord& record, const DecodedRecord& deco
   std::erase_if(event.attributes, [](const auto& attribute) {
     return attribute.first == "text" || attribute.first == "line" || attribute.first == "rule";
   });
-  event.attributes.emplace_back("line", host::clean_log_text(record.text, kMaxLine));
+  event.attributes.emplace_back("line", line_of(record.text));
   return event;
 }
 

@@ -7,7 +7,6 @@
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
-#include "host/storage/block.hpp"
 
 namespace autopilot::checks {
 namespace {
