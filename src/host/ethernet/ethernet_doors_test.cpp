@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/ethernet/ethernet_doors.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+#include <unistd.h>
+
+namespace autopilot::host {
+namespace {
+
+const EthernetLink* find(const std::vector<EthernetLink>& links, const std::string& name) {
+  const auto found = std::find_if(links.begin(), links.end(),
+                                  [&name](const EthernetLink& link) { return link.name == name; });
+  return found == links.end() ? nullptr : &*found;
+}
+
+Result<std::vector<EthernetLink>> links_of(const std::string& root) {
+  const Files files(root);
+  return SysfsEthernet(files).links({});
+}
+
+bool run(const std::string& command) {
+  return std::system((command + " 2>/dev/null").c_str()) == 0;
+}
+
+// A pair of connected interfaces of this kernel.
+class VethPair {
+ public:
+  VethPair() : made_(run("ip link add " + a + " type veth peer name " + b)) {}
+  VethPair(const VethPair&) = delete;
+  VethPair& operator=(const VethPair&) = delete;
+  ~VethPair() {
+    if (made_) run("ip link del " + a);
+  }
+  [[nodiscard]] bool made() const { return made_; }
+
+  const std::string a = "apa" + std::to_string(::getpid());
+  const std::string b = "apb" + std::to_string(::getpid());
+
+ private:
+  bool made_;
+};
+
+TEST(NetlinkEthernet, sees_a_real_link_lose_its_carrier) {
+  const VethPair pair;
+  if (!pair.made()) GTEST_SKIP() << "cannot make a veth pair: needs root, iproute2 and the veth driver";
+  const Files files;
+  const NetlinkEthernet door(files);
+  ASSERT_TRUE(run("ip link set " + pair.a + " up && ip link set " + pair.b + " up"));
+  const auto up = door.links({});
+  ASSERT_TRUE(up) << up.error().what;
+  ASSERT_NE(find(*up, pair.a), nullptr);
+  EXPECT_TRUE(find(*up, pair.a)->is_up);
+  EXPECT_TRUE(find(*up, pair.a)->has_carrier);
+  EXPECT_EQ(find(*up, pair.a)->driver_kind, "veth");
+  EXPECT_FALSE(find(*up, pair.a)->is_physical);
+
+  ASSERT_TRUE(run("ip link set " + pair.b + " down"));
+  const auto down = door.links({});
+  ASSERT_TRUE(down) << down.error().what;
+  EXPECT_TRUE(find(*down, pair.a)->is_up);
+  EXPECT_FALSE(find(*down, pair.a)->has_carrier);
+  EXPECT_GT(find(*down, pair.a)->carrier_changes, find(*up, pair.a)->carrier_changes);
+}
+
+TEST(NetlinkEthernet, agrees_with_sysfs_about_this_machine) {
+  const Files files;
+  const auto netlink = NetlinkEthernet(files).links({});
+  const auto sysfs = SysfsEthernet(files).links({});
+  ASSERT_TRUE(netlink) << netlink.error().what;
+  if (!sysfs) GTEST_SKIP() << "no /sys/class/net here: " << sysfs.error().what;
+  ASSERT_EQ(netlink->size(), sysfs->size());
+  for (const EthernetLink& link : *sysfs) {
+    const EthernetLink* other = find(*netlink, link.name);
+    ASSERT_NE(other, nullptr) << link.name;
+    EXPECT_EQ(other->is_up, link.is_up) << link.name;
+    EXPECT_EQ(other->has_carrier, link.has_carrier) << link.name;
+    EXPECT_EQ(other->mtu, link.mtu) << link.name;
+    EXPECT_EQ(other->pci_address, link.pci_address) << link.name;
+  }
+}
+
+class SysfsTree : public ::testing::Test {
+ protected:
+  SysfsTree() {
+    std::string pattern = "/tmp/autopilot-ethernet-XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+  }
+  ~SysfsTree() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((root_ + path).substr(0, (root_ + path).rfind('/')));
+    std::ofstream(root_ + path) << text;
+  }
+  std::string root_;
+};
+
+TEST_F(SysfsTree, garbage_in_a_counter_is_no_crash_and_no_growth) {
+  write("/sys/class/net/eth0/operstate", "up\n");
+  write("/sys/class/net/eth0/carrier", "\xff\xfe\n");
+  write("/sys/class/net/eth0/speed", "-1\n");
+  write("/sys/class/net/eth0/statistics/rx_errors", "lots\n");
+  const Files files(root_);
+  const auto links = SysfsEthernet(files).links({});
+  ASSERT_TRUE(links) << links.error().what;
+  ASSERT_EQ(links->size(), 1U);
+  EXPECT_FALSE(links->front().speed_mbps);
+  EXPECT_FALSE(links->front().has_carrier);
+  EXPECT_EQ(links->front().rx_errors, 0U);
+}
+
+TEST_F(SysfsTree, the_pci_device_is_found_above_a_virtio_device) {
+  write("/sys/devices/pci0000:00/0000:00:04.0/virtio1/uevent", "");
+  write("/sys/class/net/eth0/operstate", "up\n");
+  std::filesystem::create_symlink("../../../devices/pci0000:00/0000:00:04.0/virtio1",
+                                  root_ + "/sys/class/net/eth0/device");
+  const Files files(root_);
+  const auto links = SysfsEthernet(files).links({});
+  ASSERT_TRUE(links) << links.error().what;
+  EXPECT_TRUE(links->front().is_physical);
+  EXPECT_EQ(links->front().pci_address, "0000:00:04.0");
+}
+
+TEST_F(SysfsTree, no_network_at_all_is_an_empty_list_and_no_sysfs_an_error) {
+  EXPECT_FALSE(links_of(root_));
+  std::filesystem::create_directories(root_ + "/sys");
+  const auto links = links_of(root_);
+  ASSERT_TRUE(links);
+  EXPECT_TRUE(links->empty());
+}
+
+}  // namespace
+}  // namespace autopilot::host

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/snapshot.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::host {
+
+struct OpenOptions {
+  // The program that serves as helper process ("autopilot"); empty: this one.
+  std::string helper_program;
+  // The NVML library; empty: where drivers put it. For a machine tree the simulated one, which reads the
+  // tree's nvml.yaml.
+  std::string nvml_library;
+  // The clock of a machine tree; nothing: it starts at the tree's time, or is the real one where the tree is
+  // played.
+  std::shared_ptr<const Clock> clock;
+  // Kernel records for which is_news holds make on_kernel_news be called, from any thread. Not for trees that
+  // stand still.
+  std::function<bool(const KernelRecord&)> is_news;
+  std::function<void()> on_kernel_news;
+};
+
+// One machine with all its doors.
+struct OpenedHost {
+  std::shared_ptr<const Host> host;  // keeps everything alive
+  std::string node;
+  std::string boot_id;
+  bool simulated = false;
+  // Fills in what the doors count: kernel records, driver calls, helpers that hang. Thread-safe.
+  std::function<void(SelfStatus& self)> complete_self;
+};
+
+// The running machine.
+[[nodiscard]] Result<OpenedHost> open_system_host(const OpenOptions& options);
+// An expanded machine tree. not_found: no machine.yaml; not_found as well when the tree has a driver but
+// nvml_library does not exist.
+[[nodiscard]] Result<OpenedHost> open_tree_host(const std::string& directory, const OpenOptions& options);
+
+}  // namespace autopilot::host

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/clock/system_clock.hpp"
+#include "host/clock/time_sync_doors.hpp"
+#include "host/ethernet/ethernet_doors.hpp"
+#include "host/gpu/helper_gpus.hpp"
+#include "host/helpers/helper_client.hpp"
+#include "host/host_facts.hpp"
+#include "host/kernel_log/kernel_log_tail.hpp"
+#include "host/open_host.hpp"
+#include "host/storage/system_filesystems.hpp"
+#include "host/storage/system_nvme.hpp"
+
+namespace autopilot::host {
+namespace {
+
+Command helper_of(const OpenOptions& options, const std::string& kind,
+                  const std::vector<std::string>& arguments) {
+  Command command = helper_command(kind, arguments);
+  if (!options.helper_program.empty()) command.program = options.helper_program;
+  return command;
+}
+
+std::vector<std::string> library_argument(const std::string& library) {
+  if (library.empty()) return {};
+  return {"--library", library};
+}
+
+KernelLogTail::Options tail_options(const OpenOptions& options) {
+  KernelLogTail::Options tail;
+  tail.is_news = options.is_news;
+  tail.on_news = options.on_kernel_news;
+  return tail;
+}
+
+// In order of construction: what is used by another stands before it.
+struct SystemDoors {
+  explicit SystemDoors(const OpenOptions& options)
+      : storage_helper("storage", helper_of(options, "storage", {})),
+        kernel_log([this] { return open_kernel_log(clock); }, tail_options(options)),
+        gpus(helper_of(options, "nvml", library_argument(options.nvml_library)), clock, files),
+        filesystems(files, storage_helper),
+        ethernet(files),
+        time_sync(files),
+        nvme(files, storage_helper) {}
+
+  SystemClock clock;
+  Files files;
+  HelperClient storage_helper;
+  KernelLogTail kernel_log;
+  HelperGpus gpus;
+  SystemFilesystems filesystems;
+  NetlinkEthernet ethernet;
+  SystemTimeSync time_sync;
+  SystemNvmeDevices nvme;
+  Host host{clock, files, kernel_log, gpus, filesystems, ethernet, time_sync, nvme};
+};
+
+}  // namespace
+
+Result<OpenedHost> open_system_host(const OpenOptions& options) {
+  const auto doors = std::make_shared<SystemDoors>(options);
+  const auto facts = TRY(read_host_facts(doors->files));
+  OpenedHost opened;
+  opened.host = std::shared_ptr<const Host>(doors, &doors->host);
+  opened.node = facts.node;
+  opened.boot_id = facts.boot_id;
+  opened.complete_self = [weak = std::weak_ptr<SystemDoors>(doors)](SelfStatus& self) {
+    const auto alive = weak.lock();
+    if (!alive) return;
+    const auto records = alive->kernel_log.counts();
+    self.kernel_records_read = records.read;
+    self.kernel_records_lost = records.lost;
+    self.driver_calls = alive->gpus.driver_calls();
+    self.helpers_stuck = alive->storage_helper.stats().stuck + alive->gpus.stats().stuck;
+  };
+  return opened;
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "host/clock/system_clock.hpp"
+#include "host/clock/time_sync_doors.hpp"
+#include "host/ethernet/ethernet_doors.hpp"
+#include "host/gpu/helper_gpus.hpp"
+#include "host/helpers/helper_client.hpp"
+#include "host/kernel_log/tree_kernel_log.hpp"
+#include "host/machine_tree/machine_tree.hpp"
+#include "host/open_host.hpp"
+#include "host/storage/tree_filesystems.hpp"
+#include "host/storage/tree_nvme.hpp"
+
+namespace autopilot::host {
+namespace {
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// Starts at the moment the tree was taken and runs on as real time does.
+class TreeClock final : public Clock {
+ public:
+  explicit TreeClock(const MachineTree& tree)
+      : wall_(tree.time), mono_(MonoTime{tree.uptime}), started_(system_.now().mono) {}
+  [[nodiscard]] Instant now() const override {
+    const Duration passed = system_.now().mono - started_;
+    return {wall_ + passed, mono_ + passed};
+  }
+
+ private:
+  SystemClock system_;
+  WallTime wall_;
+  MonoTime mono_;
+  MonoTime started_;
+};
+
+std::shared_ptr<const Clock> clock_of(const MachineTree& tree, const OpenOptions& options) {
+  if (options.clock) return options.clock;
+  if (tree.live) return std::make_shared<SystemClock>();
+  return std::make_shared<TreeClock>(tree);
+}
+
+Command nvml_helper(const std::string& directory, const OpenOptions& options) {
+  Command command =
+      helper_command("nvml", {"--library", options.nvml_library}, {"AUTOPILOT_SIM_MACHINE=" + directory});
+  if (!options.helper_program.empty()) command.program = options.helper_program;
+  return command;
+}
+
+// A scenario may take the whole library away and bring it back.
+class TreeGpus final : public Gpus {
+ public:
+  TreeGpus(std::string nvml, Command helper, const Clock& clock, const Files& files)
+      : nvml_(std::move(nvml)), driver_(std::move(helper), clock, files), none_(nvml_ + " does not exist") {}
+
+  [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups,
+                                       MonoTime deadline) const override {
+    return is_there(nvml_) ? driver_.read(groups, deadline) : none_.read(groups, deadline);
+  }
+  [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override {
+    return is_there(nvml_) ? driver_.take_events(deadline) : none_.take_events(deadline);
+  }
+  [[nodiscard]] const HelperGpus& driver() const { return driver_; }
+
+ private:
+  const std::string nvml_;
+  HelperGpus driver_;
+  NoGpus none_;
+};
+
+// In order of construction: what is used by another stands before it.
+struct TreeDoors {
+  TreeDoors(std::unique_ptr<MachineTreeFile> tree_file, const MachineTree& tree, const OpenOptions& options)
+      : file(std::move(tree_file)),
+        clock(clock_of(tree, options)),
+        files(tree.root()),
+        kernel_log(tree.kernel_log(), *clock),
+        gpus(tree.nvml(), nvml_helper(tree.directory, options), *clock, files),
+        filesystems(files, *file),
+        ethernet(files),
+        time_sync(files, *file),
+        nvme(files, *file) {}
+
+  std::unique_ptr<MachineTreeFile> file;
+  std::shared_ptr<const Clock> clock;
+  Files files;
+  TreeKernelLog kernel_log;
+  TreeGpus gpus;
+  TreeFilesystems filesystems;
+  SysfsEthernet ethernet;
+  TreeTimeSyncDoor time_sync;
+  TreeNvmeDevices nvme;
+  Host host{*clock, files, kernel_log, gpus, filesystems, ethernet, time_sync, nvme};
+};
+
+}  // namespace
+
+Result<OpenedHost> open_tree_host(const std::string& directory, const OpenOptions& options) {
+  auto file = TRY(MachineTreeFile::open(directory));
+  const auto tree = TRY(file->read());
+  if (is_there(tree->nvml()) && !is_there(options.nvml_library))
+    return fail(Errc::not_found, "the simulated driver library " + options.nvml_library +
+                                     " does not exist; it is built and installed beside autopilot");
+  const auto doors = std::make_shared<TreeDoors>(std::move(file), *tree, options);
+  OpenedHost opened;
+  opened.host = std::shared_ptr<const Host>(doors, &doors->host);
+  opened.node = tree->node;
+  opened.boot_id = tree->boot_id;
+  opened.simulated = true;
+  opened.complete_self = [weak = std::weak_ptr<TreeDoors>(doors)](SelfStatus& self) {
+    const auto alive = weak.lock();
+    if (!alive) return;
+    self.driver_calls = alive->gpus.driver().driver_calls();
+    self.helpers_stuck = alive->gpus.driver().stats().stuck;
+  };
+  return opened;
+}
+
+}  // namespace autopilot::host
