@@ -30,7 +30,8 @@ class JournalTest : public ::testing::Test {
   }
   static std::vector<std::string> messages(const Journal& journal, const EventQuery& query = {}) {
     std::vector<std::string> messages;
-    for (const auto& event : journal.events(query).value())
+    const auto events = journal.events(query).value();
+    for (const auto& event : events)
       messages.push_back(event.message);
     return messages;
   }
