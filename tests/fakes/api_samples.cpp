@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints one sample of every object of the API: a line with the name of its schema, a line with the object.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "api/test_samples.hpp"
+#include "api/v1.hpp"
+#include "net/http.hpp"
+
+int main() {
+  using namespace autopilot;
+  using namespace autopilot::api;
+  using namespace autopilot::api::testing;
+  const std::vector<std::pair<std::string, std::string>> samples = {
+      {"Node", to_json(sample_node())},
+      {"Node", to_json(sample_empty_node())},
+      {"Node", to_json(sample_node(), View{.observations = false})},
+      {"CheckResult", to_json(sample_result())},
+      {"CheckList", to_json(std::vector{sample_check(), CheckSummary{}})},
+      {"Incident", to_json(sample_incident(), true)},
+      {"IncidentList", to_json(std::vector{sample_incident(), Incident{}})},
+      {"Operation", to_json(sample_operation(), false)},
+      {"OperationList", to_json(std::vector{sample_operation(), Operation{}})},
+      {"Event", to_json(sample_event())},
+      {"EventList", to_json(std::vector{sample_event(), Event{}})},
+      {"Error", to_json(Error{Errc::not_found, "there is no such check"})},
+      {"Error", net::error_response(Error{Errc::denied, "not \"here\""}).body},
+      {"OperationRequest", to_json(sample_operation_request())},
+      {"OperationRequest", to_json(OperationRequest{"self_test", {}, {}})},
+      {"InjectRequest", to_json(sample_inject_request())},
+      {"Receipt", to_json(Receipt{"7", true})},
+  };
+  for (const auto& [schema, json] : samples)
+    std::printf("%s\n%s", schema.c_str(), json.c_str());
+  return 0;
+}
