@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the checks say of themselves and what /catalog says of them.
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <re2/re2.h>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "checks/check.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+TEST(CatalogAgreement, every_check_has_its_page_and_in_the_same_order) {
+  std::vector<std::string> pages;
+  for (const auto& page : catalog::builtin().checks())
+    if (find_check(page.id) != nullptr) pages.push_back(page.id);
+  std::vector<std::string> checks;
+  for (const Check& check : builtin_checks())
+    checks.push_back(check.info.id);
+  EXPECT_EQ(checks, pages);
+}
+
+TEST(CatalogAgreement, pages_give_title_witnesses_and_rights_of_the_check) {
+  for (const Check& check : builtin_checks()) {
+    const catalog::CheckPage* page = catalog::builtin().check(check.info.id);
+    ASSERT_NE(page, nullptr) << check.info.id;
+    EXPECT_EQ(check.info.title, page->title) << check.info.id;
+    EXPECT_EQ(check.info.witnesses, page->witnesses) << check.info.id;
+    EXPECT_EQ(check.info.rights, page->rights) << check.info.id;
+  }
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A judge that names a word the catalog lacks aborts when it first needs it: find it before.
+TEST(CatalogAgreement, judges_name_only_thresholds_and_reasons_that_exist) {
+  int words = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(AUTOPILOT_SOURCE_DIR "/src/checks")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".cpp") || name.ends_with("_test.cpp")) continue;
+    const std::string text = read(entry.path());
+    re2::StringPiece rest(text);
+    std::string word;
+    while (
+        RE2::FindAndConsume(&rest, "\"((?:gpu|network|storage|host)\\.[a-z0-9_]+\\.[a-z0-9_]+)\"", &word)) {
+      ++words;
+      EXPECT_NE(catalog::builtin().threshold(word), nullptr) << name << ": " << word;
+    }
+    rest = re2::StringPiece(text);
+    while (RE2::FindAndConsume(&rest, "make_finding\\([^;\"]*\"([a-z0-9_]+)\"", &word)) {
+      ++words;
+      EXPECT_NE(catalog::builtin().reason(word), nullptr) << name << ": " << word;
+    }
+  }
+  EXPECT_GT(words, 0);
+}
+
+}  // namespace
+}  // namespace autopilot::checks
