@@ -38,6 +38,8 @@ constexpr std::array kRules = {kTimeoutRule, kDownRule, kGoneRule};
 
 // What one controller may take of the round, so that the others are asked too.
 constexpr auto kPatience = seconds{3};
+// Missing, because the round was over before this controller's turn.
+constexpr std::string_view kNotAsked = "not_asked";
 
 Subject disk(std::string_view name, std::string_view serial = {}) {
   Subject subject;
@@ -87,16 +89,21 @@ class Round {
     add(subject, kCompleted, kSysfs, "count").value = static_cast<std::int64_t>(activity->completed);
     add(subject, kInFlight, kSysfs, "count").value = static_cast<std::int64_t>(activity->in_flight);
   }
+  void add_missing_health(const Subject& subject, std::string_view why, const std::string& what) {
+    Observation& missing = add(subject, kCriticalWarning, kAdminCommand, "");
+    missing.missing = why;
+    missing.attributes = {{"error", what}};
+  }
   bool add_health(const Subject& subject) {
+    const MonoTime last = request_.deadline - seconds{1};
     const MonoTime now = host_.clock.now().mono;
-    const auto health =
-        now >= request_.deadline
-            ? fail(Errc::timed_out, "the round was over")
-            : host_.nvme.health(subject.key, std::min(now + kPatience, request_.deadline - seconds{1}));
+    if (now >= last) {
+      add_missing_health(subject, kNotAsked, "the round was over");
+      return false;
+    }
+    const auto health = host_.nvme.health(subject.key, std::min(now + kPatience, last));
     if (!health) {
-      Observation& missing = add(subject, kCriticalWarning, kAdminCommand, "");
-      missing.missing = to_string(health.error().code);
-      missing.attributes = {{"error", health.error().what}};
+      add_missing_health(subject, to_string(health.error().code), health.error().what);
       return false;
     }
     add(subject, kCriticalWarning, kAdminCommand, "").value = std::int64_t{health->critical_warning};
@@ -165,6 +172,7 @@ class DiskJudge {
 
   [[nodiscard]] Findings findings() {
     judge_state();
+    judge_answer();
     judge_warnings();
     judge_wear();
     judge_media();
@@ -199,6 +207,21 @@ class DiskJudge {
     const bool is_lost = *state == "dead" || state->starts_with("deleting");
     add("nvme_not_live", is_lost ? Health::failed : Health::degraded, "the controller is " + *state,
         {{"value", *state}, {"witness", std::string(kSysfs)}});
+  }
+
+  void judge_answer() {
+    const Observation* answer = input_.history.find(disk_, kCriticalWarning);
+    if (answer == nullptr || answer->missing.empty()) return;
+    const Value* error = find_attribute(answer->attributes, "error");
+    const std::string what = error == nullptr ? answer->missing : to_string(*error);
+    const Attributes evidence = {{"witness", std::string(kAdminCommand)}};
+    if (answer->missing == to_string(Errc::timed_out))
+      add("io_timeouts", Health::degraded, "the controller does not answer: " + what, evidence);
+    else if (answer->missing == to_string(Errc::exhausted))
+      add("limit_reached", Health::unknown, "was not asked: " + what, evidence);
+    else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal))
+      add("could_not_look", Health::unknown, "was not asked: " + what, evidence);
+    // Without the right or the device file the other witnesses still look.
   }
 
   void judge_warnings() {
@@ -275,7 +298,9 @@ class DiskJudge {
         last = &event;
       }
     }
-    if (last == nullptr || timeouts <= most.value) return;
+    const bool is_told = std::any_of(findings_.begin(), findings_.end(),
+                                     [](const Finding& finding) { return finding.reason == "io_timeouts"; });
+    if (last == nullptr || timeouts <= most.value || is_told) return;
     add("io_timeouts",
         to_string(Value{timeouts}) + " commands timed out in the last " + format_duration(kWindow), timeouts,
         most);

@@ -164,6 +164,17 @@ TEST_F(StorageNvme, without_the_right_the_rest_is_still_seen) {
             "denied");
 }
 
+TEST_F(StorageNvme, tells_a_silent_controller_from_one_that_was_not_asked) {
+  const auto with = [&](Errc code) {
+    nvme_.answers.insert_or_assign("nvme0", fail(code, "no"));
+    return words();
+  };
+  EXPECT_THAT(with(Errc::timed_out), ElementsAre("nvme0 degraded io_timeouts"));
+  EXPECT_THAT(with(Errc::exhausted), ElementsAre("nvme0 unknown limit_reached"));
+  EXPECT_THAT(with(Errc::internal), ElementsAre("nvme0 unknown could_not_look"));
+  EXPECT_THAT(with(Errc::not_found), IsEmpty());
+}
+
 TEST_F(StorageNvme, a_device_that_finishes_nothing_stalls) {
   const auto with = [&](int completed, int in_flight) {
     folder_.write("/sys/block/nvme0n1/stat",

@@ -41,7 +41,9 @@ class NvmeDevices {
   NvmeDevices& operator=(const NvmeDevices&) = delete;
   virtual ~NvmeDevices() = default;
   [[nodiscard]] virtual Result<std::vector<NvmeController>> controllers() const = 0;
-  // Asked in a helper. denied: CAP_SYS_ADMIN or the device file is missing. Thread-safe.
+  // Asked in a helper. denied: CAP_SYS_ADMIN is missing; not_found: the device file is; timed_out: the
+  // controller does not answer; exhausted: no helper is left to ask; internal: the helper failed.
+  // Thread-safe.
   [[nodiscard]] virtual Result<NvmeHealth> health(const std::string& controller, MonoTime deadline) const = 0;
 };
 

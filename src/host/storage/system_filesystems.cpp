@@ -32,20 +32,8 @@ Result<Usage> SystemFilesystems::usage(const Mount& mount, MonoTime deadline) co
     return fail(Errc::timed_out, mount.mount_point + ": did not answer when last asked");
   auto answer = ask_usage(helper_, mount.mount_point, deadline);
   if (answer) return *answer;
-  HelperError& error = answer.error();
-  switch (error.failure) {
-    case HelperFailure::timed_out:
-      remember(mount.mount_point, error);
-      break;
-    case HelperFailure::crashed:
-    case HelperFailure::malformed:
-    case HelperFailure::not_started:
-      return fail(Errc::internal, std::move(error.error.what));  // says nothing about the mount
-    case HelperFailure::refused:
-    case HelperFailure::exhausted:
-      break;
-  }
-  return fail(std::move(error.error));
+  if (answer.error().failure == HelperFailure::timed_out) remember(mount.mount_point, answer.error());
+  return fail(error_of_subject(std::move(answer).error()));
 }
 
 bool SystemFilesystems::still_hangs(const std::string& mount_point) const {

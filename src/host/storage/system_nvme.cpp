@@ -12,7 +12,7 @@ Result<std::vector<NvmeController>> SystemNvmeDevices::controllers() const {
 
 Result<NvmeHealth> SystemNvmeDevices::health(const std::string& controller, MonoTime deadline) const {
   auto answer = ask_nvme_health(helper_, controller, deadline);
-  if (!answer) return fail(std::move(answer).error().error);
+  if (!answer) return fail(error_of_subject(std::move(answer).error()));
   return *answer;
 }
 
