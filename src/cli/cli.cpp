@@ -14,6 +14,12 @@ int run(int argc, char** argv) {
       "Autopilot says what is healthy on this machine, what is not, what it could not see, and why."};
   app.require_subcommand(1);
   int exit_code = kExitHealthy;
+  add_check(app, exit_code);
+  add_status(app, exit_code);
+  add_events(app, exit_code);
+  add_explain(app, exit_code);
+  add_agent(app, exit_code);
+  add_inject(app, exit_code);
   add_version(app, exit_code);
   add_helper(app, exit_code);
   try {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/machine.hpp"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "catalog/catalog.hpp"
+#include "checks/kernel_log/decode.hpp"
+#include "cli/simulation.hpp"
+#include "host/kernel_log/inject_record.hpp"
+#include "host/open_host.hpp"
+#include "host/pci/pci.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+bool has_entries(const host::Files& files, std::string_view directory) {
+  const auto names = files.list(directory);
+  return names && !names->empty();
+}
+
+bool holds(std::string_view condition, const host::Files& files) {
+  if (condition == "nvidia_gpu") {
+    const auto gpus = host::scan_nvidia_gpus(files);
+    return gpus && !gpus->empty();
+  }
+  if (condition == "nvme") return has_entries(files, "/sys/class/nvme");
+  if (condition == "infiniband") return has_entries(files, "/sys/class/infiniband");
+  return condition == "always";
+}
+
+std::vector<std::string> required_checks(const config::Config& config, const host::Files& files) {
+  if (config.required_checks) return *config.required_checks;
+  std::vector<std::string> required;
+  if (const auto* profile = catalog::builtin().profile(config.profile))
+    for (const auto& one : profile->required)
+      if (holds(one.when, files)) required.push_back(one.check);
+  return required;
+}
+
+// A record is news when it means something to us; most of a kernel log does not.
+std::function<bool(const host::KernelRecord&)> news_filter() {
+  const auto decoder = std::make_shared<const checks::Decoder>(catalog::builtin());
+  return [decoder](const host::KernelRecord& record) { return decoder->decode(record).has_value(); };
+}
+
+agent::Machine to_machine(host::OpenedHost opened, const config::Config& config) {
+  agent::Machine machine;
+  machine.host = opened.host;
+  machine.node = config.node.empty() ? opened.node : config.node;
+  machine.boot_id = opened.boot_id;
+  machine.simulated = opened.simulated;
+  const auto gpus = host::scan_nvidia_gpus(opened.host->files);
+  machine.has_accelerator = gpus && !gpus->empty();
+  machine.required_checks = [host = opened.host](const config::Config& now) {
+    return required_checks(now, host->files);
+  };
+  machine.complete_self = std::move(opened.complete_self);
+  machine.inject = [](const api::InjectRequest&) -> Status {
+    return fail(Errc::denied,
+                "faults are injected on simulated machines (autopilot agent --simulate), not on this one");
+  };
+  return machine;
+}
+
+// A real machine gets a marked kernel record at most, and only where the operator allowed it.
+Status inject_for_real(const api::InjectRequest& request) {
+  if (request.fault != "xid" || request.subject.kind != SubjectKind::gpu || !request.magnitude)
+    return fail(
+        Errc::unsupported,
+        "on a real machine only 'xid --subject gpu/<PCI address> --magnitude <code>' can be injected");
+  return host::inject_kernel_record("NVRM: Xid (PCI:" + request.subject.key +
+                                    "): " + to_string(Value{static_cast<std::int64_t>(*request.magnitude)}) +
+                                    ", injected for a test");
+}
+
+Result<agent::Machine> open_simulation(const MachineChoice& choice, const config::Config& config,
+                                       Timeline timeline, host::OpenOptions options,
+                                       const std::function<void()>& on_kernel_news) {
+  const std::shared_ptr<Simulation> simulation = TRY(Simulation::create(choice.simulate, timeline));
+  auto machine = to_machine(TRY(host::open_tree_host(simulation->directory(), options)), config);
+  if (timeline == Timeline::live) simulation->play(on_kernel_news);
+  machine.inject = [simulation, on_kernel_news](const api::InjectRequest& request) -> Status {
+    TRY_STATUS(simulation->inject(request));
+    on_kernel_news();
+    return {};
+  };
+  return machine;
+}
+
+}  // namespace
+
+void add_machine_options(CLI::App& verb, MachineChoice& choice) {
+  auto* root = verb.add_option("--root", choice.root, "Look at a machine tree instead (docs/machine-tree.md)")
+                   ->type_name("TREE");
+  verb.add_option("--simulate", choice.simulate,
+                  "Look at a machine that does not exist: hgx-h100-8, ..., or a scenario file")
+      ->type_name("SCENARIO")
+      ->excludes(root);
+}
+
+Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
+                                    Timeline timeline, std::function<void()> on_kernel_news) {
+  host::OpenOptions options;
+  if (choice.is_this_machine()) {
+    options.is_news = news_filter();
+    options.on_kernel_news = std::move(on_kernel_news);
+    auto machine = to_machine(TRY(host::open_system_host(options)), config);
+    if (config.inject) machine.inject = inject_for_real;
+    return machine;
+  }
+  options.nvml_library = TRY(simulated_library());
+  if (!choice.root.empty()) return to_machine(TRY(host::open_tree_host(choice.root, options)), config);
+  return open_simulation(choice, config, timeline, options, on_kernel_news);
+}
+
+}  // namespace autopilot::cli

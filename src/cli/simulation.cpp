@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/simulation.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "host/clock/system_clock.hpp"
+#include "host/process/child_runner.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds{20};
+
+Result<std::string> beside_this_program(const std::string& name) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return fail(Errc::internal, "/proc/self/exe: " + error.message());
+  const auto path = self.parent_path() / name;
+  if (!std::filesystem::exists(path, error))
+    return fail(Errc::not_found,
+                path.string() + " does not exist: simulated machines need it beside autopilot");
+  return path.string();
+}
+
+// Runs autopilot-sim; what it complains about becomes the error.
+Status run_to_end(const std::string& program, std::vector<std::string> arguments) {
+  host::Command command{program, std::move(arguments), host::own_environment()};
+  host::ChildRunner runner;
+  const auto report = TRY(runner.run(command, host::SystemClock{}.now().mono + kPatience));
+  if (report.end == host::ChildEnd::exited && !report.status.was_signalled && report.status.code == 0)
+    return {};
+  const std::string complaint(trim(report.errors));
+  return fail(Errc::malformed,
+              complaint.empty() ? program + ": " + host::to_string(report.status) : complaint);
+}
+
+}  // namespace
+
+Result<std::string> simulated_library() {
+  return beside_this_program("libnvidia-ml-sim.so");
+}
+
+Result<std::unique_ptr<Simulation>> Simulation::create(const std::string& source, Timeline timeline) {
+  auto program = TRY(beside_this_program("autopilot-sim"));
+  std::string pattern = (std::filesystem::temp_directory_path() / "autopilot-sim-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) return fail_errno(errno, pattern);
+  std::unique_ptr<Simulation> simulation(new Simulation(std::move(program), std::move(pattern)));
+  std::vector<std::string> arguments{"create", source, "--out", simulation->directory()};
+  if (timeline == Timeline::at_end) arguments.insert(arguments.end(), {"--at", "end"});
+  TRY_STATUS(run_to_end(simulation->program_, std::move(arguments)));
+  return simulation;
+}
+
+Simulation::~Simulation() {
+  player_ = std::jthread();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void Simulation::play(std::function<void()> on_change) {
+  player_ = std::jthread([this, on_change = std::move(on_change)](const std::stop_token& stop) {
+    host::Command command{program_, {"play", directory()}, host::own_environment()};
+    host::ChildRunner runner;
+    const auto report =
+        runner.run(command, MonoTime::max(), {}, stop, [&on_change](std::string_view) { on_change(); });
+    if (stop.stop_requested()) return;
+    telemetry::log_error("the simulated machine stands still: its player ended",
+                         {{"cause", report ? std::string(trim(report->errors)) : report.error().what}});
+  });
+}
+
+Status Simulation::inject(const api::InjectRequest& request) const {
+  std::vector<std::string> arguments{"inject", directory(), request.fault};
+  if (request.subject.kind != SubjectKind::host || !request.subject.key.empty())
+    arguments.insert(arguments.end(), {"--subject", to_string(request.subject)});
+  if (request.magnitude)
+    arguments.insert(arguments.end(), {"--magnitude", to_string(Value{*request.magnitude})});
+  if (request.duration) arguments.insert(arguments.end(), {"--for", format_duration(*request.duration)});
+  return run_to_end(program_, std::move(arguments));
+}
+
+}  // namespace autopilot::cli
