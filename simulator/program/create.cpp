@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
-#include "machine/builtin.hpp"
 #include "program/program.hpp"
-#include "tree/tree_store.hpp"
+#include "scenario/played_tree.hpp"
 
 namespace autopilot::simulator {
 namespace {
@@ -14,19 +12,20 @@ namespace {
 struct Options {
   std::string source;
   std::string out;
+  std::string at = "0s";
 };
 
+Result<Duration> moment(const std::string& text, const Simulation& simulation) {
+  if (text == "end") return simulation.end();
+  const auto duration = parse_duration(text);
+  if (!duration) return fail(Errc::malformed, "--at: expected a duration such as 30s, or end");
+  return *duration;
+}
+
 Status create(const Options& options) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::exists(options.out, error) && !fs::is_empty(options.out, error))
-    return fail(Errc::conflict, options.out + ": exists and is not empty");
-  TreeSource source;
-  if (fs::is_directory(options.source, error))
-    source = TRY(read_tree(options.source));
-  else
-    source.machine = TRY(builtin_machine(options.source));
-  TRY_STATUS(TreeWriter(options.out).write(source.machine));
+  const SimulationSource source = TRY(open_source(options.source));
+  const Duration elapsed = TRY(moment(options.at, source.simulation));
+  TRY_STATUS(PlayedTree::create(options.out, source.simulation, elapsed));
   std::cout << options.out << "\n";
   return {};
 }
@@ -36,8 +35,9 @@ Status create(const Options& options) {
 void add_create(CLI::App& app, Status& outcome) {
   auto options = std::make_shared<Options>();
   auto* verb = app.add_subcommand("create", "Write a machine tree");
-  verb->add_option("SOURCE", options->source, "a built-in machine or a tree")->required();
+  verb->add_option("SOURCE", options->source, "a built-in machine, a scenario file or a tree")->required();
   verb->add_option("--out", options->out, "the new directory")->required();
+  verb->add_option("--at", options->at, "how far the timeline has gone: a duration, or end");
   verb->callback([options, &outcome] { outcome = create(*options); });
 }
 

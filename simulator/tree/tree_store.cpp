@@ -176,15 +176,19 @@ Status TreeWriter::write(const Machine& machine) {
   return {};
 }
 
+Status TreeWriter::make_directory(const std::string& path) {
+  if (!made_.insert(path).second) return {};
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return fail_errno(error.value(), path);
+  return {};
+}
+
 Status TreeWriter::put(const std::string& path, const FileTree::Entry& entry) {
   const fs::path target = directory_ + path;
   std::error_code error;
-  if (entry.kind == FileTree::Kind::directory) {
-    fs::create_directories(target, error);
-    return error ? Status(fail_errno(error.value(), target.string())) : Status();
-  }
-  fs::create_directories(target.parent_path(), error);
-  if (error) return fail_errno(error.value(), target.string());
+  if (entry.kind == FileTree::Kind::directory) return make_directory(target.string());
+  TRY_STATUS(make_directory(target.parent_path().string()));
   const fs::path fresh = is_new_ ? target : fs::path(directory_ + "/.new/entry");
   if (entry.kind == FileTree::Kind::link) {
     fs::create_symlink(entry.text, fresh, error);
@@ -203,6 +207,7 @@ Status TreeWriter::put(const std::string& path, const FileTree::Entry& entry) {
 Status TreeWriter::drop(const std::string& path) {
   fs::path target = directory_ + path;
   std::error_code error;
+  made_.clear();
   fs::remove(target, error);
   if (error) return fail_errno(error.value(), target.string());
   const fs::path root = directory_ + "/root";

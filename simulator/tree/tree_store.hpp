@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,12 +42,14 @@ class TreeWriter {
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
+  [[nodiscard]] Status make_directory(const std::string& path);
   [[nodiscard]] Status put(const std::string& path, const FileTree::Entry& entry);
   [[nodiscard]] Status drop(const std::string& path);
 
   std::string directory_;
-  bool is_new_ = true;         // nobody reads it yet: no need for replacing in one step
-  FileTree::Entries written_;  // by path below directory_
+  bool is_new_ = true;          // nobody reads it yet: no need for replacing in one step
+  FileTree::Entries written_;   // by path below directory_
+  std::set<std::string> made_;  // directories that exist
 };
 
 }  // namespace autopilot::simulator

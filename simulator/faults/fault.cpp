@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "faults/fault.hpp"
+
+#include <algorithm>
+
+#include "core/nearest.hpp"
+#include "faults/effect.hpp"
+#include "faults/subjects.hpp"
+
+namespace autopilot::simulator {
+namespace {
+
+// clang-format off
+const std::vector<FaultType>& table() {
+  static const std::vector<FaultType> types{
+    {"row_remap_pending", "A memory row waits for a reset to be replaced", "gpu", "rows", 1, {}, apply_row_remap_pending},
+    {"row_remap_failed", "A memory row could not be replaced", "gpu", "", 0, {}, apply_row_remap_failed},
+    {"ecc_uncorrected", "Uncorrectable memory errors, contained", "gpu", "errors", 1, {}, apply_ecc_uncorrected},
+    {"ecc_corrected_storm", "Corrected memory errors, many of them", "gpu", "errors per second", 100, {}, apply_ecc_corrected_storm, true},
+    {"sram_threshold", "The driver's limit of on-chip memory errors is exceeded", "gpu", "errors", 12, {}, apply_sram_threshold},
+    {"throttle", "Clocks held back under load", "gpu", "share of time, 0 to 1", 0.3, {"hw_thermal", "sw_thermal", "power_brake", "power_cap"}, apply_throttle, true},
+    {"temperature", "A hot chip", "gpu", "degrees Celsius", 91, {}, apply_temperature},
+    {"pcie_width", "The PCIe link lost lanes", "gpu", "lanes", 8, {}, apply_pcie_width},
+    {"pcie_generation", "The PCIe link is slow under load", "gpu", "generation", 3, {}, apply_pcie_generation},
+    {"aer", "PCIe errors reported by the root port", "gpu", "errors per second", 5, {"correctable", "nonfatal", "fatal"}, apply_aer, true},
+    {"nvlink_down", "An NVLink is down", "nvlink", "", 0, {}, apply_nvlink_down},
+    {"nvlink_errors", "Errors of an NVLink", "nvlink", "errors per second", 1, {"replay", "recovery", "crc"}, apply_nvlink_errors, true},
+    {"fell_off_bus", "The GPU does not answer on PCIe any more", "gpu", "", 0, {"dead", "removed"}, apply_fell_off_bus},
+    {"reset_required", "The driver wants a reset of the GPU", "gpu", "", 0, {}, apply_reset_required},
+    {"xid", "A line of the driver in the kernel log", "gpu", "Xid code", 31, {}, apply_xid},
+    {"driver_hang", "Calls of the driver never return", "gpu", "", 0, {"*", "FUNCTION"}, apply_driver_hang, true},
+    {"driver_crash", "Calls of the driver kill their process", "gpu", "", 0, {"*", "FUNCTION"}, apply_driver_crash},
+    {"library_missing", "There is no libnvidia-ml.so.1", "host", "", 0, {}, apply_library_missing},
+    {"version_mismatch", "Library and kernel module of the driver differ", "host", "", 0, {}, apply_version_mismatch},
+    {"driver_not_loaded", "The kernel module of the driver is not loaded", "host", "", 0, {}, apply_driver_not_loaded},
+    {"busy", "No fault: the GPU works at full speed", "gpu", "", 0, {}, apply_busy},
+    {"ib_port_down", "An InfiniBand port is down", "infiniband", "", 0, {"remote", "cable"}, apply_ib_port_down},
+    {"ib_port_flap", "An InfiniBand port goes down and up", "infiniband", "seconds from one fall to the next", 60, {}, apply_ib_port_flap, true},
+    {"ib_errors", "A counter of an InfiniBand port grows", "infiniband", "per second", 10, {"symbol_error", "COUNTER"}, apply_ib_errors, true},
+    {"ethernet_down", "An Ethernet link is down", "ethernet", "", 0, {}, apply_ethernet_down},
+    {"nvme_wear", "The rated endurance of an NVMe disk is used", "disk", "percent", 101, {}, apply_nvme_wear},
+    {"nvme_critical", "An NVMe disk raises a critical warning", "disk", "bits of the warning", 4, {}, apply_nvme_critical},
+    {"nvme_dead", "An NVMe controller does not come back", "disk", "", 0, {}, apply_nvme_dead, true},
+    {"filesystem_read_only", "A filesystem became read-only after errors", "mount", "", 0, {}, apply_filesystem_read_only},
+    {"filesystem_full", "A filesystem is full", "mount", "share in use, 0 to 1", 1, {}, apply_filesystem_full},
+    {"inodes_full", "A filesystem has no inodes left", "mount", "share in use, 0 to 1", 1, {}, apply_inodes_full},
+    {"mount_hang", "statfs of a mount never returns", "mount", "", 0, {}, apply_mount_hang},
+    {"clock_unsynchronised", "Nobody keeps the clock", "host", "", 0, {}, apply_clock_unsynchronised},
+    {"clocksource_fallback", "The kernel gave up its fast clock source", "host", "", 0, {"hpet", "acpi_pm"}, apply_clocksource_fallback},
+    {"memory_uncorrected", "Uncorrectable errors of a memory module", "host", "errors", 1, {}, apply_memory_uncorrected},
+    {"memory_poison", "The kernel took a poisoned page out of use", "host", "pages", 1, {}, apply_memory_poison},
+    {"oom", "The kernel killed a process for want of memory", "host", "processes", 1, {"global", "cgroup"}, apply_oom},
+    {"edac_corrected", "Corrected errors of a memory module", "host", "errors per second", 1, {}, apply_edac_corrected, true},
+  };
+  return types;
+}
+// clang-format on
+
+// A last kind in capitals stands for any word.
+bool is_kind(const FaultType& type, const std::string& kind) {
+  if (kind.empty() || std::find(type.kinds.begin(), type.kinds.end(), kind) != type.kinds.end()) return true;
+  return !type.kinds.empty() && type.kinds.back().front() >= 'A' && type.kinds.back().front() <= 'Z';
+}
+
+}  // namespace
+
+std::span<const FaultType> fault_types() {
+  return table();
+}
+
+const FaultType* find_fault_type(std::string_view id) {
+  for (const FaultType& type : table())
+    if (type.id == id) return &type;
+  return nullptr;
+}
+
+Result<Fault> resolve_fault(const Fault& fault, const Machine& machine) {
+  const FaultType* type = find_fault_type(fault.id);
+  if (type == nullptr) {
+    std::vector<std::string> known;
+    for (const FaultType& each : table())
+      known.emplace_back(each.id);
+    const auto nearest = nearest_word(fault.id, known);
+    return fail(Errc::not_found, "no fault `" + fault.id + "`" +
+                                     (nearest ? "; did you mean `" + *nearest + "`?" : "") +
+                                     " (autopilot-sim faults lists them)");
+  }
+  if (!is_kind(*type, fault.kind)) return fail(Errc::not_found, fault.id + ": no kind `" + fault.kind + "`");
+  if (fault.until && *fault.until <= fault.at)
+    return fail(Errc::malformed, fault.id + ": `until` lies before its beginning");
+  auto key = subject_key(type->subject, fault.subject, machine);
+  if (!key) return fail(Errc::not_found, fault.id + ": " + key.error().what);
+  Fault resolved = fault;
+  resolved.subject = *std::move(key);
+  if (resolved.kind.empty() && !type->kinds.empty()) resolved.kind = type->kinds.front();
+  if (!resolved.magnitude && !type->magnitude.empty()) resolved.magnitude = type->default_magnitude;
+  return resolved;
+}
+
+void apply_fault(const Fault& fault, Duration elapsed, Machine& machine) {
+  const FaultType* type = find_fault_type(fault.id);
+  if (type == nullptr || elapsed < fault.at) return;
+  FaultEffect effect(machine, fault, elapsed);
+  type->apply(effect);
+}
+
+Fault read_fault(const YamlNode& node, YamlProblems& problems) {
+  YamlMap map(node, "fault", problems);
+  Fault fault;
+  fault.id = map.required_word("fault");
+  fault.subject = map.word("subject").value_or("");
+  fault.magnitude = map.number("magnitude");
+  fault.kind = map.word("kind").value_or("");
+  fault.until = map.duration("until");
+  const auto at = map.duration("at");
+  const auto age = map.duration("age");
+  if (at && age) map.problem(map.line_of("age"), "`at` and `age` exclude each other");
+  fault.at = age ? -*age : at.value_or(Duration{0});
+  return fault;
+}
+
+YamlNode fault_node(const Fault& fault) {
+  YamlNode node = yaml_map();
+  const bool is_past = fault.at < Duration{0};
+  yaml_member(node, is_past ? "age" : "at") = yaml_word(format_duration(is_past ? -fault.at : fault.at));
+  yaml_member(node, "fault") = yaml_word(fault.id);
+  if (!fault.subject.empty()) yaml_member(node, "subject") = yaml_word(fault.subject);
+  if (fault.magnitude) yaml_member(node, "magnitude") = yaml_number(*fault.magnitude);
+  if (!fault.kind.empty()) yaml_member(node, "kind") = yaml_word(fault.kind);
+  if (fault.until) yaml_member(node, "until") = yaml_word(format_duration(*fault.until));
+  return node;
+}
+
+}  // namespace autopilot::simulator

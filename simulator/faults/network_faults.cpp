@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "core/parse.hpp"
+#include "faults/effect.hpp"
+
+namespace autopilot::simulator {
+namespace {
+
+struct Port {
+  std::string path;       // "/sys/class/infiniband/mlx5_0/ports/1"
+  std::string pci;        // address
+  std::string interface;  // its directory in /sys/class/net, or empty
+};
+
+Port port_of(FaultEffect& effect) {
+  const auto parts = split(effect.key, '/');
+  const std::string device = "/sys/class/infiniband/" + std::string(parts[0]);
+  Port port{device + "/ports/" + std::string(parts.back()), "", ""};
+  const std::string pci = effect.files.resolve(device + "/device").value_or("");
+  port.pci = pci.substr(pci.rfind('/') + 1);
+  const auto names = effect.files.list(pci + "/net");
+  if (!names.empty()) port.interface = pci + "/net/" + names.front();
+  return port;
+}
+
+void write(FaultEffect& effect, const std::string& path, const std::string& value) {
+  if (const auto real = effect.files.resolve(path)) effect.files.write_value(*real, value);
+}
+
+// How often the carrier changed: each fall, and each rise but the last while it is down.
+void set_carrier(FaultEffect& effect, const std::string& interface, bool is_up, std::int64_t falls) {
+  if (interface.empty()) return;
+  const std::int64_t rises = is_up ? falls : falls - 1;
+  effect.add_file(interface + "/carrier_changes", falls + rises);
+  effect.add_file(interface + "/carrier_down_count", falls);
+  effect.add_file(interface + "/carrier_up_count", rises);
+  if (is_up) return;
+  write(effect, interface + "/carrier", "0");
+  write(effect, interface + "/operstate", "down");
+  write(effect, interface + "/speed", "-1");
+}
+
+void set_port_down(FaultEffect& effect, const Port& port, bool is_cable) {
+  write(effect, port.path + "/state", "1: DOWN");
+  write(effect, port.path + "/phys_state", is_cable ? "3: Disabled" : "2: Polling");
+  write(effect, port.path + "/rate", "10 Gb/sec (4X SDR)");
+  write(effect, port.path + "/lid", "0xffff");
+}
+
+std::string name_of(const std::string& interface) {
+  return interface.substr(interface.rfind('/') + 1);
+}
+
+}  // namespace
+
+void apply_ib_port_down(FaultEffect& effect) {
+  const Port port = port_of(effect);
+  const bool is_cable = effect.kind == "cable";
+  effect.add_file(port.path + "/counters/link_downed", 1);
+  set_carrier(effect, port.interface, !effect.is_active, 1);
+  if (is_cable) effect.log(0, 6, "mlx5_core " + port.pci + ": Port module event: module 0, Cable unplugged");
+  effect.log(0, 6, "mlx5_core " + port.pci + " " + name_of(port.interface) + ": Link down");
+  if (is_cable) effect.log_end(6, "mlx5_core " + port.pci + ": Port module event: module 0, Cable plugged");
+  effect.log_end(6, "mlx5_core " + port.pci + " " + name_of(port.interface) + ": Link up");
+  if (effect.is_active) set_port_down(effect, port, is_cable);
+}
+
+void apply_ib_port_flap(FaultEffect& effect) {
+  const Port port = port_of(effect);
+  const double period = std::max(1.0, effect.magnitude);
+  const auto falls = static_cast<std::int64_t>(effect.seconds / period) + 1;
+  // Down for the first half of each period.
+  const bool is_down = effect.is_active && std::fmod(effect.seconds, period) < period / 2;
+  effect.add_file(port.path + "/counters/link_downed", falls);
+  effect.add_file(port.path + "/counters/link_error_recovery", falls);
+  set_carrier(effect, port.interface, !is_down, falls);
+  for (std::int64_t fall = 0; fall < falls; ++fall) {
+    const double at = static_cast<double>(fall) * period;
+    effect.log(at, 6, "mlx5_core " + port.pci + " " + name_of(port.interface) + ": Link down");
+    effect.log(at + period / 2, 6, "mlx5_core " + port.pci + " " + name_of(port.interface) + ": Link up");
+  }
+  if (is_down) set_port_down(effect, port, false);
+}
+
+void apply_ib_errors(FaultEffect& effect) {
+  const Port port = port_of(effect);
+  for (const char* group : {"/counters/", "/hw_counters/"})
+    effect.add_file(port.path + group + effect.kind, effect.grown());
+}
+
+void apply_ethernet_down(FaultEffect& effect) {
+  const std::string interface = "/sys/class/net/" + effect.key;
+  const std::string pci = effect.files.resolve(interface + "/device").value_or("");
+  const std::string driver = effect.files.resolve(pci + "/driver").value_or("");
+  const std::string label =
+      driver.substr(driver.rfind('/') + 1) + " " + pci.substr(pci.rfind('/') + 1) + " " + effect.key;
+  set_carrier(effect, interface, !effect.is_active, 1);
+  effect.log(0, 6, label + ": Link down");
+  const std::string master = effect.files.resolve(interface + "/master").value_or("");
+  if (!master.empty())
+    effect.log(
+        0.1, 4,
+        name_of(master) + ": (slave " + effect.key + "): link status definitely down, disabling slave");
+  effect.log_end(6, label + ": Link up");
+  if (!effect.is_active || master.empty()) return;
+  std::int64_t left = 0;
+  const std::string slaves = effect.files.value(master + "/bonding/slaves").value_or("");
+  for (const std::string_view slave : split_words(slaves))
+    if (effect.files.value("/sys/class/net/" + std::string(slave) + "/carrier") == "1")
+      left += effect.files.number("/sys/class/net/" + std::string(slave) + "/speed").value_or(0);
+  if (left > 0)
+    effect.files.write_number(master + "/speed", left);
+  else
+    set_carrier(effect, master, false, 1);
+}
+
+}  // namespace autopilot::simulator

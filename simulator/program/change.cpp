@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs that change a tree once: inject, recover, advance.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+
+#include "program/program.hpp"
+#include "scenario/played_tree.hpp"
+
+namespace autopilot::simulator {
+namespace {
+
+struct Options {
+  std::string directory;
+  Fault fault;
+  double magnitude = 0;
+  std::string lasting;
+  std::string to;
+};
+
+Result<Duration> duration_of(const char* option, const std::string& text) {
+  const auto duration = parse_duration(text);
+  if (!duration) return fail(Errc::malformed, std::string(option) + ": expected a duration such as 30s");
+  return *duration;
+}
+
+Status inject(const Options& options, bool has_magnitude) {
+  PlayedTree tree = TRY(PlayedTree::open(options.directory));
+  Fault fault = options.fault;
+  fault.at = tree.elapsed();
+  if (has_magnitude) fault.magnitude = options.magnitude;
+  if (!options.lasting.empty()) fault.until = fault.at + TRY(duration_of("--for", options.lasting));
+  TRY_STATUS(tree.simulation().add(fault));
+  return tree.write(tree.elapsed());
+}
+
+Status recover(const Options& options) {
+  PlayedTree tree = TRY(PlayedTree::open(options.directory));
+  TRY_STATUS(tree.simulation().recover(options.fault.id, tree.elapsed()));
+  // One moment later the fault is over.
+  return tree.write(tree.elapsed() + std::chrono::milliseconds(1));
+}
+
+Status advance(const Options& options) {
+  PlayedTree tree = TRY(PlayedTree::open(options.directory));
+  const Duration to = options.to == "end" ? tree.simulation().end() : TRY(duration_of("--to", options.to));
+  if (to < tree.elapsed())
+    return fail(Errc::malformed, "--to: the machine is already at " + format_duration(tree.elapsed()));
+  return tree.write(to);
+}
+
+}  // namespace
+
+void add_inject(CLI::App& app, Status& outcome) {
+  auto options = std::make_shared<Options>();
+  auto* verb = app.add_subcommand("inject", "Lay a fault on a machine tree, now");
+  verb->add_option("DIR", options->directory, "a machine tree")->required();
+  verb->add_option("FAULT", options->fault.id, "see `autopilot-sim faults`")->required();
+  verb->add_option("--subject", options->fault.subject, "gpu/3, nic_port/mlx5_0/1, mount//data, ...");
+  verb->add_option("--kind", options->fault.kind, "a kind of the fault");
+  auto* magnitude = verb->add_option("--magnitude", options->magnitude, "how much of it");
+  verb->add_option("--for", options->lasting, "until it goes by itself");
+  verb->callback([options, magnitude, &outcome] { outcome = inject(*options, magnitude->count() > 0); });
+}
+
+void add_recover(CLI::App& app, Status& outcome) {
+  auto options = std::make_shared<Options>();
+  auto* verb = app.add_subcommand("recover", "End a fault; what it left behind stays");
+  verb->add_option("DIR", options->directory, "a machine tree")->required();
+  verb->add_option("FAULT", options->fault.id, "every fault of this name")->required();
+  verb->callback([options, &outcome] { outcome = recover(*options); });
+}
+
+void add_advance(CLI::App& app, Status& outcome) {
+  auto options = std::make_shared<Options>();
+  auto* verb = app.add_subcommand("advance", "Move the time of a machine tree, without waiting");
+  verb->add_option("DIR", options->directory, "a machine tree")->required();
+  verb->add_option("--to", options->to, "since the beginning of its timeline: a duration, or end")
+      ->required();
+  verb->callback([options, &outcome] { outcome = advance(*options); });
+}
+
+}  // namespace autopilot::simulator

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "program/program.hpp"
+#include "scenario/played_tree.hpp"
+
+namespace autopilot::simulator {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kStep = 200ms;
+
+volatile std::sig_atomic_t stopped = 0;
+
+void stop(int) {
+  stopped = 1;
+}
+
+WallTime time_of_day() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+// Says which faults began or ended in (from, to]; true when any did.
+bool tell_changes(const Simulation& simulation, Duration from, Duration to) {
+  bool any = false;
+  const auto tell = [&](Duration when, const Fault& fault, const char* what) {
+    if (when <= from || when > to) return;
+    any = true;
+    std::cout << format_duration(when) << "  " << fault.id << (fault.subject.empty() ? "" : "  ")
+              << fault.subject << "  " << what << std::endl;
+  };
+  for (const Fault& fault : simulation.faults()) {
+    tell(fault.at, fault, "begins");
+    if (fault.until) tell(*fault.until, fault, "ends");
+  }
+  return any;
+}
+
+Status play(const std::string& directory) {
+  std::signal(SIGINT, stop);
+  std::signal(SIGTERM, stop);
+  PlayedTree tree = TRY(PlayedTree::open_to_play(directory));
+  const auto begin = std::chrono::steady_clock::now();
+  const Duration first = tree.elapsed();
+  TRY_STATUS(tree.write(first, time_of_day()));
+  tell_changes(tree.simulation(), first - Duration{1}, first);
+  tree.let_go();
+  for (Duration before = first; stopped == 0;) {
+    std::this_thread::sleep_for(kStep);
+    const Duration now = first + (std::chrono::steady_clock::now() - begin);
+    const bool was_moving = tree.simulation().is_moving(before);
+    const bool is_new = TRY(tree.take_over(now));
+    const bool has_changed = tell_changes(tree.simulation(), before, now);
+    if (is_new || has_changed || was_moving) TRY_STATUS(tree.write(now, time_of_day()));
+    before = now;
+    tree.let_go();
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_play(CLI::App& app, Status& outcome) {
+  auto directory = std::make_shared<std::string>();
+  auto* verb = app.add_subcommand("play", "Let the time of a machine tree run until a signal");
+  verb->add_option("DIR", *directory, "a machine tree")->required();
+  verb->callback([directory, &outcome] { outcome = play(*directory); });
+}
+
+}  // namespace autopilot::simulator
