@@ -5,10 +5,6 @@ SHELL := /bin/bash
 .PHONY: release run test check verify lint format bench fuzz help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
-# Equal sources give equal objects wherever the clone lies.
-export CCACHE_BASEDIR ?= $(CURDIR)
-export CCACHE_NOHASHDIR ?= 1
-
 release: ## what ships, optimised, into build/bin (the default)
 	@tools/install-deps.sh build
 	@cmake --preset release -DAUTOPILOT_TESTS=OFF >/dev/null

@@ -2,6 +2,10 @@
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align
                     -Woverloaded-virtual -Wconversion -Wsign-conversion -Wnull-dereference -Werror
                     -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -fno-omit-frame-pointer)
+# ccache rewrites the paths of the clone to relative ones, so that another clone hits the same cache.
+file(RELATIVE_PATH to_source ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+string(REGEX REPLACE "/$" "" to_source "${to_source}")
+add_compile_options(-ffile-prefix-map=${to_source}=.)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # yaml-cpp and the standard library of g++ 12 trip these in their own headers.
   add_compile_options(-Wno-gnu-statement-expression -Wno-gnu-zero-variadic-macro-arguments)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts tests: ctest says which programs ran, GoogleTest's own report says which of their tests passed or skipped."""
+"""Counts tests: ctest says which programs ran; GoogleTest's own report, and the lines that unittest -v prints, say which
+of their tests passed or were skipped."""
 
+import re
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
@@ -30,16 +32,40 @@ def count_googletest(report: Path) -> Outcome:
     return outcome
 
 
+UNITTEST = re.compile(r"^.*\.\.\. (?P<result>ok|FAIL|ERROR|skipped (?P<reason>.+))$")
+NAMED = re.compile(r"^(test_\w+) \(")
+
+
+def count_unittest(entry: str, output: str) -> Outcome:
+    """A test with a docstring is named on the line before its result."""
+    outcome = Outcome()
+    name = "?"
+    for line in output.splitlines():
+        if named := NAMED.match(line):
+            name = f"{entry}.{named.group(1)}"
+        if not (match := UNITTEST.match(line)):
+            continue
+        if match.group("result") == "ok":
+            outcome.passed += 1
+        elif match.group("reason"):
+            outcome.skipped += 1
+            outcome.notes.append(f"skipped: {name}: " + match.group("reason").strip("'\""))
+        else:
+            outcome.failed += 1
+            outcome.notes.append(f"failed: {name}")
+    return outcome
+
+
 def count(ctest_report: Path, googletest_folder: Path) -> Outcome:
-    """`x` of ctest is the program autopilot_x_tests; one that wrote no report, or failed without a failed test, counts
-    as one."""
+    """`x` of ctest is the program autopilot_x_tests; one that tells nothing of its tests, or fails without a failed test,
+    counts as one."""
     total = Outcome()
     for entry in xml.parse(ctest_report).getroot().iter("testcase"):
         name = entry.get("name", "")
         status = entry.get("status")
         report = googletest_folder / f"autopilot_{name}_tests.xml"
-        if report.exists():
-            inner = count_googletest(report)
+        inner = count_googletest(report) if report.exists() else count_unittest(name, entry.findtext("system-out") or "")
+        if inner.passed + inner.failed + inner.skipped:
             if status == "fail" and inner.failed == 0:
                 inner.add(Outcome(failed=1, notes=[f"failed: {name}: its program ended badly (crash, leak or timeout)"]))
             total.add(inner)

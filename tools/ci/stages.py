@@ -52,7 +52,8 @@ def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str]) -> O
     report = run.folder / "ctest.xml"
     report.unlink(missing_ok=True)
     argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs, "--output-on-failure",
-            "--no-tests=ignore", "--output-junit", report, *selection]
+            "--no-tests=ignore", "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
+            "--output-junit", report, *selection]
     status = run.command(argv, TEST_LIMIT, {**SANITIZER_ENV, "GTEST_OUTPUT": f"xml:{reports}/"})
     if not report.exists():
         return one(False, f"ctest ended with {status} and wrote no report")
@@ -111,7 +112,8 @@ def _format(run: Run) -> Outcome:
 def _lints(run: Run) -> Outcome:
     total = Outcome()
     folder = ROOT / "tools" / "lint"
-    commands = {"lint tests": [sys.executable, "-m", "unittest", "discover", "-s", folder / "tests"]}
+    commands = {f"tests of {name}": [sys.executable, "-m", "unittest", "discover", "-s", ROOT / "tools" / name / "tests"]
+                for name in ("ci", "lint")}
     commands |= {path.stem: [sys.executable, path] for path in sorted(folder.glob("*.py")) if path.stem != "tree"}
     scripts = sorted(path for path in _tracked() if path.suffix == ".sh" or path == Path(".ci/run"))
     commands["shellcheck"] = ["shellcheck", *scripts]

@@ -15,7 +15,6 @@ REGISTRIES = ["pypi" ".org", "python" "hosted.org", "npmjs" ".org", "npmjs" ".co
 RULES = [
     (re.compile("|".join(re.escape(name) for name in REGISTRIES), re.IGNORECASE), "the name of a package registry"),
     (re.compile(r"(?<![\w.*}-])/(?:wor" r"k|far" r"m)(?:/|\b(?!\s*[a-z]))"), "a path of a workplace"),
-    (re.compile(r"/home/(?!user\b|\$)[a-z][\w-]*"), "somebody's home directory"),
     (re.compile(r"^(?:<{7}|>{7}|={7})(?: |$)", re.MULTILINE), "a merge mark"),
 ]
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")

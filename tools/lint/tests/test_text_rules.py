@@ -39,12 +39,12 @@ class Words(unittest.TestCase):
         return len(words.check(Path(path), text))
 
     def test_registries_and_workplaces_are_refused(self):
-        for text in ("https://py" "pi.org/simple", "see /wor" "k/main", "cd /far" "m/x", "/ho" "me/someone/x", "<<<<<<< HEAD"):
+        for text in ("https://py" "pi.org/simple", "see /wor" "k/main", "cd /far" "m/x", "<<<<<<< HEAD"):
             with self.subTest(text):
                 self.assertEqual(1, self.count(text))
 
     def test_ordinary_words_pass(self):
-        for text in ("network/work/x", "https://developer.nvidia.com/x", "we work / play", "/home/user/x", "======= not a mark"[8:]):
+        for text in ("network/work/x", "https://developer.nvidia.com/x", "we work / play", "======= not a mark"[8:]):
             with self.subTest(text):
                 self.assertEqual(0, self.count(text))
 

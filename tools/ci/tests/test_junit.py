@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import junit
+
+CTEST = """<testsuite>
+<testcase name="core" status="run"><system-out>x</system-out></testcase>
+<testcase name="host" status="fail"><failure message=""/></testcase>
+<testcase name="net" status="fail"><failure message=""/></testcase>
+<testcase name="integration.systemd_test" status="run"><system-out>test_a (systemd_test.Unit.test_a) ... ok
+test_b (systemd_test.Unit.test_b)
+Says something. ... skipped 'zsh is not installed'
+Ran 2 tests ... in no time
+</system-out></testcase>
+<testcase name="script" status="run"><system-out>fine</system-out></testcase>
+<testcase name="probe" status="notrun"><system-out>SKIP: no loop device</system-out></testcase>
+</testsuite>"""
+CORE = """<testsuites><testsuite name="A">
+<testcase name="one" status="run" result="completed" classname="A"/>
+<testcase name="two" status="run" result="skipped" classname="A"><skipped message="a_test.cpp:3&#x0A;needs root&#x0A;"/></testcase>
+<testcase name="off" status="notrun" result="suppressed" classname="A"/>
+</testsuite></testsuites>"""
+HOST = """<testsuites><testsuite name="B">
+<testcase name="bad" status="run" result="completed" classname="B"><failure message="x"/></testcase>
+</testsuite></testsuites>"""
+NET = """<testsuites><testsuite name="C"><testcase name="fine" status="run" result="completed" classname="C"/></testsuite></testsuites>"""
+
+
+class Count(unittest.TestCase):
+    def test_tests_are_counted_where_programs_tell_of_them(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "ctest.xml").write_text(CTEST)
+            for program, text in (("core", CORE), ("host", HOST), ("net", NET)):
+                (folder / f"autopilot_{program}_tests.xml").write_text(text)
+            outcome = junit.count(folder / "ctest.xml", folder)
+        self.assertEqual((4, 2, 3), (outcome.passed, outcome.failed, outcome.skipped))
+        self.assertEqual([
+            "skipped: A.two: needs root",
+            "failed: B.bad",
+            "failed: net: its program ended badly (crash, leak or timeout)",
+            "skipped: integration.systemd_test.test_b: zsh is not installed",
+            "skipped: probe: no loop device",
+        ], outcome.notes)
+
+
+if __name__ == "__main__":
+    unittest.main()

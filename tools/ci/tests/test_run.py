@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import run
+import stage
+from stage import Options, Outcome, Stage, one, skip
+
+
+class Runner(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        patch = mock.patch.object(stage, "LOGS", Path(folder.name))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def lines(self, stages, status):
+        output = io.StringIO()
+        with mock.patch.dict(run.PLANS, {"check": stages}), mock.patch.object(sys, "argv", ["run.py", "check"]), \
+                contextlib.redirect_stdout(output):
+            self.assertEqual(status, run.main())
+        return output.getvalue().splitlines()
+
+    def test_a_failure_hides_no_later_stage_and_is_the_exit_code(self):
+        def broken(_):
+            raise KeyError("a bug of the stage")
+        lines = self.lines([
+            Stage("a", "builds", lambda _: one(False)),
+            Stage("b", "needs the build", lambda _: one(True), needs="a"),
+            Stage("c", "is broken itself", broken),
+            Stage("d", "tests", lambda _: Outcome(passed=5, skipped=2, notes=["skipped: x: no GPU"])),
+            Stage("e", "has nothing to do", lambda _: skip("no file changed")),
+        ], 1)
+        self.assertEqual("5 passed, 2 failed, 4 skipped", lines[-1])
+        self.assertRegex(lines[-2], r"^check: 5 stages in .*; FAILED: a, c; skipped: b, e$")
+        self.assertIn("        skipped: a failed", lines)
+        self.assertIn("        skipped: x: no GPU", lines)
+
+    def test_success_is_zero(self):
+        lines = self.lines([Stage("a", "builds", lambda _: one(True))], 0)
+        self.assertEqual("1 passed, 0 failed, 0 skipped", lines[-1])
+        self.assertIn("none failed", lines[-2])
+
+    def test_a_command_that_hangs_is_killed_with_its_children_and_its_output_kept(self):
+        job = stage.Run("hang", Options(jobs=1, fuzz_seconds=1, tidy_seconds=1))
+        self.assertEqual(124, job.command(["bash", "-c", "echo begun; sleep 600 & wait"], timeout=1))
+        self.assertIn("begun", job.log.read_text())
+        self.assertIn("not done after 1 s", job.log.read_text())
+
+    def test_the_end_of_a_log_is_shown_on_failure(self):
+        def fails(job):
+            return one(job.command(["bash", "-c", "echo the reason; exit 3"], timeout=10) == 0)
+        with mock.patch.object(run, "ROOT", Path("/")), mock.patch.object(run, "tail", lambda _: stage.tail(stage.LOGS / "a.log")):
+            lines = self.lines([Stage("a", "fails", fails)], 1)
+        self.assertIn("        | the reason", lines)
+
+
+if __name__ == "__main__":
+    unittest.main()
