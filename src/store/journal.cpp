@@ -61,9 +61,9 @@ Result<Connection> open_for_reading(const std::string& path, Access access) {
   return connection;
 }
 
-bool has_log(const std::string& path) {
+bool has_companion(const std::string& path, const char* ending) {
   struct stat status {};
-  return ::stat((path + "-wal").c_str(), &status) == 0 && status.st_size > 0;
+  return ::stat((path + ending).c_str(), &status) == 0 && status.st_size > 0;
 }
 
 WallTime to_time(std::int64_t column) {
@@ -78,8 +78,8 @@ std::int64_t row_limit(std::size_t limit) {
 
 struct Journal::Database {
   std::string path;
+  std::optional<FileLock> lock;  // none: read only; given back after the connection is closed
   Connection connection;
-  std::optional<FileLock> lock;  // none: read only
   FileIdentity file;
   mutable std::size_t unreadable = 0;
 
@@ -119,7 +119,7 @@ Result<Journal::Opened> Journal::open(const std::string& path, WallTime now) {
   }
   if (!connection) return fail(std::move(connection.error()));
   opened.journal.reset(new Journal(
-      std::make_unique<Database>(path, std::move(*connection), std::move(lock), identity_of(path))));
+      std::make_unique<Database>(path, std::move(lock), std::move(*connection), identity_of(path))));
   return opened;
 }
 
@@ -130,12 +130,15 @@ Result<std::unique_ptr<Journal>> Journal::open_read_only(const std::string& path
   if (status.st_size == 0) return fail(Errc::not_found, path + ": empty");
   auto connection = open_for_reading(path, Access::read_only);
   // In a folder where SQLite may not put its companions, a journal without a log can be read as it is.
-  if (!connection && !is_unusable(connection.error()) && !has_log(path)) {
+  if (!connection && !is_unusable(connection.error()) && !has_companion(path, "-wal")) {
     if (auto as_it_is = open_for_reading(path, Access::immutable)) connection = std::move(as_it_is);
   }
+  // SQLite needs this one only while it writes the very first page: whoever did so died.
+  if (!connection && connection.error().code == Errc::denied && has_companion(path, "-journal"))
+    return fail(Errc::not_found, path + ": not finished");
   if (!connection) return fail(std::move(connection.error()));
   return std::unique_ptr<Journal>(
-      new Journal(std::make_unique<Database>(path, std::move(*connection), std::nullopt, identity_of(path))));
+      new Journal(std::make_unique<Database>(path, std::nullopt, std::move(*connection), identity_of(path))));
 }
 
 const std::string& Journal::path() const {

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <string>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <thread>
+#include <unistd.h>
+
+#include "store/journal_fixture.hpp"
+#include "store/journal_writer.hpp"
+
+namespace autopilot::store {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::batch_of;
+using testing::event;
+using testing::kNow;
+
+constexpr Duration kLong = seconds{30};
+
+class RealClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override {
+    return {std::chrono::system_clock::now(), std::chrono::steady_clock::now()};
+  }
+};
+
+// A small file system of its own on a loop device; thawed and unmounted at the end.
+class SmallDisk {
+ public:
+  SmallDisk() {
+    if (::geteuid() != 0) {
+      reason_ = "mounting needs root";
+    } else if (run("truncate -s 12M " + image()) != 0 || run("mkfs.ext4 -q -F " + image()) != 0) {
+      reason_ = "mkfs.ext4 cannot be run here";
+    } else {
+      mount();
+    }
+  }
+  // The other disk as it would be found after a power cut now: what was not yet written to the device is
+  // lost.
+  struct AfterPowerCut {
+    const SmallDisk& disk;
+  };
+  explicit SmallDisk(AfterPowerCut cut) {
+    std::filesystem::copy_file(cut.disk.image(), image());
+    mount();
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    if (!is_mounted_) return;
+    if (is_frozen_) thaw();
+    // A writer that was left alone may hold it for a moment longer.
+    for (int tries = 0; ::umount(mount_point().c_str()) != 0 && tries < 500; ++tries)
+      std::this_thread::sleep_for(milliseconds{20});
+  }
+
+  [[nodiscard]] const std::string& reason() const { return reason_; }  // why there is none; empty: mounted
+  [[nodiscard]] std::string operator/(const std::string& name) const { return mount_point() + "/" + name; }
+  [[nodiscard]] bool freeze() {
+    is_frozen_ = control(FIFREEZE);
+    return is_frozen_;
+  }
+  void thaw() { is_frozen_ = !control(FITHAW); }
+
+ private:
+  [[nodiscard]] std::string mount_point() const { return folder_ / "disk"; }
+  [[nodiscard]] std::string image() const { return folder_ / "image"; }
+  void mount() {
+    std::filesystem::create_directory(mount_point());
+    is_mounted_ = run("mount -o loop " + image() + " " + mount_point()) == 0;
+    if (!is_mounted_) reason_ = "a loop device cannot be mounted here";
+  }
+  static int run(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()); }
+  [[nodiscard]] bool control(unsigned long request) const {
+    const int fd = ::open(mount_point().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool done = fd >= 0 && ::ioctl(fd, request, 0) == 0;
+    if (fd >= 0) ::close(fd);
+    return done;
+  }
+
+  testing::TemporaryFolder folder_;
+  std::string reason_;
+  bool is_mounted_ = false;
+  bool is_frozen_ = false;
+};
+
+// Takes what is free on the file system, in pieces, so that the last bytes are taken too.
+void fill(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  ASSERT_GE(fd, 0);
+  const std::string block(1 << 16, 'x');
+  for (std::size_t size = block.size(); size > 0;) {
+    const ssize_t written = ::write(fd, block.data(), size);
+    if (written <= 0) size /= 2;
+  }
+  ASSERT_EQ(::fsync(fd), 0);
+  ::close(fd);
+}
+
+std::vector<std::string> messages(const Journal& journal) {
+  std::vector<std::string> messages;
+  const auto events = journal.events({}).value();
+  for (const auto& event : events)
+    messages.push_back(event.message);
+  return messages;
+}
+
+class JournalDiskTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!disk_.reason().empty()) GTEST_SKIP() << disk_.reason();
+  }
+  SmallDisk disk_;
+  RealClock clock_;
+};
+
+TEST_F(JournalDiskTest, a_full_disk_refuses_and_loses_nothing) {
+  const std::string path = disk_ / "journal.db";
+  auto journal = Journal::open(path, kNow).value().journal;
+  ASSERT_TRUE(journal->commit(batch_of(event("before"))));
+  fill(disk_ / "filler");
+  // The log has some room of its own left.
+  std::vector<std::string> durable{"before"};
+  Result<std::vector<std::uint64_t>> result;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string message = std::to_string(i) + std::string(3000, '.');
+    result = journal->commit(batch_of(event(message)));
+    if (!result) break;
+    durable.push_back(message);
+  }
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::exhausted) << result.error().what;
+  EXPECT_EQ(messages(*journal), durable);
+
+  std::filesystem::remove(disk_ / "filler");
+  ASSERT_TRUE(journal->commit(batch_of(event("after"))));
+  durable.emplace_back("after");
+  journal.reset();
+  auto opened = Journal::open(path, kNow);
+  ASSERT_TRUE(opened) << opened.error().what;
+  EXPECT_EQ(opened->moved_aside, "");
+  EXPECT_EQ(messages(*opened->journal), durable);
+}
+
+TEST_F(JournalDiskTest, what_was_acknowledged_survives_a_power_cut) {
+  const std::string path = disk_ / "journal.db";
+  auto journal = Journal::open(path, kNow).value().journal;
+  std::vector<std::string> durable;
+  for (int i = 0; i < 5; ++i) {
+    durable.push_back(std::to_string(i));
+    ASSERT_TRUE(journal->commit(batch_of(event(durable.back()))));
+    const SmallDisk found(SmallDisk::AfterPowerCut{disk_});
+    ASSERT_EQ(found.reason(), "");
+    const auto opened = Journal::open(found / "journal.db", kNow);
+    ASSERT_TRUE(opened) << opened.error().what;
+    EXPECT_EQ(opened->moved_aside, "") << opened->reason;
+    EXPECT_EQ(messages(*opened->journal), durable);
+  }
+}
+
+TEST_F(JournalDiskTest, opening_on_a_full_disk_is_an_error_and_moves_nothing) {
+  const std::string path = disk_ / "journal.db";
+  ASSERT_TRUE(Journal::open(path, kNow).value().journal->commit(batch_of(event("kept"))));
+  fill(disk_ / "filler");
+  auto full = Journal::open(path, kNow);
+  if (full) {
+    EXPECT_EQ(full->moved_aside, "");
+    full->journal.reset();
+  } else {
+    EXPECT_EQ(full.error().code, Errc::exhausted) << full.error().what;
+  }
+  auto fresh = Journal::open(disk_ / "other/journal.db", kNow);
+  ASSERT_FALSE(fresh);
+  EXPECT_EQ(fresh.error().code, Errc::exhausted) << fresh.error().what;
+  std::filesystem::remove(disk_ / "filler");
+  EXPECT_EQ(messages(*Journal::open(path, kNow).value().journal), std::vector<std::string>{"kept"});
+}
+
+TEST_F(JournalDiskTest, the_writer_waits_for_room_and_goes_on) {
+  const std::string path = disk_ / "journal.db";
+  WriterLimits limits;
+  limits.retry = milliseconds{5};
+  limits.rows = 1'000'000;
+  JournalWriter writer(make_journal_sink(Journal::open(path, kNow).value().journal), clock_, {}, limits);
+  fill(disk_ / "filler");
+  std::atomic<int> durable = 0;
+  Batch large;
+  large.events.assign(500, event(std::string(4000, '.')));
+  for (int i = 0; i < 3; ++i)
+    writer.submit(large, [&durable](const auto& ids) { durable += ids ? 1 : 0; });
+  EXPECT_EQ(writer.flush(milliseconds{200}).error().code, Errc::timed_out);
+  EXPECT_NE(writer.status().problem, "");
+  EXPECT_GT(writer.status().lag, Duration{0});
+  EXPECT_LT(durable, 3);
+  std::filesystem::remove(disk_ / "filler");
+  ASSERT_TRUE(writer.flush(kLong));
+  EXPECT_EQ(durable, 3);
+  EXPECT_EQ(writer.status().problem, "");
+  EXPECT_EQ(writer.status().dropped, 0U);
+  ASSERT_TRUE(writer.stop(kLong));
+  EXPECT_EQ(Journal::open_read_only(path).value()->last_event_id().value(), 1500U);
+}
+
+TEST_F(JournalDiskTest, a_frozen_disk_stops_neither_the_callers_nor_the_end) {
+  const std::string path = disk_ / "journal.db";
+  JournalWriter writer(make_journal_sink(Journal::open(path, kNow).value().journal), clock_, {});
+  writer.submit(batch_of(event("durable", clock_.now().wall)));
+  ASSERT_TRUE(writer.flush(kLong));
+  if (!disk_.freeze())
+    GTEST_SKIP() << "freezing a file system is not possible here: " << std::strerror(errno);
+
+  std::atomic<int> given_up = 0;
+  for (int i = 0; i < 3; ++i)
+    writer.submit(batch_of(event("in the ice")), [&given_up](const auto& ids) { given_up += ids ? 0 : 1; });
+  EXPECT_EQ(writer.flush(milliseconds{100}).error().code, Errc::timed_out);
+  EXPECT_EQ(writer.status().waiting, 3U);
+  EXPECT_GE(writer.status().lag, milliseconds{100});
+  EXPECT_EQ(writer.stop(milliseconds{100}).error().code, Errc::timed_out);
+  EXPECT_EQ(given_up, 3);
+  disk_.thaw();
+
+  // The abandoned thread still holds the journal until the kernel lets it go.
+  const auto deadline = std::chrono::steady_clock::now() + kLong;
+  auto opened = Journal::open(path, kNow);
+  while (!opened && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds{10});
+    opened = Journal::open(path, kNow);
+  }
+  ASSERT_TRUE(opened) << opened.error().what;
+  EXPECT_EQ(opened->moved_aside, "");
+  const auto kept = messages(*opened->journal);
+  ASSERT_FALSE(kept.empty());
+  EXPECT_EQ(kept[0], "durable");
+}
+
+}  // namespace
+}  // namespace autopilot::store
