@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/decode.hpp"
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "cli/cli.hpp"
+#include "cli/output/table.hpp"
+#include "cli/verbs.hpp"
+#include "host/kernel_log/text_log.hpp"
+
+namespace autopilot::cli {
+namespace json = boost::json;
+namespace {
+
+enum class DecodeFormat : unsigned char { table, json };
+
+json::value to_json(const Value& value) {
+  return std::visit([](const auto& held) { return json::value(held); }, value);
+}
+
+// Facts whose names begin with "nvlink" become members of one object.
+json::object to_json(const checks::DecodedRecord& decoded, const std::vector<std::string>& data,
+                     Instant time) {
+  json::object object;
+  for (const auto& [name, value] : to_attributes(decoded)) {
+    if (!name.starts_with("nvlink")) {
+      object[name] = to_json(value);
+      continue;
+    }
+    if (!object.contains("nvlink")) object["nvlink"] = json::object{};
+    std::string member = name.substr(6);
+    member.front() = static_cast<char>(member.front() - 'A' + 'a');
+    object["nvlink"].as_object()[member] = to_json(value);
+  }
+  if (!data.empty()) object["data"] = json::value_from(data);
+  if (time.wall != WallTime{}) object["time"] = format_time(time.wall);
+  if (time.mono != MonoTime{}) object["secondsSinceBoot"] = to_seconds(time.mono.time_since_epoch());
+  return object;
+}
+
+std::string padded(std::string text, std::size_t width) {
+  if (text.size() < width) text.resize(width, ' ');
+  return text;
+}
+
+std::string place_of(const checks::DecodedRecord& decoded) {
+  if (!decoded.pci.empty()) return decoded.pci;
+  for (const auto& [name, value] : decoded.attributes)
+    if (name == "device" || name == "interface" || name == "mount") return value;
+  return "-";
+}
+
+// Prints one record after the other; rows of registers go to the record before them.
+class Printer {
+ public:
+  explicit Printer(DecodeFormat format) : format_(format) {}
+
+  void add(checks::DecodedRecord decoded, Instant time) {
+    if (decoded.is_detail && held_ && held_->decoded.code == decoded.code &&
+        held_->decoded.pci == decoded.pci) {
+      held_->data.push_back(std::move(decoded.text));
+      return;
+    }
+    flush();
+    held_.emplace(Held{std::move(decoded), {}, time});
+  }
+
+  void flush() {
+    if (!held_) return;
+    const Held record = *std::exchange(held_, std::nullopt);
+    if (format_ == DecodeFormat::json)
+      std::cout << json::serialize(to_json(record.decoded, record.data, record.time)) << '\n';
+    else
+      print_row(record.decoded);
+    ++printed_;
+  }
+
+  [[nodiscard]] std::size_t printed() const { return printed_; }
+
+ private:
+  struct Held {
+    checks::DecodedRecord decoded;
+    std::vector<std::string> data;
+    Instant time;
+  };
+
+  void print_row(const checks::DecodedRecord& decoded) const {
+    if (printed_ == 0)
+      std::cout << padded("LINE", 8) << padded("WHAT", 24) << padded("WHERE", 14) << padded("CLASS", 12)
+                << "ACTION\n";
+    const std::string what = decoded.code ? decoded.kind + " " + std::to_string(*decoded.code) : decoded.rule;
+    std::cout << padded(std::to_string(decoded.line), 7) << ' ' << padded(what, 23) << ' '
+              << padded(printable(place_of(decoded)), 13) << ' '
+              << padded(decoded.fault_class.empty() ? "-" : decoded.fault_class, 11) << ' '
+              << (decoded.fault_class.empty() ? "-" : std::string(to_string(decoded.action)))
+              << (decoded.injected ? " (injected)" : "") << '\n';
+    for (const auto& line : wrapped(printable(decoded.text), 72))
+      std::cout << "        " << line << '\n';
+  }
+
+  DecodeFormat format_;
+  std::optional<Held> held_;
+  std::size_t printed_ = 0;
+};
+
+struct CloseFile {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) std::fclose(file);
+  }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+Result<File> open_log(const std::string& path) {
+  if (path == "-") return File(stdin);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, path);
+  if (S_ISDIR(status.st_mode)) return fail(Errc::malformed, path + ": is a directory");
+  File file(std::fopen(path.c_str(), "re"));
+  if (!file) return fail_errno(errno, path);
+  return file;
+}
+
+// Calls `take` for every line. A longer line than a record can be is cut, so that memory stays small.
+template <class Take>
+Status for_each_line(std::FILE* file, const std::string& path, Take take) {
+  std::vector<char> chunk(std::size_t{1} << 18);
+  std::string line;
+  bool is_first = true;
+  for (;;) {
+    const std::size_t size = std::fread(chunk.data(), 1, chunk.size(), file);
+    if (size == 0) {
+      if (std::ferror(file) != 0) return fail_errno(errno, path);
+      break;
+    }
+    std::string_view text(chunk.data(), size);
+    if (std::exchange(is_first, false) && text.substr(0, 4096).find('\0') != std::string_view::npos)
+      return fail(Errc::malformed, path + ": is no text; decompress it, or export a journal with journalctl");
+    for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+      line += text.substr(0, end);
+      take(line);
+      line.clear();
+      text.remove_prefix(end + 1);
+    }
+    if (line.size() < host::TextLogReader::kMaxLine) line += text.substr(0, host::TextLogReader::kMaxLine);
+  }
+  if (!line.empty()) take(line);
+  return {};
+}
+
+int decode_log(const std::string& path, DecodeFormat format) {
+  auto file = open_log(path);
+  if (!file) {
+    std::cerr << "autopilot decode: " << file.error().what << "\n";
+    return kExitUsage;
+  }
+  std::cout.sync_with_stdio(false);
+  const checks::Decoder decoder(catalog::builtin());
+  host::TextLogReader reader;
+  Printer printer(format);
+  const auto take = [&](const std::vector<host::KernelRecord>& records) {
+    for (const auto& record : records)
+      if (auto decoded = decoder.decode(record)) printer.add(std::move(*decoded), record.time);
+  };
+  const auto read = for_each_line(file->get(), path == "-" ? "standard input" : path,
+                                  [&](std::string_view line) { take(reader.add_line(line)); });
+  take(reader.finish());
+  printer.flush();
+  std::cout.flush();
+  if (!read) {
+    std::cerr << "autopilot decode: " << read.error().what << "\n";
+    return kExitUsage;
+  }
+  if (printer.printed() == 0)
+    std::cerr << "autopilot decode: nothing recognised in " << reader.lines() << " lines\n";
+  return kExitHealthy;
+}
+
+}  // namespace
+
+void add_decode(CLI::App& app, int& exit_code) {
+  auto path = std::make_shared<std::string>();
+  auto format = std::make_shared<DecodeFormat>(DecodeFormat::table);
+  auto* verb =
+      app.add_subcommand("decode", "Say what the records of a kernel log mean, whoever wrote it down");
+  verb->add_option("FILE", *path, "A log in any usual form; - or nothing: standard input");
+  verb->add_option("-o,--output", *format, "table or json (one object per line and record)")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, DecodeFormat>{{"table", DecodeFormat::table}, {"json", DecodeFormat::json}}));
+  verb->footer(
+      "Reads dmesg (also -T, -x, -r), journalctl (short, short-iso, json), syslog files and\n"
+      "raw /dev/kmsg records, and finds the form of each line by itself.\n\n"
+      "Examples:\n"
+      "  dmesg | autopilot decode\n"
+      "  journalctl -k -b -1 -o json | autopilot decode -o json\n"
+      "  autopilot decode /var/log/kern.log");
+  verb->callback([path, format, &exit_code] {
+    if (path->empty() && ::isatty(STDIN_FILENO) == 1)
+      throw CLI::RequiredError("FILE, or a log on standard input: dmesg | autopilot decode");
+    exit_code = decode_log(path->empty() ? "-" : *path, *format);
+  });
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/kernel_log/kernel_log.hpp"
+#include "host/kernel_log/row_joiner.hpp"
+
+namespace autopilot::host {
+
+// Kernel records out of text, line by line, each line in whatever form it has: raw /dev/kmsg records, dmesg
+// (seconds, -T, -x, -r, iso), journalctl (short, short-iso, short-precise, short-monotonic, json), syslog
+// (classic, RFC 3339, RFC 5424), kmsg.jsonl, or the bare message. Sequence is the line number from 1.
+//
+// Only forms that carry a facility are verified; of the others nobody knows who wrote them, and a line whose
+// tag is not the kernel's has facility 1. Times are set where the text gives them whole: wall for a date with
+// year and zone, mono for seconds since boot; a moment that is not known is the epoch.
+class TextLogReader {
+ public:
+  // Of a longer line only so much is looked at.
+  static constexpr std::size_t kMaxLine = std::size_t{64} << 10;
+
+  // The records that are whole now. A line may continue the one before it, so a record can come late.
+  [[nodiscard]] std::vector<KernelRecord> add_line(std::string_view line);
+  // What was still open.
+  [[nodiscard]] std::vector<KernelRecord> finish();
+  [[nodiscard]] std::uint64_t lines() const { return lines_; }
+
+ private:
+  [[nodiscard]] bool continues(std::string_view line);
+  [[nodiscard]] std::vector<KernelRecord> close_open();
+
+  std::uint64_t lines_ = 0;
+  std::optional<KernelRecord> open_;  // the last record, while lines may belong to it
+  bool takes_indented_ = false;       // journalctl indents the further rows of a record
+  bool takes_properties_ = false;     // raw records have " KEY=value" lines
+  RowJoiner joiner_;
+};
+
+}  // namespace autopilot::host

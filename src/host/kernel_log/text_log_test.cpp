@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/kernel_log/text_log.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "core/parse.hpp"
+
+namespace autopilot::host {
+namespace {
+
+std::vector<KernelRecord> read(std::string_view text) {
+  TextLogReader reader;
+  std::vector<KernelRecord> records;
+  const auto add = [&records](std::vector<KernelRecord> more) {
+    for (auto& record : more)
+      records.push_back(std::move(record));
+  };
+  for (const auto line : split(text, '\n'))
+    add(reader.add_line(line));
+  add(reader.finish());
+  return records;
+}
+
+constexpr std::string_view kText =
+    "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x: y, GPU has fallen off the bus.";
+
+struct Form {
+  const char* name;
+  std::string prefix;
+  bool verified;
+  int facility;
+};
+
+class TextLogForms : public testing::TestWithParam<Form> {};
+
+TEST_P(TextLogForms, gives_the_message_and_who_wrote_it) {
+  const auto records = read(GetParam().prefix + std::string(kText) + "\n");
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].text, kText);
+  EXPECT_EQ(records[0].verified, GetParam().verified);
+  EXPECT_EQ(records[0].facility, GetParam().facility);
+  EXPECT_EQ(records[0].sequence, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, TextLogForms,
+    testing::Values(
+        Form{"bare", "", false, 0}, Form{"kmsg", "3,1042,2750000123,-;", true, 0},
+        Form{"kmsg_of_user", "12,1042,2750000123,-;", true, 1}, Form{"dmesg", "[ 2750.000123] ", false, 0},
+        Form{"dmesg_with_caller", "[ 2750.000123][ T1234] ", false, 0},
+        Form{"dmesg_raw", "<3>[ 2750.000123] ", true, 0},
+        Form{"dmesg_raw_of_user", "<12>[ 2750.000123] ", true, 1},
+        Form{"dmesg_decoded", "kern  :err   : [ 2750.000123] ", true, 0},
+        Form{"dmesg_decoded_of_user", "user  :warn  : [ 2750.000123] ", true, 1},
+        Form{"dmesg_human", "[Sat Nov 21 03:04:05 2026] ", false, 0},
+        Form{"dmesg_human_blank_day", "[Sat Nov  1 03:04:05 2026] ", false, 0},
+        Form{"dmesg_iso", "2026-11-21T03:04:05,678901+01:00 ", false, 0},
+        Form{"journal_short", "Nov 21 03:04:05 node-1 kernel: ", false, 0},
+        Form{"journal_short_precise", "Nov 21 03:04:05.678901 node-1 kernel: ", false, 0},
+        Form{"journal_short_iso", "2026-11-21T03:04:05+0100 node-1 kernel: ", false, 0},
+        Form{"journal_short_full", "Sat 2026-11-21 03:04:05 UTC node-1 kernel: ", false, 0},
+        Form{"journal_short_monotonic", "[ 2750.000123] node-1 kernel: ", false, 0},
+        Form{"journal_of_a_program", "Nov 21 03:04:05 node-1 logger[77]: ", false, 1},
+        Form{"syslog_with_seconds", "Nov  1 03:04:05 node-1 kernel: [ 2750.000123] ", false, 0},
+        Form{"syslog_rfc3339", "2026-11-21T03:04:05.678901+01:00 node-1 kernel: [ 2750.000123] ", false, 0},
+        Form{"syslog_rfc3339_utc", "2026-11-21T03:04:05.678901Z node-1 kernel: ", false, 0},
+        Form{"syslog_wire", "<3>Nov 21 03:04:05 node-1 kernel: ", true, 0},
+        Form{"syslog_rfc5424", "<3>1 2026-11-21T03:04:05.678901Z node-1 kernel - - - ", true, 0},
+        Form{"syslog_rfc5424_data", "<14>1 2026-11-21T03:04:05Z node-1 app 7 - [a b=\"c\"] ", true, 1}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(TextLog, reads_the_journal_as_json) {
+  const auto records = read(
+      R"({"__REALTIME_TIMESTAMP":"1795230245678901","_TRANSPORT":"kernel","SYSLOG_FACILITY":"0","PRIORITY":"3","_SOURCE_MONOTONIC_TIMESTAMP":"2750000123","MESSAGE":"NVRM: Xid"}
+{"_TRANSPORT":"kernel","SYSLOG_FACILITY":"1","PRIORITY":"4","MESSAGE":"written to the kernel log by a user"}
+{"_TRANSPORT":"syslog","SYSLOG_FACILITY":"0","MESSAGE":"a program that says kern"}
+{"_TRANSPORT":"kernel","MESSAGE":[78,86,82,77,255]}
+{"_TRANSPORT":"kernel","__REALTIME_TIMESTAMP":"1"}
+)");
+  ASSERT_EQ(records.size(), 4U);
+  EXPECT_TRUE(records[0].from_kernel());
+  EXPECT_EQ(records[0].priority, 3);
+  EXPECT_EQ(format_time(records[0].time.wall), "2026-11-21T03:04:05.678Z");
+  EXPECT_EQ(records[0].time.mono, MonoTime(std::chrono::microseconds(2750000123)));
+  EXPECT_FALSE(records[1].from_kernel());
+  EXPECT_FALSE(records[2].from_kernel());
+  EXPECT_EQ(records[3].text, "NVRM\\xff");
+  EXPECT_EQ(records[3].sequence, 4U);
+}
+
+TEST(TextLog, reads_the_log_of_a_machine_tree) {
+  const auto records = read("{\"prio\":3,\"seq\":9,\"time\":5.5,\"text\":\"NVRM: x\"}\n{\"lost\":3}\n");
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].text, "NVRM: x");
+  EXPECT_TRUE(records[0].from_kernel());
+}
+
+TEST(TextLog, joins_the_rows_of_one_message) {
+  for (const std::string prefix : {"[   12.000001] ", "Nov 21 03:04:05 node-1 kernel: ", "<3>[ 1.000001] "}) {
+    const auto records =
+        read(prefix + "NVRM: The NVIDIA GPU 0000:b3:00.0\n" + prefix +
+             "NVRM: (PCI ID: 10de:26b5) installed in this system has\n" + prefix +
+             "NVRM: fallen off the bus and is not responding to commands.\n" + prefix + "next");
+    ASSERT_EQ(records.size(), 2U) << prefix;
+    EXPECT_EQ(records[0].text,
+              "NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: (PCI ID: 10de:26b5) installed in this system has\n"
+              "NVRM: fallen off the bus and is not responding to commands.");
+    EXPECT_EQ(records[0].sequence, 1U);
+    EXPECT_EQ(records[1].sequence, 4U);
+  }
+  const auto indented = read(
+      "Nov 21 03:04:05 node-1 kernel: NVRM: The NVIDIA GPU 0000:b3:00.0\n"
+      "                               NVRM: (PCI ID: 10de:26b5) installed in this system has\n"
+      "                               NVRM: fallen off the bus and is not responding to commands.\n");
+  ASSERT_EQ(indented.size(), 1U);
+  EXPECT_NE(indented[0].text.find("fallen off"), std::string::npos);
+}
+
+TEST(TextLog, does_not_join_what_does_not_belong_together) {
+  const auto records = read("NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: Xid (PCI:0000:3b:00): 79, x\n");
+  ASSERT_EQ(records.size(), 2U);
+  const auto endless = read("NVRM: API mismatch: a\n" + [] {
+    std::string rows;
+    for (int i = 0; i < 100; ++i)
+      rows += "NVRM: more\n";
+    return rows;
+  }());
+  EXPECT_GT(endless.size(), 90U);
+}
+
+TEST(TextLog, leaves_out_the_properties_of_raw_records) {
+  const auto records = read("6,1,1,-;usb 1-1: new\n SUBSYSTEM=usb\n DEVICE=c189:1\n6,2,1,-;next\n");
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].text, "usb 1-1: new");
+  EXPECT_EQ(records[1].sequence, 4U);
+}
+
+TEST(TextLog, survives_anything) {
+  EXPECT_TRUE(read("").empty());
+  EXPECT_TRUE(read("\n\n   \n\t\n").empty());
+  EXPECT_EQ(read(std::string(10'000'000, 'x'))[0].text.size(), KernelRecord::kMaxText);
+  std::string binary;
+  for (int i = 0; i < 4096; ++i)
+    binary += static_cast<char>(i * 7);
+  for (const auto& record : read(binary))
+    EXPECT_EQ(record.text.find('\0'), std::string::npos);
+  for (const std::string_view whole :
+       {"<3>1 2026-11-21T03:04:05.678901Z node-1 kernel - - - text", "[Sat Nov 21 03:04:05 2026] text",
+        "Sat 2026-11-21 03:04:05 UTC node-1 kernel: text", "kern  :err   : [ 2750.000123] text",
+        "2026-11-21T03:04:05,678901+01:00 text", "[ 2750.000123][ T1234] text"})
+    for (std::size_t size = 0; size <= whole.size(); ++size)
+      (void)read(whole.substr(0, size));
+}
+
+}  // namespace
+}  // namespace autopilot::host
