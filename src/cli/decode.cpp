@@ -100,12 +100,12 @@ class Printer {
 
   void print_row(const checks::DecodedRecord& decoded) const {
     if (printed_ == 0)
-      std::cout << padded("LINE", 8) << padded("WHAT", 24) << padded("WHERE", 14) << padded("CLASS", 12)
+      std::cout << padded("LINE", 8) << padded("WHAT", 29) << padded("WHERE", 14) << padded("CLASS", 11)
                 << "ACTION\n";
     const std::string what = decoded.code ? decoded.kind + " " + std::to_string(*decoded.code) : decoded.rule;
-    std::cout << padded(std::to_string(decoded.line), 7) << ' ' << padded(what, 23) << ' '
+    std::cout << padded(std::to_string(decoded.line), 7) << ' ' << padded(what, 28) << ' '
               << padded(printable(place_of(decoded)), 13) << ' '
-              << padded(decoded.fault_class.empty() ? "-" : decoded.fault_class, 11) << ' '
+              << padded(decoded.fault_class.empty() ? "-" : decoded.fault_class, 10) << ' '
               << (decoded.fault_class.empty() ? "-" : std::string(to_string(decoded.action)))
               << (decoded.injected ? " (injected)" : "") << '\n';
     for (const auto& line : wrapped(printable(decoded.text), 72))
@@ -193,13 +193,13 @@ int decode_log(const std::string& path, DecodeFormat format) {
 
 void add_decode(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>();
-  auto format = std::make_shared<DecodeFormat>(DecodeFormat::table);
+  auto format = std::make_shared<std::string>("table");
   auto* verb =
       app.add_subcommand("decode", "Say what the records of a kernel log mean, whoever wrote it down");
   verb->add_option("FILE", *path, "A log in any usual form; - or nothing: standard input");
-  verb->add_option("-o,--output", *format, "table or json (one object per line and record)")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, DecodeFormat>{{"table", DecodeFormat::table}, {"json", DecodeFormat::json}}));
+  verb->add_option("-o,--output", *format, "table, or json: one object per line and record")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("FORMAT");
   verb->footer(
       "Reads dmesg (also -T, -x, -r), journalctl (short, short-iso, json), syslog files and\n"
       "raw /dev/kmsg records, and finds the form of each line by itself.\n\n"
@@ -210,7 +210,8 @@ void add_decode(CLI::App& app, int& exit_code) {
   verb->callback([path, format, &exit_code] {
     if (path->empty() && ::isatty(STDIN_FILENO) == 1)
       throw CLI::RequiredError("FILE, or a log on standard input: dmesg | autopilot decode");
-    exit_code = decode_log(path->empty() ? "-" : *path, *format);
+    exit_code =
+        decode_log(path->empty() ? "-" : *path, *format == "json" ? DecodeFormat::json : DecodeFormat::table);
   });
 }
 
