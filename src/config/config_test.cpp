@@ -35,17 +35,17 @@ TEST(DefaultConfig, a_service_has_the_folders_of_the_system) {
 }
 
 TEST(DefaultConfig, a_user_has_folders_of_their_own) {
-  const Environment home{{"HOME", "/home/ada"}};
-  EXPECT_EQ(default_config(home, false).state_dir, "/home/ada/.local/state/autopilot");
-  EXPECT_EQ(default_config(home, false).socket, "/home/ada/.local/state/autopilot/agent.sock");
-  EXPECT_EQ(default_file(home, false), "/home/ada/.config/autopilot/config.yaml");
-  const Environment xdg{{"HOME", "/home/ada"},
+  const Environment home{{"HOME", "/users/ada"}};
+  EXPECT_EQ(default_config(home, false).state_dir, "/users/ada/.local/state/autopilot");
+  EXPECT_EQ(default_config(home, false).socket, "/users/ada/.local/state/autopilot/agent.sock");
+  EXPECT_EQ(default_file(home, false), "/users/ada/.config/autopilot/config.yaml");
+  const Environment xdg{{"HOME", "/users/ada"},
                         {"XDG_STATE_HOME", "/state"},
                         {"XDG_RUNTIME_DIR", "/run/user/1000"},
                         {"XDG_CONFIG_HOME", "relative/counts/not"}};
   EXPECT_EQ(default_config(xdg, false).state_dir, "/state/autopilot");
   EXPECT_EQ(default_config(xdg, false).socket, "/run/user/1000/autopilot/agent.sock");
-  EXPECT_EQ(default_file(xdg, false), "/home/ada/.config/autopilot/config.yaml");
+  EXPECT_EQ(default_file(xdg, false), "/users/ada/.config/autopilot/config.yaml");
 }
 
 TEST(DefaultConfig, folders_that_systemd_made_win) {

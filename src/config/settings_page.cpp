@@ -28,7 +28,8 @@ std::string settings_page() {
       "`~/.config` without that variable) for anybody else, or the one that `--config` names. A user's "
       "journal is\n"
       "below `$XDG_STATE_HOME/autopilot`, the socket below `$XDG_RUNTIME_DIR/autopilot`; a service takes\n"
-      "`STATE_DIRECTORY` and `RUNTIME_DIRECTORY` from systemd. A new version of the file is read at once, or "
+      "`STATE_DIRECTORY` and `RUNTIME_DIRECTORY` from systemd. A new version of the file is read within "
+      "seconds, or "
       "at\n"
       "SIGHUP; \"start\" below means that a setting waits for the next start.\n\n"
       "| setting | what it is | default | form | variable | from |\n|---|---|---|---|---|---|\n";
