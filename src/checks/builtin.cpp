@@ -7,10 +7,18 @@ namespace autopilot::checks {
 
 std::span<const Check> builtin_checks() {
   static const std::array checks = {
-      kGpuXid,
-      kStorageFilesystem,
-      kStorageNvme,
-      kHostMemory,
+      kGpuPresent,         //
+      kGpuDriver,          //
+      kGpuRowRemap,        //
+      kGpuEcc,             //
+      kGpuThrottle,        //
+      kGpuTemperature,     //
+      kGpuPcieLink,        //
+      kGpuNvlink,          //
+      kGpuXid,             //
+      kStorageFilesystem,  //
+      kStorageNvme,        //
+      kHostMemory,         //
   };
   return checks;
 }

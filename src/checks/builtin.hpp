@@ -6,6 +6,14 @@
 namespace autopilot::checks {
 
 // One for each file of a check; builtin.cpp puts them in order.
+extern const Check kGpuPresent;
+extern const Check kGpuDriver;
+extern const Check kGpuRowRemap;
+extern const Check kGpuEcc;
+extern const Check kGpuThrottle;
+extern const Check kGpuTemperature;
+extern const Check kGpuPcieLink;
+extern const Check kGpuNvlink;
 extern const Check kGpuXid;
 extern const Check kStorageFilesystem;
 extern const Check kStorageNvme;

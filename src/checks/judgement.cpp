@@ -60,11 +60,15 @@ Finding make_finding(const JudgeInput& input, const Subject& subject, std::strin
   return finding;
 }
 
-std::string percent(double ratio) {
-  const double value = std::round(ratio * 1000) / 10;
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), value == std::floor(value) ? "%.0f %%" : "%.1f %%", value);
+std::string rounded(double number) {
+  const double value = std::round(number * 10) / 10;
+  std::array<char, 400> text{};  // the longest double has 309 digits
+  std::snprintf(text.data(), text.size(), value == std::floor(value) ? "%.0f" : "%.1f", value);
   return text.data();
+}
+
+std::string percent(double ratio) {
+  return rounded(ratio * 100) + " %";
 }
 
 }  // namespace autopilot::checks

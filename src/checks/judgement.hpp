@@ -27,7 +27,8 @@ struct Limit {
 [[nodiscard]] Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
                                    Health health, std::string message, double value, const Limit& limit);
 
-// "0.42" -> "42 %"; at most one digit behind the point.
+// 0.42 -> "42 %", 12.345 -> "12.3"; at most one digit behind the point.
 [[nodiscard]] std::string percent(double ratio);
+[[nodiscard]] std::string rounded(double number);
 
 }  // namespace autopilot::checks

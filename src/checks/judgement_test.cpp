@@ -47,6 +47,8 @@ TEST(Percent, is_short) {
   EXPECT_EQ(percent(0.0549), "5.5 %");
   EXPECT_EQ(percent(1), "100 %");
   EXPECT_EQ(percent(0), "0 %");
+  EXPECT_EQ(rounded(12.345), "12.3");
+  EXPECT_EQ(rounded(512), "512");
 }
 
 }  // namespace

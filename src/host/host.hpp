@@ -10,6 +10,7 @@
 #include "host/files/files.hpp"
 #include "host/gpu/driver_module.hpp"
 #include "host/gpu/gpus.hpp"
+#include "host/gpu/readings.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 #include "host/memory/edac.hpp"
 #include "host/memory/usage.hpp"

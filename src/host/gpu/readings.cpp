@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "host/gpu/nvml_abi.h"
+
 namespace autopilot::host {
 namespace {
 
@@ -101,10 +103,39 @@ std::span<const ReadingInfo> gpu_readings() {
   return kReadings;
 }
 
+static_assert(clocks_reason::kHwSlowdown == nvml::kClocksReasonHwSlowdown &&
+              clocks_reason::kSwThermal == nvml::kClocksReasonSwThermal &&
+              clocks_reason::kHwThermal == nvml::kClocksReasonHwThermal &&
+              clocks_reason::kHwPowerBrake == nvml::kClocksReasonHwPowerBrake);
+static_assert(static_cast<unsigned>(RecoveryAction::drain_and_reset) == nvml::kRecoveryDrainAndReset &&
+              static_cast<unsigned>(RecoveryAction::system_reboot) == nvml::kRecoverySystemReboot);
+
 const ReadingInfo* find_reading(std::string_view name) {
   for (const ReadingInfo& info : kReadings)
     if (info.name == name) return &info;
   return nullptr;
+}
+
+std::string reading_code_word(int code) {
+  switch (code) {
+    case nvml::kSuccess:
+      return "ok";
+    case nvml::kNotSupported:
+      return "not_supported";
+    case nvml::kSymbolAbsent:
+    case nvml::kFunctionNotFound:
+      return "function_absent";
+    case nvml::kNoPermission:
+      return "denied";
+    case nvml::kTimeout:
+      return "timed_out";
+    case nvml::kGpuIsLost:
+      return "gpu_lost";
+    case nvml::kResetRequired:
+      return "reset_required";
+    default:
+      return "nvml_" + std::to_string(code);
+  }
 }
 
 }  // namespace autopilot::host

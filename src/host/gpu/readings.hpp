@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "host/gpu/gpus.hpp"
@@ -26,6 +28,30 @@ struct ReadingInfo {
 // the order of the groups.
 [[nodiscard]] std::span<const ReadingInfo> gpu_readings();
 [[nodiscard]] const ReadingInfo* find_reading(std::string_view name);
+
+// What a GpuReading::code says: "ok", "not_supported", "function_absent" (the library does not have it),
+// "denied", "timed_out", "gpu_lost", "reset_required", otherwise "nvml_<code>".
+[[nodiscard]] std::string reading_code_word(int code);
+
+// Bits of the reading clocks.event_reasons.
+namespace clocks_reason {
+inline constexpr std::uint64_t kHwSlowdown = 0x8;
+inline constexpr std::uint64_t kSwThermal = 0x20;
+inline constexpr std::uint64_t kHwThermal = 0x40;
+inline constexpr std::uint64_t kHwPowerBrake = 0x80;
+}  // namespace clocks_reason
+
+// Values of the reading recovery_action.
+enum class RecoveryAction : std::uint8_t {
+  none,
+  gpu_reset,
+  node_reboot,
+  drain_p2p,
+  drain_and_reset,
+  imex_domain,
+  bus_reset,
+  system_reboot
+};
 
 namespace reading {
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <optional>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+#include "core/parse.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kModuleVersion = "/proc/driver/nvidia/version";
+
+// Observations about the host.
+constexpr std::string_view kState = "driver.state";
+constexpr std::string_view kDetail = "driver.detail";
+constexpr std::string_view kLibrary = "driver.library";
+constexpr std::string_view kVersion = "driver.version";
+constexpr std::string_view kNvmlVersion = "driver.nvml_version";
+constexpr std::string_view kCudaVersion = "driver.cuda_version";
+constexpr std::string_view kModule = "driver.module_version";
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 ...": the word that begins with a
+// digit and holds a dot.
+std::optional<std::string> module_version(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (!line.starts_with("NVRM version:")) return std::nullopt;
+  for (const std::string_view word : split_words(line))
+    if (word.front() >= '0' && word.front() <= '9' && word.find('.') != std::string_view::npos)
+      return std::string(word);
+  return std::nullopt;
+}
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  const auto known = host::scan_nvidia_gpus(host.files);
+  if (known && known->empty()) return fail(Errc::unsupported, "no NVIDIA GPU in the PCI tree");
+  const host::GpuReport report = TRY(host.gpus.read({host::GpuGroup::identity}, driver_deadline(request)));
+  Observed observed;
+  observed.witnesses.emplace_back(kNvml);
+  const auto add = [&](std::string_view name, const std::string& word, std::string_view source) {
+    if (!word.empty())
+      observed.observations.push_back(make_observation(name, host_subject(), word, "", source, request.now));
+  };
+  add(kState, std::string(to_string(report.state)), kNvml);
+  add(kDetail, report.detail, kNvml);
+  add(kLibrary, report.library_path, kNvml);
+  add(kVersion, report.driver_version, kNvml);
+  add(kNvmlVersion, report.nvml_version, kNvml);
+  add(kCudaVersion, report.cuda_version, kNvml);
+  if (const auto text = host.files.read(kModuleVersion, 4096)) {
+    observed.witnesses.emplace_back(kModuleVersion);
+    add(kModule, module_version(*text).value_or(""), kModuleVersion);
+  }
+  return observed;
+}
+
+struct Verdict {
+  host::DriverState state;
+  std::string_view reason;
+  Health health;
+  std::string_view message;
+};
+
+constexpr std::array kVerdicts{
+    Verdict{host::DriverState::library_missing, "library_missing", Health::unknown,
+            "there is an NVIDIA GPU, and the driver's library is not found"},
+    Verdict{host::DriverState::library_broken, "library_broken", Health::degraded,
+            "the driver's library cannot be used"},
+    Verdict{host::DriverState::driver_not_loaded, "driver_not_loaded", Health::failed,
+            "the NVIDIA kernel module is not loaded"},
+    Verdict{host::DriverState::version_mismatch, "driver_version_mismatch", Health::failed,
+            "the driver's library and its kernel module are of different releases"},
+    Verdict{host::DriverState::no_permission, "no_permission", Health::unknown,
+            "the GPU device files may not be opened"},
+    Verdict{host::DriverState::init_failed, "driver_init_failed", Health::failed,
+            "the driver does not initialise"},
+    Verdict{host::DriverState::unresponsive, "driver_unresponsive", Health::failed,
+            "the driver does not answer"},
+    Verdict{host::DriverState::crashed, "driver_crashed", Health::failed,
+            "the process that asks the driver died or answered garbage"},
+    Verdict{host::DriverState::exhausted, "helpers_exhausted", Health::failed,
+            "too many processes hang in the driver already; it is not asked any more"},
+};
+
+Findings judge(const JudgeInput& input) {
+  const Subject host = host_subject();
+  const std::string state = input.history.word(host, kState).value_or("");
+  for (const Verdict& verdict : kVerdicts) {
+    if (to_string(verdict.state) != state) continue;
+    const auto detail = input.history.word(host, kDetail);
+    Finding finding = make_finding(input, host, verdict.reason, verdict.health,
+                                   std::string(verdict.message) + (detail ? ": " + *detail : ""));
+    finding.evidence.emplace_back("state", state);
+    for (const auto& [attribute, name] :
+         {std::pair("library", kLibrary), std::pair("moduleVersion", kModule)})
+      if (const auto word = input.history.word(host, name)) finding.evidence.emplace_back(attribute, *word);
+    return {finding};
+  }
+  return {};
+}
+
+}  // namespace
+
+const Check kGpuDriver = {
+    .info = {.id = "gpu.driver",
+             .title = "NVIDIA driver",
+             .tags = {"gpu", "driver", "passive"},
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{10},
+             .window = std::chrono::minutes{10},
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kNvml), std::string(kModuleVersion)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

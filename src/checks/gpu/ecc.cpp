@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace host::reading;
+
+constexpr Duration kWindow = std::chrono::minutes{10};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return observe_gpus(host, request, {host::GpuGroup::ecc});
+}
+
+class EccJudge {
+ public:
+  EccJudge(const JudgeInput& input, const Subject& gpu) : input_(input), gpu_(gpu) {}
+
+  [[nodiscard]] Findings findings() {
+    judge_retired_pages();
+    if (number(kEccEnabled) == 0.0) {
+      judge_disabled();
+      return std::move(findings_);
+    }
+    if (!number(kEccVolatileUncorrected))
+      add(make_finding(input_, gpu_, "could_not_look", Health::unknown,
+                       gpu_text(gpu_) + ": the counter of uncorrected errors could not be read"));
+    judge_uncorrected();
+    judge_corrected();
+    return std::move(findings_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<double> number(std::string_view name) const {
+    return input_.history.number(gpu_, name);
+  }
+  void add(Finding finding) { findings_.push_back(std::move(finding)); }
+
+  void judge_disabled() {
+    const auto name = input_.history.word(gpu_, kGpuModel);
+    const catalog::GpuModel* model = name ? input_.facts.gpu_model(*name) : nullptr;
+    if (model != nullptr && model->ecc)
+      add(make_finding(input_, gpu_, "ecc_disabled", Health::degraded,
+                       gpu_text(gpu_) + " has ECC memory, and ECC is off"));
+    else
+      add(make_finding(input_, gpu_, "not_supported", Health::unsupported,
+                       gpu_text(gpu_) + ": ECC is off, and this model is not known to have it on"));
+  }
+
+  void judge_uncorrected() {
+    const Limit allowed = limit(input_, "gpu.ecc.volatile_uncorrected");
+    if (const auto errors = number(kEccVolatileUncorrected); errors && *errors > allowed.value) {
+      Finding finding = make_finding(input_, gpu_, "ecc_uncorrected", Health::failed,
+                                     gpu_text(gpu_) + " lost data: " + rounded(*errors) +
+                                         " uncorrected memory errors since the driver was loaded",
+                                     *errors, allowed);
+      if (const auto dram = number(kEccDramVolatileUncorrected)) finding.evidence.emplace_back("dram", *dram);
+      if (const auto sram = number(kEccSramVolatileUncorrected)) finding.evidence.emplace_back("sram", *sram);
+      add(std::move(finding));
+    }
+    if (is_true(input_, gpu_, kEccSramThresholdExceeded)) {
+      Finding finding = make_finding(input_, gpu_, "ecc_sram_threshold", Health::failed,
+                                     gpu_text(gpu_) + " says that its SRAM passed the vendor's error limit");
+      if (const auto sram = number(kEccSramAggregateUncorrected))
+        finding.evidence.emplace_back("sramAggregate", *sram);
+      add(std::move(finding));
+    }
+  }
+
+  void judge_corrected() {
+    const Limit rate = limit(input_, "gpu.ecc.corrected_per_minute");
+    const auto growth = input_.history.growth(gpu_, kEccVolatileCorrected, input_.now, kWindow);
+    if (growth && growth->per_minute() > rate.value)
+      add(make_finding(
+          input_, gpu_, "ecc_corrected_rate", Health::degraded,
+          gpu_text(gpu_) + " corrects " + rounded(growth->per_minute()) + " memory errors per minute",
+          growth->per_minute(), rate));
+    const Limit total = limit(input_, "gpu.ecc.corrected_total");
+    if (const auto errors = number(kEccVolatileCorrected); errors && *errors > total.value)
+      add(make_finding(
+          input_, gpu_, "ecc_corrected_total", Health::degraded,
+          gpu_text(gpu_) + " corrected " + rounded(*errors) + " memory errors since the driver was loaded",
+          *errors, total));
+  }
+
+  // GPUs before Ampere.
+  void judge_retired_pages() {
+    const auto double_bit = number(kRetiredPagesDoubleBit);
+    const auto single_bit = number(kRetiredPagesSingleBit);
+    if (!double_bit && !single_bit) return;
+    const double pages = double_bit.value_or(0) + single_bit.value_or(0);
+    const Limit most = limit(input_, "gpu.ecc.retired_pages");
+    const Limit many = limit(input_, "gpu.ecc.retired_pages_double_bit");
+    if (pages >= most.value)
+      add(make_finding(
+          input_, gpu_, "retired_pages_exhausted", Health::failed,
+          gpu_text(gpu_) + " has retired " + rounded(pages) + " memory pages and can retire no more", pages,
+          most));
+    else if (double_bit && *double_bit > many.value)
+      add(make_finding(input_, gpu_, "retired_pages_many", Health::degraded,
+                       gpu_text(gpu_) + " has retired " + rounded(*double_bit) +
+                           " memory pages because of double-bit errors",
+                       *double_bit, many));
+    if (is_true(input_, gpu_, kRetiredPagesPending))
+      add(make_finding(input_, gpu_, "retired_pages_pending", Health::degraded,
+                       gpu_text(gpu_) + " takes a bad memory page out of use at its next reset"));
+  }
+
+  const JudgeInput& input_;
+  const Subject& gpu_;
+  Findings findings_;
+};
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  for (const Subject& gpu : readable_gpus(input, {kEccVolatileUncorrected, kEccEnabled}, findings))
+    for (Finding& finding : EccJudge(input, gpu).findings())
+      findings.push_back(std::move(finding));
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuEcc = {
+    .info = {.id = "gpu.ecc",
+             .title = "GPU memory errors",
+             .tags = {"gpu", "memory", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{10},
+             .window = kWindow,
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kNvml)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/gpu/gpu_check.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace autopilot::checks {
+namespace {
+
+Errc errc_of_state(host::DriverState state) {
+  switch (state) {
+    case host::DriverState::unresponsive:
+      return Errc::timed_out;
+    case host::DriverState::no_permission:
+      return Errc::denied;
+    case host::DriverState::exhausted:
+      return Errc::exhausted;
+    default:
+      return Errc::unavailable;
+  }
+}
+
+Subject subject_of(const host::GpuDevice& gpu, const host::GpuReading& reading) {
+  if (!reading.link) return gpu.subject;
+  return {.kind = SubjectKind::nvlink,
+          .key = gpu.subject.key + "/" + std::to_string(*reading.link),
+          .index = reading.link,
+          .uuid = {},
+          .serial = {}};
+}
+
+// Empty: the GPU can be judged. Otherwise why not, as the word of the first of `needed` that says why.
+std::string why_unreadable(const JudgeInput& input, const Subject& gpu,
+                           std::initializer_list<std::string_view> needed) {
+  const auto state = input.history.word(gpu, kGpuState);
+  if (!state) return "the driver does not list it";
+  if (*state != to_string(host::GpuState::ok)) return "its state is " + *state;
+  std::string why;
+  for (const std::string_view name : needed) {
+    const Observation* observation = input.history.find(gpu, name);
+    if (observation == nullptr) continue;
+    if (observation->value) return "";
+    if (why.empty() || is_not_offered(why)) why = observation->missing;
+  }
+  return why.empty() ? "it was not asked" : why;
+}
+
+Finding unsupported(const JudgeInput& input, const Subject& subject, const std::string& message) {
+  return make_finding(input, subject, "not_supported", Health::unsupported, message);
+}
+
+}  // namespace
+
+MonoTime driver_deadline(const Request& request) {
+  return request.now.mono + (request.deadline - request.now.mono) * 8 / 10;
+}
+
+Result<host::GpuReport> read_gpus(const host::Host& host, const Request& request,
+                                  const std::vector<host::GpuGroup>& groups) {
+  const auto known = host::scan_nvidia_gpus(host.files);
+  if (known && known->empty()) return fail(Errc::unsupported, "no NVIDIA GPU in the PCI tree");
+  host::GpuReport report = TRY(host.gpus.read(groups, driver_deadline(request)));
+  if (report.state != host::DriverState::ok)
+    return fail(errc_of_state(report.state),
+                "the driver is " + std::string(to_string(report.state)) + ": " + report.detail);
+  return report;
+}
+
+Observation make_observation(std::string_view name, const Subject& subject, Value value,
+                             std::string_view unit, std::string_view source, Instant now) {
+  Observation observation;
+  observation.name = name;
+  observation.subject = subject;
+  observation.value = std::move(value);
+  observation.unit = unit;
+  observation.source = source;
+  observation.time = now;
+  return observation;
+}
+
+Observation missing_observation(std::string_view name, const Subject& subject, std::string_view why,
+                                std::string_view unit, std::string_view source, Instant now) {
+  Observation observation = make_observation(name, subject, Value{}, unit, source, now);
+  observation.value.reset();
+  observation.missing = why;
+  return observation;
+}
+
+void add_gpu(Observations& observations, const host::GpuDevice& gpu, Instant now) {
+  observations.push_back(
+      make_observation(kGpuState, gpu.subject, std::string(to_string(gpu.state)), "", kNvml, now));
+  if (!gpu.name.empty())
+    observations.push_back(make_observation(kGpuModel, gpu.subject, gpu.name, "", kNvml, now));
+  for (const host::GpuReading& reading : gpu.readings) {
+    const host::ReadingInfo* info = host::find_reading(reading.name);
+    const std::string_view unit = info != nullptr ? info->unit : "";
+    const Subject subject = subject_of(gpu, reading);
+    observations.push_back(
+        reading.value ? make_observation(reading.name, subject, *reading.value, unit, kNvml, now)
+                      : missing_observation(reading.name, subject, host::reading_code_word(reading.code),
+                                            unit, kNvml, now));
+  }
+}
+
+Result<Observed> observe_gpus(const host::Host& host, const Request& request,
+                              const std::vector<host::GpuGroup>& groups) {
+  const host::GpuReport report = TRY(read_gpus(host, request, groups));
+  Observed observed;
+  observed.witnesses.emplace_back(kNvml);
+  for (const host::GpuDevice& gpu : report.gpus)
+    add_gpu(observed.observations, gpu, request.now);
+  if (observed.observations.empty())
+    return fail(Errc::unavailable, "the driver lists no GPU, the PCI tree has some");
+  return observed;
+}
+
+bool is_not_offered(std::string_view missing) {
+  return missing == "not_supported" || missing == "function_absent";
+}
+
+std::vector<Subject> readable_gpus(const JudgeInput& input, std::initializer_list<std::string_view> needed,
+                                   Findings& findings) {
+  std::vector<Subject> readable;
+  Findings unreadable;
+  bool all_unsupported = true;
+  for (const Subject& gpu : input.history.subjects(SubjectKind::gpu)) {
+    const std::string why = why_unreadable(input, gpu, needed);
+    if (why.empty()) {
+      readable.push_back(gpu);
+    } else if (is_not_offered(why)) {
+      unreadable.push_back(unsupported(input, gpu, gpu_text(gpu) + " or its driver does not offer this"));
+    } else {
+      all_unsupported = false;
+      unreadable.push_back(make_finding(input, gpu, "could_not_look", Health::unknown,
+                                        gpu_text(gpu) + " could not be read: " + why));
+    }
+  }
+  if (readable.empty() && all_unsupported && !unreadable.empty())
+    unreadable = {
+        unsupported(input, host_subject(), "no GPU of this machine, or not its driver, offers this")};
+  findings.insert(findings.end(), unreadable.begin(), unreadable.end());
+  return readable;
+}
+
+bool is_true(const JudgeInput& input, const Subject& subject, std::string_view name) {
+  return input.history.number(subject, name).value_or(0) != 0;
+}
+
+std::string gpu_text(const Subject& gpu) {
+  if (!gpu.index) return "GPU " + gpu.key;
+  return "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")";
+}
+
+}  // namespace autopilot::checks

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checks/check.hpp"
+#include "checks/judgement.hpp"
+#include "host/host.hpp"
+
+// What all checks of GPUs share: how the driver is asked, and how a GPU that did not answer is treated.
+namespace autopilot::checks {
+
+inline constexpr std::string_view kNvml = "nvml";
+inline constexpr std::string_view kSysfs = "sysfs";
+
+// Observations of every GPU besides its readings.
+inline constexpr std::string_view kGpuState = "gpu.state";  // word of host::GpuState
+inline constexpr std::string_view kGpuModel = "gpu.model";  // product name
+
+// When the driver must have answered, so that the round ends within its own deadline also if the helper has
+// to be killed.
+[[nodiscard]] MonoTime driver_deadline(const Request& request);
+
+// The report of a driver that works. unsupported: the PCI scan shows no NVIDIA GPU; the driver is not asked
+// then. Any other state of the driver is an error: gpu.driver says what it means.
+[[nodiscard]] Result<host::GpuReport> read_gpus(const host::Host& host, const Request& request,
+                                                const std::vector<host::GpuGroup>& groups);
+
+[[nodiscard]] Observation make_observation(std::string_view name, const Subject& subject, Value value,
+                                           std::string_view unit, std::string_view source, Instant now);
+[[nodiscard]] Observation missing_observation(std::string_view name, const Subject& subject,
+                                              std::string_view why, std::string_view unit,
+                                              std::string_view source, Instant now);
+
+// State, model and readings of one GPU; readings of a link are about the subject nvlink "<gpu>/<link>".
+void add_gpu(Observations& observations, const host::GpuDevice& gpu, Instant now);
+// The whole observe of a check that reads the driver only.
+[[nodiscard]] Result<Observed> observe_gpus(const host::Host& host, const Request& request,
+                                            const std::vector<host::GpuGroup>& groups);
+
+// The words that are neither good nor bad news: the GPU or its driver does not have the thing.
+[[nodiscard]] bool is_not_offered(std::string_view missing);
+
+// The GPUs of the last round that can be judged: state ok, and at least one of `needed` answered. Each other
+// one gets a finding: unknown, or unsupported where it does not offer what is needed. When that is so for all
+// of them the finding is about the host: the check as a whole is unsupported.
+[[nodiscard]] std::vector<Subject> readable_gpus(const JudgeInput& input,
+                                                 std::initializer_list<std::string_view> needed,
+                                                 Findings& findings);
+
+// True when the last round has it and it is true.
+[[nodiscard]] bool is_true(const JudgeInput& input, const Subject& subject, std::string_view name);
+// "GPU 3 (0000:3b:00.0)"; the address alone where there is no index.
+[[nodiscard]] std::string gpu_text(const Subject& gpu);
+
+}  // namespace autopilot::checks

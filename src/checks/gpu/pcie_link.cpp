@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace host::reading;
+
+constexpr Duration kWindow = std::chrono::minutes{10};
+
+// Observations of sysfs about each GPU. The slot is the port above it.
+constexpr std::string_view kWidth = "link.width";
+constexpr std::string_view kMaxWidth = "link.width_max";
+constexpr std::string_view kGeneration = "link.generation";
+constexpr std::string_view kMaxGeneration = "link.generation_max";
+constexpr std::string_view kSlotMaxWidth = "slot.width_max";
+constexpr std::string_view kSlotMaxGeneration = "slot.generation_max";
+// About each hop between a GPU and the root, subject link "<gpu>|<hop>"; the GPU itself is the first hop.
+constexpr std::string_view kCorrectable = "aer.correctable";
+constexpr std::string_view kNonFatal = "aer.nonfatal";
+constexpr std::string_view kFatal = "aer.fatal";
+
+// --- observe ---
+
+class Round {
+ public:
+  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+
+  Status look_at_sysfs() {
+    const std::vector<host::PciDevice> gpus = TRY(host::scan_nvidia_gpus(host_.files));
+    if (gpus.empty()) return fail(Errc::unsupported, "no NVIDIA GPU in the PCI tree");
+    observed_.witnesses.emplace_back(kSysfs);
+    for (const host::PciDevice& gpu : gpus)
+      look_at_link(gpu.address);
+    return {};
+  }
+
+  Status look_at_driver() {
+    const host::GpuReport report =
+        TRY(read_gpus(host_, request_, {host::GpuGroup::pcie, host::GpuGroup::clocks}));
+    observed_.witnesses.emplace_back(kNvml);
+    for (host::GpuDevice gpu : report.gpus) {
+      std::erase_if(gpu.readings, [](const host::GpuReading& reading) {
+        return !reading.name.starts_with("pcie.") && reading.name != kUtilization &&
+               reading.name != kPerformanceState;
+      });
+      add_gpu(observed_.observations, gpu, request_.now);
+    }
+    return {};
+  }
+
+  [[nodiscard]] Observed take() { return std::move(observed_); }
+
+ private:
+  void look_at_link(const std::string& address) {
+    const Subject gpu{.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
+    if (const auto link = host::read_pci_link(host_.files, address)) {
+      add(kWidth, gpu, link->width, "lanes");
+      add(kMaxWidth, gpu, link->max_width, "lanes");
+      add(kGeneration, gpu, generation(link->speed_gts), "");
+      add(kMaxGeneration, gpu, generation(link->max_speed_gts), "");
+    }
+    look_at_errors(address, address);
+    const auto bridges = host::pci_bridges_above(host_.files, address);
+    if (!bridges || bridges->empty()) return;
+    if (const auto slot = host::read_pci_link(host_.files, bridges->front())) {
+      add(kSlotMaxWidth, gpu, slot->max_width, "lanes");
+      add(kSlotMaxGeneration, gpu, generation(slot->max_speed_gts), "");
+    }
+    for (const std::string& bridge : *bridges)
+      look_at_errors(address, bridge);
+  }
+
+  void look_at_errors(const std::string& gpu, const std::string& hop) {
+    const Subject link{
+        .kind = SubjectKind::link, .key = gpu + "|" + hop, .index = {}, .uuid = {}, .serial = {}};
+    const auto errors = host::read_pci_errors(host_.files, hop);
+    if (!errors) return;
+    const auto add_count = [&](std::string_view name, const std::optional<std::uint64_t>& count) {
+      if (count)
+        observed_.observations.push_back(
+            make_observation(name, link, static_cast<std::int64_t>(*count), "count", kSysfs, request_.now));
+    };
+    add_count(kCorrectable, errors->correctable);
+    add_count(kNonFatal, errors->nonfatal);
+    add_count(kFatal, errors->fatal);
+  }
+
+  static std::optional<int> generation(std::optional<double> speed_gts) {
+    return speed_gts ? host::pci_generation(*speed_gts) : std::nullopt;
+  }
+
+  void add(std::string_view name, const Subject& gpu, std::optional<int> number, std::string_view unit) {
+    observed_.observations.push_back(
+        number ? make_observation(name, gpu, std::int64_t{*number}, unit, kSysfs, request_.now)
+               : missing_observation(name, gpu, "unknown", unit, kSysfs, request_.now));
+  }
+
+  const host::Host& host_;
+  const Request& request_;
+  Observed observed_;
+};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Round round(host, request);
+  const Status sysfs = round.look_at_sysfs();
+  if (!sysfs && sysfs.error().code == Errc::unsupported) return fail(sysfs.error());
+  const Status driver = round.look_at_driver();
+  if (!sysfs && !driver) return fail(driver.error().code, sysfs.error().what + "; " + driver.error().what);
+  return round.take();
+}
+
+// --- judge ---
+
+struct Hop {
+  std::string address;
+  Subject subject;
+};
+
+std::map<std::string, std::vector<Hop>> hops_of(const History& history) {
+  std::map<std::string, std::vector<Hop>> hops;
+  for (const Subject& link : history.subjects(SubjectKind::link)) {
+    const auto bar = link.key.find('|');
+    if (bar != std::string::npos) hops[link.key.substr(0, bar)].push_back({link.key.substr(bar + 1), link});
+  }
+  return hops;
+}
+
+class LinkJudge {
+ public:
+  explicit LinkJudge(const JudgeInput& input)
+      : input_(input), gpus_(input.history.subjects(SubjectKind::gpu)), hops_(hops_of(input.history)) {}
+
+  [[nodiscard]] Findings findings() {
+    for (const Subject& gpu : gpus_)
+      judge_gpu(gpu);
+    return std::move(findings_);
+  }
+
+ private:
+  // What a link can do: the least that any witness allows.
+  struct Ability {
+    std::optional<double> width;
+    std::optional<double> generation;
+  };
+
+  [[nodiscard]] std::optional<double> number(const Subject& gpu, std::string_view name) const {
+    return input_.history.number(gpu, name);
+  }
+  [[nodiscard]] std::optional<double> either(const Subject& gpu, std::string_view first,
+                                             std::string_view second) const {
+    const auto value = number(gpu, first);
+    return value ? value : number(gpu, second);
+  }
+  [[nodiscard]] std::optional<double> least(const Subject& gpu,
+                                            std::initializer_list<std::string_view> names) const {
+    std::optional<double> result;
+    for (const std::string_view name : names)
+      if (const auto value = number(gpu, name)) result = result ? std::min(*result, *value) : *value;
+    return result;
+  }
+  [[nodiscard]] Ability ability(const Subject& gpu) const {
+    return {least(gpu, {kMaxWidth, kSlotMaxWidth, kPcieWidthMax}),
+            least(gpu, {kMaxGeneration, kSlotMaxGeneration, kPcieGenerationMax})};
+  }
+
+  void judge_gpu(const Subject& gpu) {
+    const auto state = input_.history.word(gpu, kGpuState);
+    const auto width = either(gpu, kWidth, kPcieWidth);
+    if (!width) {
+      findings_.push_back(make_finding(
+          input_, gpu, "could_not_look", Health::unknown,
+          gpu_text(gpu) + " does not tell its link" + (state && *state != "ok" ? ": it is " + *state : "")));
+      return;
+    }
+    const Ability able = ability(gpu);
+    if (able.width && *width < *able.width)
+      add_compared(gpu, "pcie_width_low", "runs on " + rounded(*width) + " PCIe lanes",
+                   rounded(*able.width) + " are possible", *width, *able.width);
+    judge_generation(gpu, able);
+    judge_siblings(gpu, able);
+    judge_replays(gpu, *width);
+    judge_hops(gpu);
+  }
+
+  // At idle a link slows down by design.
+  void judge_generation(const Subject& gpu, const Ability& able) {
+    const auto generation = either(gpu, kPcieGeneration, kGeneration);
+    if (!generation || !able.generation || *generation >= *able.generation || !is_busy(gpu)) return;
+    add_compared(gpu, "pcie_generation_low",
+                 "is busy, and its PCIe link runs at generation " + rounded(*generation),
+                 "generation " + rounded(*able.generation) + " is possible", *generation, *able.generation);
+  }
+
+  [[nodiscard]] bool is_busy(const Subject& gpu) const {
+    const auto state = number(gpu, kPerformanceState);
+    const Limit busy = limit(input_, "gpu.pcie_link.busy_performance_state");
+    return state && *state <= busy.value && number(gpu, kUtilization).value_or(0) > 0;
+  }
+
+  // What more than half of the GPUs of the same model can do, this one must.
+  void judge_siblings(const Subject& gpu, const Ability& able) {
+    const auto model = input_.history.word(gpu, kGpuModel);
+    if (!model || !able.width) return;
+    int better = 0;
+    int siblings = 0;
+    double best = *able.width;
+    for (const Subject& sibling : gpus_) {
+      if (sibling == gpu || input_.history.word(sibling, kGpuModel) != model) continue;
+      ++siblings;
+      const Ability other = ability(sibling);
+      if (!other.width || *other.width <= *able.width) continue;
+      ++better;
+      best = std::max(best, *other.width);
+    }
+    if (siblings < 2 || better * 2 <= siblings) return;
+    add_compared(gpu, "pcie_sibling_differs", "can have " + rounded(*able.width) + " PCIe lanes",
+                 "most others of its model can have " + rounded(best), *able.width, best);
+  }
+
+  void add_compared(const Subject& gpu, std::string_view reason, const std::string& now,
+                    const std::string& possible, double value, double expected) {
+    findings_.push_back(
+        make_finding(input_, gpu, reason, Health::degraded, gpu_text(gpu) + " " + now + ", " + possible));
+    findings_.back().evidence = {{"value", value}, {"expected", expected}};
+    for (const auto& [attribute, name] :
+         {std::pair("gpuMax", kMaxWidth), std::pair("slotMax", kSlotMaxWidth)})
+      if (const auto lanes = number(gpu, name)) findings_.back().evidence.emplace_back(attribute, *lanes);
+  }
+
+  void judge_replays(const Subject& gpu, double width) {
+    const auto growth = input_.history.growth(gpu, kPcieReplays, input_.now, kWindow);
+    const auto generation = either(gpu, kPcieGeneration, kGeneration);
+    if (!growth || !generation || *generation < 1 || *generation > 6) return;
+    Limit most = limit(input_, "gpu.pcie_link.replay_per_lane_minute_gen" + rounded(*generation));
+    most.value = std::ceil(most.value * width);
+    if (growth->per_minute() > most.value)
+      findings_.push_back(make_finding(
+          input_, gpu, "pcie_replays", Health::degraded,
+          gpu_text(gpu) + " sends " + rounded(growth->per_minute()) + " PCIe packets per minute again",
+          growth->per_minute(), most));
+  }
+
+  // The hop that counts most is named; a clean GPU under a dirty bridge points at slot, riser or cable.
+  void judge_hops(const Subject& gpu) {
+    const auto hops = hops_.find(gpu.key);
+    if (hops == hops_.end()) return;
+    judge_hops(gpu, hops->second, kFatal, "pcie_aer_fatal", "gpu.pcie_link.aer_fatal", false);
+    judge_hops(gpu, hops->second, kNonFatal, "pcie_aer_nonfatal", "gpu.pcie_link.aer_nonfatal", false);
+    judge_hops(gpu, hops->second, kCorrectable, "pcie_aer_correctable",
+               "gpu.pcie_link.aer_correctable_per_minute", true);
+  }
+
+  void judge_hops(const Subject& gpu, const std::vector<Hop>& hops, std::string_view counter,
+                  std::string_view reason, std::string_view threshold, bool per_minute) {
+    const Limit most = limit(input_, threshold);
+    const Hop* worst = nullptr;
+    double highest = most.value;
+    for (const Hop& hop : hops) {
+      const auto growth = input_.history.growth(hop.subject, counter, input_.now, kWindow);
+      const double value = !growth ? 0 : per_minute ? growth->per_minute() : growth->delta;
+      if (value <= highest) continue;
+      highest = value;
+      worst = &hop;
+    }
+    if (worst == nullptr) return;
+    const bool is_gpu = worst->address == gpu.key;
+    findings_.push_back(make_finding(
+        input_, gpu, reason, Health::degraded,
+        gpu_text(gpu) + ": " + (is_gpu ? "it" : "the bridge " + worst->address + " above it") + " counted " +
+            rounded(highest) + " PCIe errors" + (per_minute ? " per minute" : " lately"),
+        highest, most));
+    findings_.back().evidence.emplace_back("hop", worst->address);
+  }
+
+  const JudgeInput& input_;
+  std::vector<Subject> gpus_;
+  std::map<std::string, std::vector<Hop>> hops_;
+  Findings findings_;
+};
+
+Findings judge(const JudgeInput& input) {
+  return LinkJudge(input).findings();
+}
+
+}  // namespace
+
+const Check kGpuPcieLink = {
+    .info = {.id = "gpu.pcie_link",
+             .title = "GPU PCIe link",
+             .tags = {"gpu", "pcie", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{10},
+             .window = kWindow,
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kSysfs), std::string(kNvml)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

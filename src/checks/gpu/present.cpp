@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+#include "core/parse.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kPci = "pci";
+constexpr std::string_view kProc = "/proc/driver/nvidia/gpus";
+constexpr Duration kWindow = std::chrono::minutes{10};
+
+// Observations about the host.
+constexpr std::string_view kDriverState = "driver.state";
+constexpr std::string_view kPciCount = "pci.gpu_count";
+constexpr std::string_view kDriverCount = "driver.gpu_count";
+// About each GPU: what the PCI tree and the kernel module say of it.
+constexpr std::string_view kPciDriver = "pci.driver";          // "none": not bound
+constexpr std::string_view kModuleUuid = "module.uuid_known";  // false: the module could not initialise it
+constexpr std::string_view kModuleExcluded = "module.excluded";
+
+// --- observe ---
+
+class Round {
+ public:
+  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+
+  Status look_at_pci() {
+    const auto gpus = host::scan_nvidia_gpus(host_.files);
+    if (!gpus) return fail(gpus.error());
+    observed_.witnesses.emplace_back(kPci);
+    count_ = gpus->size();
+    add(kPciCount, host_subject(), static_cast<std::int64_t>(count_), "count", kPci);
+    for (const host::PciDevice& gpu : *gpus)
+      add(kPciDriver, subject(gpu.address), gpu.driver.empty() ? "none" : gpu.driver, "", kPci);
+    return {};
+  }
+
+  Status look_at_driver() {
+    const host::GpuReport report =
+        TRY(host_.gpus.read({host::GpuGroup::identity}, driver_deadline(request_)));
+    add(kDriverState, host_subject(), std::string(to_string(report.state)), "", kNvml);
+    if (report.state != host::DriverState::ok)
+      return fail(Errc::unavailable,
+                  "the driver is " + std::string(to_string(report.state)) + ": " + report.detail);
+    observed_.witnesses.emplace_back(kNvml);
+    add(kDriverCount, host_subject(), static_cast<std::int64_t>(report.gpus.size()), "count", kNvml);
+    for (const host::GpuDevice& gpu : report.gpus)
+      add_gpu(observed_.observations, gpu, request_.now);
+    return {};
+  }
+
+  void look_at_module() {
+    const auto names = host_.files.list(kProc);
+    if (!names) return;
+    observed_.witnesses.emplace_back(kProc);
+    for (const std::string& name : *names) {
+      const auto address = canonical_pci_address(name);
+      const auto text = host_.files.read(std::string(kProc) + "/" + name + "/information", 16384);
+      if (!address || !text) continue;
+      add(kModuleUuid, subject(*address), !says(*text, "GPU UUID", "??"), "", kProc);
+      add(kModuleExcluded, subject(*address), says(*text, "GPU Excluded", "Yes"), "", kProc);
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] Observed take() { return std::move(observed_); }
+
+ private:
+  static Subject subject(const std::string& address) {
+    return {.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
+  }
+  // A line "<name>: <value>" whose value holds `word`.
+  static bool says(std::string_view text, std::string_view name, std::string_view word) {
+    for (const std::string_view line : split(text, '\n')) {
+      const auto colon = line.find(':');
+      if (colon != std::string_view::npos && trim(line.substr(0, colon)) == name)
+        return line.substr(colon).find(word) != std::string_view::npos;
+    }
+    return false;
+  }
+  void add(std::string_view name, const Subject& about, Value value, std::string_view unit,
+           std::string_view source) {
+    observed_.observations.push_back(
+        make_observation(name, about, std::move(value), unit, source, request_.now));
+  }
+
+  const host::Host& host_;
+  const Request& request_;
+  std::size_t count_ = 0;
+  Observed observed_;
+};
+
+// Without any GPU in the PCI tree the driver is not asked: there is nothing to compare.
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Round round(host, request);
+  const Status pci = round.look_at_pci();
+  if (pci && round.count() == 0) return round.take();
+  const Status driver = round.look_at_driver();
+  if (!pci && !driver) return fail(driver.error().code, pci.error().what + "; " + driver.error().what);
+  round.look_at_module();
+  return round.take();
+}
+
+// --- judge ---
+
+struct StateVerdict {
+  host::GpuState state;
+  std::string_view reason;
+  Health health;
+  std::string_view message;
+};
+
+constexpr std::array kStateVerdicts{
+    StateVerdict{host::GpuState::lost, "gpu_lost", Health::failed, "is lost: it does not answer on the bus"},
+    StateVerdict{host::GpuState::reset_required, "gpu_reset_required", Health::failed,
+                 "must be reset before it can be used again"},
+    StateVerdict{host::GpuState::unresponsive, "gpu_unresponsive", Health::failed, "does not answer in time"},
+    StateVerdict{host::GpuState::unreadable, "gpu_unreadable", Health::degraded,
+                 "is listed, but answers with an error"},
+};
+
+struct Wish {
+  host::RecoveryAction value;
+  Action action;
+  Health health;
+  std::string_view message;
+};
+
+constexpr std::array kWishes{
+    Wish{host::RecoveryAction::gpu_reset, Action::reset_gpu, Health::failed, "a reset of the GPU"},
+    Wish{host::RecoveryAction::node_reboot, Action::reboot_node, Health::failed, "a reboot of the node"},
+    Wish{host::RecoveryAction::drain_p2p, Action::drain_p2p, Health::degraded,
+         "its peer-to-peer traffic drained"},
+    Wish{host::RecoveryAction::drain_and_reset, Action::drain_then_reset_gpu, Health::degraded,
+         "a drain, then a reset of the GPU"},
+    Wish{host::RecoveryAction::imex_domain, Action::recover_imex, Health::degraded,
+         "its IMEX domain recovered"},
+    Wish{host::RecoveryAction::bus_reset, Action::reset_gpu, Health::failed, "a reset of its bus"},
+    Wish{host::RecoveryAction::system_reboot, Action::reboot_node, Health::failed, "a reboot of the system"},
+};
+
+class PresenceJudge {
+ public:
+  explicit PresenceJudge(const JudgeInput& input) : input_(input), history_(input.history) {}
+
+  [[nodiscard]] Findings findings() {
+    judge_count();
+    const bool driver_answers =
+        history_.word(host_subject(), kDriverState) == std::string(to_string(host::DriverState::ok));
+    if (driver_answers)
+      for (const Subject& gpu : history_.subjects(SubjectKind::gpu))
+        judge_gpu(gpu);
+    return std::move(findings_);
+  }
+
+ private:
+  void add(const Subject& gpu, std::string_view reason, Health health, const std::string& message) {
+    findings_.push_back(make_finding(input_, gpu, reason, health, message));
+    const auto driver = history_.word(gpu, kPciDriver);
+    if (driver) findings_.back().evidence.emplace_back("kernelDriver", *driver);
+  }
+
+  void judge_gpu(const Subject& gpu) {
+    const auto state = history_.word(gpu, kGpuState);
+    if (!state) return judge_unlisted(gpu);
+    for (const StateVerdict& verdict : kStateVerdicts)
+      if (*state == to_string(verdict.state))
+        add(gpu, verdict.reason, verdict.health, gpu_text(gpu) + " " + std::string(verdict.message));
+    judge_wish(gpu);
+  }
+
+  // In the PCI tree, and not in the driver's list.
+  void judge_unlisted(const Subject& gpu) {
+    const std::string driver = history_.word(gpu, kPciDriver).value_or("none");
+    const bool is_known_to_module = history_.find(gpu, kModuleUuid) != nullptr;
+    if (driver != "nvidia" && driver != "none") {
+      add(gpu, "gpu_not_used_here", Health::unsupported,
+          gpu_text(gpu) + " belongs to the kernel driver " + driver);
+    } else if (is_true(input_, gpu, kModuleExcluded)) {
+      add(gpu, "gpu_not_used_here", Health::unsupported, gpu_text(gpu) + " is excluded from the driver");
+    } else if (is_known_to_module && !is_true(input_, gpu, kModuleUuid)) {
+      add(gpu, "gpu_uninitialised", Health::failed,
+          gpu_text(gpu) + " is known to the kernel module, which could not initialise it");
+    } else if (driver == "nvidia" && !is_known_to_module && module_lists_others() && !all_are_expected()) {
+      // The container runtime shows a container only its own GPUs; the PCI tree shows all.
+      add(gpu, "gpu_not_used_here", Health::unsupported,
+          gpu_text(gpu) + " is in the machine and was not given to this container");
+    } else {
+      add(gpu, "gpu_missing", Health::failed,
+          gpu_text(gpu) + " is in the PCI tree, and the driver does not list it");
+    }
+  }
+
+  [[nodiscard]] bool module_lists_others() const {
+    const Observations& latest = history_.latest();
+    return std::any_of(latest.begin(), latest.end(),
+                       [](const Observation& observation) { return observation.name == kModuleUuid; });
+  }
+  [[nodiscard]] bool all_are_expected() const {
+    const auto count = history_.number(host_subject(), kPciCount);
+    return input_.expectation.gpu_count && count && *count <= *input_.expectation.gpu_count;
+  }
+
+  void judge_wish(const Subject& gpu) {
+    const auto number = history_.number(gpu, host::reading::kRecoveryAction);
+    if (!number || *number == 0) return;
+    const auto* const wish = std::find_if(kWishes.begin(), kWishes.end(), [&](const Wish& known) {
+      return static_cast<double>(known.value) == *number;
+    });
+    const bool is_known = wish != kWishes.end();
+    add(gpu, "gpu_recovery_wanted", is_known ? wish->health : Health::degraded,
+        gpu_text(gpu) + ": the driver wants " +
+            (is_known ? std::string(wish->message) : "recovery action " + rounded(*number)));
+    if (is_known) findings_.back().action = wish->action;
+    findings_.back().evidence.emplace_back("recoveryAction", *number);
+  }
+
+  void judge_count() {
+    const auto in_pci = history_.number(host_subject(), kPciCount);
+    const auto count = in_pci ? in_pci : history_.number(host_subject(), kDriverCount);
+    if (!count) return;
+    const auto expected = input_.expectation.gpu_count;
+    if (expected && *count < *expected) {
+      add_count("gpu_count_low", Health::failed, *count, *expected, "expected");
+    } else if (expected && *count > *expected) {
+      add_count("gpu_count_high", Health::degraded, *count, *expected, "expected");
+    } else if (const double before = most_seen(); *count < before) {
+      add_count("gpu_vanished", Health::failed, *count, before, "seen a while ago");
+    } else if (*count == 0) {
+      findings_.push_back(make_finding(input_, host_subject(), "not_present", Health::unsupported,
+                                       "no NVIDIA GPU in the PCI tree"));
+    }
+  }
+
+  // Of the PCI tree, within the window.
+  [[nodiscard]] double most_seen() const {
+    double most = 0;
+    for (const Sample& sample : history_.samples(host_subject(), kPciCount))
+      most = std::max(most, as_number(sample.value).value_or(0));
+    return most;
+  }
+
+  void add_count(std::string_view reason, Health health, double count, double other, std::string_view what) {
+    findings_.push_back(
+        make_finding(input_, host_subject(), reason, health,
+                     rounded(count) + " GPUs in the machine, " + rounded(other) + " " + std::string(what)));
+    findings_.back().evidence = {{"count", count}, {"comparedWith", other}};
+  }
+
+  const JudgeInput& input_;
+  const History& history_;
+  Findings findings_;
+};
+
+Findings judge(const JudgeInput& input) {
+  return PresenceJudge(input).findings();
+}
+
+}  // namespace
+
+const Check kGpuPresent = {
+    .info = {.id = "gpu.present",
+             .title = "GPUs present",
+             .tags = {"gpu", "passive"},
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{10},
+             .window = kWindow,
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kPci), std::string(kNvml), std::string(kProc)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

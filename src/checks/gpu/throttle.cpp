@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace host::reading;
+
+constexpr Duration kWindow = std::chrono::minutes{10};
+
+// What is judged: not the power cap, which is normal under load, nor sync boost, clocks set by hand or
+// idling.
+struct Brake {
+  std::string_view reason;
+  std::string_view threshold;
+  std::string_view counter;   // time in nanoseconds; "": the driver has none
+  std::string_view fallback;  // a counter of older drivers that means nearly the same; "": none
+  std::uint64_t bit;          // in clocks.event_reasons
+  std::string_view what;
+};
+
+constexpr std::array kBrakes{
+    Brake{"throttle_hw_thermal", "gpu.throttle.hw_thermal_share", kThrottleHwThermal, "",
+          host::clocks_reason::kHwThermal, "slowed down by its hardware because of heat"},
+    Brake{"throttle_hw_power_brake", "gpu.throttle.hw_power_brake_share", kThrottleHwPowerBrake, "",
+          host::clocks_reason::kHwPowerBrake, "slowed down by the power brake of the machine"},
+    Brake{"throttle_sw_thermal", "gpu.throttle.sw_thermal_share", kThrottleSwThermal, kThrottleThermal,
+          host::clocks_reason::kSwThermal, "slowed down by the driver because of heat"},
+};
+// The hardware says so for every cause of its own; it is judged where none of the others explains it.
+constexpr Brake kSlowdown{"throttle_hw_slowdown",
+                          "gpu.throttle.hw_slowdown_share",
+                          "",
+                          "",
+                          host::clocks_reason::kHwSlowdown,
+                          "slowed down by its hardware for a reason that it does not tell"};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return observe_gpus(host, request, {host::GpuGroup::clocks});
+}
+
+struct Share {
+  double ratio = 0;
+  Duration interval{0};
+  bool is_sampled = false;  // from single looks, not from a counter of time
+};
+
+std::optional<Share> counted_share(const JudgeInput& input, const Subject& gpu, std::string_view counter) {
+  if (counter.empty()) return std::nullopt;
+  const auto growth = input.history.growth(gpu, counter, input.now, kWindow);
+  if (!growth) return std::nullopt;
+  const double nanoseconds = static_cast<double>(growth->interval.count());
+  return Share{std::min(growth->delta / nanoseconds, 1.0), growth->interval, false};
+}
+
+// One look in which the bit is set may be chance: it takes two.
+std::optional<Share> sampled_share(const JudgeInput& input, const Subject& gpu, std::uint64_t bit) {
+  int looks = 0;
+  int braked = 0;
+  std::optional<MonoTime> first;
+  for (const Sample& sample : input.history.samples(gpu, kClocksEventReasons)) {
+    const auto* reasons = std::get_if<std::int64_t>(&sample.value);
+    if (reasons == nullptr || sample.time.mono < input.now.mono - kWindow) continue;
+    if (!first) first = sample.time.mono;
+    ++looks;
+    if ((static_cast<std::uint64_t>(*reasons) & bit) != 0) ++braked;
+  }
+  if (looks < 2) return std::nullopt;
+  return Share{braked < 2 ? 0 : static_cast<double>(braked) / looks, input.now.mono - *first, true};
+}
+
+std::optional<Share> share_of(const JudgeInput& input, const Subject& gpu, const Brake& brake) {
+  if (const auto share = counted_share(input, gpu, brake.counter)) return share;
+  if (const auto share = counted_share(input, gpu, brake.fallback)) return share;
+  return sampled_share(input, gpu, brake.bit);
+}
+
+bool judge_brake(const JudgeInput& input, const Subject& gpu, const Brake& brake, Findings& findings) {
+  const auto share = share_of(input, gpu, brake);
+  const Limit most = limit(input, brake.threshold);
+  if (!share || share->ratio <= most.value) return false;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(share->interval);
+  Finding finding = make_finding(input, gpu, brake.reason, Health::degraded,
+                                 gpu_text(gpu) + " was " + std::string(brake.what) + " for " +
+                                     percent(share->ratio) + " of the last " + format_duration(seconds),
+                                 share->ratio, most);
+  finding.evidence.emplace_back("intervalSeconds", to_seconds(share->interval));
+  finding.evidence.emplace_back("measuredBy", std::string(share->is_sampled ? "samples" : "counter"));
+  findings.push_back(std::move(finding));
+  return true;
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  for (const Subject& gpu :
+       readable_gpus(input, {kThrottleHwThermal, kThrottleSwThermal, kThrottleThermal, kClocksEventReasons},
+                     findings)) {
+    bool is_explained = false;
+    for (const Brake& brake : kBrakes)
+      if (judge_brake(input, gpu, brake, findings)) is_explained = true;
+    if (!is_explained) judge_brake(input, gpu, kSlowdown, findings);
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuThrottle = {
+    .info = {.id = "gpu.throttle",
+             .title = "GPU clocks held back",
+             .tags = {"gpu", "performance", "passive"},
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{10},
+             .window = kWindow,
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kNvml)},
+             .rights = {},
+             .needs_window = true},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
