@@ -43,7 +43,7 @@ Result<Fd> open_below(const std::string& root, std::string_view path, int flags)
   const Fd base(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!base) return fail_errno(errno, root);
   open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags);
+  how.flags = static_cast<unsigned>(flags);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   Fd fd(static_cast<int>(::syscall(SYS_openat2, base.get(), name.c_str(), &how, sizeof how)));
   if (!fd) return fail_errno(errno, path);
