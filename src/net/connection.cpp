@@ -65,7 +65,7 @@ asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
 asio::awaitable<bool> Connection::read_request() {
   reader_.emplace(core_->limits.header_bytes, core_->limits.body_bytes);
   is_idle_ = true;
-  arm(served_ == 0 ? core_->limits.read_deadline : core_->limits.idle_deadline);
+  arm(core_->limits.idle_deadline);
   while (!is_ended_) {
     if (!buffer_.empty()) {
       if (std::exchange(is_idle_, false)) arm(core_->limits.read_deadline);

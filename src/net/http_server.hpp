@@ -27,7 +27,7 @@ struct ServerLimits {
   std::size_t stream_queue_events = 1024;
   std::size_t stream_queue_bytes = 1024 * 1024;       // events not yet taken by the client; beyond: it is cut
   Duration read_deadline = std::chrono::seconds{10};  // from the first byte of a request to its last
-  Duration idle_deadline = std::chrono::seconds{75};  // without a byte between requests
+  Duration idle_deadline = std::chrono::seconds{75};  // without a byte of a request
   Duration answer_deadline = std::chrono::seconds{60};  // for the handler; beyond: 504
   Duration write_deadline = std::chrono::seconds{10};   // for one answer, or one batch of events
   Duration keep_alive = std::chrono::seconds{15};       // comment on a quiet event stream

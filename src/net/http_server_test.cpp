@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
 #include <vector>
@@ -177,15 +178,14 @@ TEST(HttpServer, drips_do_not_extend_the_read_deadline) {
 TEST(HttpServer, closes_idle_connections) {
   ServerLimits limits;
   limits.idle_deadline = 50ms;
-  limits.read_deadline = 50ms;
   TestServer server(limits);
   server.start();
   const auto silent = server.connect();
   EXPECT_EQ(silent.read_to_end(), "");
-  const auto client = server.connect();
-  client.send(kHello);
-  EXPECT_THAT(client.read_to_end(), EndsWith("hello\n"));
-  EXPECT_EQ(server.stats().idle_closed, 2U);
+  EXPECT_EQ(server.stats().idle_closed, 1U);
+  // After an answer too; on a busy machine the request itself may come too late.
+  EXPECT_TRUE(eventually([&] { return server.ask(kHello).ends_with("hello\n"); }));
+  EXPECT_GE(server.stats().idle_closed, 2U);
   EXPECT_TRUE(eventually([&] { return server.stats().connections_open == 0; }));
 }
 
@@ -263,6 +263,25 @@ TEST(HttpServer, serves_two_hundred_clients_at_once) {
   EXPECT_EQ(server.stats().responses_2xx, 200U);
 }
 
+TEST(HttpServer, goes_on_after_the_system_ran_out_of_descriptors) {
+  TestServer server;
+  server.start();
+  const RawClient client = server.connect();
+  ASSERT_TRUE(eventually([&] { return server.stats().connections_open == 1; }));
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit lowered = before;
+  lowered.rlim_cur = static_cast<rlim_t>(fd) + 1;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &lowered), 0);
+  const RawClient waiting(fd, server.port());
+  const bool was_counted = eventually([&] { return server.stats().accept_errors > 0; });
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(was_counted);
+  waiting.send(kHelloAndClose);
+  EXPECT_THAT(waiting.read_to_end(), EndsWith("hello\n"));
+}
+
 TEST(HttpServer, refuses_other_names_and_other_origins_on_tcp) {
   TestServer server;
   server.start(TcpPolicy{{"node-1.example"}});
@@ -304,7 +323,7 @@ TEST(HttpServer, a_dropped_request_is_answered_500) {
 
 TEST(HttpServer, a_late_answer_is_replaced_by_504_and_harms_nobody) {
   ServerLimits limits;
-  limits.answer_deadline = 50ms;
+  limits.answer_deadline = 500ms;
   TestServer server(limits);
   std::shared_ptr<Responder> kept;
   server.server().route("GET", "/late", [&](const HttpRequest&, Responder responder) {

@@ -57,7 +57,9 @@ class TemporaryFolder {
 // Bytes to and from a server, without any idea of HTTP.
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit RawClient(std::uint16_t port) : RawClient(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port) {}
+  // Takes over a TCP socket that is not connected yet.
+  RawClient(int fd, std::uint16_t port) : fd_(fd) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
