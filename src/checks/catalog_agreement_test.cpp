@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the checks say of themselves and what /catalog says of them.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -39,6 +40,13 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// A judge may put the end of an id together: "..._gen" and the number of a generation.
+bool begins_a_threshold(const std::string& word) {
+  const auto& thresholds = catalog::builtin().thresholds();
+  return std::any_of(thresholds.begin(), thresholds.end(),
+                     [&word](const catalog::Threshold& threshold) { return threshold.id.starts_with(word); });
+}
+
 // A judge that names a word the catalog lacks aborts when it first needs it: find it before.
 TEST(CatalogAgreement, judges_name_only_thresholds_and_reasons_that_exist) {
   int words = 0;
@@ -52,10 +60,10 @@ TEST(CatalogAgreement, judges_name_only_thresholds_and_reasons_that_exist) {
     while (
         RE2::FindAndConsume(&rest, "\"((?:gpu|network|storage|host)\\.[a-z0-9_]+\\.[a-z0-9_]+)\"", &word)) {
       ++words;
-      EXPECT_NE(catalog::builtin().threshold(word), nullptr) << name << ": " << word;
+      EXPECT_TRUE(begins_a_threshold(word)) << name << ": " << word;
     }
     rest = re2::StringPiece(text);
-    while (RE2::FindAndConsume(&rest, "make_finding\\([^;\"]*\"([a-z0-9_]+)\"", &word)) {
+    while (RE2::FindAndConsume(&rest, "make_finding\\(\\s*\\w+,[^,;\"]+,\\s*\"([a-z0-9_]+)\"", &word)) {
       ++words;
       EXPECT_NE(catalog::builtin().reason(word), nullptr) << name << ": " << word;
     }
