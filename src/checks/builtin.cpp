@@ -7,18 +7,20 @@ namespace autopilot::checks {
 
 std::span<const Check> builtin_checks() {
   static const std::array checks = {
-      kGpuPresent,         //
-      kGpuDriver,          //
-      kGpuRowRemap,        //
-      kGpuEcc,             //
-      kGpuThrottle,        //
-      kGpuTemperature,     //
-      kGpuPcieLink,        //
-      kGpuNvlink,          //
-      kGpuXid,             //
-      kStorageFilesystem,  //
-      kStorageNvme,        //
-      kHostMemory,         //
+      kGpuPresent,           //
+      kGpuDriver,            //
+      kGpuRowRemap,          //
+      kGpuEcc,               //
+      kGpuThrottle,          //
+      kGpuTemperature,       //
+      kGpuPcieLink,          //
+      kGpuNvlink,            //
+      kGpuXid,               //
+      kNetworkEthernetLink,  //
+      kStorageFilesystem,    //
+      kStorageNvme,          //
+      kHostMemory,           //
+      kHostClock,            //
   };
   return checks;
 }

@@ -15,8 +15,10 @@ extern const Check kGpuTemperature;
 extern const Check kGpuPcieLink;
 extern const Check kGpuNvlink;
 extern const Check kGpuXid;
+extern const Check kNetworkEthernetLink;
 extern const Check kStorageFilesystem;
 extern const Check kStorageNvme;
 extern const Check kHostMemory;
+extern const Check kHostClock;
 
 }  // namespace autopilot::checks

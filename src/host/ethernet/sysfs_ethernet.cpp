@@ -6,6 +6,7 @@ namespace autopilot::host {
 namespace {
 
 constexpr std::string_view kFolder = "/sys/class/net/";
+constexpr std::int64_t kInfiniband = 32;           // ARPHRD_INFINIBAND of the type file
 constexpr std::int64_t kAdministratorWantsUp = 1;  // IFF_UP of the flags file
 
 std::string path_of(const std::string& name, std::string_view file) {
@@ -48,6 +49,7 @@ void add_hardware(const Files& files, EthernetLink& link) {
   link.duplex = files.read_word(path_of(link.name, "duplex")).value_or("");
   const auto device = files.resolve(path_of(link.name, "device"));
   link.is_physical = device.has_value();
+  link.is_infiniband = files.read_integer(path_of(link.name, "type")).value_or(0) == kInfiniband;
   if (!device) return;
   // A virtio interface hangs below its PCI device: the nearest address upwards counts.
   std::string_view path = *device;

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/network/rates.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kWindow = 10min;
+// Beyond so many virtual interfaces (one for each container, as a rule) the rest is not shown.
+constexpr std::size_t kMaxVirtual = 256;
+
+constexpr std::string_view kPhysical = "physical";
+constexpr std::string_view kUp = "up";
+constexpr std::string_view kCarrier = "carrier";
+constexpr std::string_view kCarrierChanges = "carrier_changes";
+constexpr std::string_view kSpeed = "speed";
+constexpr std::string_view kDuplex = "duplex";
+constexpr std::string_view kBond = "bond";
+constexpr std::string_view kErrors = "errors";
+constexpr std::string_view kCrcErrors = "crc_errors";
+
+// Up once and down again: a port that never had a link since boot changed at most once.
+constexpr double kHadLink = 2;
+
+Subject port(const std::string& name) {
+  Subject subject;
+  subject.kind = SubjectKind::nic_port;
+  subject.key = name;
+  return subject;
+}
+
+class Collector {
+ public:
+  Collector(Observed& observed, std::string source, Instant now)
+      : observed_(observed), source_(std::move(source)), now_(now) {}
+
+  void add(const host::EthernetLink& link) {
+    const Subject subject = port(link.name);
+    add(subject, kPhysical, link.is_physical);
+    add(subject, kUp, link.is_up);
+    add(subject, kCarrier, link.has_carrier);
+    if (!link.is_physical) return;
+    add(subject, kCarrierChanges, static_cast<std::int64_t>(link.carrier_changes), "count");
+    if (link.speed_mbps) add(subject, kSpeed, std::int64_t{*link.speed_mbps}, "mbps");
+    if (!link.duplex.empty()) add(subject, kDuplex, link.duplex);
+    if (!link.bond_master.empty()) add(subject, kBond, link.bond_master);
+    add(subject, kErrors, static_cast<std::int64_t>(link.rx_errors + link.tx_errors), "count");
+    add(subject, kCrcErrors, static_cast<std::int64_t>(link.rx_crc_errors), "count");
+  }
+
+ private:
+  void add(const Subject& subject, std::string_view name, Value value, std::string_view unit = "") {
+    Observation observation;
+    observation.name = name;
+    observation.subject = subject;
+    observation.value = std::move(value);
+    observation.unit = unit;
+    observation.source = source_;
+    observation.time = now_;
+    observed_.observations.push_back(std::move(observation));
+  }
+
+  Observed& observed_;
+  std::string source_;
+  Instant now_;
+};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  const auto links = TRY(host.ethernet.links(request.deadline));
+  const std::string witness = host.files.is_tree() ? "sysfs" : "netlink";
+  Observed observed;
+  observed.witnesses.push_back(witness);
+  Collector collector(observed, witness, request.now);
+  std::size_t virtual_links = 0;
+  for (const auto& link : links) {
+    if (link.is_infiniband) continue;  // network.ib_port looks at its port
+    if (!link.is_physical && ++virtual_links > kMaxVirtual) continue;
+    collector.add(link);
+  }
+  return observed;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+class LinkJudge {
+ public:
+  LinkJudge(const JudgeInput& input, const Subject& subject)
+      : input_(input),
+        subject_(subject),
+        is_expected_(contains(input.expectation.expected_interfaces, subject.key)) {}
+
+  Findings judge() {
+    const bool is_physical = is_true(kPhysical);
+    if (!is_physical && !is_expected_) return {};
+    if (!is_true(kUp)) {  // switched off on purpose, unless the configuration says otherwise
+      if (is_expected_) add("link_down", Health::failed, "is switched off, but expected to be up");
+      return std::move(findings_);
+    }
+    if (!is_true(kCarrier)) judge_missing_link();
+    if (is_physical) {
+      judge_flaps();
+      if (is_true(kCarrier)) judge_quality();
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  [[nodiscard]] bool is_true(std::string_view name) const {
+    return input_.history.number(subject_, name).value_or(0) != 0;
+  }
+
+  void add(std::string_view reason, Health health, const std::string& what) {
+    findings_.push_back(make_finding(input_, subject_, reason, health, subject_.key + " " + what));
+  }
+  void add(std::string_view reason, const std::string& what, double value, const Limit& most) {
+    findings_.push_back(
+        make_finding(input_, subject_, reason, Health::degraded, subject_.key + " " + what, value, most));
+  }
+
+  // A port that nobody ever plugged in since boot is unused, not broken.
+  void judge_missing_link() {
+    const bool had_link = input_.history.number(subject_, kCarrierChanges).value_or(0) >= kHadLink;
+    if (!is_expected_ && !had_link) return;
+    const auto bond = input_.history.word(subject_, kBond);
+    if (bond && !is_expected_)
+      add("link_down", Health::degraded, "lost its link; " + *bond + " has one member less");
+    else
+      add("link_down", Health::failed, had_link ? "lost its link" : "has no link, but is expected to be up");
+  }
+
+  void judge_flaps() {
+    const Limit most = limit(input_, "network.ethernet_link.flaps");
+    if (const auto changes = growth_above(input_, subject_, kCarrierChanges, most, kWindow))
+      add("link_flapping",
+          "changed between link and no link " + to_string(Value{static_cast<std::int64_t>(*changes)}) +
+              " times in " + format_duration(kWindow),
+          *changes, most);
+  }
+
+  void judge_quality() {
+    const Limit least = limit(input_, "network.ethernet_link.minimum_speed");
+    const auto speed = input_.history.number(subject_, kSpeed);
+    if (speed && *speed < least.value)
+      add("link_speed_low", "runs at " + to_string(Value{static_cast<std::int64_t>(*speed)}) + " Mb/s",
+          *speed, least);
+    if (input_.history.word(subject_, kDuplex) == "half")
+      add("half_duplex", Health::degraded, "runs in half duplex");
+    const Limit most = limit(input_, "network.ethernet_link.errors_per_second");
+    if (const auto rate = growth_above(input_, subject_, kErrors, most, kWindow))
+      add("link_errors", "has errors all the time", *rate, most);
+  }
+
+  const JudgeInput& input_;
+  const Subject& subject_;
+  const bool is_expected_;
+  Findings findings_;
+};
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  const auto present = input.history.subjects(SubjectKind::nic_port);
+  for (const Subject& subject : present) {
+    if (contains(input.expectation.ignored_interfaces, subject.key)) continue;
+    for (auto& finding : LinkJudge(input, subject).judge())
+      findings.push_back(std::move(finding));
+  }
+  for (const auto& name : input.expectation.expected_interfaces) {
+    if (name.find('/') != std::string::npos) continue;  // an InfiniBand port
+    if (std::ranges::find(present, port(name)) == present.end())
+      findings.push_back(make_finding(input, port(name), "interface_missing", Health::failed,
+                                      name + " is expected and not here"));
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Check kNetworkEthernetLink = {
+    .info = {.id = "network.ethernet_link",
+             .title = "Ethernet links",
+             .tags = {"network", "passive"},
+             .period = 30s,
+             .deadline = 5s,
+             .window = kWindow,
+             .cost = Cost::cheap,
+             .witnesses = {"netlink", "sysfs"},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
