@@ -231,8 +231,9 @@ void judge_kills(const JudgeInput& input, Findings& findings) {
   if (last == nullptr || kills <= most.value) return;
   Finding finding = make_finding(input, host_subject(), "oom_kills", Health::degraded,
                                  "the machine ran out of memory: " + to_string(Value{kills}) +
-                                     " processes killed in the last " + format_duration(kWindow) + ", last " +
-                                     word_of(*last, "process") + " (" + word_of(*last, "pid") + ")",
+                                     (kills == 1 ? " process" : " processes") + " killed in the last " +
+                                     format_duration(kWindow) + ", last " + word_of(*last, "process") + " (" +
+                                     word_of(*last, "pid") + ")",
                                  kills, most);
   finding.injected = is_injected(*last);
   finding.evidence.emplace_back("line", word_of(*last, "line"));

@@ -163,6 +163,12 @@ class MountJudge {
     add(std::move(finding));
   }
 
+  void add_unanswered(std::string_view reason, Health health, const std::string& message,
+                      const std::string& what) {
+    add(reason, health, message, kStatfs);
+    findings_.back().evidence.emplace_back("error", what);
+  }
+
   void judge_writable() {
     if (is(kStoppedByError)) {
       add("filesystem_read_only", Health::failed,
@@ -226,15 +232,14 @@ class MountJudge {
     if (answer == nullptr || answer->missing.empty()) return;
     const Value* error = find_attribute(answer->attributes, "error");
     const std::string what = error == nullptr ? answer->missing : to_string(*error);
-    if (answer->missing == to_string(Errc::timed_out)) {
-      add("mount_hangs", Health::failed, mount_.key + " does not answer: " + what, kStatfs);
-    } else if (answer->missing == to_string(Errc::unavailable)) {
-      add("mount_broken", Health::failed, mount_.key + " cannot be used: " + what, kStatfs);
-    } else if (answer->missing == to_string(Errc::exhausted)) {
-      add("limit_reached", Health::unknown, mount_.key + " was not asked: " + what, kStatfs);
-    } else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal)) {
-      add("could_not_look", Health::unknown, mount_.key + " was not asked: " + what, kStatfs);
-    }
+    if (answer->missing == to_string(Errc::timed_out))
+      add_unanswered("mount_hangs", Health::failed, mount_.key + " does not answer", what);
+    else if (answer->missing == to_string(Errc::unavailable))
+      add_unanswered("mount_broken", Health::failed, mount_.key + " cannot be used (" + what + ")", what);
+    else if (answer->missing == to_string(Errc::exhausted))
+      add_unanswered("limit_reached", Health::unknown, mount_.key + " was not asked", what);
+    else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal))
+      add_unanswered("could_not_look", Health::unknown, mount_.key + " was not asked", what);
     // denied and not_found: somebody's own mount, or gone since the list was read.
   }
 

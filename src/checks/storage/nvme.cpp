@@ -214,13 +214,13 @@ class DiskJudge {
     if (answer == nullptr || answer->missing.empty()) return;
     const Value* error = find_attribute(answer->attributes, "error");
     const std::string what = error == nullptr ? answer->missing : to_string(*error);
-    const Attributes evidence = {{"witness", std::string(kAdminCommand)}};
+    const Attributes evidence = {{"witness", std::string(kAdminCommand)}, {"error", what}};
     if (answer->missing == to_string(Errc::timed_out))
-      add("io_timeouts", Health::degraded, "the controller does not answer: " + what, evidence);
+      add("io_timeouts", Health::degraded, "the controller does not answer", evidence);
     else if (answer->missing == to_string(Errc::exhausted))
-      add("limit_reached", Health::unknown, "was not asked: " + what, evidence);
+      add("limit_reached", Health::unknown, "was not asked", evidence);
     else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal))
-      add("could_not_look", Health::unknown, "was not asked: " + what, evidence);
+      add("could_not_look", Health::unknown, "was not asked", evidence);
     // Without the right or the device file the other witnesses still look.
   }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "host/process/child_runner.hpp"
 #include "host/storage/hanging_mount.hpp"
 #include "host/storage/storage_helper.hpp"
 #include "host/storage/system_filesystems.hpp"
@@ -100,6 +101,22 @@ TEST_F(SystemStorage, a_mount_answers_again_after_its_server_did) {
   const auto usage = ask_usage(helper_, hanging.path(), mono_now() + 20s);
   ASSERT_TRUE(usage.has_value()) << usage.error().error.what;
   EXPECT_EQ(usage->total_bytes, 409600U);
+}
+
+TEST_F(SystemStorage, a_child_that_hangs_in_the_kernel_is_given_up_and_counted) {
+  HangingMount hanging;
+  if (!hanging.why_not().empty()) GTEST_SKIP() << "no FUSE mount here: " << hanging.why_not();
+  ChildRunner runner;
+  RunLimits limits;
+  limits.grace = 50ms;
+  limits.patience = 100ms;
+  const auto report =
+      runner.run({.program = "/usr/bin/stat", .arguments = {"-f", hanging.path()}, .environment = {}},
+                 mono_now() + 300ms, limits);
+  ASSERT_TRUE(report.has_value()) << report.error().what;
+  EXPECT_EQ(report->end, ChildEnd::timed_out);
+  EXPECT_TRUE(report->was_abandoned);
+  EXPECT_EQ(runner.abandoned(), 1U);
 }
 
 TEST_F(SystemStorage, nvme_health_of_a_missing_controller_is_not_found) {
