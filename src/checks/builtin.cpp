@@ -16,6 +16,7 @@ std::span<const Check> builtin_checks() {
       kGpuPcieLink,          //
       kGpuNvlink,            //
       kGpuXid,               //
+      kNetworkIbPort,        //
       kNetworkEthernetLink,  //
       kStorageFilesystem,    //
       kStorageNvme,          //

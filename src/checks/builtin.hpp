@@ -15,6 +15,7 @@ extern const Check kGpuTemperature;
 extern const Check kGpuPcieLink;
 extern const Check kGpuNvlink;
 extern const Check kGpuXid;
+extern const Check kNetworkIbPort;
 extern const Check kNetworkEthernetLink;
 extern const Check kStorageFilesystem;
 extern const Check kStorageNvme;

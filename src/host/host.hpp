@@ -11,6 +11,7 @@
 #include "host/gpu/driver_module.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/readings.hpp"
+#include "host/infiniband/infiniband.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 #include "host/memory/edac.hpp"
 #include "host/memory/usage.hpp"

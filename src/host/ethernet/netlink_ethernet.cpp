@@ -33,7 +33,8 @@ EthernetLink to_link(rtnl_link* entry, nl_cache* cache) {
   link.name = rtnl_link_get_name(entry);
   if (const char* kind = rtnl_link_get_type(entry)) link.driver_kind = kind;
   link.is_up = (rtnl_link_get_flags(entry) & static_cast<unsigned>(IFF_UP)) != 0;
-  link.has_carrier = rtnl_link_get_carrier(entry) == 1;
+  // Of an interface that is down netlink tells an old carrier and sysfs none.
+  link.has_carrier = link.is_up && rtnl_link_get_carrier(entry) == 1;
   link.operational_state = operational_word(rtnl_link_get_operstate(entry));
   link.mtu = static_cast<int>(rtnl_link_get_mtu(entry));
   std::uint32_t changes = 0;

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checks/builtin.hpp"
+#include "host/files/test_folder.hpp"
+#include "tests/fakes/fake_host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+class NetworkIbPort : public ::testing::Test {
+ protected:
+  NetworkIbPort() { folder_.write("/sys/kernel/x", ""); }
+
+  static std::string path(const std::string& device) { return "/sys/class/infiniband/" + device; }
+  void set(const std::string& device, const std::string& file, const std::string& text) {
+    folder_.write(path(device) + "/ports/1/" + file, text + "\n");
+  }
+  void add(const std::string& device, const std::string& rate = "400 Gb/sec (4X NDR)") {
+    set(device, "state", "4: ACTIVE");
+    set(device, "phys_state", "5: LinkUp");
+    set(device, "link_layer", "InfiniBand");
+    set(device, "rate", rate);
+    set(device, "counters/symbol_error", "0");
+    set(device, "counters/link_downed", "0");
+    set(device, "hw_counters/local_ack_timeout_err", "0");
+    folder_.write(path(device) + "/board_id", "MT_0000000838\n");
+  }
+  void lose(const std::string& device) {
+    set(device, "state", "1: DOWN");
+    set(device, "phys_state", "2: Polling");
+  }
+
+  std::vector<std::string> reasons(Duration later = 30s) {
+    empty_.clock.advance(later);
+    const Instant now = empty_.clock.now();
+    auto observed = kNetworkIbPort.observe(host_, {.now = now, .deadline = now.mono + 5s});
+    EXPECT_TRUE(observed) << observed.error().what;
+    history_.add(observed->observations, kNetworkIbPort.info.window);
+    std::vector<std::string> words;
+    for (const auto& finding : kNetworkIbPort.judge({now, history_, catalog::builtin(), expectation_}))
+      words.push_back(to_string(finding.subject) + " " + finding.reason + " " +
+                      std::string(to_string(finding.health)));
+    return words;
+  }
+
+  const host::TestFolder folder_;
+  fakes::EmptyHost empty_;
+  host::Files files_{folder_.path()};
+  host::Host host_{empty_.clock,       files_,          empty_.kernel_log, empty_.gpus,
+                   empty_.filesystems, empty_.ethernet, empty_.time_sync,  empty_.nvme};
+  History history_;
+  Expectation expectation_;
+};
+
+TEST_F(NetworkIbPort, is_unsupported_without_a_device_and_failed_when_one_is_expected) {
+  EXPECT_THAT(reasons(), ElementsAre("host not_present unsupported"));
+  expectation_.expected_interfaces = {"mlx5_0/1", "eno1"};
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 interface_missing failed"));
+}
+
+TEST_F(NetworkIbPort, active_ports_are_healthy) {
+  add("mlx5_0");
+  add("mlx5_1");
+  EXPECT_THAT(reasons(), IsEmpty());
+}
+
+TEST_F(NetworkIbPort, a_port_that_lost_its_link_fails_after_the_time_of_a_training) {
+  add("mlx5_0");
+  EXPECT_THAT(reasons(), IsEmpty());
+  lose("mlx5_0");
+  EXPECT_THAT(reasons(10s), IsEmpty());
+  EXPECT_THAT(reasons(30s), ElementsAre("nic_port/mlx5_0/1 ib_port_down failed"));
+}
+
+TEST_F(NetworkIbPort, a_port_that_never_worked_is_degraded_unless_it_is_expected_or_ignored) {
+  add("mlx5_0");
+  lose("mlx5_0");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_port_down degraded"));
+  expectation_.expected_interfaces = {"mlx5_0/1"};
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_port_down failed"));
+  expectation_.ignored_interfaces = {"mlx5_0/1"};
+  EXPECT_THAT(reasons(), IsEmpty());
+}
+
+TEST_F(NetworkIbPort, tells_switched_off_and_waiting_for_the_subnet_manager_apart) {
+  add("mlx5_0");
+  add("mlx5_1");
+  set("mlx5_0", "state", "1: DOWN");
+  set("mlx5_0", "phys_state", "3: Disabled");
+  set("mlx5_1", "state", "2: INIT");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_port_disabled degraded",
+                                     "nic_port/mlx5_1/1 ib_port_initialising degraded"));
+}
+
+TEST_F(NetworkIbPort, leaves_the_link_of_roce_ports_to_their_interface) {
+  add("mlx5_0");
+  lose("mlx5_0");
+  set("mlx5_0", "link_layer", "Ethernet");
+  EXPECT_THAT(reasons(), IsEmpty());
+}
+
+TEST_F(NetworkIbPort, a_port_below_its_siblings_is_degraded_but_two_cannot_say_who_is_right) {
+  add("mlx5_0", "200 Gb/sec (2X NDR)");
+  add("mlx5_1");
+  EXPECT_THAT(reasons(), IsEmpty());
+  add("mlx5_2");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_rate_low degraded"));
+  folder_.write(path("mlx5_0") + "/board_id", "MT_0000000223\n");  // another adapter by design
+  EXPECT_THAT(reasons(), IsEmpty());
+}
+
+TEST_F(NetworkIbPort, errors_count_by_their_growth_not_by_their_total) {
+  add("mlx5_0");
+  set("mlx5_0", "counters/symbol_error", "60000");
+  EXPECT_THAT(reasons(), IsEmpty());
+  set("mlx5_0", "counters/symbol_error", "60100");
+  EXPECT_THAT(reasons(), IsEmpty()) << "fewer than a sound link may show in an hour";
+  set("mlx5_0", "counters/symbol_error", "60500");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_errors degraded"));
+}
+
+TEST_F(NetworkIbPort, a_counter_at_its_end_is_not_judged) {
+  add("mlx5_0");
+  set("mlx5_0", "counters/symbol_error", "60000");
+  EXPECT_THAT(reasons(), IsEmpty());
+  set("mlx5_0", "counters/symbol_error", "65535");
+  EXPECT_THAT(reasons(), IsEmpty());
+  set("mlx5_0", "counters/symbol_error", "165535");  // a wider counter under the same name
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_errors degraded"));
+}
+
+TEST_F(NetworkIbPort, repeated_losses_are_flapping) {
+  add("mlx5_0");
+  EXPECT_THAT(reasons(), IsEmpty());
+  set("mlx5_0", "counters/link_downed", "3");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_flapping degraded"));
+}
+
+TEST_F(NetworkIbPort, asks_virtual_functions_only_what_they_may_answer) {
+  add("mlx5_0");
+  folder_.write(path("mlx5_0") + "/device/physfn/x", "");
+  EXPECT_THAT(reasons(), IsEmpty());
+  const Subject port{SubjectKind::nic_port, "mlx5_0/1", {}, "", ""};
+  EXPECT_EQ(history_.find(port, "hw_counters/local_ack_timeout_err"), nullptr);
+  EXPECT_NE(history_.find(port, "counters/symbol_error"), nullptr);
+}
+
+TEST_F(NetworkIbPort, passes_on_why_it_cannot_look) {
+  const host::Files nowhere("/nonexistent");
+  const host::Host host{empty_.clock,       nowhere,         empty_.kernel_log, empty_.gpus,
+                        empty_.filesystems, empty_.ethernet, empty_.time_sync,  empty_.nvme};
+  const Instant now = empty_.clock.now();
+  EXPECT_EQ(kNetworkIbPort.observe(host, {.now = now, .deadline = now.mono}).error().code, Errc::unavailable);
+}
+
+}  // namespace
+}  // namespace autopilot::checks

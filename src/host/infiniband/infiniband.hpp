@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "host/files/files.hpp"
+
+namespace autopilot::host {
+
+// One port of an RDMA device.
+struct IbPort {
+  std::string device;  // "mlx5_0"
+  int number = 1;
+  std::string state;  // "down", "init", "armed", "active", "active_defer"; the kernel's word in lower case
+  std::string physical_state;  // "linkup", "polling", "disabled", "sleep", ...; likewise
+  std::string link_layer;      // "InfiniBand", "Ethernet" (RoCE)
+  std::optional<double> rate_gbps;
+  std::string adapter;  // what makes two adapters siblings: board id, else type; empty: unknown
+  std::string pci_address;
+  bool is_virtual_function = false;
+
+  // "mlx5_0/1": the key of the subject.
+  [[nodiscard]] std::string key() const { return device + "/" + std::to_string(number); }
+};
+
+// All ports, by device and number, from files that the kernel answers without asking firmware for counters.
+// Empty where the machine has no RDMA device. unavailable: there is no sysfs to ask. malformed: names the
+// file of a port whose state cannot be understood.
+[[nodiscard]] Result<std::vector<IbPort>> scan_ib_ports(const Files& files);
+
+// One counter of a port: `path` below the port's folder ("counters/symbol_error"). Asks the firmware.
+// not_found: this port does not count it.
+[[nodiscard]] Result<std::uint64_t> read_ib_counter(const Files& files, const IbPort& port,
+                                                    std::string_view path);
+
+// "4: ACTIVE" -> "active".
+[[nodiscard]] std::optional<std::string> parse_ib_state(std::string_view text);
+// "400 Gb/sec (4X NDR)" -> 400.
+[[nodiscard]] std::optional<double> parse_ib_rate(std::string_view text);
+
+}  // namespace autopilot::host

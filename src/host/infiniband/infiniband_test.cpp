@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/infiniband/infiniband.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+#include "host/files/test_folder.hpp"
+
+namespace autopilot::host {
+namespace {
+
+class InfinibandTest : public testing::Test {
+ protected:
+  void add_port(const std::string& device, int number, const std::string& state) {
+    const std::string port = "/sys/class/infiniband/" + device + "/ports/" + std::to_string(number);
+    folder_.write(port + "/state", state);
+    folder_.write(port + "/phys_state", "5: LinkUp\n");
+    folder_.write(port + "/rate", "400 Gb/sec (4X NDR)\n");
+    folder_.write(port + "/link_layer", "InfiniBand\n");
+    folder_.write("/sys/class/infiniband/" + device + "/board_id", "MT_0000000838\n");
+  }
+
+  const TestFolder folder_;
+  const Files files_{folder_.path()};
+};
+
+TEST_F(InfinibandTest, reads_every_port_in_order) {
+  add_port("mlx5_1", 1, "4: ACTIVE\n");
+  add_port("mlx5_0", 10, "1: DOWN\n");
+  add_port("mlx5_0", 2, "2: INIT\n");
+  const auto ports = scan_ib_ports(files_);
+  ASSERT_TRUE(ports) << ports.error().what;
+  ASSERT_EQ(ports->size(), 3U);
+  EXPECT_EQ((*ports)[0].key(), "mlx5_0/2");
+  EXPECT_EQ((*ports)[0].state, "init");
+  EXPECT_EQ((*ports)[1].key(), "mlx5_0/10");
+  EXPECT_EQ((*ports)[2].state, "active");
+  EXPECT_EQ((*ports)[2].physical_state, "linkup");
+  EXPECT_EQ((*ports)[2].rate_gbps, 400);
+  EXPECT_EQ((*ports)[2].adapter, "MT_0000000838");
+  EXPECT_FALSE((*ports)[2].is_virtual_function);
+}
+
+TEST_F(InfinibandTest, tells_no_device_from_no_sysfs) {
+  EXPECT_EQ(scan_ib_ports(files_).error().code, Errc::unavailable);
+  folder_.write("/sys/kernel/x", "");
+  const auto none = scan_ib_ports(files_);
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->empty());
+}
+
+TEST_F(InfinibandTest, names_the_file_it_does_not_understand) {
+  add_port("mlx5_0", 1, "garbage\n");
+  const auto ports = scan_ib_ports(files_);
+  ASSERT_FALSE(ports);
+  EXPECT_EQ(ports.error().code, Errc::malformed);
+  EXPECT_NE(ports.error().what.find("mlx5_0/ports/1/state"), std::string::npos);
+}
+
+TEST_F(InfinibandTest, reads_counters_and_says_which_are_not_there) {
+  add_port("mlx5_0", 1, "4: ACTIVE\n");
+  folder_.write("/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error", "65535\n");
+  folder_.write("/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_errors", "N/A (no PMA)\n");
+  const IbPort port = scan_ib_ports(files_)->front();
+  EXPECT_EQ(read_ib_counter(files_, port, "counters/symbol_error").value(), 65535U);
+  EXPECT_EQ(read_ib_counter(files_, port, "hw_counters/none").error().code, Errc::not_found);
+  EXPECT_EQ(read_ib_counter(files_, port, "counters/port_rcv_errors").error().code, Errc::malformed);
+}
+
+TEST(ParseIb, refuses_what_is_no_state_or_rate) {
+  for (const char* text : {"", "ACTIVE", "4:", "4: ", "x: ACTIVE", "-1: DOWN"})
+    EXPECT_FALSE(parse_ib_state(text)) << text;
+  for (const char* text : {"", "400", "400 Mb/sec", "x Gb/sec", "-1 Gb/sec", "inf Gb/sec", "nan Gb/sec"})
+    EXPECT_FALSE(parse_ib_rate(text)) << text;
+  EXPECT_EQ(parse_ib_state("5: ACTIVE_DEFER"), "active_defer");
+  EXPECT_EQ(parse_ib_rate("2.5 Gb/sec (1X SDR)"), 2.5);
+}
+
+// The machine that runs the test.
+TEST(InfinibandOfThisMachine, can_be_asked) {
+  const Files files;
+  const auto ports = scan_ib_ports(files);
+  if (!ports) GTEST_SKIP() << ports.error().what;
+  if (ports->empty()) GTEST_SKIP() << "no RDMA device here";
+  for (const auto& port : *ports)
+    EXPECT_FALSE(port.state.empty()) << port.key();
+}
+
+}  // namespace
+}  // namespace autopilot::host
