@@ -12,6 +12,8 @@ namespace {
 
 std::string record_line(const LogRecord& record, std::uint64_t sequence) {
   if (record.lost > 0) return "{\"lost\":" + std::to_string(record.lost) + "}\n";
+  if (!record.error.empty())
+    return "{\"error\":" + boost::json::serialize(boost::json::string(record.error)) + "}\n";
   std::array<char, 32> time{};
   std::snprintf(time.data(), time.size(), "%.6f", record.seconds);
   return "{\"prio\":" + std::to_string(record.priority) + ",\"seq\":" + std::to_string(sequence) +
@@ -30,13 +32,17 @@ std::optional<std::string> read_record(const boost::json::object& object, LogRec
       record.priority = static_cast<int>(value.get_int64());
     } else if (key == "seq" && value.is_int64() && value.get_int64() >= 0) {
       record.sequence = static_cast<std::uint64_t>(value.get_int64());
+    } else if (key == "injected" && value.is_bool()) {
+      record.injected = value.get_bool();
+    } else if (key == "error" && value.is_string() && object.size() == 1) {
+      record.error = std::string(value.get_string());
     } else if (key == "lost" && value.is_int64() && value.get_int64() > 0) {
       record.lost = static_cast<std::uint64_t>(value.get_int64());
     } else {
       return "unknown key or wrong type: `" + std::string(key) + "`";
     }
   }
-  if (record.lost == 0 && !object.contains("text")) return "`text` is missing";
+  if (record.lost == 0 && record.error.empty() && !object.contains("text")) return "`text` is missing";
   return std::nullopt;
 }
 

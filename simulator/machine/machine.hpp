@@ -19,7 +19,9 @@ struct LogRecord {
   std::optional<std::uint64_t> sequence;  // nothing: follows the record before
   double seconds = 0;                     // since boot
   std::string text;
+  bool injected = false;   // marked by `autopilot inject`
   std::uint64_t lost = 0;  // not 0: the ring overwrote so many records here, the rest is empty
+  std::string error;       // not empty: from here on the log cannot be read, for this reason
 };
 
 // A whole machine tree in memory (docs/machine-tree.md).
