@@ -44,6 +44,8 @@ Status recover(const Options& options) {
 Status advance(const Options& options) {
   PlayedTree tree = TRY(PlayedTree::open(options.directory));
   const Duration to = options.to == "end" ? tree.simulation().end() : TRY(duration_of("--to", options.to));
+  if (tree.simulation().live_elapsed({}))
+    return fail(Errc::conflict, options.directory + ": its clocks are the real ones, nobody can move them");
   if (to < tree.elapsed())
     return fail(Errc::malformed, "--to: the machine is already at " + format_duration(tree.elapsed()));
   return tree.write(to);

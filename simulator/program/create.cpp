@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <iostream>
 #include <memory>
 
@@ -13,6 +14,7 @@ struct Options {
   std::string source;
   std::string out;
   std::string at = "0s";
+  bool now = false;
 };
 
 Result<Duration> moment(const std::string& text, const Simulation& simulation) {
@@ -23,8 +25,12 @@ Result<Duration> moment(const std::string& text, const Simulation& simulation) {
 }
 
 Status create(const Options& options) {
-  const SimulationSource source = TRY(open_source(options.source));
+  SimulationSource source = TRY(open_source(options.source));
   const Duration elapsed = TRY(moment(options.at, source.simulation));
+  if (options.now)
+    source.simulation.go_live({std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()),
+                               std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now())},
+                              elapsed);
   TRY_STATUS(PlayedTree::create(options.out, source.simulation, elapsed));
   std::cout << options.out << "\n";
   return {};
@@ -38,6 +44,7 @@ void add_create(CLI::App& app, Status& outcome) {
   verb->add_option("SOURCE", options->source, "a built-in machine, a scenario file or a tree")->required();
   verb->add_option("--out", options->out, "the new directory")->required();
   verb->add_option("--at", options->at, "how far the timeline has gone: a duration, or end");
+  verb->add_flag("--now", options->now, "its clocks are the real ones: it is about to be played");
   verb->callback([options, &outcome] { outcome = create(*options); });
 }
 

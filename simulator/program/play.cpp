@@ -23,10 +23,6 @@ void stop(int) {
   stopped = 1;
 }
 
-WallTime time_of_day() {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
-
 // Says which faults began or ended in (from, to]; true when any did.
 bool tell_changes(const Simulation& simulation, Duration from, Duration to) {
   bool any = false;
@@ -47,18 +43,17 @@ Status play(const std::string& directory) {
   std::signal(SIGINT, stop);
   std::signal(SIGTERM, stop);
   PlayedTree tree = TRY(PlayedTree::open_to_play(directory));
-  const auto begin = std::chrono::steady_clock::now();
   const Duration first = tree.elapsed();
-  TRY_STATUS(tree.write(first, time_of_day()));
+  TRY_STATUS(tree.write(first));
   tell_changes(tree.simulation(), first - Duration{1}, first);
   tree.let_go();
   for (Duration before = first; stopped == 0;) {
     std::this_thread::sleep_for(kStep);
-    const Duration now = first + (std::chrono::steady_clock::now() - begin);
+    const Duration now = tree.elapsed();
     const bool was_moving = tree.simulation().is_moving(before);
     const bool is_new = TRY(tree.take_over(now));
     const bool has_changed = tell_changes(tree.simulation(), before, now);
-    if (is_new || has_changed || was_moving) TRY_STATUS(tree.write(now, time_of_day()));
+    if (is_new || has_changed || was_moving) TRY_STATUS(tree.write(now));
     before = now;
     tree.let_go();
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
@@ -27,10 +28,12 @@ std::string pristine_file(const std::string& directory) {
   return directory + "/.pristine.json";
 }
 
-std::string state_text(const std::vector<Fault>& list, Duration elapsed) {
+// written: the tree on disk is the machine with these faults at that time.
+std::string state_text(const std::vector<Fault>& list, Duration elapsed, bool written) {
   YamlNode state = yaml_map();
   yaml_member(state, "schema") = yaml_word(kSchema);
   yaml_member(state, "elapsed") = yaml_word(format_duration(elapsed));
+  yaml_member(state, "written") = yaml_flag(written);
   YamlNode& faults = yaml_member(state, "faults");
   faults = yaml_list();
   for (const Fault& fault : list)
@@ -40,8 +43,14 @@ std::string state_text(const std::vector<Fault>& list, Duration elapsed) {
 
 struct State {
   Duration elapsed{0};
+  bool written = false;
   std::vector<Fault> faults;
 };
+
+Instant real_now() {
+  return {std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()),
+          std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now())};
+}
 
 Result<State> parse_state(const std::string& text, const std::string& file) {
   YamlProblems problems(file);
@@ -52,6 +61,7 @@ Result<State> parse_state(const std::string& text, const std::string& file) {
     YamlMap map(document, "simulation", problems);
     if (map.required_word("schema") != kSchema) map.problem(map.line(), "another schema is expected");
     state.elapsed = map.duration("elapsed").value_or(Duration{0});
+    state.written = map.boolean("written").value_or(false);
     if (const YamlNode* list = map.list("faults"))
       for (const YamlNode& item : list->items)
         state.faults.push_back(read_fault(item, problems));
@@ -88,7 +98,7 @@ Status PlayedTree::create(const std::string& directory, const Simulation& simula
     return fail(Errc::conflict, directory + ": exists and is not empty");
   TRY_STATUS(TreeWriter(directory).write(simulation.at(elapsed)));
   TRY_STATUS(write_text(pristine_file(directory), archive_text(simulation.pristine())));
-  return write_text(state_file(directory), state_text(simulation.faults(), elapsed));
+  return write_text(state_file(directory), state_text(simulation.faults(), elapsed, true));
 }
 
 Result<PlayedTree> PlayedTree::open(const std::string& directory) {
@@ -98,7 +108,7 @@ Result<PlayedTree> PlayedTree::open(const std::string& directory) {
   if (std::error_code error; !fs::exists(pristine_file(directory), error)) {
     const Machine recorded = TRY(read_tree(directory)).machine;
     TRY_STATUS(write_text(pristine_file(directory), archive_text(recorded)));
-    TRY_STATUS(write_text(state_file(directory), state_text({}, Duration{0})));
+    TRY_STATUS(write_text(state_file(directory), state_text({}, Duration{0}, true)));
   }
   const std::string archive = TRY(read_text(pristine_file(directory), kMaxArchiveBytes));
   PlayedTree tree(directory, std::move(lock),
@@ -108,7 +118,8 @@ Result<PlayedTree> PlayedTree::open(const std::string& directory) {
   tree.elapsed_ = state.elapsed;
   for (const Fault& fault : state.faults)
     TRY_STATUS(tree.simulation_.add(fault));
-  tree.writer_ = TreeWriter(directory, tree.simulation_.at(state.elapsed));
+  tree.writer_ = TreeWriter(
+      directory, state.written ? tree.simulation_.at(state.elapsed) : TRY(read_tree(directory)).machine);
   auto player = FileLock::take(directory + "/.player", false);
   tree.is_played_by_other_ = !player;
   return tree;
@@ -117,6 +128,9 @@ Result<PlayedTree> PlayedTree::open(const std::string& directory) {
 Result<PlayedTree> PlayedTree::open_to_play(const std::string& directory) {
   PlayedTree tree = TRY(open(directory));
   tree.player_ = TRY(FileLock::take(directory + "/.player", false));
+  if (tree.simulation_.live_elapsed({})) return tree;
+  tree.simulation_.go_live(real_now(), tree.elapsed_);
+  TRY_STATUS(write_text(pristine_file(directory), archive_text(tree.simulation_.pristine())));
   return tree;
 }
 
@@ -144,21 +158,20 @@ Result<bool> PlayedTree::take_over(Duration now) {
   return true;
 }
 
-Status PlayedTree::save(Duration elapsed) {
-  elapsed_ = elapsed;
-  state_ = state_text(simulation_.faults(), elapsed);
+Duration PlayedTree::elapsed() const {
+  return std::max(elapsed_, simulation_.live_elapsed(real_now().mono).value_or(elapsed_));
+}
+
+Status PlayedTree::save(bool is_written) {
+  state_ = state_text(simulation_.faults(), elapsed_, is_written);
   return write_text(state_file(directory_), state_);
 }
 
-Status PlayedTree::write(Duration elapsed, std::optional<WallTime> time_of_day) {
-  if (is_played_by_other_) return save(elapsed);
-  Machine machine = simulation_.at(elapsed);
-  if (time_of_day) {
-    yaml_member(machine.machine, "live") = yaml_flag(true);
-    yaml_member(machine.machine, "time") = yaml_word(format_time(*time_of_day));
-  }
-  TRY_STATUS(writer_.write(machine));
-  return save(elapsed);
+Status PlayedTree::write(Duration elapsed) {
+  if (is_played_by_other_) return save(false);
+  TRY_STATUS(writer_.write(simulation_.at(elapsed)));
+  elapsed_ = elapsed;
+  return save(true);
 }
 
 }  // namespace autopilot::simulator

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "core/clock.hpp"
@@ -36,18 +35,18 @@ class PlayedTree {
                                      Duration elapsed);
   // Takes the lock and reads. A tree that was never simulated (a recording) becomes its own pristine state.
   [[nodiscard]] static Result<PlayedTree> open(const std::string& directory);
-  // The same for the one who plays it. conflict: somebody does already.
+  // The same for the one who plays it; the machine goes live. conflict: somebody plays it already.
   [[nodiscard]] static Result<PlayedTree> open_to_play(const std::string& directory);
 
   [[nodiscard]] Simulation& simulation() { return simulation_; }
-  [[nodiscard]] Duration elapsed() const { return elapsed_; }
+  // How far the time has gone: of a live machine by the real clock.
+  [[nodiscard]] Duration elapsed() const;
   // Others may change simulation.yaml until take_over, which takes the lock again, reads what they added and
   // lets it begin no earlier than `now`. True: there was something.
   void let_go() { lock_ = FileLock(); }
   [[nodiscard]] Result<bool> take_over(Duration now);
-  // Writes simulation.yaml, and, unless somebody else plays it, the machine as it is at `elapsed`. Whoever
-  // plays gives the time of day: the clocks of the machine are then the real ones.
-  [[nodiscard]] Status write(Duration elapsed, std::optional<WallTime> time_of_day = std::nullopt);
+  // Writes simulation.yaml, and the machine as it is at `elapsed`, unless somebody else plays it and will.
+  [[nodiscard]] Status write(Duration elapsed);
 
  private:
   PlayedTree(std::string directory, FileLock lock, Simulation simulation)
@@ -55,15 +54,15 @@ class PlayedTree {
         lock_(std::move(lock)),
         simulation_(std::move(simulation)),
         writer_(directory_) {}
-  [[nodiscard]] Status save(Duration elapsed);
+  [[nodiscard]] Status save(bool is_written);
 
   std::string directory_;
   FileLock lock_;
   FileLock player_;
   bool is_played_by_other_ = false;
   Simulation simulation_;
-  Duration elapsed_{0};
-  std::string state_;  // text of simulation.yaml as last read or written
+  Duration elapsed_{0};  // at which the tree was written
+  std::string state_;    // text of simulation.yaml as last read or written
   TreeWriter writer_;
 };
 

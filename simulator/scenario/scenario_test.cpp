@@ -88,6 +88,22 @@ TEST_F(PlayedTreeTest, WhoeverPlaysWritesAndTakesOverWhatOthersAdd) {
   player.let_go();
   EXPECT_THAT(text(vmstat_), HasSubstr("oom_kill 1"));
   EXPECT_FALSE(player.take_over(31s).value());
+  EXPECT_THAT(text("/machine.yaml"), HasSubstr("live: true"));
+}
+
+TEST_F(PlayedTreeTest, WhatAPlayerDidNotTakeOverAnyMoreIsWrittenByTheNext) {
+  {
+    PlayedTree player = PlayedTree::open_to_play(directory_).value();
+    ASSERT_TRUE(player.write(player.elapsed()));
+    player.let_go();
+    PlayedTree other = PlayedTree::open(directory_).value();
+    ASSERT_TRUE(other.simulation().add({.id = "oom"}));
+    ASSERT_TRUE(other.write(other.elapsed()));
+  }
+  EXPECT_THAT(text(vmstat_), HasSubstr("oom_kill 0"));
+  PlayedTree next = PlayedTree::open(directory_).value();
+  ASSERT_TRUE(next.write(next.elapsed()));
+  EXPECT_THAT(text(vmstat_), HasSubstr("oom_kill 1"));
 }
 
 TEST_F(PlayedTreeTest, ADirectoryThatHoldsSomethingIsNotOverwritten) {

@@ -60,6 +60,21 @@ Machine Simulation::at(Duration elapsed) const {
   return machine;
 }
 
+void Simulation::go_live(Instant now, Duration elapsed) {
+  yaml_member(pristine_.machine, "live") = yaml_flag(true);
+  yaml_member(pristine_.machine, "time") = yaml_word(format_time(now.wall - elapsed));
+  yaml_member(pristine_.machine, "uptime") =
+      yaml_word(format_duration(now.mono.time_since_epoch() - elapsed));
+}
+
+std::optional<Duration> Simulation::live_elapsed(MonoTime now) const {
+  const YamlNode* live = pristine_.machine.find("live");
+  const YamlNode* uptime = pristine_.machine.find("uptime");
+  const auto begin = uptime == nullptr ? std::nullopt : parse_duration(uptime->text);
+  if (live == nullptr || live->text != "true" || !begin) return std::nullopt;
+  return now.time_since_epoch() - *begin;
+}
+
 Duration Simulation::end() const {
   Duration end{0};
   for (const Fault& fault : faults_)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,11 @@ class Simulation {
   [[nodiscard]] Status recover(std::string_view id, Duration elapsed);
 
   [[nodiscard]] Machine at(Duration elapsed) const;
+
+  // From now on the clocks of the machine are the real ones: it is `now`, `elapsed` after the beginning.
+  void go_live(Instant now, Duration elapsed);
+  // How far the time of a live machine has gone; nothing for one that stands still.
+  [[nodiscard]] std::optional<Duration> live_elapsed(MonoTime now) const;
 
   [[nodiscard]] const Machine& pristine() const { return pristine_; }
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }

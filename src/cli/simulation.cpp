@@ -52,6 +52,7 @@ Result<std::unique_ptr<Simulation>> Simulation::create(const std::string& source
   std::unique_ptr<Simulation> simulation(new Simulation(std::move(program), std::move(pattern)));
   std::vector<std::string> arguments{"create", source, "--out", simulation->directory()};
   if (timeline == Timeline::at_end) arguments.insert(arguments.end(), {"--at", "end"});
+  if (timeline == Timeline::live) arguments.emplace_back("--now");
   TRY_STATUS(run_to_end(simulation->program_, std::move(arguments)));
   return simulation;
 }
