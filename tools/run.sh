@@ -23,7 +23,7 @@ done
 
 live=
 [ -t 1 ] && live=yes
-log=$(mktemp /tmp/autopilot-agent.XXXXXX.log)
+log=$(mktemp "${TMPDIR:-/tmp}/autopilot-agent.XXXXXX.log")
 agent=
 stopped=
 

@@ -7,34 +7,19 @@
 #include "catalog/catalog.hpp"
 #include "checks/kernel_log/decode.hpp"
 #include "cli/simulation.hpp"
+#include "host/devices.hpp"
 #include "host/kernel_log/inject_record.hpp"
 #include "host/open_host.hpp"
-#include "host/pci/pci.hpp"
 
 namespace autopilot::cli {
 namespace {
-
-bool has_entries(const host::Files& files, std::string_view directory) {
-  const auto names = files.list(directory);
-  return names && !names->empty();
-}
-
-bool holds(std::string_view condition, const host::Files& files) {
-  if (condition == "nvidia_gpu") {
-    const auto gpus = host::scan_nvidia_gpus(files);
-    return gpus && !gpus->empty();
-  }
-  if (condition == "nvme") return has_entries(files, "/sys/class/nvme");
-  if (condition == "infiniband") return has_entries(files, "/sys/class/infiniband");
-  return condition == "always";
-}
 
 std::vector<std::string> required_checks(const config::Config& config, const host::Files& files) {
   if (config.required_checks) return *config.required_checks;
   std::vector<std::string> required;
   if (const auto* profile = catalog::builtin().profile(config.profile))
     for (const auto& one : profile->required)
-      if (holds(one.when, files)) required.push_back(one.check);
+      if (one.when == "always" || host::has_devices(files, one.when)) required.push_back(one.check);
   return required;
 }
 
@@ -50,8 +35,7 @@ agent::Machine to_machine(host::OpenedHost opened, const config::Config& config)
   machine.node = config.node.empty() ? opened.node : config.node;
   machine.boot_id = opened.boot_id;
   machine.simulated = opened.simulated;
-  const auto gpus = host::scan_nvidia_gpus(opened.host->files);
-  machine.has_accelerator = gpus && !gpus->empty();
+  machine.has_accelerator = host::has_devices(opened.host->files, "nvidia_gpu");
   machine.required_checks = [host = opened.host](const config::Config& now) {
     return required_checks(now, host->files);
   };

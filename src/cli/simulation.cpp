@@ -17,10 +17,9 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds{20};
 
 Result<std::string> beside_this_program(const std::string& name) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return fail(Errc::internal, "/proc/self/exe: " + error.message());
+  const std::filesystem::path self = TRY(host::own_executable());
   const auto path = self.parent_path() / name;
+  std::error_code error;
   if (!std::filesystem::exists(path, error))
     return fail(Errc::not_found,
                 path.string() + " does not exist: simulated machines need it beside autopilot");

@@ -91,6 +91,8 @@ Config default_config(const Environment& environment, bool is_root) {
 }
 
 std::string default_file(const Environment& environment, bool is_root) {
+  if (const std::string dir = systemd_dir(environment, "CONFIGURATION_DIRECTORY", ""); !dir.empty())
+    return dir + "/config.yaml";
   if (is_root) return "/etc/autopilot/config.yaml";
   const std::string dir = xdg_dir(environment, "XDG_CONFIG_HOME", "/.config");
   return (dir.empty() ? "/etc" : dir) + "/autopilot/config.yaml";

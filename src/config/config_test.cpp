@@ -50,9 +50,11 @@ TEST(DefaultConfig, a_user_has_folders_of_their_own) {
 
 TEST(DefaultConfig, folders_that_systemd_made_win) {
   const Environment environment{{"STATE_DIRECTORY", "/var/lib/private/autopilot:/var/lib/other"},
-                                {"RUNTIME_DIRECTORY", "/run/private/autopilot"}};
+                                {"RUNTIME_DIRECTORY", "/run/private/autopilot"},
+                                {"CONFIGURATION_DIRECTORY", "/etc/autopilot"}};
   EXPECT_EQ(default_config(environment, true).state_dir, "/var/lib/private/autopilot");
   EXPECT_EQ(default_config(environment, true).socket, "/run/private/autopilot/agent.sock");
+  EXPECT_EQ(default_file(environment, false), "/etc/autopilot/config.yaml");
 }
 
 TEST(ParseConfig, an_empty_file_changes_nothing) {

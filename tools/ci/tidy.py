@@ -33,8 +33,12 @@ def _check(run: Run, build: Path, source: Path, deadline: float, analyse: bool) 
     """ok, failed or late."""
     if time.monotonic() > deadline:
         return "late"
-    # The path-sensitive analyzer takes two thirds of the time; tests are not worth it.
-    quick = [] if analyse and not source.stem.endswith("_test") else ["--checks=-clang-analyzer-*"]
+    # The path-sensitive analyzer takes two thirds of the time. A test may look into an optional unasked: it crashes here,
+    # and not at a user's.
+    left_out = ([] if analyse else ["-clang-analyzer-*"])
+    if source.stem.endswith("_test"):
+        left_out = ["-clang-analyzer-*", "-bugprone-unchecked-optional-access"]
+    quick = ["--checks=" + ",".join(left_out)] if left_out else []
     try:
         done = subprocess.run(["clang-tidy-16", "--quiet", "-p", str(build), *quick, str(source)], cwd=ROOT, text=True,
                               capture_output=True, timeout=LIMIT_PER_FILE, check=False)

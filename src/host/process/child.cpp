@@ -5,9 +5,11 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <system_error>
 
 #include "host/process/poll.hpp"
 
@@ -102,6 +104,13 @@ ChildStatus status_of(const siginfo_t& info) {
 }
 
 }  // namespace
+
+Result<std::string> own_executable() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return fail(errc_of(error.value()), "/proc/self/exe: " + error.message());
+  return path.string();
+}
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> variables;

@@ -22,6 +22,8 @@ struct Command {
 
 // The environment of this process, for a Command that should have the same.
 [[nodiscard]] std::vector<std::string> own_environment();
+// The path of the program that this process runs; what belongs to it lies beside.
+[[nodiscard]] Result<std::string> own_executable();
 
 // What the child gets besides /dev/null as standard input. Below 0: /dev/null, for `extra` nothing.
 struct ChildFiles {
