@@ -27,7 +27,7 @@ def cpp_files(root: Path) -> list[Path]:
 
 def is_test(path: Path) -> bool:
     """Tests and what only tests include."""
-    return path.parts[0] == "tests" or path.stem.endswith(("_test", "_bench", "_fuzz")) or path.stem.startswith(("test_", "fake_"))
+    return path.parts[0] == "tests" or path.stem.endswith(("_test", "_bench", "_fuzz", "_fixture")) or path.stem.startswith(("test_", "fake_"))
 
 
 _TOKEN = re.compile(r'''//[^\n]*|/\*.*?\*/|R"(?P<mark>[^()\s\\]{0,16})\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|[^/"'R]+|.''',
