@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/observation.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::host {
+
+// How far the child of an operation is.
+struct ChildProgress {
+  double progress = 0;  // 0..1
+  std::string message;
+};
+
+// What the child of an operation writes to its standard output, one JSON object a line: any number of
+//   {"progress":0.5,"message":"cpu 3"}
+// and at its end once
+//   {"observations":[{"name":"self_test.mismatches","value":0,"unit":"count","subject":"host"}]}
+// where an observation without a value says why in "missing". Source and time are the reader's to set.
+using ChildLine = std::variant<ChildProgress, Observations>;
+
+inline constexpr std::size_t kMaxChildObservations = 256;
+inline constexpr std::size_t kMaxChildMessage = 256;  // bytes; a longer one is cut
+
+// Pure. malformed for everything else: the child may write what it likes.
+[[nodiscard]] Result<ChildLine> parse_child_line(std::string_view line);
+
+// With the line end.
+[[nodiscard]] std::string to_line(const ChildProgress& progress);
+[[nodiscard]] std::string to_line(const Observations& observations);
+
+}  // namespace autopilot::host

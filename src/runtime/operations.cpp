@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/operations.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "core/parse.hpp"
+#include "host/helpers/helper_client.hpp"
+#include "host/operations/child_line.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::runtime {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr host::RunLimits kLimits{
+    .output_bytes = std::size_t{64} * 1024, .grace = seconds{1}, .patience = seconds{1}};
+constexpr std::size_t kTail = 400;
+
+// The end of what a child complained about, on one line.
+std::string tail_of(std::string_view errors) {
+  const std::string_view all = trim(errors);
+  std::string tail = to_utf8(all.substr(all.size() - std::min(all.size(), kTail)));
+  std::replace(tail.begin(), tail.end(), '\n', ' ');
+  return tail;
+}
+
+std::string join(std::string first, const std::string& second) {
+  if (first.empty() || second.empty()) return first + second;
+  return std::move(first) + "; " + second;
+}
+
+std::string garbage_note(std::uint64_t lines) {
+  if (lines == 0) return {};
+  return std::to_string(lines) + (lines == 1 ? " line" : " lines") + " of its output could not be read";
+}
+
+// "op-1b4e28ba-17" -> 17
+std::uint64_t number_of(std::string_view id) {
+  return parse_number<std::uint64_t>(id.substr(id.rfind('-') + 1)).value_or(0);
+}
+
+}  // namespace
+
+std::vector<OperationKind> builtin_operations() {
+  return {{"self_test", "Known arithmetic on every CPU in turn", minutes{1},
+           host::helper_command("self_test", {"--seconds", "5"}, {})}};
+}
+
+Operations::Operations(const Clock& clock, std::string boot_id, std::vector<OperationKind> kinds,
+                       std::vector<Operation> remembered, std::function<void()> wake)
+    : clock_(clock), boot_id_(std::move(boot_id)), kinds_(std::move(kinds)), wake_(std::move(wake)) {
+  std::reverse(remembered.begin(), remembered.end());
+  for (Operation& operation : remembered) {
+    next_number_ = std::max(next_number_, number_of(operation.id) + 1);
+    if (!operation.is_over()) {
+      operation.state = OperationState::failed;
+      operation.message = "the agent was restarted";
+      operation.finished = clock_.now().wall;
+      changed_.push_back(operation);
+    }
+    entries_.push_back({std::move(operation), {}, nullptr, {}});
+  }
+  forget_oldest();
+}
+
+Operations::~Operations() {
+  stop();
+}
+
+Status Operations::admit(const OperationStart& wanted, Duration deadline) const {
+  if (stopping_) return fail(Errc::unavailable, "the agent is stopping");
+  if (deadline <= Duration::zero() || deadline > kMaxDeadline)
+    return fail(Errc::malformed, "the deadline must be above 0 and at most " + format_duration(kMaxDeadline));
+  if (wanted.reservation.size() > kMaxReserved)
+    return fail(Errc::malformed, "at most " + std::to_string(kMaxReserved) + " subjects can be reserved");
+  std::size_t running = runner_.abandoned();
+  for (const Entry& entry : entries_) {
+    const Operation& other = entry.operation;
+    if (other.is_over()) continue;
+    ++running;
+    for (const Subject& subject : wanted.reservation)
+      if (std::find(other.reservation.begin(), other.reservation.end(), subject) != other.reservation.end())
+        return fail(Errc::conflict, to_string(subject) + " is reserved by " + other.id + " (" + other.kind +
+                                        " of " + other.owner + ")");
+  }
+  if (running >= kMaxRunning)
+    return fail(Errc::exhausted, std::to_string(running) + " operations run already; no more than " +
+                                     std::to_string(kMaxRunning) + " may");
+  return {};
+}
+
+Result<Operation> Operations::start(const OperationStart& wanted) {
+  const auto kind = std::find_if(kinds_.begin(), kinds_.end(),
+                                 [&wanted](const OperationKind& known) { return known.id == wanted.kind; });
+  if (kind == kinds_.end()) {
+    std::string known;
+    for (const OperationKind& one : kinds_)
+      known += (known.empty() ? "" : ", ") + one.id;
+    return fail(Errc::not_found, "no operation is called '" + to_utf8(wanted.kind.substr(0, kTail)) +
+                                     "'; there are: " + known);
+  }
+  const Duration deadline = wanted.deadline.value_or(kind->deadline);
+  TRY_STATUS(admit(wanted, deadline));
+
+  Entry entry;
+  Operation& operation = entry.operation;
+  operation.id = "op-" + boot_id_.substr(0, 8) + "-" + std::to_string(next_number_++);
+  operation.kind = wanted.kind;
+  operation.owner = wanted.owner;
+  operation.reservation = wanted.reservation;
+  operation.deadline = deadline;
+  operation.created = clock_.now().wall;
+  operation.started = operation.created;
+  operation.state = OperationState::running;
+  entry.talk = std::make_unique<Talk>();
+  TRY_STATUS(watch(entry, kind->command));
+  entries_.push_back(std::move(entry));
+  forget_oldest();
+  changed_.push_back(entries_.back().operation);
+  return entries_.back().operation;
+}
+
+Status Operations::watch(Entry& entry, const host::Command& command) {
+  const auto deadline = host::mono_now() + entry.operation.deadline;
+  Talk& talk = *entry.talk;
+  try {
+    entry.thread = std::jthread([this, &talk, command, deadline](const std::stop_token& stop) {
+      auto report = runner_.run(command, deadline, kLimits, stop,
+                                [this, &talk](std::string_view line) { take_line(talk, line); });
+      {
+        const std::lock_guard lock(mutex_);
+        talk.report = std::move(report);
+      }
+      if (wake_) wake_();
+    });
+  } catch (const std::system_error& error) {
+    return fail(Errc::exhausted, std::string("no thread for the operation: ") + error.what());
+  }
+  return {};
+}
+
+void Operations::take_line(Talk& talk, std::string_view line) {
+  auto parsed = host::parse_child_line(line);
+  const std::lock_guard lock(mutex_);
+  if (!parsed) {
+    ++talk.garbage;
+  } else if (auto* progress = std::get_if<host::ChildProgress>(&*parsed)) {
+    talk.progress = progress->progress;
+    talk.message = std::move(progress->message);
+  } else {
+    talk.observations = std::get<Observations>(std::move(*parsed));
+  }
+}
+
+std::vector<Operation> Operations::poll() {
+  for (Entry& entry : entries_) {
+    if (!entry.talk) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!entry.talk->report) continue;
+    }
+    conclude(entry);
+  }
+  return std::exchange(changed_, {});
+}
+
+// The child has ended; its thread is about to.
+void Operations::conclude(Entry& entry) {
+  entry.thread.join();
+  const std::unique_ptr<Talk> talk = std::move(entry.talk);
+  Operation& operation = entry.operation;
+  const Instant now = clock_.now();
+  const auto& report = *talk->report;
+  operation.finished = now.wall;
+  operation.progress = talk->progress;
+  operation.state = OperationState::failed;
+  if (!report) {
+    operation.message = "could not be started: " + report.error().what;
+  } else if (report->end == host::ChildEnd::timed_out) {
+    operation.state = OperationState::timed_out;
+    operation.message = join("no end within " + format_duration(operation.deadline), talk->message);
+  } else if (report->end == host::ChildEnd::cancelled) {
+    operation.state = OperationState::cancelled;
+    operation.message = "cancelled by " + entry.cancelled_by;
+  } else if (report->end == host::ChildEnd::signalled || report->status.code != 0) {
+    operation.message = join(to_string(report->status), tail_of(report->errors));
+  } else if (!talk->observations) {
+    operation.message = "ended without a result";
+  } else {
+    operation.state = OperationState::succeeded;
+    operation.progress = 1;
+    operation.message = std::move(talk->message);
+    operation.observations = std::move(*talk->observations);
+    for (Observation& observation : operation.observations) {
+      observation.source = operation.kind;
+      observation.time = now;
+    }
+  }
+  operation.message = join(std::move(operation.message), garbage_note(talk->garbage));
+  if (report && report->was_abandoned) operation.message += "; its process cannot be killed";
+  changed_.push_back(operation);
+}
+
+void Operations::forget_oldest() {
+  while (entries_.size() > kKept) {
+    const auto oldest = std::find_if(entries_.begin(), entries_.end(),
+                                     [](const Entry& entry) { return entry.operation.is_over(); });
+    if (oldest == entries_.end()) return;
+    entries_.erase(oldest);
+  }
+}
+
+Operation Operations::now_of(const Entry& entry) const {
+  Operation operation = entry.operation;
+  if (!entry.talk) return operation;
+  const std::lock_guard lock(mutex_);
+  operation.progress = entry.talk->progress;
+  operation.message = join(entry.talk->message, garbage_note(entry.talk->garbage));
+  return operation;
+}
+
+Result<Operation> Operations::find(std::string_view id) const {
+  for (const Entry& entry : entries_)
+    if (entry.operation.id == id) return now_of(entry);
+  return fail(Errc::not_found,
+              "no operation " + std::string(id) + " is known; GET /v1/operations lists them");
+}
+
+std::vector<Operation> Operations::list() const {
+  std::vector<Operation> operations;
+  operations.reserve(entries_.size());
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+    operations.push_back(now_of(*entry));
+  return operations;
+}
+
+Result<Operation> Operations::cancel(std::string_view id, const std::string& by) {
+  for (Entry& entry : entries_) {
+    if (entry.operation.id != id) continue;
+    if (entry.operation.is_over())
+      return fail(Errc::conflict,
+                  entry.operation.id + " is over: " + std::string(to_string(entry.operation.state)));
+    if (entry.cancelled_by.empty()) entry.cancelled_by = by;
+    entry.thread.request_stop();
+    return now_of(entry);
+  }
+  return fail(find(id).error());
+}
+
+void Operations::stop() {
+  stopping_ = true;
+  for (Entry& entry : entries_) {
+    if (!entry.talk) continue;
+    if (entry.cancelled_by.empty()) entry.cancelled_by = "the agent, which stopped";
+    entry.thread.request_stop();
+  }
+  for (Entry& entry : entries_)
+    if (entry.talk) conclude(entry);
+}
+
+Event operation_event(const Operation& operation) {
+  Event event;
+  event.kind = operation.is_over() ? EventKind::operation_finished : EventKind::operation_started;
+  event.time = operation.finished.value_or(operation.created);
+  if (operation.reservation.size() == 1) event.subject = operation.reservation.front();
+  // A test that did not come to its end says nothing about the machine.
+  const bool told_nothing = operation.is_over() && operation.state != OperationState::succeeded;
+  event.health = told_nothing ? Health::unknown : Health::healthy;
+  event.reason = std::string(to_string(operation.state));
+  event.message =
+      operation.kind + " " +
+      (operation.is_over() ? std::string(to_string(operation.state)) : "started by " + operation.owner);
+  if (!operation.message.empty()) event.message += ": " + operation.message;
+  event.details = {{"operation", operation.id}, {"kind", operation.kind}, {"owner", operation.owner}};
+  return event;
+}
+
+}  // namespace autopilot::runtime

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/operation.hpp"
+#include "core/result.hpp"
+#include "host/process/child_runner.hpp"
+
+namespace autopilot::runtime {
+
+// One sort of active test: what is started for it. The child speaks as host/operations/child_line.hpp says.
+struct OperationKind {
+  std::string id;
+  std::string title;
+  Duration deadline{};  // of a request that names none
+  host::Command command;
+};
+
+// THE list.
+[[nodiscard]] std::vector<OperationKind> builtin_operations();
+
+struct OperationStart {
+  std::string kind;
+  std::string owner;
+  std::vector<Subject> reservation;  // what nobody else may test meanwhile
+  std::optional<Duration> deadline;  // the kind's own where absent
+};
+
+// The active tests of one machine, each a child process. Used on one thread, the runtime's; each child is
+// watched by a thread of its own until it, and what it started, is gone.
+class Operations {
+ public:
+  static constexpr std::size_t kMaxRunning = 2;
+  static constexpr std::size_t kKept = 64;  // with those that are over, the oldest go first
+  static constexpr std::size_t kMaxReserved = 64;
+  static constexpr Duration kMaxDeadline = std::chrono::hours{1};
+
+  // `remembered`: what the journal knows, newest first; ids go on after them, and those that were running
+  // have failed. `wake` is called from any thread: call poll() soon.
+  Operations(const Clock& clock, std::string boot_id, std::vector<OperationKind> kinds,
+             std::vector<Operation> remembered, std::function<void()> wake);
+  Operations(const Operations&) = delete;
+  Operations& operator=(const Operations&) = delete;
+  // Ends what runs, as stop() does.
+  ~Operations();
+
+  // Errors: not_found (no such kind; names the known ones), malformed (deadline or reservation beyond the
+  // limits), conflict (a subject is reserved; names the holder), exhausted (kMaxRunning, children that cannot
+  // be killed included), unavailable (after stop).
+  [[nodiscard]] Result<Operation> start(const OperationStart& wanted);
+  // Asks the child to end; the operation is over some polls later. Errors: not_found; conflict: already over.
+  [[nodiscard]] Result<Operation> cancel(std::string_view id, const std::string& by);
+  // With the newest progress.
+  [[nodiscard]] Result<Operation> find(std::string_view id) const;
+  [[nodiscard]] std::vector<Operation> list() const;  // newest first
+
+  // Those that began or ended since the last call, as they then were: for the journal and for events.
+  [[nodiscard]] std::vector<Operation> poll();
+
+  // Cancels what runs, waits for its end (a few seconds where a child must be killed) and starts no more.
+  void stop();
+
+ private:
+  // What a child has said so far; guarded by mutex_.
+  struct Talk {
+    double progress = 0;
+    std::string message;
+    std::uint64_t garbage = 0;
+    std::optional<Observations> observations;
+    std::optional<Result<host::ChildReport>> report;  // it has ended
+  };
+  struct Entry {
+    Operation operation;
+    std::string cancelled_by;
+    std::unique_ptr<Talk> talk;  // while it runs
+    std::jthread thread;
+  };
+
+  [[nodiscard]] Status admit(const OperationStart& wanted, Duration deadline) const;
+  [[nodiscard]] Status watch(Entry& entry, const host::Command& command);
+  void take_line(Talk& talk, std::string_view line);
+  void conclude(Entry& entry);
+  void forget_oldest();
+  [[nodiscard]] Operation now_of(const Entry& entry) const;
+
+  const Clock& clock_;
+  std::string boot_id_;
+  std::vector<OperationKind> kinds_;
+  std::function<void()> wake_;
+  std::uint64_t next_number_ = 1;
+  bool stopping_ = false;
+  std::vector<Operation> changed_;
+  mutable host::ChildRunner runner_;
+  mutable std::mutex mutex_;
+  std::deque<Entry> entries_;  // oldest first; last member: its threads end before what they use
+};
+
+// operation_started or operation_finished.
+[[nodiscard]] Event operation_event(const Operation& operation);
+
+}  // namespace autopilot::runtime
