@@ -7,9 +7,11 @@
 #include <optional>
 #include <signal.h>
 #include <utility>
+#include <vector>
 
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
+#include "agent/operation_routes.hpp"
 #include "agent/recall.hpp"
 #include "agent/routes.hpp"
 #include "catalog/catalog.hpp"
@@ -61,6 +63,7 @@ store::Retention retention_of(const config::Config& config) {
 struct OpenedJournal {
   std::unique_ptr<store::JournalWriter> writer;
   runtime::Remembered remembered;
+  std::vector<Operation> operations;
   std::string moved_aside;
   std::string problem;
 };
@@ -78,7 +81,13 @@ OpenedJournal open_journal(const config::Config& config, const Machine& machine)
     opened.problem = remembered.error().what;
     return opened;
   }
+  auto operations = journal->journal->operations(runtime::Operations::kKept);
+  if (!operations) {
+    opened.problem = operations.error().what;
+    return opened;
+  }
   opened.remembered = std::move(*remembered);
+  opened.operations = std::move(*operations);
   opened.writer = std::make_unique<store::JournalWriter>(
       store::make_journal_sink(std::move(journal->journal)), machine.host->clock, retention_of(config));
   return opened;
@@ -96,6 +105,7 @@ class Agent {
   runtime::Outlets outlets();
   void poll();
   void poll_soon();
+  void note_operations();
   void tell_start(const std::string& moved_aside);
   void reload();
   void look_at_configuration();
@@ -119,6 +129,7 @@ class Agent {
   std::string configuration_version_;
   std::string listening_;
   bool stopping_ = false;
+  runtime::Operations operations_;  // last: its threads end before what they wake
 };
 
 net::ServerLimits server_limits(const config::Config& config) {
@@ -137,7 +148,9 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       runtime_(machine_.host, catalog::builtin(), checks::builtin_checks(),
                options_of(options_.config, machine_, journal_ != nullptr),
                settings_of(options_.config, machine_), outlets(), std::move(journal.remembered)),
-      server_(loop_, server_limits(options_.config)) {
+      server_(loop_, server_limits(options_.config)),
+      operations_(machine_.host->clock, machine_.boot_id, runtime::builtin_operations(),
+                  std::move(journal.operations), [this] { poll_soon(); }) {
   runtime_.events().set_listener([this](const std::vector<Event>& events) { streams_.send(events); });
   if (options_.configuration_version) configuration_version_ = options_.configuration_version();
   tell_start(journal.moved_aside);
@@ -189,7 +202,16 @@ void Agent::poll_soon() {
   });
 }
 
+// Journal and events learn which operations began and which ended.
+void Agent::note_operations() {
+  for (const Operation& operation : operations_.poll()) {
+    runtime_.remember(operation);
+    (void)runtime_.tell(runtime::operation_event(operation));
+  }
+}
+
 void Agent::poll() {
+  note_operations();
   const MonoTime next = runtime_.poll();
   next_poll_ = loop_.at(next, [this] { poll(); });
 }
@@ -205,6 +227,8 @@ Status Agent::listen() {
   const RouteContext context{runtime_, machine_.host->clock,    metrics_,
                              streams_, [this] { poll_soon(); }, machine_.inject};
   add_node_routes(server_, context);
+  add_operation_routes(server_,
+                       {operations_, runtime_, [this] { note_operations(); }, [this] { poll_soon(); }});
   const auto& config = options_.config;
   if (!config.listen.empty()) {
     const auto port = TRY(server_.listen_tcp(config.listen));
@@ -271,6 +295,8 @@ void Agent::begin_stop(int signal) {
   stopping_ = true;
   (void)options_.service_manager.notify("STOPPING=1");
   log_info("stopping", {{"signal", std::to_string(signal)}});
+  operations_.stop();
+  note_operations();
   Event stopped;
   stopped.kind = EventKind::agent_stopped;
   stopped.message = "autopilot stopped";

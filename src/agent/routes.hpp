@@ -24,7 +24,7 @@ struct RouteContext {
   std::function<Status(const api::InjectRequest& request)> inject;
 };
 
-// Every path of api/openapi.yaml except those of operations.
+// Every path of api/openapi.yaml except those of operations (operation_routes.hpp).
 void add_node_routes(net::HttpServer& server, const RouteContext& context);
 
 }  // namespace autopilot::agent

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/operation_routes.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "api/v1.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using net::Access;
+using net::HttpRequest;
+using net::HttpResponse;
+using net::Responder;
+
+HttpResponse json(std::string body, int status = 200) {
+  return {status, "application/json", std::move(body), {}};
+}
+
+std::string name_of(const net::Peer& peer) {
+  return "uid " + std::to_string(peer.uid);
+}
+
+void list_operations(const OperationContext& context, Responder responder) {
+  const api::View view{.observations = true, .simulated = context.runtime.snapshot()->simulated};
+  responder.respond(json(api::to_json(context.operations.list(), view)));
+}
+
+void get_operation(const OperationContext& context, const HttpRequest& request, Responder responder) {
+  const auto operation = context.operations.find(request.parameters.at("id"));
+  if (!operation) return responder.respond(operation.error());
+  responder.respond(json(api::to_json(*operation)));
+}
+
+void start_operation(const OperationContext& context, const HttpRequest& request, Responder responder) {
+  auto wanted = api::parse_operation_request(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  auto started = context.operations.start(
+      {std::move(wanted->kind), name_of(request.peer), std::move(wanted->reservation), wanted->deadline});
+  if (!started) return responder.respond(started.error());
+  // Told now, so that what is waited for below includes it.
+  context.note_changes();
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  context.runtime.when_durable([shared, operation = std::move(*started)](bool durable) {
+    HttpResponse response = json(api::to_json(operation, durable), 202);
+    response.headers.emplace_back("Location", "/v1/operations/" + operation.id);
+    shared->respond(std::move(response));
+  });
+  context.poll_soon();
+}
+
+void cancel_operation(const OperationContext& context, const HttpRequest& request, Responder responder) {
+  const auto operation = context.operations.cancel(request.parameters.at("id"), name_of(request.peer));
+  if (!operation) return responder.respond(operation.error());
+  responder.respond(json(api::to_json(*operation), 202));
+}
+
+}  // namespace
+
+void add_operation_routes(net::HttpServer& server, const OperationContext& context) {
+  server.route("GET", "/v1/operations", [context](const HttpRequest&, Responder responder) {
+    list_operations(context, std::move(responder));
+  });
+  server.route("GET", "/v1/operations/{id}", [context](const HttpRequest& request, Responder responder) {
+    get_operation(context, request, std::move(responder));
+  });
+  server.route(
+      "POST", "/v1/operations",
+      [context](const HttpRequest& request, Responder responder) {
+        start_operation(context, request, std::move(responder));
+      },
+      Access::local_socket);
+  server.route(
+      "DELETE", "/v1/operations/{id}",
+      [context](const HttpRequest& request, Responder responder) {
+        cancel_operation(context, request, std::move(responder));
+      },
+      Access::local_socket);
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "net/http_server.hpp"
+#include "runtime/operations.hpp"
+#include "runtime/runtime.hpp"
+
+namespace autopilot::agent {
+
+// What the routes of operations stand on. Everything is used on the loop's thread and outlives the server.
+struct OperationContext {
+  runtime::Operations& operations;
+  runtime::Runtime& runtime;
+  std::function<void()> note_changes;  // tells journal and events what began and ended
+  std::function<void()> poll_soon;
+};
+
+// /v1/operations of api/openapi.yaml. To begin and to cancel is for the Unix socket alone; the peer is the
+// owner.
+void add_operation_routes(net::HttpServer& server, const OperationContext& context);
+
+}  // namespace autopilot::agent
