@@ -165,8 +165,9 @@ Status TreeWriter::write(const Machine& machine) {
   // Names that are not there yet are made aside, so that nobody lists a file half written.
   fs::create_directories(directory_ + "/.new", error);
   if (error) return fail_errno(error.value(), directory_);
-  for (const auto& [path, entry] : written_)
-    if (!entries.contains(path)) TRY_STATUS(drop(path));
+  // What is in a directory goes before it.
+  for (auto known = written_.rbegin(); known != written_.rend(); ++known)
+    if (!entries.contains(known->first)) TRY_STATUS(drop(known->first));
   for (const auto& [path, entry] : entries) {
     const auto before = written_.find(path);
     if (before == written_.end() || before->second != entry) TRY_STATUS(put(path, entry));
@@ -209,7 +210,8 @@ Status TreeWriter::drop(const std::string& path) {
   std::error_code error;
   made_.clear();
   fs::remove(target, error);
-  if (error) return fail_errno(error.value(), target.string());
+  // A directory that is no entry any more may still hold some.
+  if (error && error != std::errc::directory_not_empty) return fail_errno(error.value(), target.string());
   const fs::path root = directory_ + "/root";
   for (target = target.parent_path(); target != root && target.string().size() > root.string().size();
        target = target.parent_path())

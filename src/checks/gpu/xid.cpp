@@ -38,8 +38,11 @@ Observation about_log(std::string_view name, Value value, std::string_view sourc
   return observation;
 }
 
-// Only needed where the log cannot be read or lost records: it wakes the driver.
+// Only needed where the log cannot be read or lost records: it wakes the driver. A driver that does not work
+// tells no events, which must not pass for silence.
 void take_library_events(const host::Host& host, const Request& request, Observed& observed) {
+  const auto report = host.gpus.read({host::GpuGroup::identity}, request.deadline);
+  if (!report || report->state != host::DriverState::ok) return;
   const auto events = host.gpus.take_events(request.deadline);
   if (!events) return;
   observed.witnesses.emplace_back(kNvmlEvents);

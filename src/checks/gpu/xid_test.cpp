@@ -61,7 +61,9 @@ class FakeLog final : public host::KernelLog {
 class FakeGpus final : public host::Gpus {
  public:
   Result<host::GpuReport> read(const std::vector<host::GpuGroup>&, MonoTime) const override {
-    return host::GpuReport{};
+    host::GpuReport report;
+    report.state = state;
+    return report;
   }
   Result<std::vector<host::GpuEvent>> take_events(MonoTime) const override {
     ++asked;
@@ -71,6 +73,7 @@ class FakeGpus final : public host::Gpus {
   mutable std::vector<host::GpuEvent> events;
   mutable int asked = 0;
   bool is_broken = false;
+  host::DriverState state = host::DriverState::ok;
 };
 
 struct NoFilesystems final : host::Filesystems {
@@ -305,6 +308,16 @@ TEST_F(GpuXidTest, says_why_it_cannot_look) {
   const auto observed = observe();
   ASSERT_FALSE(observed);
   EXPECT_EQ(observed.error().code, Errc::denied);
+}
+
+TEST_F(GpuXidTest, silence_of_a_driver_that_does_not_work_is_no_witness) {
+  log_.is_denied = true;
+  for (const auto state : {host::DriverState::library_missing, host::DriverState::unresponsive}) {
+    gpus_.state = state;
+    const auto observed = observe();
+    ASSERT_FALSE(observed);
+    EXPECT_EQ(observed.error().code, Errc::denied);
+  }
 }
 
 TEST_F(GpuXidTest, is_unsupported_only_without_gpu_and_driver) {

@@ -24,6 +24,7 @@ constexpr std::string_view kPhysicalState = "physical_state";
 constexpr std::string_view kLinkLayer = "link_layer";
 constexpr std::string_view kRate = "rate";
 constexpr std::string_view kAdapter = "adapter";
+constexpr std::string_view kLosses = "counters/link_downed";
 
 // With fewer than so many others nobody can say which of them is right.
 constexpr int kSiblings = 2;
@@ -160,7 +161,8 @@ class PortJudge {
     }
     if (is_within(limit(input_, "network.ib_port.down_seconds"))) return;
     // Whether somebody needs the port is known only from the configuration, or when it worked before.
-    const bool was_active = inactive_for().has_value();
+    const bool was_active =
+        inactive_for().has_value() || input_.history.number(subject_, kLosses).value_or(0) > 0;
     add("ib_port_down", is_expected_ || was_active ? Health::failed : Health::degraded,
         was_active ? "lost its link" : "has no link");
   }

@@ -88,6 +88,13 @@ TEST_F(NetworkIbPort, a_port_that_never_worked_is_degraded_unless_it_is_expected
   EXPECT_THAT(reasons(), IsEmpty());
 }
 
+TEST_F(NetworkIbPort, the_adapter_knows_that_a_port_worked_before_we_looked) {
+  add("mlx5_0");
+  lose("mlx5_0");
+  set("mlx5_0", "counters/link_downed", "1");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_port_down failed"));
+}
+
 TEST_F(NetworkIbPort, tells_switched_off_and_waiting_for_the_subnet_manager_apart) {
   add("mlx5_0");
   add("mlx5_1");
