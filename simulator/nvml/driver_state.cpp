@@ -42,8 +42,8 @@ GpuModelState read_gpu(const std::string& address, const YamlNode& node, YamlPro
   YamlMap map(node, "gpu", problems);
   gpu.address = address;
   gpu.state = static_cast<int>(map.integer("state").value_or(0));
-  gpu.name = map.required_word("name");
-  gpu.uuid = map.required_word("uuid");
+  gpu.name = map.word("name").value_or("");
+  gpu.uuid = map.word("uuid").value_or("");
   gpu.serial = map.word("serial").value_or("");
   gpu.vbios = map.word("vbios").value_or("");
   gpu.pci_device_id = read_id(map, "pci_device_id");

@@ -20,6 +20,7 @@ int run(int argc, char** argv) {
   add_explain(app, exit_code);
   add_agent(app, exit_code);
   add_inject(app, exit_code);
+  add_record(app, exit_code);
   add_version(app, exit_code);
   add_decode(app, exit_code);
   add_helper(app, exit_code);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "cli/cli.hpp"
+#include "cli/machine.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/recording/recording.hpp"
+#include "cli/settings.hpp"
+#include "cli/verbs.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+struct RecordOptions {
+  std::string directory;
+  bool scrub = false;
+  std::string config_file;
+  MachineChoice machine;
+};
+
+int record(const RecordOptions& options) {
+  const auto settings = load_settings(options.config_file);
+  if (!settings) return report(settings.error());
+  const auto machine = open_machine(options.machine, *settings, Timeline::at_end, [] {});
+  if (!machine) return report(machine.error());
+  const auto recording = record_machine(*machine->host, machine->node, machine->boot_id);
+  if (!recording) return report(recording.error());
+  if (const auto written = write_recording(*recording, options.directory, options.scrub); !written)
+    return report(written.error());
+  for (const std::string& gap : recording->gaps)
+    std::cerr << "not recorded: " << gap << "\n";
+  std::cout << options.directory << ": " << recording->files.size() << " files; look at it again: autopilot "
+            << "check --root " << options.directory << "\n";
+  return kExitHealthy;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RecordOptions>();
+  auto* verb = app.add_subcommand("record", "Write this machine as a machine tree");
+  verb->add_option("DIR", options->directory, "The new directory")->required();
+  verb->add_flag("--scrub", options->scrub, "Replace serials, UUIDs, addresses and host names by stand-ins");
+  verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
+  add_machine_options(*verb, options->machine);
+  verb->footer(
+      "A recording can be looked at again (autopilot check --root DIR), made a test case, or sent to\n"
+      "somebody who wants to help (--scrub). The kernel log and disk health need rights: sudo.");
+  verb->callback([options, &exit_code] { exit_code = record(*options); });
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/recording/driver_answers.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/parse.hpp"
+#include "core/yaml_text.hpp"
+#include "host/gpu/nvml_abi.h"
+#include "host/gpu/readings.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+using host::DriverState;
+using host::GpuState;
+
+// The code from init that makes the simulated library say the same.
+int init_code(DriverState state) {
+  switch (state) {
+    case DriverState::driver_not_loaded:
+      return host::nvml::kDriverNotLoaded;
+    case DriverState::version_mismatch:
+      return host::nvml::kLibRmVersionMismatch;
+    case DriverState::no_permission:
+      return host::nvml::kNoPermission;
+    case DriverState::library_broken:
+      return host::nvml::kFunctionNotFound;
+    case DriverState::init_failed:
+      return host::nvml::kUnknown;
+    default:
+      return host::nvml::kSuccess;
+  }
+}
+
+int gpu_code(GpuState state) {
+  switch (state) {
+    case GpuState::ok:
+      return host::nvml::kSuccess;
+    case GpuState::lost:
+      return host::nvml::kGpuIsLost;
+    case GpuState::reset_required:
+      return host::nvml::kResetRequired;
+    case GpuState::unresponsive:
+    case GpuState::unreadable:
+      return host::nvml::kUnknown;
+  }
+  return host::nvml::kUnknown;
+}
+
+YamlNode value_node(const Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return yaml_flag(*flag);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return yaml_integer(*integer);
+  if (const auto* number = std::get_if<double>(&value)) return yaml_number(*number);
+  return yaml_word(std::get<std::string>(value));
+}
+
+void add_reading(const host::GpuReading& reading, YamlNode& map) {
+  if (reading.value) {
+    yaml_member(map, reading.name) = value_node(*reading.value);
+  } else if (reading.code != host::nvml::kNotSupported && reading.code != host::nvml::kSymbolAbsent) {
+    YamlNode& code = yaml_member(map, reading.name);
+    code = yaml_map();
+    yaml_member(code, "code") = yaml_integer(reading.code);
+  }
+}
+
+std::string pci_id(const host::Files& files, const std::string& address, const char* high, const char* low) {
+  const std::string device = "/sys/bus/pci/devices/" + address + "/";
+  const auto upper = files.read_integer(device + high);
+  const auto lower = files.read_integer(device + low);
+  if (!upper || !lower) return "0x00000000";
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto id = static_cast<std::uint32_t>((*upper << 16) | (*lower & 0xffff));
+  std::string text = "0x";
+  for (int shift = 28; shift >= 0; shift -= 4)
+    text += digits[(id >> static_cast<unsigned>(shift)) & 15U];
+  return text;
+}
+
+YamlNode gpu_node(const host::GpuDevice& gpu, const host::Files& files) {
+  YamlNode node = yaml_map();
+  yaml_member(node, "state") = yaml_integer(gpu_code(gpu.state));
+  yaml_member(node, "name") = yaml_word(gpu.name);
+  yaml_member(node, "uuid") = yaml_word(gpu.subject.uuid);
+  yaml_member(node, "serial") = yaml_word(gpu.subject.serial);
+  yaml_member(node, "pci_device_id") = yaml_word(pci_id(files, gpu.subject.key, "device", "vendor"));
+  yaml_member(node, "pci_subsystem_id") =
+      yaml_word(pci_id(files, gpu.subject.key, "subsystem_device", "subsystem_vendor"));
+  YamlNode readings = yaml_map();
+  YamlNode links = yaml_list();
+  for (const host::GpuReading& reading : gpu.readings) {
+    if (!reading.link) {
+      add_reading(reading, readings);
+      continue;
+    }
+    const auto number = static_cast<std::size_t>(std::max(0, *reading.link));
+    if (number >= host::nvml::kNvLinkMaxLinks) continue;
+    while (links.items.size() <= number)
+      links.items.push_back(yaml_map());
+    add_reading(reading, links.items[number]);
+  }
+  yaml_member(node, "readings") = std::move(readings);
+  if (!links.items.empty()) yaml_member(node, "links") = std::move(links);
+  return node;
+}
+
+// "12.2" is 12020.
+int cuda_number(const std::string& text) {
+  const auto parts = split(text, '.');
+  const int major = parse_number<int>(parts[0]).value_or(0);
+  return major * 1000 + (parts.size() > 1 ? parse_number<int>(parts[1]).value_or(0) * 10 : 0);
+}
+
+YamlNode driver_node(const host::GpuReport& report) {
+  YamlNode driver = yaml_map();
+  const auto word = [](const std::string& text) { return yaml_word(text.empty() ? "unknown" : text); };
+  yaml_member(driver, "version") = word(report.driver_version);
+  yaml_member(driver, "nvml_version") = word(report.nvml_version);
+  yaml_member(driver, "cuda_version") = yaml_integer(cuda_number(report.cuda_version));
+  yaml_member(driver, "init") = yaml_integer(init_code(report.state));
+  return driver;
+}
+
+}  // namespace
+
+std::optional<YamlNode> driver_answers(const host::GpuReport& report, const host::Files& files) {
+  if (report.state == DriverState::library_missing) return std::nullopt;
+  YamlNode nvml = yaml_map();
+  yaml_member(nvml, "schema") = yaml_word("autopilot.nvml/v1");
+  yaml_member(nvml, "driver") = driver_node(report);
+  const bool hangs = report.state == DriverState::unresponsive || report.state == DriverState::exhausted;
+  if (hangs || report.state == DriverState::crashed)
+    yaml_member(yaml_member(nvml, "functions"), "*") = yaml_word(hangs ? "hang" : "abort");
+  YamlNode gpus = yaml_map();
+  for (const host::GpuDevice& gpu : report.gpus)
+    yaml_member(gpus, gpu.subject.key) = gpu_node(gpu, files);
+  yaml_member(nvml, "gpus") = std::move(gpus);
+  return nvml;
+}
+
+}  // namespace autopilot::cli

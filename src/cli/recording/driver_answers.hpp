@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "core/yaml.hpp"
+#include "host/files/files.hpp"
+#include "host/gpu/gpus.hpp"
+
+namespace autopilot::cli {
+
+// A report with every group of readings as nvml.yaml; nothing where there is no NVML library. The PCI ids of
+// the GPUs come from sysfs.
+[[nodiscard]] std::optional<YamlNode> driver_answers(const host::GpuReport& report, const host::Files& files);
+
+}  // namespace autopilot::cli

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/recording/recording.hpp"
+
+#include <boost/json.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/recording/driver_answers.hpp"
+#include "cli/recording/scrubber.hpp"
+#include "core/yaml_text.hpp"
+#include "host/gpu/gpus.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr Duration kPatience = 5s;  // with one door, or one mount or disk of it
+
+const std::vector<host::GpuGroup> kAllGroups{
+    host::GpuGroup::identity, host::GpuGroup::row_remap,   host::GpuGroup::ecc,
+    host::GpuGroup::clocks,   host::GpuGroup::temperature, host::GpuGroup::pcie,
+    host::GpuGroup::nvlink,   host::GpuGroup::power,       host::GpuGroup::processes};
+
+// Asks every door and keeps what it says, its refusals as well.
+class MachineRecorder {
+ public:
+  explicit MachineRecorder(const host::Host& host) : host_(host) {}
+
+  Result<Recording> record(const std::string& node, const std::string& boot_id) {
+    recording_.files = TRY(host::record_files(host_.files));
+    identity(node, boot_id);
+    time_sync();
+    filesystems();
+    disks();
+    driver();
+    kernel_log();
+    return std::move(recording_);
+  }
+
+ private:
+  [[nodiscard]] MonoTime deadline() const { return host_.clock.now().mono + kPatience; }
+  void gap(const std::string& what, const Error& error) {
+    recording_.gaps.push_back(what + ": " + error.what);
+  }
+  // Codes that a machine tree can hold.
+  static YamlNode error_node(const Error& error) {
+    YamlNode node = yaml_map();
+    const Errc code = error.code == Errc::internal ? Errc::unavailable : error.code;
+    yaml_member(node, "error") = yaml_word(to_string(code));
+    return node;
+  }
+
+  void identity(const std::string& node, const std::string& boot_id) {
+    const Instant now = host_.clock.now();
+    YamlNode& machine = recording_.machine;
+    machine = yaml_map();
+    yaml_member(machine, "schema") = yaml_word("autopilot.machine/v1");
+    yaml_member(machine, "node") = yaml_word(node);
+    yaml_member(machine, "boot_id") = yaml_word(boot_id);
+    yaml_member(machine, "time") = yaml_word(format_time(now.wall));
+    yaml_member(machine, "uptime") = yaml_word(format_duration(now.mono.time_since_epoch()));
+    yaml_member(machine, "simulated") = yaml_flag(false);
+  }
+
+  void time_sync() {
+    const auto state = host_.time_sync.read();
+    YamlNode& node = yaml_member(recording_.machine, "time_sync");
+    if (!state) {
+      node = error_node(state.error());
+      return gap("time synchronisation", state.error());
+    }
+    yaml_member(node, "synchronised") = yaml_flag(state->synchronised);
+    yaml_member(node, "clock_error") = yaml_flag(state->clock_error);
+    yaml_member(node, "offset_ns") = yaml_integer(state->offset_ns);
+    yaml_member(node, "max_error_us") = yaml_integer(state->max_error_us);
+    yaml_member(node, "estimated_error_us") = yaml_integer(state->estimated_error_us);
+  }
+
+  void filesystems() {
+    const auto mounts = host_.filesystems.mounts();
+    if (!mounts) return gap("mounts", mounts.error());
+    YamlNode& list = yaml_member(recording_.machine, "filesystems");
+    list = yaml_map();
+    for (const host::Mount& mount : *mounts) {
+      YamlNode& node = yaml_member(list, mount.mount_point);
+      const auto usage = host_.filesystems.usage(mount, deadline());
+      if (!usage) {
+        node = error_node(usage.error());
+        if (usage.error().code != Errc::timed_out) continue;
+        node = yaml_map();
+        yaml_member(node, "hangs") = yaml_flag(true);
+        continue;
+      }
+      node = yaml_map();
+      yaml_member(node, "total_bytes") = yaml_integer(usage->total_bytes);
+      yaml_member(node, "free_bytes") = yaml_integer(usage->free_bytes);
+      yaml_member(node, "available_bytes") = yaml_integer(usage->available_bytes);
+      yaml_member(node, "total_inodes") = yaml_integer(usage->total_inodes);
+      yaml_member(node, "free_inodes") = yaml_integer(usage->free_inodes);
+    }
+  }
+
+  void disks() {
+    const auto controllers = host_.nvme.controllers();
+    if (!controllers || controllers->empty()) return;
+    YamlNode& list = yaml_member(recording_.machine, "nvme");
+    for (const host::NvmeController& controller : *controllers) {
+      YamlNode& node = yaml_member(list, controller.name);
+      const auto health = host_.nvme.health(controller.name, deadline());
+      if (!health) {
+        node = error_node(health.error());
+        gap("health of " + controller.name, health.error());
+        continue;
+      }
+      yaml_member(node, "critical_warning") = yaml_integer(static_cast<int>(health->critical_warning));
+      yaml_member(node, "temperature_celsius") = yaml_integer(health->temperature_celsius);
+      yaml_member(node, "available_spare_percent") = yaml_integer(health->available_spare_percent);
+      yaml_member(node, "spare_threshold_percent") = yaml_integer(health->spare_threshold_percent);
+      yaml_member(node, "percentage_used") = yaml_integer(health->percentage_used);
+      yaml_member(node, "media_errors") = yaml_number(health->media_errors);
+      yaml_member(node, "error_log_entries") = yaml_number(health->error_log_entries);
+      yaml_member(node, "unsafe_shutdowns") = yaml_number(health->unsafe_shutdowns);
+      yaml_member(node, "power_on_hours") = yaml_number(health->power_on_hours);
+    }
+  }
+
+  void driver() {
+    const auto report = host_.gpus.read(kAllGroups, deadline());
+    if (!report) return gap("the NVIDIA driver", report.error());
+    recording_.nvml = driver_answers(*report, host_.files);
+  }
+
+  void kernel_log() {
+    const auto records = host_.kernel_log.read(0, deadline());
+    if (!records) {
+      recording_.kernel_log = "{\"error\":\"" +
+                              std::string(records.error().code == Errc::denied ? "denied" : "unavailable") +
+                              "\"}\n";
+      return gap("kernel log", records.error());
+    }
+    for (const host::KernelRecord& record : records->records) {
+      boost::json::object line;
+      line["prio"] = record.facility * 8 + record.priority;
+      line["seq"] = record.sequence;
+      line["time"] = to_seconds(record.time.mono.time_since_epoch());
+      line["text"] = record.text;
+      if (record.injected) line["injected"] = true;
+      recording_.kernel_log += boost::json::serialize(line) + "\n";
+    }
+  }
+
+  const host::Host& host_;
+  Recording recording_;
+};
+
+void learn_from_file(const std::string& path, const std::string& text, Scrubber& scrubber) {
+  using Kind = Scrubber::Kind;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (name == "serial" || name == "product_serial") scrubber.learn(Kind::serial, text);
+  if (name == "node_guid" || name == "sys_image_guid") scrubber.learn(Kind::guid, text);
+  if (name != "mountinfo") return;
+  // "server:/export" in front of the options at the end of a row.
+  const auto mounts = host::parse_mountinfo(text);
+  if (!mounts) return;
+  for (const host::Mount& mount : *mounts)
+    if (const auto colon = mount.source.find(":/"); mount.is_network && colon != std::string::npos)
+      scrubber.learn(Kind::host, std::string_view(mount.source).substr(0, colon));
+}
+
+Scrubber scrubber_for(const Recording& recording) {
+  using Kind = Scrubber::Kind;
+  Scrubber scrubber;
+  const std::string node = recording.machine.find("node")->text;
+  scrubber.learn(Kind::host, node);
+  scrubber.learn(Kind::host, node.substr(0, node.find('.')));
+  for (const auto& [path, file] : recording.files)
+    if (!file.is_link) learn_from_file(path, file.text, scrubber);
+  const YamlNode* gpus = recording.nvml ? recording.nvml->find("gpus") : nullptr;
+  if (gpus == nullptr) return scrubber;
+  for (const YamlMember& gpu : gpus->members) {
+    scrubber.learn(Kind::uuid, gpu.value.find("uuid")->text);
+    scrubber.learn(Kind::serial, gpu.value.find("serial")->text);
+  }
+  return scrubber;
+}
+
+Status write_file(const fs::path& path, const std::string& text) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) return fail_errno(error.value(), path.string());
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return fail_errno(errno == 0 ? EIO : errno, path.string());
+  return {};
+}
+
+Status write_link(const fs::path& root, const std::string& path, const std::string& target) {
+  const fs::path link = root.string() + path;
+  std::error_code error;
+  fs::create_directories(link.parent_path(), error);
+  // A driver's directory holds nothing that is recorded, but its name is what the link tells.
+  if (!error) fs::create_directories(root.string() + target, error);
+  if (!error)
+    fs::create_symlink(fs::path(target).lexically_relative(fs::path(path).parent_path()), link, error);
+  if (error) return fail_errno(error.value(), link.string());
+  return {};
+}
+
+}  // namespace
+
+Result<Recording> record_machine(const host::Host& host, const std::string& node,
+                                 const std::string& boot_id) {
+  return MachineRecorder(host).record(node, boot_id);
+}
+
+Status write_recording(const Recording& recording, const std::string& directory, bool scrub) {
+  std::error_code error;
+  if (fs::exists(directory, error) && !fs::is_empty(directory, error))
+    return fail(Errc::conflict, directory + ": exists and is not empty");
+  Scrubber scrubber = scrubber_for(recording);
+  const auto told = [&](const std::string& text) { return scrub ? scrubber.apply(text) : text; };
+  const fs::path root = fs::path(directory) / "root";
+  for (const auto& [path, file] : recording.files) {
+    if (file.is_link)
+      TRY_STATUS(write_link(root, path, file.text));
+    else
+      TRY_STATUS(write_file(root.string() + path, told(file.text)));
+  }
+  TRY_STATUS(write_file(fs::path(directory) / "kmsg.jsonl", told(recording.kernel_log)));
+  if (recording.nvml)
+    TRY_STATUS(write_file(fs::path(directory) / "nvml.yaml", told(to_yaml(*recording.nvml))));
+  return write_file(fs::path(directory) / "machine.yaml", told(to_yaml(recording.machine)));
+}
+
+}  // namespace autopilot::cli

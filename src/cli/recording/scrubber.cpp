@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/recording/scrubber.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <cctype>
+#include <cstdio>
+
+#include "core/parse.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::size_t kShortest = 4;
+
+template <class... Numbers>
+std::string print(const char* form, Numbers... numbers) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), form, numbers...);
+  return text.data();
+}
+
+bool is_address_letter(char c) {
+  return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == ':' || c == '.';
+}
+
+bool is_word_letter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+bool is_mac(std::string_view token) {
+  const auto parts = split(token, ':');
+  return parts.size() == 6 && std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+           return part.size() == 2 && parse_number<unsigned>(part, 16).has_value();
+         });
+}
+
+bool is_ipv4(const std::string& token, std::array<unsigned char, 4>& address) {
+  return ::inet_pton(AF_INET, token.c_str(), address.data()) == 1;
+}
+
+bool is_ipv6(const std::string& token) {
+  std::array<unsigned char, 16> address{};
+  const auto colons = std::count(token.begin(), token.end(), ':');
+  return colons >= 2 && token != "::" && token != "::1" &&
+         ::inet_pton(AF_INET6, token.c_str(), address.data()) == 1;
+}
+
+// Addresses that are the same on every machine.
+bool is_ordinary(const std::array<unsigned char, 4>& address) {
+  return address[0] == 0 || address[0] == 127 || address[0] == 255;
+}
+
+}  // namespace
+
+void Scrubber::learn(Kind kind, std::string_view value) {
+  value = trim(value);
+  const bool is_too_short = value.size() < (kind == Kind::host ? 1 : kShortest);
+  if (is_too_short || value == "localhost" || known_.contains(std::string(value))) return;
+  std::string& stand_in = known_[std::string(value)];
+  switch (kind) {
+    case Kind::host:
+      stand_in = print("node-%d", ++hosts_);
+      break;
+    case Kind::serial:
+      stand_in = print("SERIAL%04d", ++serials_);
+      break;
+    case Kind::uuid:
+      stand_in = print("GPU-00000000-0000-0000-0000-%012d", ++uuids_);
+      break;
+    case Kind::guid:
+      stand_in = print("0000:0000:0000:%04x", static_cast<unsigned>(++guids_));
+      break;
+  }
+}
+
+std::string Scrubber::replace_known(std::string_view text) const {
+  std::string out(text);
+  for (const auto& [value, stand_in] : known_) {
+    for (std::size_t at = out.find(value); at != std::string::npos; at = out.find(value, at)) {
+      const std::size_t end = at + value.size();
+      // A name inside a longer word is another word.
+      if ((at > 0 && is_word_letter(out[at - 1])) || (end < out.size() && is_word_letter(out[end]))) {
+        at = end;
+        continue;
+      }
+      out.replace(at, value.size(), stand_in);
+      at += stand_in.size();
+    }
+  }
+  return out;
+}
+
+std::string Scrubber::stand_in(std::string_view token) {
+  const std::string address(token);
+  if (const auto found = addresses_.find(address); found != addresses_.end()) return found->second;
+  std::array<unsigned char, 4> ipv4{};
+  if (is_mac(token)) {
+    if (token == "00:00:00:00:00:00" || token == "ff:ff:ff:ff:ff:ff") return address;
+    const auto number = static_cast<unsigned>(++macs_);
+    return addresses_[address] = print("02:00:00:00:%02x:%02x", (number >> 8U) & 255U, number & 255U);
+  }
+  if (is_ipv4(address, ipv4)) {
+    if (is_ordinary(ipv4)) return address;
+    const auto number = static_cast<unsigned>(++ipv4_);
+    return addresses_[address] = print("198.18.%u.%u", (number >> 8U) & 255U, number & 255U);
+  }
+  if (is_ipv6(address)) return addresses_[address] = print("2001:db8::%x", static_cast<unsigned>(++ipv6_));
+  return address;
+}
+
+std::string Scrubber::apply(std::string_view text) {
+  const std::string named = replace_known(text);
+  std::string out;
+  for (std::size_t at = 0; at < named.size();) {
+    const bool begins_word = at == 0 || !is_word_letter(named[at - 1]);
+    std::size_t end = at;
+    while (begins_word && end < named.size() && is_address_letter(named[end]))
+      ++end;
+    // "10.0.0.1:" in front of a path, "10.0.0.1." at the end of a sentence.
+    std::size_t last = end;
+    while (last > at && (named[last - 1] == '.' || (named[last - 1] == ':' && end - at < 39)))
+      --last;
+    if (last == at) {
+      out += named[at++];
+      continue;
+    }
+    const bool ends_word = last == named.size() || !is_word_letter(named[last]);
+    const std::string_view token = std::string_view(named).substr(at, last - at);
+    out += ends_word ? stand_in(token) : std::string(token);
+    at = last;
+  }
+  return out;
+}
+
+}  // namespace autopilot::cli

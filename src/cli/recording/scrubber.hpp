@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace autopilot::cli {
+
+// Takes out of texts what tells whose machine it is. The same value gets the same stand-in everywhere, so
+// that what belonged together still does. Addresses (MAC, IPv4, IPv6) are found in any text; names, serials
+// and UUIDs must be told first.
+class Scrubber {
+ public:
+  enum class Kind : unsigned char { host, serial, uuid, guid };
+
+  // Ignores "localhost", and serials and the like of fewer than 4 characters ("0", "N/A").
+  void learn(Kind kind, std::string_view value);
+  [[nodiscard]] std::string apply(std::string_view text);
+
+ private:
+  std::string stand_in(std::string_view token);
+  std::string replace_known(std::string_view text) const;
+
+  // Longest first, so that a name inside another is not replaced before it.
+  struct LongestFirst {
+    bool operator()(const std::string& a, const std::string& b) const {
+      return a.size() != b.size() ? a.size() > b.size() : a < b;
+    }
+  };
+  std::map<std::string, std::string, LongestFirst> known_;
+  std::map<std::string, std::string, std::less<>> addresses_;
+  int hosts_ = 0;
+  int serials_ = 0;
+  int uuids_ = 0;
+  int guids_ = 0;
+  int macs_ = 0;
+  int ipv4_ = 0;
+  int ipv6_ = 0;
+};
+
+}  // namespace autopilot::cli

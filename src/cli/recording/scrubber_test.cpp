@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/recording/scrubber.hpp"
+
+#include <gtest/gtest.h>
+
+namespace autopilot::cli {
+namespace {
+
+TEST(Scrubber, TheSameValueGetsTheSameStandIn) {
+  Scrubber scrubber;
+  scrubber.learn(Scrubber::Kind::host, "gpu-node-17");
+  scrubber.learn(Scrubber::Kind::serial, "1654123000101");
+  scrubber.learn(Scrubber::Kind::uuid, "GPU-55e30905-e576-41d4-a27b-a3a892c46d43");
+  EXPECT_EQ(scrubber.apply("gpu-node-17: serial 1654123000101, gpu-node-17.example"),
+            "node-1: serial SERIAL0001, node-1.example");
+  EXPECT_EQ(scrubber.apply("GPU-55e30905-e576-41d4-a27b-a3a892c46d43"),
+            "GPU-00000000-0000-0000-0000-000000000001");
+  EXPECT_EQ(scrubber.apply("my_gpu-node-17x"), "my_gpu-node-17x");
+}
+
+TEST(Scrubber, FindsAddressesByThemselves) {
+  Scrubber scrubber;
+  EXPECT_EQ(scrubber.apply("from 10.1.2.3 to 10.1.2.4, 10.1.2.3 again"),
+            "from 198.18.0.1 to 198.18.0.2, 198.18.0.1 again");
+  EXPECT_EQ(scrubber.apply("10.1.2.3:/export nfs"), "198.18.0.1:/export nfs");
+  EXPECT_EQ(scrubber.apply("3c:ec:ef:01:02:03\n"), "02:00:00:00:00:01\n");
+  EXPECT_EQ(scrubber.apply("fe80::3eec:efff:fe01:203 up"), "2001:db8::1 up");
+}
+
+TEST(Scrubber, LeavesWhatOnlyLooksLikeOne) {
+  Scrubber scrubber;
+  for (const char* text :
+       {"0000:1b:00.0", "NVRM: Xid (PCI:0000:1b:00): 79, GPU", "535.161.08", "28.39.1002", "127.0.0.1",
+        "00:00:00:00:00:00", "std::string", "12:34:56 up 3 days", "0.0.0.0", "a:b", "", "::", "time 1.5."})
+    EXPECT_EQ(scrubber.apply(text), text);
+}
+
+}  // namespace
+}  // namespace autopilot::cli

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/machine_tree/record_files.hpp"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/parse.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{256} << 10;
+
+// "*" stands for every name of its directory.
+constexpr std::string_view kMachineFiles[] = {
+    "/proc/meminfo",
+    "/proc/vmstat",
+    "/proc/pressure/*",
+    "/proc/self/mountinfo",
+    "/proc/self/status",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/ostype",
+    "/proc/sys/kernel/random/boot_id",
+    "/proc/uptime",
+    "/proc/loadavg",
+    "/proc/version",
+    "/proc/cmdline",
+    "/proc/driver/nvidia/version",
+    "/proc/driver/nvidia/params",
+    "/proc/driver/nvidia/gpus/*/information",
+    "/proc/driver/nvidia-nvswitch/devices/*/information",
+    "/etc/os-release",
+    "/etc/fstab",
+    "/sys/module/nvidia/version",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "/sys/devices/system/clocksource/clocksource0/available_clocksource",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/edac/mc/*/mc_name",
+    "/sys/devices/system/edac/mc/*/size_mb",
+    "/sys/devices/system/edac/mc/*/ce_count",
+    "/sys/devices/system/edac/mc/*/ue_count",
+    "/sys/devices/system/edac/mc/*/ce_noinfo_count",
+    "/sys/devices/system/edac/mc/*/ue_noinfo_count",
+    "/sys/devices/system/edac/mc/*/*/dimm_label",
+    "/sys/devices/system/edac/mc/*/*/dimm_location",
+    "/sys/devices/system/edac/mc/*/*/dimm_ce_count",
+    "/sys/devices/system/edac/mc/*/*/dimm_ue_count",
+};
+
+constexpr std::string_view kPciFiles[] = {"vendor",
+                                          "device",
+                                          "subsystem_vendor",
+                                          "subsystem_device",
+                                          "class",
+                                          "revision",
+                                          "numa_node",
+                                          "local_cpulist",
+                                          "enable",
+                                          "power_state",
+                                          "current_link_speed",
+                                          "max_link_speed",
+                                          "current_link_width",
+                                          "max_link_width",
+                                          "aer_dev_correctable",
+                                          "aer_dev_nonfatal",
+                                          "aer_dev_fatal",
+                                          "aer_rootport_total_err_cor",
+                                          "aer_rootport_total_err_nonfatal",
+                                          "aer_rootport_total_err_fatal",
+                                          "driver"};
+
+constexpr std::string_view kInterfaceFiles[] = {"address",
+                                                "operstate",
+                                                "carrier",
+                                                "carrier_changes",
+                                                "carrier_up_count",
+                                                "carrier_down_count",
+                                                "speed",
+                                                "duplex",
+                                                "mtu",
+                                                "flags",
+                                                "type",
+                                                "ifindex",
+                                                "iflink",
+                                                "uevent",
+                                                "device",
+                                                "master",
+                                                "bonding/mode",
+                                                "bonding/slaves",
+                                                "statistics/*"};
+
+constexpr std::string_view kInfinibandFiles[] = {"fw_ver",
+                                                 "board_id",
+                                                 "hca_type",
+                                                 "hw_rev",
+                                                 "node_type",
+                                                 "node_desc",
+                                                 "node_guid",
+                                                 "sys_image_guid",
+                                                 "device",
+                                                 "ports/*/state",
+                                                 "ports/*/phys_state",
+                                                 "ports/*/rate",
+                                                 "ports/*/link_layer",
+                                                 "ports/*/lid",
+                                                 "ports/*/sm_lid",
+                                                 "ports/*/lid_mask_count",
+                                                 "ports/*/cap_mask",
+                                                 "ports/*/counters/*",
+                                                 "ports/*/hw_counters/*"};
+
+constexpr std::string_view kNvmeFiles[] = {"state",     "model",   "serial", "firmware_rev",
+                                           "transport", "address", "cntlid", "device"};
+
+constexpr std::string_view kBlockFiles[] = {"size",     "ro",     "removable",        "stat",
+                                            "inflight", "device", "queue/rotational", "queue/io_timeout"};
+
+constexpr std::string_view kDmiFiles[] = {"sys_vendor", "product_name", "bios_version", "product_serial"};
+
+struct DeviceClass {
+  std::string_view directory;  // of links to devices
+  std::span<const std::string_view> files;
+};
+
+constexpr DeviceClass kClasses[] = {{"/sys/bus/pci/devices", kPciFiles},
+                                    {"/sys/class/net", kInterfaceFiles},
+                                    {"/sys/class/infiniband", kInfinibandFiles},
+                                    {"/sys/class/nvme", kNvmeFiles},
+                                    {"/sys/block", kBlockFiles}};
+
+class Recorder {
+ public:
+  explicit Recorder(const Files& files) : files_(files) {}
+
+  // The file, link, or all files that the pattern means.
+  void take(const std::string& pattern) {
+    const auto star = pattern.find('*');
+    if (star == std::string::npos) return take_one(pattern);
+    const auto begin = pattern.rfind('/', star);
+    const auto end = pattern.find('/', star);
+    const std::string directory = pattern.substr(0, begin);
+    const std::string rest = end == std::string::npos ? "" : pattern.substr(end);
+    const std::string_view tail = std::string_view(pattern).substr(
+        star + 1, (end == std::string::npos ? pattern.size() : end) - star - 1);
+    const auto names = files_.list(directory);
+    if (!names) return;
+    for (const std::string& name : *names)
+      if (std::string_view(name).ends_with(tail)) take(directory + "/" + name + rest);
+  }
+
+  void take_class(const DeviceClass& kind) {
+    const std::string directory(kind.directory);
+    const auto names = files_.list(directory);
+    if (!names) return;
+    for (const std::string& name : *names) {
+      const std::string path = directory + "/" + name;
+      const auto device = files_.resolve(path);
+      if (!device) continue;
+      if (*device != path) recorded_[path] = {true, *device};
+      for (const std::string_view file : kind.files)
+        take(*device + "/" + std::string(file));
+    }
+  }
+
+  RecordedFiles recorded() && { return std::move(recorded_); }
+  [[nodiscard]] std::size_t count() const { return recorded_.size(); }
+
+ private:
+  void take_one(const std::string& path) {
+    const auto real = files_.resolve(path);
+    if (!real) return;
+    // Where a link leads to a directory, the link itself is what a door follows.
+    if (files_.list(*real)) {
+      if (*real != path) recorded_[path] = {true, *real};
+      return;
+    }
+    if (auto text = files_.read(path, kMaxFileBytes)) recorded_[path] = {false, *std::move(text)};
+  }
+
+  const Files& files_;
+  RecordedFiles recorded_;
+};
+
+}  // namespace
+
+Result<RecordedFiles> record_files(const Files& files) {
+  Recorder recorder(files);
+  for (const std::string_view pattern : kMachineFiles)
+    recorder.take(std::string(pattern));
+  for (const DeviceClass& kind : kClasses)
+    recorder.take_class(kind);
+  for (const std::string_view file : kDmiFiles)
+    recorder.take("/sys/class/dmi/id/" + std::string(file));
+  if (recorder.count() > kMaxRecordedFiles)
+    return fail(Errc::exhausted, "this machine has more than " + std::to_string(kMaxRecordedFiles) +
+                                     " files that belong in a recording");
+  return std::move(recorder).recorded();
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A recording, looked at again, says what the machine said: a simulated one with every device, and this one."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+
+def check(folder, *machine):
+    """What every check says, without what differs from look to look."""
+    environment = {"AUTOPILOT_STATE_DIR": os.path.join(folder, "state")}
+    code, out, err = harness.run("check", "--no-agent", "--window", "0s", "-o", "json", *machine, environment=environment)
+    if not out:
+        raise AssertionError(f"check {machine} ended with {code}: {err}")
+    return {result["check"]: (result["health"], result["witnesses"],
+                              sorted((finding["subject"]["kind"], finding["subject"]["key"], finding["reason"],
+                                      finding["health"]) for finding in result["findings"]))
+            for result in json.loads(out)["results"]}
+
+
+class RecordTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="autopilot-record-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.tree = os.path.join(self.folder, "tree")
+
+    def record(self, *arguments):
+        code, out, err = harness.run("record", self.tree, *arguments)
+        self.assertEqual(code, 0, err)
+        self.assertIn(self.tree, out)
+
+    def read_all(self):
+        text = {}
+        for path, _, names in os.walk(self.tree):
+            for name in names:
+                file = os.path.join(path, name)
+                if not os.path.islink(file):
+                    with open(file, encoding="utf-8", errors="replace") as opened:
+                        text[os.path.relpath(file, self.tree)] = opened.read()
+        return text
+
+    def test_a_simulated_machine_with_faults(self):
+        source = os.path.join(self.folder, "source")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--out", source], check=True,
+                       stdout=subprocess.DEVNULL)
+        for fault in (["row_remap_pending", "--subject", "gpu/2"], ["ib_port_down", "--subject", "nic_port/mlx5_3/1"],
+                      ["nvme_wear"], ["mount_hang", "--subject", "mount//home"]):
+            subprocess.run([harness.AUTOPILOT_SIM, "inject", source, *fault], check=True)
+        self.record("--root", source)
+        before = check(self.folder, "--root", source)
+        self.assertEqual(check(self.folder, "--root", self.tree), before)
+        self.assertTrue(any(findings for _, _, findings in before.values()))
+
+    def test_this_machine(self):
+        self.record()
+        live = check(self.folder)
+        again = check(self.folder, "--root", self.tree)
+        # What hangs on the clock, on load or on room left may change between the two looks.
+        for name in ("host.clock", "host.memory", "storage.filesystem", "network.ethernet_link"):
+            live.pop(name, None)
+            again.pop(name, None)
+        self.assertEqual(again, live)
+
+    def test_scrubbing_leaves_no_name_of_this_machine(self):
+        self.record("--scrub")
+        name = socket.gethostname()
+        text = self.read_all()
+        self.assertNotIn(f'"{name}"', text["machine.yaml"])
+        self.assertNotEqual(text["root/proc/sys/kernel/hostname"].strip(), name)
+        for interface in os.listdir("/sys/class/net"):
+            with open(f"/sys/class/net/{interface}/address", encoding="utf-8") as file:
+                address = file.read().strip()
+            if address.strip("0:"):
+                self.assertFalse([path for path, content in text.items() if address in content], address)
+
+    def test_an_existing_directory_is_left_alone(self):
+        os.makedirs(os.path.join(self.tree, "mine"))
+        code, _, err = harness.run("record", self.tree)
+        self.assertNotEqual(code, 0)
+        self.assertIn("not empty", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
