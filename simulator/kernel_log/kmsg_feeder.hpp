@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+namespace autopilot::simulator {
+
+// A kernel log in memory that is read as /dev/kmsg is: a ring of records that forgets the oldest.
+// Thread-safe; readers must not outlive it.
+class KmsgFeeder {
+ public:
+  explicit KmsgFeeder(std::size_t capacity) : capacity_(capacity) {}
+
+  // priority: facility * 8 + level; microseconds since boot.
+  void write(int priority, std::uint64_t microseconds, std::string_view text);
+  // Sequence of the next record to be written.
+  [[nodiscard]] std::uint64_t next() const;
+
+  // One open descriptor. Not thread-safe itself.
+  class Reader {
+   public:
+    // Begins with the oldest record.
+    explicit Reader(const KmsgFeeder& feeder) : feeder_(feeder) {}
+    // One record for each call, as "prio,seq,usec,-;text\n" with control characters escaped: its bytes, or -1
+    // and errno: EAGAIN there is none; EPIPE records were overwritten before they were read, the next call
+    // gives the oldest that is left; EINVAL the buffer is too small, the record stays.
+    ssize_t read(char* buffer, std::size_t size);
+    void seek_to_begin();  // SEEK_SET
+    void seek_to_end();    // SEEK_END
+
+   private:
+    const KmsgFeeder& feeder_;
+    std::uint64_t position_ = 0;
+    bool is_at_begin_ = true;
+  };
+
+  // Sends records of `reader` to a SOCK_SEQPACKET socket until there are no more (true) or the other end is
+  // gone (false). Waits while the socket is full: what is overwritten meanwhile shows as a gap in the
+  // sequence, because a socket cannot say EPIPE.
+  static bool pump(Reader& reader, int socket);
+
+ private:
+  const std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::deque<std::string> records_;  // as they are read
+  std::uint64_t first_ = 0;          // sequence of records_.front()
+};
+
+}  // namespace autopilot::simulator
