@@ -135,6 +135,7 @@ Status Operations::watch(Entry& entry, const host::Command& command) {
       {
         const std::lock_guard lock(mutex_);
         talk.report = std::move(report);
+        talk.has_ended = true;
       }
       if (wake_) wake_();
     });
@@ -162,7 +163,7 @@ std::vector<Operation> Operations::poll() {
     if (!entry.talk) continue;
     {
       const std::lock_guard lock(mutex_);
-      if (!entry.talk->report) continue;
+      if (!entry.talk->has_ended) continue;
     }
     conclude(entry);
   }
@@ -173,9 +174,10 @@ std::vector<Operation> Operations::poll() {
 void Operations::conclude(Entry& entry) {
   entry.thread.join();
   const std::unique_ptr<Talk> talk = std::move(entry.talk);
+  const auto& report = talk->report;
+  auto observations = std::move(talk->observations);
   Operation& operation = entry.operation;
   const Instant now = clock_.now();
-  const auto& report = *talk->report;
   operation.finished = now.wall;
   operation.progress = talk->progress;
   operation.state = OperationState::failed;
@@ -189,13 +191,13 @@ void Operations::conclude(Entry& entry) {
     operation.message = "cancelled by " + entry.cancelled_by;
   } else if (report->end == host::ChildEnd::signalled || report->status.code != 0) {
     operation.message = join(to_string(report->status), tail_of(report->errors));
-  } else if (!talk->observations) {
+  } else if (!observations) {
     operation.message = "ended without a result";
   } else {
     operation.state = OperationState::succeeded;
     operation.progress = 1;
     operation.message = std::move(talk->message);
-    operation.observations = std::move(*talk->observations);
+    operation.observations = *std::move(observations);
     for (Observation& observation : operation.observations) {
       observation.source = operation.kind;
       observation.time = now;

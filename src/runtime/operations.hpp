@@ -79,7 +79,8 @@ class Operations {
     std::string message;
     std::uint64_t garbage = 0;
     std::optional<Observations> observations;
-    std::optional<Result<host::ChildReport>> report;  // it has ended
+    bool has_ended = false;
+    Result<host::ChildReport> report;  // when it has ended
   };
   struct Entry {
     Operation operation;
