@@ -21,16 +21,17 @@ struct Brake {
   std::string_view counter;   // time in nanoseconds; "": the driver has none
   std::string_view fallback;  // a counter of older drivers that means nearly the same; "": none
   std::uint64_t bit;          // in clocks.event_reasons
+  std::uint64_t explained;    // bits beside which this one says nothing of its own
   std::string_view what;
 };
 
 constexpr std::array kBrakes{
     Brake{"throttle_hw_thermal", "gpu.throttle.hw_thermal_share", kThrottleHwThermal, "",
-          host::clocks_reason::kHwThermal, "slowed down by its hardware because of heat"},
+          host::clocks_reason::kHwThermal, 0, "slowed down by its hardware because of heat"},
     Brake{"throttle_hw_power_brake", "gpu.throttle.hw_power_brake_share", kThrottleHwPowerBrake, "",
-          host::clocks_reason::kHwPowerBrake, "slowed down by the power brake of the machine"},
+          host::clocks_reason::kHwPowerBrake, 0, "slowed down by the power brake of the machine"},
     Brake{"throttle_sw_thermal", "gpu.throttle.sw_thermal_share", kThrottleSwThermal, kThrottleThermal,
-          host::clocks_reason::kSwThermal, "slowed down by the driver because of heat"},
+          host::clocks_reason::kSwThermal, 0, "slowed down by the driver because of heat"},
 };
 // The hardware says so for every cause of its own; it is judged where none of the others explains it.
 constexpr Brake kSlowdown{"throttle_hw_slowdown",
@@ -38,6 +39,7 @@ constexpr Brake kSlowdown{"throttle_hw_slowdown",
                           "",
                           "",
                           host::clocks_reason::kHwSlowdown,
+                          host::clocks_reason::kHwThermal | host::clocks_reason::kHwPowerBrake,
                           "slowed down by its hardware for a reason that it does not tell"};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -58,8 +60,10 @@ std::optional<Share> counted_share(const JudgeInput& input, const Subject& gpu, 
   return Share{std::min(growth->delta / nanoseconds, 1.0), growth->interval, false};
 }
 
-// One look in which the bit is set may be chance: it takes two.
-std::optional<Share> sampled_share(const JudgeInput& input, const Subject& gpu, std::uint64_t bit) {
+// One look in which the bit is set may be chance: it takes two. A look with one of `explained` does not
+// count.
+std::optional<Share> sampled_share(const JudgeInput& input, const Subject& gpu, std::uint64_t bit,
+                                   std::uint64_t explained) {
   int looks = 0;
   int braked = 0;
   std::optional<MonoTime> first;
@@ -68,7 +72,8 @@ std::optional<Share> sampled_share(const JudgeInput& input, const Subject& gpu, 
     if (reasons == nullptr || sample.time.mono < input.now.mono - kWindow) continue;
     if (!first) first = sample.time.mono;
     ++looks;
-    if ((static_cast<std::uint64_t>(*reasons) & bit) != 0) ++braked;
+    const auto bits = static_cast<std::uint64_t>(*reasons);
+    if ((bits & bit) != 0 && (bits & explained) == 0) ++braked;
   }
   if (looks < 2) return std::nullopt;
   return Share{braked < 2 ? 0 : static_cast<double>(braked) / looks, input.now.mono - *first, true};
@@ -77,7 +82,7 @@ std::optional<Share> sampled_share(const JudgeInput& input, const Subject& gpu, 
 std::optional<Share> share_of(const JudgeInput& input, const Subject& gpu, const Brake& brake) {
   if (const auto share = counted_share(input, gpu, brake.counter)) return share;
   if (const auto share = counted_share(input, gpu, brake.fallback)) return share;
-  return sampled_share(input, gpu, brake.bit);
+  return sampled_share(input, gpu, brake.bit, brake.explained);
 }
 
 bool judge_brake(const JudgeInput& input, const Subject& gpu, const Brake& brake, Findings& findings) {

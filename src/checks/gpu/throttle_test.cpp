@@ -77,6 +77,12 @@ TEST_F(GpuThrottle, a_slowdown_that_nothing_explains_is_said_as_such) {
   EXPECT_THAT(look(kGpuThrottle), ElementsAre(gpu(0) + " degraded throttle_hw_slowdown"));
 }
 
+TEST_F(GpuThrottle, a_slowdown_beside_its_cause_is_not_judged_twice) {
+  set(0, "clocks.event_reasons", 0x8 | 0x40);
+  look(kGpuThrottle);
+  EXPECT_THAT(look(kGpuThrottle), IsEmpty()) << "the counter of heat says that it was short";
+}
+
 TEST_F(GpuThrottle, an_older_driver_tells_heat_by_one_counter) {
   set(0, "throttle.sw_thermal", std::nullopt, 3);
   set(0, "throttle.thermal", 0);
