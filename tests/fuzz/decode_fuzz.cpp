@@ -2,17 +2,42 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "checks/kernel_log/nvidia_lines.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/subject.hpp"
 #include "host/kernel_log/kmsg_record.hpp"
+#include "host/kernel_log/text_log.hpp"
+
+namespace {
+
+// A log of any form: records come in the order of their lines, bounded and clean.
+void read_log(std::string_view text) {
+  using namespace autopilot;
+  host::TextLogReader reader;
+  std::uint64_t last = 0;
+  const auto check = [&last](const std::vector<host::KernelRecord>& records) {
+    for (const auto& record : records) {
+      AUTOPILOT_ASSERT(record.sequence > last);
+      AUTOPILOT_ASSERT(record.text.size() <= host::KernelRecord::kMaxText);
+      last = record.sequence;
+    }
+  };
+  for (const auto line : split(text, '\n'))
+    check(reader.add_line(line));
+  check(reader.finish());
+}
+
+}  // namespace
 
 // Whatever a driver line holds, what is found is well-formed, and nothing is found that the prefilter denies.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace autopilot;
   host::KernelRecord record;
   record.text = host::clean_log_text({reinterpret_cast<const char*>(data), size});
+  read_log({reinterpret_cast<const char*>(data), size});
   const auto decoded = checks::decode_nvidia(record);
   if (!decoded) return 0;
   AUTOPILOT_ASSERT(checks::may_be_nvidia(record.text));

@@ -29,13 +29,13 @@ class KernelLogTail final : public KernelLog {
   };
 
   struct Options {
-    RecordRing::Limits limits;
+    RecordRing::Limits limits{};
     Duration first_retry = std::chrono::seconds(1);
     Duration longest_retry = std::chrono::seconds(30);
     // Called on the tail's thread when a record for which is_news holds can be read, once per batch, and not
     // for what was there at the start. Must return at once and not call the tail.
-    std::function<bool(const KernelRecord&)> is_news;
-    std::function<void()> on_news;
+    std::function<bool(const KernelRecord&)> is_news{};
+    std::function<void()> on_news{};
   };
 
   explicit KernelLogTail(Open open);

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"syslog_wire", "<3>Nov 21 03:04:05 node-1 kernel: ", true, 0},
         Form{"syslog_rfc5424", "<3>1 2026-11-21T03:04:05.678901Z node-1 kernel - - - ", true, 0},
         Form{"syslog_rfc5424_data", "<14>1 2026-11-21T03:04:05Z node-1 app 7 - [a b=\"c\"] ", true, 1}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& form) { return std::string(form.param.name); });
 
 TEST(TextLog, reads_the_journal_as_json) {
   const auto records = read(
