@@ -35,9 +35,25 @@ std::string_view query(const HttpRequest& request, std::string_view name) {
   return found == request.query.end() ? std::string_view{} : std::string_view(found->second);
 }
 
-api::View view_of(const HttpRequest& request) {
-  return {.observations = query(request, "observations") != "false"};
+api::View view_of(const HttpRequest& request, const NodeSnapshot& snapshot) {
+  return {.observations = query(request, "observations") != "false", .simulated = snapshot.simulated};
 }
+
+// The whole node as JSON, rendered once per snapshot: readers that come often cost nothing.
+class NodeJson {
+ public:
+  const std::string& of(const SnapshotPtr& snapshot) {
+    if (rendered_ != snapshot) {
+      body_ = api::to_json(*snapshot);
+      rendered_ = snapshot;
+    }
+    return body_;
+  }
+
+ private:
+  SnapshotPtr rendered_;
+  std::string body_;
+};
 
 Error unknown_check(std::string_view id) {
   return {Errc::not_found, "no check " + std::string(id) + " runs here; GET /v1/checks lists them"};
@@ -47,15 +63,16 @@ void get_check(const RouteContext& context, const HttpRequest& request, Responde
   const auto snapshot = context.runtime.snapshot();
   const std::string& id = request.parameters.at("id");
   for (const CheckResult& result : snapshot->results)
-    if (result.check == id) return responder.respond(json(api::to_json(result, view_of(request))));
+    if (result.check == id) return responder.respond(json(api::to_json(result, view_of(request, *snapshot))));
   responder.respond(unknown_check(id));
 }
 
 void run_check(const RouteContext& context, const HttpRequest& request, Responder responder) {
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const std::string& id = request.parameters.at("id");
+  const api::View view{.simulated = context.runtime.snapshot()->simulated};
   const bool accepted = context.runtime.run_now(
-      id, [shared](const CheckResult& result) { shared->respond(json(api::to_json(result))); });
+      id, [shared, view](const CheckResult& result) { shared->respond(json(api::to_json(result, view))); });
   if (!accepted) return shared->respond(unknown_check(id));
   context.poll_soon();
 }
@@ -76,7 +93,7 @@ void list_events(const RouteContext& context, const HttpRequest& request, Respon
                 "since: expected a time such as 2026-11-21T03:04:05Z, not '" + std::string(since) + "'"});
     std::erase_if(events, [&time](const Event& event) { return event.time < *time; });
   }
-  responder.respond(json(api::to_json(events)));
+  responder.respond(json(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
 }
 
 void get_events(const RouteContext& context, const HttpRequest& request, Responder responder) {
@@ -116,18 +133,24 @@ void inject(const RouteContext& context, const HttpRequest& request, Responder r
 }
 
 void add_readers(HttpServer& server, const RouteContext& context) {
-  server.route("GET", "/v1/node", [context](const HttpRequest& request, Responder responder) {
-    responder.respond(json(api::to_json(*context.runtime.snapshot(), view_of(request))));
-  });
+  server.route(
+      "GET", "/v1/node",
+      [context, whole = std::make_shared<NodeJson>()](const HttpRequest& request, Responder responder) {
+        const auto snapshot = context.runtime.snapshot();
+        const auto view = view_of(request, *snapshot);
+        responder.respond(json(view.observations ? whole->of(snapshot) : api::to_json(*snapshot, view)));
+      });
   server.route("GET", "/v1/checks", [context](const HttpRequest&, Responder responder) {
     const auto snapshot = context.runtime.snapshot();
-    responder.respond(json(api::to_json(api::summarize(context.runtime.check_infos(), *snapshot))));
+    responder.respond(json(api::to_json(api::summarize(context.runtime.check_infos(), *snapshot),
+                                        {.simulated = snapshot->simulated})));
   });
   server.route("GET", "/v1/checks/{id}", [context](const HttpRequest& request, Responder responder) {
     get_check(context, request, std::move(responder));
   });
   server.route("GET", "/v1/incidents", [context](const HttpRequest&, Responder responder) {
-    responder.respond(json(api::to_json(context.runtime.snapshot()->incidents)));
+    const auto snapshot = context.runtime.snapshot();
+    responder.respond(json(api::to_json(snapshot->incidents, {.simulated = snapshot->simulated})));
   });
   server.route("GET", "/v1/events", [context](const HttpRequest& request, Responder responder) {
     get_events(context, request, std::move(responder));

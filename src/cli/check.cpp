@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "catalog/catalog.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
+#include "cli/look.hpp"
 #include "cli/machine.hpp"
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
@@ -18,8 +18,6 @@
 #include "cli/verbs.hpp"
 #include "core/nearest.hpp"
 #include "incidents/verdict.hpp"
-#include "runtime/one_shot.hpp"
-#include "store/journal.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -94,35 +92,12 @@ NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen
   return node;
 }
 
-std::vector<store::LastSample> samples_of_the_agent(const config::Config& settings,
-                                                    const agent::Machine& machine) {
-  const auto journal = store::Journal::open_read_only(settings.journal_path());
-  if (!journal) return {};
-  return (*journal)->last_samples(machine.boot_id).value_or(std::vector<store::LastSample>{});
-}
-
-Result<NodeSnapshot> look(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
+Result<NodeSnapshot> look_now(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
   const auto window = parse_duration(options.window);
   if (!window)
     return fail(Errc::malformed,
                 "--window: expected a duration such as 2s or 500ms, not '" + options.window + "'");
-  const auto settings = TRY(load_settings(options.config_file));
-  const auto machine = TRY(open_machine(options.machine, settings, Timeline::at_end, [] {}));
-  runtime::OneShot request;
-  request.options.node = machine.node;
-  request.options.boot_id = machine.boot_id;
-  request.options.profile = settings.profile;
-  request.options.simulated = machine.simulated;
-  request.options.has_accelerator = machine.has_accelerator;
-  request.options.lanes.lanes = static_cast<int>(std::min<std::size_t>(chosen.size(), 8));
-  request.settings.expectation = settings.expectation;
-  request.settings.expectation.required_checks = machine.required_checks(settings);
-  request.window = *window;
-  if (options.machine.is_this_machine()) request.last_samples = samples_of_the_agent(settings, machine);
-  const auto snapshot = runtime::look_once(machine.host, catalog::builtin(), chosen, std::move(request));
-  NodeSnapshot node = *snapshot;
-  if (machine.complete_self) machine.complete_self(node.self);
-  return node;
+  return look({options.machine, options.config_file, *window}, chosen);
 }
 
 Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
@@ -132,7 +107,7 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<chec
     if (!options.socket.empty())
       return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()));
   }
-  return look(options, chosen);
+  return look_now(options, chosen);
 }
 
 int check(const CheckOptions& options) {

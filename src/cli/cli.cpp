@@ -16,11 +16,13 @@ int run(int argc, char** argv) {
   int exit_code = kExitHealthy;
   add_check(app, exit_code);
   add_status(app, exit_code);
+  add_snapshot(app, exit_code);
   add_events(app, exit_code);
   add_explain(app, exit_code);
   add_agent(app, exit_code);
   add_inject(app, exit_code);
   add_record(app, exit_code);
+  add_completion(app, exit_code);
   add_version(app, exit_code);
   add_decode(app, exit_code);
   add_helper(app, exit_code);

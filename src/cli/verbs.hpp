@@ -8,6 +8,8 @@ namespace autopilot::cli {
 // Each verb is one file: it adds its subcommand, and its callback stores the exit code.
 void add_version(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_snapshot(CLI::App& app, int& exit_code);
+void add_completion(CLI::App& app, int& exit_code);
 void add_status(CLI::App& app, int& exit_code);
 void add_agent(CLI::App& app, int& exit_code);
 void add_events(CLI::App& app, int& exit_code);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "checks/check.hpp"
+#include "cli/verbs.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+std::string words_of(const CLI::App& verb) {
+  std::string words;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const auto& name : option->get_lnames())
+      words += " --" + name;
+    for (const auto& name : option->get_snames())
+      words += " -" + name;
+  }
+  if (verb.get_name() == "check" || verb.get_name() == "explain")
+    for (const auto& check : checks::builtin_checks())
+      words += " " + check.info.id;
+  if (verb.get_name() == "completion") words += " bash zsh";
+  return words;
+}
+
+std::string script(const CLI::App& app) {
+  std::string verbs;
+  std::string cases;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    // An empty group hides a verb.
+    if (verb->get_group().empty()) continue;
+    verbs += " " + verb->get_name();
+    cases += "    " + verb->get_name() + ") words=\"" + words_of(*verb) + "\" ;;\n";
+  }
+  return "_autopilot() {\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+         "  case $previous in\n"
+         "    -o|--output) COMPREPLY=($(compgen -W 'table json yaml' -- \"$current\")); return ;;\n"
+         "    --config|--root|--simulate|--socket) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "  esac\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    COMPREPLY=($(compgen -W '" +
+         verbs +
+         " --help' -- \"$current\"))\n    return\n  fi\n"
+         "  case ${COMP_WORDS[1]} in\n" +
+         cases +
+         "  esac\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+         "}\n"
+         "complete -o default -F _autopilot autopilot\n";
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, int& exit_code) {
+  auto shell = std::make_shared<std::string>();
+  auto* verb = app.add_subcommand("completion", "Print the completion script of a shell");
+  verb->add_option("SHELL", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  verb->footer("Examples:\n  source <(autopilot completion bash)\n  source <(autopilot completion zsh)");
+  verb->callback([&app, shell, &exit_code] {
+    // zsh runs completions of bash once it is told to.
+    if (*shell == "zsh")
+      std::cout << "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n";
+    std::cout << script(app);
+    exit_code = 0;
+  });
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/look.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "catalog/catalog.hpp"
+#include "cli/settings.hpp"
+#include "runtime/one_shot.hpp"
+#include "store/journal.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::size_t kMaxLanes = 8;
+
+std::vector<store::LastSample> samples_of_the_agent(const config::Config& settings,
+                                                    const agent::Machine& machine) {
+  const auto journal = store::Journal::open_read_only(settings.journal_path());
+  if (!journal) return {};
+  return (*journal)->last_samples(machine.boot_id).value_or(std::vector<store::LastSample>{});
+}
+
+}  // namespace
+
+Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks) {
+  const auto settings = TRY(load_settings(request.config_file));
+  const auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, [] {}));
+  runtime::OneShot one_shot;
+  one_shot.options.node = machine.node;
+  one_shot.options.boot_id = machine.boot_id;
+  one_shot.options.profile = settings.profile;
+  one_shot.options.simulated = machine.simulated;
+  one_shot.options.has_accelerator = machine.has_accelerator;
+  one_shot.options.lanes.lanes = static_cast<int>(std::min(checks.size(), kMaxLanes));
+  one_shot.settings.expectation = settings.expectation;
+  one_shot.settings.expectation.required_checks = machine.required_checks(settings);
+  one_shot.window = request.window;
+  if (request.machine.is_this_machine()) one_shot.last_samples = samples_of_the_agent(settings, machine);
+  NodeSnapshot node = *runtime::look_once(machine.host, catalog::builtin(), checks, std::move(one_shot));
+  if (machine.complete_self) machine.complete_self(node.self);
+  return node;
+}
+
+}  // namespace autopilot::cli

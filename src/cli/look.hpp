@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checks/check.hpp"
+#include "cli/machine.hpp"
+#include "core/result.hpp"
+#include "core/snapshot.hpp"
+
+namespace autopilot::cli {
+
+struct LookRequest {
+  MachineChoice machine;
+  std::string config_file;
+  Duration window{0};  // between the two looks of checks that judge growth; 0: one look
+};
+
+// Looks at the machine without an agent. On this machine the last samples of its agent's journal count as an
+// earlier look.
+[[nodiscard]] Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks);
+
+}  // namespace autopilot::cli
