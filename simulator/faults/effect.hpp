@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,11 @@ class FaultEffect {
   const bool is_active;  // false: it is over, only traces stay
   const double seconds;  // that it has lasted or lasted
 
+  // A fault that goes on repeating its records stops after so many: the kernel's ring is no longer.
+  static constexpr std::int64_t kMaxRepeats = 1000;
+
+  // magnitude is a share.
+  [[nodiscard]] double share() const { return std::min(1.0, magnitude); }
   // magnitude is a rate: how much has come together.
   [[nodiscard]] std::int64_t grown() const { return static_cast<std::int64_t>(magnitude * seconds); }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(magnitude); }

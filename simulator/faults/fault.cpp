@@ -56,6 +56,10 @@ const std::vector<FaultType>& table() {
 }
 // clang-format on
 
+// Beyond them no machine makes sense, and counters would not fit their type.
+constexpr double kMaxMagnitude = 1e6;
+constexpr Duration kMaxDuration = std::chrono::hours{24 * 366};
+
 // A last kind in capitals stands for any word.
 bool is_kind(const FaultType& type, const std::string& kind) {
   if (kind.empty() || std::find(type.kinds.begin(), type.kinds.end(), kind) != type.kinds.end()) return true;
@@ -88,6 +92,10 @@ Result<Fault> resolve_fault(const Fault& fault, const Machine& machine) {
   if (!is_kind(*type, fault.kind)) return fail(Errc::not_found, fault.id + ": no kind `" + fault.kind + "`");
   if (fault.until && *fault.until <= fault.at)
     return fail(Errc::malformed, fault.id + ": `until` lies before its beginning");
+  if (fault.magnitude && !(*fault.magnitude >= 0 && *fault.magnitude <= kMaxMagnitude))
+    return fail(Errc::malformed, fault.id + ": `magnitude` must lie between 0 and 1000000");
+  if (std::max({-fault.at, fault.at, fault.until.value_or(fault.at)}) > kMaxDuration)
+    return fail(Errc::malformed, fault.id + ": begins or ends more than a year away");
   auto key = subject_key(type->subject, fault.subject, machine);
   if (!key) return fail(Errc::not_found, fault.id + ": " + key.error().what);
   Fault resolved = fault;

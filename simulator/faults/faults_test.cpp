@@ -163,6 +163,11 @@ TEST(Faults, ABondLosesTheSpeedOfItsDeadSlave) {
   EXPECT_EQ(simulation.at(6s).files.value("/sys/class/net/bond0/operstate"), "down");
 }
 
+TEST(Faults, ALongStormKeepsTheTreeSmall) {
+  EXPECT_LT(new_lines(with({.id = "aer", .magnitude = 1e6, .at = -24h * 300}), 0s).size(), 5000U);
+  EXPECT_LT(new_lines(with({.id = "ib_port_flap", .magnitude = 1, .at = -24h * 300}), 0s).size(), 5000U);
+}
+
 TEST(Faults, AnUnknownWordNamesWhatThereIs) {
   Simulation simulation(machine_of("no-gpu"));
   EXPECT_THAT(simulation.add({.id = "row_remap_pendin"}).error().what, HasSubstr("row_remap_pending"));
@@ -171,6 +176,9 @@ TEST(Faults, AnUnknownWordNamesWhatThereIs) {
               HasSubstr("disk/nvme1"));
   EXPECT_FALSE(simulation.add({.id = "oom", .kind = "sideways"}));
   EXPECT_FALSE(simulation.add({.id = "oom", .at = 5s, .until = 5s}));
+  EXPECT_FALSE(simulation.add({.id = "oom", .magnitude = 1e300}));
+  EXPECT_FALSE(simulation.add({.id = "oom", .magnitude = -1}));
+  EXPECT_FALSE(simulation.add({.id = "oom", .at = -24h * 1000}));
 }
 
 TEST(Simulation, RecoverEndsWhatLasts) {

@@ -110,14 +110,14 @@ void apply_throttle(FaultEffect& effect) {
       {"power_brake", {kReasonHwSlowdown | kReasonPowerBrake, "throttle.hw_power_brake"}},
       {"power_cap", {kReasonPowerCap, "throttle.power_cap"}}};
   const Kind& kind = kinds.at(effect.kind);
-  const auto nanoseconds = static_cast<std::int64_t>(effect.magnitude * effect.seconds * 1e9);
+  const auto nanoseconds = static_cast<std::int64_t>(effect.share() * effect.seconds * 1e9);
   effect.add(effect.key, kind.counter, nanoseconds);
   const bool is_thermal = effect.kind.ends_with("thermal");
   if (is_thermal) effect.add(effect.key, "throttle.thermal", nanoseconds);
   if (!effect.is_active) return;
   effect.make_busy(effect.key);
   effect.set(effect.key, "clocks.event_reasons", yaml_integer(kind.reasons));
-  const double slowed = effect.number(effect.key, "clocks.sm_max") * (1 - 0.6 * effect.magnitude);
+  const double slowed = effect.number(effect.key, "clocks.sm_max") * (1 - 0.6 * effect.share());
   effect.set(effect.key, "clocks.sm", yaml_integer(std::llround(slowed)));
   if (!is_thermal) return;
   effect.set(effect.key, "temperature.gpu", yaml_integer(88));
@@ -184,7 +184,8 @@ void apply_aer(FaultEffect& effect) {
   effect.add_file(effect.pci(root) + "/" + kind.root_total, effect.grown());
   effect.add(effect.key, kind.reading, effect.grown());
   // The kernel limits these lines; one set in ten seconds is what gets through.
-  for (double after = 0; after <= effect.seconds; after += 10) {
+  const double last = std::min(effect.seconds, 10.0 * FaultEffect::kMaxRepeats);
+  for (double after = 0; after <= last; after += 10) {
     effect.log(after, 4, "pcieport " + root + ": AER: " + kind.received + " error received: " + effect.key);
     effect.log(after, 4, "nvidia " + effect.key + ": PCIe Bus Error: severity=" + kind.severity);
     effect.log(after, 4, "nvidia " + effect.key + ": " + kind.detail);

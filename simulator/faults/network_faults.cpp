@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "core/parse.hpp"
@@ -75,7 +76,7 @@ void apply_ib_port_flap(FaultEffect& effect) {
   effect.add_file(port.path + "/counters/link_downed", falls);
   effect.add_file(port.path + "/counters/link_error_recovery", falls);
   set_carrier(effect, port.interface, !is_down, falls);
-  for (std::int64_t fall = 0; fall < falls; ++fall) {
+  for (std::int64_t fall = 0; fall < std::min(falls, FaultEffect::kMaxRepeats); ++fall) {
     const double at = static_cast<double>(fall) * period;
     effect.log(at, 6, "mlx5_core " + port.pci + " " + name_of(port.interface) + ": Link down");
     effect.log(at + period / 2, 6, "mlx5_core " + port.pci + " " + name_of(port.interface) + ": Link up");

@@ -106,7 +106,7 @@ void apply_filesystem_read_only(FaultEffect& effect) {
 void apply_filesystem_full(FaultEffect& effect) {
   if (!effect.is_active) return;
   YamlNode& usage = usage_of(effect);
-  const double free = static_cast<double>(integer_of(usage, "total_bytes")) * (1 - effect.magnitude);
+  const double free = static_cast<double>(integer_of(usage, "total_bytes")) * (1 - effect.share());
   for (const char* key : {"free_bytes", "available_bytes"})
     yaml_member(usage, key) = yaml_integer(std::max<std::int64_t>(0, static_cast<std::int64_t>(free)));
 }
@@ -114,7 +114,7 @@ void apply_filesystem_full(FaultEffect& effect) {
 void apply_inodes_full(FaultEffect& effect) {
   if (!effect.is_active) return;
   YamlNode& usage = usage_of(effect);
-  const double free = static_cast<double>(integer_of(usage, "total_inodes")) * (1 - effect.magnitude);
+  const double free = static_cast<double>(integer_of(usage, "total_inodes")) * (1 - effect.share());
   yaml_member(usage, "free_inodes") =
       yaml_integer(std::max<std::int64_t>(0, static_cast<std::int64_t>(free)));
 }
