@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <compare>
 #include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "checks/builtin.hpp"
@@ -120,8 +120,12 @@ class Judgement {
   }
 
  private:
-  // injected apart from real; the verdict of the driver is about the whole GPU.
-  using Key = std::tuple<Subject, std::string, bool>;
+  struct Key {
+    Subject subject;
+    std::string reason;
+    bool injected = false;  // kept apart from real ones
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
 
   static bool may_act(const Observation& event) {
     return attribute_is_true(event, "fromKernel") || attribute_is_true(event, "injected");
@@ -184,7 +188,7 @@ class Judgement {
     const auto action = recovery_action(number);
     if (action == Action::none) {  // the driver takes everything back that it said before
       std::erase_if(conditions_, [&](const auto& entry) {
-        return device_of(std::get<Subject>(entry.first)) == gpu && std::get<bool>(entry.first) == injected;
+        return device_of(entry.first.subject) == gpu && entry.first.injected == injected;
       });
       return;
     }
@@ -220,22 +224,22 @@ class Judgement {
     condition.last = &event;
   }
 
-  // What the driver says last outranks what the table says about a code.
-  std::optional<Action> verdict_for(const Key& key) const {
-    const auto& [subject, reason, injected] = key;
-    const auto found = conditions_.find({device_of(subject), "xid_verdict", injected});
-    return found == conditions_.end() ? std::nullopt : std::optional(found->second.action);
+  // What the driver says last, about the whole GPU, outranks what the table says about a code.
+  [[nodiscard]] Action action_for(const Key& key, const Condition& condition) const {
+    const auto verdict = conditions_.find({device_of(key.subject), "xid_verdict", key.injected});
+    return verdict == conditions_.end() ? condition.action : verdict->second.action;
   }
 
-  Findings findings() const {
+  [[nodiscard]] Findings findings() const {
     Findings result;
-    for (const auto& [key, condition] : conditions_) {
-      const auto& [subject, reason, injected] = key;
+    for (const auto& entry : conditions_) {
+      const Condition& condition = entry.second;
       std::string message = condition.message;
       if (condition.count > 1) message += " (" + std::to_string(condition.count) + " times)";
-      Finding finding = make_finding(input_, subject, reason, condition.health, std::move(message));
-      finding.action = verdict_for(key).value_or(condition.action);
-      finding.injected = injected;
+      Finding finding =
+          make_finding(input_, entry.first.subject, entry.first.reason, condition.health, std::move(message));
+      finding.action = action_for(entry.first, condition);
+      finding.injected = entry.first.injected;
       finding.evidence = evidence_of(*condition.last);
       result.push_back(std::move(finding));
     }
@@ -249,7 +253,7 @@ class Judgement {
       evidence.emplace_back("code", std::int64_t{code_of(event)});
     evidence.emplace_back("time", format_time(event.time.wall));
     evidence.emplace_back("witness", event.source);
-    evidence.emplace_back("sequence", static_cast<std::int64_t>(*event.sequence));
+    evidence.emplace_back("sequence", static_cast<std::int64_t>(event.sequence.value_or(0)));
     for (const std::string_view name :
          {"line", "pid", "process", "causedBy", "nvlinkUnit", "nvlinkLink", "nvlinkStatus", "nvlinkReason"})
       if (const Value* value = find_attribute(event.attributes, name)) evidence.emplace_back(name, *value);

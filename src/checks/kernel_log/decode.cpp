@@ -95,7 +95,7 @@ void add_facts(const catalog::Catalog& facts, DecodedRecord& decoded) {
     decoded.fault_class = "pcie";
     decoded.action = Action::power_cycle;
   }
-  if (decoded.kind != "xid") return;
+  if (decoded.kind != "xid" || !decoded.code) return;
   const catalog::Xid* xid = facts.xid(*decoded.code);
   decoded.fault_class = xid == nullptr || xid->classes.empty() ? "unknown" : xid->classes.front();
   if (xid != nullptr) {

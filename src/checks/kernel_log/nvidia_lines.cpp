@@ -51,7 +51,7 @@ bool read_xid(std::string_view text, DecodedRecord& decoded) {
   text.remove_prefix(5);
   if (!read_address_and_code(text, decoded)) return false;
   decoded.kind = "xid";
-  decoded.rule = "xid." + std::to_string(*decoded.code);
+  decoded.rule = "xid." + std::to_string(decoded.code.value_or(0));
   read_xid_body(text, decoded);
   return true;
 }
@@ -62,7 +62,7 @@ bool read_sxid(std::string_view text, DecodedRecord& decoded) {
   text.remove_prefix(6);
   if (!read_address_and_code(text, decoded)) return false;
   decoded.kind = "sxid";
-  decoded.rule = "sxid." + std::to_string(*decoded.code);
+  decoded.rule = "sxid." + std::to_string(decoded.code.value_or(0));
   for (const std::string_view word : {"Fatal", "Non-fatal", "Correctable"}) {
     if (!text.starts_with(word) || !text.substr(word.size()).starts_with(",")) continue;
     decoded.severity = word;

@@ -26,8 +26,7 @@ std::string_view unquoted(std::string_view text) {
 // characters; of several ends the first one counts after which a message begins as messages do.
 std::size_t end_of_process_name(std::string_view text) {
   std::size_t first = std::string_view::npos;
-  for (auto at = text.find(", "); at != std::string_view::npos && at <= kMaxProcessName;
-       at = text.find(", ", at + 1)) {
+  for (auto at = text.find(", "); at <= kMaxProcessName; at = text.find(", ", at + 1)) {
     if (first == std::string_view::npos) first = at;
     const auto rest = text.substr(at + 2);
     if (!rest.empty() && rest.front() >= 'A' && rest.front() <= 'Z') return at;
@@ -192,7 +191,7 @@ void read_nvlink5(std::string_view text, DecodedRecord& decoded) {
 void read_xid_body(std::string_view body, DecodedRecord& decoded) {
   const std::string_view text = read_cause(read_process(body, decoded), decoded);
   decoded.text = trim(text);
-  switch (*decoded.code) {
+  switch (decoded.code.value_or(0)) {
     case 13:
       read_unit(text, decoded);
       break;

@@ -59,7 +59,7 @@ class Collector {
   }
 
  private:
-  Observation empty(const Subject& subject, std::string_view name) const {
+  [[nodiscard]] Observation empty(const Subject& subject, std::string_view name) const {
     Observation observation;
     observation.name = name;
     observation.subject = subject;

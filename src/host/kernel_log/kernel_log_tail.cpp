@@ -95,7 +95,7 @@ bool KernelLogTail::follow(RecordSource& source) {
   }
 }
 
-bool KernelLogTail::take(std::vector<SourcedRecord> batch, std::optional<std::uint64_t>& resume_at) {
+bool KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at) {
   bool has_news = false;
   const std::lock_guard lock(mutex_);
   for (auto& [record, lost_before] : batch) {

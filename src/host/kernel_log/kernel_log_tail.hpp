@@ -40,6 +40,8 @@ class KernelLogTail final : public KernelLog {
 
   explicit KernelLogTail(Open open);
   KernelLogTail(Open open, Options options);
+  KernelLogTail(const KernelLogTail&) = delete;
+  KernelLogTail& operator=(const KernelLogTail&) = delete;
   ~KernelLogTail() override;
 
   // The error of the source while there is none. timed_out: the log was not read to its end yet.
@@ -49,7 +51,7 @@ class KernelLogTail final : public KernelLog {
  private:
   void run();
   [[nodiscard]] bool follow(RecordSource& source);
-  [[nodiscard]] bool take(std::vector<SourcedRecord> batch, std::optional<std::uint64_t>& resume_at);
+  [[nodiscard]] bool take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at);
   void set_ready(std::optional<Error> error);
 
   const Open open_;

@@ -28,6 +28,8 @@ class KmsgSource final : public RecordSource {
   // `descriptor` is only waited on; for tests of what a device can answer.
   [[nodiscard]] static Result<std::unique_ptr<KmsgSource>> with_read(int descriptor, std::string witness,
                                                                      const Clock& clock, Read read);
+  KmsgSource(const KmsgSource&) = delete;
+  KmsgSource& operator=(const KmsgSource&) = delete;
   ~KmsgSource() override;
 
   // unavailable: the other end of a socket is gone.

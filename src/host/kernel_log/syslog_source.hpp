@@ -40,6 +40,8 @@ class SyslogSource final : public RecordSource {
   // denied: CAP_SYSLOG is missing (kernel.dmesg_restrict).
   [[nodiscard]] static Result<std::unique_ptr<SyslogSource>> open(const Clock& clock);
   [[nodiscard]] static Result<std::unique_ptr<SyslogSource>> with_read(ReadAll read_all, const Clock& clock);
+  SyslogSource(const SyslogSource&) = delete;
+  SyslogSource& operator=(const SyslogSource&) = delete;
   ~SyslogSource() override;
 
   [[nodiscard]] Result<std::vector<SourcedRecord>> next(Duration patience) override;
