@@ -2,12 +2,15 @@
 #include "cli/recording/driver_answers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <string>
 
 #include "core/parse.hpp"
 #include "core/yaml_text.hpp"
 #include "host/gpu/nvml_abi.h"
 #include "host/gpu/readings.hpp"
+#include "host/pci/pci.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -65,17 +68,10 @@ void add_reading(const host::GpuReading& reading, YamlNode& map) {
   }
 }
 
-std::string pci_id(const host::Files& files, const std::string& address, const char* high, const char* low) {
-  const std::string device = "/sys/bus/pci/devices/" + address + "/";
-  const auto upper = files.read_integer(device + high);
-  const auto lower = files.read_integer(device + low);
-  if (!upper || !lower) return "0x00000000";
-  constexpr std::string_view digits = "0123456789abcdef";
-  const auto id = static_cast<std::uint32_t>((*upper << 16) | (*lower & 0xffff));
-  std::string text = "0x";
-  for (int shift = 28; shift >= 0; shift -= 4)
-    text += digits[(id >> static_cast<unsigned>(shift)) & 15U];
-  return text;
+std::string pci_id(std::uint32_t id) {
+  std::array<char, 16> text{};
+  const int size = std::snprintf(text.data(), text.size(), "0x%08x", id);
+  return {text.data(), static_cast<std::size_t>(size)};
 }
 
 YamlNode gpu_node(const host::GpuDevice& gpu, const host::Files& files) {
@@ -84,9 +80,9 @@ YamlNode gpu_node(const host::GpuDevice& gpu, const host::Files& files) {
   yaml_member(node, "name") = yaml_word(gpu.name);
   yaml_member(node, "uuid") = yaml_word(gpu.subject.uuid);
   yaml_member(node, "serial") = yaml_word(gpu.subject.serial);
-  yaml_member(node, "pci_device_id") = yaml_word(pci_id(files, gpu.subject.key, "device", "vendor"));
-  yaml_member(node, "pci_subsystem_id") =
-      yaml_word(pci_id(files, gpu.subject.key, "subsystem_device", "subsystem_vendor"));
+  const auto ids = host::read_pci_ids(files, gpu.subject.key);
+  yaml_member(node, "pci_device_id") = yaml_word(pci_id(ids.device));
+  yaml_member(node, "pci_subsystem_id") = yaml_word(pci_id(ids.subsystem));
   YamlNode readings = yaml_map();
   YamlNode links = yaml_list();
   for (const host::GpuReading& reading : gpu.readings) {

@@ -47,7 +47,19 @@ std::optional<T> read_with(const Files& files, const std::string& path,
   return text ? parse(trim(*text)) : std::nullopt;
 }
 
+std::uint32_t joined_id(const Files& files, std::string_view address, std::string_view upper,
+                        std::string_view lower) {
+  const auto high = read_hex(files, path_of(address, upper));
+  const auto low = read_hex(files, path_of(address, lower));
+  return high && low ? (*high << 16U) | (*low & 0xffffU) : 0;
+}
+
 }  // namespace
+
+PciIds read_pci_ids(const Files& files, std::string_view address) {
+  return {joined_id(files, address, "device", "vendor"),
+          joined_id(files, address, "subsystem_device", "subsystem_vendor")};
+}
 
 Result<std::vector<PciDevice>> scan_pci(const Files& files, unsigned vendor) {
   const auto names = files.list(kDevices);

@@ -45,6 +45,14 @@ struct PciErrors {
 // The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files);
 
+// As NVML and the configuration space hold them: the device in the upper half, the vendor in the lower.
+struct PciIds {
+  std::uint32_t device = 0;
+  std::uint32_t subsystem = 0;
+};
+// Zero for a part that cannot be read.
+[[nodiscard]] PciIds read_pci_ids(const Files& files, std::string_view address);
+
 // Addresses of the bridges between a device and the root, the nearest first. Empty for a device of the root
 // complex.
 [[nodiscard]] Result<std::vector<std::string>> pci_bridges_above(const Files& files,
