@@ -106,7 +106,7 @@ TEST(Faults, RowRemapEndsWithAResetButTheRowStaysReplaced) {
   EXPECT_EQ(reading(simulation.at(1s), "row_remap.pending", "0000:1b:00.0"), "false");
   EXPECT_THAT(new_lines(simulation, 1s), Contains(HasSubstr("Xid (PCI:0000:52:00): 63,")));
   EXPECT_EQ(reading(simulation.at(60s), "row_remap.pending"), "false");
-  EXPECT_EQ(reading(simulation.at(60s), "row_remap.uncorrectable"), "1");
+  EXPECT_EQ(reading(simulation.at(60s), "row_remap.correctable"), "1");
 }
 
 TEST(Faults, ThrottleCountsTheShareOfTime) {
@@ -184,6 +184,7 @@ TEST(Faults, AnUnknownWordNamesWhatThereIs) {
 TEST(Simulation, RecoverEndsWhatLasts) {
   Simulation simulation = with({.id = "mount_hang", .subject = "mount//home"});
   EXPECT_EQ(simulation.recover("oom", 5s).error().code, Errc::not_found);
+  EXPECT_EQ(subject_key("mount", "", simulation.pristine()).value(), "/");
   ASSERT_TRUE(simulation.recover("mount_hang", 5s));
   EXPECT_EQ(to_yaml(*simulation.at(6s).machine.find("filesystems")),
             to_yaml(*simulation.pristine().machine.find("filesystems")));

@@ -59,12 +59,12 @@ std::string gpu_word(FaultEffect& effect, const char* word) {
 void apply_row_remap_pending(FaultEffect& effect) {
   const std::int64_t rows = effect.count();
   effect.set(effect.key, "row_remap.pending", yaml_flag(effect.is_active));
-  effect.add(effect.key, "row_remap.uncorrectable", rows);
+  // Too many corrected errors in a row, as the driver replaces them before they become uncorrectable.
+  effect.add(effect.key, "row_remap.correctable", rows);
   effect.add(effect.key, "row_remap.banks_max", -rows);
   effect.add(effect.key, "row_remap.banks_high", rows);
-  for (const char* counter :
-       {"ecc.volatile_uncorrected", "ecc.dram_volatile_uncorrected", "ecc.aggregate_uncorrected"})
-    effect.add(effect.key, counter, rows);
+  effect.add(effect.key, "ecc.volatile_corrected", 2 * rows);
+  effect.add(effect.key, "ecc.aggregate_corrected", 2 * rows);
   effect.xid(0, effect.key, 63,
              "Row Remapper: New row (0x00000000001ab2c0) marked for remapping, reset gpu to activate.");
 }

@@ -54,6 +54,8 @@ std::vector<std::string> subject_keys(std::string_view kind, const Machine& mach
     if (const YamlNode* mounts = machine.machine.find("filesystems"))
       for (const YamlMember& mount : mounts->members)
         keys.push_back(mount.key);
+    // The first is the one that a person means who names none.
+    std::stable_partition(keys.begin(), keys.end(), [](const std::string& key) { return key == "/"; });
     return keys;
   }
   return {""};
