@@ -16,7 +16,7 @@ class ServiceManager {
   ServiceManager(std::string notify_socket, const std::string& watchdog_microseconds);
 
   // "READY=1", "STOPPING=1", "WATCHDOG=1", "STATUS=...", "RELOADING=1\nMONOTONIC_USEC=...".
-  Status notify(const std::string& state) const;
+  [[nodiscard]] Status notify(const std::string& state) const;
   // Half of the time after which the service manager would kill us; nothing without a watchdog.
   [[nodiscard]] std::optional<Duration> watchdog_period() const { return watchdog_period_; }
 

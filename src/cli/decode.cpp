@@ -81,7 +81,8 @@ class Printer {
 
   void flush() {
     if (!held_) return;
-    const Held record = *std::exchange(held_, std::nullopt);
+    const Held record = std::move(*held_);
+    held_.reset();
     if (format_ == DecodeFormat::json)
       std::cout << json::serialize(to_json(record.decoded, record.data, record.time)) << '\n';
     else

@@ -59,7 +59,7 @@ Status inject_for_real(const api::InjectRequest& request) {
 }
 
 Result<agent::Machine> open_simulation(const MachineChoice& choice, const config::Config& config,
-                                       Timeline timeline, host::OpenOptions options,
+                                       Timeline timeline, const host::OpenOptions& options,
                                        const std::function<void()>& on_kernel_news) {
   const std::shared_ptr<Simulation> simulation = TRY(Simulation::create(choice.simulate, timeline));
   auto machine = to_machine(TRY(host::open_tree_host(simulation->directory(), options)), config);

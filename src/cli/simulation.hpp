@@ -28,7 +28,7 @@ class Simulation {
   [[nodiscard]] std::string directory() const { return folder_ + "/machine"; }
   // Lets its time run; `on_change` is called on another thread after each fault that came or went.
   void play(std::function<void()> on_change);
-  Status inject(const api::InjectRequest& request) const;
+  [[nodiscard]] Status inject(const api::InjectRequest& request) const;
 
  private:
   Simulation(std::string program, std::string folder)

@@ -74,7 +74,7 @@ class Tree:
         return [(tree.line_of(text, match.start(2)), match.group(1) == '"', match.group(2)) for match in INCLUDE.finditer(text)]
 
     def resolve(self, path: Path, header: str) -> Path | None:
-        for base in (Path("src"), Path("."), Path(path.parts[0]), path.parent):
+        for base in (Path("src"), Path("."), Path("simulator"), Path("tools"), Path("tests"), path.parent):
             if (found := Path(base / header)) in self.known:
                 return found
         return None
