@@ -132,7 +132,7 @@ class Judgement {
   }
 
   // The log is the better witness where it can be read and lost nothing.
-  bool counts_alone(const Observation& event) const {
+  [[nodiscard]] bool counts_alone(const Observation& event) const {
     if (is_log_readable_ && input_.history.number(host_subject(), kLost).value_or(0) <= 0) return false;
     for (const Observation& other : input_.history.events()) {
       if (other.source == kNvmlEvents || other.name != kXidEvent || !may_act(other)) continue;

@@ -35,6 +35,7 @@ void RecordRing::drop_oldest() {
 
 // Between `from` and the oldest entry that the caller gets.
 std::uint64_t RecordRing::lost_in_front_of(const Entry& entry, std::uint64_t from) const {
+  if (!first_) return 0;
   std::uint64_t lost = 0;
   if (from > 0 && from < *first_) lost += std::min(lost_before_first_, *first_ - from);
   if (entry.record.sequence == *first_) return lost;

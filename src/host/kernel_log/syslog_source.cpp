@@ -154,6 +154,7 @@ void SyslogSource::take(const std::vector<std::string_view>& rows) {
   };
   for (std::size_t index = has_looked_ ? begin.value_or(0) : 0; index < rows.size(); ++index) {
     const auto row = parse_syslog_row(rows[index]);
+    if (!row) continue;
     KernelRecord record;
     record.sequence = syslog_sequence(*row);
     record.time = instant_since_boot(row->microseconds, now);

@@ -39,7 +39,9 @@ bool TextLogReader::continues(std::string_view line) {
 
 std::vector<KernelRecord> TextLogReader::close_open() {
   if (!open_) return {};
-  return joiner_.add(*std::exchange(open_, std::nullopt));
+  KernelRecord record = std::move(*open_);
+  open_.reset();
+  return joiner_.add(std::move(record));
 }
 
 std::vector<KernelRecord> TextLogReader::add_line(std::string_view line) {
