@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of an agent: start, questions, actions, a new configuration, kill -9, an orderly end."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import tempfile
+import time
+import unittest
+
+import harness
+
+
+class AgentTest(unittest.TestCase):
+    def test_answers_every_route_that_reads(self):
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            node = agent.node()
+            self.assertTrue(node["simulated"])
+            self.assertEqual(node["verdict"], "PASS")
+            self.assertEqual(node["health"], "healthy")
+            checks = json.loads(agent.get("/v1/checks"))
+            self.assertEqual([one["id"] for one in checks["items"]], [one["check"] for one in node["results"]])
+            self.assertEqual(json.loads(agent.get("/v1/checks/gpu.ecc"))["check"], "gpu.ecc")
+            self.assertEqual(json.loads(agent.get("/v1/incidents"))["items"], [])
+            self.assertIn("openapi:", agent.get("/openapi.yaml"))
+            self.assertEqual(agent.get("/healthz"), "ok\n")
+            self.assertEqual(agent.request("GET", "/v1/checks/gpu.none")[0], 404)
+            self.assertEqual(agent.request("GET", "/nowhere")[0], 404)
+
+    def test_actions_are_for_the_local_socket_alone(self):
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            self.assertEqual(agent.request("POST", "/v1/checks/gpu.ecc")[0], 403)
+            self.assertEqual(agent.request("POST", "/v1/inject", "{}")[0], 403)
+            status, body = agent.request("POST", "/v1/checks/gpu.ecc", unix=True)
+            self.assertEqual(status, 200, body)
+            self.assertEqual(json.loads(body)["check"], "gpu.ecc")
+
+    def test_a_browser_led_here_under_another_name_is_refused(self):
+        with harness.Agent("--simulate", "no-gpu") as agent:
+            status, _ = agent.request("GET", "/v1/node", headers={"Host": "evil.example"})
+            self.assertEqual(status, 403)
+            status, _ = agent.request("GET", "/v1/node", headers={"Origin": "http://evil.example"})
+            self.assertEqual(status, 403)
+
+    def test_a_fault_becomes_a_finding_an_incident_a_verdict_and_an_event(self):
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            code, _, errors = harness.run("inject", "xid", "--subject", "gpu/2", "--magnitude", "79", "--socket",
+                                          agent.socket)
+            self.assertEqual(code, 0, errors)
+            node = harness.wait_until(lambda: (lambda n: n if n["verdict"] == "EVICT" else None)(agent.node()),
+                                      "the verdict is EVICT")
+            incident = node["incidents"][0]
+            self.assertEqual(incident["check"], "gpu.xid")
+            self.assertEqual(incident["blamed"]["kind"], "gpu")
+            code, out, errors = harness.run("events", "--socket", agent.socket, "-o", "json")
+            self.assertEqual(code, 0, errors)
+            kinds = [json.loads(line)["kind"] for line in out.splitlines()]
+            for kind in ("fault_injected", "kernel_record", "finding_raised", "incident_opened"):
+                self.assertIn(kind, kinds)
+            code, out, _ = harness.run("check", "--socket", agent.socket)
+            self.assertEqual(code, 2)
+            self.assertIn("EVICT", out)
+
+    def test_a_killed_agent_remembers_its_incidents(self):
+        folder = tempfile.mkdtemp(prefix="autopilot-test-")
+        with harness.Agent("--simulate", "hgx-h100-8", folder=folder) as agent:
+            agent.wait_ready()
+            harness.run("inject", "xid", "--subject", "gpu/2", "--magnitude", "79", "--socket", agent.socket)
+            incident = harness.wait_until(lambda: agent.node()["incidents"], "an incident is open")[0]
+            # An event that was sent is in the journal.
+            harness.wait_until(lambda: "incident_opened" in agent.request(
+                "GET", "/v1/events", headers={"Accept": "application/json"})[1], "the event is acknowledged")
+            self.assertEqual(agent.process.stop(signal.SIGKILL), -signal.SIGKILL)
+        with harness.Agent("--simulate", "hgx-h100-8", folder=folder) as agent:
+            remembered = harness.wait_until(lambda: agent.node()["incidents"], "the incident is back")[0]
+            self.assertEqual(remembered["id"], incident["id"])
+            self.assertEqual(remembered["reason"], incident["reason"])
+
+    def test_a_new_configuration_is_taken_and_a_bad_one_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "autopilot.yaml")
+
+            def write(text):
+                with open(path + ".new", "w", encoding="utf-8") as out:
+                    out.write(text)
+                os.replace(path + ".new", path)
+
+            write("checks:\n  gpu.ecc: {enabled: true}\n")
+            with harness.Agent("--simulate", "hgx-h100-8", "--config", path) as agent:
+                agent.wait_ready()
+                write("checks:\n  gpu.ecc: {enabled: false}\n")
+                agent.process.child.send_signal(signal.SIGHUP)
+                harness.wait_until(lambda: "gpu.ecc" not in [r["check"] for r in agent.node()["results"]],
+                                   "the disabled check is gone")
+                write("checks:\n  gpu.ecc: {enabeld: false}\n")
+                agent.process.child.send_signal(signal.SIGHUP)
+                harness.wait_until(lambda: agent.process.find(r"configuration refused.*enabeld"),
+                                   "the refusal names the key")
+                self.assertNotIn("gpu.ecc", [r["check"] for r in agent.node()["results"]])
+                self.assertIn("autopilot_configuration_refused_total 1", agent.get("/metrics"))
+
+    def test_a_bad_configuration_at_the_start_is_exit_78_and_names_the_line(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("listen: 127.0.0.1:0\nprofil: local\n")
+            file.flush()
+            code, _, errors = harness.run("agent", "--config", file.name)
+            self.assertEqual(code, 78)
+            self.assertIn(":2:", errors)
+            self.assertIn("profile", errors)
+
+    def test_it_tells_the_service_manager_and_stops_in_order(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "notify.sock")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+                manager.bind(path)
+                manager.settimeout(30)
+                agent = harness.Agent("--simulate", "no-gpu",
+                                      environment={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "400000"})
+                seen = []
+                while "READY=1" not in seen or "WATCHDOG=1" not in seen:
+                    seen.append(manager.recv(4096).decode())
+                self.assertEqual(agent.close(), 0)
+                manager.settimeout(5)
+                while "STOPPING=1" not in seen:
+                    seen.append(manager.recv(4096).decode())
+                self.assertFalse(os.path.exists(agent.socket))
+
+    def test_events_are_streamed_and_continue_after_the_last_id(self):
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            events = json.loads(agent.request("GET", "/v1/events", headers={"Accept": "application/json"})[1])["items"]
+            first = events[0]["id"]
+            connection = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=20)
+            connection.request("GET", "/v1/events", headers={"Accept": "text/event-stream",
+                                                              "Last-Event-ID": str(first)})
+            stream = connection.getresponse()
+            self.assertEqual(stream.getheader("Content-Type").split(";")[0], "text/event-stream")
+            harness.run("inject", "xid", "--subject", "gpu/1", "--magnitude", "79", "--socket", agent.socket)
+            ids = []
+            end = time.monotonic() + 20
+            kinds = []
+            while "incident_opened" not in kinds and time.monotonic() < end:
+                line = stream.readline().decode().strip()
+                if line.startswith("id:"):
+                    ids.append(int(line[3:]))
+                if line.startswith("event:"):
+                    kinds.append(line[6:].strip())
+            connection.close()
+            self.assertIn("incident_opened", kinds)
+            self.assertEqual(ids, list(range(int(first) + 1, int(first) + 1 + len(ids))))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
