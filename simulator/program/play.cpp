@@ -23,12 +23,10 @@ void stop(int) {
   stopped = 1;
 }
 
-// Says which faults began or ended in (from, to]; true when any did.
-bool tell_changes(const Simulation& simulation, Duration from, Duration to) {
-  bool any = false;
+// Says which faults began or ended in (from, to].
+void tell_changes(const Simulation& simulation, Duration from, Duration to) {
   const auto tell = [&](Duration when, const Fault& fault, const char* what) {
     if (when <= from || when > to) return;
-    any = true;
     std::cout << format_duration(when) << "  " << fault.id << (fault.subject.empty() ? "" : "  ")
               << fault.subject << "  " << what << std::endl;
   };
@@ -36,7 +34,13 @@ bool tell_changes(const Simulation& simulation, Duration from, Duration to) {
     tell(fault.at, fault, "begins");
     if (fault.until) tell(*fault.until, fault, "ends");
   }
-  return any;
+}
+
+bool has_changes(const Simulation& simulation, Duration from, Duration to) {
+  const auto lies_within = [from, to](Duration when) { return when > from && when <= to; };
+  return std::any_of(simulation.faults().begin(), simulation.faults().end(), [&](const Fault& fault) {
+    return lies_within(fault.at) || (fault.until && lies_within(*fault.until));
+  });
 }
 
 Status play(const std::string& directory) {
@@ -52,8 +56,9 @@ Status play(const std::string& directory) {
     const Duration now = tree.elapsed();
     const bool was_moving = tree.simulation().is_moving(before);
     const bool is_new = TRY(tree.take_over(now));
-    const bool has_changed = tell_changes(tree.simulation(), before, now);
-    if (is_new || has_changed || was_moving) TRY_STATUS(tree.write(now));
+    if (is_new || was_moving || has_changes(tree.simulation(), before, now)) TRY_STATUS(tree.write(now));
+    // Who hears of a change may look at once.
+    tell_changes(tree.simulation(), before, now);
     before = now;
     tree.let_go();
   }

@@ -10,7 +10,10 @@ namespace autopilot::agent {
 namespace {
 
 net::ServerEvent to_server_event(const Event& event) {
-  return {std::to_string(event.id), std::string(to_string(event.kind)), api::to_json(event)};
+  std::string data = api::to_json(event);
+  // A line end in the data would begin another line of data.
+  if (data.ends_with('\n')) data.pop_back();
+  return {std::to_string(event.id), std::string(to_string(event.kind)), std::move(data)};
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ Findings conclude(const checks::Check& check, Result<checks::Observed> observed,
                   const catalog::Catalog& facts, const Expectation& expectation, History& history) {
   if (!observed) return {cannot_look(check.info, observed.error())};
   history.add(std::move(observed->observations), window);
+  history.forget_before(now.mono - window);
   return judged(check, {now, history, facts, expectation});
 }
 

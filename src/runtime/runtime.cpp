@@ -17,6 +17,8 @@ using std::chrono::seconds;
 
 // A door that keeps its deadline says itself what did not answer; only then is the lane given up.
 constexpr Duration kGrace = milliseconds{500};
+// Looks that wait for a lane get their whole deadline once it is theirs; this many deadlines may they wait.
+constexpr int kDeadlinesInQueue = 3;
 constexpr Duration kIdle = seconds{60};
 constexpr std::size_t kMaxRecordsPerRound = 200;
 
@@ -110,6 +112,16 @@ struct Runtime::Inbox {
   Mail mail;
 };
 
+std::optional<MonoTime> Runtime::Running::began() const {
+  const auto at = beginning->at.load();
+  return at == 0 ? std::nullopt : std::optional<MonoTime>(MonoTime{Duration{at}});
+}
+
+MonoTime Runtime::Running::give_up() const {
+  if (const auto at = began()) return *at + deadline + kGrace;
+  return submitted.mono + kDeadlinesInQueue * deadline;
+}
+
 Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog& facts,
                  std::span<const checks::Check> checks, RuntimeOptions options, RuntimeSettings settings,
                  Outlets outlets, Remembered remembered)
@@ -192,28 +204,28 @@ MonoTime Runtime::poll() {
 void Runtime::start(std::size_t index, Instant now) {
   Entry& entry = entries_[index];
   if (entry.stuck) {
-    const Duration since = std::chrono::floor<seconds>(now.mono - entry.stuck->started.mono);
+    const Duration since = std::chrono::floor<seconds>(now.mono - entry.stuck->submitted.mono);
     complete(index, fail(Errc::timed_out, "an earlier look has not returned for " + format_duration(since)),
              now, now);
     return;
   }
-  checks::Request request;
-  request.now = now;
-  request.deadline = now.mono + deadline_of(entry);
-  request.kernel_log_from = entry.kernel_log_next;
+  const Duration deadline = deadline_of(entry);
   const std::uint64_t run = next_run_++;
+  const auto beginning = std::make_shared<Beginning>();
   ++self_.checks_run;
-  const auto ticket =
-      lanes_.submit([host = host_, inbox = inbox_, observe = entry.check->observe, request, index, run] {
-        Result<checks::Observed> observed = fail(Errc::internal, "");
-        try {
-          observed = observe(*host, request);
-        } catch (const std::exception& error) {
-          observed = fail(Errc::internal, std::string("observe failed: ") + error.what());
-        }
-        inbox->put(Inbox::Finished{index, run, std::move(observed)});
-      });
-  entry.running = Running{ticket, run, now, request.deadline + kGrace};
+  const auto ticket = lanes_.submit([host = host_, inbox = inbox_, observe = entry.check->observe, beginning,
+                                     deadline, from = entry.kernel_log_next, index, run] {
+    const Instant began = host->clock.now();
+    beginning->at = began.mono.time_since_epoch().count();
+    Result<checks::Observed> observed = fail(Errc::internal, "");
+    try {
+      observed = observe(*host, {began, began.mono + deadline, from});
+    } catch (const std::exception& error) {
+      observed = fail(Errc::internal, std::string("observe failed: ") + error.what());
+    }
+    inbox->put(Inbox::Finished{index, run, std::move(observed)});
+  });
+  entry.running = Running{ticket, run, now, deadline, beginning};
   if (ticket == 0)
     complete(index, fail(Errc::exhausted, "no lane is free: too many looks are stuck"), now, now);
 }
@@ -230,7 +242,7 @@ void Runtime::take_inbox(Instant now) {
       }
       continue;
     }
-    complete(finished.index, std::move(finished.observed), entry.running->started, now);
+    complete(finished.index, std::move(finished.observed), entry.running->submitted, now);
   }
   for (const auto& committed : mail.committed)
     settle_durable(committed.last_event, committed.durable);
@@ -239,11 +251,20 @@ void Runtime::take_inbox(Instant now) {
 void Runtime::give_up_overdue(Instant now) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
-    if (!entry.running || entry.running->give_up > now.mono) continue;
+    if (!entry.running || entry.running->give_up() > now.mono) continue;
+    const Running running = *entry.running;
     // The answer may have arrived this very moment; it is in the inbox then and comes too late.
-    if (lanes_.abandon(entry.running->ticket)) entry.stuck = entry.running;
-    complete(i, fail(Errc::timed_out, "no answer within " + format_duration(deadline_of(entry))),
-             entry.running->started, now);
+    if (!lanes_.abandon(running.ticket)) continue;
+    if (!running.began()) {
+      complete(i,
+               fail(Errc::exhausted,
+                    "no lane was free for " + format_duration(kDeadlinesInQueue * running.deadline)),
+               running.submitted, now);
+      continue;
+    }
+    entry.stuck = running;
+    complete(i, fail(Errc::timed_out, "no answer within " + format_duration(running.deadline)),
+             running.submitted, now);
   }
 }
 
@@ -490,7 +511,7 @@ MonoTime Runtime::next_poll(Instant now) {
   MonoTime next = now.mono + kIdle;
   if (const auto due = schedule_.next(); due && !stopping_) next = std::min(next, *due);
   for (const Entry& entry : entries_)
-    if (entry.running) next = std::min(next, entry.running->give_up);
+    if (entry.running) next = std::min(next, std::max(entry.running->give_up(), now.mono + kGrace));
   for (const DurableWaiter& waiter : durable_waiters_)
     next = std::min(next, waiter.patience);
   if (const auto overdue = events_.show_overdue(now.mono)) next = std::min(next, *overdue);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -113,11 +114,20 @@ class Runtime {
 
  private:
   struct Inbox;
+  // Set by the lane when the look begins; until then it waits for a lane.
+  struct Beginning {
+    std::atomic<MonoTime::rep> at{0};
+  };
   struct Running {
     Lanes::Ticket ticket = 0;
     std::uint64_t run = 0;
-    Instant started;
-    MonoTime give_up{};
+    Instant submitted;
+    Duration deadline{0};
+    std::shared_ptr<Beginning> beginning;
+
+    [[nodiscard]] std::optional<MonoTime> began() const;
+    // When its owner stops waiting: a while after its deadline, or after waiting for a lane for too long.
+    [[nodiscard]] MonoTime give_up() const;
   };
   struct Entry {
     const checks::Check* check = nullptr;

@@ -22,7 +22,7 @@ class AgentTest(unittest.TestCase):
             self.assertEqual(node["verdict"], "PASS")
             self.assertEqual(node["health"], "healthy")
             checks = json.loads(agent.get("/v1/checks"))
-            self.assertEqual([one["id"] for one in checks["items"]], [one["check"] for one in node["results"]])
+            self.assertEqual([one["check"] for one in checks["items"]], [one["check"] for one in node["results"]])
             self.assertEqual(json.loads(agent.get("/v1/checks/gpu.ecc"))["check"], "gpu.ecc")
             self.assertEqual(json.loads(agent.get("/v1/incidents"))["items"], [])
             self.assertIn("openapi:", agent.get("/openapi.yaml"))
@@ -59,7 +59,7 @@ class AgentTest(unittest.TestCase):
             self.assertEqual(incident["blamed"]["kind"], "gpu")
             code, out, errors = harness.run("events", "--socket", agent.socket, "-o", "json")
             self.assertEqual(code, 0, errors)
-            kinds = [json.loads(line)["kind"] for line in out.splitlines()]
+            kinds = [json.loads(line)["kind"] for line in out.splitlines() if line]
             for kind in ("fault_injected", "kernel_record", "finding_raised", "incident_opened"):
                 self.assertIn(kind, kinds)
             code, out, _ = harness.run("check", "--socket", agent.socket)

@@ -21,7 +21,7 @@ void add_format_option(CLI::App& verb, OutputFormat& format) {
 
 void print_json(const std::string& json, OutputFormat format) {
   if (format != OutputFormat::yaml) {
-    std::cout << json << "\n";
+    std::cout << json << (json.ends_with('\n') ? "" : "\n");
     return;
   }
   const auto yaml = api::json_to_yaml(json);
