@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <signal.h>
@@ -223,6 +224,15 @@ void Agent::on_kernel_news() {
   });
 }
 
+// /run is empty after a boot; systemd makes the folder of a service, nobody that of an agent started by hand.
+Status make_folder_of(const std::string& socket) {
+  const auto folder = std::filesystem::path(socket).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail_errno(error.value(), "folder of the socket " + socket);
+  return {};
+}
+
 Status Agent::listen() {
   const RouteContext context{runtime_, machine_.host->clock,    metrics_,
                              streams_, [this] { poll_soon(); }, machine_.inject};
@@ -234,6 +244,7 @@ Status Agent::listen() {
     const auto port = TRY(server_.listen_tcp(config.listen));
     listening_ = config.listen.substr(0, config.listen.rfind(':')) + ":" + std::to_string(port);
   }
+  TRY_STATUS(make_folder_of(config.socket));
   return server_.listen_unix(config.socket, 0660);
 }
 

@@ -95,7 +95,7 @@ class Agent:
         self.environment = dict(os.environ)
         self.environment.update({
             "AUTOPILOT_STATE_DIR": os.path.join(self.folder, "state"),
-            "AUTOPILOT_SOCKET": os.path.join(self.folder, "agent.sock"),
+            "AUTOPILOT_SOCKET": os.path.join(self.folder, "run", "agent.sock"),
         })
         self.environment.update(environment or {})
         self.socket = self.environment["AUTOPILOT_SOCKET"]
