@@ -61,7 +61,7 @@ Event kernel_event(const std::string& check, const Observation& record) {
   if (const Value* line = find_attribute(record.attributes, "line")) event.message = to_string(*line);
   event.details = record.attributes;
   if (record.value) event.details.emplace_back("value", *record.value);
-  event.details.emplace_back("sequence", static_cast<std::int64_t>(*record.sequence));
+  event.details.emplace_back("sequence", static_cast<std::int64_t>(record.sequence.value_or(0)));
   event.details.emplace_back("source", record.source);
   if (const Value* injected = find_attribute(record.attributes, "injected"))
     event.injected = std::get_if<bool>(injected) != nullptr && std::get<bool>(*injected);
@@ -131,11 +131,11 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
       outlets_(std::move(outlets)),
       schedule_(seed_of(options_.node)),
       state_(lookup_in(facts, options_.has_hysteresis), options_.boot_id),
+      last_told_(remembered.last_event_id),
       inbox_(std::make_shared<Inbox>(outlets_.wake)),
       lanes_(options_.lanes) {
   const Instant now = host_->clock.now();
   events_.restore(remembered.last_event_id, std::move(remembered.events));
-  last_told_ = remembered.last_event_id;
   for (const checks::Check& check : checks) {
     Entry entry;
     entry.check = &check;
@@ -312,7 +312,7 @@ void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& obser
   std::size_t told = 0;
   std::size_t untold = 0;
   for (const Observation& record : observed.observations) {
-    if (!record.is_event() || *record.sequence < entry.kernel_log_journaled) continue;
+    if (!record.sequence || *record.sequence < entry.kernel_log_journaled) continue;
     if (told < kMaxRecordsPerRound) {
       (void)tell(kernel_event(id, record));
       ++told;

@@ -36,10 +36,11 @@ Result<TimeSyncState> SystemTimeSync::read() const {
 
 Result<TimeSyncState> TreeTimeSyncDoor::read() const {
   const auto tree = TRY(tree_.read());
-  if (!tree->time_sync)
+  const auto& time_sync = tree->time_sync;
+  if (!time_sync)
     return fail(Errc::unavailable, tree->directory + "/machine.yaml: says nothing of time_sync");
-  if (tree->time_sync->error) return fail(*tree->time_sync->error, "adjtimex: as the machine tree says");
-  TimeSyncState state = tree->time_sync->state;
+  if (time_sync->error) return fail(*time_sync->error, "adjtimex: as the machine tree says");
+  TimeSyncState state = time_sync->state;
   add_clocksource(files_, state);
   return state;
 }
