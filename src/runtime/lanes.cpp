@@ -70,7 +70,7 @@ Lanes::Lanes(Limits limits) : shared_(std::make_shared<Shared>(limits)) {
 }
 
 Lanes::~Lanes() {
-  stop(Duration{0});
+  stop(kPartingGrace);
 }
 
 Lanes::Ticket Lanes::submit(std::function<void()> task) {

@@ -28,10 +28,12 @@ class Lanes {
   };
   using Ticket = std::uint64_t;
 
+  static constexpr Duration kPartingGrace = std::chrono::seconds{2};
+
   explicit Lanes(Limits limits);
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
-  // Drops what is queued, waits for lanes that work within `grace` of stop(), leaves stuck ones behind.
+  // Drops what is queued, waits up to kPartingGrace for lanes that work, leaves stuck ones behind.
   ~Lanes();
 
   // Runs `task` on a lane. 0 when the queue is full. The task must own everything it touches: it may outlive
