@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/request_reader.hpp"
 
-#include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <limits>
 
 #include "core/parse.hpp"
+#include "net/parser_feed.hpp"
 #include "net/url.hpp"
 
 namespace autopilot::net {
@@ -17,6 +17,7 @@ using boost::system::error_code;
 
 struct RequestReader::Parser {
   http::request_parser<http::string_body> http;
+  ParserFeed feed;
   std::size_t header_bytes = 0;
   Refusal refusal = Refusal::none;
   std::string refusal_text;
@@ -43,7 +44,6 @@ RequestReader::RequestReader(std::size_t header_bytes, std::size_t body_bytes)
   parser_->http.header_limit(static_cast<std::uint32_t>(
       std::min<std::size_t>(header_bytes, std::numeric_limits<std::uint32_t>::max())));
   parser_->http.body_limit(body_bytes);
-  parser_->http.eager(true);
 }
 
 RequestReader::~RequestReader() = default;
@@ -57,13 +57,10 @@ std::size_t RequestReader::feed(std::string_view bytes) {
     bytes.remove_prefix(used);
     parser_->has_begun = !bytes.empty();
   }
-  while (!bytes.empty() && parser_->refusal == Refusal::none && !parser_->http.is_done()) {
+  if (parser_->refusal == Refusal::none) {
     error_code error;
-    const std::size_t count = parser_->http.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
-    used += count;
-    bytes.remove_prefix(count);
-    if (error && error != http::error::need_more) parser_->refuse(error);
-    if (error || count == 0) break;
+    used += parser_->feed.put(parser_->http, bytes, error);
+    if (error) parser_->refuse(error);
   }
   // What the parser cannot use yet is one header, chunk size line or trailer: none may grow without bound.
   if (!is_complete() && parser_->refusal == Refusal::none && bytes.size() > parser_->header_bytes)

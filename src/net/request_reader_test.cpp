@@ -54,6 +54,20 @@ TEST(RequestReader, reads_chunked_bodies) {
   EXPECT_EQ(reader.take()->request.body, "abcde");
 }
 
+TEST(RequestReader, reads_an_empty_chunked_body_that_comes_byte_by_byte) {
+  const std::string text = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+  RequestReader reader(kHeader, kBody);
+  std::string buffer;
+  for (const char c : text) {
+    ASSERT_FALSE(reader.is_complete());
+    buffer += c;
+    buffer.erase(0, reader.feed(buffer));
+    ASSERT_EQ(reader.refusal(), Refusal::none) << reader.refusal_text();
+  }
+  ASSERT_TRUE(reader.is_complete());
+  EXPECT_EQ(reader.take()->request.body, "");
+}
+
 TEST(RequestReader, http_1_0_closes_and_needs_no_host) {
   RequestReader reader(kHeader, kBody);
   reader.feed("GET / HTTP/1.0\r\n\r\n");

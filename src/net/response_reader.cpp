@@ -2,7 +2,6 @@
 #include "net/response_reader.hpp"
 
 #include <algorithm>
-#include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "net/parser_feed.hpp"
 
 namespace autopilot::net {
 
@@ -19,6 +19,7 @@ using boost::system::error_code;
 
 struct ResponseReader::Parser {
   http::response_parser<http::string_body> http;
+  ParserFeed feed;
   std::size_t header_bytes = 0;
 };
 
@@ -31,25 +32,17 @@ ResponseReader::ResponseReader(std::size_t header_bytes, std::optional<std::size
     parser_->http.body_limit(*body_bytes);
   else
     parser_->http.body_limit(boost::none);
-  parser_->http.eager(true);
   parser_->http.skip(is_head);
 }
 
 ResponseReader::~ResponseReader() = default;
 
 Result<std::size_t> ResponseReader::feed(std::string_view bytes) {
-  std::size_t used = 0;
-  while (!bytes.empty() && !is_complete()) {
-    error_code error;
-    const std::size_t count = parser_->http.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
-    used += count;
-    bytes.remove_prefix(count);
-    if (error == http::error::header_limit || error == http::error::body_limit)
-      return fail(Errc::exhausted, "the answer is too large");
-    if (error && error != http::error::need_more)
-      return fail(Errc::malformed, "not an HTTP answer: " + error.message());
-    if (error || count == 0) break;
-  }
+  error_code error;
+  const std::size_t used = parser_->feed.put(parser_->http, bytes, error);
+  if (error == http::error::header_limit || error == http::error::body_limit)
+    return fail(Errc::exhausted, "the answer is too large");
+  if (error) return fail(Errc::malformed, "not an HTTP answer: " + error.message());
   if (!is_complete() && bytes.size() > parser_->header_bytes)
     return fail(Errc::exhausted, "a line of the answer is too long");
   return used;
