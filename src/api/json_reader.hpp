@@ -35,9 +35,9 @@ class JsonDocument {
   JsonDocument& operator=(const JsonDocument&) = delete;
   ~JsonDocument();
 
-  // `read` fills a T from the object at the top; its result counts only when no reader met a problem.
+  // `read_top` fills a T from the object at the top; its result counts only when no reader met a problem.
   template <class T>
-  [[nodiscard]] Result<T> read(T (*read)(const JsonObject&));
+  [[nodiscard]] Result<T> read(T (*read_top)(const JsonObject&));
 
  private:
   friend class JsonObject;
@@ -98,8 +98,8 @@ class JsonObject {
 };
 
 template <class T>
-Result<T> JsonDocument::read(T (*read)(const JsonObject&)) {
-  T result = read(JsonObject(*this));
+Result<T> JsonDocument::read(T (*read_top)(const JsonObject&)) {
+  T result = read_top(JsonObject(*this));
   if (problem_) return fail(Errc::malformed, *problem_);
   return result;
 }
