@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/action.hpp"
@@ -26,5 +27,8 @@ struct Finding {
 };
 
 using Findings = std::vector<Finding>;
+
+// The reason of a finding that says `unknown` because a right is missing.
+inline constexpr std::string_view kNotPermitted = "not_permitted";
 
 }  // namespace autopilot

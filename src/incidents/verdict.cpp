@@ -51,7 +51,7 @@ bool makes_warn(const CheckResult& result) {
 
 bool was_denied(const CheckResult& result) {
   return std::ranges::any_of(result.findings, [](const Finding& finding) {
-    return finding.health == Health::unknown && finding.reason == "denied";
+    return finding.health == Health::unknown && finding.reason == kNotPermitted;
   });
 }
 

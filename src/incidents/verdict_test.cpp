@@ -16,7 +16,7 @@ CheckResult result(const std::string& check, Health health, bool required = fals
   if (health == Health::healthy) return result;
   Finding finding;
   finding.health = health;
-  finding.reason = health == Health::unknown ? "denied" : "some_reason";
+  finding.reason = health == Health::unknown ? std::string(kNotPermitted) : "some_reason";
   result.findings.push_back(finding);
   return result;
 }

@@ -11,7 +11,7 @@ namespace {
 std::string_view reason_of(Errc code) {
   switch (code) {
     case Errc::denied:
-      return "not_permitted";
+      return kNotPermitted;
     case Errc::timed_out:
       return "timed_out";
     case Errc::malformed:

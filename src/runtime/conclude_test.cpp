@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <stdexcept>
 
+#include "incidents/verdict.hpp"
+
 namespace autopilot::runtime {
 namespace {
 
@@ -71,6 +73,19 @@ TEST(Conclude, a_denied_look_names_the_missing_right) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].reason, "not_permitted");
   EXPECT_THAT(findings[0].message, HasSubstr("CAP_SYSLOG"));
+}
+
+TEST(Conclude, a_denied_look_is_counted_with_its_missing_right) {
+  const auto check = check_with(failed_when_above_one);
+  CheckResult result;
+  result.check = check.info.id;
+  result.completed = WallTime{1s};
+  result.findings = {cannot_look(check.info, {Errc::denied, "/dev/kmsg: Permission denied"})};
+  result.health = health_of(result.findings);
+  const auto coverage = incidents::coverage_of(std::vector{result}, std::vector{check.info});
+  EXPECT_EQ(coverage.looked, 0);
+  EXPECT_EQ(coverage.of, 1);
+  EXPECT_THAT(coverage.missing_rights, testing::ElementsAre("CAP_SYSLOG"));
 }
 
 TEST(Conclude, evidence_that_nothing_is_there_is_unsupported) {
