@@ -72,7 +72,7 @@ void write_device(const Device& device, const Description& description, FileTree
 // The address of a downstream port: the bus after the upstream port, one device number each.
 std::string port_address(const std::string& upstream, std::size_t number) {
   const auto bus = parse_hex<unsigned>(std::string_view(upstream).substr(5, 2)).value_or(0) + 1;
-  std::array<char, 16> text{};
+  std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.4s:%02x:%02zx.0", upstream.c_str(), bus, number);
   return text.data();
 }

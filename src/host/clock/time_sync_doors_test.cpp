@@ -15,8 +15,9 @@ TEST(SystemTimeSync, says_what_the_kernel_says) {
   const int kernel_state = ::adjtimex(&direct);
   EXPECT_EQ(state->synchronised, (direct.status & STA_UNSYNC) == 0);
   EXPECT_EQ(state->clock_error, kernel_state == TIME_ERROR);
-  if (files.exists("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
+  if (files.exists("/sys/devices/system/clocksource/clocksource0/current_clocksource")) {
     EXPECT_NE(state->available_clocksources.find(state->clocksource), std::string::npos);
+  }
 }
 
 TEST(SystemTimeSync, a_machine_without_clocksource_files_still_answers) {

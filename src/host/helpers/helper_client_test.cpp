@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"wrong_version", HelperFailure::malformed}, std::pair{"garbage", HelperFailure::malformed},
         std::pair{"not_json", HelperFailure::malformed}, std::pair{"no_result", HelperFailure::malformed},
         std::pair{"flood", HelperFailure::malformed}),
-    [](const auto& info) { return info.param.first; });
+    [](const auto& test) { return test.param.first; });
 
 TEST(HelperClient, says_how_the_helper_died) {
   HelperClient client("fake", fake());
