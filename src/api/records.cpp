@@ -11,6 +11,7 @@ void write_member(JsonWriter& out, const IncidentMember& member) {
   out.begin_object();
   out.word("check", member.check);
   out.flag("sympathetic", member.sympathetic);
+  if (member.cleared) out.time("cleared", *member.cleared);
   out.begin_object("finding");
   write_finding_members(out, member.finding);
   out.end_object();
@@ -21,6 +22,7 @@ IncidentMember read_member(const JsonObject& object) {
   IncidentMember member;
   member.check = object.word("check");
   member.sympathetic = object.flag("sympathetic");
+  member.cleared = object.time_if_any("cleared");
   member.finding = object.object("finding", read_finding);
   return member;
 }
@@ -30,6 +32,9 @@ void write_incident_members(JsonWriter& out, const Incident& incident) {
   out.word("state", to_string(incident.state));
   out.word("check", incident.check);
   out.word("reason", incident.reason);
+  out.word_if_any("cause", incident.cause);
+  if (incident.end) out.word("end", to_string(*incident.end));
+  out.word_if_any("because", incident.because);
   write_subject(out, "blamed", incident.blamed);
   out.word("health", to_string(incident.health));
   out.word("action", to_string(incident.action));
@@ -45,6 +50,7 @@ void write_incident_members(JsonWriter& out, const Incident& incident) {
   for (const auto& member : incident.members)
     write_member(out, member);
   out.end_list();
+  if (incident.further > 0) out.count("furtherMembers", static_cast<std::uint64_t>(incident.further));
 }
 
 void write_operation_members(JsonWriter& out, const Operation& operation) {
@@ -133,6 +139,9 @@ Incident read_incident(const JsonObject& object) {
   incident.state = object.choice("state", parse_incident_state);
   incident.check = object.word("check");
   incident.reason = object.word("reason");
+  incident.cause = object.word_or_empty("cause");
+  if (object.has("end")) incident.end = object.choice("end", parse_fault_end);
+  incident.because = object.word_or_empty("because");
   incident.blamed = object.object("blamed", read_subject);
   incident.health = object.choice("health", parse_health);
   incident.action = object.choice("action", parse_action);
@@ -145,6 +154,8 @@ Incident read_incident(const JsonObject& object) {
   incident.acknowledged = object.flag("acknowledged");
   incident.injected = object.flag_or_false("injected");
   incident.members = object.list("members", read_member);
+  if (object.has("furtherMembers"))
+    incident.further = static_cast<std::int64_t>(object.count("furtherMembers"));
   return incident;
 }
 

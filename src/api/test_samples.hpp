@@ -69,6 +69,8 @@ using namespace std::chrono_literals;
                       {"exact", Value(true)}};
   finding.action = Action::drain_then_reset_gpu;
   finding.since = sample_time(-60);
+  finding.last_seen = sample_time(-1);
+  finding.clears_when = "when the GPU was reset, or the machine rebooted";
   finding.injected = true;
   finding.held = true;
   return finding;
@@ -104,7 +106,11 @@ using namespace std::chrono_literals;
   incident.closed_by = "gpu_reset";
   incident.acknowledged = true;
   incident.injected = true;
-  incident.members = {{"gpu.row_remap", sample_finding(), true}};
+  incident.cause = "memory_uncorrected";
+  incident.end = FaultEnd::hardware;
+  incident.because = "The memory of the GPU itself reports that it lost data.";
+  incident.members = {{"gpu.row_remap", sample_finding(), true, sample_time(-1)}};
+  incident.further = 3;
   return incident;
 }
 

@@ -96,6 +96,8 @@ void write_finding_members(JsonWriter& out, const Finding& finding) {
   out.attributes("evidence", finding.evidence);
   out.word("action", to_string(finding.action));
   out.time_if_any("since", finding.since);
+  out.time_if_any("lastSeen", finding.last_seen);
+  out.word_if_any("clearsWhen", finding.clears_when);
   out.flag_if_set("injected", finding.injected);
   out.flag_if_set("held", finding.held);
 }
@@ -109,6 +111,8 @@ Finding read_finding(const JsonObject& object) {
   finding.evidence = object.attributes("evidence");
   finding.action = object.choice("action", parse_action);
   finding.since = object.time_if_any("since").value_or(WallTime{});
+  finding.last_seen = object.time_if_any("lastSeen").value_or(WallTime{});
+  finding.clears_when = object.word_or_empty("clearsWhen");
   finding.injected = object.flag_or_false("injected");
   finding.held = object.flag_or_false("held");
   return finding;

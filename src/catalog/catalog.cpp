@@ -38,6 +38,10 @@ const Entry* find_sorted_id(const std::vector<Entry>& entries, std::string_view 
   return at != entries.end() && at->id == id ? &*at : nullptr;
 }
 
+std::string rounds_text(int count) {
+  return count == 1 ? "one round" : std::to_string(count) + " rounds in a row";
+}
+
 }  // namespace
 
 std::string_view to_string(EvidenceKind kind) {
@@ -60,6 +64,27 @@ std::optional<ClearRule> parse_clear_rule(std::string_view word) {
   return std::nullopt;
 }
 
+std::string how_it_clears(const Reason& reason) {
+  const std::string after = reason.clear_after > Duration{0}
+                                ? ", at the earliest after " + format_duration(reason.clear_after)
+                                : "";
+  switch (reason.clear) {
+    case ClearRule::healthy_rounds:
+      return "after " + rounds_text(reason.clear_rounds) + " without it" + after;
+    case ClearRule::gpu_reset:
+      return "when the GPU was reset, or the machine rebooted";
+    case ClearRule::reboot:
+      return "when the machine rebooted";
+    case ClearRule::expiry:
+      return format_duration(reason.clear_after) + " after the last time it was seen";
+    case ClearRule::acknowledged:
+      return "when an operator acknowledges it";
+    case ClearRule::replaced:
+      return "when another card sits in its place";
+  }
+  return "";
+}
+
 const std::vector<std::string>& conditions() {
   static const std::vector<std::string> words{"always", "nvidia_gpu", "nvme", "infiniband"};
   return words;
@@ -69,6 +94,11 @@ const std::vector<std::string>& xid_classes() {
   static const std::vector<std::string> words{"app",  "driver",      "memory",  "pcie",   "nvlink", "c2c",
                                               "fw",   "hw",          "power",   "cc",     "config", "display",
                                               "info", "sympathetic", "verdict", "unknown"};
+  return words;
+}
+
+const std::vector<std::string>& cause_ends() {
+  static const std::vector<std::string> words{"cause", "host", "application"};
   return words;
 }
 

@@ -11,6 +11,7 @@
 #include "core/action.hpp"
 #include "core/clock.hpp"
 #include "core/health.hpp"
+#include "core/incident.hpp"
 #include "core/result.hpp"
 
 namespace autopilot::catalog {
@@ -70,6 +71,9 @@ struct Reason {
   Provenance provenance;
 };
 
+// When a finding of that reason goes away, for a person: "when the machine rebooted".
+[[nodiscard]] std::string how_it_clears(const Reason& reason);
+
 // xid.yaml
 struct Xid {
   int code = 0;
@@ -91,6 +95,30 @@ struct LogRule {
   std::string pattern;  // RE2; named groups become attributes: device, pid, process, count, ...
   std::string title;
   std::vector<std::string> examples;  // lines as the kernel writes them; each must match
+  Provenance provenance;
+};
+
+// causes.yaml: which findings and driver records are one incident, and whom it blames. A word is the reason
+// of a finding, "xid_<code>" or "sxid_<code>" of a record, or "sxid_fatal" and "sxid_nonfatal".
+struct Cause {
+  // What is concluded where several devices show the same cause at once.
+  struct Several {
+    int count = 0;       // 0: nothing is concluded
+    std::string blames;  // one of cause_ends(): "cause", "host", "application"
+    Action action = Action::none;
+    double confidence = 0;
+    std::string because;
+  };
+  std::string id;
+  std::string title;
+  std::vector<std::string> roots;           // what is the cause
+  std::vector<std::string> takes;           // its consequences on the same device, within the window
+  std::vector<std::string> takes_anywhere;  // likewise, on any device
+  std::vector<std::string> explains;        // findings that it produces as long as it stands
+  Duration window{0};
+  FaultEnd end = FaultEnd::unclear;
+  std::string because;
+  Several several;
   Provenance provenance;
 };
 
@@ -152,6 +180,8 @@ struct Profile {
 [[nodiscard]] const std::vector<std::string>& conditions();
 [[nodiscard]] const std::vector<std::string>& xid_classes();
 [[nodiscard]] const std::vector<std::string>& log_kinds();
+// The words of Cause::Several::blames.
+[[nodiscard]] const std::vector<std::string>& cause_ends();
 
 // What the files hold, unchecked.
 struct Facts {
@@ -160,6 +190,7 @@ struct Facts {
   std::vector<Xid> xids;
   std::vector<LogRule> log_rules;  // in the order of the files' names, then of the file: the first that
                                    // matches wins
+  std::vector<Cause> causes;       // in the order of the file: the first outranks the others
   std::vector<GpuModel> gpu_models;
   std::vector<Counter> counters;
   std::vector<Profile> profiles;
@@ -188,6 +219,7 @@ class Catalog {
   [[nodiscard]] const std::vector<Reason>& reasons() const { return facts_.reasons; }           // by id
   [[nodiscard]] const std::vector<Xid>& xids() const { return facts_.xids; }                    // by code
   [[nodiscard]] const std::vector<LogRule>& log_rules() const { return facts_.log_rules; }
+  [[nodiscard]] const std::vector<Cause>& causes() const { return facts_.causes; }  // by rank
   [[nodiscard]] const std::vector<GpuModel>& gpu_models() const { return facts_.gpu_models; }
   [[nodiscard]] const std::vector<Counter>& counters() const { return facts_.counters; }
   [[nodiscard]] const std::vector<Profile>& profiles() const { return facts_.profiles; }

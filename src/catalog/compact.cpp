@@ -114,6 +114,11 @@ void describe(Archive& a, T& v) {
       v.provenance);
   else if constexpr (std::is_same_v<U, LogRule>)
     a(v.id, v.kind, v.pattern, v.title, v.examples, v.provenance);
+  else if constexpr (std::is_same_v<U, Cause::Several>)
+    a(v.count, v.blames, v.action, v.confidence, v.because);
+  else if constexpr (std::is_same_v<U, Cause>)
+    a(v.id, v.title, v.roots, v.takes, v.takes_anywhere, v.explains, v.window, v.end, v.because, v.several,
+      v.provenance);
   else if constexpr (std::is_same_v<U, GpuModel>)
     a(v.id, v.name_patterns, v.nvlinks, v.ecc, v.row_remap, v.provenance);
   else if constexpr (std::is_same_v<U, Counter>)
@@ -126,7 +131,7 @@ void describe(Archive& a, T& v) {
     a(v.id, v.title, v.summary, v.witnesses, v.rights, v.local, v.dropin, v.full, v.how_wrong,
       v.false_positive, v.provenance);
   else
-    a(v.thresholds, v.reasons, v.xids, v.log_rules, v.gpu_models, v.counters, v.profiles, v.checks);
+    a(v.thresholds, v.reasons, v.xids, v.log_rules, v.causes, v.gpu_models, v.counters, v.profiles, v.checks);
 }
 
 template <class T>
@@ -151,7 +156,8 @@ std::string to_compact(const Facts& facts) {
 
 std::string to_compact(const Catalog& catalog) {
   return to_compact(Facts{catalog.thresholds(), catalog.reasons(), catalog.xids(), catalog.log_rules(),
-                          catalog.gpu_models(), catalog.counters(), catalog.profiles(), catalog.checks()});
+                          catalog.causes(), catalog.gpu_models(), catalog.counters(), catalog.profiles(),
+                          catalog.checks()});
 }
 
 Facts from_compact(std::string_view text) {

@@ -67,20 +67,42 @@ void check_references(const Facts& facts, const std::set<std::string>& threshold
       findings.add("counters.yaml", counter.id, "there is no threshold `" + counter.threshold + "`");
 }
 
+// A reason, xid_<code> of a known code, sxid_<code>, sxid_fatal or sxid_nonfatal.
+bool is_word_of_cause(const std::string& word, const std::set<std::string>& reasons,
+                      const std::set<std::string>& xids) {
+  if (reasons.contains(word) || word == "sxid_fatal" || word == "sxid_nonfatal") return true;
+  if (word.starts_with("xid_")) return xids.contains(word.substr(4));
+  return word.starts_with("sxid_") && word.size() > 5 &&
+         word.find_first_not_of("0123456789", 5) == std::string::npos;
+}
+
+void check_causes(const Facts& facts, const std::set<std::string>& reasons, const std::set<std::string>& xids,
+                  Findings& findings) {
+  for (const Cause& cause : facts.causes)
+    for (const auto* words : {&cause.roots, &cause.takes, &cause.takes_anywhere, &cause.explains})
+      for (const std::string& word : *words)
+        if (!is_word_of_cause(word, reasons, xids))
+          findings.add("causes.yaml", cause.id, "`" + word + "` is neither a reason nor a code");
+}
+
 }  // namespace
 
 std::string cross_check(const Facts& facts) {
   Findings findings;
   const auto thresholds = unique_keys(facts.thresholds, "thresholds.yaml", findings);
   const auto checks = unique_keys(facts.checks, "checks.yaml", findings);
-  unique_keys(facts.reasons, "reasons.yaml", findings);
-  unique_keys(facts.xids, "xid.yaml", findings);
+  const auto reasons = unique_keys(facts.reasons, "reasons.yaml", findings);
+  const auto xids = unique_keys(facts.xids, "xid.yaml", findings);
+  unique_keys(facts.causes, "causes.yaml", findings);
   unique_keys(facts.log_rules, "log_rules", findings);
   unique_keys(facts.gpu_models, "gpu_models.yaml", findings);
   unique_keys(facts.counters, "counters.yaml", findings);
   unique_keys(facts.profiles, "profiles.yaml", findings);
   check_product_names(facts, findings);
-  if (!facts.checks.empty()) check_references(facts, thresholds, checks, findings);
+  if (!facts.checks.empty()) {
+    check_references(facts, thresholds, checks, findings);
+    check_causes(facts, reasons, xids, findings);
+  }
   return findings.take();
 }
 

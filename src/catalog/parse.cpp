@@ -25,6 +25,8 @@ const std::vector<std::string> kEvidenceWords{"vendor", "peer", "own", "measured
 const std::vector<std::string> kClearWords{"healthy_rounds", "gpu_reset",    "reboot",
                                            "expiry",         "acknowledged", "replaced"};
 
+const std::vector<std::string> kEndWords{"application", "hardware", "unclear"};
+
 // One entry of a file's list: the strict reader and what several kinds of entry share.
 class Entry : public YamlMap {
  public:
@@ -141,6 +143,39 @@ LogRule read_log_rule(Entry& entry) {
   return rule;
 }
 
+Cause::Several read_several(YamlMap several) {
+  Cause::Several result;
+  result.count = static_cast<int>(std::clamp<std::int64_t>(several.required_integer("count"), 0, 1000));
+  if (result.count < 2) several.problem(several.line_of("count"), "`count`: expected 2 or more");
+  result.blames = several.required_word("blames");
+  if (std::ranges::find(cause_ends(), result.blames) == cause_ends().end())
+    several.problem(several.line_of("blames"), "`blames`: unknown word `" + result.blames + "`");
+  result.action = several.choice<Action>("action", &parse_action, action_words()).value_or(Action::none);
+  result.confidence = several.required_number("confidence");
+  if (result.confidence < 0 || result.confidence > 1)
+    several.problem(several.line_of("confidence"), "`confidence`: expected 0 to 1");
+  result.because = several.required_word("because");
+  return result;
+}
+
+Cause read_cause(Entry& entry) {
+  Cause cause;
+  cause.id = entry.id("[a-z][a-z0-9_]*");
+  cause.title = entry.required_word("title");
+  cause.roots = entry.required_words("roots");
+  cause.takes = entry.words("takes").value_or(std::vector<std::string>{});
+  cause.takes_anywhere = entry.words("takes_anywhere").value_or(std::vector<std::string>{});
+  cause.explains = entry.words("explains").value_or(std::vector<std::string>{});
+  cause.window = entry.duration("window").value_or(Duration{0});
+  if (cause.window <= Duration{0}) entry.problem(entry.line_of("window"), "`window`: expected more than 0s");
+  cause.end = entry.choice<FaultEnd>("end", &parse_fault_end, kEndWords).value_or(FaultEnd::unclear);
+  cause.because = entry.required_word("because");
+  if (const YamlNode* several = entry.map("several"))
+    cause.several = read_several(entry.nested(*several, "several"));
+  cause.provenance = entry.provenance();
+  return cause;
+}
+
 GpuModel read_gpu_model(Entry& entry) {
   GpuModel model;
   model.id = entry.id("[a-z][a-z0-9-]*");
@@ -226,6 +261,8 @@ bool read_file(const std::string& name, const std::string& text, YamlProblems& p
     read_entries(text, "reasons", "reason", problems, facts.reasons, &read_reason);
   else if (name == "xid.yaml")
     read_entries(text, "xids", "xid", problems, facts.xids, &read_xid);
+  else if (name == "causes.yaml")
+    read_entries(text, "causes", "cause", problems, facts.causes, &read_cause);
   else if (name == "gpu_models.yaml")
     read_entries(text, "gpu_models", "GPU model", problems, facts.gpu_models, &read_gpu_model);
   else if (name == "counters.yaml")

@@ -21,9 +21,12 @@ struct Finding {
   std::string message;  // one sentence for a person, with the values in it
   Attributes evidence;  // line, value, threshold, thresholdSource, witness, ...
   Action action = Action::none;
-  WallTime since{};       // set by the state machine: when the condition began
-  bool injected = false;  // made by `autopilot inject`; never acts
-  bool held = false;      // set by the state machine: the condition is gone, its clear rule has not fired yet
+  WallTime
+      since{};  // when the condition began: of the judge where its evidence says, else of the state machine
+  WallTime last_seen{};     // set by the state machine: the last round that reported it
+  std::string clears_when;  // set by the state machine: for a person, from the catalog's clear rule
+  bool injected = false;    // made by `autopilot inject`; never acts
+  bool held = false;  // set by the state machine: the condition is gone, its clear rule has not fired yet
 };
 
 using Findings = std::vector<Finding>;

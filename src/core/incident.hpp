@@ -17,10 +17,23 @@ enum class IncidentState : std::uint8_t { open, recovering, closed };
 [[nodiscard]] std::string_view to_string(IncidentState state);
 [[nodiscard]] std::optional<IncidentState> parse_incident_state(std::string_view word);
 
+// Who is at fault: the program on the machine, the machine, or nobody can say.
+enum class FaultEnd : std::uint8_t { application, hardware, unclear };
+
+[[nodiscard]] std::string_view to_string(FaultEnd end);
+[[nodiscard]] std::optional<FaultEnd> parse_fault_end(std::string_view word);
+
+// A member of an incident that is no finding: a driver record that says nothing about the health of its
+// subject. since and last_seen are its first and last time, evidence "count" how often it was told.
+[[nodiscard]] inline bool is_record(const Finding& finding) {
+  return finding.health == Health::healthy;
+}
+
 struct IncidentMember {
   std::string check;
   Finding finding;
-  bool sympathetic = false;  // a consequence of the cause, not the cause
+  bool sympathetic = false;         // a consequence of the cause, not the cause
+  std::optional<WallTime> cleared;  // when the finding went away; the incident may outlast it
 };
 
 struct Incident {
@@ -28,18 +41,25 @@ struct Incident {
   IncidentState state = IncidentState::open;
   std::string check;  // of the cause
   std::string reason;
-  Subject blamed;
-  Health health = Health::degraded;
+  std::string cause;            // id in catalog/causes.yaml; empty where a finding stands for itself
+  std::optional<FaultEnd> end;  // with a cause only
+  std::string because;          // one sentence: why that end
+  Subject blamed;               // the end itself
+  Health health =
+      Health::degraded;  // worst of the members that stand; healthy: records alone, as of a program
   Action action = Action::none;
   double confidence = 0;  // 0..1, the catalog's for the reason until grouping says better
   std::string summary;
   WallTime opened{};
   WallTime updated{};
   std::optional<WallTime> closed;
-  std::string closed_by;  // the clear rule that fired
+  std::string closed_by;  // the clear rule that fired last, or "merged_into:<id>"
   bool acknowledged = false;
   bool injected = false;
-  std::vector<IncidentMember> members;
+  std::vector<IncidentMember> members;  // in order of time; the first that is not sympathetic is the cause
+  std::int64_t further = 0;             // members beyond kMaxMembers, counted only
+
+  static constexpr std::size_t kMaxMembers = 64;
 };
 
 }  // namespace autopilot

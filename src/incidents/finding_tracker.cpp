@@ -163,7 +163,7 @@ void FindingTracker::report(const Key& key, const Finding& finding, const Round&
       return;
     }
     entry = entries_.emplace(key, Tracked{finding, boot_id_, {}}).first;
-    entry->second.finding.since = round.now.wall;
+    if (finding.since == WallTime{}) entry->second.finding.since = round.now.wall;
   }
   auto& tracked = entry->second;
   auto& memory = tracked.memory;
@@ -177,10 +177,10 @@ void FindingTracker::report(const Key& key, const Finding& finding, const Round&
   memory.reported = round.now;
   memory.clear_rounds = 0;
   memory.answered = round.answered.contains(key.subject);
-  raise_or_change(tracked, key, finding, transitions);
+  raise_or_change(tracked, key, finding, round.now.wall, transitions);
 }
 
-void FindingTracker::raise_or_change(Tracked& tracked, const Key& key, const Finding& finding,
+void FindingTracker::raise_or_change(Tracked& tracked, const Key& key, const Finding& finding, WallTime now,
                                      std::vector<Transition>& transitions) {
   auto& memory = tracked.memory;
   auto& shown = tracked.finding;
@@ -201,6 +201,8 @@ void FindingTracker::raise_or_change(Tracked& tracked, const Key& key, const Fin
     shown.since = since;
   }
   shown.held = false;
+  shown.last_seen = now;
+  shown.clears_when = catalog::how_it_clears(reason);
   shown.subject = finding.subject;
   if (is_raised) {
     if (!worse || take) memory.reported_rounds = 0;
@@ -350,6 +352,11 @@ std::vector<Transition> FindingTracker::acknowledge(std::string_view incident) {
   return release([&](const Key& key, const Tracked& tracked) {
     return tracked.memory.incident == incident && facts(key.reason).clear == ClearRule::acknowledged;
   });
+}
+
+void FindingTracker::move_to_incident(std::string_view from, const std::string& to) {
+  for (auto& [key, tracked] : entries_)
+    if (tracked.memory.incident == from) tracked.memory.incident = to;
 }
 
 Findings FindingTracker::findings(std::string_view check) const {

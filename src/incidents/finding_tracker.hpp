@@ -75,6 +75,11 @@ class FindingTracker {
   // gone, or as soon as it is gone.
   std::vector<Transition> acknowledge(std::string_view incident);
 
+  // Its findings belong to another incident from now on.
+  void move_to_incident(std::string_view from, const std::string& to);
+  // The number of an incident that is not of a finding.
+  [[nodiscard]] std::string new_incident_id();
+
   // What counts now, in order of subject and reason.
   [[nodiscard]] Findings findings(std::string_view check) const;
 
@@ -115,7 +120,7 @@ class FindingTracker {
   void follow_cards(std::vector<Transition>& transitions);
   void report(const Key& key, const Finding& finding, const Round& round,
               std::vector<Transition>& transitions);
-  void raise_or_change(Tracked& tracked, const Key& key, const Finding& finding,
+  void raise_or_change(Tracked& tracked, const Key& key, const Finding& finding, WallTime now,
                        std::vector<Transition>& transitions);
   void not_reported(Entries::iterator entry, const Round& round, std::vector<Transition>& transitions);
   void note_return(const Key& key, Tracked& tracked, const Round& round);
@@ -125,7 +130,6 @@ class FindingTracker {
       const std::function<bool(const Key&, const Tracked&)>& concerns);
   [[nodiscard]] bool may_clear(const Key& key, const Tracked& tracked, Instant now) const;
   void clear(Entries::iterator entry, catalog::ClearRule rule, std::vector<Transition>& transitions);
-  [[nodiscard]] std::string new_incident_id();
 
   ReasonLookup reasons_;
   std::string boot_id_;

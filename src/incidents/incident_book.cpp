@@ -2,28 +2,88 @@
 #include "incidents/incident_book.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <span>
 #include <utility>
 
 namespace autopilot::incidents {
 namespace {
+
+// What the driver says last about a GPU outranks what follows from any code.
+constexpr std::string_view kDriverVerdict = "xid_verdict";
 
 std::string closing_word(const Transition& transition) {
   if (!transition.rule) return "injection_ended";
   return std::string(catalog::to_string(*transition.rule));
 }
 
-void show(Incident& incident, const Finding& finding) {
-  incident.blamed = finding.subject;
-  incident.health = finding.health;
-  incident.action = finding.action;
-  incident.summary = finding.message;
-  incident.members.front().finding = finding;
+bool stands(const IncidentMember& member) {
+  return !is_record(member.finding) && !member.cleared;
+}
+
+bool has_findings(const Incident& incident) {
+  return std::ranges::any_of(incident.members,
+                             [](const IncidentMember& member) { return !is_record(member.finding); });
+}
+
+bool is_same(const IncidentMember& member, std::string_view check, const Finding& finding) {
+  return member.check == check && member.finding.subject == finding.subject &&
+         member.finding.reason == finding.reason && member.finding.injected == finding.injected &&
+         is_record(member.finding) == is_record(finding);
+}
+
+std::string word_of(const Finding& finding, std::string_view name) {
+  const Value* value = find_attribute(finding.evidence, name);
+  return value == nullptr ? std::string() : to_string(*value);
+}
+
+bool is_same_record(const IncidentMember& member, std::string_view check, const Finding& record) {
+  return is_same(member, check, record) && word_of(member.finding, "code") == word_of(record, "code") &&
+         word_of(member.finding, "process") == word_of(record, "process");
+}
+
+std::int64_t count_of(const Finding& record) {
+  const Value* value = find_attribute(record.evidence, "count");
+  return value == nullptr ? 1 : static_cast<std::int64_t>(as_number(*value).value_or(1));
+}
+
+void add_count(Finding& record, const Finding& more) {
+  const std::int64_t count = count_of(record) + count_of(more);
+  std::erase_if(record.evidence, [](const auto& entry) { return entry.first == "count"; });
+  record.evidence.emplace_back("count", count);
+  record.last_seen = std::max(record.last_seen, more.last_seen);
+}
+
+const IncidentMember& cause_member(const Incident& incident) {
+  const auto found = std::ranges::find(incident.members, false, &IncidentMember::sympathetic);
+  return found == incident.members.end() ? incident.members.front() : *found;
+}
+
+Subject program_of(const Finding& finding) {
+  Subject subject;
+  subject.kind = SubjectKind::process;
+  const std::string pid = word_of(finding, "pid");
+  subject.key = pid.empty() ? "unknown" : pid;
+  return subject;
+}
+
+std::size_t devices_with_cause(const Incident& incident) {
+  std::set<Subject> devices;
+  for (const IncidentMember& member : incident.members)
+    if (!member.sympathetic) devices.insert(device_of(member.finding.subject));
+  return devices.size();
+}
+
+WallTime last_record(const Incident& incident) {
+  WallTime last = incident.opened;
+  for (const IncidentMember& member : incident.members)
+    last = std::max(last, member.finding.last_seen);
+  return last;
 }
 
 }  // namespace
 
-IncidentBook::IncidentBook(ReasonLookup reasons) : reasons_(std::move(reasons)) {}
+IncidentBook::IncidentBook(ReasonLookup reasons, const std::vector<catalog::Cause>& causes)
+    : reasons_(std::move(reasons)), rules_(causes) {}
 
 void IncidentBook::restore(const std::vector<Incident>& incidents) {
   for (const auto& incident : incidents)
@@ -31,29 +91,188 @@ void IncidentBook::restore(const std::vector<Incident>& incidents) {
       open_.insert_or_assign(incident.id, incident);
 }
 
-Incident IncidentBook::apply(const Transition& transition, WallTime now) {
-  const Finding& finding = transition.finding;
+IncidentBook::Applied IncidentBook::apply(const Transition& transition, WallTime now) {
+  Applied applied;
+  IncidentMember member{transition.check, transition.finding, false, std::nullopt};
   auto found = open_.find(transition.incident);
   if (found == open_.end()) {
-    Incident opened;
-    opened.id = transition.incident;
-    opened.check = transition.check;
-    opened.reason = finding.reason;
-    const auto* reason = reasons_(finding.reason);
-    opened.confidence = reason == nullptr ? catalog::Reason{}.confidence : reason->confidence;
-    opened.opened = finding.since;
-    opened.injected = finding.injected;
-    opened.members.push_back({transition.check, finding, false});
-    found = open_.emplace(opened.id, std::move(opened)).first;
+    found = place(member, transition.incident, applied.merged, now);
+    applied.is_new = found->second.members.size() == 1;
   }
   Incident& incident = found->second;
-  show(incident, finding);
-  incident.updated = now;
-  if (transition.kind != TransitionKind::cleared) {
-    incident.state = finding.held ? IncidentState::recovering : IncidentState::open;
-    return incident;
+  const auto known = std::ranges::find_if(incident.members, [&](const IncidentMember& one) {
+    return is_same(one, transition.check, transition.finding);
+  });
+  if (known != incident.members.end()) {
+    known->finding = transition.finding;
+    known->cleared = transition.kind == TransitionKind::cleared ? std::optional(now) : std::nullopt;
   }
-  return close(found, closing_word(transition), now);
+  incident.updated = now;
+  if (transition.kind == TransitionKind::cleared && std::ranges::none_of(incident.members, stands)) {
+    applied.incident = close(found, closing_word(transition), now);
+    return applied;
+  }
+  show(incident);
+  applied.incident = incident;
+  return applied;
+}
+
+std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view check, const Finding& record,
+                                                               const std::function<std::string()>& new_id,
+                                                               WallTime now) {
+  for (auto& [open_id, incident] : open_) {
+    const auto known = std::ranges::find_if(incident.members, [&](const IncidentMember& member) {
+      return is_same_record(member, check, record);
+    });
+    if (known == incident.members.end()) continue;
+    const auto* rule = rules_.find(incident.cause);
+    if (rule != nullptr && record.since > known->finding.last_seen + rule->window) continue;
+    add_count(known->finding, record);
+    return std::nullopt;
+  }
+  IncidentMember member{std::string(check), record, false, std::nullopt};
+  const bool belongs = that_takes(member) != open_.end();
+  if (!belongs && rules_.cause_of(record) == nullptr) return std::nullopt;
+  Applied applied;
+  if (!belongs) make_room_for_records(applied.merged, now);
+  const auto found = place(member, belongs ? std::string() : new_id(), applied.merged, now);
+  applied.is_new = found->second.members.size() == 1;
+  found->second.updated = now;
+  show(found->second);
+  applied.incident = found->second;
+  return applied;
+}
+
+// The open incident that the member belongs to, the one of the same device first, then the newest; tells the
+// member its part in it.
+IncidentBook::Open::iterator IncidentBook::that_takes(IncidentMember& member) {
+  auto best = open_.end();
+  bool best_is_near = false;
+  for (auto found = open_.begin(); found != open_.end(); ++found) {
+    const Incident& incident = found->second;
+    const catalog::Cause* rule = rules_.find(incident.cause);
+    if (rule == nullptr || incident.injected != member.finding.injected) continue;
+    const IncidentMember& cause = cause_member(incident);
+    const bool is_consequence = takes(*rule, cause.finding, stands(cause), member.finding);
+    if (!is_consequence && !is_same_cause(*rule, cause.finding, member.finding)) continue;
+    const bool is_near = device_of(cause.finding.subject) == device_of(member.finding.subject);
+    if (best != open_.end() &&
+        (best_is_near > is_near || (best_is_near == is_near && best->second.opened > incident.opened)))
+      continue;
+    best = found;
+    best_is_near = is_near;
+    member.sympathetic = is_consequence;
+  }
+  return best;
+}
+
+std::vector<IncidentBook::Open::iterator> IncidentBook::taken_by(const catalog::Cause& cause,
+                                                                 const Finding& root) {
+  std::vector<Open::iterator> taken;
+  for (auto found = open_.begin(); found != open_.end(); ++found) {
+    const Incident& incident = found->second;
+    const Finding& finding = cause_member(incident).finding;
+    if (incident.injected != root.injected || !takes(cause, root, true, finding)) continue;
+    const catalog::Cause* rule = rules_.find(incident.cause);
+    if (rule == nullptr || CauseRules::outranks(cause, *rule)) taken.push_back(found);
+  }
+  std::ranges::stable_sort(taken, {}, [](const Open::iterator& one) { return one->second.opened; });
+  return taken;
+}
+
+IncidentBook::Open::iterator IncidentBook::place(const IncidentMember& newcomer, const std::string& id,
+                                                 std::vector<Incident>& merged, WallTime now) {
+  IncidentMember member = newcomer;
+  const catalog::Cause* cause = rules_.cause_of(member.finding);
+  auto found = that_takes(member);
+  const bool is_outranked =
+      found != open_.end() &&
+      (cause == nullptr || !CauseRules::outranks(*cause, *rules_.find(found->second.cause)));
+  const auto taken =
+      cause == nullptr || is_outranked ? std::vector<Open::iterator>{} : taken_by(*cause, member.finding);
+  if (taken.empty()) {
+    if (found == open_.end()) {
+      Incident opened;
+      opened.id = id;
+      opened.cause = cause == nullptr ? "" : cause->id;
+      opened.opened = member.finding.since;
+      opened.injected = member.finding.injected;
+      found = open_.emplace(id, std::move(opened)).first;
+    }
+    add(found->second, std::move(member));
+    return found;
+  }
+  // Its consequences were told first: the oldest of their incidents becomes that of the cause.
+  const auto kept = taken.front();
+  for (IncidentMember& one : kept->second.members)
+    one.sympathetic = true;
+  for (const auto& other : std::span(taken).subspan(1)) {
+    for (IncidentMember one : other->second.members) {
+      one.sympathetic = true;
+      add(kept->second, std::move(one));
+    }
+    kept->second.further += other->second.further;
+    merged.push_back(close(other, "merged_into:" + kept->first, now));
+  }
+  kept->second.cause = cause->id;
+  kept->second.opened = std::min(kept->second.opened, member.finding.since);
+  member.sympathetic = false;
+  add(kept->second, std::move(member));
+  return kept;
+}
+
+// The cause is always kept.
+void IncidentBook::add(Incident& incident, IncidentMember member) const {
+  if (incident.members.size() >= Incident::kMaxMembers) {
+    const auto last = std::ranges::find_if(incident.members.rbegin(), incident.members.rend(),
+                                           [](const IncidentMember& one) { return is_record(one.finding); });
+    ++incident.further;
+    if (last == incident.members.rend() || is_record(member.finding)) return;
+    incident.members.erase(std::next(last).base());
+  }
+  incident.members.push_back(std::move(member));
+  std::ranges::stable_sort(incident.members, {}, [](const IncidentMember& one) { return one.finding.since; });
+}
+
+double IncidentBook::confidence_of(std::string_view reason) const {
+  const auto* facts = reasons_(reason);
+  return facts == nullptr ? catalog::Reason{}.confidence : facts->confidence;
+}
+
+void IncidentBook::show(Incident& incident) const {
+  const IncidentMember& cause = cause_member(incident);
+  incident.check = cause.check;
+  incident.reason = cause.finding.reason;
+  incident.blamed = cause.finding.subject;
+  incident.action = cause.finding.action;
+  incident.summary = cause.finding.message;
+  incident.confidence = confidence_of(incident.reason);
+  incident.health = Health::healthy;
+  bool is_held = has_findings(incident);
+  for (const IncidentMember& member : incident.members) {
+    if (!stands(member)) continue;
+    if (incident.health != Health::failed) incident.health = member.finding.health;
+    is_held = is_held && member.finding.held;
+    if (member.finding.reason == kDriverVerdict) incident.action = member.finding.action;
+  }
+  incident.state = is_held ? IncidentState::recovering : IncidentState::open;
+  if (const auto* rule = rules_.find(incident.cause)) show_cause(incident, *rule);
+}
+
+void IncidentBook::show_cause(Incident& incident, const catalog::Cause& cause) const {
+  const Finding& finding = cause_member(incident).finding;
+  const auto& several = cause.several;
+  const bool is_several =
+      several.count > 0 && devices_with_cause(incident) >= static_cast<std::size_t>(several.count);
+  incident.end = cause.end;
+  incident.because = is_several ? several.because : cause.because;
+  if (is_several) {
+    incident.action = several.action;
+    incident.confidence = several.confidence;
+    if (several.blames == "host") incident.blamed = host_subject();
+    if (several.blames == "application") incident.end = FaultEnd::application;
+  }
+  if (incident.end == FaultEnd::application) incident.blamed = program_of(finding);
 }
 
 Incident IncidentBook::close(Open::iterator found, std::string by, WallTime now) {
@@ -66,14 +285,42 @@ Incident IncidentBook::close(Open::iterator found, std::string by, WallTime now)
   return closed;
 }
 
+void IncidentBook::make_room_for_records(std::vector<Incident>& closed, WallTime now) {
+  std::vector<Open::iterator> of_records;
+  for (auto found = open_.begin(); found != open_.end(); ++found)
+    if (!has_findings(found->second)) of_records.push_back(found);
+  if (of_records.size() < kMaxOfRecords) return;
+  const auto oldest = std::ranges::min_element(
+      of_records, {}, [](const Open::iterator& one) { return last_record(one->second); });
+  closed.push_back(close(*oldest, "limit_reached", now));
+}
+
+std::vector<Incident> IncidentBook::expire(WallTime now) {
+  std::vector<Incident> closed;
+  for (auto next = open_.begin(); next != open_.end();) {
+    const auto found = next++;
+    if (has_findings(found->second)) continue;
+    const auto* facts = reasons_(found->second.reason);
+    const Duration after = facts == nullptr ? Duration{0} : facts->clear_after;
+    if (now - last_record(found->second) >= after)
+      closed.push_back(close(found, std::string(catalog::to_string(catalog::ClearRule::expiry)), now));
+  }
+  return closed;
+}
+
 void IncidentBook::refresh(std::string_view check, const Findings& findings) {
   for (auto& [id, incident] : open_) {
-    if (incident.check != check) continue;
-    const auto current = std::ranges::find_if(findings, [&](const Finding& finding) {
-      return finding.subject == incident.blamed && finding.reason == incident.reason &&
-             finding.injected == incident.injected && finding.health == incident.health;
-    });
-    if (current != findings.end()) show(incident, *current);
+    bool is_changed = false;
+    for (IncidentMember& member : incident.members) {
+      if (member.check != check || !stands(member)) continue;
+      const auto current = std::ranges::find_if(findings, [&](const Finding& finding) {
+        return is_same(member, check, finding) && finding.health == member.finding.health;
+      });
+      if (current == findings.end()) continue;
+      member.finding = *current;
+      is_changed = true;
+    }
+    if (is_changed) show(incident);
   }
 }
 
@@ -90,7 +337,8 @@ std::vector<Incident> IncidentBook::close_orphans(const std::set<std::string, st
   std::vector<Incident> closed;
   for (auto next = open_.begin(); next != open_.end();) {
     const auto incident = next++;
-    if (!live.contains(incident->first)) closed.push_back(close(incident, "check_removed", now));
+    if (has_findings(incident->second) && !live.contains(incident->first))
+      closed.push_back(close(incident, "check_removed", now));
   }
   return closed;
 }

@@ -1,41 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/incident.hpp"
+#include "incidents/cause_rules.hpp"
 #include "incidents/finding_tracker.hpp"
 
 namespace autopilot::incidents {
 
-// The incidents that are not closed, one per finding. Pure; one owner.
+// The incidents that are not closed: findings and driver records with one cause, by the catalog's rules. A
+// member stays in its incident; a cause that shows after its consequences takes their incidents over. Pure;
+// one owner.
 class IncidentBook {
  public:
-  explicit IncidentBook(ReasonLookup reasons);
+  // Incidents of records alone that are open at once; the oldest makes room.
+  static constexpr std::size_t kMaxOfRecords = 64;
+
+  IncidentBook(ReasonLookup reasons, const std::vector<catalog::Cause>& causes);
 
   void restore(const std::vector<Incident>& incidents);
   [[nodiscard]] bool contains(std::string_view id) const { return open_.contains(id); }
-  // The incident as the transition leaves it. The transition must name one.
-  Incident apply(const Transition& transition, WallTime now);
+
+  struct Applied {
+    Incident incident;  // as the transition leaves it; its id may differ from the transition's
+    bool is_new = false;
+    std::vector<Incident> merged;  // closed, because their members are part of `incident` now
+  };
+  // The transition must name an incident; of a new finding that belongs to an open one that name is not used.
+  Applied apply(const Transition& transition, WallTime now);
+  // A record (see is_record) of that check. Nothing where no rule knows it, or where it only repeats what an
+  // open incident has.
+  std::optional<Applied> note_record(std::string_view check, const Finding& record,
+                                     const std::function<std::string()>& new_id, WallTime now);
+  // Closes incidents of records whose last one is older than their reason's clear_after.
+  std::vector<Incident> expire(WallTime now);
   // Values in the evidence change from round to round without a transition.
   void refresh(std::string_view check, const Findings& findings);
   // Null when there is none of that id.
   const Incident* acknowledge(std::string_view id, WallTime now);
-  // Closes those whose finding is not among `live` (ids).
+  // Closes those with findings of which none is among `live` (ids of incidents).
   std::vector<Incident> close_orphans(const std::set<std::string, std::less<>>& live, WallTime now);
 
   [[nodiscard]] std::vector<Incident> incidents() const;
 
  private:
   using Open = std::map<std::string, Incident, std::less<>>;
+
+  [[nodiscard]] Open::iterator place(const IncidentMember& member, const std::string& id,
+                                     std::vector<Incident>& merged, WallTime now);
+  [[nodiscard]] Open::iterator that_takes(IncidentMember& member);
+  [[nodiscard]] std::vector<Open::iterator> taken_by(const catalog::Cause& cause, const Finding& root);
+  void add(Incident& incident, IncidentMember member) const;
+  void show(Incident& incident) const;
+  void show_cause(Incident& incident, const catalog::Cause& cause) const;
+  [[nodiscard]] double confidence_of(std::string_view reason) const;
   Incident close(Open::iterator found, std::string by, WallTime now);
+  void make_room_for_records(std::vector<Incident>& closed, WallTime now);
 
   ReasonLookup reasons_;
+  CauseRules rules_;
   Open open_;
 };
 

@@ -29,12 +29,9 @@ EventKind kind_of(TransitionKind kind) {
   return EventKind::finding_changed;
 }
 
-EventKind kind_of(const Incident& incident, const std::vector<Transition>& transitions) {
+EventKind kind_of(const Incident& incident, const std::set<std::string>& opened) {
   if (incident.state == IncidentState::closed) return EventKind::incident_closed;
-  const bool is_new = std::ranges::any_of(transitions, [&](const Transition& transition) {
-    return transition.kind == TransitionKind::raised && transition.incident == incident.id;
-  });
-  return is_new ? EventKind::incident_opened : EventKind::incident_changed;
+  return opened.contains(incident.id) ? EventKind::incident_opened : EventKind::incident_changed;
 }
 
 Event event_of(const Transition& transition) {
@@ -71,14 +68,16 @@ Event event_of(const Incident& incident) {
                    {"action", std::string(to_string(incident.action))},
                    {"confidence", incident.confidence},
                    {"acknowledged", incident.acknowledged}};
+  if (!incident.cause.empty()) event.details.emplace_back("cause", incident.cause);
+  if (incident.end) event.details.emplace_back("end", std::string(to_string(*incident.end)));
   if (incident.closed) event.details.emplace_back("closedBy", incident.closed_by);
   return event;
 }
 
 }  // namespace
 
-NodeState::NodeState(ReasonLookup reasons, std::string boot_id)
-    : tracker_(reasons, std::move(boot_id)), book_(std::move(reasons)) {}
+NodeState::NodeState(ReasonLookup reasons, const std::vector<catalog::Cause>& causes, std::string boot_id)
+    : tracker_(reasons, std::move(boot_id)), book_(std::move(reasons), causes) {}
 
 Changes NodeState::restore(const SavedState& saved, Instant now) {
   tracker_.restore_next_incident(saved.next_incident);
@@ -102,8 +101,13 @@ SavedState NodeState::save() const {
 }
 
 Changes NodeState::complete_round(std::string_view check, Instant now, const Findings& findings,
-                                  const Observations& observations) {
+                                  const Observations& observations, const Findings& records) {
   auto changes = apply(tracker_.complete_round(check, now, findings, observations), now);
+  for (const Finding& record : records)
+    if (auto applied = book_.note_record(
+            check, record, [this] { return tracker_.new_incident_id(); }, now.wall))
+      take(std::move(*applied), changes);
+  std::ranges::move(book_.expire(now.wall), std::back_inserter(changes.incidents));
   book_.refresh(check, tracker_.findings(check));
   return changes;
 }
@@ -125,18 +129,33 @@ Result<Changes> NodeState::acknowledge(std::string_view incident, Instant now) {
 
 Changes NodeState::apply(std::vector<Transition> transitions, Instant now) {
   Changes changes;
-  for (const auto& transition : transitions) {
+  for (auto& transition : transitions) {
     if (transition.incident.empty()) continue;
-    auto incident = book_.apply(transition, now.wall);
-    const auto earlier = std::ranges::find(changes.incidents, incident.id, &Incident::id);
-    if (earlier == changes.incidents.end()) {
-      changes.incidents.push_back(std::move(incident));
-    } else {
-      *earlier = std::move(incident);
+    auto applied = book_.apply(transition, now.wall);
+    if (applied.incident.id != transition.incident) {
+      tracker_.move_to_incident(transition.incident, applied.incident.id);
+      transition.incident = applied.incident.id;
     }
+    take(std::move(applied), changes);
   }
   changes.transitions = std::move(transitions);
   return changes;
+}
+
+void NodeState::take(IncidentBook::Applied applied, Changes& changes) {
+  const auto note = [&changes](Incident incident) {
+    const auto earlier = std::ranges::find(changes.incidents, incident.id, &Incident::id);
+    if (earlier == changes.incidents.end())
+      changes.incidents.push_back(std::move(incident));
+    else
+      *earlier = std::move(incident);
+  };
+  for (Incident& merged : applied.merged) {
+    tracker_.move_to_incident(merged.id, applied.incident.id);
+    note(std::move(merged));
+  }
+  if (applied.is_new) changes.opened.insert(applied.incident.id);
+  note(std::move(applied.incident));
 }
 
 std::vector<Event> to_events(const Changes& changes, WallTime time, std::string_view boot_id,
@@ -146,7 +165,7 @@ std::vector<Event> to_events(const Changes& changes, WallTime time, std::string_
     events.push_back(event_of(transition));
   for (const auto& incident : changes.incidents) {
     events.push_back(event_of(incident));
-    events.back().kind = kind_of(incident, changes.transitions);
+    events.back().kind = kind_of(incident, changes.opened);
   }
   for (auto& event : events) {
     event.time = time;

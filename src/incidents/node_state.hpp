@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ namespace autopilot::incidents {
 struct Changes {
   std::vector<Transition> transitions;
   std::vector<Incident> incidents;  // opened, changed or closed, as they are now
+  std::set<std::string> opened;     // ids of those that are new
 
   [[nodiscard]] bool empty() const { return transitions.empty() && incidents.empty(); }
 };
@@ -29,19 +31,21 @@ struct SavedState {
   std::uint64_t next_incident = 1;
 };
 
-// The state machine of one node: findings and their incidents (one per finding of health degraded or failed;
-// unknown never makes one). Pure; one owner. The rules are those of FindingTracker.
+// The state machine of one node: findings and their incidents (one per cause; unknown never makes one). Pure;
+// one owner. The rules are those of FindingTracker.
 class NodeState {
  public:
-  NodeState(ReasonLookup reasons, std::string boot_id);
+  // `causes` must outlive it.
+  NodeState(ReasonLookup reasons, const std::vector<catalog::Cause>& causes, std::string boot_id);
 
   // Once, before the first round. Leave out the findings of checks that do not exist any more: their
   // incidents are closed by the word "check_removed".
   Changes restore(const SavedState& saved, Instant now);
   [[nodiscard]] SavedState save() const;
 
+  // records: what the round saw for the first time and makes no finding (see is_record).
   Changes complete_round(std::string_view check, Instant now, const Findings& findings,
-                         const Observations& observations);
+                         const Observations& observations, const Findings& records = {});
   Changes gpu_was_reset(const Subject& gpu, Instant now);
   // not_found when no open or recovering incident has that id.
   Result<Changes> acknowledge(std::string_view incident, Instant now);
@@ -54,6 +58,7 @@ class NodeState {
 
  private:
   Changes apply(std::vector<Transition> transitions, Instant now);
+  void take(IncidentBook::Applied applied, Changes& changes);
 
   FindingTracker tracker_;
   IncidentBook book_;

@@ -136,7 +136,7 @@ class RandomNode {
   void restart() {
     both([&](NodeState& state) {
       const auto saved = state.save();
-      NodeState next(reasons_.lookup(), boot_);
+      NodeState next(reasons_.lookup(), causes_, boot_);
       auto changes = next.restore(saved, at(now_));
       if (saved.findings.empty() || saved.findings.front().boot_id == boot_) {
         const auto again = next.save();
@@ -195,8 +195,9 @@ class RandomNode {
   std::string boot_ = "boot0";
   int boots_ = 0;
   Duration now_{0};
-  NodeState state_{reasons_.lookup(), boot_};
-  NodeState shuffled_{reasons_.lookup(), boot_};
+  const std::vector<catalog::Cause> causes_;
+  NodeState state_{reasons_.lookup(), causes_, boot_};
+  NodeState shuffled_{reasons_.lookup(), causes_, boot_};
   std::set<std::string> known_;
   std::set<std::string> open_;
 };

@@ -42,7 +42,7 @@ class NodeStateTest : public ::testing::Test {
 
   void restart(std::string_view boot) {
     const auto saved = state_.save();
-    state_ = NodeState(reasons_.lookup(), std::string(boot));
+    state_ = NodeState(reasons_.lookup(), causes_, std::string(boot));
     now_ += minutes{5};
     state_.restore(saved, at(now_));
   }
@@ -59,7 +59,8 @@ class NodeStateTest : public ::testing::Test {
   }
 
   testing::Reasons reasons_;
-  NodeState state_{reasons_.lookup(), std::string(testing::kBoot)};
+  const std::vector<catalog::Cause> causes_;
+  NodeState state_{reasons_.lookup(), causes_, std::string(testing::kBoot)};
   Duration now_{0};
   Findings findings_;
 };
@@ -391,7 +392,7 @@ TEST_F(NodeStateTest, a_saved_state_that_cannot_be_read_loses_no_finding) {
   round({finding(kGpu, "broken")});
   auto saved = state_.save();
   saved.findings.at(0).state = "m9 of a later version";
-  state_ = NodeState(reasons_.lookup(), std::string(testing::kBoot));
+  state_ = NodeState(reasons_.lookup(), causes_, std::string(testing::kBoot));
   const auto changes = state_.restore(saved, at(now_));
   EXPECT_NE(find("broken"), nullptr);
   ASSERT_EQ(state_.incidents().size(), 1U);
@@ -403,7 +404,7 @@ TEST_F(NodeStateTest, a_removed_check_leaves_no_incident_behind) {
   round({finding(kGpu, "broken")});
   auto saved = state_.save();
   saved.findings.clear();
-  state_ = NodeState(reasons_.lookup(), std::string(testing::kBoot));
+  state_ = NodeState(reasons_.lookup(), causes_, std::string(testing::kBoot));
   EXPECT_EQ(closed_by(state_.restore(saved, at(now_))), "check_removed");
   EXPECT_TRUE(state_.incidents().empty());
 }

@@ -33,8 +33,9 @@ bool makes_evict(const Incident& incident) {
   if (incident.injected || incident.state == IncidentState::closed) return false;
   if (!is_accelerator_part(incident.blamed.kind) || incident.confidence < kEvictConfidence) return false;
   if (!takes_device_out_of_service(incident.action)) return false;
-  return std::ranges::any_of(
-      incident.members, [](const IncidentMember& member) { return member.finding.health == Health::failed; });
+  return std::ranges::any_of(incident.members, [](const IncidentMember& member) {
+    return member.finding.health == Health::failed && !member.cleared;
+  });
 }
 
 // Other network, storage and host findings have their own conditions.

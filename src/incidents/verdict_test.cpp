@@ -26,7 +26,7 @@ Incident incident(SubjectKind blamed, double confidence, Health health, Action a
   incident.blamed.kind = blamed;
   incident.confidence = confidence;
   incident.action = action;
-  incident.members.push_back({"gpu.x", {}, false});
+  incident.members.push_back({"gpu.x", {}, false, std::nullopt});
   incident.members[0].finding.health = health;
   return incident;
 }

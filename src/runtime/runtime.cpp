@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "checks/kernel_log/record_signs.hpp"
 #include "incidents/verdict.hpp"
 #include "runtime/conclude.hpp"
 
@@ -130,7 +131,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
       options_(std::move(options)),
       outlets_(std::move(outlets)),
       schedule_(seed_of(options_.node)),
-      state_(lookup_in(facts, options_.has_hysteresis), options_.boot_id),
+      state_(lookup_in(facts, options_.has_hysteresis), facts.causes(), options_.boot_id),
       last_told_(remembered.last_event_id),
       inbox_(std::make_shared<Inbox>(outlets_.wake)),
       lanes_(options_.lanes) {
@@ -279,15 +280,18 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   result.duration = now.mono - started.mono;
   result.completed = now.wall;
   result.witnesses = observed ? observed->witnesses : std::vector<std::string>{};
+  Findings signs;
   if (observed) {
-    journal_kernel_records(entry, *observed, now);
+    const Observations news = new_records(entry, observed->observations);
+    signs = checks::signs_in(news, facts_);
+    journal_kernel_records(entry, *observed, news, now);
     roll_ups_.add(id, observed->observations);
   }
   const bool looked = observed.has_value();
   const Findings said = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
                                  settings_.expectation, entry.history);
   result.observations = looked ? entry.history.latest() : Observations{};
-  apply_changes(state_.complete_round(id, now, said, result.observations), now);
+  apply_changes(state_.complete_round(id, now, said, result.observations, signs), now);
   result.findings = state_.findings(id);
   result.health = health_of(result.findings);
   changed_ = true;
@@ -295,7 +299,16 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
     done(result);
 }
 
-void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& observed, Instant now) {
+// Records that no earlier round and no earlier run of this boot has seen.
+Observations Runtime::new_records(const Entry& entry, const Observations& observations) {
+  Observations news;
+  for (const Observation& record : observations)
+    if (record.sequence && *record.sequence >= entry.kernel_log_journaled) news.push_back(record);
+  return news;
+}
+
+void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& observed, const Observations& news,
+                                     Instant now) {
   if (!observed.kernel_log_next) return;
   entry.reads_kernel_log = true;
   entry.kernel_log_next = *observed.kernel_log_next;
@@ -309,18 +322,10 @@ void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& obser
     lost.details.emplace_back("lost", static_cast<std::int64_t>(observed.records_lost));
     (void)tell(std::move(lost));
   }
-  std::size_t told = 0;
-  std::size_t untold = 0;
-  for (const Observation& record : observed.observations) {
-    if (!record.sequence || *record.sequence < entry.kernel_log_journaled) continue;
-    if (told < kMaxRecordsPerRound) {
-      (void)tell(kernel_event(id, record));
-      ++told;
-    } else {
-      ++untold;
-    }
-  }
-  if (untold > 0) {
+  const std::size_t told = std::min(news.size(), kMaxRecordsPerRound);
+  for (std::size_t i = 0; i < told; ++i)
+    (void)tell(kernel_event(id, news[i]));
+  if (const std::size_t untold = news.size() - told; untold > 0) {
     Event more;
     more.kind = EventKind::kernel_record;
     more.check = id;

@@ -152,7 +152,9 @@ class Runtime {
   void take_inbox(Instant now);
   void give_up_overdue(Instant now);
   void complete(std::size_t index, Result<checks::Observed> observed, Instant started, Instant now);
-  void journal_kernel_records(Entry& entry, const checks::Observed& observed, Instant now);
+  [[nodiscard]] static Observations new_records(const Entry& entry, const Observations& observations);
+  void journal_kernel_records(Entry& entry, const checks::Observed& observed, const Observations& news,
+                              Instant now);
   void apply_changes(const incidents::Changes& changes, Instant now);
   void note_periodic(Instant now);
   void add_last_samples();

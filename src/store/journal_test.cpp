@@ -155,7 +155,7 @@ TEST_F(JournalTest, keeps_one_row_per_incident_newest_first) {
     incident.blamed = gpu();
     incident.confidence = 0.9;
     incident.action = Action::replace;
-    incident.members.push_back({"gpu.row_remap", {}, true});
+    incident.members.push_back({"gpu.row_remap", {}, true, std::nullopt});
     incident.members[0].finding.evidence = {{"rows", std::int64_t{8}}};
     batch.incidents.push_back(incident);
   }

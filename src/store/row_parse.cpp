@@ -90,6 +90,11 @@ class Members {
     }
   }
   template <class Enum>
+  void read_word(std::string_view name, std::optional<Enum>& into,
+                 std::optional<Enum> (*parse)(std::string_view)) const {
+    if (find(name) != nullptr) read_word(name, into.emplace(), parse);
+  }
+  template <class Enum>
   void read_word(std::string_view name, Enum& into, std::optional<Enum> (*parse)(std::string_view)) const {
     if (find(name) == nullptr) return;
     std::string word;
@@ -163,6 +168,8 @@ void read(const Members& members, Finding& finding) {
   members.read("evidence", finding.evidence);
   members.read_word("action", finding.action, parse_action);
   members.read("since", finding.since);
+  members.read("lastSeen", finding.last_seen);
+  members.read("clearsWhen", finding.clears_when);
   members.read("injected", finding.injected);
   members.read("held", finding.held);
 }
@@ -186,6 +193,9 @@ void read(const Members& members, Incident& incident) {
   members.read_word("state", incident.state, parse_incident_state);
   members.read("check", incident.check);
   members.read("reason", incident.reason);
+  members.read("cause", incident.cause);
+  members.read_word("end", incident.end, parse_fault_end);
+  members.read("because", incident.because);
   members.read("blamed", incident.blamed);
   members.read_word("health", incident.health, parse_health);
   members.read_word("action", incident.action, parse_action);
@@ -197,11 +207,13 @@ void read(const Members& members, Incident& incident) {
   members.read("closedBy", incident.closed_by);
   members.read("acknowledged", incident.acknowledged);
   members.read("injected", incident.injected);
+  members.read("further", incident.further);
   members.read_list("members", [&incident](const Members& inner) {
     auto& member = incident.members.emplace_back();
     inner.read("check", member.check);
     inner.read_object("finding", [&member](const Members& finding) { read(finding, member.finding); });
     inner.read("sympathetic", member.sympathetic);
+    inner.read("cleared", member.cleared);
   });
 }
 

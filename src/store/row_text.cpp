@@ -113,6 +113,8 @@ json::object json_of(const Finding& finding) {
   put(object, "evidence", finding.evidence);
   object["action"] = to_string(finding.action);
   put(object, "since", finding.since);
+  put(object, "lastSeen", finding.last_seen);
+  put(object, "clearsWhen", finding.clears_when);
   put_flag(object, "injected", finding.injected);
   put_flag(object, "held", finding.held);
   return object;
@@ -142,6 +144,9 @@ std::string to_text(const Incident& incident) {
   object["state"] = to_string(incident.state);
   put(object, "check", incident.check);
   put(object, "reason", incident.reason);
+  put(object, "cause", incident.cause);
+  if (incident.end) object["end"] = to_string(*incident.end);
+  put(object, "because", incident.because);
   put(object, "blamed", incident.blamed);
   object["health"] = to_string(incident.health);
   object["action"] = to_string(incident.action);
@@ -153,11 +158,13 @@ std::string to_text(const Incident& incident) {
   put(object, "closedBy", incident.closed_by);
   put_flag(object, "acknowledged", incident.acknowledged);
   put_flag(object, "injected", incident.injected);
+  if (incident.further > 0) object["further"] = incident.further;
   put_list(object, "members", incident.members, Journal::kMaxListItems, [](const IncidentMember& member) {
     json::object inner;
     put(inner, "check", member.check);
     inner["finding"] = json_of(member.finding);
     put_flag(inner, "sympathetic", member.sympathetic);
+    put(inner, "cleared", member.cleared);
     return inner;
   });
   return json::serialize(object);

@@ -51,7 +51,7 @@ TEST(RowText, hostile_texts_are_errors) {
 TEST(RowText, random_damage_never_crashes) {
   Incident incident;
   incident.id = "b-1";
-  incident.members.push_back({"gpu.ecc", {}, false});
+  incident.members.push_back({"gpu.ecc", {}, false, std::nullopt});
   incident.members[0].finding.evidence = {{"a", 1.5}, {"b", std::string("w")}};
   const std::string whole = to_text(incident);
   std::mt19937 random(3);

@@ -174,6 +174,36 @@ std::string xids_page(const Catalog& facts) {
   return page;
 }
 
+std::string several_text(const catalog::Cause& cause) {
+  const auto& several = cause.several;
+  if (several.count == 0) return "";
+  return "- On " + std::to_string(several.count) + " devices or more at once: " + several.because + "\n";
+}
+
+std::string causes_page(const Catalog& facts) {
+  std::string page =
+      std::string(kNote) +
+      "# Causes\n\nFindings and driver records with one cause are one incident. The first rule that fits "
+      "wins: "
+      "what\nstands further up outranks what stands below. A word is the [reason](reasons.md) of a finding "
+      "or the "
+      "code of an\n[Xid](xids.md) or SXid. A record that no rule names is an event and no incident.\n";
+  for (const catalog::Cause& cause : facts.causes()) {
+    page += "\n## " + cause.title + " (" + code(cause.id) + ")\n\n" + "At fault: **" +
+            std::string(to_string(cause.end)) + "**. " + cause.because +
+            "\n\n- Is told by: " + join(cause.roots, true) + ".\n";
+    const std::string within = " within " + format_duration(cause.window);
+    if (!cause.takes.empty())
+      page += "- Takes along on the same device" + within + ": " + join(cause.takes, true) + ".\n";
+    if (!cause.takes_anywhere.empty())
+      page += "- Takes along on any device" + within + ": " + join(cause.takes_anywhere, true) + ".\n";
+    if (!cause.explains.empty())
+      page += "- Explains for as long as it stands: " + join(cause.explains, true) + ".\n";
+    page += several_text(cause) + "- Source: " + origin(cause.provenance) + ".\n";
+  }
+  return page;
+}
+
 std::string requirement(const Catalog& facts, std::string_view profile_id, std::string_view check) {
   const catalog::Profile* profile = facts.profile(profile_id);
   if (profile == nullptr) return "";
@@ -225,6 +255,7 @@ std::map<std::string, std::string> make_pages(const Catalog& facts) {
       {"checks/README.md", checks_index(facts)},
       {"reasons.md", reasons_page(facts)},
       {"xids.md", xids_page(facts)},
+      {"causes.md", causes_page(facts)},
       {"privileges.md", privileges_page(facts)},
       {"log_rules.md", log_rules_page(facts)},
       {"configuration.md", std::string(kNote) + config::settings_page()},

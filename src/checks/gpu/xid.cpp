@@ -76,6 +76,7 @@ struct Condition {
   Health health = Health::degraded;
   Action action = Action::none;
   std::string message;
+  WallTime since{};  // of the first record
   const Observation* last = nullptr;
   std::int64_t count = 0;
 };
@@ -217,6 +218,7 @@ class Judgement {
       return;
     auto& condition = conditions_[{subject, reason, attribute_is_true(event, "injected")}];
     condition.count += attribute_number(event, "count").value_or(1);
+    if (condition.last == nullptr) condition.since = event.time.wall;
     if (condition.last != nullptr && condition.health == Health::failed && health != Health::failed) return;
     condition.health = health;
     condition.action = action.value_or(facts == nullptr ? Action::none : facts->action);
@@ -240,6 +242,7 @@ class Judgement {
           make_finding(input_, entry.first.subject, entry.first.reason, condition.health, std::move(message));
       finding.action = action_for(entry.first, condition);
       finding.injected = entry.first.injected;
+      finding.since = condition.since;
       finding.evidence = evidence_of(*condition.last);
       result.push_back(std::move(finding));
     }

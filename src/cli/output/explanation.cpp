@@ -57,27 +57,6 @@ std::string rounds(int count) {
   return count == 1 ? "one round" : std::to_string(count) + " rounds in a row";
 }
 
-std::string how_it_clears(const catalog::Reason& reason) {
-  const std::string after = reason.clear_after > Duration{0}
-                                ? ", at the earliest after " + format_duration(reason.clear_after)
-                                : "";
-  switch (reason.clear) {
-    case catalog::ClearRule::healthy_rounds:
-      return "after " + rounds(reason.clear_rounds) + " without it" + after;
-    case catalog::ClearRule::gpu_reset:
-      return "when the GPU was reset, or the machine rebooted";
-    case catalog::ClearRule::reboot:
-      return "when the machine rebooted";
-    case catalog::ClearRule::expiry:
-      return format_duration(reason.clear_after) + " after the last time it was seen";
-    case catalog::ClearRule::acknowledged:
-      return "when an operator acknowledges it";
-    case catalog::ClearRule::replaced:
-      return "when another card sits in its place";
-  }
-  return "";
-}
-
 std::string action_of(Action action) {
   return action == Action::none ? "nothing" : std::string(to_string(action));
 }
@@ -95,7 +74,7 @@ std::string explain(const catalog::Reason& reason) {
   if (reason.confidence > 0)
     page.add("How sure", percent(reason.confidence) + " that the named subject is at fault");
   page.add("Do now", reason.cure + " (action: " + action_of(reason.action) + ")");
-  page.add("Raised", "after " + rounds(reason.raise_rounds)).add("Clears", how_it_clears(reason));
+  page.add("Raised", "after " + rounds(reason.raise_rounds)).add("Clears", catalog::how_it_clears(reason));
   page.add("Wrong if", reason.disproof).add("Said by", joined(reason.checks)).add(reason.provenance);
   return page.text();
 }

@@ -96,6 +96,33 @@ std::vector<std::string> texts_of(const CheckResult& result, WallTime now) {
   return texts;
 }
 
+std::string consequences_of(const Incident& incident) {
+  constexpr std::size_t shown = 3;
+  std::vector<std::string> words;
+  for (const IncidentMember& member : incident.members)
+    if (member.sympathetic && words.size() < shown)
+      words.push_back(label_of(member.finding.subject) + member.finding.message);
+  const auto all =
+      std::ranges::count(incident.members, true, &IncidentMember::sympathetic) + incident.further;
+  const auto more = all - static_cast<std::int64_t>(words.size());
+  std::string text;
+  for (const auto& word : words)
+    text += (text.empty() ? "with it: " : "; ") + word;
+  if (more > 0) text += " and " + std::to_string(more) + " more";
+  return text;
+}
+
+std::vector<std::string> texts_of(const Incident& incident) {
+  std::string first = label_of(incident.blamed) + incident.summary;
+  if (incident.injected) first += " [injected]";
+  first += " [" + std::string(to_string(incident.state)) + (incident.acknowledged ? ", acknowledged]" : "]");
+  if (incident.action != Action::none) first += " -> " + std::string(to_string(incident.action));
+  std::vector<std::string> texts{std::move(first)};
+  if (incident.end) texts.push_back(std::string(to_string(*incident.end)) + ": " + incident.because);
+  if (auto text = consequences_of(incident); !text.empty()) texts.push_back(std::move(text));
+  return texts;
+}
+
 std::string headline(const NodeSnapshot& snapshot, const TableStyle& style) {
   std::string text = painted(printable(snapshot.node), "\033[1m", style) + "  ";
   text += painted(to_string(snapshot.health), color_of(snapshot.health), style);
@@ -148,10 +175,7 @@ std::string render_node(const NodeSnapshot& snapshot, const TableStyle& style) {
   if (!snapshot.incidents.empty()) {
     out += "\nINCIDENTS\n";
     for (const Incident& incident : snapshot.incidents)
-      append_row(out, incident.id, incident.health,
-                 {label_of(incident.blamed) + incident.summary + " [" +
-                  std::string(to_string(incident.state)) + "]"},
-                 style);
+      append_row(out, incident.id, incident.health, texts_of(incident), style);
   }
   if (!snapshot.self.journal_problem.empty())
     out += "\nJOURNAL  " + printable(snapshot.self.journal_problem) + "\n";

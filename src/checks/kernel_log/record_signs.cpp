@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/record_signs.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "checks/kernel_log/driver_events.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kUnknownClass = "unknown";
+
+bool is_true(const Observation& record, std::string_view name) {
+  const Value* value = find_attribute(record.attributes, name);
+  return value != nullptr && *value == Value{true};
+}
+
+bool may_act(const Observation& record) {
+  return is_true(record, "fromKernel") || is_true(record, "injected") || record.source == kNvmlEvents;
+}
+
+Finding sign_of(const Observation& record, int code, const catalog::Xid* xid) {
+  Finding sign;
+  sign.health = Health::healthy;
+  sign.subject = record.subject;
+  sign.reason =
+      "xid_" + (xid == nullptr || xid->classes.empty() ? std::string(kUnknownClass) : xid->classes.front());
+  sign.message =
+      "Xid " + std::to_string(code) + ": " + (xid == nullptr ? "not in the catalog" : xid->meaning);
+  sign.action = xid == nullptr ? Action::none : xid->action_now;
+  sign.since = record.time.wall;
+  sign.last_seen = record.time.wall;
+  sign.injected = is_true(record, "injected");
+  sign.evidence.emplace_back("code", std::int64_t{code});
+  for (const std::string_view name : {"line", "pid", "process", "causedBy", "count"})
+    if (const Value* value = find_attribute(record.attributes, name))
+      sign.evidence.emplace_back(name, *value);
+  return sign;
+}
+
+}  // namespace
+
+Findings signs_in(const Observations& records, const catalog::Catalog& facts) {
+  Findings signs;
+  for (const Observation& record : records) {
+    if (record.name != kXidEvent || !may_act(record) || !record.value) continue;
+    if (find_attribute(record.attributes, "recoveryTo") != nullptr) continue;
+    const auto number = as_number(*record.value);
+    if (!number) continue;
+    const int code = static_cast<int>(*number);
+    const catalog::Xid* xid = facts.xid(code);
+    if (xid == nullptr || xid->health == Health::healthy) signs.push_back(sign_of(record, code, xid));
+  }
+  return signs;
+}
+
+}  // namespace autopilot::checks

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/cause_rules.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/incident.hpp"
+#include "incidents/placement.hpp"
+
+namespace autopilot::incidents {
+namespace {
+
+constexpr std::string_view kXid = "xid_";
+constexpr std::string_view kSxid = "sxid_";
+
+bool is_code_of(const Finding& finding, std::string_view digits) {
+  const Value* code = find_attribute(finding.evidence, "code");
+  return code != nullptr && to_string(*code) == digits;
+}
+
+bool has_any(const Finding& finding, const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [&](const std::string& word) { return has_word(finding, word); });
+}
+
+// A record may be told again and again; a finding lasts, so that only its beginning counts.
+bool is_within(Duration window, const Finding& root, const Finding& other) {
+  const WallTime last = is_record(other) ? std::max(other.since, other.last_seen) : other.since;
+  return other.since <= root.since + window && last + window >= root.since;
+}
+
+bool is_same_device(const Finding& a, const Finding& b) {
+  return device_of(a.subject) == device_of(b.subject);
+}
+
+bool is_same_program(const Finding& a, const Finding& b) {
+  const Value* one = find_attribute(a.evidence, "process");
+  const Value* other = find_attribute(b.evidence, "process");
+  return one == nullptr || other == nullptr || *one == *other;
+}
+
+}  // namespace
+
+bool has_word(const Finding& finding, std::string_view word) {
+  if (finding.subject.kind == SubjectKind::nvswitch) {
+    if (!word.starts_with(kSxid)) return false;
+    const auto rest = word.substr(kSxid.size());
+    if (rest == "fatal") return finding.health == Health::failed;
+    if (rest == "nonfatal") return finding.health == Health::degraded;
+    return is_code_of(finding, rest);
+  }
+  if (finding.reason == word) return true;
+  return word.starts_with(kXid) && is_code_of(finding, word.substr(kXid.size()));
+}
+
+const catalog::Cause* CauseRules::cause_of(const Finding& finding) const {
+  const auto found = std::ranges::find_if(
+      *causes_, [&](const catalog::Cause& cause) { return has_any(finding, cause.roots); });
+  return found == causes_->end() ? nullptr : &*found;
+}
+
+const catalog::Cause* CauseRules::find(std::string_view id) const {
+  const auto found = std::ranges::find(*causes_, id, &catalog::Cause::id);
+  return found == causes_->end() ? nullptr : &*found;
+}
+
+bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands, const Finding& other) {
+  const bool concerns_device = is_same_device(root, other) || other.subject.kind == SubjectKind::host;
+  if (root_stands && concerns_device && !is_record(other) && has_any(other, cause.explains)) return true;
+  if (!is_within(cause.window, root, other)) return false;
+  return (concerns_device && has_any(other, cause.takes)) || has_any(other, cause.takes_anywhere);
+}
+
+bool is_same_cause(const catalog::Cause& cause, const Finding& root, const Finding& other) {
+  if (!has_any(other, cause.roots)) return false;
+  if (is_record(root) && !is_same_program(root, other)) return false;
+  if (is_same_device(root, other)) return is_within(cause.window, root, other) || !is_record(root);
+  return cause.several.count > 0 && is_within(cause.window, root, other);
+}
+
+}  // namespace autopilot::incidents

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Incidents by the rules of the built-in catalog: one cause, one incident, whatever the order of its lines.
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "incidents/node_state.hpp"
+#include "incidents/node_state_fixture.hpp"
+
+namespace autopilot::incidents {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::answers;
+using testing::at;
+using testing::finding;
+using testing::gpu;
+
+const Subject kGpu = gpu("0000:3b:00.0", "S1");
+const Subject kOther = gpu("0000:5d:00.0", "S2");
+constexpr std::string_view kXid = "gpu.xid";
+
+class Causes : public ::testing::Test {
+ protected:
+  Causes() : state_(lookup(), catalog::builtin().causes(), std::string(testing::kBoot)) {}
+
+  static ReasonLookup lookup() {
+    return [](std::string_view id) { return catalog::builtin().reason(id); };
+  }
+  Finding coded(Subject subject, const std::string& reason, int code, Health health = Health::failed) const {
+    auto result = finding(std::move(subject), reason, health);
+    result.evidence = {{"code", std::int64_t{code}}};
+    result.since = at(now_).wall;
+    return result;
+  }
+  Finding record(const Subject& subject, const std::string& reason, int code, const std::string& process = "",
+                 const std::string& pid = "") const {
+    auto result = coded(subject, reason, code, Health::healthy);
+    result.last_seen = result.since;
+    result.message = "Xid " + std::to_string(code);
+    if (!process.empty()) result.evidence.emplace_back("process", process);
+    if (!pid.empty()) result.evidence.emplace_back("pid", pid);
+    return result;
+  }
+  Changes round(std::string_view check, const Findings& findings, const Findings& records = {}) {
+    return state_.complete_round(check, at(now_), findings, answers({kGpu, kOther}), records);
+  }
+  Changes xid(const Findings& findings, const Findings& records = {}) {
+    return round(kXid, findings, records);
+  }
+  const Incident& only() {
+    incidents_ = state_.incidents();
+    EXPECT_EQ(incidents_.size(), 1U);
+    static const Incident none;
+    return incidents_.empty() ? none : incidents_.front();
+  }
+  void restart() {
+    const auto saved = state_.save();
+    state_ = NodeState(lookup(), catalog::builtin().causes(), std::string(testing::kBoot));
+    const auto changes = state_.restore(saved, at(now_));
+    EXPECT_TRUE(changes.empty());
+  }
+
+  NodeState state_;
+  Duration now_{0};
+  std::vector<Incident> incidents_;
+};
+
+TEST_F(Causes, a_gpu_off_the_bus_takes_what_follows_from_it) {
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {record(kGpu, "xid_sympathetic", 45, "python", "41"),
+                                                record(kOther, "xid_sympathetic", 45, "python", "42")});
+  now_ += minutes{3};
+  round("gpu.present", {finding(kGpu, "gpu_lost"), finding(host_subject(), "gpu_count_low")});
+  now_ += seconds{30};
+  round("gpu.present", {finding(kGpu, "gpu_lost"), finding(host_subject(), "gpu_count_low")});
+  const auto& incident = only();
+  EXPECT_EQ(incident.cause, "gpu_off_bus");
+  EXPECT_EQ(incident.end, FaultEnd::hardware);
+  EXPECT_EQ(incident.blamed, kGpu);
+  EXPECT_EQ(incident.health, Health::failed);
+  EXPECT_EQ(incident.reason, "gpu_fallen_off_bus");
+  EXPECT_FALSE(incident.because.empty());
+  ASSERT_EQ(incident.members.size(), 5U);
+  EXPECT_FALSE(incident.members[0].sympathetic);
+  EXPECT_TRUE(std::is_sorted(incident.members.begin(), incident.members.end(),
+                             [](const auto& a, const auto& b) { return a.finding.since < b.finding.since; }));
+}
+
+TEST_F(Causes, a_cause_told_after_its_consequences_takes_their_incident_over) {
+  const auto first = xid({}, {record(kGpu, "xid_sympathetic", 45, "python", "41")});
+  ASSERT_EQ(first.opened.size(), 1U);
+  const auto id = *first.opened.begin();
+  EXPECT_EQ(only().end, FaultEnd::unclear);
+  EXPECT_EQ(only().health, Health::healthy);
+  now_ += seconds{10};
+  xid({coded(kGpu, "xid_memory", 48)});
+  EXPECT_EQ(only().id, id);
+  EXPECT_EQ(only().cause, "memory_uncorrected");
+  EXPECT_EQ(only().reason, "xid_memory");
+  EXPECT_EQ(only().end, FaultEnd::hardware);
+  EXPECT_TRUE(only().members[0].sympathetic);
+}
+
+TEST_F(Causes, incidents_that_turn_out_to_be_one_are_merged) {
+  xid({coded(kGpu, "xid_driver", 109)});
+  now_ += seconds{5};
+  xid({coded(kGpu, "xid_driver", 109)}, {record(kOther, "xid_sympathetic", 45, "train")});
+  ASSERT_EQ(state_.incidents().size(), 1U);
+  now_ += seconds{5};
+  const auto changes = xid({coded(kGpu, "xid_driver", 109), coded(kGpu, "gpu_fallen_off_bus", 79)});
+  EXPECT_EQ(only().cause, "gpu_off_bus");
+  EXPECT_EQ(only().members.size(), 3U);
+  EXPECT_EQ(changes.transitions.back().incident, only().id);
+}
+
+TEST_F(Causes, the_order_of_the_lines_does_not_matter) {
+  std::vector<std::string> seen;
+  std::vector<int> order{0, 1, 2};
+  do {
+    state_ = NodeState(lookup(), catalog::builtin().causes(), std::string(testing::kBoot));
+    Findings standing;
+    now_ = {};
+    for (const int step : order) {
+      now_ += seconds{1};
+      Findings records;
+      if (step == 0) standing.push_back(coded(kGpu, "xid_memory", 48));
+      if (step == 1) records.push_back(record(kGpu, "xid_sympathetic", 45, "python"));
+      if (step == 2) standing.push_back(finding(kGpu, "row_remap_pending", Health::degraded));
+      xid(standing, records);
+    }
+    seen.push_back(only().cause + " " + std::to_string(only().members.size()));
+  } while (std::ranges::next_permutation(order).found);
+  EXPECT_THAT(seen, ::testing::Each("memory_uncorrected 3"));
+}
+
+TEST_F(Causes, a_fault_of_a_program_is_an_incident_that_leaves_the_node_healthy) {
+  const auto changes = xid({}, {record(kGpu, "xid_app", 31, "python", "4711")});
+  const auto& incident = only();
+  EXPECT_EQ(incident.end, FaultEnd::application);
+  EXPECT_EQ(incident.health, Health::healthy);
+  EXPECT_EQ(to_string(incident.blamed), "process/4711");
+  EXPECT_TRUE(state_.findings(kXid).empty());
+  EXPECT_EQ(changes.transitions.size(), 0U);
+  now_ += minutes{11};
+  const auto later = xid({});
+  ASSERT_EQ(later.incidents.size(), 1U);
+  EXPECT_EQ(later.incidents[0].closed_by, "expiry");
+  EXPECT_TRUE(state_.incidents().empty());
+}
+
+TEST_F(Causes, one_job_on_several_gpus_is_one_incident_and_two_jobs_are_two) {
+  xid({}, {record(kGpu, "xid_app", 31, "train", "1"), record(kOther, "xid_app", 31, "train", "2")});
+  EXPECT_EQ(only().members.size(), 2U);
+  xid({}, {record(kGpu, "xid_app", 31, "serve", "9")});
+  EXPECT_EQ(state_.incidents().size(), 2U);
+}
+
+TEST_F(Causes, several_gpus_off_the_bus_at_once_blame_the_machine) {
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79), coded(kOther, "gpu_fallen_off_bus", 79)});
+  EXPECT_EQ(only().blamed, host_subject());
+  EXPECT_EQ(only().action, Action::inspect_hardware);
+  EXPECT_LT(only().confidence, 0.8);
+}
+
+TEST_F(Causes, the_same_fault_on_two_gpus_an_hour_apart_is_two_incidents) {
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79)});
+  const auto first = coded(kGpu, "gpu_fallen_off_bus", 79);
+  now_ += minutes{60};
+  xid({first, coded(kOther, "gpu_fallen_off_bus", 79)});
+  EXPECT_EQ(state_.incidents().size(), 2U);
+}
+
+TEST_F(Causes, a_switch_is_blamed_for_the_links_it_takes_down) {
+  Subject nvswitch;
+  nvswitch.kind = SubjectKind::nvswitch;
+  nvswitch.key = "0000:c3:00.0";
+  xid({coded(kGpu, "xid_nvlink", 74), coded(kOther, "xid_nvlink", 74)});
+  EXPECT_EQ(only().cause, "nvlink_fault");
+  now_ += seconds{2};
+  xid({coded(kGpu, "xid_nvlink", 74), coded(kOther, "xid_nvlink", 74), coded(nvswitch, "xid_nvlink", 20034)});
+  EXPECT_EQ(only().cause, "nvswitch_fault");
+  EXPECT_EQ(only().blamed, nvswitch);
+}
+
+TEST_F(Causes, the_verdict_of_the_driver_outranks_the_table) {
+  auto verdict = coded(kGpu, "xid_verdict", 154);
+  verdict.action = Action::reboot_node;
+  xid({coded(kGpu, "xid_fw", 119), verdict});
+  EXPECT_EQ(only().reason, "xid_fw");
+  EXPECT_EQ(only().action, Action::reboot_node);
+}
+
+TEST_F(Causes, a_storm_of_consequences_stays_one_incident_with_a_count) {
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79)});
+  for (int i = 0; i < 1000; ++i) {
+    auto storm = record(kGpu, "xid_sympathetic", 45, "python", std::to_string(i));
+    storm.evidence.emplace_back("count", std::int64_t{168});
+    const auto changes = xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {storm});
+    if (i > 0) EXPECT_TRUE(changes.empty());
+  }
+  ASSERT_EQ(only().members.size(), 2U);
+  EXPECT_EQ(*find_attribute(only().members[1].finding.evidence, "count"), Value{std::int64_t{168'000}});
+}
+
+TEST_F(Causes, programs_that_never_stop_failing_stay_within_the_limits) {
+  for (int i = 0; i < 500; ++i) {
+    now_ += seconds{1};
+    xid({}, {record(kGpu, "xid_app", 31, "program" + std::to_string(i))});
+  }
+  EXPECT_LE(state_.incidents().size(), IncidentBook::kMaxOfRecords);
+  now_ += minutes{1};
+  Findings programs;
+  for (int i = 0; i < 200; ++i)
+    programs.push_back(record(kGpu, "xid_sympathetic", 45, "victim" + std::to_string(i)));
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, programs);
+  for (const auto& incident : state_.incidents())
+    EXPECT_LE(incident.members.size(), Incident::kMaxMembers);
+}
+
+TEST_F(Causes, an_incident_closes_when_its_last_finding_does_and_says_which_members_are_gone) {
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79)});
+  round("gpu.present", {finding(host_subject(), "gpu_count_low")});
+  round("gpu.present", {finding(host_subject(), "gpu_count_low")});
+  ASSERT_EQ(only().members.size(), 2U);
+  xid({});
+  state_.gpu_was_reset(kGpu, at(now_));
+  EXPECT_EQ(only().state, IncidentState::open);
+  EXPECT_TRUE(only().members[0].cleared.has_value());
+  round("gpu.present", {});
+  const auto last = round("gpu.present", {});
+  EXPECT_TRUE(state_.incidents().empty());
+  ASSERT_EQ(last.incidents.size(), 1U);
+  EXPECT_EQ(last.incidents[0].closed_by, "healthy_rounds");
+}
+
+TEST_F(Causes, survive_a_restart_of_the_agent) {
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {record(kGpu, "xid_sympathetic", 45, "python")});
+  const auto before = only().id;
+  restart();
+  EXPECT_EQ(only().id, before);
+  EXPECT_EQ(only().members.size(), 2U);
+  now_ += seconds{30};
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {record(kOther, "xid_app", 31, "other")});
+  EXPECT_EQ(state_.incidents().size(), 2U);
+}
+
+TEST_F(Causes, injected_and_real_findings_never_share_an_incident) {
+  auto injected = coded(kGpu, "gpu_fallen_off_bus", 79);
+  injected.injected = true;
+  xid({injected}, {record(kGpu, "xid_sympathetic", 45, "python")});
+  EXPECT_EQ(state_.incidents().size(), 2U);
+}
+
+}  // namespace
+}  // namespace autopilot::incidents
