@@ -59,7 +59,7 @@ std::vector<std::string> fault_ids() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, EveryFault, testing::ValuesIn(fault_ids()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 // Whatever is laid on a machine, it stays a tree that the doors can read, and time never runs backwards in
 // its log.

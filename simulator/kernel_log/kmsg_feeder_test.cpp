@@ -68,7 +68,9 @@ TEST(KmsgFeeder, TheAgentsReaderGetsEveryRecordOrCountsItAsLost) {
     for (std::uint64_t i = 0; i < kRecords; ++i) {
       feeder.write(4, i, "NVRM: Xid (PCI:0000:1b:00): 13, record " + std::to_string(i));
       // Writes on while the socket is not asked: most of each burst is overwritten.
-      if (i % 1000 == 999) EXPECT_TRUE(KmsgFeeder::pump(reader, ends[0]));
+      if (i % 1000 == 999) {
+        EXPECT_TRUE(KmsgFeeder::pump(reader, ends[0]));
+      }
     }
   });
   std::uint64_t seen = 0;

@@ -22,8 +22,8 @@ std::vector<std::string> ids() {
   return list;
 }
 
-INSTANTIATE_TEST_SUITE_P(Machines, Builtin, testing::ValuesIn(ids()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Machines, Builtin, testing::ValuesIn(ids()), [](const auto& test) {
+  std::string name = test.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });

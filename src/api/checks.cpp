@@ -10,19 +10,6 @@ namespace autopilot::api {
 
 namespace {
 
-constexpr std::array<std::pair<Cost, std::string_view>, 3> kCosts{
-    {{Cost::cheap, "cheap"}, {Cost::moderate, "moderate"}, {Cost::expensive, "expensive"}}};
-
-std::string_view cost_word(Cost cost) {
-  return std::ranges::find(kCosts, cost, &std::pair<Cost, std::string_view>::first)->second;
-}
-
-std::optional<Cost> parse_cost(std::string_view word) {
-  const auto* found = std::ranges::find(kCosts, word, &std::pair<Cost, std::string_view>::second);
-  if (found == kCosts.end()) return std::nullopt;
-  return found->first;
-}
-
 void write_summary(JsonWriter& out, const CheckSummary& check) {
   out.begin_object();
   out.word("check", check.info.id);
@@ -31,7 +18,7 @@ void write_summary(JsonWriter& out, const CheckSummary& check) {
   out.number("periodSeconds", to_seconds(check.info.period));
   out.number("deadlineSeconds", to_seconds(check.info.deadline));
   out.number("windowSeconds", to_seconds(check.info.window));
-  out.word("cost", cost_word(check.info.cost));
+  out.word("cost", to_string(check.info.cost));
   out.words("witnesses", check.info.witnesses);
   out.words("rights", check.info.rights);
   out.flag("needsWindow", check.info.needs_window);

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <vector>
 
+#include "api/v1.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
+#include "cli/duration_option.hpp"
 #include "cli/look.hpp"
 #include "cli/machine.hpp"
 #include "cli/output/exit_code.hpp"
@@ -22,13 +25,15 @@
 namespace autopilot::cli {
 namespace {
 
+constexpr Duration kWindow = std::chrono::seconds{2};
+
 struct CheckOptions {
   std::vector<std::string> ids;
   std::vector<std::string> tags;
   bool list = false;
   bool no_agent = false;
   bool strict = false;
-  std::string window = "2s";
+  std::optional<Duration> window;
   std::string config_file;
   std::string socket;
   MachineChoice machine;
@@ -61,15 +66,36 @@ Result<std::vector<checks::Check>> selected(const CheckOptions& options) {
   return chosen;
 }
 
-void print_list(const std::vector<checks::Check>& chosen) {
-  for (const auto& check : chosen) {
-    std::string id = check.info.id;
-    id.resize(std::max<std::size_t>(24, id.size() + 1), ' ');
-    std::string tags;
-    for (const auto& tag : check.info.tags)
-      tags += (tags.empty() ? "" : ",") + tag;
-    std::cout << id << check.info.title << " [" << tags << "]\n";
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+  std::string text;
+  for (const auto& word : words)
+    text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+std::string cell(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size() + 1), ' ');
+  return text;
+}
+
+void print_list(const std::vector<checks::Check>& chosen, OutputFormat format) {
+  if (format != OutputFormat::table) {
+    std::vector<CheckInfo> infos;
+    for (const auto& check : chosen)
+      infos.push_back(check.info);
+    print_json(api::to_json(api::summarize(infos, NodeSnapshot{})), format);
+    return;
   }
+  std::cout << cell("CHECK", 24) << cell("EVERY", 6) << cell("COST", 9) << cell("NEEDS", 14) << "WHAT\n";
+  std::set<std::string> tags;
+  for (const auto& check : chosen) {
+    const auto& info = check.info;
+    tags.insert(info.tags.begin(), info.tags.end());
+    std::cout << cell(info.id, 24) << cell(format_duration(info.period), 6)
+              << cell(std::string(to_string(info.cost)), 9)
+              << cell(info.rights.empty() ? "-" : joined(info.rights, ","), 14) << info.title << "\n";
+  }
+  std::cout << "\nTags for --tag: " << joined({tags.begin(), tags.end()}, ", ") << "\n";
 }
 
 // What the agent knows, reduced to what was asked for. Checks that were named are required.
@@ -93,11 +119,7 @@ NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen
 }
 
 Result<NodeSnapshot> look_now(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
-  const auto window = parse_duration(options.window);
-  if (!window)
-    return fail(Errc::malformed,
-                "--window: expected a duration such as 2s or 500ms, not '" + options.window + "'");
-  return look({options.machine, options.config_file, *window}, chosen);
+  return look({options.machine, options.config_file, options.window.value_or(kWindow)}, chosen);
 }
 
 Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
@@ -117,7 +139,7 @@ int check(const CheckOptions& options) {
     return kExitUsage;
   }
   if (options.list) {
-    print_list(*chosen);
+    print_list(*chosen, options.format);
     return kExitHealthy;
   }
   auto node = node_of(options, *chosen);
@@ -134,10 +156,10 @@ void add_check(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand("check", "Look at this machine and say what is healthy and what is not");
   verb->add_option("ID", options->ids, "Checks to run; all without");
   verb->add_option("-t,--tag", options->tags, "Only checks with this tag; repeat for more")->type_name("TAG");
-  verb->add_flag("-l,--list", options->list, "List the checks and their tags instead of running them");
-  verb->add_option("--window", options->window,
-                   "Time between the two looks of checks that judge growth; 0s: one look")
-      ->type_name("DURATION");
+  verb->add_flag("-l,--list", options->list,
+                 "List the checks with what they need and cost, and the tags; run none");
+  add_duration_option(*verb, "--window", options->window,
+                      "Time between the two looks of checks that judge growth (2s); 0s: one look");
   verb->add_flag("--no-agent", options->no_agent, "Look now, even when an agent runs here");
   verb->add_flag("--strict", options->strict, "Exit 3 when any check could not look");
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");

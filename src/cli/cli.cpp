@@ -4,10 +4,43 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "cli/verbs.hpp"
+#include "core/nearest.hpp"
 
 namespace autopilot::cli {
+namespace {
+
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb :
+       app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    verbs.push_back(verb->get_name());
+  return verbs;
+}
+
+// CLI11 would only say that a subcommand is missing.
+bool is_verb_missing(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2) {
+    std::cerr << app.help();
+    return true;
+  }
+  const std::string word = argv[1];
+  const auto known = app.get_subcommands([&word](const CLI::App* verb) { return verb->get_name() == word; });
+  if (word == "-h" || word == "--help" || !known.empty()) return false;
+  std::cerr << "autopilot: no verb '" << word << "'";
+  if (const auto near = nearest_word(word, verbs_of(app))) std::cerr << "; did you mean " << *near << "?";
+  std::cerr << "\nautopilot --help lists them.\n";
+  return true;
+}
+
+std::string failure_text(const CLI::App*, const CLI::Error& error) {
+  return std::string("autopilot: ") + error.what() + "\nRun with --help for more information.\n";
+}
+
+}  // namespace
 
 int run(int argc, char** argv) {
   CLI::App app{
@@ -26,6 +59,8 @@ int run(int argc, char** argv) {
   add_version(app, exit_code);
   add_decode(app, exit_code);
   add_helper(app, exit_code);
+  app.failure_message(failure_text);
+  if (is_verb_missing(app, argc, argv)) return kExitUsage;
   try {
     app.parse(argc, argv);
     return exit_code;

@@ -7,6 +7,7 @@
 #include "api/v1.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
+#include "cli/duration_option.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
@@ -18,7 +19,7 @@ struct InjectOptions {
   std::string fault;
   std::string subject = "host";
   std::optional<double> magnitude;
-  std::string duration;
+  std::optional<Duration> duration;
   std::string socket;
 };
 
@@ -32,11 +33,7 @@ Result<api::InjectRequest> request_of(const InjectOptions& options) {
                     options.subject + "'");
   request.subject = *subject;
   request.magnitude = options.magnitude;
-  if (!options.duration.empty()) {
-    request.duration = parse_duration(options.duration);
-    if (!request.duration)
-      return fail(Errc::malformed, "--for: expected a duration such as 30s, not '" + options.duration + "'");
-  }
+  request.duration = options.duration;
   return request;
 }
 
@@ -66,7 +63,7 @@ void add_inject(CLI::App& app, int& exit_code) {
       ->type_name("KIND/KEY");
   verb->add_option("--magnitude", options->magnitude, "How strong: a code, a number of errors, a share")
       ->type_name("NUMBER");
-  verb->add_option("--for", options->duration, "Take it back after this time")->type_name("DURATION");
+  add_duration_option(*verb, "--for", options->duration, "Take it back after this time");
   add_socket_option(*verb, options->socket);
   verb->footer(
       "On a real machine this is refused unless the configuration says 'inject: true'.\n"

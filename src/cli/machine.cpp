@@ -58,6 +58,15 @@ Status inject_for_real(const api::InjectRequest& request) {
                                     ", injected for a test");
 }
 
+Result<host::OpenedHost> open_tree(const std::string& root, const host::OpenOptions& options) {
+  auto opened = host::open_tree_host(root, options);
+  if (!opened && opened.error().code == Errc::not_found)
+    return fail(Errc::malformed, opened.error().what +
+                                     "; a machine tree is a folder with that file "
+                                     "(`autopilot record DIR` makes one)");
+  return opened;
+}
+
 Result<agent::Machine> open_simulation(const MachineChoice& choice, const config::Config& config,
                                        Timeline timeline, const host::OpenOptions& options,
                                        const std::function<void()>& on_kernel_news) {
@@ -94,7 +103,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
     return machine;
   }
   options.nvml_library = TRY(simulated_library());
-  if (!choice.root.empty()) return to_machine(TRY(host::open_tree_host(choice.root, options)), config);
+  if (!choice.root.empty()) return to_machine(TRY(open_tree(choice.root, options)), config);
   return open_simulation(choice, config, timeline, options, on_kernel_news);
 }
 

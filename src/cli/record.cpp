@@ -47,7 +47,8 @@ void add_record(CLI::App& app, int& exit_code) {
   add_machine_options(*verb, options->machine);
   verb->footer(
       "A recording can be looked at again (autopilot check --root DIR), made a test case, or sent to\n"
-      "somebody who wants to help (--scrub). The kernel log and disk health need rights: sudo.");
+      "somebody who wants to help (--scrub). The kernel log and disk health need rights: sudo.\n"
+      "Examples:\n  sudo autopilot record /tmp/node-17 --scrub\n  autopilot check --root /tmp/node-17");
   verb->callback([options, &exit_code] { exit_code = record(*options); });
 }
 

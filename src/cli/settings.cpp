@@ -16,7 +16,7 @@ constexpr std::size_t kMaxFile = std::size_t{1} << 20;
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Errc::not_found, "configuration " + path + " cannot be read");
+  if (!file) return fail(Errc::malformed, "configuration " + path + " cannot be read");
   std::string text(kMaxFile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -13,6 +15,9 @@ namespace autopilot {
 // cheap: files of memory; moderate: a driver or device answers; expensive: seconds of work. Nothing passive
 // is expensive.
 enum class Cost : std::uint8_t { cheap, moderate, expensive };
+
+[[nodiscard]] std::string_view to_string(Cost cost);
+[[nodiscard]] std::optional<Cost> parse_cost(std::string_view word);
 
 // What everybody may know of a check without running it.
 struct CheckInfo {

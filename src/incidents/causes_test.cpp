@@ -197,7 +197,9 @@ TEST_F(Causes, a_storm_of_consequences_stays_one_incident_with_a_count) {
     auto storm = record(kGpu, "xid_sympathetic", 45, "python", std::to_string(i));
     storm.evidence.emplace_back("count", std::int64_t{168});
     const auto changes = xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {storm});
-    if (i > 0) EXPECT_TRUE(changes.empty());
+    if (i > 0) {
+      EXPECT_TRUE(changes.empty());
+    }
   }
   ASSERT_EQ(only().members.size(), 2U);
   EXPECT_EQ(*find_attribute(only().members[1].finding.evidence, "count"), Value{std::int64_t{168'000}});

@@ -14,8 +14,15 @@ namespace autopilot::cli {
 void add_format_option(CLI::App& verb, OutputFormat& format) {
   static const std::map<std::string, OutputFormat> formats{
       {"table", OutputFormat::table}, {"json", OutputFormat::json}, {"yaml", OutputFormat::yaml}};
-  verb.add_option("-o,--output", format, "table, json or yaml")
-      ->transform(CLI::Transformer(formats).description(""))
+  verb.add_option_function<std::string>(
+          "-o,--output",
+          [&format](const std::string& word) {
+            const auto found = formats.find(word);
+            if (found == formats.end())
+              throw CLI::ValidationError("--output", "expected table, json or yaml, not '" + word + "'");
+            format = found->second;
+          },
+          "table, json or yaml")
       ->type_name("FORMAT");
 }
 

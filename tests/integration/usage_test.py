@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line says to somebody who errs, and its exit codes."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+
+def autopilot(*arguments, **environment):
+    return subprocess.run(
+        [os.path.join(harness.BIN, "autopilot"), *arguments],
+        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **environment},
+    )
+
+
+class UsageTest(unittest.TestCase):
+    def test_errors_name_the_place_and_the_cure(self):
+        for arguments, code, words in (
+            ((), 64, "check"),
+            (("chek",), 64, "did you mean check?"),
+            (("--frobnicate",), 64, "--frobnicate"),
+            (("check", "gpu.ec"), 64, "did you mean gpu.ecc"),
+            (("check", "-o", "xml"), 64, "expected table, json or yaml, not 'xml'"),
+            (("check", "--window", "abc"), 64, "expected a duration such as 2s or 500ms, not 'abc'"),
+            (("check", "--tag", "nothing"), 64, "--list"),
+            (("check", "--root", "/nonexistent"), 78, "autopilot record"),
+            (("check", "--config", "/nonexistent.yaml"), 78, "/nonexistent.yaml"),
+            (("inject", "xid", "--for", "soon"), 64, "expected a duration"),
+            (("events", "--since", "soon"), 64, "--since"),
+            (("status", "--socket", "/nonexistent"), 70, "autopilot agent"),
+            (("explain", "nonsense"), 64, "nonsense"),
+            (("decode", "/nonexistent"), 64, "/nonexistent"),
+        ):
+            with self.subTest(arguments):
+                answer = autopilot(*arguments)
+                self.assertEqual(answer.returncode, code, answer.stderr)
+                self.assertIn(words, answer.stderr)
+                self.assertEqual(answer.stdout, "")
+
+    def test_a_wrong_configuration_is_refused_with_its_line(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("node: a\nperiodd: 1\n")
+            file.flush()
+            answer = autopilot("check", "--config", file.name)
+            self.assertEqual(answer.returncode, 78)
+            self.assertIn(f"{file.name}:2", answer.stderr)
+            self.assertIn("periodd", answer.stderr)
+
+    def test_every_verb_explains_itself_with_examples_in_80_columns(self):
+        overview = autopilot("--help").stdout
+        for verb in ("check", "status", "snapshot", "events", "explain", "agent", "inject", "record", "decode"):
+            with self.subTest(verb):
+                self.assertIn(f"  {verb} ", overview)
+                answer = autopilot(verb, "--help")
+                self.assertEqual(answer.returncode, 0)
+                self.assertIn("autopilot " + verb, answer.stdout.split("Example", 1)[1])
+
+    def test_the_list_of_checks_fits_the_terminal_and_is_json_too(self):
+        table = autopilot("check", "--list").stdout
+        self.assertIn("gpu.xid", table)
+        self.assertIn("CAP_SYSLOG", table)
+        self.assertTrue(all(len(line) <= 80 for line in table.splitlines()[:-1]), table)
+        items = json.loads(autopilot("check", "--list", "-o", "json").stdout)["items"]
+        self.assertEqual([item["check"] for item in items],
+                         [line.split()[0] for line in table.splitlines()[1:-2]])
+
+
+if __name__ == "__main__":
+    unittest.main()
