@@ -4,9 +4,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "agent/service_manager.hpp"
 #include "api/v1.hpp"
+#include "checks/check.hpp"
 #include "config/config.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
@@ -24,6 +26,7 @@ struct Machine {
   bool has_accelerator = false;
   // The required checks of a profile, resolved for this machine.
   std::function<std::vector<std::string>(const config::Config&)> required_checks;
+  std::vector<checks::Check> checks;                                // built in and the operator's
   std::function<void(SelfStatus& self)> complete_self;              // helpers, kernel log, driver calls
   std::function<Status(const api::InjectRequest& request)> inject;  // makes a fault appear
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,8 +52,8 @@ struct JudgeInput {
 // here, anything else is unknown. judge is pure and is called with a history that has at least one round.
 struct Check {
   CheckInfo info;
-  Result<Observed> (*observe)(const host::Host& host, const Request& request);
-  Findings (*judge)(const JudgeInput& input);
+  std::function<Result<Observed>(const host::Host& host, const Request& request)> observe;
+  Findings (*judge)(const JudgeInput& input) = nullptr;
 };
 
 // THE list, in display order.

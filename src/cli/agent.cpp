@@ -8,6 +8,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/machine.hpp"
+#include "cli/machine_checks.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
@@ -63,7 +64,10 @@ int run_agent_verb(const AgentVerbOptions& options) {
       .configuration_version = [file = settings_file(options.config_file)] { return version_of(file); },
       .open_machine =
           [options, opened_with](std::function<void()> on_kernel_news) {
-            return open_machine(options.machine, opened_with, Timeline::live, std::move(on_kernel_news));
+            auto machine =
+                open_machine(options.machine, opened_with, Timeline::live, std::move(on_kernel_news));
+            if (machine) machine->checks = checks_of(options.machine, opened_with);
+            return machine;
           },
       .service_manager =
           agent::ServiceManager(variable(variables, "NOTIFY_SOCKET"), variable(variables, "WATCHDOG_USEC")),

@@ -14,6 +14,7 @@
 #include "cli/duration_option.hpp"
 #include "cli/look.hpp"
 #include "cli/machine.hpp"
+#include "cli/machine_checks.hpp"
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
 #include "cli/output/terminal.hpp"
@@ -40,8 +41,8 @@ struct CheckOptions {
   OutputFormat format = OutputFormat::table;
 };
 
-Result<std::vector<checks::Check>> selected(const CheckOptions& options) {
-  const auto all = checks::builtin_checks();
+Result<std::vector<checks::Check>> selected(const CheckOptions& options,
+                                            const std::vector<checks::Check>& all) {
   std::vector<std::string> known;
   for (const auto& check : all)
     known.push_back(check.info.id);
@@ -133,7 +134,9 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<chec
 }
 
 int check(const CheckOptions& options) {
-  const auto chosen = selected(options);
+  const auto settings = load_settings(options.config_file);
+  if (!settings) return report(settings.error());
+  const auto chosen = selected(options, checks_of(options.machine, *settings));
   if (!chosen) {
     (void)report(chosen.error());
     return kExitUsage;

@@ -8,8 +8,10 @@
 #include "checks/check.hpp"
 #include "cli/cli.hpp"
 #include "cli/look.hpp"
+#include "cli/machine_checks.hpp"
 #include "cli/output/format.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 
 namespace autopilot::cli {
@@ -43,8 +45,9 @@ void print_readings(const NodeSnapshot& node) {
 }
 
 int snapshot(const SnapshotOptions& options) {
-  const auto all = checks::builtin_checks();
-  const auto node = look({options.machine, "", Duration{0}}, {all.begin(), all.end()});
+  const auto settings = load_settings("");
+  if (!settings) return report(settings.error());
+  const auto node = look({options.machine, "", Duration{0}}, checks_of(options.machine, *settings));
   if (!node) return report(node.error());
   if (options.format == OutputFormat::table)
     print_readings(*node);

@@ -98,6 +98,23 @@ std::string default_file(const Environment& environment, bool is_root) {
   return (dir.empty() ? "/etc" : dir) + "/autopilot/config.yaml";
 }
 
+namespace {
+
+// The ids of checks of the operator can only be looked up when `scripts` is known.
+void check_custom_ids(const Config& config, int line, YamlProblems& problems) {
+  const auto check = [&](const std::string& id, const std::string& where) {
+    constexpr std::string_view prefix = "custom.";
+    if (id.starts_with(prefix) && !config.scripts.contains(id.substr(prefix.size())))
+      problems.add(line, "`" + where + "`: `scripts` has no `" + id.substr(prefix.size(), 80) + '`');
+  };
+  for (const auto& [id, ignored] : config.checks)
+    check(id, "checks." + id.substr(0, 80));
+  for (const std::string& id : config.required_checks.value_or(std::vector<std::string>{}))
+    check(id, "required_checks");
+}
+
+}  // namespace
+
 Result<Config> parse(std::string_view text, std::string_view name, Config base) {
   YamlProblems problems{std::string(name)};
   const YamlNode root = parse_yaml(text, problems);
@@ -106,6 +123,7 @@ Result<Config> parse(std::string_view text, std::string_view name, Config base) 
   if (base.limits.event_streams > base.limits.connections)
     problems.add(root.line, "`limits.event_streams`: expected at most `limits.connections`, " +
                                 std::to_string(base.limits.connections));
+  check_custom_ids(base, root.line, problems);
   TRY_STATUS(problems.status());
   return base;
 }

@@ -23,6 +23,18 @@ struct CheckConfig {
   friend bool operator==(const CheckConfig&, const CheckConfig&) = default;
 };
 
+// A check of the operator, "custom.<name>": a program that says how the machine is (docs/configuration.md).
+struct ScriptConfig {
+  std::string path;
+  std::vector<std::string> arguments;
+  std::string user = "nobody";
+  bool network = false;
+  Duration period = std::chrono::minutes{1};
+  Duration deadline = std::chrono::seconds{10};
+
+  friend bool operator==(const ScriptConfig&, const ScriptConfig&) = default;
+};
+
 struct Limits {
   int lanes = 3;                  // threads that run checks
   int stuck_lanes = 4;            // threads given up before no more are started
@@ -46,6 +58,7 @@ struct Config {
   std::string log_format = "text";
   bool inject = false;  // allow `autopilot inject` on a real machine
   std::map<std::string, CheckConfig, std::less<>> checks;
+  std::map<std::string, ScriptConfig, std::less<>> scripts;  // by name
   Expectation expectation;
   std::optional<std::vector<std::string>> required_checks;  // in place of the profile's
   Limits limits;

@@ -167,6 +167,23 @@ TEST(ParseConfig, refuses_duplicates_wrong_types_and_values_out_of_range) {
               HasSubstr("`limits.event_streams`: expected at most `limits.connections`, 10"));
 }
 
+TEST(ParseConfig, checks_of_the_operator_are_named_custom_and_must_exist) {
+  const auto config = parse(
+      "scripts:\n  raid: {path: /opt/checks/raid, arguments: [-v, md0], period: 5m}\n"
+      "checks:\n  custom.raid: {enabled: false}\nrequired_checks: [custom.raid]\n",
+      "c.yaml", {});
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->scripts.at("raid").arguments, (std::vector<std::string>{"-v", "md0"}));
+  EXPECT_EQ(config->scripts.at("raid").user, "nobody");
+  EXPECT_FALSE(config->scripts.at("raid").network);
+  EXPECT_THAT(problems_of("scripts:\n  Raid: {path: raid}\n  fan: {}\n"),
+              AllOf(HasSubstr("a name is of a-z"),
+                    HasSubstr("`scripts.Raid.path`: expected an absolute path"), HasSubstr("path")));
+  EXPECT_THAT(problems_of("checks:\n  custom.raid: {enabled: false}\n"),
+              HasSubstr("`scripts` has no `raid`"));
+  EXPECT_THAT(problems_of("required_checks: [custom.fan]\n"), HasSubstr("`scripts` has no `fan`"));
+}
+
 TEST(ParseConfig, hostile_text_is_refused) {
   for (const std::string& text :
        {std::string("\0\0", 2), std::string(100'000, '{'), std::string(2'000'000, 'a'), std::string("- a\n"),

@@ -20,6 +20,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr std::size_t kMaxList = 1000;
+constexpr std::size_t kMaxScripts = 32;
 
 void refuse(YamlMap& map, const Setting& setting, const std::string& expected, const std::string& found) {
   map.problem(map.line_of(setting.key()), "`" + std::string(setting.name) + "`: expected " + expected +
@@ -82,8 +83,9 @@ std::vector<std::string> known_checks() {
   return ids;
 }
 
+// Those of the operator are looked up when the whole file is read, see check_custom_ids.
 bool is_check(std::string_view id) {
-  return catalog::builtin().check(id) != nullptr;
+  return id.starts_with("custom.") || catalog::builtin().check(id) != nullptr;
 }
 
 bool is_profile(std::string_view id) {
@@ -121,6 +123,50 @@ void read_checks(YamlMap& map, const Setting& setting, Config& config) {
     }
     YamlMap check = map.nested(member.value, "checks." + member.key);
     read_check(check, member.key, config.checks[member.key]);
+  }
+}
+
+bool is_script_name(std::string_view name) {
+  return !name.empty() && name.size() <= 40 &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
+void read_script(YamlMap& map, const std::string& name, ScriptConfig& script) {
+  script.path = map.required_word("path");
+  if (!script.path.empty() && !is_absolute_path(script.path))
+    map.problem(map.line_of("path"), "`scripts." + name + ".path`: expected an absolute path, found `" +
+                                         script.path.substr(0, 80) + '`');
+  if (auto arguments = map.words("arguments")) script.arguments = std::move(*arguments);
+  if (const auto user = map.word("user")) script.user = *user;
+  if (const auto network = map.boolean("network")) script.network = *network;
+  read_duration(map, "period", "scripts." + name + ".period", seconds{1}, hours{24}, script.period);
+  read_duration(map, "deadline", "scripts." + name + ".deadline", milliseconds{100}, minutes{10},
+                script.deadline);
+}
+
+void read_scripts(YamlMap& map, const Setting& setting, Config& config) {
+  const YamlNode* node = map.map(setting.key());
+  if (node == nullptr) return;
+  config.scripts.clear();
+  for (const YamlMember& member : node->members) {
+    if (!is_script_name(member.key))
+      map.problem(member.line, "`scripts`: a name is of a-z, 0-9 and _, at most 40, not `" +
+                                   member.key.substr(0, 80) + '`');
+    YamlMap script = map.nested(member.value, "scripts." + member.key);
+    read_script(script, member.key, config.scripts[member.key]);
+  }
+  if (config.scripts.size() > kMaxScripts)
+    refuse(map, setting, "at most " + std::to_string(kMaxScripts), std::to_string(config.scripts.size()));
+}
+
+void show_scripts(const Config& config, const Setting&, Shown& shown) {
+  for (const auto& [name, script] : config.scripts) {
+    std::string text = script.path;
+    for (const auto& argument : script.arguments)
+      text += ' ' + argument;
+    shown["scripts." + name] = text + " as " + script.user + (script.network ? " with network" : "") +
+                               " period " + format_duration(script.period) + " deadline " +
+                               format_duration(script.deadline);
   }
 }
 
@@ -237,6 +283,14 @@ constexpr std::array kSettings{
             "Switches a check off, or changes how often it looks (1s to 1d), how long it may take (100ms to "
             "10m), how far back it judges (0s to 1d).",
             &read_checks, &show_checks},
+    Setting{
+        "scripts", "a map from a name to path, arguments, user, network, period, deadline", kAtStart,
+        kNoVariable,
+        "Checks of your own, custom.<name>: programs that end with 0 healthy, 1 degraded, 2 failed or 3 "
+        "unknown, or print JSON (health, message, observations). File and folders must belong to root and "
+        "be writable by nobody else. They run as nobody (user) and without network (network: true gives "
+        "it), every minute (period), for 10s at most (deadline).",
+        &read_scripts, &show_scripts},
     Setting{"expectation.gpu_count", "0 to 1024", kLive, kNoVariable, "How many GPUs this machine has.",
             AUTOPILOT_READ(int count = -1; read_integer(m, s, 0, 1024, count);
                            if (count >= 0) c.expectation.gpu_count = count),

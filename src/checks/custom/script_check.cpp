@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/custom/script_check.hpp"
+
+#include <utility>
+
+#include "checks/judgement.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+// What the script said of the machine as a whole; its own readings have the names it gave them.
+constexpr std::string_view kSays = "script.says";
+constexpr std::string_view kMessage = "script.message";
+
+Observation observed(std::string_view name, Value value, std::string unit, const std::string& path,
+                     Instant now) {
+  Observation observation;
+  observation.name = name;
+  observation.value = std::move(value);
+  observation.unit = std::move(unit);
+  observation.source = path;
+  observation.time = now;
+  return observation;
+}
+
+Result<Observed> to_observed(const ScriptAnswer& answer, const std::string& path, Instant now) {
+  if (answer.health == Health::unknown)
+    return fail(Errc::unavailable,
+                answer.message.empty() ? "the script says that it does not know" : answer.message);
+  Observed result;
+  result.witnesses = {path};
+  result.observations = {observed(kSays, std::string(to_string(answer.health)), "", path, now),
+                         observed(kMessage, answer.message, "", path, now)};
+  for (const auto& reading : answer.readings)
+    result.observations.push_back(observed(reading.name, reading.value, reading.unit, path, now));
+  return result;
+}
+
+Findings judge(const JudgeInput& input) {
+  const auto says = parse_health(input.history.word(host_subject(), kSays).value_or(""));
+  if (says != Health::degraded && says != Health::failed) return {};
+  const std::string message = input.history.word(host_subject(), kMessage).value_or("");
+  auto finding =
+      make_finding(input, host_subject(), says == Health::failed ? "script_failed" : "script_degraded", *says,
+                   message.empty() ? "The script says " + std::string(to_string(*says)) + "." : message);
+  if (const auto* said = input.history.find(host_subject(), kSays))
+    finding.evidence.emplace_back("script", said->source);
+  return {std::move(finding)};
+}
+
+}  // namespace
+
+Check script_check(const Script& script, std::function<Result<ScriptAnswer>(MonoTime deadline)> run) {
+  Check check;
+  check.info.id = std::string(kCustomPrefix) + script.name;
+  check.info.title = "Script " + script.path;
+  check.info.tags = {"custom", "script"};
+  check.info.period = script.period;
+  check.info.deadline = script.deadline;
+  check.info.cost = Cost::moderate;
+  check.info.witnesses = {script.path};
+  check.observe = [run = std::move(run), path = script.path](const host::Host&,
+                                                             const Request& request) -> Result<Observed> {
+    return to_observed(TRY(run(request.deadline)), path, request.now);
+  };
+  check.judge = judge;
+  return check;
+}
+
+}  // namespace autopilot::checks

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/machine_checks.hpp"
+
+#include <memory>
+
+#include "checks/custom/script_check.hpp"
+#include "host/process/child_runner.hpp"
+#include "host/scripts/confined_program.hpp"
+#include "host/scripts/script_answer.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::size_t kMaxOutput = std::size_t{64} << 10;
+// The check's deadline counts for the whole look; the script gets what is left after its end was seen.
+constexpr Duration kReserve = std::chrono::milliseconds{200};
+
+checks::Check check_of(const std::string& name, const config::ScriptConfig& script,
+                       const std::shared_ptr<host::ChildRunner>& runner) {
+  const host::ConfinedProgram program{script.path, script.arguments, script.user, script.network};
+  const auto run = [program, runner](MonoTime deadline) -> Result<ScriptAnswer> {
+    host::RunLimits limits;
+    limits.output_bytes = kMaxOutput;
+    limits.grace = kReserve / 2;
+    limits.patience = kReserve / 2;
+    const auto command = TRY(host::confined_command(program));
+    const auto ended = TRY(runner->run(command, deadline - kReserve, limits));
+    return host::read_script_answer(ended);
+  };
+  return checks::script_check({name, script.path, script.period, script.deadline}, run);
+}
+
+}  // namespace
+
+std::vector<checks::Check> checks_of(const MachineChoice& choice, const config::Config& config) {
+  const auto builtin = checks::builtin_checks();
+  std::vector<checks::Check> all(builtin.begin(), builtin.end());
+  if (!choice.is_this_machine()) return all;
+  const auto runner = std::make_shared<host::ChildRunner>();
+  for (const auto& [name, script] : config.scripts)
+    all.push_back(check_of(name, script, runner));
+  return all;
+}
+
+}  // namespace autopilot::cli

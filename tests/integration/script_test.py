@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the operator: real programs, confined as the configuration says."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+IS_ROOT = os.geteuid() == 0
+
+
+class ScriptTest(unittest.TestCase):
+    def setUp(self):
+        # The folders above a script must belong to root, and others must be able to enter but not to write them.
+        folder = tempfile.TemporaryDirectory(prefix="autopilot-scripts-", dir="/var/lib" if IS_ROOT else None)
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.state = pathlib.Path(self.folder, "state")
+        self.scripts = {}
+
+    def script(self, name, text, mode=0o755, **settings):
+        path = self.folder / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(mode)
+        self.scripts[name] = {"path": str(path), **settings}
+        return path
+
+    def look(self, *arguments):
+        config = self.folder / "config.yaml"
+        config.write_text(json.dumps({"scripts": self.scripts, "state_dir": str(self.state)}))
+        ids = [f"custom.{name}" for name in self.scripts]
+        answer = subprocess.run(
+            [harness.AUTOPILOT, "check", *ids, "--no-agent", "--config", str(config), "--window", "0s", "-o", "json",
+             *arguments],
+            capture_output=True, text=True, timeout=60, check=False,
+        )
+        self.assertIn(answer.returncode, (0, 1, 2, 3), answer.stderr)
+        return {result["check"].removeprefix("custom."): result for result in json.loads(answer.stdout)["results"]}
+
+    def finding(self, results, name):
+        self.assertEqual(len(results[name]["findings"]), 1, results[name])
+        return results[name]["findings"][0]
+
+    @unittest.skipUnless(IS_ROOT, "needs root: only root can become nobody")
+    def test_what_scripts_say_is_what_the_checks_say(self):
+        self.folder.chmod(0o755)
+        self.script("good", "exit 0")
+        self.script("bad", "echo the pump leaks; exit 1")
+        self.script("broken", """echo '{"health": "failed", "message": "no water",
+                                  "observations": [{"name": "water.level", "value": 0.5, "unit": "m"}]}'""")
+        self.script("blind", "echo no sensor; exit 3")
+        self.script("wild", "exit 42")
+        self.script("slow", "sleep 30", deadline="1s")
+        self.script("killed", "kill -SEGV $$")
+        self.script("flood", "head -c 10000000 /dev/zero; exit 1")
+        results = self.look()
+        self.assertEqual({name: result["health"] for name, result in results.items()}, {
+            "good": "healthy", "bad": "degraded", "broken": "failed", "blind": "unknown", "wild": "unknown",
+            "slow": "unknown", "killed": "unknown", "flood": "degraded"})
+        self.assertEqual(self.finding(results, "bad")["message"], "the pump leaks")
+        self.assertEqual(self.finding(results, "broken")["reason"], "script_failed")
+        self.assertEqual(self.finding(results, "slow")["reason"], "timed_out")
+        self.assertIn("no sensor", self.finding(results, "blind")["message"])
+        self.assertIn("42", self.finding(results, "wild")["message"])
+
+    @unittest.skipUnless(IS_ROOT, "needs root: only root can become nobody")
+    def test_scripts_have_no_rights_and_no_network_unless_configured(self):
+        self.folder.chmod(0o755)
+        report = """echo "$(id -un) $(grep CapEff /proc/self/status | tr -d '\\t') $(ls /sys/class/net 2>/dev/null |
+                    tr '\\n' ' ') $(tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | tr '\\n' ',') $SECRET_TOKEN"; exit 1"""
+        self.script("closed", report)
+        self.script("open", report, network=True)
+        os.environ["SECRET_TOKEN"] = "secret"
+        self.addCleanup(os.environ.pop, "SECRET_TOKEN")
+        results = self.look()
+        closed, opened = (self.finding(results, name)["message"] for name in ("closed", "open"))
+        self.assertTrue(closed.startswith("nobody CapEff:0000000000000000"), closed)
+        self.assertNotIn("secret", closed + opened)
+        self.assertTrue(closed.split()[-1] == "lo,", closed)
+        self.assertNotEqual(opened.split()[-1], "lo,", opened)
+
+    @unittest.skipUnless(IS_ROOT, "needs root: files of another owner")
+    def test_a_script_that_others_can_change_is_never_run(self):
+        self.folder.chmod(0o755)
+        marker = self.folder / "ran"
+        run = f"touch {marker}; exit 0"
+        self.script("writable", run, mode=0o777, user="root")
+        os.chown(self.script("foreign", run, user="root"), 12345, 12345)
+        target = self.script("target", "exit 0", user="root")
+        (self.folder / "link").symlink_to(target)
+        self.scripts["link"] = {"path": str(self.folder / "link"), "user": "root"}
+        self.script("plain", run, mode=0o644, user="root")
+        results = self.look()
+        for name, word in (("writable", "chmod go-w"), ("foreign", "chown"), ("link", "link"), ("plain", "chmod +x")):
+            self.assertEqual(results[name]["health"], "unknown", results[name])
+            self.assertIn(word, self.finding(results, name)["message"])
+        self.assertEqual(results["target"]["health"], "healthy")
+        self.assertFalse(marker.exists())
+
+    @unittest.skipUnless(IS_ROOT, "needs root: only root can become nobody")
+    def test_an_unknown_user_is_an_error_that_names_it(self):
+        self.folder.chmod(0o755)
+        self.script("who", "exit 0", user="nosuchuser")
+        self.assertIn("nosuchuser", self.finding(self.look(), "who")["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()
