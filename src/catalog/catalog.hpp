@@ -52,15 +52,17 @@ enum class ClearRule : std::uint8_t {
 [[nodiscard]] std::optional<ClearRule> parse_clear_rule(std::string_view word);
 
 inline constexpr std::string_view kAnyCheck = "any";
+inline constexpr std::string_view kCustomChecks = "custom";
 
 // reasons.yaml: every word a finding may carry.
 struct Reason {
   std::string id;
   std::string title;
-  std::vector<std::string> checks;  // who may say it; kAnyCheck: the runtime, about any check
-  std::string meaning;              // what is wrong, for a person
-  std::string cure;                 // what to do now
-  std::string disproof;             // what would prove it wrong
+  std::vector<std::string>
+      checks;  // who may say it; kAnyCheck: the runtime, about any check; kCustomChecks: the operator's
+  std::string meaning;   // what is wrong, for a person
+  std::string cure;      // what to do now
+  std::string disproof;  // what would prove it wrong
   Action action = Action::none;
   Health max_health = Health::degraded;
   double confidence = 0.5;  // that the blamed subject is at fault

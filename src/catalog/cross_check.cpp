@@ -56,7 +56,7 @@ void check_references(const Facts& facts, const std::set<std::string>& threshold
       findings.add("thresholds.yaml", threshold.id, "does not begin with the id of a check");
   for (const Reason& reason : facts.reasons)
     for (const std::string& check : reason.checks)
-      if (check != kAnyCheck && !checks.contains(check))
+      if (check != kAnyCheck && check != kCustomChecks && !checks.contains(check))
         findings.add("reasons.yaml", reason.id, "there is no check `" + check + "`");
   for (const Profile& profile : facts.profiles)
     for (const RequiredCheck& required : profile.required)
