@@ -8,6 +8,7 @@
 #include "host/helpers/helper_client.hpp"
 #include "host/kernel_log/tree_kernel_log.hpp"
 #include "host/machine_tree/machine_tree.hpp"
+#include "host/machine_tree/unreadable_files.hpp"
 #include "host/open_host.hpp"
 #include "host/storage/tree_filesystems.hpp"
 #include "host/storage/tree_nvme.hpp"
@@ -76,7 +77,8 @@ struct TreeDoors {
   TreeDoors(std::unique_ptr<MachineTreeFile> tree_file, const MachineTree& tree, const OpenOptions& options)
       : file(std::move(tree_file)),
         clock(clock_of(tree, options)),
-        files(tree.root()),
+        unreadable(*file, tree.root()),
+        files(tree.root(), [this](std::string_view path) { return unreadable.pass(path); }),
         kernel_log(tree.kernel_log(), *clock),
         gpus(tree.nvml(), nvml_helper(tree.directory, options), *clock, files),
         filesystems(files, *file),
@@ -86,6 +88,7 @@ struct TreeDoors {
 
   std::unique_ptr<MachineTreeFile> file;
   std::shared_ptr<const Clock> clock;
+  UnreadableFiles unreadable;
   Files files;
   TreeKernelLog kernel_log;
   TreeGpus gpus;

@@ -97,6 +97,7 @@ Result<std::string> path_of(int fd, std::string_view path) {
 }  // namespace
 
 Result<std::string> Files::read(std::string_view path, std::size_t limit) const {
+  if (gate_) TRY_STATUS(gate_(path));
   const Fd fd = TRY(open_regular(root_, path));
   return read_all(fd.get(), path, limit);
 }
@@ -120,6 +121,7 @@ Result<std::int64_t> Files::read_integer(std::string_view path) const {
 }
 
 Result<std::vector<std::string>> Files::list(std::string_view directory) const {
+  if (gate_) TRY_STATUS(gate_(directory));
   Fd fd = TRY(open_below(root_, directory, O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   const auto close = [](DIR* stream) { ::closedir(stream); };
   const std::unique_ptr<DIR, decltype(close)> stream(::fdopendir(fd.get()), close);

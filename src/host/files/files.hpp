@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,13 +13,16 @@ namespace autopilot::host {
 
 // Files of one machine: sysfs, procfs, configuration, under a root directory ("" for the running machine, a
 // machine tree's root/ otherwise). Paths are absolute, as on the machine. A symbolic link never leads out of
-// a root that is a tree. Thread-safe, no state. Reading may block where the kernel blocks: ask sick devices
-// through a helper.
+// a root that is a tree. Thread-safe, no state. Reading may block where the kernel blocks, and for ever where
+// a device is sick or a file server is gone: call it on a lane that can be given up.
 class Files {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
+  // Called before a file or a directory is read, with its path as on the machine: how a machine tree says
+  // that reading it fails or does not return. Thread-safe.
+  using Gate = std::function<Status(std::string_view path)>;
 
-  explicit Files(std::string root = "") : root_(std::move(root)) {}
+  explicit Files(std::string root = "", Gate gate = {}) : root_(std::move(root)), gate_(std::move(gate)) {}
 
   // The whole file, at most `limit` bytes; longer is Errc::exhausted.
   [[nodiscard]] Result<std::string> read(std::string_view path, std::size_t limit = kMaxBytes) const;
@@ -41,6 +45,7 @@ class Files {
 
  private:
   std::string root_;
+  Gate gate_;
 };
 
 }  // namespace autopilot::host

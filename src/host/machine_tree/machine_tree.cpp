@@ -71,6 +71,16 @@ TreeNvmeHealth read_nvme(YamlMap map) {
   return nvme;
 }
 
+TreeObstacle read_obstacle(const std::string& path, YamlMap map) {
+  TreeObstacle obstacle;
+  obstacle.hangs = map.boolean("hangs").value_or(false);
+  obstacle.error = read_error(map);
+  if (!path.starts_with('/')) map.problem(map.line(), "`" + path + "` is not an absolute path");
+  if (obstacle.hangs == obstacle.error.has_value())
+    map.problem(map.line(), path + ": needs either `hangs: true` or `error`");
+  return obstacle;
+}
+
 bool read_flag(YamlMap& map, std::string_view key) {
   const auto value = map.boolean(key);
   if (!map.has(key)) map.problem(map.line(), "machine: `" + std::string(key) + "` is missing");
@@ -109,6 +119,9 @@ MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
   if (const YamlNode* controllers = map.map("nvme"))
     for (const YamlMember& member : controllers->members)
       tree.nvme[member.key] = read_nvme(YamlMap(member.value, "nvme", problems));
+  if (const YamlNode* paths = map.map("unreadable"))
+    for (const YamlMember& member : paths->members)
+      tree.unreadable[member.key] = read_obstacle(member.key, YamlMap(member.value, "unreadable", problems));
   return tree;
 }
 

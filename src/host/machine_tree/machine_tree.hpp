@@ -33,6 +33,12 @@ struct TreeNvmeHealth {
   std::optional<Errc> error;
 };
 
+// What happens to whoever reads a file, or anything in a directory, of a machine tree. One of the two.
+struct TreeObstacle {
+  bool hangs = false;         // the read never returns
+  std::optional<Errc> error;  // the read fails so
+};
+
 // machine.yaml of an expanded machine tree (docs/machine-tree.md).
 struct MachineTree {
   std::string directory;  // as given
@@ -43,9 +49,10 @@ struct MachineTree {
   bool simulated = false;  // false: recorded from a real machine
   bool live = false;       // being played: its clocks are the real ones
   std::string description;
-  std::map<std::string, TreeUsage, std::less<>> filesystems;  // by mount point
-  std::optional<TreeTimeSync> time_sync;                      // nothing: was not asked when recorded
-  std::map<std::string, TreeNvmeHealth, std::less<>> nvme;    // by controller: "nvme0"
+  std::map<std::string, TreeUsage, std::less<>> filesystems;    // by mount point
+  std::optional<TreeTimeSync> time_sync;                        // nothing: was not asked when recorded
+  std::map<std::string, TreeNvmeHealth, std::less<>> nvme;      // by controller: "nvme0"
+  std::map<std::string, TreeObstacle, std::less<>> unreadable;  // by path as on the machine
 
   [[nodiscard]] std::string root() const { return directory + "/root"; }
   [[nodiscard]] std::string kernel_log() const { return directory + "/kmsg.jsonl"; }

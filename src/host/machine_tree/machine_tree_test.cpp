@@ -34,7 +34,10 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
                                            "time_sync: {synchronised: true, max_error_us: 500}\n"
                                            "nvme:\n"
                                            "  nvme0: {percentage_used: 3, critical_warning: 4}\n"
-                                           "  nvme1: {error: denied}\n",
+                                           "  nvme1: {error: denied}\n"
+                                           "unreadable:\n"
+                                           "  /sys/class/net: {error: denied}\n"
+                                           "  /proc/meminfo: {hangs: true}\n",
                                        "/t");
   ASSERT_TRUE(tree) << tree.error().what;
   EXPECT_EQ(tree->node, "node-1");
@@ -47,6 +50,8 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
   EXPECT_TRUE(tree->time_sync->state.synchronised);
   EXPECT_EQ(tree->nvme.at("nvme0").health.critical_warning, 4);
   EXPECT_EQ(tree->nvme.at("nvme1").error, Errc::denied);
+  EXPECT_EQ(tree->unreadable.at("/sys/class/net").error, Errc::denied);
+  EXPECT_TRUE(tree->unreadable.at("/proc/meminfo").hangs);
   EXPECT_EQ(tree->root(), "/t/root");
 }
 
@@ -60,6 +65,10 @@ TEST(MachineTree, NamesFileAndLineOfEveryProblem) {
               HasSubstr("`total_bytes` is out of range"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "nvme: {nvme0: {critical_warning: 300}}\n"),
               HasSubstr("`critical_warning` is out of range"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "unreadable: {sys: {error: denied}}\n"),
+              HasSubstr("`sys` is not an absolute path"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "unreadable: {/sys: {hangs: false}}\n"),
+              HasSubstr("needs either `hangs: true` or `error`"));
   EXPECT_THAT(problem_of("schema: autopilot.machine/v1\nnode: a\n"), HasSubstr("`boot_id` is missing"));
   EXPECT_THAT(problem_of("schema: autopilot.machine/v9\n"), HasSubstr("`schema` must be"));
 }
