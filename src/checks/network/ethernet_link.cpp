@@ -45,6 +45,7 @@ class Collector {
 
   void add(const host::EthernetLink& link) {
     const Subject subject = port(link.name);
+    if (link.problem) return add_missing(subject, kUp, *link.problem);
     add(subject, kPhysical, link.is_physical);
     add(subject, kUp, link.is_up);
     add(subject, kCarrier, link.has_carrier);
@@ -58,15 +59,23 @@ class Collector {
   }
 
  private:
-  void add(const Subject& subject, std::string_view name, Value value, std::string_view unit = "") {
-    Observation observation;
+  Observation& empty(const Subject& subject, std::string_view name) {
+    Observation& observation = observed_.observations.emplace_back();
     observation.name = name;
     observation.subject = subject;
-    observation.value = std::move(value);
-    observation.unit = unit;
     observation.source = source_;
     observation.time = now_;
-    observed_.observations.push_back(std::move(observation));
+    return observation;
+  }
+  void add(const Subject& subject, std::string_view name, Value value, std::string_view unit = "") {
+    Observation& observation = empty(subject, name);
+    observation.value = std::move(value);
+    observation.unit = unit;
+  }
+  void add_missing(const Subject& subject, std::string_view name, const Error& error) {
+    Observation& observation = empty(subject, name);
+    observation.missing = to_string(error.code);
+    observation.attributes = {{"error", error.what}};
   }
 
   Observed& observed_;
@@ -83,7 +92,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   std::size_t virtual_links = 0;
   for (const auto& link : links) {
     if (link.is_infiniband) continue;  // network.ib_port looks at its port
-    if (!link.is_physical && ++virtual_links > kMaxVirtual) continue;
+    if (!link.is_physical && !link.problem && ++virtual_links > kMaxVirtual) continue;
     collector.add(link);
   }
   return observed;
@@ -101,6 +110,7 @@ class LinkJudge {
         is_expected_(contains(input.expectation.expected_interfaces, subject.key)) {}
 
   Findings judge() {
+    if (judge_problem()) return std::move(findings_);
     const bool is_physical = is_true(kPhysical);
     if (!is_physical && !is_expected_) return {};
     if (!is_true(kUp)) {  // switched off on purpose, unless the configuration says otherwise
@@ -126,6 +136,15 @@ class LinkJudge {
   void add(std::string_view reason, const std::string& what, double value, const Limit& most) {
     findings_.push_back(
         make_finding(input_, subject_, reason, Health::degraded, subject_.key + " " + what, value, most));
+  }
+
+  [[nodiscard]] bool judge_problem() {
+    const Observation* up = input_.history.find(subject_, kUp);
+    if (up == nullptr || up->missing.empty()) return false;
+    const Value* error = find_attribute(up->attributes, "error");
+    add("could_not_look", Health::unknown,
+        "could not be read: " + (error == nullptr ? up->missing : to_string(*error)));
+    return true;
   }
 
   // A port that nobody ever plugged in since boot is unused, not broken.

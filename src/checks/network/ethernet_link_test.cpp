@@ -139,6 +139,16 @@ TEST_F(NetworkEthernetLink, leaves_interfaces_of_infiniband_to_their_port) {
   EXPECT_THAT(reasons(), IsEmpty());
 }
 
+TEST_F(NetworkEthernetLink, an_interface_that_could_not_be_read_is_unknown_and_hides_no_other) {
+  ethernet_.present = {physical("eno1"), physical("eno2"), physical("eno3")};
+  link(0).problem = Error{Errc::malformed, "/sys/class/net/eno1/flags: not an integer"};
+  link(0).is_up = false;
+  link(1).has_carrier = false;
+  EXPECT_THAT(reasons(), ElementsAre("eno1 could_not_look unknown", "eno2 link_down failed"));
+  expectation_.ignored_interfaces = {"eno1", "eno2"};
+  EXPECT_THAT(reasons(), IsEmpty());
+}
+
 TEST_F(NetworkEthernetLink, passes_on_why_it_cannot_look) {
   ethernet_.is_denied = true;
   const Instant now = empty_.clock.now();

@@ -43,7 +43,10 @@ class Collector {
 
   void add(const host::IbPort& port) {
     const Subject subject = port_subject(port.key());
-    add(subject, kState, port.state);
+    if (port.problem)
+      add_missing(subject, kState, *port.problem);
+    else
+      add(subject, kState, port.state);
     if (!port.physical_state.empty()) add(subject, kPhysicalState, port.physical_state);
     add(subject, kLinkLayer, port.link_layer);
     if (port.rate_gbps) add(subject, kRate, *port.rate_gbps, "gbps");
@@ -68,6 +71,13 @@ class Collector {
     return observation;
   }
 
+  void add_missing(const Subject& subject, std::string_view name, const Error& error) {
+    Observation refused = empty(subject, name);
+    refused.missing = to_string(error.code);
+    refused.attributes = {{"error", error.what}};
+    observed_.observations.push_back(std::move(refused));
+  }
+
   // Every counter is a question to the firmware. A function that may not ask makes the firmware complain in
   // the kernel log, so nothing more is asked after the first refusal, and virtual functions are spared those
   // that they never may.
@@ -81,9 +91,7 @@ class Collector {
         continue;
       }
       if (value.error().code == Errc::not_found) continue;
-      Observation refused = empty(subject, counter.path);
-      refused.missing = to_string(value.error().code);
-      observed_.observations.push_back(std::move(refused));
+      add_missing(subject, counter.path, value.error());
       if (value.error().code != Errc::malformed) return;
     }
   }
@@ -118,9 +126,14 @@ class PortJudge {
   Findings judge() {
     // A RoCE port is down with its Ethernet link, which network.ethernet_link judges.
     const bool is_infiniband = input_.history.word(subject_, kLinkLayer) == "InfiniBand";
-    const std::string state = input_.history.word(subject_, kState).value_or("");
-    if (is_infiniband || is_expected_) judge_state(state);
-    if (state.starts_with("active")) judge_rate();
+    const auto state = input_.history.word(subject_, kState);
+    if (is_infiniband || is_expected_) {
+      if (state)
+        judge_state(*state);
+      else
+        add_unreadable();
+    }
+    if (state && state->starts_with("active")) judge_rate();
     judge_counters();
     return std::move(findings_);
   }
@@ -145,6 +158,14 @@ class PortJudge {
     findings_.back().evidence.emplace_back("state", input_.history.word(subject_, kState).value_or(""));
     findings_.back().evidence.emplace_back("physicalState",
                                            input_.history.word(subject_, kPhysicalState).value_or(""));
+  }
+
+  void add_unreadable() {
+    const Observation* state = input_.history.find(subject_, kState);
+    const Value* error = state == nullptr ? nullptr : find_attribute(state->attributes, "error");
+    findings_.push_back(make_finding(
+        input_, subject_, "could_not_look", Health::unknown,
+        subject_.key + " does not tell its state" + (error == nullptr ? "" : ": " + to_string(*error))));
   }
 
   void judge_state(const std::string& state) {

@@ -158,6 +158,17 @@ TEST_F(NetworkIbPort, asks_virtual_functions_only_what_they_may_answer) {
   EXPECT_NE(history_.find(port, "counters/symbol_error"), nullptr);
 }
 
+TEST_F(NetworkIbPort, a_port_that_does_not_tell_its_state_is_unknown_and_hides_no_other) {
+  add("mlx5_0");
+  add("mlx5_1");
+  set("mlx5_0", "state", "\x01garbage");
+  set("mlx5_1", "state", "1: DOWN");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 could_not_look unknown",
+                                     "nic_port/mlx5_1/1 ib_port_down degraded"));
+  expectation_.ignored_interfaces = {"mlx5_0/1", "mlx5_1/1"};
+  EXPECT_THAT(reasons(), IsEmpty());
+}
+
 TEST_F(NetworkIbPort, passes_on_why_it_cannot_look) {
   const host::Files nowhere("/nonexistent");
   const host::Host host{empty_.clock,       nowhere,         empty_.kernel_log, empty_.gpus,

@@ -14,10 +14,11 @@ namespace autopilot::host {
 // One network interface as netlink shows it.
 struct EthernetLink {
   std::string name;
-  std::string driver_kind;     // "veth", "bridge", "bond", ...; empty for hardware
-  bool is_physical = false;    // has a device behind it
-  bool is_infiniband = false;  // IP over InfiniBand
-  bool is_up = false;          // the administrator wants it up
+  std::optional<Error> problem;  // why nobody can say whether it is sound; the rest is not to be used then
+  std::string driver_kind;       // "veth", "bridge", "bond", ...; empty for hardware
+  bool is_physical = false;      // has a device behind it
+  bool is_infiniband = false;    // IP over InfiniBand
+  bool is_up = false;            // the administrator wants it up
   bool has_carrier = false;
   std::string operational_state;  // "up", "down", "dormant", "unknown", ...
   std::optional<int> speed_mbps;  // nothing where the driver does not say

@@ -27,7 +27,8 @@ class SysfsEthernet final : public Ethernet {
   const Files& files_;
 };
 
-// speed_mbps, duplex, is_physical and pci_address of a link, from /sys/class/net/<name>.
+// speed_mbps, duplex, is_physical and pci_address of a link, from /sys/class/net/<name>. A link that is up
+// and that neither netlink nor sysfs can place has a problem then.
 void add_hardware(const Files& files, EthernetLink& link);
 
 }  // namespace autopilot::host

@@ -98,18 +98,45 @@ class SysfsTree : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(SysfsTree, garbage_in_a_counter_is_no_crash_and_no_growth) {
-  write("/sys/class/net/eth0/operstate", "up\n");
-  write("/sys/class/net/eth0/carrier", "\xff\xfe\n");
-  write("/sys/class/net/eth0/speed", "-1\n");
-  write("/sys/class/net/eth0/statistics/rx_errors", "lots\n");
-  const Files files(root_);
-  const auto links = SysfsEthernet(files).links({});
+TEST_F(SysfsTree, garbage_is_the_problem_of_its_interface_alone) {
+  for (const std::string name : {"eth0", "eth1", "eth2", "eth3"}) {
+    write("/sys/class/net/" + name + "/operstate", "up\n");
+    write("/sys/class/net/" + name + "/flags", "0x1003\n");
+    write("/sys/class/net/" + name + "/carrier", "1\n");
+    write("/sys/class/net/" + name + "/speed", "-1\n");
+  }
+  write("/sys/class/net/eth0/flags", "\xff\xfe\n");
+  write("/sys/class/net/eth1/carrier", "yes\n");
+  write("/sys/class/net/eth2/statistics/rx_errors", "lots\n");
+  const auto links = links_of(root_);
   ASSERT_TRUE(links) << links.error().what;
-  ASSERT_EQ(links->size(), 1U);
-  EXPECT_FALSE(links->front().speed_mbps);
-  EXPECT_FALSE(links->front().has_carrier);
-  EXPECT_EQ(links->front().rx_errors, 0U);
+  ASSERT_EQ(links->size(), 4U);
+  const char* const files[] = {"eth0/flags", "eth1/carrier", "eth2/statistics/rx_errors"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE((*links)[i].problem) << files[i];
+    EXPECT_EQ((*links)[i].problem->code, Errc::malformed);
+    EXPECT_NE((*links)[i].problem->what.find(files[i]), std::string::npos);
+  }
+  EXPECT_FALSE(links->back().problem) << "counters that this kernel does not have are none";
+  EXPECT_TRUE(links->back().has_carrier);
+  EXPECT_FALSE(links->back().speed_mbps);
+}
+
+TEST_F(SysfsTree, an_interface_that_nobody_can_place_has_a_problem) {
+  const Files files(root_);
+  EthernetLink link;
+  link.name = "eth0";
+  link.is_up = true;
+  EthernetLink veth = link;
+  veth.driver_kind = "veth";
+  EthernetLink off = link;
+  off.is_up = false;
+  for (EthernetLink* each : {&link, &veth, &off})
+    add_hardware(files, *each);
+  ASSERT_TRUE(link.problem);
+  EXPECT_EQ(link.problem->code, Errc::unavailable);
+  EXPECT_FALSE(veth.problem) << "netlink says what it is";
+  EXPECT_FALSE(off.problem) << "nobody wants it up";
 }
 
 TEST_F(SysfsTree, the_pci_device_is_found_above_a_virtio_device) {

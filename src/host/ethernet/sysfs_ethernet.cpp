@@ -13,10 +13,28 @@ std::string path_of(const std::string& name, std::string_view file) {
   return std::string(kFolder) + name + "/" + std::string(file);
 }
 
-std::uint64_t counter(const Files& files, const std::string& name, std::string_view file) {
-  const auto value = files.read_integer(path_of(name, file));
-  return value && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
-}
+// The numbers of one interface. The first file that cannot be read or understood is its problem: a zero in
+// place of a counter would look like a reset, and in place of a flag like an interface that is switched off.
+class Numbers {
+ public:
+  Numbers(const Files& files, EthernetLink& link) : files_(files), link_(link) {}
+
+  std::int64_t required(std::string_view file) {
+    const auto value = files_.read_integer(path_of(link_.name, file));
+    if (!value && !link_.problem) link_.problem = value.error();
+    return value.value_or(0);
+  }
+  // Zero where this kernel or driver has no such file.
+  std::uint64_t counter(std::string_view file) {
+    const auto value = files_.read_integer(path_of(link_.name, file));
+    if (!value && value.error().code != Errc::not_found && !link_.problem) link_.problem = value.error();
+    return value && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
+  }
+
+ private:
+  const Files& files_;
+  EthernetLink& link_;
+};
 
 std::string last_segment(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
@@ -25,17 +43,18 @@ std::string last_segment(std::string_view path) {
 EthernetLink read_link(const Files& files, const std::string& name) {
   EthernetLink link;
   link.name = name;
-  link.is_up = (files.read_integer(path_of(name, "flags")).value_or(0) & kAdministratorWantsUp) != 0;
+  Numbers numbers(files, link);
+  link.is_up = (numbers.required("flags") & kAdministratorWantsUp) != 0;
   // The kernel refuses to tell the carrier of an interface that is down.
-  link.has_carrier = files.read_integer(path_of(name, "carrier")).value_or(0) == 1;
+  link.has_carrier = link.is_up && numbers.required("carrier") == 1;
   link.operational_state = files.read_word(path_of(name, "operstate")).value_or("unknown");
   link.mtu = static_cast<int>(files.read_integer(path_of(name, "mtu")).value_or(0));
-  link.carrier_changes = counter(files, name, "carrier_changes");
-  link.rx_errors = counter(files, name, "statistics/rx_errors");
-  link.tx_errors = counter(files, name, "statistics/tx_errors");
-  link.rx_dropped = counter(files, name, "statistics/rx_dropped");
-  link.tx_dropped = counter(files, name, "statistics/tx_dropped");
-  link.rx_crc_errors = counter(files, name, "statistics/rx_crc_errors");
+  link.carrier_changes = numbers.counter("carrier_changes");
+  link.rx_errors = numbers.counter("statistics/rx_errors");
+  link.tx_errors = numbers.counter("statistics/tx_errors");
+  link.rx_dropped = numbers.counter("statistics/rx_dropped");
+  link.tx_dropped = numbers.counter("statistics/tx_dropped");
+  link.rx_crc_errors = numbers.counter("statistics/rx_crc_errors");
   if (const auto master = files.resolve(path_of(name, "master"))) link.bond_master = last_segment(*master);
   add_hardware(files, link);
   return link;
@@ -50,6 +69,11 @@ void add_hardware(const Files& files, EthernetLink& link) {
   const auto device = files.resolve(path_of(link.name, "device"));
   link.is_physical = device.has_value();
   link.is_infiniband = files.read_integer(path_of(link.name, "type")).value_or(0) == kInfiniband;
+  // sysfs is not mounted, or shows another network namespace.
+  const bool is_shown = device || !link.driver_kind.empty() || files.exists(path_of(link.name, ""));
+  if (!is_shown && link.is_up && !link.problem)
+    link.problem = Error{Errc::unavailable, path_of(link.name, "device") +
+                                                ": not there to say whether the interface is hardware"};
   if (!device) return;
   // A virtio interface hangs below its PCI device: the nearest address upwards counts.
   std::string_view path = *device;

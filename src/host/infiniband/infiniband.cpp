@@ -35,12 +35,15 @@ std::string adapter_of(const Files& files, const std::string& device) {
   return {};
 }
 
-Result<IbPort> read_port(const Files& files, const std::string& device, int number) {
+IbPort read_port(const Files& files, const std::string& device, int number) {
   IbPort port;
   port.device = device;
   port.number = number;
   const std::string path = port_path(port);
-  port.state = TRY(read_state(files, path + "/state"));
+  if (auto state = read_state(files, path + "/state"))
+    port.state = std::move(*state);
+  else
+    port.problem = std::move(state).error();
   port.physical_state = read_state(files, path + "/phys_state").value_or("");
   port.link_layer = files.read_word(path + "/link_layer").value_or("InfiniBand");
   if (const auto rate = files.read_word(path + "/rate")) port.rate_gbps = parse_ib_rate(*rate);
@@ -78,14 +81,15 @@ Result<std::vector<IbPort>> scan_ib_ports(const Files& files) {
   std::vector<IbPort> ports;
   for (const auto& device : *devices) {
     const auto names = files.list(device_path(device) + "/ports");
-    if (!names) continue;  // it is being removed, or has none
+    if (!names && names.error().code == Errc::not_found) continue;  // it is being removed, or has none
+    if (!names) return fail(names.error());
     std::vector<int> numbers;
     for (const auto& name : *names)
       if (const auto number = parse_number<int>(name); number && *number > 0 && *number <= kMostPorts)
         numbers.push_back(*number);
     std::ranges::sort(numbers);
     for (const int number : numbers)
-      ports.push_back(TRY(read_port(files, device, number)));
+      ports.push_back(read_port(files, device, number));
   }
   return ports;
 }

@@ -16,6 +16,7 @@ namespace autopilot::host {
 struct IbPort {
   std::string device;  // "mlx5_0"
   int number = 1;
+  std::optional<Error> problem;  // why the state could not be read; `state` is empty then
   std::string state;  // "down", "init", "armed", "active", "active_defer"; the kernel's word in lower case
   std::string physical_state;  // "linkup", "polling", "disabled", "sleep", ...; likewise
   std::string link_layer;      // "InfiniBand", "Ethernet" (RoCE)
@@ -29,8 +30,8 @@ struct IbPort {
 };
 
 // All ports, by device and number, from files that the kernel answers without asking firmware for counters.
-// Empty where the machine has no RDMA device. unavailable: there is no sysfs to ask. malformed: names the
-// file of a port whose state cannot be understood.
+// Empty where the machine has no RDMA device. unavailable: there is no sysfs to ask. A port whose state
+// cannot be read or understood is listed with its problem and hides no other port.
 [[nodiscard]] Result<std::vector<IbPort>> scan_ib_ports(const Files& files);
 
 // One counter of a port: `path` below the port's folder ("counters/symbol_error"). Asks the firmware.

@@ -49,12 +49,16 @@ TEST_F(InfinibandTest, tells_no_device_from_no_sysfs) {
   EXPECT_TRUE(none->empty());
 }
 
-TEST_F(InfinibandTest, names_the_file_it_does_not_understand) {
+TEST_F(InfinibandTest, names_the_file_it_does_not_understand_and_reads_the_other_ports) {
   add_port("mlx5_0", 1, "garbage\n");
+  add_port("mlx5_1", 1, "4: ACTIVE\n");
   const auto ports = scan_ib_ports(files_);
-  ASSERT_FALSE(ports);
-  EXPECT_EQ(ports.error().code, Errc::malformed);
-  EXPECT_NE(ports.error().what.find("mlx5_0/ports/1/state"), std::string::npos);
+  ASSERT_TRUE(ports) << ports.error().what;
+  ASSERT_EQ(ports->size(), 2U);
+  ASSERT_TRUE(ports->front().problem);
+  EXPECT_EQ(ports->front().problem->code, Errc::malformed);
+  EXPECT_NE(ports->front().problem->what.find("mlx5_0/ports/1/state"), std::string::npos);
+  EXPECT_FALSE(ports->back().problem);
 }
 
 TEST_F(InfinibandTest, reads_counters_and_says_which_are_not_there) {
@@ -83,7 +87,7 @@ TEST(InfinibandOfThisMachine, can_be_asked) {
   if (!ports) GTEST_SKIP() << ports.error().what;
   if (ports->empty()) GTEST_SKIP() << "no RDMA device here";
   for (const auto& port : *ports)
-    EXPECT_FALSE(port.state.empty()) << port.key();
+    EXPECT_FALSE(port.state.empty()) << port.key() << ": " << port.problem.value_or(Error{}).what;
 }
 
 }  // namespace
