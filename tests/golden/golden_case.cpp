@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <unistd.h>
 
 #include "core/yaml_text.hpp"
 #include "host/open_host.hpp"
 #include "incidents/finding_tracker.hpp"
 #include "runtime/conclude.hpp"
+#include "runtime/lanes.hpp"
 
 namespace autopilot::golden {
 namespace {
@@ -17,16 +20,25 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// A case in which the driver hangs shows it after this time; other cases wait as long as the check would.
-constexpr Duration kPatienceWithAHungDriver = 1s;
+// A case in which something hangs shows it after this time; other cases wait as long as the check would.
+constexpr Duration kPatienceWithAHang = 1s;
+// As in the runtime: a door that keeps its deadline says itself what did not answer.
+constexpr Duration kGrace = 500ms;
 
-// The clock of the machine stands still between the rounds.
+// The clock of the machine stands still between the rounds. A look that was given up may still read it.
 class RoundClock final : public Clock {
  public:
-  [[nodiscard]] Instant now() const override { return now_; }
-  void set(Instant now) { now_ = now; }
+  [[nodiscard]] Instant now() const override {
+    const std::scoped_lock lock(mutex_);
+    return now_;
+  }
+  void set(Instant now) {
+    const std::scoped_lock lock(mutex_);
+    now_ = now;
+  }
 
  private:
+  mutable std::mutex mutex_;
   Instant now_;
 };
 
@@ -39,11 +51,15 @@ Result<Instant> instant_of(const simulator::Machine& machine) {
   return Instant{*wall, MonoTime{*up}};
 }
 
-bool has_hung_driver(const simulator::Machine& machine) {
+bool has_a_hang(const simulator::Machine& machine) {
   const YamlNode* functions = machine.nvml ? machine.nvml->find("functions") : nullptr;
-  return functions != nullptr &&
-         std::any_of(functions->members.begin(), functions->members.end(),
-                     [](const YamlMember& member) { return member.value.text == "hang"; });
+  const YamlNode* unreadable = machine.machine.find("unreadable");
+  return (functions != nullptr &&
+          std::any_of(functions->members.begin(), functions->members.end(),
+                      [](const YamlMember& member) { return member.value.text == "hang"; })) ||
+         (unreadable != nullptr &&
+          std::any_of(unreadable->members.begin(), unreadable->members.end(),
+                      [](const YamlMember& member) { return member.value.find("hangs") != nullptr; }));
 }
 
 // One machine looked at by one check, round by round.
@@ -63,9 +79,7 @@ class Looker {
     clock_->set(TRY(instant_of(machine)));
     if (!opened_.host) TRY_STATUS(open());
     const Instant now = clock_->now();
-    const Duration patience = has_hung_driver(machine) ? kPatienceWithAHungDriver : check_.info.deadline;
-    auto observed = check_.observe(
-        *opened_.host, {.now = now, .deadline = now.mono + patience, .kernel_log_from = kernel_log_from_});
+    auto observed = observe(now, has_a_hang(machine) ? kPatienceWithAHang : check_.info.deadline);
     note(observed);
     const Observations observations = observed ? observed->observations : Observations{};
     last_ = runtime::conclude(check_, std::move(observed), check_.info.window, now, catalog::builtin(),
@@ -95,6 +109,23 @@ class Looker {
     opened_ = TRY(host::open_tree_host(bench_.directory(), options));
     return {};
   }
+  // As the agent does it: on a lane, which is given up when the look outlives its deadline; until that look
+  // has returned there is no other. What was given up ends when the bench holds the next machine.
+  Result<checks::Observed> observe(Instant now, Duration patience) {
+    if (answer_.valid() && answer_.wait_for(patience) != std::future_status::ready)
+      return fail(Errc::timed_out, "an earlier look has not returned");
+    const auto look = std::make_shared<std::packaged_task<Result<checks::Observed>()>>(
+        [host = opened_.host, look = check_.observe,
+         request = checks::Request{
+             .now = now, .deadline = now.mono + patience, .kernel_log_from = kernel_log_from_}] {
+          return look(*host, request);
+        });
+    answer_ = look->get_future();
+    const auto ticket = lanes_.submit([look] { (*look)(); });
+    if (answer_.wait_for(patience + kGrace) == std::future_status::ready) return answer_.get();
+    lanes_.abandon(ticket);
+    return fail(Errc::timed_out, "no answer within " + format_duration(patience));
+  }
   void note(const Result<checks::Observed>& observed) {
     error_.reset();
     witnesses_.clear();
@@ -118,6 +149,8 @@ class Looker {
   Findings last_;
   std::optional<std::string> error_;
   std::vector<std::string> witnesses_;
+  std::future<Result<checks::Observed>> answer_;  // of a look that was given up
+  runtime::Lanes lanes_{{.lanes = 1, .max_stuck = 1, .max_queued = 1}};
 };
 
 // Memory where there is some: a machine is thousands of files.
