@@ -55,14 +55,17 @@ void add_findings(const char* key, const std::vector<ExpectedFinding>& findings,
 
 std::vector<std::string> lines_of(const Outcome& outcome) {
   std::vector<std::string> lines{"health: " + outcome.health};
-  if (outcome.error) {
-    lines.push_back("error: " + *outcome.error);
-  } else {
-    add_findings("findings", outcome.findings, lines);
+  if (outcome.error) lines.push_back("error: " + *outcome.error);
+  add_findings("findings", outcome.findings, lines);
+  if (!outcome.error) {
     std::string witnesses = "witnesses: [";
     for (const std::string& witness : outcome.witnesses)
       witnesses += (witnesses.back() == '[' ? "" : ", ") + witness;
     lines.push_back(witnesses + "]");
+    std::string looked_at = "looked_at: {";
+    for (const auto& [kind, count] : outcome.looked_at)
+      looked_at += (looked_at.back() == '{' ? "" : ", ") + kind + ": " + std::to_string(count);
+    lines.push_back(looked_at + "}");
   }
   if (outcome.standing) add_findings("standing", *outcome.standing, lines);
   return lines;
@@ -95,6 +98,12 @@ Result<ExpectationFile> parse_expectation(std::string_view text, const std::stri
     if (const YamlNode* list = map.list("standing"))
       expected.outcome.standing = read_findings(*list, problems);
     expected.outcome.witnesses = map.words("witnesses").value_or(std::vector<std::string>{});
+    if (const YamlNode* counts = map.map("looked_at"))
+      for (const YamlMember& member : counts->members) {
+        const auto count = parse_number<int>(member.value.text);
+        if (!count) problems.add(member.line, member.key + " is no number");
+        expected.outcome.looked_at[member.key] = count.value_or(0);
+      }
     if (const YamlNode* given = map.map("given")) expected.given = read_given(*given, problems);
   }
   TRY_STATUS(problems.status());

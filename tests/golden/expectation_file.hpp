@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct Outcome {
   std::optional<std::string> error;  // observe itself could not look: the word of its code
   std::vector<ExpectedFinding> findings;
   std::vector<std::string> witnesses;
+  std::map<std::string, int> looked_at;  // subjects of each kind that answered anything in the last round
   // After the state machine, over all rounds; nothing: not compared.
   std::optional<std::vector<ExpectedFinding>> standing;
 };

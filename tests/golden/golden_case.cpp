@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <unistd.h>
 
 #include "core/yaml_text.hpp"
@@ -62,6 +63,16 @@ bool has_a_hang(const simulator::Machine& machine) {
                       [](const YamlMember& member) { return member.value.find("hangs") != nullptr; }));
 }
 
+std::map<std::string, int> answering_subjects(const History& history) {
+  std::set<Subject> subjects;
+  for (const Observation& observation : history.latest())
+    if (observation.value) subjects.insert(observation.subject);
+  std::map<std::string, int> counts;
+  for (const Subject& subject : subjects)
+    ++counts[std::string(to_string(subject.kind))];
+  return counts;
+}
+
 // One machine looked at by one check, round by round.
 class Looker {
  public:
@@ -92,8 +103,9 @@ class Looker {
     Look look;
     look.outcome.health = to_string(runtime::health_of(last_));
     look.outcome.error = error_;
-    if (!error_) look.outcome.findings = expected_findings(last_);
+    look.outcome.findings = expected_findings(last_);
     look.outcome.witnesses = witnesses_;
+    if (!error_) look.outcome.looked_at = answering_subjects(history_);
     look.outcome.standing = expected_findings(tracker_.findings(check_.info.id));
     for (const Finding& finding : last_)
       look.messages += "  " + to_string(finding.subject) + ": " + finding.message + "\n";
