@@ -221,7 +221,9 @@ class DiskJudge {
       add("limit_reached", Health::unknown, "was not asked", evidence);
     else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal))
       add("could_not_look", Health::unknown, "was not asked", evidence);
-    // Without the right or the device file the other witnesses still look.
+    else if (!input_.history.word(disk_, kState))
+      add("could_not_look", Health::unknown, "neither its state nor its health could be read", evidence);
+    // Without the right or the device file sysfs still looks.
   }
 
   void judge_warnings() {

@@ -164,6 +164,13 @@ TEST_F(StorageNvme, without_the_right_the_rest_is_still_seen) {
             "denied");
 }
 
+TEST_F(StorageNvme, a_device_of_which_nothing_can_be_read_is_unknown) {
+  nvme_.present[0].state = "";
+  EXPECT_THAT(words(), IsEmpty()) << "the health log page is enough";
+  nvme_.answers.insert_or_assign("nvme0", fail(Errc::denied, "needs CAP_SYS_ADMIN"));
+  EXPECT_THAT(words(), ElementsAre("nvme0 unknown could_not_look"));
+}
+
 TEST_F(StorageNvme, tells_a_silent_controller_from_one_that_was_not_asked) {
   const auto with = [&](Errc code) {
     nvme_.answers.insert_or_assign("nvme0", fail(code, "no"));

@@ -28,7 +28,7 @@ struct NvmeHealth {
 
 struct NvmeController {
   std::string name;   // "nvme0"
-  std::string state;  // "live", "resetting", "connecting", "deleting", "dead"
+  std::string state;  // "live", "resetting", "connecting", "deleting", "dead"; empty: could not be read
   std::string model;
   std::string serial;
   std::string firmware;
@@ -40,6 +40,7 @@ class NvmeDevices {
   NvmeDevices(const NvmeDevices&) = delete;
   NvmeDevices& operator=(const NvmeDevices&) = delete;
   virtual ~NvmeDevices() = default;
+  // Empty without the driver; unavailable: there is no sysfs to ask.
   [[nodiscard]] virtual Result<std::vector<NvmeController>> controllers() const = 0;
   // Asked in a helper. denied: CAP_SYS_ADMIN is missing; not_found: the device file is; timed_out: the
   // controller does not answer; exhausted: no helper is left to ask; internal: the helper failed.

@@ -18,8 +18,11 @@ bool is_controller(std::string_view name) {
 Result<std::vector<NvmeController>> read_nvme_controllers(const Files& files) {
   std::vector<NvmeController> controllers;
   const auto names = files.list(kClass);
-  if (!names && names.error().code == Errc::not_found) return controllers;
-  if (!names) return fail(names.error());
+  if (!names) {
+    if (names.error().code != Errc::not_found) return fail(names.error());
+    if (files.exists("/sys/class")) return controllers;
+    return fail(Errc::unavailable, std::string(kClass) + ": no sysfs");
+  }
   for (const std::string& name : *names) {
     if (!is_controller(name)) continue;
     const auto word = [&](std::string_view attribute) {

@@ -67,8 +67,10 @@ TEST(NvmeControllers, are_read_from_sysfs) {
   EXPECT_EQ(controllers[1].model, "");
 }
 
-TEST(NvmeControllers, are_none_without_the_driver) {
+TEST(NvmeControllers, are_none_without_the_driver_and_unknown_without_sysfs) {
   const TestFolder folder;
+  EXPECT_EQ(read_nvme_controllers(Files(folder.path())).error().code, Errc::unavailable);
+  folder.write("/sys/class/net/lo/mtu", "65536\n");
   EXPECT_TRUE(read_nvme_controllers(Files(folder.path())).value().empty());
 }
 
