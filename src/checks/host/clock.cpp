@@ -62,13 +62,18 @@ std::string seconds(double value) {
 void judge_discipline(const JudgeInput& input, Findings& findings) {
   const auto synchronised = input.history.number(host_subject(), kSynchronised);
   const auto error = input.history.number(host_subject(), kClockError);
-  if (!synchronised) return;
-  if (*synchronised == 0 || error.value_or(0) != 0) {
-    // The kernel's error numbers mean nothing then: nobody feeds them.
-    Finding finding = make_finding(input, host_subject(), "clock_unsynchronised", Health::degraded,
-                                   "nobody disciplines the clock of this machine");
-    finding.evidence = {{"source", std::string("adjtimex")}};
-    findings.push_back(std::move(finding));
+  const auto maximum = input.history.number(host_subject(), kMaximumError);
+  if (!synchronised || !maximum) return;
+  // A time service may leave the kernel's mark on purpose, so that the kernel keeps its hands off the
+  // hardware clock; the error that it tells the kernel shows that it is there. Nobody's error grows to the
+  // limit.
+  const Limit unfed = limit(input, "host.clock.unsynchronised_error");
+  const bool is_marked = *synchronised == 0;
+  if (is_marked ? *maximum >= unfed.value : error.value_or(0) != 0) {
+    findings.push_back(make_finding(input, host_subject(), "clock_unsynchronised", Health::degraded,
+                                    is_marked ? "nobody disciplines the clock of this machine"
+                                              : "the kernel calls the clock of this machine faulty",
+                                    *maximum, unfed));
     return;
   }
   const std::array<std::pair<std::string_view, std::string_view>, 2> numbers{

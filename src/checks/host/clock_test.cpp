@@ -62,6 +62,20 @@ TEST_F(HostClock, a_clock_that_nobody_disciplines_is_one_finding) {
   EXPECT_THAT(reasons(), ElementsAre("clock_unsynchronised"));
 }
 
+TEST_F(HostClock, a_mark_that_a_time_service_leaves_on_purpose_is_no_finding) {
+  time_sync_.answer->synchronised = false;
+  time_sync_.answer->clock_error = true;
+  EXPECT_THAT(reasons(), IsEmpty());
+  time_sync_.answer->max_error_us = 1'500'000;  // it has lost its servers
+  empty_.clock.advance(1min);
+  EXPECT_THAT(reasons(), ElementsAre("clock_error_large"));
+}
+
+TEST_F(HostClock, a_clock_that_the_kernel_calls_faulty_is_a_finding) {
+  time_sync_.answer->clock_error = true;
+  EXPECT_THAT(reasons(), ElementsAre("clock_unsynchronised"));
+}
+
 TEST_F(HostClock, a_large_error_or_offset_counts_in_either_direction) {
   time_sync_.answer->max_error_us = 1'500'000;
   EXPECT_THAT(reasons(), ElementsAre("clock_error_large"));
