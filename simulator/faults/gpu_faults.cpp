@@ -294,6 +294,11 @@ void apply_library_missing(FaultEffect& effect) {
   if (effect.is_active) effect.machine.nvml.reset();
 }
 
+void apply_library_broken(FaultEffect& effect) {
+  if (effect.is_active && effect.machine.nvml)
+    yaml_member(effect.machine.machine, "driver_library") = yaml_word("broken");
+}
+
 void apply_version_mismatch(FaultEffect& effect) {
   if (effect.is_active) set_init(effect, kVersionMismatch);
   effect.log(0, 3,

@@ -90,6 +90,20 @@ void apply_ib_errors(FaultEffect& effect) {
     effect.add_file(port.path + group + effect.kind, effect.grown());
 }
 
+// The driver waits a minute for each command, and whoever reads the files of the port waits with it.
+void apply_ib_port_hang(FaultEffect& effect) {
+  const Port port = port_of(effect);
+  const double last = std::min(effect.seconds, 60.0 * FaultEffect::kMaxRepeats);
+  for (double after = 60; after <= last; after += 60)
+    effect.log(after, 3,
+               "mlx5_core " + port.pci +
+                   ": wait_func:1146:(pid 18422): QUERY_VPORT_COUNTER(0x770) timeout. Will cause a leak of a "
+                   "command resource");
+  if (!effect.is_active) return;
+  YamlNode& unreadable = yaml_member(effect.machine.machine, "unreadable");
+  yaml_member(yaml_member(unreadable, port.path), "hangs") = yaml_flag(true);
+}
+
 void apply_ethernet_down(FaultEffect& effect) {
   const std::string interface = "/sys/class/net/" + effect.key;
   const std::string pci = effect.files.resolve(interface + "/device").value_or("");

@@ -44,31 +44,47 @@ std::shared_ptr<const Clock> clock_of(const MachineTree& tree, const OpenOptions
   return std::make_shared<TreeClock>(tree);
 }
 
-Command nvml_helper(const std::string& directory, const OpenOptions& options) {
-  Command command =
-      helper_command("nvml", {"--library", options.nvml_library}, {"AUTOPILOT_SIM_MACHINE=" + directory});
+// What a loader refuses as it refuses a library whose installation was cut off.
+constexpr const char* kBrokenLibrary = "/dev/null";
+
+Command nvml_helper(const std::string& directory, const std::string& library, const OpenOptions& options) {
+  Command command = helper_command("nvml", {"--library", library}, {"AUTOPILOT_SIM_MACHINE=" + directory});
   if (!options.helper_program.empty()) command.program = options.helper_program;
   return command;
 }
 
-// A scenario may take the whole library away and bring it back.
+// A scenario may take the whole library away, or break it, and bring it back.
 class TreeGpus final : public Gpus {
  public:
-  TreeGpus(std::string nvml, Command helper, const Clock& clock, const Files& files)
-      : nvml_(std::move(nvml)), driver_(std::move(helper), clock, files), none_(nvml_ + " does not exist") {}
+  TreeGpus(const MachineTreeFile& file, const MachineTree& tree, const OpenOptions& options,
+           const Clock& clock, const Files& files)
+      : file_(file),
+        nvml_(tree.nvml()),
+        driver_(nvml_helper(tree.directory, options.nvml_library, options), clock, files),
+        broken_(nvml_helper(tree.directory, kBrokenLibrary, options), clock, files),
+        none_(nvml_ + " does not exist") {}
 
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups,
                                        MonoTime deadline) const override {
-    return is_there(nvml_) ? driver_.read(groups, deadline) : none_.read(groups, deadline);
+    return now().read(groups, deadline);
   }
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override {
-    return is_there(nvml_) ? driver_.take_events(deadline) : none_.take_events(deadline);
+    return now().take_events(deadline);
   }
   [[nodiscard]] const HelperGpus& driver() const { return driver_; }
 
  private:
+  [[nodiscard]] const Gpus& now() const {
+    if (!is_there(nvml_)) return none_;
+    const auto tree = file_.read();
+    if (tree && (*tree)->driver_library_broken) return broken_;
+    return driver_;
+  }
+
+  const MachineTreeFile& file_;
   const std::string nvml_;
   HelperGpus driver_;
+  HelperGpus broken_;
   NoGpus none_;
 };
 
@@ -80,7 +96,7 @@ struct TreeDoors {
         unreadable(*file, tree.root()),
         files(tree.root(), [this](std::string_view path) { return unreadable.pass(path); }),
         kernel_log(tree.kernel_log(), *clock),
-        gpus(tree.nvml(), nvml_helper(tree.directory, options), *clock, files),
+        gpus(*file, tree, options, *clock, files),
         filesystems(files, *file),
         ethernet(files),
         time_sync(files, *file),

@@ -58,6 +58,16 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(check(self.folder, "--root", self.tree), before)
         self.assertTrue(any(findings for _, _, findings in before.values()))
 
+    def test_a_driver_library_that_cannot_be_loaded(self):
+        source = os.path.join(self.folder, "source")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", source], check=True,
+                       stdout=subprocess.DEVNULL)
+        subprocess.run([harness.AUTOPILOT_SIM, "inject", source, "library_broken"], check=True)
+        self.record("--root", source)
+        before = check(self.folder, "--root", source)
+        self.assertEqual(check(self.folder, "--root", self.tree), before)
+        self.assertIn(("host", "", "library_broken", "degraded"), before["gpu.driver"][2])
+
     def test_this_machine(self):
         self.record()
         live = check(self.folder)

@@ -27,8 +27,6 @@ int init_code(DriverState state) {
       return host::nvml::kLibRmVersionMismatch;
     case DriverState::no_permission:
       return host::nvml::kNoPermission;
-    case DriverState::library_broken:
-      return host::nvml::kFunctionNotFound;
     case DriverState::init_failed:
       return host::nvml::kUnknown;
     default:

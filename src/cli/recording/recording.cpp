@@ -131,6 +131,8 @@ class MachineRecorder {
     const auto report = host_.gpus.read(kAllGroups, deadline());
     if (!report) return gap("the NVIDIA driver", report.error());
     recording_.nvml = driver_answers(*report, host_.files);
+    if (report->state == host::DriverState::library_broken)
+      yaml_member(recording_.machine, "driver_library") = yaml_word("broken");
   }
 
   void kernel_log() {

@@ -99,6 +99,14 @@ void read_clock(YamlMap& map, MachineTree& tree) {
     map.problem(map.line(), "machine: `uptime` is missing");
 }
 
+// True for "broken".
+bool read_driver_library(YamlMap& map) {
+  const auto word = map.word("driver_library");
+  if (word && *word != "broken" && *word != "sound")
+    map.problem(map.line_of("driver_library"), "`driver_library` must be sound or broken");
+  return word == "broken";
+}
+
 MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
   MachineTree tree;
   YamlMap map(document, "machine", problems);
@@ -119,6 +127,7 @@ MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
   if (const YamlNode* controllers = map.map("nvme"))
     for (const YamlMember& member : controllers->members)
       tree.nvme[member.key] = read_nvme(YamlMap(member.value, "nvme", problems));
+  tree.driver_library_broken = read_driver_library(map);
   if (const YamlNode* paths = map.map("unreadable"))
     for (const YamlMember& member : paths->members)
       tree.unreadable[member.key] = read_obstacle(member.key, YamlMap(member.value, "unreadable", problems));

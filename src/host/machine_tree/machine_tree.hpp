@@ -53,6 +53,7 @@ struct MachineTree {
   std::optional<TreeTimeSync> time_sync;                        // nothing: was not asked when recorded
   std::map<std::string, TreeNvmeHealth, std::less<>> nvme;      // by controller: "nvme0"
   std::map<std::string, TreeObstacle, std::less<>> unreadable;  // by path as on the machine
+  bool driver_library_broken = false;  // libnvidia-ml.so.1 is there and cannot be loaded
 
   [[nodiscard]] std::string root() const { return directory + "/root"; }
   [[nodiscard]] std::string kernel_log() const { return directory + "/kmsg.jsonl"; }

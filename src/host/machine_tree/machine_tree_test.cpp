@@ -37,7 +37,8 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
                                            "  nvme1: {error: denied}\n"
                                            "unreadable:\n"
                                            "  /sys/class/net: {error: denied}\n"
-                                           "  /proc/meminfo: {hangs: true}\n",
+                                           "  /proc/meminfo: {hangs: true}\n"
+                                           "driver_library: broken\n",
                                        "/t");
   ASSERT_TRUE(tree) << tree.error().what;
   EXPECT_EQ(tree->node, "node-1");
@@ -52,6 +53,7 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
   EXPECT_EQ(tree->nvme.at("nvme1").error, Errc::denied);
   EXPECT_EQ(tree->unreadable.at("/sys/class/net").error, Errc::denied);
   EXPECT_TRUE(tree->unreadable.at("/proc/meminfo").hangs);
+  EXPECT_TRUE(tree->driver_library_broken);
   EXPECT_EQ(tree->root(), "/t/root");
 }
 
@@ -65,6 +67,8 @@ TEST(MachineTree, NamesFileAndLineOfEveryProblem) {
               HasSubstr("`total_bytes` is out of range"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "nvme: {nvme0: {critical_warning: 300}}\n"),
               HasSubstr("`critical_warning` is out of range"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "driver_library: old\n"),
+              HasSubstr("`driver_library` must be sound or broken"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "unreadable: {sys: {error: denied}}\n"),
               HasSubstr("`sys` is not an absolute path"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "unreadable: {/sys: {hangs: false}}\n"),
