@@ -33,6 +33,20 @@ struct Coverage {
   std::vector<std::string> missing_rights;  // "CAP_SYSLOG", each once
 };
 
+// Kernel records that say the same.
+struct RecordKind {
+  std::string check;  // that read them
+  std::string name;   // "xid", "oom", ...
+  std::string value;  // the code, where the name has several
+  Subject subject;
+
+  friend auto operator<=>(const RecordKind&, const RecordKind&) = default;
+};
+struct RecordCount {
+  RecordKind kind;
+  std::uint64_t count = 0;
+};
+
 // What the agent says about itself.
 struct SelfStatus {
   std::uint64_t checks_run = 0;
@@ -64,6 +78,7 @@ struct NodeSnapshot {
   Coverage coverage;
   std::vector<CheckResult> results;  // in the order of the list of checks
   std::vector<Incident> incidents;   // open and recovering; closed ones are in the journal
+  std::vector<RecordCount> records;  // kernel records seen since the agent started
   SelfStatus self;
 };
 

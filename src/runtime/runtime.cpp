@@ -284,6 +284,7 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   if (observed) {
     const Observations news = new_records(entry, observed->observations);
     signs = checks::signs_in(news, facts_);
+    record_counts_.add(id, news);
     journal_kernel_records(entry, *observed, news, now);
     roll_ups_.add(id, observed->observations);
   }
@@ -499,6 +500,7 @@ void Runtime::publish(Instant now) {
   for (const Entry& entry : entries_)
     if (entry.settings.enabled) next->results.push_back(entry.result);
   next->incidents = state_.incidents();
+  next->records = record_counts_.counts();
   next->health = incidents::node_health(next->results);
   next->coverage = incidents::coverage_of(next->results, check_infos());
   next->verdict = incidents::verdict_of({next->results, next->incidents, options_.has_accelerator, false});

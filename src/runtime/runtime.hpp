@@ -19,6 +19,7 @@
 #include "incidents/node_state.hpp"
 #include "runtime/event_log.hpp"
 #include "runtime/lanes.hpp"
+#include "runtime/record_counts.hpp"
 #include "runtime/roll_ups.hpp"
 #include "runtime/schedule.hpp"
 #include "store/journal.hpp"
@@ -175,6 +176,7 @@ class Runtime {
   Schedule schedule_;
   incidents::NodeState state_;
   RollUps roll_ups_;
+  RecordCounts record_counts_;
   EventLog events_;
   store::Batch batch_;
   std::uint64_t last_told_ = 0;

@@ -86,8 +86,18 @@ void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
                     {"subject", to_string(incident.blamed)},
                     {"state", to_string(incident.state)},
                     {"health", to_string(incident.health)},
-                    {"action", to_string(incident.action)}},
+                    {"action", to_string(incident.action)},
+                    {"cause", incident.cause},
+                    {"end", incident.end ? to_string(*incident.end) : ""}},
                    incident.confidence);
+  metrics.family("autopilot_kernel_records_total", MetricType::counter,
+                 "Kernel records that mean something, known or not, since the agent started.");
+  for (const auto& [kind, count] : snapshot.records)
+    metrics.sample({{"check", kind.check},
+                    {"name", kind.name},
+                    {"value", kind.value},
+                    {"subject", to_string(kind.subject)}},
+                   static_cast<double>(count));
   metrics.family("autopilot_observation", MetricType::gauge,
                  "Every number of the last look, in the unit of its label.");
   for (const CheckResult& result : snapshot.results) {
