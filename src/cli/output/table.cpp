@@ -52,8 +52,14 @@ std::string label_of(const Subject& subject) {
   return label + " " + subject.key + ": ";
 }
 
+// Most messages name their subject themselves.
+std::string told(const Subject& subject, const std::string& message) {
+  if (subject.key.empty() || message.find(subject.key) != std::string::npos) return message;
+  return label_of(subject) + message;
+}
+
 std::string line_of(const Finding& finding, WallTime now) {
-  std::string text = label_of(finding.subject) + finding.message;
+  std::string text = told(finding.subject, finding.message);
   if (finding.injected) text += " [injected]";
   if (finding.held) text += " [gone, waiting to be sure]";
   if (finding.since != WallTime{} && finding.health != Health::unknown &&
@@ -101,7 +107,7 @@ std::string consequences_of(const Incident& incident) {
   std::vector<std::string> words;
   for (const IncidentMember& member : incident.members)
     if (member.sympathetic && words.size() < shown)
-      words.push_back(label_of(member.finding.subject) + member.finding.message);
+      words.push_back(told(member.finding.subject, member.finding.message));
   const auto all =
       std::ranges::count(incident.members, true, &IncidentMember::sympathetic) + incident.further;
   const auto more = all - static_cast<std::int64_t>(words.size());
@@ -113,7 +119,7 @@ std::string consequences_of(const Incident& incident) {
 }
 
 std::vector<std::string> texts_of(const Incident& incident) {
-  std::string first = label_of(incident.blamed) + incident.summary;
+  std::string first = told(incident.blamed, incident.summary);
   if (incident.injected) first += " [injected]";
   first += " [" + std::string(to_string(incident.state)) + (incident.acknowledged ? ", acknowledged]" : "]");
   if (incident.action != Action::none) first += " -> " + std::string(to_string(incident.action));
