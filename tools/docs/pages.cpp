@@ -96,6 +96,12 @@ bool belongs_to(const Reason& reason, std::string_view check) {
   return std::find(reason.checks.begin(), reason.checks.end(), check) != reason.checks.end();
 }
 
+bool can_fail(const Catalog& facts, const CheckPage& check) {
+  return std::any_of(facts.reasons().begin(), facts.reasons().end(), [&check](const Reason& reason) {
+    return belongs_to(reason, check.id) && reason.max_health == Health::failed;
+  });
+}
+
 std::string thresholds_of(const Catalog& facts, const CheckPage& check) {
   std::string rows;
   for (const Threshold& threshold : facts.thresholds()) {
@@ -119,6 +125,10 @@ std::string check_page(const Catalog& facts, const CheckPage& check) {
   page += "| profile | what it sees |\n|---|---|\n| `local` | " + cell(check.local) + " |\n| `dropin` | " +
           cell(check.dropin) + " |\n| `full` | " + cell(check.full) + " |\n\n";
   page += "## Thresholds\n\n" + thresholds_of(facts, check) + "\n## Reasons\n\n";
+  if (!can_fail(facts, check))
+    page +=
+        "This check says degraded at worst, never failed: no vendor says from where on what it looks at is "
+        "broken.\n\n";
   for (const Reason& reason : facts.reasons())
     if (belongs_to(reason, check.id)) page += reason_section(reason);
   page += "Why it may not have looked stands in [reasons](../reasons.md#about-any-check).\n\n";
@@ -128,10 +138,11 @@ std::string check_page(const Catalog& facts, const CheckPage& check) {
 }
 
 std::string checks_index(const Catalog& facts) {
-  std::string page = std::string(kNote) + "# Checks\n\n| check | title | what it looks at |\n|---|---|---|\n";
+  std::string page =
+      std::string(kNote) + "# Checks\n\n| check | title | at worst | what it looks at |\n|---|---|---|---|\n";
   for (const CheckPage& check : facts.checks())
     page += "| [" + code(check.id) + "](" + check.id + ".md) | " + cell(check.title) + " | " +
-            cell(check.summary) + " |\n";
+            (can_fail(facts, check) ? "failed" : "degraded") + " | " + cell(check.summary) + " |\n";
   return page;
 }
 

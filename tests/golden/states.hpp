@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "core/result.hpp"
+#include "golden/expectation_file.hpp"
+
+namespace autopilot::golden {
+
+// An entry of tests/golden/states.yaml: a state that a check cannot have.
+struct Impossible {
+  std::string check;
+  std::string state;
+  std::string why;
+  std::vector<std::string> reasons;  // all that the check has
+};
+
+[[nodiscard]] Result<std::vector<Impossible>> parse_impossible(std::string_view text,
+                                                               const std::string& file);
+
+// A golden case as it stands on disk.
+struct StatedCase {
+  std::string check;
+  std::string name;
+  std::string description;  // of its machine
+  Outcome outcome;
+};
+
+// What the cases of these checks lack, one line each: a state that has neither a case nor an entry, an entry
+// that the catalog contradicts, a case that does not show what its name says.
+[[nodiscard]] std::vector<std::string> missing_states(const std::vector<std::string>& checks,
+                                                      const std::vector<StatedCase>& cases,
+                                                      const std::vector<Impossible>& impossible,
+                                                      const catalog::Catalog& catalog);
+
+}  // namespace autopilot::golden
