@@ -17,7 +17,8 @@ std::string record_line(const LogRecord& record, std::uint64_t sequence) {
   std::array<char, 32> time{};
   std::snprintf(time.data(), time.size(), "%.6f", record.seconds);
   return "{\"prio\":" + std::to_string(record.priority) + ",\"seq\":" + std::to_string(sequence) +
-         ",\"time\":" + time.data() +
+         ",\"time\":" + time.data() + (record.injected ? ",\"injected\":true" : "") +
+         (record.verified ? "" : ",\"verified\":false") +
          ",\"text\":" + boost::json::serialize(boost::json::string(record.text)) + "}\n";
 }
 
@@ -34,6 +35,8 @@ std::optional<std::string> read_record(const boost::json::object& object, LogRec
       record.sequence = static_cast<std::uint64_t>(value.get_int64());
     } else if (key == "injected" && value.is_bool()) {
       record.injected = value.get_bool();
+    } else if (key == "verified" && value.is_bool()) {
+      record.verified = value.get_bool();
     } else if (key == "error" && value.is_string() && object.size() == 1) {
       record.error = std::string(value.get_string());
     } else if (key == "lost" && value.is_int64() && value.get_int64() > 0) {

@@ -46,15 +46,6 @@ class RoundClock final : public Clock {
   Instant now_;
 };
 
-Result<Instant> instant_of(const simulator::Machine& machine) {
-  const YamlNode* time = machine.machine.find("time");
-  const YamlNode* uptime = machine.machine.find("uptime");
-  const auto wall = time == nullptr ? std::nullopt : parse_time(time->text);
-  const auto up = uptime == nullptr ? std::nullopt : parse_duration(uptime->text);
-  if (!wall || !up) return fail(Errc::malformed, "the machine has no time or uptime");
-  return Instant{*wall, MonoTime{*up}};
-}
-
 bool has_a_hang(const simulator::Machine& machine) {
   const YamlNode* functions = machine.nvml ? machine.nvml->find("functions") : nullptr;
   const YamlNode* unreadable = machine.machine.find("unreadable");
@@ -176,6 +167,17 @@ std::string bench_directory() {
          ("autopilot-golden-" + std::to_string(::getpid()));
 }
 
+}  // namespace
+
+Result<Instant> instant_of(const simulator::Machine& machine) {
+  const YamlNode* time = machine.machine.find("time");
+  const YamlNode* uptime = machine.machine.find("uptime");
+  const auto wall = time == nullptr ? std::nullopt : parse_time(time->text);
+  const auto up = uptime == nullptr ? std::nullopt : parse_duration(uptime->text);
+  if (!wall || !up) return fail(Errc::malformed, "the machine has no time or uptime");
+  return Instant{*wall, MonoTime{*up}};
+}
+
 std::vector<std::string> directories_in(const std::string& path) {
   std::vector<std::string> names;
   std::error_code error;
@@ -184,8 +186,6 @@ std::vector<std::string> directories_in(const std::string& path) {
   std::sort(names.begin(), names.end());
   return names;
 }
-
-}  // namespace
 
 std::vector<Case> find_cases(const std::string& golden_directory) {
   std::vector<Case> cases;

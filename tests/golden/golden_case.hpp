@@ -37,6 +37,10 @@ class MachineBench {
   simulator::TreeWriter writer_;
 };
 
+// Its clocks, from `time` and `uptime`.
+[[nodiscard]] Result<Instant> instant_of(const simulator::Machine& machine);
+[[nodiscard]] std::vector<std::string> directories_in(const std::string& path);
+
 // What a look at one case brought.
 struct Look {
   Outcome outcome;

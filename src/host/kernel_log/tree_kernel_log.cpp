@@ -60,6 +60,10 @@ bool set_member(TreeLogLine& line, std::string_view key, const json::value& valu
     line.injected = value.get_bool();
     return true;
   }
+  if (key == "verified" && value.is_bool()) {
+    line.verified = value.get_bool();
+    return true;
+  }
   return false;
 }
 
@@ -154,7 +158,7 @@ Status TreeKernelLog::take(std::string_view line) const {
              .time = instant_since_boot(record.microseconds, clock_.now()),
              .priority = record.priority,
              .facility = record.facility,
-             .verified = true,
+             .verified = record.verified,
              .injected = record.injected,
              .text = std::move(record.text)},
             std::max(gap, lost_));

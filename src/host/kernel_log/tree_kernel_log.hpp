@@ -21,6 +21,7 @@ struct TreeLogLine {
   int priority = 0;
   int facility = 0;
   bool injected = false;
+  bool verified = true;
   std::string text;
 };
 struct TreeLogLoss {

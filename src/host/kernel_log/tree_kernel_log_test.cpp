@@ -41,6 +41,14 @@ TEST_F(TreeKernelLogTest, gives_records_with_priority_facility_and_time) {
   EXPECT_TRUE(records->records[1].injected);
 }
 
+TEST_F(TreeKernelLogTest, a_record_may_be_of_a_source_that_cannot_be_trusted) {
+  write("{\"time\":1,\"text\":\"NVRM: Xid\",\"verified\":false}\n");
+  const auto records = read();
+  ASSERT_TRUE(records) << records.error().what;
+  ASSERT_EQ(records->records.size(), 1U);
+  EXPECT_FALSE(records->records[0].from_kernel());
+}
+
 TEST_F(TreeKernelLogTest, gives_what_was_added_since_and_waits_for_the_end_of_a_line) {
   write("{\"time\":1,\"text\":\"a\"}\n");
   EXPECT_EQ(read()->next, 1U);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checks/kernel_log/decoded_record.hpp"
+#include "core/incident.hpp"
+#include "golden/cause_labels.hpp"
+#include "golden/golden_case.hpp"
+
+namespace autopilot::golden {
+
+// One incident over its whole life.
+struct ToldIncident {
+  Incident last;  // as it was last told
+  Health worst = Health::healthy;
+};
+
+struct ToldLine {
+  std::optional<checks::DecodedRecord> decoded;  // nothing: no rule knows the line
+  WallTime time{};
+};
+
+// What an agent with all built-in checks makes of a scenario: it looks as the agent does, at once where the
+// kernel log grew and from time to time at everything, with the state machine and its windows.
+struct Story {
+  std::vector<ToldIncident> incidents;  // but those that became part of another
+  Health node = Health::healthy;        // the worst finding of all
+  std::vector<ToldLine> lines;          // of kmsg.jsonl
+};
+
+[[nodiscard]] Result<Story> tell(const std::string& scenario, const std::optional<Storm>& storm,
+                                 MachineBench& bench);
+
+}  // namespace autopilot::golden
