@@ -19,7 +19,6 @@ namespace autopilot::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr const char* kPort = "/root/sys/class/infiniband/mlx5_0/ports/1/";

@@ -13,7 +13,6 @@
 namespace autopilot::host {
 namespace {
 
-using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 Command storage_helper() {
