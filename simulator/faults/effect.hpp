@@ -107,5 +107,6 @@ void apply_memory_uncorrected(FaultEffect& effect);
 void apply_memory_poison(FaultEffect& effect);
 void apply_oom(FaultEffect& effect);
 void apply_edac_corrected(FaultEffect& effect);
+void apply_lockup(FaultEffect& effect);
 
 }  // namespace autopilot::simulator

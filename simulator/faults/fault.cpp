@@ -53,6 +53,7 @@ const std::vector<FaultType>& table() {
     {"memory_poison", "The kernel took a poisoned page out of use", "host", "pages", 1, {}, apply_memory_poison},
     {"oom", "The kernel killed a process for want of memory", "host", "processes", 1, {"global", "cgroup"}, apply_oom},
     {"edac_corrected", "Corrected errors of a memory module", "host", "errors per second", 1, {}, apply_edac_corrected, true},
+    {"lockup", "A processor is stuck in the kernel", "host", "", 0, {"soft", "hard", "rcu"}, apply_lockup, true},
   };
   return types;
 }

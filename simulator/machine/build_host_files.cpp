@@ -61,6 +61,8 @@ void write_kernel(const Description& description, FileTree& files) {
   files.write_value("/proc/sys/kernel/osrelease", description.kernel);
   files.write_value("/proc/sys/kernel/ostype", "Linux");
   files.write_value("/proc/sys/kernel/random/boot_id", uuid_of(description.id + " boot"));
+  for (const char* detector : {"soft_watchdog", "nmi_watchdog"})
+    files.write_number("/proc/sys/kernel/" + std::string(detector), 1);
   files.write("/proc/version", "Linux version " + description.kernel +
                                    " (buildd@host) (gcc version 11.4.0) #1 SMP PREEMPT_DYNAMIC\n");
   files.write("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-" + description.kernel +

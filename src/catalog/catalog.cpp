@@ -133,6 +133,10 @@ const Xid* Catalog::xid(int code) const {
   return at != facts_.xids.end() && at->code == code ? &*at : nullptr;
 }
 
+const LogRule* Catalog::log_rule(std::string_view id) const {
+  return find_id(facts_.log_rules, id);
+}
+
 const GpuModel* Catalog::gpu_model(std::string_view product_name) const {
   for (const GpuModel& model : facts_.gpu_models)
     for (const std::string& name : model.name_patterns)

@@ -13,6 +13,7 @@
 #include "core/health.hpp"
 #include "core/incident.hpp"
 #include "core/result.hpp"
+#include "core/subject.hpp"
 
 namespace autopilot::catalog {
 
@@ -97,6 +98,11 @@ struct LogRule {
   std::string pattern;  // RE2; named groups become attributes: device, pid, process, count, ...
   std::string title;
   std::vector<std::string> examples;  // lines as the kernel writes them; each must match
+  // What such a line says of the machine; without a reason it is an event and nothing else.
+  std::string reason;
+  Health health = Health::degraded;         // or failed, where the form of the line is proven
+  SubjectKind subject = SubjectKind::host;  // for others than the host the group `device` is the key
+  std::vector<std::string> takes_back;      // rules whose earlier lines about the same subject are over
   Provenance provenance;
 };
 
@@ -158,6 +164,7 @@ struct CheckPage {
   std::string summary;                 // what it looks at
   std::vector<std::string> witnesses;  // in order of trust
   std::vector<std::string> rights;     // what full sight needs
+  std::vector<std::string> log_rules;  // the lines of the kernel log that it judges
   std::string local;                   // what each profile sees
   std::string dropin;
   std::string full;
@@ -212,6 +219,7 @@ class Catalog {
   [[nodiscard]] const Threshold* threshold(std::string_view id) const;
   [[nodiscard]] const Reason* reason(std::string_view id) const;
   [[nodiscard]] const Xid* xid(int code) const;
+  [[nodiscard]] const LogRule* log_rule(std::string_view id) const;
   [[nodiscard]] const GpuModel* gpu_model(std::string_view product_name) const;
   [[nodiscard]] const Counter* counter(std::string_view id) const;
   [[nodiscard]] const Profile* profile(std::string_view id) const;

@@ -85,7 +85,6 @@ TEST(BuiltinCatalog, narrow_counters_saturate) {
 }
 
 TEST(BuiltinCatalog, every_check_has_a_page_and_a_reason) {
-  EXPECT_EQ(builtin().checks().size(), 15u);
   for (const CheckPage& page : builtin().checks()) {
     const auto& reasons = builtin().reasons();
     EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(), [&page](const Reason& reason) {
@@ -244,6 +243,41 @@ TEST(ParseCatalog, a_log_rule_must_compile_and_match_its_examples) {
               HasSubstr("the pattern does not match: Out off memory"));
   EXPECT_THAT(problems_of("log_rules/memory.yaml", replaced(rule, "kind: oom", "kind: boom")),
               HasSubstr("unknown word `boom`"));
+}
+
+TEST(ParseCatalog, what_a_log_rule_says_by_itself) {
+  const std::string rule = R"(log_rules:
+  - id: storage.gone
+    kind: block
+    pattern: 'disk (?P<device>\S+) is gone'
+    title: A disk is gone
+    examples: [disk sda is gone]
+    reason: disk_gone
+    health: degraded
+    subject: disk
+    source: somebody
+    date: 2026-11-21
+    evidence: own
+)";
+  EXPECT_EQ(problems_of("log_rules/storage.yaml", rule), "");
+  EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "health: degraded", "health: failed")),
+              HasSubstr("an unproven line may say degraded, not failed"));
+  EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "health: degraded", "health: healthy")),
+              HasSubstr("`health`"));
+  EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "(?P<device>", "(?P<disk>")),
+              HasSubstr("no group `device`"));
+  EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "subject: disk", "subject: planet")),
+              HasSubstr("`subject`"));
+}
+
+TEST(BuiltinCatalog, every_log_rule_with_a_reason_is_read_by_a_check_that_may_say_it) {
+  auto files = builtin_files();
+  std::string& checks = files["checks.yaml"];
+  checks = replaced(checks, "log_rules: [host.soft_lockup, ", "log_rules: [host.no_such_rule, ");
+  const auto parsed = Catalog::parse(files);
+  ASSERT_FALSE(parsed);
+  EXPECT_THAT(parsed.error().what, HasSubstr("host.lockups: there is no log rule `host.no_such_rule`"));
+  EXPECT_THAT(parsed.error().what, HasSubstr("host.soft_lockup: no check reads it and may say `cpu_stuck`"));
 }
 
 TEST(ParseCatalog, hostile_text_is_a_problem_not_a_crash) {

@@ -113,7 +113,8 @@ void describe(Archive& a, T& v) {
     a(v.code, v.name, v.meaning, v.classes, v.action_now, v.action_later, v.health, v.confidence,
       v.provenance);
   else if constexpr (std::is_same_v<U, LogRule>)
-    a(v.id, v.kind, v.pattern, v.title, v.examples, v.provenance);
+    a(v.id, v.kind, v.pattern, v.title, v.examples, v.reason, v.health, v.subject, v.takes_back,
+      v.provenance);
   else if constexpr (std::is_same_v<U, Cause::Several>)
     a(v.count, v.blames, v.action, v.confidence, v.because);
   else if constexpr (std::is_same_v<U, Cause>)
@@ -128,7 +129,7 @@ void describe(Archive& a, T& v) {
   else if constexpr (std::is_same_v<U, Profile>)
     a(v.id, v.meaning, v.required, v.provenance);
   else if constexpr (std::is_same_v<U, CheckPage>)
-    a(v.id, v.title, v.summary, v.witnesses, v.rights, v.local, v.dropin, v.full, v.how_wrong,
+    a(v.id, v.title, v.summary, v.witnesses, v.rights, v.log_rules, v.local, v.dropin, v.full, v.how_wrong,
       v.false_positive, v.provenance);
   else
     a(v.thresholds, v.reasons, v.xids, v.log_rules, v.causes, v.gpu_models, v.counters, v.profiles, v.checks);

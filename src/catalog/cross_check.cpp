@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalog/cross_check.hpp"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -67,6 +68,26 @@ void check_references(const Facts& facts, const std::set<std::string>& threshold
       findings.add("counters.yaml", counter.id, "there is no threshold `" + counter.threshold + "`");
 }
 
+// A line that gives a reason is read by a check that may give it.
+void check_log_rules(const Facts& facts, const std::set<std::string>& rules, Findings& findings) {
+  for (const CheckPage& page : facts.checks)
+    for (const std::string& rule : page.log_rules)
+      if (!rules.contains(rule)) findings.add("checks.yaml", page.id, "there is no log rule `" + rule + "`");
+  for (const LogRule& rule : facts.log_rules) {
+    for (const std::string& other : rule.takes_back)
+      if (!rules.contains(other)) findings.add("log_rules", rule.id, "there is no log rule `" + other + "`");
+    if (rule.reason.empty()) continue;
+    const bool is_read = std::ranges::any_of(facts.checks, [&](const CheckPage& page) {
+      return std::ranges::find(page.log_rules, rule.id) != page.log_rules.end() &&
+             std::ranges::any_of(facts.reasons, [&](const Reason& reason) {
+               return reason.id == rule.reason &&
+                      std::ranges::find(reason.checks, page.id) != reason.checks.end();
+             });
+    });
+    if (!is_read) findings.add("log_rules", rule.id, "no check reads it and may say `" + rule.reason + "`");
+  }
+}
+
 // A reason, xid_<code> of a known code, sxid_<code>, sxid_fatal or sxid_nonfatal.
 bool is_word_of_cause(const std::string& word, const std::set<std::string>& reasons,
                       const std::set<std::string>& xids) {
@@ -94,7 +115,7 @@ std::string cross_check(const Facts& facts) {
   const auto reasons = unique_keys(facts.reasons, "reasons.yaml", findings);
   const auto xids = unique_keys(facts.xids, "xid.yaml", findings);
   unique_keys(facts.causes, "causes.yaml", findings);
-  unique_keys(facts.log_rules, "log_rules", findings);
+  const auto rules = unique_keys(facts.log_rules, "log_rules", findings);
   unique_keys(facts.gpu_models, "gpu_models.yaml", findings);
   unique_keys(facts.counters, "counters.yaml", findings);
   unique_keys(facts.profiles, "profiles.yaml", findings);
@@ -102,6 +123,7 @@ std::string cross_check(const Facts& facts) {
   if (!facts.checks.empty()) {
     check_references(facts, thresholds, checks, findings);
     check_causes(facts, reasons, xids, findings);
+    check_log_rules(facts, rules, findings);
   }
   return findings.take();
 }

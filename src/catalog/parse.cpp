@@ -21,6 +21,8 @@ const std::vector<std::string>& action_words() {
 }
 
 const std::vector<std::string> kHealthWords{"healthy", "degraded", "failed", "unknown", "unsupported"};
+const std::vector<std::string> kFaultWords{"degraded", "failed"};
+const std::vector<std::string> kSubjectWords{"host", "gpu", "nic_port", "disk", "mount"};
 const std::vector<std::string> kEvidenceWords{"vendor", "peer", "own", "measured"};
 const std::vector<std::string> kClearWords{"healthy_rounds", "gpu_reset",    "reboot",
                                            "expiry",         "acknowledged", "replaced"};
@@ -124,6 +126,15 @@ Xid read_xid(Entry& entry) {
   return xid;
 }
 
+std::optional<Health> parse_fault(std::string_view word) {
+  return std::ranges::find(kFaultWords, word) == kFaultWords.end() ? std::nullopt : parse_health(word);
+}
+
+std::optional<SubjectKind> parse_log_subject(std::string_view word) {
+  return std::ranges::find(kSubjectWords, word) == kSubjectWords.end() ? std::nullopt
+                                                                       : parse_subject_kind(word);
+}
+
 LogRule read_log_rule(Entry& entry) {
   LogRule rule;
   rule.id = entry.id("[a-z][a-z0-9_]*\\.[a-z][a-z0-9_]*");
@@ -139,7 +150,17 @@ LogRule read_log_rule(Entry& entry) {
     if (compiled.ok() && !RE2::PartialMatch(example, compiled))
       entry.problem(entry.line_of("examples"), "`examples`: the pattern does not match: " + example);
   rule.title = entry.required_word("title");
+  rule.reason = entry.word("reason").value_or("");
+  rule.health = entry.choice<Health>("health", &parse_fault, kFaultWords).value_or(Health::degraded);
+  rule.subject =
+      entry.choice<SubjectKind>("subject", &parse_log_subject, kSubjectWords).value_or(SubjectKind::host);
+  if (rule.subject != SubjectKind::host && compiled.ok() &&
+      !compiled.NamedCapturingGroups().contains("device"))
+    entry.problem(entry.line_of("subject"), "`subject`: the pattern has no group `device` that names it");
+  rule.takes_back = entry.words("takes_back").value_or(std::vector<std::string>{});
   rule.provenance = entry.provenance();
+  if (rule.health == Health::failed && rule.provenance.evidence == EvidenceKind::own)
+    entry.problem(entry.line_of("health"), "`health`: an unproven line may say degraded, not failed");
   return rule;
 }
 
@@ -226,6 +247,7 @@ CheckPage read_check(Entry& entry) {
   page.summary = entry.required_word("summary");
   page.witnesses = entry.required_words("witnesses");
   page.rights = entry.words("rights").value_or(std::vector<std::string>{});
+  page.log_rules = entry.words("log_rules").value_or(std::vector<std::string>{});
   page.local = entry.required_word("local");
   page.dropin = entry.required_word("dropin");
   page.full = entry.required_word("full");

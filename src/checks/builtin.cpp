@@ -21,6 +21,7 @@ std::span<const Check> builtin_checks() {
       kStorageFilesystem,    //
       kStorageNvme,          //
       kHostMemory,           //
+      kHostLockups,          //
       kHostClock,            //
   };
   return checks;

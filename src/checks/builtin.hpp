@@ -20,6 +20,7 @@ extern const Check kNetworkEthernetLink;
 extern const Check kStorageFilesystem;
 extern const Check kStorageNvme;
 extern const Check kHostMemory;
+extern const Check kHostLockups;
 extern const Check kHostClock;
 
 }  // namespace autopilot::checks

@@ -116,6 +116,20 @@ std::string thresholds_of(const Catalog& facts, const CheckPage& check) {
          "[configuration](../configuration.md).\n";
 }
 
+std::string log_rules_of(const Catalog& facts, const CheckPage& check) {
+  if (check.log_rules.empty()) return "";
+  std::string text = "## Lines of the kernel log\n\n| rule | what it means | makes |\n|---|---|---|\n";
+  for (const std::string& id : check.log_rules) {
+    const catalog::LogRule* rule = facts.log_rule(id);
+    if (rule == nullptr) continue;
+    text += "| [" + code(id) + "](../log_rules.md) | " + cell(rule->title) + " | " +
+            (rule->reason.empty() ? "evidence"
+                                  : code(rule->reason) + ", " + std::string(to_string(rule->health))) +
+            " |\n";
+  }
+  return text + "\n";
+}
+
 std::string check_page(const Catalog& facts, const CheckPage& check) {
   std::string page =
       std::string(kNote) + "# " + check.title + " (" + code(check.id) + ")\n\n" + check.summary +
@@ -124,7 +138,8 @@ std::string check_page(const Catalog& facts, const CheckPage& check) {
       " It is unknown only when none of them can look.\n\n";
   page += "| profile | what it sees |\n|---|---|\n| `local` | " + cell(check.local) + " |\n| `dropin` | " +
           cell(check.dropin) + " |\n| `full` | " + cell(check.full) + " |\n\n";
-  page += "## Thresholds\n\n" + thresholds_of(facts, check) + "\n## Reasons\n\n";
+  page += "## Thresholds\n\n" + thresholds_of(facts, check) + "\n" + log_rules_of(facts, check) +
+          "## Reasons\n\n";
   if (!can_fail(facts, check))
     page +=
         "This check says degraded at worst, never failed: no vendor says from where on what it looks at is "

@@ -2,6 +2,10 @@
 #include "checks/kernel_log/rule_events.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/driver_events.hpp"
@@ -10,6 +14,9 @@
 
 namespace autopilot::checks {
 namespace {
+
+// How many records an event stands for, where it is more than one.
+constexpr std::string_view kCount = "count";
 
 // Compiling the rules takes longer than matching a day of records. Never destroyed: a look that does not
 // return may still use it when the process ends.
@@ -29,7 +36,8 @@ Observation to_event(const host::KernelRecord& record, const DecodedRecord& deco
   event.sequence = record.sequence;
   event.attributes = to_attributes(decoded);
   std::erase_if(event.attributes, [](const auto& attribute) {
-    return attribute.first == "text" || attribute.first == "line" || attribute.first == "rule";
+    return attribute.first == "text" || attribute.first == "line" || attribute.first == "rule" ||
+           attribute.first == kCount;  // of an EDAC line: it stands in the line
   });
   event.attributes.emplace_back("line", line_of(record.text));
   return event;
@@ -38,6 +46,52 @@ Observation to_event(const host::KernelRecord& record, const DecodedRecord& deco
 bool is_true(const Observation& event, std::string_view attribute) {
   const Value* value = find_attribute(event.attributes, attribute);
   return value != nullptr && *value == Value{true};
+}
+
+// The events of a round, taken from the newest to the oldest.
+class Collected {
+ public:
+  // False where there is no room.
+  bool add(Observation event) {
+    auto& alike = kinds_[{event.name, event.subject, may_act(event), is_injected(event)}];
+    if (alike.places.size() < kMaxEqualEvents) {
+      if (events_.size() >= kMaxRuleEvents) return false;
+      alike.places.push_back(events_.size());
+      events_.push_back(std::move(event));
+      return true;
+    }
+    ++alike.replaced;
+    event.attributes.emplace_back(kCount, alike.replaced + 1);
+    events_[alike.places.back()] = std::move(event);
+    return true;
+  }
+  void move_to(Observations& observations) {
+    std::ranges::sort(events_, {}, [](const Observation& event) { return event.sequence.value_or(0); });
+    observations.insert(observations.end(), std::make_move_iterator(events_.begin()),
+                        std::make_move_iterator(events_.end()));
+  }
+
+ private:
+  using Kind = std::tuple<std::string, Subject, bool, bool>;
+  struct Alike {
+    std::vector<std::size_t> places;
+    std::int64_t replaced = 0;
+  };
+  std::map<Kind, Alike> kinds_;
+  Observations events_;
+};
+
+Subject subject_by_rule(const DecodedRecord& decoded) {
+  const catalog::LogRule* rule = catalog::builtin().log_rule(decoded.rule);
+  if (rule == nullptr || rule->subject == SubjectKind::host) return host_subject();
+  for (const auto& [name, value] : decoded.attributes) {
+    if (name != "device" || value.empty()) continue;
+    Subject subject;
+    subject.kind = rule->subject;
+    subject.key = subject.kind == SubjectKind::gpu ? canonical_pci_address(value).value_or(value) : value;
+    return subject;
+  }
+  return host_subject();
 }
 
 }  // namespace
@@ -49,19 +103,24 @@ Status add_rule_events(const host::Host& host, const Request& request,
   observed.witnesses.push_back(log.witness);
   observed.kernel_log_next = log.next;
   observed.records_lost = log.lost;
-  Observations newest_first;
+  Collected collected;
   std::for_each(log.records.rbegin(), log.records.rend(), [&](const host::KernelRecord& record) {
     if (may_be_nvidia(record.text)) return;  // a storm of the driver's lines is another check's
     const auto decoded = builtin_decoder().decode(record);
     if (!decoded || std::find(rules.begin(), rules.end(), decoded->rule) == rules.end()) return;
-    if (newest_first.size() < kMaxRuleEvents)
-      newest_first.push_back(to_event(record, *decoded, subject_of(*decoded), log.witness));
-    else
+    if (!collected.add(to_event(record, *decoded, subject_of(*decoded), log.witness)))
       ++observed.records_lost;
   });
-  observed.observations.insert(observed.observations.end(), std::make_move_iterator(newest_first.rbegin()),
-                               std::make_move_iterator(newest_first.rend()));
+  collected.move_to(observed.observations);
   return {};
+}
+
+Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
+                       Observed& observed) {
+  const catalog::CheckPage* page = catalog::builtin().check(check);
+  AUTOPILOT_ASSERT(page != nullptr);
+  const std::vector<std::string_view> rules(page->log_rules.begin(), page->log_rules.end());
+  return add_rule_events(host, request, rules, subject_by_rule, observed);
 }
 
 bool may_act(const Observation& event) {
@@ -70,6 +129,12 @@ bool may_act(const Observation& event) {
 
 bool is_injected(const Observation& event) {
   return is_true(event, "injected");
+}
+
+std::int64_t event_count(const Observation& event) {
+  const Value* count = find_attribute(event.attributes, kCount);
+  const auto number = count == nullptr ? std::nullopt : as_number(*count);
+  return number ? static_cast<std::int64_t>(*number) : 1;
 }
 
 }  // namespace autopilot::checks

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -12,19 +13,27 @@
 namespace autopilot::checks {
 
 inline constexpr std::size_t kMaxRuleEvents = 256;
+// Of one rule, subject and writer; see event_count.
+inline constexpr std::size_t kMaxEqualEvents = 16;
 
 using SubjectOf = std::function<Subject(const DecodedRecord& decoded)>;
 
 // Adds to `observed` what the kernel wrote since request.kernel_log_from and a log rule among `rules` (ids of
-// the catalog) recognises: an event with the rule as name and value, facts and line as attributes, at most
-// the newest kMaxRuleEvents; what is beyond them counts as lost. The log becomes a witness when it can be
-// read; otherwise nothing is added and the error is returned.
+// the catalog) recognises: an event with the rule as name and value, facts and line as attributes. A storm
+// stays small: of records that say the same of the same subject the first and the newest are kept, and the
+// first says how many it stands for. Beyond kMaxRuleEvents the oldest count as lost. The log becomes a
+// witness when it can be read; otherwise nothing is added and the error is returned.
 Status add_rule_events(const host::Host& host, const Request& request,
                        std::span<const std::string_view> rules, const SubjectOf& subject_of,
+                       Observed& observed);
+// The same with the rules that the page of the check lists, each about the subject that the rule names.
+Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
                        Observed& observed);
 
 // True when the kernel itself wrote the record, or `autopilot inject` did: others are shown and never judged.
 [[nodiscard]] bool may_act(const Observation& event);
 [[nodiscard]] bool is_injected(const Observation& event);
+// How many records the event stands for.
+[[nodiscard]] std::int64_t event_count(const Observation& event);
 
 }  // namespace autopilot::checks

@@ -23,6 +23,8 @@ constexpr std::string_view kMachineFiles[] = {
     "/proc/sys/kernel/osrelease",
     "/proc/sys/kernel/ostype",
     "/proc/sys/kernel/random/boot_id",
+    "/proc/sys/kernel/soft_watchdog",
+    "/proc/sys/kernel/nmi_watchdog",
     "/proc/uptime",
     "/proc/loadavg",
     "/proc/version",

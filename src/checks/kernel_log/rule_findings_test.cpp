@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/rule_findings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checks/kernel_log/rule_events.hpp"
+#include "checks/kernel_log/test_log.hpp"
+#include "tests/fakes/fake_host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+constexpr std::string_view kSoft = "watchdog: BUG: soft lockup - CPU#7 stuck for 22s! [kworker/7:1:4242]";
+constexpr std::string_view kStall = "rcu: INFO: rcu_sched self-detected stall on CPU";
+
+class RuleFindings : public ::testing::Test {
+ protected:
+  Observed look() {
+    Observed observed;
+    const Instant now = empty_.clock.now();
+    const auto status = add_rule_events(
+        host_, {.now = now, .deadline = now.mono + 5s, .kernel_log_from = from_}, "host.lockups", observed);
+    EXPECT_TRUE(status) << status.error().what;
+    from_ = observed.kernel_log_next.value_or(from_);
+    return observed;
+  }
+  Findings judge(Observed observed) {
+    const Instant now = empty_.clock.now();
+    history_.add(std::move(observed.observations), 2h);
+    history_.forget_before(now.mono - 2h);
+    return rule_findings({.now = now, .history = history_, .facts = facts_, .expectation = {}});
+  }
+  std::vector<std::string> words() {
+    std::vector<std::string> list;
+    for (const Finding& finding : judge(look()))
+      list.push_back(to_string(finding.subject) + " " + std::string(to_string(finding.health)) + " " +
+                     finding.reason + (finding.injected ? " injected" : ""));
+    return list;
+  }
+  void write(std::string_view text) { log_.write(empty_.clock.now(), std::string(text)); }
+
+  const catalog::Catalog& facts_ = catalog::builtin();
+  fakes::EmptyHost empty_;
+  TestLog log_;
+  host::Host host_{empty_.clock,    empty_.files,     log_,       empty_.gpus, empty_.filesystems,
+                   empty_.ethernet, empty_.time_sync, empty_.nvme};
+  History history_;
+  std::uint64_t from_ = 0;
+};
+
+TEST_F(RuleFindings, nothing_of_a_log_without_such_lines) {
+  write("usb 1-1: new high-speed USB device number 2 using xhci_hcd");
+  write("INFO: task python3:4242 blocked for more than 120 seconds.");  // another check's
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(RuleFindings, a_line_with_the_reason_of_its_rule_and_its_facts) {
+  write(kSoft);
+  write(kStall);
+  const Findings findings = judge(look());
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].reason, "cpu_stuck");
+  EXPECT_EQ(findings[0].health, Health::degraded);
+  EXPECT_EQ(findings[0].since, empty_.clock.now().wall);
+  EXPECT_EQ(findings[0].message, "A processor does not schedule: " + std::string(kSoft));
+  EXPECT_EQ(*find_attribute(findings[0].evidence, "cpu"), Value{std::string("7")});
+  EXPECT_EQ(*find_attribute(findings[0].evidence, "line"), Value{std::string(kSoft)});
+  EXPECT_EQ(findings[1].reason, "rcu_stall");
+}
+
+TEST_F(RuleFindings, are_one_for_a_thousand_lines_and_count_them) {
+  write(kStall);
+  for (int i = 0; i < 1000; ++i)
+    write(kSoft);
+  write(kStall);
+  Observed observed = look();
+  EXPECT_EQ(observed.observations.size(), kMaxEqualEvents + 2);
+  EXPECT_EQ(observed.records_lost, 0U);
+  const Findings findings = judge(std::move(observed));
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0].message, HasSubstr("(1000 lines)"));
+  EXPECT_THAT(findings[1].message, HasSubstr("(2 lines)"));
+}
+
+TEST_F(RuleFindings, keep_their_evidence_until_there_is_news) {
+  write(kSoft);
+  const Attributes first = judge(look()).at(0).evidence;
+  empty_.clock.advance(1min);
+  EXPECT_EQ(judge(look()).at(0).evidence, first);
+  write(kSoft);
+  EXPECT_NE(judge(look()).at(0).evidence, first);
+}
+
+TEST_F(RuleFindings, end_when_the_reason_expires) {
+  write(kSoft);
+  EXPECT_THAT(words(), ElementsAre("host degraded cpu_stuck"));
+  empty_.clock.advance(30min);
+  EXPECT_THAT(words(), ElementsAre("host degraded cpu_stuck"));
+  empty_.clock.advance(1s);
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(RuleFindings, never_come_of_what_user_space_wrote_or_nobody_can_verify) {
+  log_.write(empty_.clock.now(), std::string(kSoft), [](auto& record) { record.facility = 1; });
+  log_.write(empty_.clock.now(), std::string(kSoft), [](auto& record) { record.verified = false; });
+  Observed observed = look();
+  EXPECT_EQ(observed.observations.size(), 2U);  // shown
+  EXPECT_THAT(judge(std::move(observed)), IsEmpty());
+}
+
+TEST_F(RuleFindings, of_injected_lines_stand_beside_the_real_ones) {
+  write(kSoft);
+  log_.write(empty_.clock.now(), std::string(kSoft), [](auto& record) {
+    record.facility = 1;
+    record.injected = true;
+  });
+  EXPECT_THAT(words(), ElementsAre("host degraded cpu_stuck", "host degraded cpu_stuck injected"));
+}
+
+TEST_F(RuleFindings, the_log_that_may_not_be_read_is_an_error) {
+  log_.refuse();
+  Observed observed;
+  const Instant now = empty_.clock.now();
+  const auto status =
+      add_rule_events(host_, {.now = now, .deadline = now.mono + 5s}, "host.lockups", observed);
+  EXPECT_EQ(status.error().code, Errc::denied);
+  EXPECT_THAT(observed.witnesses, IsEmpty());
+}
+
+// Rules of an operator's catalog: one about disks, whose second line takes the first back.
+TEST_F(RuleFindings, end_when_a_later_line_about_the_same_subject_takes_them_back) {
+  catalog::Facts facts;
+  catalog::Reason reason;
+  reason.id = "disk_away";
+  reason.clear = catalog::ClearRule::healthy_rounds;
+  reason.max_health = Health::failed;
+  facts.reasons.push_back(reason);
+  catalog::LogRule away;
+  away.id = "own.away";
+  away.title = "A disk is away";
+  away.reason = "disk_away";
+  away.health = Health::failed;
+  catalog::LogRule back;
+  back.id = "own.back";
+  back.takes_back = {"own.away"};
+  facts.log_rules = {away, back};
+  const catalog::Catalog own(std::move(facts));
+
+  const Instant now = empty_.clock.now();
+  std::uint64_t sequence = 1;
+  const auto look_at = [&](std::string_view rule, std::string_view disk) {
+    Observation event;
+    event.name = rule;
+    event.subject = {
+        .kind = SubjectKind::disk, .key = std::string(disk), .index = {}, .uuid = {}, .serial = {}};
+    event.value = std::string(rule);
+    event.time = now;
+    event.sequence = sequence++;
+    event.attributes = {{"fromKernel", true}};
+    history_.add({event}, 1h);
+    return rule_findings({.now = now, .history = history_, .facts = own, .expectation = {}});
+  };
+  EXPECT_EQ(look_at("own.away", "sda").at(0).health, Health::failed);
+  EXPECT_EQ(look_at("own.away", "sdb").size(), 2U);
+  const Findings left = look_at("own.back", "sda");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].subject.key, "sdb");
+  EXPECT_EQ(look_at("own.away", "sda").size(), 2U);
+}
+
+}  // namespace
+}  // namespace autopilot::checks
