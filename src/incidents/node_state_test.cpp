@@ -421,7 +421,8 @@ TEST_F(NodeStateTest, too_many_findings_are_counted_not_kept) {
 TEST_F(NodeStateTest, the_story_names_incident_and_rule) {
   round({finding(kGpu, "hot")});
   round({});
-  const auto events = to_events(round({}), at(now_).wall, testing::kBoot, true);
+  const auto changes = round({});
+  const auto events = to_events(changes, at(now_).wall, testing::kBoot, true);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].kind, EventKind::finding_cleared);
   EXPECT_EQ(*find_attribute(events[0].details, "clearRule"), Value{std::string("healthy_rounds")});

@@ -5,6 +5,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -23,10 +24,12 @@ LIBRARY = os.path.join(harness.BIN, "libnvidia-ml-sim.so")
 def load_library():
     """pynvml looks for libnvidia-ml.so.1 by name; it gets ours instead."""
     import ctypes
-    try:
-        pynvml.nvmlLib = ctypes.CDLL(LIBRARY)
-    except OSError as error:
-        raise unittest.SkipTest(f"{LIBRARY} cannot be loaded by Python: {error}") from error
+    # In a process of its own first: a sanitizer that Python was not built with ends the process that loads it.
+    probe = subprocess.run([sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", LIBRARY],
+                           capture_output=True, text=True, check=False)
+    if probe.returncode != 0:
+        raise unittest.SkipTest(f"{LIBRARY} cannot be loaded by Python: {probe.stderr.strip().splitlines()[-1]}")
+    pynvml.nvmlLib = ctypes.CDLL(LIBRARY)
 
 
 class NvmlPythonTest(unittest.TestCase):
