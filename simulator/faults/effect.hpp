@@ -108,5 +108,7 @@ void apply_memory_poison(FaultEffect& effect);
 void apply_oom(FaultEffect& effect);
 void apply_edac_corrected(FaultEffect& effect);
 void apply_lockup(FaultEffect& effect);
+void apply_kernel_oops(FaultEffect& effect);
+void apply_pressure(FaultEffect& effect);
 
 }  // namespace autopilot::simulator

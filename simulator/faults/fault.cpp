@@ -54,6 +54,8 @@ const std::vector<FaultType>& table() {
     {"oom", "The kernel killed a process for want of memory", "host", "processes", 1, {"global", "cgroup"}, apply_oom},
     {"edac_corrected", "Corrected errors of a memory module", "host", "errors per second", 1, {}, apply_edac_corrected, true},
     {"lockup", "A processor is stuck in the kernel", "host", "", 0, {"soft", "hard", "rcu"}, apply_lockup, true},
+    {"kernel_oops", "The kernel met a fault of its own and went on", "host", "", 0, {}, apply_kernel_oops},
+    {"pressure", "Everything waits for a resource", "host", "share of the time, 0 to 1", 0.95, {"cpu", "io", "memory"}, apply_pressure},
   };
   return types;
 }

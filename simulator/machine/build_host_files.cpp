@@ -61,6 +61,8 @@ void write_kernel(const Description& description, FileTree& files) {
   files.write_value("/proc/sys/kernel/osrelease", description.kernel);
   files.write_value("/proc/sys/kernel/ostype", "Linux");
   files.write_value("/proc/sys/kernel/random/boot_id", uuid_of(description.id + " boot"));
+  // P, O and E: a driver from outside the kernel.
+  files.write_number("/proc/sys/kernel/tainted", description.gpu ? 12289 : 0);
   for (const char* detector : {"soft_watchdog", "nmi_watchdog"})
     files.write_number("/proc/sys/kernel/" + std::string(detector), 1);
   files.write("/proc/version", "Linux version " + description.kernel +

@@ -22,6 +22,8 @@ std::span<const Check> builtin_checks() {
       kStorageNvme,          //
       kHostMemory,           //
       kHostLockups,          //
+      kHostKernel,           //
+      kHostPressure,         //
       kHostClock,            //
   };
   return checks;

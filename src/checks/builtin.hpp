@@ -21,6 +21,8 @@ extern const Check kStorageFilesystem;
 extern const Check kStorageNvme;
 extern const Check kHostMemory;
 extern const Check kHostLockups;
+extern const Check kHostKernel;
+extern const Check kHostPressure;
 extern const Check kHostClock;
 
 }  // namespace autopilot::checks

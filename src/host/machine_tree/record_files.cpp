@@ -24,6 +24,7 @@ constexpr std::string_view kMachineFiles[] = {
     "/proc/sys/kernel/ostype",
     "/proc/sys/kernel/random/boot_id",
     "/proc/sys/kernel/soft_watchdog",
+    "/proc/sys/kernel/tainted",
     "/proc/sys/kernel/nmi_watchdog",
     "/proc/uptime",
     "/proc/loadavg",
