@@ -6,6 +6,7 @@
 
 #include "api/openapi.hpp"
 #include "core/parse.hpp"
+#include "host/process/user_name.hpp"
 #include "telemetry/metrics_text.hpp"
 
 namespace autopilot::agent {
@@ -104,8 +105,19 @@ void get_events(const RouteContext& context, const HttpRequest& request, Respond
   context.streams.add(responder.stream(), after.value_or(log.newest_shown()), log);
 }
 
+// "alice (uid 1000)"
+std::string name_of(const net::Peer& peer) {
+  const std::string uid = "uid " + std::to_string(peer.uid);
+  const auto name = host::local_user_name(peer.uid);
+  return name ? *name + " (" + uid + ")" : uid;
+}
+
 void acknowledge(const RouteContext& context, const HttpRequest& request, Responder responder) {
-  auto incident = context.runtime.acknowledge(request.parameters.at("id"));
+  const auto wanted = api::parse_acknowledge_request(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  auto incident = context.runtime.acknowledge(
+      request.parameters.at("id"), {name_of(request.peer), context.clock.now().wall, wanted->reason},
+      request.peer.pid);
   if (!incident) return responder.respond(incident.error());
   const auto shared = std::make_shared<Responder>(std::move(responder));
   context.runtime.when_durable([shared, incident = std::move(*incident)](bool durable) {

@@ -44,7 +44,12 @@ void write_incident_members(JsonWriter& out, const Incident& incident) {
   out.time("updated", incident.updated);
   if (incident.closed) out.time("closed", *incident.closed);
   out.word_if_any("closedBy", incident.closed_by);
-  out.flag("acknowledged", incident.acknowledged);
+  out.flag("acknowledged", incident.acknowledged.has_value());
+  if (incident.acknowledged) {
+    out.word("acknowledgedBy", incident.acknowledged->by);
+    out.time("acknowledgedAt", incident.acknowledged->at);
+    out.word("acknowledgeReason", incident.acknowledged->reason);
+  }
   out.flag_if_set("injected", incident.injected);
   out.begin_list("members");
   for (const auto& member : incident.members)
@@ -151,7 +156,9 @@ Incident read_incident(const JsonObject& object) {
   incident.updated = object.time("updated");
   incident.closed = object.time_if_any("closed");
   incident.closed_by = object.word_or_empty("closedBy");
-  incident.acknowledged = object.flag("acknowledged");
+  if (object.flag("acknowledged"))
+    incident.acknowledged = {object.word("acknowledgedBy"), object.time("acknowledgedAt"),
+                             object.word("acknowledgeReason")};
   incident.injected = object.flag_or_false("injected");
   incident.members = object.list("members", read_member);
   if (object.has("furtherMembers"))

@@ -4,6 +4,7 @@
 
 #include "api/v1.hpp"
 #include "api/wire.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::api {
 
@@ -26,6 +27,10 @@ OperationRequest read_operation_request(const JsonObject& object) {
   if (object.has("reservation")) request.reservation = object.list("reservation", read_subject);
   if (object.has("deadlineSeconds")) request.deadline = object.seconds("deadlineSeconds");
   return request;
+}
+
+AcknowledgeRequest read_acknowledge_request(const JsonObject& object) {
+  return {object.word("reason")};
 }
 
 InjectRequest read_inject_request(const JsonObject& object) {
@@ -74,6 +79,23 @@ std::string to_json(const OperationRequest& request) {
 
 Result<OperationRequest> parse_operation_request(std::string_view json) {
   return read_text(json, read_operation_request);
+}
+
+std::string to_json(const AcknowledgeRequest& request) {
+  JsonWriter out;
+  out.begin_object();
+  out.word("reason", request.reason);
+  out.end_object();
+  return out.take();
+}
+
+Result<AcknowledgeRequest> parse_acknowledge_request(std::string_view json) {
+  auto request = TRY(read_text(json, read_acknowledge_request));
+  if (trim(request.reason).empty()) return fail(Errc::malformed, "reason: say why, in a few words");
+  if (request.reason.size() > Acknowledgement::kMaxReasonBytes)
+    return fail(Errc::malformed, "reason: at most " + std::to_string(Acknowledgement::kMaxReasonBytes) +
+                                     " bytes, not " + std::to_string(request.reason.size()));
+  return request;
 }
 
 std::string to_json(const InjectRequest& request) {

@@ -104,7 +104,7 @@ using namespace std::chrono_literals;
   incident.updated = sample_time(-30);
   incident.closed = sample_time();
   incident.closed_by = "gpu_reset";
-  incident.acknowledged = true;
+  incident.acknowledged = {"alice (uid 1000)", sample_time(-20), "the card is ordered"};
   incident.injected = true;
   incident.cause = "memory_uncorrected";
   incident.end = FaultEnd::hardware;

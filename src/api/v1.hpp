@@ -84,6 +84,14 @@ struct OperationRequest {
 [[nodiscard]] std::string to_json(const OperationRequest& request);
 [[nodiscard]] Result<OperationRequest> parse_operation_request(std::string_view json);
 
+// Body of POST /v1/incidents/{id}/ack. malformed without a reason, or with a longer one than
+// Acknowledgement::kMaxReasonBytes.
+struct AcknowledgeRequest {
+  std::string reason;
+};
+[[nodiscard]] std::string to_json(const AcknowledgeRequest& request);
+[[nodiscard]] Result<AcknowledgeRequest> parse_acknowledge_request(std::string_view json);
+
 // Body of POST /v1/inject.
 struct InjectRequest {
   std::string fault;  // a word of the catalog of faults

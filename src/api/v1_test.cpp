@@ -60,6 +60,8 @@ TEST(ApiV1, every_object_comes_back_as_it_was_written) {
   same(operation_request, parse_operation_request(operation_request), plain);
   const auto inject_request = to_json(sample_inject_request());
   same(inject_request, parse_inject_request(inject_request), plain);
+  const auto acknowledge_request = to_json(AcknowledgeRequest{"the card is ordered"});
+  same(acknowledge_request, parse_acknowledge_request(acknowledge_request), plain);
   const auto receipt = to_json(Receipt{"7", true});
   same(receipt, parse_receipt(receipt), plain);
 }
@@ -217,6 +219,15 @@ TEST(ApiV1, a_request_needs_only_what_it_must_say) {
   EXPECT_FALSE(inject->magnitude);
   EXPECT_EQ(parse_inject_request(R"({"fault":"x","durationSeconds":1e300})").error().what,
             "durationSeconds: expected a number of seconds");
+}
+
+TEST(ApiV1, an_acknowledgement_says_why_in_few_words) {
+  EXPECT_EQ(parse_acknowledge_request(R"({"reason":"ordered"})")->reason, "ordered");
+  const std::string endless(Acknowledgement::kMaxReasonBytes + 1, 'x');
+  for (const std::string& text :
+       {std::string("{}"), std::string(R"({"reason":""})"), std::string(R"({"reason":" "})"),
+        R"({"reason":")" + endless + "\"}", std::string()})
+    EXPECT_EQ(parse_acknowledge_request(text).error().code, Errc::malformed) << text;
 }
 
 }  // namespace

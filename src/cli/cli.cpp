@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
   add_snapshot(app, exit_code);
   add_events(app, exit_code);
   add_explain(app, exit_code);
+  add_ack(app, exit_code);
   add_agent(app, exit_code);
   add_inject(app, exit_code);
   add_record(app, exit_code);

@@ -36,6 +36,15 @@ struct IncidentMember {
   std::optional<WallTime> cleared;  // when the finding went away; the incident may outlast it
 };
 
+// A person has seen the incident.
+struct Acknowledgement {
+  std::string by;  // "alice (uid 1000)"; the name only where the machine itself knows it
+  WallTime at{};
+  std::string reason;  // in the words of that person
+
+  static constexpr std::size_t kMaxReasonBytes = 500;
+};
+
 struct Incident {
   std::string id;  // unique over the life of the journal: "<boot id, 8 digits>-<number>"
   IncidentState state = IncidentState::open;
@@ -53,8 +62,8 @@ struct Incident {
   WallTime opened{};
   WallTime updated{};
   std::optional<WallTime> closed;
-  std::string closed_by;  // the clear rule that fired last, or "merged_into:<id>"
-  bool acknowledged = false;
+  std::string closed_by;                        // the clear rule that fired last, or "merged_into:<id>"
+  std::optional<Acknowledgement> acknowledged;  // the last one
   bool injected = false;
   std::vector<IncidentMember> members;  // in order of time; the first that is not sympathetic is the cause
   std::int64_t further = 0;             // members beyond kMaxMembers, counted only

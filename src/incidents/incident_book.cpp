@@ -324,11 +324,11 @@ void IncidentBook::refresh(std::string_view check, const Findings& findings) {
   }
 }
 
-const Incident* IncidentBook::acknowledge(std::string_view id, WallTime now) {
+const Incident* IncidentBook::acknowledge(std::string_view id, Acknowledgement acknowledgement) {
   const auto found = open_.find(id);
   if (found == open_.end()) return nullptr;
-  found->second.acknowledged = true;
-  found->second.updated = now;
+  found->second.updated = acknowledgement.at;
+  found->second.acknowledged = std::move(acknowledgement);
   return &found->second;
 }
 

@@ -45,7 +45,7 @@ class IncidentBook {
   // Values in the evidence change from round to round without a transition.
   void refresh(std::string_view check, const Findings& findings);
   // Null when there is none of that id.
-  const Incident* acknowledge(std::string_view id, WallTime now);
+  const Incident* acknowledge(std::string_view id, Acknowledgement acknowledgement);
   // Closes those with findings of which none is among `live` (ids of incidents).
   std::vector<Incident> close_orphans(const std::set<std::string, std::less<>>& live, WallTime now);
 

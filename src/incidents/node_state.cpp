@@ -67,7 +67,7 @@ Event event_of(const Incident& incident) {
                    {"state", std::string(to_string(incident.state))},
                    {"action", std::string(to_string(incident.action))},
                    {"confidence", incident.confidence},
-                   {"acknowledged", incident.acknowledged}};
+                   {"acknowledged", incident.acknowledged.has_value()}};
   if (!incident.cause.empty()) event.details.emplace_back("cause", incident.cause);
   if (incident.end) event.details.emplace_back("end", std::string(to_string(*incident.end)));
   if (incident.closed) event.details.emplace_back("closedBy", incident.closed_by);
@@ -116,8 +116,9 @@ Changes NodeState::gpu_was_reset(const Subject& gpu, Instant now) {
   return apply(tracker_.gpu_was_reset(gpu), now);
 }
 
-Result<Changes> NodeState::acknowledge(std::string_view incident, Instant now) {
-  const auto* acknowledged = book_.acknowledge(incident, now.wall);
+Result<Changes> NodeState::acknowledge(std::string_view incident, const Acknowledgement& acknowledgement,
+                                       Instant now) {
+  const auto* acknowledged = book_.acknowledge(incident, acknowledgement);
   if (acknowledged == nullptr)
     return fail(Errc::not_found, "no open incident " + std::string(incident.substr(0, 64)));
   Changes changes;

@@ -46,9 +46,10 @@ class NodeState {
   // records: what the round saw for the first time and makes no finding (see is_record).
   Changes complete_round(std::string_view check, Instant now, const Findings& findings,
                          const Observations& observations, const Findings& records = {});
+  // The host stands for all of its GPUs and switches.
   Changes gpu_was_reset(const Subject& gpu, Instant now);
   // not_found when no open or recovering incident has that id.
-  Result<Changes> acknowledge(std::string_view incident, Instant now);
+  Result<Changes> acknowledge(std::string_view incident, const Acknowledgement& acknowledgement, Instant now);
 
   // The effective findings of a check: current ones with `since`, and held ones.
   [[nodiscard]] Findings findings(std::string_view check) const { return tracker_.findings(check); }

@@ -130,7 +130,9 @@ class RandomNode {
     const auto open = state_.incidents();
     if (open.empty()) return;
     const auto id = open[static_cast<std::size_t>(pick(0, static_cast<int>(open.size()) - 1))].id;
-    both([&](NodeState& state) { return state.acknowledge(id, at(now_)).value(); });
+    both([&](NodeState& state) {
+      return state.acknowledge(id, {"alice", at(now_).wall, "seen"}, at(now_)).value();
+    });
   }
 
   void restart() {

@@ -20,6 +20,7 @@ using testing::finding;
 using testing::gpu;
 
 const Subject kGpu = gpu("0000:3b:00.0", "S1");
+const Acknowledgement kSeen{"alice (uid 1000)", at(hours{2}).wall, "the card is ordered"};
 
 class NodeStateTest : public ::testing::Test {
  protected:
@@ -248,6 +249,20 @@ TEST_F(NodeStateTest, a_gpu_that_was_gone_and_is_back_was_reset) {
   EXPECT_EQ(closed_by(round({})), "gpu_reset");
 }
 
+TEST_F(NodeStateTest, what_one_check_sees_come_back_is_a_reset_for_all_checks) {
+  const auto log_check = [&](const Findings& findings) {
+    return state_.complete_round("gpu.y", at(now_), findings, {});
+  };
+  log_check({finding(kGpu, "remap")});
+  round({});
+  round({}, answers({gpu("0000:5e:00.0")}));
+  log_check({});
+  ASSERT_EQ(state_.findings("gpu.y").size(), 1U);
+  EXPECT_TRUE(state_.findings("gpu.y")[0].held);
+  EXPECT_EQ(closed_by(round({})), "gpu_reset");
+  EXPECT_TRUE(state_.findings("gpu.y").empty());
+}
+
 TEST_F(NodeStateTest, a_blind_round_is_no_reset) {
   round({finding(kGpu, "remap")});
   blind();
@@ -301,19 +316,20 @@ TEST_F(NodeStateTest, acknowledging_clears_where_that_is_the_rule_once_the_condi
   const auto open = state_.incidents();
   ASSERT_EQ(open.size(), 2U);
   for (const auto& incident : open)
-    ASSERT_TRUE(state_.acknowledge(incident.id, at(now_)));
+    ASSERT_TRUE(state_.acknowledge(incident.id, kSeen, at(now_)));
   EXPECT_EQ(state_.incidents().size(), 2U) << "both are still there";
-  EXPECT_TRUE(state_.incidents()[0].acknowledged);
+  ASSERT_TRUE(state_.incidents()[0].acknowledged);
+  EXPECT_EQ(state_.incidents()[0].acknowledged->reason, kSeen.reason);
   EXPECT_EQ(closed_by(round({})), "acknowledged");
   EXPECT_NE(find("remap"), nullptr);
 
   round({finding(kGpu, "odd")});
   round({});
-  const auto changes = state_.acknowledge(state_.incidents().back().id, at(now_));
+  const auto changes = state_.acknowledge(state_.incidents().back().id, kSeen, at(now_));
   ASSERT_TRUE(changes);
   EXPECT_EQ(closed_by(*changes), "acknowledged");
   EXPECT_TRUE(changes->incidents[0].acknowledged);
-  EXPECT_EQ(state_.acknowledge("0123abcd-99", at(now_)).error().code, Errc::not_found);
+  EXPECT_EQ(state_.acknowledge("0123abcd-99", kSeen, at(now_)).error().code, Errc::not_found);
 }
 
 TEST_F(NodeStateTest, another_card_in_the_slot_ends_what_was_said_of_the_old_one) {

@@ -8,6 +8,7 @@
 #include "checks/kernel_log/record_signs.hpp"
 #include "incidents/verdict.hpp"
 #include "runtime/conclude.hpp"
+#include "runtime/runtime_events.hpp"
 
 namespace autopilot::runtime {
 namespace {
@@ -50,23 +51,6 @@ std::vector<store::StoredFinding> to_store(std::vector<incidents::SavedFinding> 
     stored.push_back(
         {std::move(one.check), std::move(one.finding), std::move(one.boot_id), std::move(one.state)});
   return stored;
-}
-
-Event kernel_event(const std::string& check, const Observation& record) {
-  Event event;
-  event.time = record.time.wall;
-  event.kind = EventKind::kernel_record;
-  event.check = check;
-  event.subject = record.subject;
-  event.reason = record.name;
-  if (const Value* line = find_attribute(record.attributes, "line")) event.message = to_string(*line);
-  event.details = record.attributes;
-  if (record.value) event.details.emplace_back("value", *record.value);
-  event.details.emplace_back("sequence", static_cast<std::int64_t>(record.sequence.value_or(0)));
-  event.details.emplace_back("source", record.source);
-  if (const Value* injected = find_attribute(record.attributes, "injected"))
-    event.injected = std::get_if<bool>(injected) != nullptr && std::get<bool>(*injected);
-  return event;
 }
 
 }  // namespace
@@ -350,6 +334,12 @@ void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
   batch_.incidents.insert(batch_.incidents.end(), changes.incidents.begin(), changes.incidents.end());
   findings_changed_ = true;
   changed_ = true;
+  // An acknowledgement or a reset concerns what several checks said.
+  for (Entry& entry : entries_) {
+    if (!entry.completed) continue;
+    entry.result.findings = state_.findings(entry.check->info.id);
+    entry.result.health = health_of(entry.result.findings);
+  }
 }
 
 std::uint64_t Runtime::tell(Event event) {
@@ -372,14 +362,12 @@ void Runtime::update_self(const std::function<void(SelfStatus&)>& change) {
   changed_ = true;
 }
 
-Result<Incident> Runtime::acknowledge(std::string_view incident) {
+Result<Incident> Runtime::acknowledge(std::string_view incident, const Acknowledgement& acknowledgement,
+                                      std::int64_t pid) {
   const Instant now = host_->clock.now();
-  const auto changes = TRY(state_.acknowledge(incident, now));
+  const auto changes = TRY(state_.acknowledge(incident, acknowledgement, now));
+  (void)tell(acknowledged_event(changes.incidents.front(), acknowledgement, pid));
   apply_changes(changes, now);
-  for (Entry& entry : entries_) {
-    entry.result.findings = entry.completed ? state_.findings(entry.check->info.id) : entry.result.findings;
-    entry.result.health = entry.completed ? health_of(entry.result.findings) : entry.result.health;
-  }
   for (const Incident& changed : changes.incidents)
     if (changed.id == incident) return changed;
   for (const Incident& open : state_.incidents())

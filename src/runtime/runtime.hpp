@@ -93,7 +93,10 @@ class Runtime {
   // New kernel records: the checks that read the kernel log look at once.
   void kernel_log_grew();
   void apply(RuntimeSettings settings);
-  Result<Incident> acknowledge(std::string_view incident);
+  // Told as an event with who, when and why; `pid` of who asked. not_found when no open or recovering
+  // incident has that id.
+  Result<Incident> acknowledge(std::string_view incident, const Acknowledgement& acknowledgement,
+                               std::int64_t pid);
   // For what others have to tell: configuration, injected faults, operations. Gives the event's id.
   std::uint64_t tell(Event event);
   void remember(const Operation& operation);

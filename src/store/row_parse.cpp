@@ -205,7 +205,14 @@ void read(const Members& members, Incident& incident) {
   members.read("updated", incident.updated);
   members.read("closed", incident.closed);
   members.read("closedBy", incident.closed_by);
-  members.read("acknowledged", incident.acknowledged);
+  std::optional<WallTime> acknowledged_at;
+  members.read("acknowledgedAt", acknowledged_at);
+  if (acknowledged_at) {
+    auto& acknowledged = incident.acknowledged.emplace();
+    acknowledged.at = *acknowledged_at;
+    members.read("acknowledgedBy", acknowledged.by);
+    members.read("acknowledgeReason", acknowledged.reason);
+  }
   members.read("injected", incident.injected);
   members.read("further", incident.further);
   members.read_list("members", [&incident](const Members& inner) {

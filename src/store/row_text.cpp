@@ -156,7 +156,11 @@ std::string to_text(const Incident& incident) {
   put(object, "updated", incident.updated);
   put(object, "closed", incident.closed);
   put(object, "closedBy", incident.closed_by);
-  put_flag(object, "acknowledged", incident.acknowledged);
+  if (incident.acknowledged) {
+    put(object, "acknowledgedBy", incident.acknowledged->by);
+    put(object, "acknowledgedAt", incident.acknowledged->at);
+    put(object, "acknowledgeReason", incident.acknowledged->reason);
+  }
   put_flag(object, "injected", incident.injected);
   if (incident.further > 0) object["further"] = incident.further;
   put_list(object, "members", incident.members, Journal::kMaxListItems, [](const IncidentMember& member) {

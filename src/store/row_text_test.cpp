@@ -48,6 +48,18 @@ TEST(RowText, hostile_texts_are_errors) {
   }
 }
 
+TEST(RowText, who_acknowledged_an_incident_and_why_is_kept) {
+  Incident incident;
+  incident.id = "b-1";
+  incident.acknowledged = {"alice (uid 1000)", WallTime{std::chrono::hours{5}}, "the card is ordered"};
+  const auto kept = parse_incident(to_text(incident));
+  ASSERT_TRUE(kept && kept->acknowledged);
+  EXPECT_EQ(kept->acknowledged->by, "alice (uid 1000)");
+  EXPECT_EQ(kept->acknowledged->at, WallTime{std::chrono::hours{5}});
+  EXPECT_EQ(kept->acknowledged->reason, "the card is ordered");
+  EXPECT_FALSE(parse_incident(to_text(Incident{}))->acknowledged);
+}
+
 TEST(RowText, random_damage_never_crashes) {
   Incident incident;
   incident.id = "b-1";

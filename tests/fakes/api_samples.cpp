@@ -29,6 +29,7 @@ int main() {
       {"OperationRequest", to_json(sample_operation_request())},
       {"OperationRequest", to_json(OperationRequest{"self_test", {}, {}})},
       {"InjectRequest", to_json(sample_inject_request())},
+      {"AcknowledgeRequest", to_json(AcknowledgeRequest{"the card is ordered"})},
       {"Receipt", to_json(Receipt{"7", true})},
   };
   for (const auto& [schema, json] : samples)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "api/v1.hpp"
+#include "cli/agent_client.hpp"
+#include "cli/cli.hpp"
+#include "cli/output/format.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/settings.hpp"
+#include "cli/verbs.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+struct AckOptions {
+  std::string incident;
+  std::string reason;
+  std::string socket;
+  OutputFormat format = OutputFormat::table;
+};
+
+// Nothing that would leave its place in the path of a request.
+bool is_incident_id(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-';
+  });
+}
+
+std::string sentence_of(const Incident& incident) {
+  const std::string text =
+      incident.id + " acknowledged by " + (incident.acknowledged ? incident.acknowledged->by : "you");
+  if (incident.state == IncidentState::closed) return text + "; it is closed";
+  return text + "; it stays " + std::string(to_string(incident.state)) + " until its findings are gone";
+}
+
+int usage_error(const std::string& what) {
+  std::cerr << "autopilot: " << what << "\n";
+  return kExitUsage;
+}
+
+int acknowledge(const AckOptions& options) {
+  if (!is_incident_id(options.incident))
+    return usage_error("INCIDENT: expected an id such as 0123abcd-12, as 'autopilot status' shows it");
+  const std::string body = api::to_json(api::AcknowledgeRequest{options.reason});
+  if (const auto request = api::parse_acknowledge_request(body); !request)
+    return usage_error("--" + request.error().what);
+  const auto target = agent_target(options.socket);
+  if (!target) return report(target.error());
+  const auto answer = AgentClient(*target).send("POST", "/v1/incidents/" + options.incident + "/ack", body);
+  if (!answer) return report(answer.error());
+  if (options.format != OutputFormat::table) {
+    print_json(*answer, options.format);
+    return kExitHealthy;
+  }
+  const auto incident = api::parse_incident(*answer);
+  if (!incident) return report(incident.error());
+  std::cout << printable(sentence_of(*incident)) << "\n";
+  return kExitHealthy;
+}
+
+}  // namespace
+
+void add_ack(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<AckOptions>();
+  auto* verb =
+      app.add_subcommand("ack", "Tell the agent that a person has seen an incident, and why it may rest");
+  verb->add_option("INCIDENT", options->incident, "Its id, as 'autopilot status' shows it")->required();
+  verb->add_option("-r,--reason", options->reason, "Why: what is being done, or why nothing is needed")
+      ->type_name("TEXT")
+      ->required();
+  add_format_option(*verb, options->format);
+  add_socket_option(*verb, options->socket);
+  verb->footer(
+      "Who, when and why are kept in the journal. Findings that wait for an operator clear;\n"
+      "any other stays until its own rule fires. Only over the agent's Unix socket.\n"
+      "Exit code: 0 noted, 64 usage, 70 no such open incident or no agent.\n"
+      "Examples:\n  autopilot ack 0123abcd-12 --reason 'disk replaced, ticket 4711'\n"
+      "  autopilot ack 0123abcd-12 -r 'known, next window' -o json");
+  verb->callback([options, &exit_code] { exit_code = acknowledge(*options); });
+}
+
+}  // namespace autopilot::cli

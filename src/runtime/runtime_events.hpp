@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/event.hpp"
+#include "core/incident.hpp"
+#include "core/observation.hpp"
+
+namespace autopilot::runtime {
+
+// A record that the check read in the kernel log.
+[[nodiscard]] Event kernel_event(const std::string& check, const Observation& record);
+// Who, from which process, has seen the incident, and why nothing more is needed.
+[[nodiscard]] Event acknowledged_event(const Incident& incident, const Acknowledgement& acknowledgement,
+                                       std::int64_t pid);
+
+}  // namespace autopilot::runtime
