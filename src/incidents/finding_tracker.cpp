@@ -131,6 +131,8 @@ std::vector<Transition> FindingTracker::complete_round(std::string_view check, I
   follow_cards(transitions);
 
   const Round round(now, findings, observations);
+  for (const Subject& gpu : returned_gpus(check, round))
+    std::ranges::move(gpu_was_reset(gpu), std::back_inserter(transitions));
   auto reported = incoming(check, findings);
   std::map<Key, Finding> passing;
   for (auto entry = reported.begin(); entry != reported.end();) {
@@ -221,6 +223,16 @@ void FindingTracker::note_return(const Key& key, Tracked& tracked, const Round& 
   if (!tracked.memory.gone || !round.listed.contains(key.subject)) return;
   tracked.memory.gone = false;
   if (facts(key.reason).clear == ClearRule::gpu_reset) tracked.memory.released = true;
+}
+
+std::vector<Subject> FindingTracker::returned_gpus(std::string_view check, const Round& round) {
+  std::vector<Subject> returned;
+  auto& gpus = listed_gpus_.try_emplace(std::string(check)).first->second;
+  for (auto& [gpu, is_gone] : gpus)
+    if (!round.listed.contains(gpu) && !round.is_unseen(gpu)) is_gone = true;
+  for (const Subject& subject : round.listed)
+    if (subject.kind == SubjectKind::gpu && std::exchange(gpus[subject], false)) returned.push_back(subject);
+  return returned;
 }
 
 void FindingTracker::not_reported(Entries::iterator entry, const Round& round,
@@ -344,7 +356,8 @@ std::vector<Transition> FindingTracker::release(
 
 std::vector<Transition> FindingTracker::gpu_was_reset(const Subject& gpu) {
   return release([&](const Key& key, const Tracked&) {
-    return device_of(key.subject) == gpu && facts(key.reason).clear == ClearRule::gpu_reset;
+    return (gpu.kind == SubjectKind::host || device_of(key.subject) == gpu) &&
+           facts(key.reason).clear == ClearRule::gpu_reset;
   });
 }
 

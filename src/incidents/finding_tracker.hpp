@@ -53,6 +53,8 @@ struct SavedFinding {
 // - It goes away only when its clear rule fires; until then it is shown as held. Another card in its slot
 // ends
 //   it whatever its rule, and it follows its card (serial, else UUID) to another slot.
+// - A GPU that a check does not list for a while, and then again, was reset: all checks' findings about it
+//   learn so.
 // - A round in which the check could not look at the subject counts for nothing: neither up nor down. It
 // could
 //   not look where it said `unknown` about the subject, its GPU or the host, or where a device that used to
@@ -69,7 +71,8 @@ class FindingTracker {
   // One completed round: the judge's findings and what observe returned.
   std::vector<Transition> complete_round(std::string_view check, Instant now, const Findings& findings,
                                          const Observations& observations);
-  // Somebody saw this GPU being reset (the kernel log, the driver, our own action).
+  // Somebody saw this GPU being reset (the kernel log, the driver, our own action). The host stands for all
+  // of its GPUs and switches.
   std::vector<Transition> gpu_was_reset(const Subject& gpu);
   // An operator has seen the finding of that incident. Clears it where that is its rule and the condition is
   // gone, or as soon as it is gone.
@@ -124,6 +127,7 @@ class FindingTracker {
                        std::vector<Transition>& transitions);
   void not_reported(Entries::iterator entry, const Round& round, std::vector<Transition>& transitions);
   void note_return(const Key& key, Tracked& tracked, const Round& round);
+  [[nodiscard]] std::vector<Subject> returned_gpus(std::string_view check, const Round& round);
   void pass_on(std::string_view check, std::map<Key, Finding> passing, Instant now,
                std::vector<Transition>& transitions);
   [[nodiscard]] std::vector<Transition> release(
@@ -136,6 +140,8 @@ class FindingTracker {
   Entries entries_;
   std::map<Key, Finding> passing_;  // health unknown or unsupported
   Placement placement_;
+  // By check: the GPUs it has listed in this boot, true while they are gone.
+  std::map<std::string, std::map<Subject, bool>, std::less<>> listed_gpus_;
   std::uint64_t next_incident_ = 1;
   std::size_t dropped_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "checks/kernel_log/record_signs.hpp"
+#include "checks/kernel_log/reset_evidence.hpp"
 #include "incidents/verdict.hpp"
 #include "runtime/conclude.hpp"
 #include "runtime/runtime_events.hpp"
@@ -268,6 +269,8 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   if (observed) {
     const Observations news = new_records(entry, observed->observations);
     signs = checks::signs_in(news, facts_);
+    for (const Subject& gpu : checks::resets_in(news))
+      apply_changes(state_.gpu_was_reset(gpu, now), now);
     record_counts_.add(id, news);
     journal_kernel_records(entry, *observed, news, now);
     roll_ups_.add(id, observed->observations);

@@ -11,6 +11,7 @@
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
 #include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/reset_evidence.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -145,9 +146,8 @@ class Judgement {
   }
 
   void take(const Observation& event) {
-    const bool injected = attribute_is_true(event, "injected");
-    if (event.name == kDriverLoadedEvent) {
-      if (!injected) conditions_.clear();
+    if (const auto reset = reset_in(event)) {
+      begin_anew(*reset);
     } else if (event.name == kOffBusEvent) {
       note(event, device_of(event.subject), "gpu_fallen_off_bus", Health::failed, std::nullopt,
            "The driver lost the GPU on the bus");
@@ -158,14 +158,24 @@ class Judgement {
     } else if (event.name == kSxidEvent) {
       take_sxid(event);
     } else if (event.name == kXidEvent) {
-      take_xid(event, injected);
+      take_xid(event);
     }
   }
 
-  void take_xid(const Observation& event, bool injected) {
+  // What the records before a reset said is no condition of now. Whether a finding goes is not decided here:
+  // its clear rule does that.
+  void begin_anew(const SeenReset& reset) {
+    std::erase_if(conditions_, [&](const auto& entry) {
+      const Key& key = entry.first;
+      return key.injected == reset.injected &&
+             (reset.gpu.kind == SubjectKind::host || device_of(key.subject) == reset.gpu);
+    });
+  }
+
+  void take_xid(const Observation& event) {
     const int code = code_of(event);
     if (const auto to = attribute_number(event, "recoveryTo")) {
-      take_verdict(event, *to, injected);
+      take_verdict(event, *to);
       return;
     }
     const catalog::Xid* xid = input_.facts.xid(code);
@@ -184,15 +194,9 @@ class Judgement {
     return table;
   }
 
-  void take_verdict(const Observation& event, int number, bool injected) {
+  void take_verdict(const Observation& event, int number) {
     const Subject gpu = device_of(event.subject);
     const auto action = recovery_action(number);
-    if (action == Action::none) {  // the driver takes everything back that it said before
-      std::erase_if(conditions_, [&](const auto& entry) {
-        return device_of(entry.first.subject) == gpu && entry.first.injected == injected;
-      });
-      return;
-    }
     const bool is_failed = action && takes_device_out_of_service(*action);
     note(event, gpu, "xid_verdict", is_failed ? Health::failed : Health::degraded,
          action.value_or(Action::run_diagnostics),

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/reset_evidence.hpp"
+
+#include <algorithm>
+
+#include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::int64_t kNoRecoveryNeeded = 0;
+
+Subject gpu_of(const Subject& subject) {
+  if (subject.kind != SubjectKind::gpu_instance) return subject;
+  Subject gpu;
+  gpu.kind = SubjectKind::gpu;
+  gpu.key = subject.key.substr(0, subject.key.find('/'));
+  return gpu;
+}
+
+}  // namespace
+
+std::optional<SeenReset> reset_in(const Observation& record) {
+  if (!may_act(record)) return std::nullopt;
+  if (record.name == kDriverLoadedEvent) return SeenReset{host_subject(), is_injected(record)};
+  if (record.name != kXidEvent) return std::nullopt;
+  const Value* to = find_attribute(record.attributes, "recoveryTo");
+  if (to == nullptr || *to != Value{kNoRecoveryNeeded}) return std::nullopt;
+  return SeenReset{gpu_of(record.subject), is_injected(record)};
+}
+
+std::vector<Subject> resets_in(const Observations& records) {
+  std::vector<Subject> gpus;
+  for (const Observation& record : records) {
+    const auto seen = reset_in(record);
+    if (seen && !seen->injected && std::ranges::find(gpus, seen->gpu) == gpus.end())
+      gpus.push_back(seen->gpu);
+  }
+  return gpus;
+}
+
+}  // namespace autopilot::checks
