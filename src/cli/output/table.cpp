@@ -61,7 +61,8 @@ std::string told(const Subject& subject, const std::string& message) {
 std::string line_of(const Finding& finding, WallTime now) {
   std::string text = told(finding.subject, finding.message);
   if (finding.injected) text += " [injected]";
-  if (finding.held) text += " [gone, waiting to be sure]";
+  if (finding.held)
+    text += finding.clears_when.empty() ? " [gone]" : " [gone; clears " + finding.clears_when + "]";
   if (finding.since != WallTime{} && finding.health != Health::unknown &&
       now > finding.since + std::chrono::minutes{1})
     text += " (for " + format_duration(std::chrono::floor<std::chrono::minutes>(now - finding.since)) + ")";

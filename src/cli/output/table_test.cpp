@@ -49,6 +49,18 @@ TEST(NodeTable, fits_80_columns_and_has_no_color_unless_asked) {
   EXPECT_THAT(render_node(sample(), {.color = true, .width = 80}), HasSubstr("\033[33m"));
 }
 
+TEST(NodeTable, what_is_gone_says_when_it_clears) {
+  auto snapshot = sample();
+  auto& finding = snapshot.results[0].findings[0];
+  finding.clears_when = "when the GPU was reset, or the machine rebooted";
+  EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("clears")));
+  finding.held = true;
+  std::string text;
+  for (const auto word : split_words(render_node(snapshot, {})))
+    text.append(word).append(" ");
+  EXPECT_THAT(text, HasSubstr("[gone; clears when the GPU was reset, or the machine rebooted]"));
+}
+
 TEST(NodeTable, a_simulated_machine_says_so) {
   auto snapshot = sample();
   snapshot.simulated = true;
