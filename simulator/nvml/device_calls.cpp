@@ -218,18 +218,16 @@ AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetPcieReplayCounter(Device device, unsig
   return answer("nvmlDeviceGetPcieReplayCounter", device, "pcie.replays", count);
 }
 
-AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count,
-                                                                     abi::ProcessInfo* processes) {
-  return session().with_gpu("nvmlDeviceGetComputeRunningProcesses_v3", device, [&](const GpuModelState& gpu) {
-    if (count == nullptr) return abi::kInvalidArgument;
-    const unsigned room = *count;
-    if (const Return code = put(gpu.readings, "processes.count", count); code != abi::kSuccess) return code;
-    if (*count > room) return abi::kInsufficientSize;
-    constexpr unsigned first_pid = 4200;
-    for (unsigned i = 0; i < *count && processes != nullptr; ++i)
-      processes[i] = {first_pid + i, 0, ~0U, ~0U};
-    return abi::kSuccess;
-  });
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMemoryInfo_v2(Device device, abi::MemoryV2* memory) {
+  if (memory == nullptr) return abi::kInvalidArgument;
+  if (memory->version != abi::struct_version<abi::MemoryV2>(2)) return abi::kArgumentVersionMismatch;
+  abi::Memory all{};
+  const Return code = nvmlDeviceGetMemoryInfo(device, &all);
+  memory->total = all.total;
+  memory->reserved = 0;
+  memory->free = all.free;
+  memory->used = all.used;
+  return code;
 }
 
 AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetNvLinkState(Device device, unsigned link, unsigned* active) {

@@ -2,6 +2,8 @@
 // nvmlDeviceGetFieldValues: readings by number.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 
 #include "nvml/answers.hpp"
 
@@ -46,6 +48,7 @@ constexpr Field kFields[] = {
     {abi::kFieldPcieCorrectableErrors, "pcie.correctable", kUnsigned},
     {abi::kFieldPcieNonFatalErrors, "pcie.nonfatal", kUnsigned},
     {abi::kFieldPcieFatalErrors, "pcie.fatal", kUnsigned},
+    {abi::kFieldPowerRequestedLimit, "power.limit_requested", kUnsigned, false, 1000},
     {abi::kFieldPowerDefaultLimit, "power.limit_default", kUnsigned, false, 1000},
     {abi::kFieldNvLinkReceiveErrors, "nvlink.receive_errors", kLong, true},
     {abi::kFieldNvLinkIntegrityErrors, "nvlink.integrity_errors", kLong, true},
@@ -56,7 +59,59 @@ constexpr Field kFields[] = {
     {abi::kFieldHwPowerBrakeSlowdown, "throttle.hw_power_brake", kLong},
 };
 
+// Before NVLink 4: a range of numbers, one for each link.
+struct LinkFields {
+  const unsigned (&first)[2];
+  const char* reading;
+};
+
+constexpr LinkFields kLinkFields[] = {
+    {abi::kFieldsNvLinkReplay, "nvlink.replays"},
+    {abi::kFieldsNvLinkRecovery, "nvlink.recoveries"},
+    {abi::kFieldsNvLinkCrcFlit, "nvlink.crc_errors"},
+    {abi::kFieldsNvLinkCrcData, "nvlink.crc_data_errors"},
+};
+
+// Nothing: no such field.
+std::optional<Return> put_link_field(const GpuModelState& gpu, abi::FieldValue& value) {
+  for (const LinkFields& fields : kLinkFields) {
+    for (unsigned range = 0; range < std::size(fields.first); ++range) {
+      const unsigned place = value.fieldId - fields.first[range];
+      if (value.fieldId < fields.first[range] || place >= abi::kNvLinksPerFieldRange) continue;
+      const std::size_t link = range * abi::kNvLinksPerFieldRange + place;
+      if (link >= gpu.links.size()) return abi::kNotSupported;
+      value.valueType = kLong;
+      return put(gpu.links[link], fields.reading, &value.value.ullVal);
+    }
+  }
+  return std::nullopt;
+}
+
+// A ratio as mantissa and exponent, as exact as one digit allows.
+unsigned ber_code(double ratio) {
+  if (ratio <= 0) return 0xfff;
+  int exponent = 0;
+  while (ratio < 1 && exponent < 255) {
+    ratio *= 10;
+    ++exponent;
+  }
+  const auto mantissa = static_cast<unsigned>(std::lround(std::min(ratio, 15.0)));
+  return mantissa << abi::kBerMantissaShift | static_cast<unsigned>(exponent);
+}
+
+Return put_bit_error_rate(const GpuModelState& gpu, abi::FieldValue& value) {
+  if (value.scopeId >= gpu.links.size())
+    return gpu.links.empty() ? abi::kNotSupported : abi::kInvalidArgument;
+  double ratio = 0;
+  const Return code = number_of(gpu.links[value.scopeId], "nvlink.symbol_ber", ratio);
+  value.valueType = kLong;
+  value.value.ullVal = code == abi::kSuccess ? ber_code(ratio) : 0;
+  return code;
+}
+
 Return put_field(const GpuModelState& gpu, abi::FieldValue& value) {
+  if (const auto code = put_link_field(gpu, value)) return *code;
+  if (value.fieldId == abi::kFieldNvLinkSymbolBer) return put_bit_error_rate(gpu, value);
   const auto* field = std::find_if(std::begin(kFields), std::end(kFields),
                                    [&](const Field& known) { return known.id == value.fieldId; });
   if (field == std::end(kFields)) return abi::kNotSupported;

@@ -122,3 +122,22 @@ AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetSramEccErrorStatus(Device device, abi:
                    into("ecc.sram_threshold_exceeded", &status->bThresholdExceeded));
   });
 }
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetRepairStatus(Device device, abi::RepairStatus* status) {
+  return session().with_gpu("nvmlDeviceGetRepairStatus", device, [&](const GpuModelState& gpu) {
+    if (status == nullptr) return abi::kInvalidArgument;
+    if (status->version != abi::struct_version<abi::RepairStatus>(1)) return abi::kArgumentVersionMismatch;
+    return put_all(gpu.readings, into("repair.channel_pending", &status->bChannelRepairPending),
+                   into("repair.tpc_pending", &status->bTpcRepairPending));
+  });
+}
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetUnrepairableMemoryFlag_v1(Device device,
+                                                                    abi::UnrepairableMemory* flag) {
+  return session().with_gpu("nvmlDeviceGetUnrepairableMemoryFlag_v1", device, [&](const GpuModelState& gpu) {
+    if (flag == nullptr) return abi::kInvalidArgument;
+    if (flag->version != abi::struct_version<abi::UnrepairableMemory>(1))
+      return abi::kArgumentVersionMismatch;
+    return put(gpu.readings, "row_remap.unrepairable", &flag->unrepairableMemory);
+  });
+}

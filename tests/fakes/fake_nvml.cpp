@@ -3,6 +3,8 @@
 // conduct stands in the environment variable FAKE_NVML, a list of words:
 //   init=18    nvmlInit_v2 answers 18      count=999  so does nvmlDeviceGetCount_v2
 //   handle1=15 index 1 gives no handle     temperature=3  the temperature of GPU 0 answers 3
+//   inforom=14 so does nvmlDeviceValidateInforom
+//   link=6     version of the one NVLink   ber=2000  field 222 of it
 //   hang, abort  nvmlDeviceGetCount_v2 never returns, or ends the process
 // Builds: FAKE_LACKS_REQUIRED leaves out nvmlDeviceGetName, FAKE_ONLY_REQUIRED every optional function.
 #include <cstdio>
@@ -116,8 +118,54 @@ Return nvmlDeviceGetFieldValues(Device, int count, FieldValue* values) {
       values[i].valueType = kValueUnsignedInt;
       values[i].value.ullVal = ~0ULL;
       values[i].value.uiVal = kRecoveryNodeReboot;
+    } else if (values[i].fieldId == kFieldNvLinkSymbolBer) {
+      values[i].nvmlReturn = kSuccess;
+      values[i].valueType = kValueUnsignedLongLong;
+      values[i].value.ullVal = static_cast<unsigned long long>(told("ber"));
+    } else if (values[i].fieldId >= kFieldsNvLinkCrcFlit[0] && values[i].fieldId <= 59) {
+      values[i].nvmlReturn = kSuccess;
+      values[i].valueType = kValueUnsignedLongLong;
+      values[i].value.ullVal = values[i].fieldId;
     }
   }
+  return kSuccess;
+}
+Return nvmlDeviceGetNvLinkState(Device, unsigned link, unsigned* active) {
+  *active = 1;
+  return link == 0 && told("link") != 0 ? kSuccess : kInvalidArgument;
+}
+Return nvmlDeviceGetNvLinkVersion(Device, unsigned, unsigned* version) {
+  *version = static_cast<unsigned>(told("link"));
+  return kSuccess;
+}
+Return nvmlDeviceValidateInforom(Device) {
+  return told("inforom");
+}
+// The old call only, as before driver 550.
+Return nvmlDeviceGetGpuFabricInfo(Device device, GpuFabricInfo* info) {
+  *info = {};
+  info->clusterUuid[0] = 0xab;
+  info->cliqueId = 7;
+  info->state = static_cast<unsigned char>(index_of(device) == 0 ? kFabricInProgress : kFabricCompleted);
+  info->status = kUnknown;
+  return kSuccess;
+}
+Return nvmlDeviceGetComputeRunningProcesses_v3(Device, unsigned* count, ProcessInfo* processes) {
+  constexpr unsigned kProcesses = 80;
+  const unsigned room = *count;
+  *count = kProcesses;
+  if (room < kProcesses) return kInsufficientSize;
+  for (unsigned i = 0; i < kProcesses; ++i)
+    processes[i] = {5000 - i, 0, ~0U, ~0U};
+  return kSuccess;
+}
+Return nvmlDeviceGetGraphicsRunningProcesses_v3(Device, unsigned* count, ProcessInfo* processes) {
+  *count = 1;
+  processes[0] = {5000, 0, ~0U, ~0U};  // it draws as well
+  return kSuccess;
+}
+Return nvmlDeviceGetMemoryInfo(Device, Memory* memory) {
+  *memory = {100, 60, 40};
   return kSuccess;
 }
 Return nvmlEventSetCreate(EventSet* set) {

@@ -20,9 +20,9 @@ using namespace std::chrono_literals;
 constexpr Duration kPatience = 5s;  // with one door, or one mount or disk of it
 
 const std::vector<host::GpuGroup> kAllGroups{
-    host::GpuGroup::identity, host::GpuGroup::row_remap,   host::GpuGroup::ecc,
-    host::GpuGroup::clocks,   host::GpuGroup::temperature, host::GpuGroup::pcie,
-    host::GpuGroup::nvlink,   host::GpuGroup::power,       host::GpuGroup::processes};
+    host::GpuGroup::identity,    host::GpuGroup::row_remap, host::GpuGroup::ecc,    host::GpuGroup::clocks,
+    host::GpuGroup::temperature, host::GpuGroup::pcie,      host::GpuGroup::nvlink, host::GpuGroup::power,
+    host::GpuGroup::processes,   host::GpuGroup::fabric,    host::GpuGroup::inforom};
 
 // Asks every door and keeps what it says, its refusals as well.
 class MachineRecorder {

@@ -31,7 +31,7 @@ constexpr Words<GpuState, 5> kGpuStates{{
     {GpuState::unreadable, "unreadable"},
 }};
 
-constexpr Words<GpuGroup, 9> kGpuGroups{{
+constexpr Words<GpuGroup, 11> kGpuGroups{{
     {GpuGroup::identity, "identity"},
     {GpuGroup::row_remap, "row_remap"},
     {GpuGroup::ecc, "ecc"},
@@ -41,6 +41,8 @@ constexpr Words<GpuGroup, 9> kGpuGroups{{
     {GpuGroup::nvlink, "nvlink"},
     {GpuGroup::power, "power"},
     {GpuGroup::processes, "processes"},
+    {GpuGroup::fabric, "fabric"},
+    {GpuGroup::inforom, "inforom"},
 }};
 
 template <class E, std::size_t N>

@@ -47,7 +47,9 @@ enum class GpuGroup : std::uint8_t {
   pcie,
   nvlink,
   power,
-  processes
+  processes,
+  fabric,
+  inforom
 };
 
 [[nodiscard]] std::string_view to_string(GpuGroup group);

@@ -19,7 +19,7 @@ TEST(Gpus, words_of_states_and_groups_are_read_back) {
     const auto state = static_cast<GpuState>(i);
     EXPECT_EQ(parse_gpu_state(to_string(state)), state);
   }
-  for (int i = 0; i <= static_cast<int>(GpuGroup::processes); ++i) {
+  for (int i = 0; i <= static_cast<int>(GpuGroup::inforom); ++i) {
     const auto group = static_cast<GpuGroup>(i);
     EXPECT_EQ(parse_gpu_group(to_string(group)), group);
   }

@@ -132,6 +132,18 @@ inline constexpr std::uint64_t kEventClock = 0x10;
 inline constexpr std::uint64_t kEventGpuUnavailable = 0x4000;
 inline constexpr std::uint64_t kEventGpuRecoveryAction = 0x8000;
 
+// Value of field kFieldNvLinkSymbolBer: mantissa * 10 ^ -exponent. All bits set where there is no error.
+inline constexpr unsigned kBerMantissaShift = 8;
+inline constexpr unsigned kBerMantissaMask = 0xf;
+inline constexpr unsigned kBerExponentMask = 0xff;
+
+// GpuFabricInfo::state. status is to be read in the state completed only.
+inline constexpr unsigned kFabricNotSupported = 0;
+inline constexpr unsigned kFabricNotStarted = 1;
+inline constexpr unsigned kFabricInProgress = 2;
+inline constexpr unsigned kFabricCompleted = 3;
+inline constexpr unsigned kFabricUuidSize = 16;
+
 // Value of field kFieldRecoveryAction.
 inline constexpr unsigned kRecoveryNone = 0;
 inline constexpr unsigned kRecoveryGpuReset = 1;
@@ -165,6 +177,13 @@ inline constexpr unsigned kFieldRemappedUncorrectable = 143;
 inline constexpr unsigned kFieldRemappedPending = 144;
 inline constexpr unsigned kFieldRemappedFailure = 145;
 inline constexpr unsigned kFieldNvSwitchConnectedLinks = 147;
+// NVLink before the fourth generation: one field for each link, links 0 to 5 from here and 6 to 11 from the
+// second number.
+inline constexpr unsigned kFieldsNvLinkCrcFlit[] = {32, 96};
+inline constexpr unsigned kFieldsNvLinkCrcData[] = {39, 102};
+inline constexpr unsigned kFieldsNvLinkReplay[] = {46, 108};
+inline constexpr unsigned kFieldsNvLinkRecovery[] = {53, 114};
+inline constexpr unsigned kNvLinksPerFieldRange = 6;
 // scopeId is the link.
 inline constexpr unsigned kFieldNvLinkErrorReplay = 161;
 inline constexpr unsigned kFieldNvLinkErrorRecovery = 162;
@@ -174,6 +193,7 @@ inline constexpr unsigned kFieldPcieCorrectableErrors = 173;
 inline constexpr unsigned kFieldPcieNonFatalErrors = 179;
 inline constexpr unsigned kFieldPcieFatalErrors = 180;
 inline constexpr unsigned kFieldPowerDefaultLimit = 189;
+inline constexpr unsigned kFieldPowerRequestedLimit = 192;
 inline constexpr unsigned kFieldTemperatureShutdownTlimit = 193;
 inline constexpr unsigned kFieldTemperatureSlowdownTlimit = 194;
 // NVLink 5; scopeId is the link.
@@ -183,6 +203,7 @@ inline constexpr unsigned kFieldNvLinkRecoverySuccessful = 213;
 inline constexpr unsigned kFieldNvLinkRecoveryFailed = 214;
 inline constexpr unsigned kFieldNvLinkRecoveryEvents = 215;
 inline constexpr unsigned kFieldNvLinkEffectiveErrors = 219;
+inline constexpr unsigned kFieldNvLinkSymbolBer = 222;
 inline constexpr unsigned kFieldRecoveryAction = 230;
 inline constexpr unsigned kFieldSwThermalSlowdown = 269;
 inline constexpr unsigned kFieldHwThermalSlowdown = 270;
@@ -222,6 +243,15 @@ struct Memory {  // bytes
 };
 static_assert(sizeof(Memory) == 24);
 
+struct MemoryV2 {  // version 2; bytes. `reserved` is the driver's own and no part of `used`
+  unsigned version;
+  std::uint64_t total;
+  std::uint64_t reserved;
+  std::uint64_t free;
+  std::uint64_t used;
+};
+static_assert(struct_version<MemoryV2>(2) == 0x2000028);
+
 struct Utilization {  // percent
   unsigned gpu;
   unsigned memory;
@@ -260,6 +290,37 @@ struct EccSramErrorStatus {  // version 1
 };
 static_assert(sizeof(EccSramErrorStatus) == 104 && offsetof(EccSramErrorStatus, bThresholdExceeded) == 96);
 static_assert(struct_version<EccSramErrorStatus>(1) == 16777320);
+
+struct RepairStatus {  // version 1
+  unsigned version;
+  unsigned bChannelRepairPending;
+  unsigned bTpcRepairPending;
+};
+static_assert(struct_version<RepairStatus>(1) == 0x100000c);
+
+struct UnrepairableMemory {  // version 1
+  unsigned version;
+  unsigned unrepairableMemory;
+};
+static_assert(struct_version<UnrepairableMemory>(1) == 0x1000008);
+
+struct GpuFabricInfo {  // before driver 550; no health mask
+  unsigned char clusterUuid[kFabricUuidSize];
+  Return status;
+  unsigned cliqueId;
+  unsigned char state;
+};
+static_assert(sizeof(GpuFabricInfo) == 28);
+
+struct GpuFabricInfoV2 {  // version 2
+  unsigned version;
+  unsigned char clusterUuid[kFabricUuidSize];
+  Return status;
+  unsigned cliqueId;
+  unsigned char state;
+  unsigned healthMask;
+};
+static_assert(struct_version<GpuFabricInfoV2>(2) == 0x2000024);
 
 struct Temperature {  // version 1
   unsigned version;
@@ -371,6 +432,13 @@ static_assert(sizeof(EventData) == 32 && offsetof(EventData, gpuInstanceId) == 2
   X(optional, nvmlDeviceGetNvLinkErrorCounter, Return, (Device device, unsigned link, unsigned counter, unsigned long long* count)) \
   X(optional, nvmlDeviceGetFieldValues, Return, (Device device, int count, FieldValue* values)) \
   X(optional, nvmlDeviceGetComputeRunningProcesses_v3, Return, (Device device, unsigned* count, ProcessInfo* processes)) \
+  X(optional, nvmlDeviceGetGraphicsRunningProcesses_v3, Return, (Device device, unsigned* count, ProcessInfo* processes)) \
+  X(optional, nvmlDeviceGetMemoryInfo_v2, Return, (Device device, MemoryV2* memory)) \
+  X(optional, nvmlDeviceGetGpuFabricInfo, Return, (Device device, GpuFabricInfo* info)) \
+  X(optional, nvmlDeviceGetGpuFabricInfoV, Return, (Device device, GpuFabricInfoV2* info)) \
+  X(optional, nvmlDeviceGetRepairStatus, Return, (Device device, RepairStatus* status)) \
+  X(optional, nvmlDeviceGetUnrepairableMemoryFlag_v1, Return, (Device device, UnrepairableMemory* flag)) \
+  X(optional, nvmlDeviceValidateInforom, Return, (Device device)) \
   X(optional, nvmlDeviceGetPersistenceMode, Return, (Device device, unsigned* mode)) \
   X(optional, nvmlDeviceGetMigMode, Return, (Device device, unsigned* current, unsigned* pending)) \
   X(optional, nvmlEventSetCreate, Return, (EventSet* set)) \

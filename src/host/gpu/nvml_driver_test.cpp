@@ -97,10 +97,11 @@ TEST_F(NvmlDriverTest, keeps_not_supported_and_function_absent_apart) {
 
 TEST_F(NvmlDriverTest, a_library_with_only_the_required_functions_answers_absent_for_all_else) {
   NvmlDriver driver(fake("fake_nvml_only_required"), clock_, watch_);
-  const GpuReport report = driver.read(
-      {GpuGroup::identity, GpuGroup::row_remap, GpuGroup::ecc, GpuGroup::clocks, GpuGroup::temperature,
-       GpuGroup::pcie, GpuGroup::nvlink, GpuGroup::power, GpuGroup::processes},
-      {});
+  const GpuReport report =
+      driver.read({GpuGroup::identity, GpuGroup::row_remap, GpuGroup::ecc, GpuGroup::clocks,
+                   GpuGroup::temperature, GpuGroup::pcie, GpuGroup::nvlink, GpuGroup::power,
+                   GpuGroup::processes, GpuGroup::fabric, GpuGroup::inforom},
+                  {});
   ASSERT_EQ(report.state, DriverState::ok);
   ASSERT_EQ(report.gpus.size(), 3U);
   for (const GpuReading& reading : report.gpus[0].readings) {
@@ -188,6 +189,61 @@ TEST_F(NvmlDriverTest, a_counter_beyond_the_range_of_ours_saturates) {
   const GpuReport report = driver_.read({GpuGroup::clocks}, {});
   EXPECT_EQ(report.gpus.at(0).find(reading::kThrottlePowerCap)->value,
             Value{std::numeric_limits<std::int64_t>::max()});
+}
+
+TEST_F(NvmlDriverTest, an_older_driver_tells_the_fabric_without_its_health) {
+  const GpuReport report = driver_.read({GpuGroup::fabric}, {});
+  const GpuDevice& waits = report.gpus.at(0);
+  EXPECT_EQ(waits.find(reading::kFabricState)->value, Value{std::int64_t{2}});
+  EXPECT_EQ(waits.find(reading::kFabricStatus)->value, std::nullopt) << "says nothing before it is completed";
+  const GpuDevice& registered = report.gpus.at(1);
+  EXPECT_EQ(registered.find(reading::kFabricState)->value, Value{std::int64_t{3}});
+  EXPECT_EQ(registered.find(reading::kFabricStatus)->value, Value{std::int64_t{nvml::kUnknown}});
+  EXPECT_EQ(registered.find(reading::kFabricClique)->value, Value{std::int64_t{7}});
+  EXPECT_EQ(registered.find(reading::kFabricCluster)->value,
+            Value{std::string("ab000000-0000-0000-0000-000000000000")});
+  EXPECT_EQ(registered.find(reading::kFabricHealthMask)->code, nvml::kSymbolAbsent);
+}
+
+TEST_F(NvmlDriverTest, a_damaged_inforom_is_an_answer) {
+  EXPECT_EQ(driver_.read({GpuGroup::inforom}, {}).gpus.at(0).find(reading::kInforomValid)->value,
+            Value{true});
+  conduct("inforom=14");
+  EXPECT_EQ(driver_.read({GpuGroup::inforom}, {}).gpus.at(0).find(reading::kInforomValid)->value,
+            Value{false});
+  conduct("inforom=3");
+  EXPECT_EQ(driver_.read({GpuGroup::inforom}, {}).gpus.at(0).find(reading::kInforomValid)->code,
+            nvml::kNotSupported);
+}
+
+TEST_F(NvmlDriverTest, a_bit_error_rate_is_decoded) {
+  conduct("link=7,ber=1000");
+  const GpuReport report = driver_.read({GpuGroup::nvlink}, {});
+  const auto rate = report.gpus.at(0).find(reading::kNvLinkSymbolBer, 0)->value;
+  EXPECT_DOUBLE_EQ(as_number(*rate).value_or(0), 3e-232);
+  conduct("link=7,ber=4095");
+  const GpuReport clean = driver_.read({GpuGroup::nvlink}, {});
+  EXPECT_LT(as_number(*clean.gpus.at(0).find(reading::kNvLinkSymbolBer, 0)->value).value_or(1), 1e-250);
+}
+
+TEST_F(NvmlDriverTest, links_before_the_fourth_generation_have_a_field_for_each_counter) {
+  conduct("link=5");
+  const GpuReport report = driver_.read({GpuGroup::nvlink}, {});
+  const GpuDevice& gpu = report.gpus.at(0);
+  EXPECT_EQ(gpu.find(reading::kNvLinkCrcErrors, 0)->value, Value{std::int64_t{32}});
+  EXPECT_EQ(gpu.find(reading::kNvLinkCrcDataErrors, 0)->value, Value{std::int64_t{39}});
+  EXPECT_EQ(gpu.find(reading::kNvLinkReplays, 0)->value, Value{std::int64_t{46}});
+  EXPECT_EQ(gpu.find(reading::kNvLinkRecoveries, 0)->value, Value{std::int64_t{53}});
+}
+
+TEST_F(NvmlDriverTest, processes_are_counted_once_and_the_first_are_named) {
+  const GpuReport report = driver_.read({GpuGroup::processes}, {});
+  const GpuDevice& gpu = report.gpus.at(0);
+  EXPECT_EQ(gpu.find(reading::kProcesses)->value, Value{std::int64_t{80}});
+  const std::string pids = autopilot::to_string(*gpu.find(reading::kProcessPids)->value);
+  EXPECT_THAT(pids, ::testing::StartsWith("4921 4922 4923 "));
+  EXPECT_THAT(pids, ::testing::EndsWith(" 4952")) << "32 of them";
+  EXPECT_EQ(gpu.find(reading::kMemoryUsed)->value, Value{std::int64_t{40}}) << "by the older call";
 }
 
 TEST_F(NvmlDriverTest, xid_events_come_once_and_name_the_gpu) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "host/gpu/readings.hpp"
 
@@ -16,11 +17,6 @@ using namespace reading;
 
 // NVML takes a list of any length; a shorter one keeps a single call short.
 constexpr std::size_t kFieldsPerCall = 128;
-
-std::int64_t saturated(unsigned long long number) {
-  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
-  return number > static_cast<unsigned long long>(kMax) ? kMax : static_cast<std::int64_t>(number);
-}
 
 std::int64_t integer_of(const nvml::FieldValue& field) {
   switch (field.valueType) {
@@ -39,11 +35,29 @@ std::int64_t integer_of(const nvml::FieldValue& field) {
   }
 }
 
+double bit_error_rate(std::int64_t code) {
+  const auto bits = static_cast<std::uint64_t>(code);
+  const auto mantissa = static_cast<double>((bits >> nvml::kBerMantissaShift) & nvml::kBerMantissaMask);
+  return mantissa * std::pow(10.0, -static_cast<double>(bits & nvml::kBerExponentMask));
+}
+
 Value value_of(const nvml::FieldValue& field, double scale) {
-  if (scale == 0) return integer_of(field) != 0;
+  if (scale == NvmlReader::kAsFlag) return integer_of(field) != 0;
+  if (scale == NvmlReader::kAsBitErrorRate) return bit_error_rate(integer_of(field));
   if (field.valueType == nvml::kValueDouble) return field.value.dVal * scale;
   if (scale == 1) return integer_of(field);
   return static_cast<double>(integer_of(field)) * scale;
+}
+
+std::string uuid_text(std::span<const unsigned char> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[bytes[i] >> 4U];
+    text += kDigits[bytes[i] & 0xfU];
+  }
+  return text;
 }
 
 // The same answer will come again for as long as the driver is loaded.
@@ -54,11 +68,17 @@ bool is_lasting(nvml::Return code) {
 
 }  // namespace
 
+std::int64_t saturated(unsigned long long number) {
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  return number > static_cast<unsigned long long>(kMax) ? kMax : static_cast<std::int64_t>(number);
+}
+
 std::vector<GpuReading> NvmlReader::read(const std::vector<GpuGroup>& groups) {
   const std::set<GpuGroup> wanted(groups.begin(), groups.end());
   if (wanted.contains(GpuGroup::identity) || wanted.contains(GpuGroup::clocks) ||
       wanted.contains(GpuGroup::pcie))
     read_performance_state();
+  if (wanted.contains(GpuGroup::clocks) || wanted.contains(GpuGroup::processes)) read_utilization();
   for (const GpuGroup group : wanted) {
     if (gone()) break;
     switch (group) {
@@ -88,6 +108,12 @@ std::vector<GpuReading> NvmlReader::read(const std::vector<GpuGroup>& groups) {
         break;
       case GpuGroup::processes:
         read_processes();
+        break;
+      case GpuGroup::fabric:
+        read_fabric();
+        break;
+      case GpuGroup::inforom:
+        read_inforom();
         break;
     }
   }
@@ -119,8 +145,7 @@ void NvmlReader::add_number(std::string_view name,
   add(name, code, std::int64_t{number});
 }
 
-template <class Question>
-void NvmlReader::fact(std::string_view name, std::optional<int> link, Question question) {
+void NvmlReader::fact(std::string_view name, std::optional<int> link, const std::function<void()>& question) {
   const std::pair key{std::string(name), link.value_or(-1)};
   if (const auto known = facts_.find(key); known != facts_.end()) {
     readings_.push_back(known->second);
@@ -154,6 +179,12 @@ void NvmlReader::read_performance_state() {
   add_number(kPerformanceState, library_.functions().nvmlDeviceGetPerformanceState);
 }
 
+void NvmlReader::read_utilization() {
+  nvml::Utilization rates{};
+  const nvml::Return code = ask(library_.functions().nvmlDeviceGetUtilizationRates, &rates);
+  add(kUtilization, code, rates.gpu / 100.0);
+}
+
 void NvmlReader::read_identity() {
   const nvml::Functions& call = library_.functions();
   fact(kMinor, std::nullopt, [&] { add_number(kMinor, call.nvmlDeviceGetMinorNumber); });
@@ -164,68 +195,6 @@ void NvmlReader::read_identity() {
   code = ask(call.nvmlDeviceGetMigMode, &mode, &pending);
   add(kMig, code, mode == nvml::kMigEnabled);
   want(nvml::kFieldRecoveryAction, kRecoveryAction);
-}
-
-void NvmlReader::read_row_remap() {
-  const nvml::Functions& call = library_.functions();
-  unsigned correctable = 0;
-  unsigned uncorrectable = 0;
-  unsigned pending = 0;
-  unsigned failed = 0;
-  nvml::Return code = ask(call.nvmlDeviceGetRemappedRows, &correctable, &uncorrectable, &pending, &failed);
-  add(kRowRemapCorrectable, code, std::int64_t{correctable});
-  add(kRowRemapUncorrectable, code, std::int64_t{uncorrectable});
-  add(kRowRemapPending, code, pending != 0);
-  add(kRowRemapFailed, code, failed != 0);
-  nvml::RowRemapperHistogram banks{};
-  code = ask(call.nvmlDeviceGetRowRemapperHistogram, &banks);
-  add(kRowRemapBanksMax, code, std::int64_t{banks.max});
-  add(kRowRemapBanksHigh, code, std::int64_t{banks.high});
-  add(kRowRemapBanksPartial, code, std::int64_t{banks.partial});
-  add(kRowRemapBanksLow, code, std::int64_t{banks.low});
-  add(kRowRemapBanksNone, code, std::int64_t{banks.none});
-}
-
-void NvmlReader::read_ecc() {
-  const nvml::Functions& call = library_.functions();
-  unsigned current = 0;
-  unsigned pending = 0;
-  nvml::Return code = ask(call.nvmlDeviceGetEccMode, &current, &pending);
-  add(kEccEnabled, code, current == nvml::kFeatureEnabled);
-
-  struct Total {
-    std::string_view name;
-    unsigned type;
-    unsigned counter;
-  };
-  for (const auto& [name, type, counter] : std::to_array<Total>({
-           {kEccVolatileCorrected, nvml::kMemoryErrorCorrected, nvml::kEccVolatile},
-           {kEccVolatileUncorrected, nvml::kMemoryErrorUncorrected, nvml::kEccVolatile},
-           {kEccAggregateCorrected, nvml::kMemoryErrorCorrected, nvml::kEccAggregate},
-           {kEccAggregateUncorrected, nvml::kMemoryErrorUncorrected, nvml::kEccAggregate},
-       })) {
-    unsigned long long count = 0;
-    code = ask(call.nvmlDeviceGetTotalEccErrors, type, counter, &count);
-    add(name, code, saturated(count));
-  }
-  unsigned long long count = 0;
-  code = ask(call.nvmlDeviceGetMemoryErrorCounter, nvml::kMemoryErrorUncorrected, nvml::kEccVolatile,
-             nvml::kMemoryLocationDram, &count);
-  add(kEccDramVolatileUncorrected, code, saturated(count));
-  read_sram_ecc();
-  // A GPU before Ampere retires pages where later ones remap rows.
-  want(nvml::kFieldRetiredSbe, kRetiredPagesSingleBit);
-  want(nvml::kFieldRetiredDbe, kRetiredPagesDoubleBit);
-  want(nvml::kFieldRetiredPending, kRetiredPagesPending, 0);
-}
-
-void NvmlReader::read_sram_ecc() {
-  nvml::EccSramErrorStatus status{};
-  status.version = nvml::struct_version<nvml::EccSramErrorStatus>(1);
-  const nvml::Return code = ask(library_.functions().nvmlDeviceGetSramEccErrorStatus, &status);
-  add(kEccSramVolatileUncorrected, code, saturated(status.volatileUncParity + status.volatileUncSecDed));
-  add(kEccSramAggregateUncorrected, code, saturated(status.aggregateUncParity + status.aggregateUncSecDed));
-  add(kEccSramThresholdExceeded, code, status.bThresholdExceeded != 0);
 }
 
 void NvmlReader::read_clocks() {
@@ -245,9 +214,6 @@ void NvmlReader::read_clocks() {
     const nvml::Return max_code = ask(call.nvmlDeviceGetMaxClockInfo, nvml::kClockSm, &megahertz);
     add(kClocksSmMax, max_code, std::int64_t{megahertz});
   });
-  nvml::Utilization rates{};
-  code = ask(call.nvmlDeviceGetUtilizationRates, &rates);
-  add(kUtilization, code, rates.gpu / 100.0);
 
   want(nvml::kFieldPerfPolicyPower, kThrottlePowerCap);
   want(nvml::kFieldPerfPolicyThermal, kThrottleThermal);
@@ -300,83 +266,6 @@ void NvmlReader::read_pcie() {
   want(nvml::kFieldPcieFatalErrors, kPcieFatal);
 }
 
-int NvmlReader::link_count() {
-  fact(kNvLinkCount, std::nullopt, [&] {
-    ask_fields();
-    want(nvml::kFieldNvLinkLinkCount, kNvLinkCount);
-    ask_fields();
-  });
-  const auto known = std::find_if(readings_.begin(), readings_.end(),
-                                  [](const GpuReading& reading) { return reading.name == kNvLinkCount; });
-  if (known == readings_.end() || !known->value) return static_cast<int>(nvml::kNvLinkMaxLinks);
-  const double count = as_number(*known->value).value_or(0);
-  return static_cast<int>(std::clamp(count, 0.0, static_cast<double>(nvml::kNvLinkMaxLinks)));
-}
-
-void NvmlReader::read_nvlink() {
-  const nvml::Functions& call = library_.functions();
-  std::vector<int> links;
-  const int count = link_count();
-  for (int link = 0; link < count && !gone(); ++link) {
-    const auto number = static_cast<unsigned>(link);
-    unsigned active = 0;
-    const nvml::Return code = ask(call.nvmlDeviceGetNvLinkState, number, &active);
-    // Beyond the last link, or a GPU without any: not an answer about a link.
-    if (code == nvml::kInvalidArgument || code == nvml::kNotSupported || code == nvml::kSymbolAbsent) break;
-    add(kNvLinkActive, code, active == nvml::kFeatureEnabled, link);
-    links.push_back(link);
-    if (code != nvml::kSuccess || active != nvml::kFeatureEnabled) continue;
-    fact(kNvLinkVersion, link, [&] {
-      unsigned version = 0;
-      const nvml::Return version_code = ask(call.nvmlDeviceGetNvLinkVersion, number, &version);
-      add(kNvLinkVersion, version_code, std::int64_t{version}, link);
-    });
-    fact(kNvLinkRemote, link, [&] {
-      nvml::PciInfo remote{};
-      const nvml::Return remote_code = ask(call.nvmlDeviceGetNvLinkRemotePciInfo_v2, number, &remote);
-      const std::string text = driver_text(remote.busId, sizeof(remote.busId));
-      add(kNvLinkRemote, remote_code, canonical_pci_address(text).value_or(text), link);
-    });
-  }
-  if (!links.empty()) read_link_counters(links);
-}
-
-void NvmlReader::read_link_counters(const std::vector<int>& links) {
-  ask_fields();
-  const std::size_t before = readings_.size();
-  for (const int link : links) {
-    const auto scope = static_cast<unsigned>(link);
-    wanted_.push_back({nvml::kFieldNvLinkErrorReplay, scope, kNvLinkReplays, link, 1});
-    wanted_.push_back({nvml::kFieldNvLinkErrorRecovery, scope, kNvLinkRecoveries, link, 1});
-    wanted_.push_back({nvml::kFieldNvLinkErrorCrc, scope, kNvLinkCrcErrors, link, 1});
-    wanted_.push_back({nvml::kFieldNvLinkReceiveErrors, scope, kNvLinkReceiveErrors, link, 1});
-    wanted_.push_back({nvml::kFieldNvLinkIntegrityErrors, scope, kNvLinkIntegrityErrors, link, 1});
-    wanted_.push_back({nvml::kFieldNvLinkRecoveryFailed, scope, kNvLinkRecoveriesFailed, link, 1});
-  }
-  ask_fields();
-  const bool answered = std::any_of(readings_.begin() + static_cast<std::ptrdiff_t>(before), readings_.end(),
-                                    [](const GpuReading& reading) { return reading.value.has_value(); });
-  if (answered || gone()) return;
-  readings_.resize(before);
-  read_link_counters_by_function(links);
-}
-
-// Drivers that do not know the fields answer by function, one counter of one link at a time.
-void NvmlReader::read_link_counters_by_function(const std::vector<int>& links) {
-  for (const int link : links) {
-    for (const auto& [name, counter] : std::to_array<std::pair<std::string_view, unsigned>>({
-             {kNvLinkReplays, nvml::kNvLinkErrorReplay},
-             {kNvLinkRecoveries, nvml::kNvLinkErrorRecovery},
-             {kNvLinkCrcErrors, nvml::kNvLinkErrorCrcFlit},
-         })) {
-      unsigned long long count = 0;
-      const nvml::Return code = ask(library_.functions().nvmlDeviceGetNvLinkErrorCounter,
-                                    static_cast<unsigned>(link), counter, &count);
-      add(name, code, saturated(count), link);
-    }
-  }
-}
-
 void NvmlReader::read_power() {
   const nvml::Functions& call = library_.functions();
   constexpr double kMilli = 1e-3;
@@ -385,21 +274,87 @@ void NvmlReader::read_power() {
   add(kPowerUsage, code, milliwatts * kMilli);
   code = ask(call.nvmlDeviceGetEnforcedPowerLimit, &milliwatts);
   add(kPowerLimit, code, milliwatts * kMilli);
+  want(nvml::kFieldPowerRequestedLimit, kPowerLimitRequested, kMilli);
   want(nvml::kFieldPowerDefaultLimit, kPowerLimitDefault, kMilli);
 }
 
 void NvmlReader::read_processes() {
   const nvml::Functions& call = library_.functions();
-  unsigned count = 0;
-  nvml::Return code =
-      ask(call.nvmlDeviceGetComputeRunningProcesses_v3, &count, static_cast<nvml::ProcessInfo*>(nullptr));
-  // With no room for the list NVML says how long it is.
-  if (code == nvml::kInsufficientSize) code = nvml::kSuccess;
-  add(kProcesses, code, std::int64_t{count});
-  nvml::Memory memory{};
-  code = ask(call.nvmlDeviceGetMemoryInfo, &memory);
+  std::vector<unsigned> pids;
+  nvml::Return code = add_pids(call.nvmlDeviceGetComputeRunningProcesses_v3, pids);
+  if (code == nvml::kSuccess) {
+    const nvml::Return graphics = add_pids(call.nvmlDeviceGetGraphicsRunningProcesses_v3, pids);
+    if (!is_lasting(graphics)) code = graphics;
+  }
+  std::sort(pids.begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(pids.size(), kToldPids); ++i)
+    text += (i == 0 ? "" : " ") + std::to_string(pids[i]);
+  add(kProcesses, code, static_cast<std::int64_t>(pids.size()));
+  add(kProcessPids, code, text);
+  read_memory();
+}
+
+nvml::Return NvmlReader::add_pids(
+    const nvml::Function<nvml::Return(nvml::Device, unsigned*, nvml::ProcessInfo*)>& function,
+    std::vector<unsigned>& pids) {
+  std::vector<nvml::ProcessInfo> processes(kUsualPids);
+  auto count = static_cast<unsigned>(processes.size());
+  nvml::Return code = ask(function, &count, processes.data());
+  if (code == nvml::kInsufficientSize && count <= kMostPids) {
+    processes.resize(count);
+    code = ask(function, &count, processes.data());
+  }
+  for (std::size_t i = 0; code == nvml::kSuccess && i < std::min<std::size_t>(count, processes.size()); ++i)
+    pids.push_back(processes[i].pid);
+  return code;
+}
+
+// The newer call keeps apart what the driver reserves for itself, which is no process's.
+void NvmlReader::read_memory() {
+  nvml::MemoryV2 memory{};
+  memory.version = nvml::struct_version<nvml::MemoryV2>(2);
+  nvml::Return code = ask(library_.functions().nvmlDeviceGetMemoryInfo_v2, &memory);
+  if (is_lasting(code) && code != nvml::kSuccess) {
+    nvml::Memory all{};
+    code = ask(library_.functions().nvmlDeviceGetMemoryInfo, &all);
+    memory.total = all.total;
+    memory.used = all.used;
+  }
   add(kMemoryTotal, code, saturated(memory.total));
   add(kMemoryUsed, code, saturated(memory.used));
+}
+
+void NvmlReader::read_fabric() {
+  const nvml::Functions& call = library_.functions();
+  nvml::GpuFabricInfoV2 info{};
+  info.version = nvml::struct_version<nvml::GpuFabricInfoV2>(2);
+  nvml::Return code = ask(call.nvmlDeviceGetGpuFabricInfoV, &info);
+  nvml::Return mask_code = code;
+  if (code == nvml::kSymbolAbsent || code == nvml::kArgumentVersionMismatch) {
+    nvml::GpuFabricInfo old{};
+    code = ask(call.nvmlDeviceGetGpuFabricInfo, &old);
+    mask_code = nvml::kSymbolAbsent;
+    std::copy(std::begin(old.clusterUuid), std::end(old.clusterUuid), std::begin(info.clusterUuid));
+    info.status = old.status;
+    info.cliqueId = old.cliqueId;
+    info.state = old.state;
+  }
+  add(kFabricState, code, std::int64_t{info.state});
+  const nvml::Return detail_code =
+      code == nvml::kSuccess && info.state != nvml::kFabricCompleted ? nvml::kNotSupported : code;
+  add(kFabricStatus, detail_code, std::int64_t{info.status});
+  add(kFabricHealthMask, detail_code == nvml::kSuccess ? mask_code : detail_code,
+      std::int64_t{info.healthMask});
+  add(kFabricClique, detail_code, std::int64_t{info.cliqueId});
+  add(kFabricCluster, detail_code, uuid_text(info.clusterUuid));
+}
+
+void NvmlReader::read_inforom() {
+  const nvml::Return code = ask(library_.functions().nvmlDeviceValidateInforom);
+  if (code == nvml::kCorruptedInforom) return add(kInforomValid, nvml::kSuccess, false);
+  add(kInforomValid, code, true);
 }
 
 }  // namespace autopilot::host

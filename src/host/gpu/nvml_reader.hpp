@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,10 +16,21 @@ namespace autopilot::host {
 // Answers of a GPU that stay true while the driver is loaded.
 using GpuFacts = std::map<std::pair<std::string, int>, GpuReading>;  // (name, link or -1)
 
+// A number beyond the range of ours stays at its end.
+[[nodiscard]] std::int64_t saturated(unsigned long long number);
+
 // Asks one GPU. Groups what NVML answers in one call, leaves out the rest once the GPU is lost or wants a
 // reset: those two are answers about the GPU as a whole.
 class NvmlReader {
  public:
+  // Processes of one GPU: room at the first question, at most, and how many are told by number.
+  static constexpr std::size_t kUsualPids = 64;
+  static constexpr std::size_t kMostPids = 4096;
+  static constexpr std::size_t kToldPids = 32;
+  // In place of the scale of a field.
+  static constexpr double kAsFlag = 0;
+  static constexpr double kAsBitErrorRate = -1;
+
   NvmlReader(NvmlLibrary& library, nvml::Device device, GpuFacts& facts)
       : library_(library), device_(device), facts_(facts) {}
 
@@ -32,7 +45,7 @@ class NvmlReader {
     unsigned scope;
     std::string_view name;
     std::optional<int> link;
-    double scale;  // of the driver's unit in ours; 1 keeps an integer; 0 makes a flag
+    double scale;  // of the driver's unit in ours; 1 keeps an integer; or one of the forms above
   };
 
   void read_identity();
@@ -44,10 +57,18 @@ class NvmlReader {
   void read_nvlink();
   void read_power();
   void read_processes();
+  void read_fabric();
+  void read_inforom();
   void read_performance_state();
+  void read_utilization();
   void read_sram_ecc();
-  void read_link_counters(const std::vector<int>& links);
-  void read_link_counters_by_function(const std::vector<int>& links);
+  void read_repair();
+  void read_memory();
+  nvml::Return add_pids(
+      const nvml::Function<nvml::Return(nvml::Device, unsigned*, nvml::ProcessInfo*)>& function,
+      std::vector<unsigned>& pids);
+  void want_link_counters(int link);
+  void want_old_link_counters(int link);
   int link_count();
 
   // Runs and empties wanted_.
@@ -71,8 +92,7 @@ class NvmlReader {
   void add_number(std::string_view name,
                   const nvml::Function<nvml::Return(nvml::Device, unsigned*)>& function);
   // A fact: from memory, or by `question`, which adds it.
-  template <class Question>
-  void fact(std::string_view name, std::optional<int> link, Question question);
+  void fact(std::string_view name, std::optional<int> link, const std::function<void()>& question);
 
   NvmlLibrary& library_;
   nvml::Device device_;

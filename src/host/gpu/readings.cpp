@@ -29,6 +29,9 @@ constexpr auto kReadings = std::to_array<ReadingInfo>({
     {kRowRemapBanksPartial, row_remap, "count", gauge, false, "memory banks with some spare rows left"},
     {kRowRemapBanksLow, row_remap, "count", gauge, false, "memory banks with one spare row left"},
     {kRowRemapBanksNone, row_remap, "count", gauge, false, "memory banks without a spare row"},
+    {kRowRemapUnrepairable, row_remap, "", gauge, false, "the driver says that the memory cannot be repaired"},
+    {kRepairChannelPending, row_remap, "", gauge, false, "the repair of a memory channel waits for a reset"},
+    {kRepairTpcPending, row_remap, "", gauge, false, "the repair of a processing cluster waits for a reset"},
 
     {kEccEnabled, ecc, "", gauge, false, "error correction is on"},
     {kEccVolatileCorrected, ecc, "count", counter, false, "corrected memory errors since the driver was loaded"},
@@ -86,14 +89,26 @@ constexpr auto kReadings = std::to_array<ReadingInfo>({
     {kNvLinkReceiveErrors, nvlink, "count", counter, true, "packets received with an error (NVLink 5)"},
     {kNvLinkIntegrityErrors, nvlink, "count", counter, true, "local link integrity errors (NVLink 5)"},
     {kNvLinkRecoveriesFailed, nvlink, "count", counter, true, "recoveries that failed (NVLink 5)"},
+    {kNvLinkCrcDataErrors, nvlink, "count", counter, true, "data packets with a wrong checksum (before NVLink 4)"},
+    {kNvLinkSymbolBer, nvlink, "ratio", gauge, true, "symbols that stay wrong after correction, since the link came up (NVLink 5)"},
 
     {kPowerUsage, power, "watts", gauge, false, "power drawn by the board"},
     {kPowerLimit, power, "watts", gauge, false, "limit in force"},
+    {kPowerLimitRequested, power, "watts", gauge, false, "limit that was set"},
     {kPowerLimitDefault, power, "watts", gauge, false, "limit as delivered"},
 
-    {kProcesses, processes, "count", gauge, false, "processes with a compute context"},
+    {kProcesses, processes, "count", gauge, false, "processes with a compute or graphics context"},
+    {kProcessPids, processes, "", gauge, false, "their numbers, as the driver knows them"},
     {kMemoryTotal, processes, "bytes", fact, false, "size of the device memory"},
-    {kMemoryUsed, processes, "bytes", gauge, false, "device memory in use"},
+    {kMemoryUsed, processes, "bytes", gauge, false, "device memory in use, without what the driver keeps for itself where it tells"},
+
+    {kFabricState, fabric, "", gauge, false, "registration with the NVLink fabric: 0 has none, 1 not started, 2 in progress, 3 completed"},
+    {kFabricStatus, fabric, "", gauge, false, "NVML's code of the registration, once it is completed"},
+    {kFabricHealthMask, fabric, "", gauge, false, "bits of the health of its place in the fabric; healthy is not zero"},
+    {kFabricClique, fabric, "", gauge, false, "number of the group of GPUs that reach each other"},
+    {kFabricCluster, fabric, "", gauge, false, "UUID of the fabric; all zero within one node"},
+
+    {kInforomValid, inforom, "", gauge, false, "the checksums of the board's configuration memory are right"},
 });
 // clang-format on
 
@@ -107,6 +122,8 @@ static_assert(clocks_reason::kHwSlowdown == nvml::kClocksReasonHwSlowdown &&
               clocks_reason::kSwThermal == nvml::kClocksReasonSwThermal &&
               clocks_reason::kHwThermal == nvml::kClocksReasonHwThermal &&
               clocks_reason::kHwPowerBrake == nvml::kClocksReasonHwPowerBrake);
+static_assert(static_cast<unsigned>(FabricState::in_progress) == nvml::kFabricInProgress &&
+              static_cast<unsigned>(FabricState::completed) == nvml::kFabricCompleted);
 static_assert(static_cast<unsigned>(RecoveryAction::drain_and_reset) == nvml::kRecoveryDrainAndReset &&
               static_cast<unsigned>(RecoveryAction::system_reboot) == nvml::kRecoverySystemReboot);
 

@@ -41,6 +41,31 @@ inline constexpr std::uint64_t kHwThermal = 0x40;
 inline constexpr std::uint64_t kHwPowerBrake = 0x80;
 }  // namespace clocks_reason
 
+// Values of the reading fabric.state.
+enum class FabricState : std::uint8_t { not_supported, not_started, in_progress, completed };
+
+// One part of the reading fabric.health_mask. 0 says that the GPU does not tell; what the other numbers say
+// differs from part to part.
+struct FabricPart {
+  unsigned shift;
+  unsigned mask;
+  [[nodiscard]] constexpr unsigned of(std::uint64_t health_mask) const {
+    return static_cast<unsigned>(health_mask >> shift) & mask;
+  }
+};
+namespace fabric_mask {
+// 1: it is so, a fault or a recovery under way. 2: it is not, which is good.
+inline constexpr FabricPart kBandwidthLow{0, 0x3};
+inline constexpr FabricPart kRouteRecovery{2, 0x3};
+inline constexpr FabricPart kRouteUnhealthy{4, 0x3};
+inline constexpr FabricPart kAccessTimeoutRecovery{6, 0x3};
+// 1: nothing is wrong. 2: system GUID, 3: chassis serial number, 4: no partition, 5: too few NVLinks,
+// 6: firmware of the GPU, 7: location, 8: state of the GPU.
+inline constexpr FabricPart kConfiguration{8, 0xf};
+// 1: it has one, which is good. 2: it has none.
+inline constexpr FabricPart kPartitionAssigned{12, 0x3};
+}  // namespace fabric_mask
+
 // Values of the reading recovery_action.
 enum class RecoveryAction : std::uint8_t {
   none,
@@ -71,6 +96,9 @@ inline constexpr std::string_view kRowRemapBanksHigh = "row_remap.banks_high";
 inline constexpr std::string_view kRowRemapBanksPartial = "row_remap.banks_partial";
 inline constexpr std::string_view kRowRemapBanksLow = "row_remap.banks_low";
 inline constexpr std::string_view kRowRemapBanksNone = "row_remap.banks_none";
+inline constexpr std::string_view kRowRemapUnrepairable = "row_remap.unrepairable";
+inline constexpr std::string_view kRepairChannelPending = "repair.channel_pending";
+inline constexpr std::string_view kRepairTpcPending = "repair.tpc_pending";
 // ecc
 inline constexpr std::string_view kEccEnabled = "ecc.enabled";
 inline constexpr std::string_view kEccVolatileCorrected = "ecc.volatile_corrected";
@@ -128,14 +156,26 @@ inline constexpr std::string_view kNvLinkCrcErrors = "nvlink.crc_errors";
 inline constexpr std::string_view kNvLinkReceiveErrors = "nvlink.receive_errors";
 inline constexpr std::string_view kNvLinkIntegrityErrors = "nvlink.integrity_errors";
 inline constexpr std::string_view kNvLinkRecoveriesFailed = "nvlink.recoveries_failed";
+inline constexpr std::string_view kNvLinkCrcDataErrors = "nvlink.crc_data_errors";
+inline constexpr std::string_view kNvLinkSymbolBer = "nvlink.symbol_ber";
 // power
 inline constexpr std::string_view kPowerUsage = "power.usage";
 inline constexpr std::string_view kPowerLimit = "power.limit";
+inline constexpr std::string_view kPowerLimitRequested = "power.limit_requested";
 inline constexpr std::string_view kPowerLimitDefault = "power.limit_default";
 // processes
 inline constexpr std::string_view kProcesses = "processes.count";
+inline constexpr std::string_view kProcessPids = "processes.pids";
 inline constexpr std::string_view kMemoryTotal = "memory.total";
 inline constexpr std::string_view kMemoryUsed = "memory.used";
+// fabric
+inline constexpr std::string_view kFabricState = "fabric.state";
+inline constexpr std::string_view kFabricStatus = "fabric.status";
+inline constexpr std::string_view kFabricHealthMask = "fabric.health_mask";
+inline constexpr std::string_view kFabricClique = "fabric.clique";
+inline constexpr std::string_view kFabricCluster = "fabric.cluster";
+// inforom
+inline constexpr std::string_view kInforomValid = "inforom.valid";
 
 }  // namespace reading
 }  // namespace autopilot::host
