@@ -79,6 +79,7 @@ void apply_pcie_generation(FaultEffect& effect);
 void apply_aer(FaultEffect& effect);
 void apply_nvlink_down(FaultEffect& effect);
 void apply_nvlink_errors(FaultEffect& effect);
+void apply_fabric(FaultEffect& effect);
 void apply_fell_off_bus(FaultEffect& effect);
 void apply_reset_required(FaultEffect& effect);
 void apply_gpu_reset(FaultEffect& effect);

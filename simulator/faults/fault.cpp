@@ -25,6 +25,7 @@ const std::vector<FaultType>& table() {
     {"aer", "PCIe errors reported by the root port", "gpu", "errors per second", 5, {"correctable", "nonfatal", "fatal"}, apply_aer, true},
     {"nvlink_down", "An NVLink is down", "nvlink", "", 0, {}, apply_nvlink_down},
     {"nvlink_errors", "Errors of an NVLink", "nvlink", "errors per second", 1, {"replay", "recovery", "crc"}, apply_nvlink_errors, true},
+    {"fabric", "The NVLink fabric has trouble with a GPU", "gpu", "", 0, {"in_progress", "not_started", "refused", "bandwidth", "recovering", "route", "configuration", "partition"}, apply_fabric},
     {"fell_off_bus", "The GPU does not answer on PCIe any more", "gpu", "", 0, {"dead", "removed"}, apply_fell_off_bus},
     {"reset_required", "The driver wants a reset of the GPU", "gpu", "", 0, {}, apply_reset_required},
     {"gpu_reset", "No fault: the GPU was reset", "gpu", "", 0, {}, apply_gpu_reset},

@@ -15,6 +15,7 @@ std::span<const Check> builtin_checks() {
       kGpuTemperature,       //
       kGpuPcieLink,          //
       kGpuNvlink,            //
+      kGpuFabric,            //
       kGpuXid,               //
       kNetworkIbPort,        //
       kNetworkEthernetLink,  //

@@ -14,6 +14,7 @@ extern const Check kGpuThrottle;
 extern const Check kGpuTemperature;
 extern const Check kGpuPcieLink;
 extern const Check kGpuNvlink;
+extern const Check kGpuFabric;
 extern const Check kGpuXid;
 extern const Check kNetworkIbPort;
 extern const Check kNetworkEthernetLink;

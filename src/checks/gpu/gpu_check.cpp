@@ -142,6 +142,14 @@ std::vector<Subject> readable_gpus(const JudgeInput& input, std::initializer_lis
   return readable;
 }
 
+std::vector<Subject> alike(const JudgeInput& input, const Subject& gpu, const std::vector<Subject>& gpus) {
+  const auto model = input.history.word(gpu, kGpuModel);
+  std::vector<Subject> same;
+  for (const Subject& other : gpus)
+    if (other == gpu || (model && input.history.word(other, kGpuModel) == model)) same.push_back(other);
+  return same;
+}
+
 bool is_true(const JudgeInput& input, const Subject& subject, std::string_view name) {
   return input.history.number(subject, name).value_or(0) != 0;
 }

@@ -51,6 +51,12 @@ void add_gpu(Observations& observations, const host::GpuDevice& gpu, Instant now
                                                  std::initializer_list<std::string_view> needed,
                                                  Findings& findings);
 
+// Of two GPUs that differ nobody knows which one is right.
+inline constexpr std::size_t kFewestAlike = 3;
+// Those of `gpus` with the same product name as `gpu`, itself among them.
+[[nodiscard]] std::vector<Subject> alike(const JudgeInput& input, const Subject& gpu,
+                                         const std::vector<Subject>& gpus);
+
 // True when the last round has it and it is true.
 [[nodiscard]] bool is_true(const JudgeInput& input, const Subject& subject, std::string_view name);
 // "GPU 3 (0000:3b:00.0)"; the address alone where there is no index.
