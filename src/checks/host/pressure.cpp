@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "checks/builtin.hpp"
@@ -13,21 +14,17 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kPressure = "/proc/pressure";
+// A file that every kernel has beside it.
+constexpr std::string_view kLoad = "/proc/loadavg";
 
-// What is judged of each resource. Of processors only that somebody waits means anything: all of them at once
-// never do.
+// Of processors only that somebody waits is known, and a program that reached its own limit waits as well on
+// an idle machine: shown, not judged.
 struct Resource {
   std::string_view name;
   bool is_full;  // everything waited at once, not only somebody
-  std::string_view threshold;
-  std::string_view reason;
-  std::string_view text;
 };
-constexpr std::array kResources = {
-    Resource{"cpu", false, "host.pressure.cpu_some_share", "cpu_pressure",
-             "programs waited for a processor for "},
-    Resource{"io", true, "host.pressure.io_full_share", "io_pressure", "everything waited for disks for "},
-};
+constexpr std::array kResources = {Resource{"cpu", false}, Resource{"io", true}};
+constexpr std::string_view kIo = "pressure.io_full_avg300";
 
 std::string name_of(const Resource& resource) {
   return "pressure." + std::string(resource.name) + (resource.is_full ? "_full" : "_some") + "_avg300";
@@ -36,7 +33,7 @@ std::string name_of(const Resource& resource) {
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   std::optional<Error> problem;
-  bool is_counted = false;
+  bool is_judged = false;
   for (const Resource& resource : kResources) {
     const auto text = host.files.read(std::string(kPressure) + "/" + std::string(resource.name));
     const auto pressure = text ? host::parse_pressure(*text) : fail(text.error());
@@ -47,33 +44,29 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     observation.time = request.now;
     if (pressure) {
       observation.value = resource.is_full ? pressure->full.avg300 : pressure->some.avg300;
-      is_counted = true;
+      is_judged = is_judged || resource.name == "io";
       continue;
     }
     observation.missing = to_string(pressure.error().code);
     if (!problem) problem = pressure.error();
   }
-  if (!is_counted) {
-    // A kernel without the counters has the other files of the same kind.
-    if (problem->code == Errc::not_found && host.files.exists("/proc/loadavg"))
+  if (!is_judged) {
+    const Error error = problem.value_or(Error{Errc::unavailable, std::string(kPressure)});
+    if (error.code == Errc::not_found && host.files.exists(kLoad))
       return fail(Errc::unsupported, "this kernel does not count pressure");
-    return fail(*problem);
+    return fail(error);
   }
   observed.witnesses.emplace_back(kPressure);
   return observed;
 }
 
 Findings judge(const JudgeInput& input) {
-  Findings findings;
-  for (const Resource& resource : kResources) {
-    const Limit most = limit(input, resource.threshold);
-    const auto share = input.history.number(host_subject(), name_of(resource));
-    if (!share || *share <= most.value) continue;
-    findings.push_back(make_finding(
-        input, host_subject(), resource.reason, Health::degraded,
-        std::string(resource.text) + percent(*share) + " of the last five minutes", *share, most));
-  }
-  return findings;
+  const Limit most = limit(input, "host.pressure.io_full_share");
+  const auto share = input.history.number(host_subject(), kIo);
+  if (!share || *share <= most.value) return {};
+  return {make_finding(input, host_subject(), "io_pressure", Health::degraded,
+                       "everything waited for disks for " + percent(*share) + " of the last five minutes",
+                       *share, most)};
 }
 
 }  // namespace

@@ -48,12 +48,18 @@ TEST_F(HostPressure, a_busy_minute_is_none) {
 }
 
 TEST_F(HostPressure, five_minutes_of_waiting) {
-  set("cpu", "95.00", "0.00");
+  set("cpu", "95.00", "0.00");  // shown only
   set("io", "99.00", "60.00");
-  EXPECT_THAT(words(), ElementsAre("degraded cpu_pressure", "degraded io_pressure"));
+  EXPECT_THAT(words(), ElementsAre("degraded io_pressure"));
 }
 
-TEST_F(HostPressure, one_of_the_two_is_judged_where_the_other_cannot_be_read) {
+TEST_F(HostPressure, processors_alone_are_no_look) {
+  set("cpu", "1.00", "0.00");
+  folder_.write("/proc/pressure/io", "garbage");
+  EXPECT_THAT(words(), ElementsAre("malformed"));
+}
+
+TEST_F(HostPressure, disks_alone_are) {
   set("io", "99.00", "60.00");
   EXPECT_THAT(words(), ElementsAre("degraded io_pressure"));
   EXPECT_EQ(history_.find(host_subject(), "pressure.cpu_some_avg300")->missing, "not_found");
