@@ -171,13 +171,14 @@ Return nvmlDeviceGetMemoryInfo(Device, Memory* memory) {
 Return nvmlEventSetCreate(EventSet* set) {
   static int events;
   *set = reinterpret_cast<EventSet>(&events);
-  return kSuccess;
+  return told("nvmlEventSetCreate");
 }
 Return nvmlDeviceRegisterEvents(Device, unsigned long long, EventSet) {
-  return kSuccess;
+  return told("nvmlDeviceRegisterEvents");
 }
 Return nvmlEventSetWait_v2(EventSet, EventData* data, unsigned) {
   static bool pending = true;
+  if (const Return code = told("nvmlEventSetWait_v2"); code != kSuccess) return code;
   if (!pending) return kTimeout;
   pending = false;
   data->device = reinterpret_cast<Device>(&g_gpus[2]);

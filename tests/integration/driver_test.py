@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent meets a driver that hangs, dies, or goes away, and says so without waiting for it."""
 
+import json
+import os
+import shutil
+import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -70,6 +75,49 @@ class DriverTest(unittest.TestCase):
                            "gpu.driver says that the driver crashed", deadline=90)
             self.ask_often(agent, lambda results: results["gpu.driver"]["health"] == "healthy",
                            "gpu.driver is healthy again", deadline=150)
+
+    def tree_without_kernel_log(self, **functions):
+        """A machine whose kernel log nobody may read; calls of its driver answer as told."""
+        folder = tempfile.mkdtemp(prefix="autopilot-test-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        tree = os.path.join(folder, "tree")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--out", tree], check=True, capture_output=True)
+        with open(os.path.join(tree, "kmsg.jsonl"), "w", encoding="utf-8") as log:
+            log.write('{"error":"denied"}\n')
+        with open(os.path.join(tree, "nvml.yaml"), "a", encoding="utf-8") as driver:
+            if functions:
+                driver.write("functions:\n" + "".join(f"  {name}: {code}\n" for name, code in functions.items()))
+        # From now on the machine has always been so.
+        for name in (".pristine.json", "simulation.yaml"):
+            os.remove(os.path.join(tree, name))
+        return tree
+
+    def test_events_of_the_driver_count_where_the_kernel_log_is_closed(self):
+        tree = self.tree_without_kernel_log()
+        with harness.Agent("--root", tree) as agent:
+            agent.wait_ready()
+            self.assertEqual(agent.result("gpu.xid")["witnesses"], ["nvml events"])
+            self.assertEqual(agent.result("gpu.xid")["health"], "healthy")
+            subprocess.run([harness.AUTOPILOT_SIM, "inject", tree, "xid", "--subject", "gpu/2", "--magnitude", "79"],
+                           check=True, capture_output=True)
+
+            def look():
+                body = agent.request("POST", "/v1/checks/gpu.xid", unix=True, timeout=60)[1]
+                return json.loads(body)["findings"]
+
+            found = harness.wait_until(look, "the event is a finding", 60)
+            self.assertEqual([one["reason"] for one in found], ["gpu_fallen_off_bus"])
+            self.assertEqual(found[0]["evidence"]["witness"], "nvml events")
+
+    def test_a_driver_that_nobody_can_listen_to_is_no_witness(self):
+        for call in ("nvmlEventSetCreate", "nvmlDeviceRegisterEvents", "nvmlEventSetWait_v2"):
+            with self.subTest(call=call):
+                tree = self.tree_without_kernel_log(**{call: 3})
+                _, out, errors = harness.run("check", "gpu.xid", "--root", tree, "--window", "0s", "-o", "json")
+                result = json.loads(out)["results"][0]
+                self.assertEqual(result["health"], "unknown", errors)
+                self.assertEqual(result["witnesses"], [])
+                self.assertIn(call, result["findings"][0]["message"])
 
     def test_without_a_gpu_nothing_is_an_error(self):
         code, out, errors = harness.run("check", "--simulate", "no-gpu", "--window", "0s")

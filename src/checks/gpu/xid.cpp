@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kReadable = "kernel_log.readable";
 constexpr std::string_view kLost = "kernel_log.lost";
+constexpr std::string_view kListening = "driver_events.readable";
 // An event of the library and a record of the kernel log within this time are one.
 constexpr Duration kJoin = 5s;
 constexpr int kOffBus = 79;
@@ -40,15 +41,28 @@ Observation about_log(std::string_view name, Value value, std::string_view sourc
 }
 
 // Only needed where the log cannot be read or lost records: it wakes the driver. A driver that does not work
-// tells no events, which must not pass for silence.
-void take_library_events(const host::Host& host, const Request& request, Observed& observed) {
-  const auto report = host.gpus.read({host::GpuGroup::identity}, request.deadline);
-  if (!report || report->state != host::DriverState::ok) return;
-  const auto events = host.gpus.take_events(request.deadline);
-  if (!events) return;
+// or lets nobody listen tells no events, which must not pass for silence.
+Result<std::vector<host::GpuEvent>> library_events(const host::Host& host, const Request& request) {
+  const auto report = TRY(host.gpus.read({host::GpuGroup::identity}, request.deadline));
+  if (report.state != host::DriverState::ok)
+    return fail(Errc::unavailable, "the driver is " + std::string(to_string(report.state)));
+  return host.gpus.take_events(request.deadline);
+}
+
+// What could not listen is shown as missing, with the reason.
+Status take_library_events(const host::Host& host, const Request& request, Observed& observed) {
+  const auto events = library_events(host, request);
+  Observation listening = about_log(kListening, events.has_value(), kNvmlEvents, request.now);
+  if (!events) {
+    listening.value.reset();
+    listening.missing = events.error().what;
+  }
+  observed.observations.push_back(std::move(listening));
+  if (!events) return fail(events.error());
   observed.witnesses.emplace_back(kNvmlEvents);
   for (const auto& event : *events)
     observed.observations.push_back(to_observation(event));
+  return {};
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -65,8 +79,9 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     observed.observations.push_back(
         about_log(kLost, static_cast<std::int64_t>(observed.records_lost), log->witness, request.now));
   }
-  if (!log || observed.records_lost > 0) take_library_events(host, request, observed);
-  if (observed.witnesses.empty()) return fail(log.error());
+  if (!log || observed.records_lost > 0)
+    if (const auto heard = take_library_events(host, request, observed); !heard && !log)
+      return fail(log.error().code, log.error().what + "; events of the driver: " + heard.error().what);
   observed.observations.push_back(
       about_log(kReadable, log.has_value(), observed.witnesses.front(), request.now));
   return observed;

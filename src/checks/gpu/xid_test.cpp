@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -308,6 +309,34 @@ TEST_F(GpuXidTest, says_why_it_cannot_look) {
   const auto observed = observe();
   ASSERT_FALSE(observed);
   EXPECT_EQ(observed.error().code, Errc::denied);
+}
+
+TEST_F(GpuXidTest, who_cannot_listen_to_the_driver_is_a_missing_witness_with_its_reason) {
+  gpus_.is_broken = true;
+  log_.lost = 500;
+  const auto observed = observe();
+  ASSERT_TRUE(observed);
+  EXPECT_THAT(observed->witnesses, ElementsAre("/dev/kmsg"));
+  const auto listening =
+      std::ranges::find(observed->observations, "driver_events.readable", &Observation::name);
+  ASSERT_NE(listening, observed->observations.end());
+  EXPECT_FALSE(listening->value);
+  EXPECT_EQ(listening->missing, "no driver");
+  log_.is_denied = true;
+  EXPECT_THAT(observe().error().what,
+              testing::HasSubstr("needs CAP_SYSLOG; events of the driver: no driver"));
+}
+
+TEST_F(GpuXidTest, an_event_beside_a_record_of_the_same_error_counts_once) {
+  log_.lost = 500;
+  xid("48, pid=12, name=python, DBE (double bit error) ECC Error");
+  for (const auto& [after, times] : {std::pair{Duration{4s}, 1}, std::pair{Duration{2s}, 2}}) {
+    clock_.advance(after);  // the second one comes 6 s after the record
+    gpus_.events = {{Subject{SubjectKind::gpu, kGpu, 0, "", ""}, 48, clock_.now()}};
+    const auto findings = look();
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].message.ends_with("(2 times)"), times == 2) << findings[0].message;
+  }
 }
 
 TEST_F(GpuXidTest, silence_of_a_driver_that_does_not_work_is_no_witness) {

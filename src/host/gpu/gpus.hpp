@@ -103,7 +103,7 @@ class Gpus {
   // identity is always part of the answer. Thread-safe; equal questions within a second may share one answer.
   [[nodiscard]] virtual Result<GpuReport> read(const std::vector<GpuGroup>& groups,
                                                MonoTime deadline) const = 0;
-  // Xid events since the last call, empty where the driver has none. Thread-safe.
+  // Xid events since the last call. An error where nobody can listen to the driver. Thread-safe.
   [[nodiscard]] virtual Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const = 0;
 };
 

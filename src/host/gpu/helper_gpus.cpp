@@ -131,7 +131,7 @@ Result<GpuReport> NoGpus::read(const std::vector<GpuGroup>&, MonoTime) const {
 }
 
 Result<std::vector<GpuEvent>> NoGpus::take_events(MonoTime) const {
-  return std::vector<GpuEvent>{};
+  return fail(Errc::unavailable, "the driver is library_missing: " + detail_);
 }
 
 }  // namespace autopilot::host

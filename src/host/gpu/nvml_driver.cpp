@@ -212,40 +212,68 @@ void NvmlDriver::read_identity(nvml::Device device, GpuDevice& gpu) {
   gpu.subject.serial = known.serial;
 }
 
-void NvmlDriver::listen() {
-  const nvml::Functions& functions = library_->functions();
-  if (library_->call(functions.nvmlEventSetCreate, &events_) != nvml::kSuccess) {
-    events_ = nullptr;
-    return;
-  }
-  unsigned count = 0;
-  if (library_->call(functions.nvmlDeviceGetCount_v2, &count) != nvml::kSuccess) return;
-  for (unsigned i = 0; i < std::min(count, kMaxGpus); ++i) {
-    nvml::Device device = nullptr;
-    if (library_->call(functions.nvmlDeviceGetHandleByIndex_v2, i, &device) != nvml::kSuccess) continue;
-    library_->call(functions.nvmlDeviceRegisterEvents, device, nvml::kEventXidCriticalError, events_);
-  }
+tl::unexpected<Error> NvmlDriver::call_failed(std::string_view function, nvml::Return code) const {
+  if (code == nvml::kSymbolAbsent)
+    return fail(Errc::unsupported, "the driver's library has no " + std::string(function));
+  return fail(code == nvml::kNoPermission ? Errc::denied : Errc::unavailable,
+              std::string(function) + ": " + library_->error_text(code));
 }
 
-std::vector<GpuEvent> NvmlDriver::take_events() {
-  std::vector<GpuEvent> taken;
-  if (start() != DriverState::ok) return taken;
-  if (events_ == nullptr) listen();
-  if (events_ == nullptr) return taken;
+Status NvmlDriver::listen() {
   const nvml::Functions& functions = library_->functions();
+  nvml::EventSet events = nullptr;
+  if (const auto code = library_->call(functions.nvmlEventSetCreate, &events); code != nvml::kSuccess)
+    return call_failed("nvmlEventSetCreate", code);
+  unsigned count = 0;
+  nvml::Return why = library_->call(functions.nvmlDeviceGetCount_v2, &count);
+  bool is_heard = false;
+  for (unsigned i = 0; i < std::min(count, kMaxGpus); ++i) {
+    nvml::Device device = nullptr;
+    nvml::Return code = library_->call(functions.nvmlDeviceGetHandleByIndex_v2, i, &device);
+    if (code == nvml::kSuccess)
+      code = library_->call(functions.nvmlDeviceRegisterEvents, device, nvml::kEventXidCriticalError, events);
+    if (code == nvml::kSuccess)
+      is_heard = true;
+    else
+      why = code;
+  }
+  if (is_heard) {
+    events_ = events;
+    return {};
+  }
+  library_->call(functions.nvmlEventSetFree, events);
+  if (why == nvml::kSuccess) return fail(Errc::unavailable, "the driver lists no GPU to listen to");
+  return call_failed("nvmlDeviceRegisterEvents", why);
+}
+
+std::optional<GpuEvent> NvmlDriver::event_of(const nvml::EventData& data) {
+  if ((data.eventType & nvml::kEventXidCriticalError) == 0) return std::nullopt;
+  nvml::PciInfo pci{};
+  if (library_->call(library_->functions().nvmlDeviceGetPciInfo_v3, data.device, &pci) != nvml::kSuccess)
+    return std::nullopt;
+  const auto address = canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
+  if (!address) return std::nullopt;
+  GpuEvent event;
+  event.subject = {SubjectKind::gpu, *address, std::nullopt, "", ""};
+  event.code = static_cast<int>(std::min<unsigned long long>(data.eventData, 100000));
+  event.time = clock_.now();
+  return event;
+}
+
+Result<std::vector<GpuEvent>> NvmlDriver::take_events() {
+  if (const DriverState state = start(); state != DriverState::ok)
+    return fail(Errc::unavailable, "the driver is " + std::string(to_string(state)) + ": " + detail_);
+  if (events_ == nullptr) TRY_STATUS(listen());
+  std::vector<GpuEvent> taken;
   for (int i = 0; i < kMaxEvents; ++i) {
     nvml::EventData data{};
-    if (library_->call(functions.nvmlEventSetWait_v2, events_, &data, 0U) != nvml::kSuccess) break;
-    if ((data.eventType & nvml::kEventXidCriticalError) == 0) continue;
-    nvml::PciInfo pci{};
-    if (library_->call(functions.nvmlDeviceGetPciInfo_v3, data.device, &pci) != nvml::kSuccess) continue;
-    const auto address = canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
-    if (!address) continue;
-    GpuEvent event;
-    event.subject = {SubjectKind::gpu, *address, std::nullopt, "", ""};
-    event.code = static_cast<int>(std::min<unsigned long long>(data.eventData, 100000));
-    event.time = clock_.now();
-    taken.push_back(std::move(event));
+    const auto code = library_->call(library_->functions().nvmlEventSetWait_v2, events_, &data, 0U);
+    if (code == nvml::kTimeout) break;
+    if (code != nvml::kSuccess) {
+      if (taken.empty()) return call_failed("nvmlEventSetWait_v2", code);
+      break;
+    }
+    if (auto event = event_of(data)) taken.push_back(std::move(*event));
   }
   return taken;
 }

@@ -36,8 +36,9 @@ class NvmlDriver {
   // which only the index is known has the key "index-<n>".
   [[nodiscard]] GpuReport read(const std::vector<GpuGroup>& groups,
                                const std::vector<std::string>& addresses);
-  // Xid events since the last call; the first call only begins to listen. Empty where the driver has none.
-  [[nodiscard]] std::vector<GpuEvent> take_events();
+  // Xid events since the last call; the first call only begins to listen. An error where nobody can listen:
+  // silence would pass for health.
+  [[nodiscard]] Result<std::vector<GpuEvent>> take_events();
 
  private:
   // ok, or why not, with the text in detail_.
@@ -55,7 +56,9 @@ class NvmlDriver {
                                              GpuState state) const;
   [[nodiscard]] std::uint64_t calls() const { return calls_before_ + (library_ ? library_->calls() : 0); }
   void read_identity(nvml::Device device, GpuDevice& gpu);
-  void listen();
+  Status listen();
+  [[nodiscard]] tl::unexpected<Error> call_failed(std::string_view function, nvml::Return code) const;
+  [[nodiscard]] std::optional<GpuEvent> event_of(const nvml::EventData& data);
 
   // What identifies a GPU and does not change while NVML is initialised.
   struct Known {

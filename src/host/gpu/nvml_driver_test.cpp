@@ -247,11 +247,24 @@ TEST_F(NvmlDriverTest, processes_are_counted_once_and_the_first_are_named) {
 }
 
 TEST_F(NvmlDriverTest, xid_events_come_once_and_name_the_gpu) {
-  const std::vector<GpuEvent> events = driver_.take_events();
-  ASSERT_EQ(events.size(), 1U);
-  EXPECT_EQ(events[0].subject.key, "0000:1d:00.0");
-  EXPECT_EQ(events[0].code, 79);
-  EXPECT_THAT(driver_.take_events(), IsEmpty());
+  const auto events = driver_.take_events();
+  ASSERT_TRUE(events) << events.error().what;
+  ASSERT_EQ(events->size(), 1U);
+  EXPECT_EQ(events->front().subject.key, "0000:1d:00.0");
+  EXPECT_EQ(events->front().code, 79);
+  EXPECT_THAT(driver_.take_events().value(), IsEmpty());
+}
+
+TEST_F(NvmlDriverTest, who_cannot_listen_says_so_and_tries_again) {
+  for (const char* call : {"nvmlEventSetCreate", "nvmlDeviceRegisterEvents", "nvmlEventSetWait_v2"}) {
+    conduct((std::string(call) + "=3").c_str());
+    const auto refused = driver_.take_events();
+    ASSERT_FALSE(refused) << call;
+    EXPECT_THAT(refused.error().what, HasSubstr(call));
+    EXPECT_THAT(refused.error().what, HasSubstr("(3)"));
+  }
+  conduct("");
+  EXPECT_TRUE(driver_.take_events());
 }
 
 }  // namespace

@@ -44,20 +44,21 @@ class NvmlService {
   }
 
   Result<std::string> take_events(std::string_view, MonoTime deadline) {
-    auto answer = ask([this] { return format_gpu_events(driver_.take_events()); }, deadline);
+    auto answer = ask(
+        [this]() -> Result<std::string> { return format_gpu_events(TRY(driver_.take_events())); }, deadline);
     if (!answer) return fail(Errc::timed_out, what_hangs());
     return std::move(*answer);
   }
 
  private:
-  using Task = std::function<std::string()>;
+  using Task = std::function<Result<std::string>()>;
 
   [[noreturn]] void work() {
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [this] { return task_ != nullptr; });
       lock.unlock();
-      std::string answer = task_();
+      Result<std::string> answer = task_();
       lock.lock();
       answer_ = std::move(answer);
       task_ = nullptr;
@@ -66,7 +67,7 @@ class NvmlService {
   }
 
   // Nothing when the thread is not free, or not done, shortly before the deadline.
-  std::optional<std::string> ask(Task task, MonoTime deadline) {
+  std::optional<Result<std::string>> ask(Task task, MonoTime deadline) {
     const MonoTime give_up = mono_now() + (deadline - mono_now()) * 9 / 10;
     std::unique_lock lock(mutex_);
     const auto is_free = [this] { return task_ == nullptr; };
@@ -95,7 +96,7 @@ class NvmlService {
   std::mutex mutex_;
   std::condition_variable changed_;
   Task task_;  // the thread works on it; null: free
-  std::string answer_;
+  Result<std::string> answer_;
 };
 
 }  // namespace
