@@ -74,10 +74,13 @@ class OperationsTest(unittest.TestCase):
             listed = json.loads(agent.get("/v1/operations"))
             self.assertFalse(listed["simulated"])
             self.assertEqual([one["id"] for one in listed["items"]], [begun["id"]])
-            _, events = agent.request("GET", "/v1/events", headers={"Accept": "application/json"})
-            kinds = [event["kind"] for event in json.loads(events)["items"]
-                     if event["kind"].startswith("operation")]
-            self.assertEqual(kinds, ["operation_started", "operation_finished"])
+
+            def kinds():
+                _, events = agent.request("GET", "/v1/events", headers={"Accept": "application/json"})
+                return [event["kind"] for event in json.loads(events)["items"] if event["kind"].startswith("operation")]
+
+            # An event is shown when it is durable, which may be a moment after the operation is seen to have ended.
+            harness.wait_until(lambda: kinds() == ["operation_started", "operation_finished"], "both events are shown")
 
     def test_cancel_ends_it_and_its_process(self):
         with harness.Agent() as agent:

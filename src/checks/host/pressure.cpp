@@ -72,7 +72,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 
 const Check kHostPressure{{.id = "host.pressure",
-                           .title = "Waiting for processors and disks",
+                           .title = "Pressure on CPU and disks",
                            .tags = {"host", "passive"},
                            .period = 60s,
                            .deadline = 5s,
