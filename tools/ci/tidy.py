@@ -9,6 +9,7 @@ from pathlib import Path
 
 import changes
 from stage import ROOT, Outcome, Run, skip
+from tidy_cache import TidyCache, default_folder
 
 LIMIT_PER_FILE = 600
 
@@ -29,23 +30,32 @@ def _compiled(build: Path) -> set[Path]:
     return {path.relative_to(ROOT) for path in paths if path.is_relative_to(ROOT) and not path.is_relative_to(build)}
 
 
-def _check(run: Run, build: Path, source: Path, deadline: float, analyse: bool) -> str:
-    """ok, failed or late."""
-    if time.monotonic() > deadline:
-        return "late"
+def _options(source: Path, analyse: bool) -> list[str]:
     # The path-sensitive analyzer takes two thirds of the time. A test may look into an optional unasked: it crashes here,
     # and not at a user's.
-    left_out = ([] if analyse else ["-clang-analyzer-*"])
     if source.stem.endswith("_test"):
-        left_out = ["-clang-analyzer-*", "-bugprone-unchecked-optional-access"]
-    quick = ["--checks=" + ",".join(left_out)] if left_out else []
+        return ["--checks=-clang-analyzer-*,-bugprone-unchecked-optional-access"]
+    return [] if analyse else ["--checks=-clang-analyzer-*"]
+
+
+def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: float, analyse: bool) -> str:
+    """ok, known (found clean earlier), failed or late."""
+    options = _options(source, analyse)
+    mark = cache.mark_of(ROOT / source, options)
+    if mark and mark.exists():
+        mark.touch()
+        return "known"
+    if time.monotonic() > deadline:
+        return "late"
     try:
-        done = subprocess.run(["clang-tidy-16", "--quiet", "-p", str(build), *quick, str(source)], cwd=ROOT, text=True,
+        done = subprocess.run(["clang-tidy-16", "--quiet", "-p", str(build), *options, str(source)], cwd=ROOT, text=True,
                               capture_output=True, timeout=LIMIT_PER_FILE, check=False)
     except subprocess.TimeoutExpired:
         run.write(f"{source}: not done after {LIMIT_PER_FILE} s")
         return "failed"
     if done.returncode == 0:
+        if mark:
+            mark.touch()
         return "ok"
     run.write(f"{source}:\n{done.stdout}{done.stderr}")
     return "failed"
@@ -61,10 +71,14 @@ def tidy(run: Run, whole_tree: bool) -> Outcome:
         return skip(f"no compiled file changed (compared with {compared})")
     budget = run.options.tidy_seconds
     deadline = time.monotonic() + budget if budget else float("inf")
+    cache = TidyCache(build, ROOT, default_folder())
     with ThreadPoolExecutor(run.options.jobs) as pool:
-        results = list(pool.map(lambda source: _check(run, build, source, deadline, analyse=whole_tree), sources))
-    outcome = Outcome(passed=results.count("ok"), failed=results.count("failed"), skipped=results.count("late"))
+        results = list(pool.map(lambda source: _check(run, build, cache, source, deadline, whole_tree), sources))
+    known = results.count("known")
+    outcome = Outcome(passed=results.count("ok") + known, failed=results.count("failed"), skipped=results.count("late"))
     outcome.notes.append(f"{len(sources)} files, compared with {compared}; listed in {run.log.relative_to(ROOT)}")
+    if known:
+        outcome.notes.append(f"{known} of them found clean earlier and unchanged since")
     for source, result in zip(sources, results):
         run.write(f"{result} {source}")
         if result == "failed":
