@@ -31,7 +31,8 @@ constexpr std::string_view kCorrectedSuffix = ".corrected";
 constexpr std::string_view kUncorrectedSuffix = ".uncorrected";
 
 constexpr std::string_view kOomGlobalRule = "memory.oom_global";
-constexpr std::array kRules = {kOomGlobalRule};
+// The second is shown only: a kill inside one container's limit is that container's affair.
+constexpr std::array kRules = {kOomGlobalRule, std::string_view("memory.oom_container")};
 
 constexpr Duration kWindow = minutes{60};
 
