@@ -13,9 +13,14 @@ namespace {
 constexpr std::string_view kXid = "xid_";
 constexpr std::string_view kSxid = "sxid_";
 
+// The driver names the earlier error that a record follows: where that one was lost, its consequence tells
+// it.
 bool is_code_of(const Finding& finding, std::string_view digits) {
-  const Value* code = find_attribute(finding.evidence, "code");
-  return code != nullptr && to_string(*code) == digits;
+  for (const std::string_view name : {"code", "causedBy"})
+    if (const Value* code = find_attribute(finding.evidence, name);
+        code != nullptr && to_string(*code) == digits)
+      return true;
+  return false;
 }
 
 bool has_any(const Finding& finding, const std::vector<std::string>& words) {

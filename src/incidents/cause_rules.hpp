@@ -10,7 +10,8 @@
 
 namespace autopilot::incidents {
 
-// Its reason, or the xid_<code>, sxid_<code>, sxid_fatal or sxid_nonfatal of its record.
+// Its reason, or the xid_<code> (also of the error that it says it follows), sxid_<code>, sxid_fatal or
+// sxid_nonfatal of its record.
 [[nodiscard]] bool has_word(const Finding& finding, std::string_view word);
 
 // What the catalog's rules say about two findings (or records; see IncidentMember). Pure.

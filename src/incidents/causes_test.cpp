@@ -236,6 +236,43 @@ TEST_F(Causes, an_incident_closes_when_its_last_finding_does_and_says_which_memb
   EXPECT_EQ(last.incidents[0].closed_by, "healthy_rounds");
 }
 
+TEST_F(Causes, a_removed_channel_tells_the_cause_that_was_lost) {
+  auto removed = record(kGpu, "xid_sympathetic", 45, "train", "41");
+  removed.evidence.emplace_back("causedBy", std::int64_t{95});
+  xid({}, {removed});
+  EXPECT_EQ(only().cause, "memory_uncorrected");
+  EXPECT_EQ(only().blamed, kGpu);
+}
+
+TEST_F(Causes, a_program_that_was_killed_is_named_and_its_gpu_is_not_blamed) {
+  xid({}, {record(kGpu, "xid_sympathetic", 45, "train", "41")});
+  EXPECT_EQ(only().cause, "work_cancelled");
+  EXPECT_EQ(to_string(only().blamed), "process/41");
+}
+
+TEST_F(Causes, one_process_that_repeats_its_fault_is_one_incident) {
+  xid({}, {record(kGpu, "xid_app", 13, "sampler", "41")});
+  now_ += minutes{3};
+  xid({}, {record(kGpu, "xid_app", 13, "sampler", "41")});
+  EXPECT_EQ(only().cause, "application_fault");
+  now_ += minutes{3};
+  xid({}, {record(kGpu, "xid_app", 13, "sampler", "99")});
+  EXPECT_EQ(state_.incidents().size(), 2U);
+}
+
+TEST_F(Causes, several_links_of_a_gpu_blame_the_gpu_and_one_link_blames_the_link) {
+  const auto link = [](const std::string& number) {
+    Subject subject;
+    subject.kind = SubjectKind::nvlink;
+    subject.key = kGpu.key + "/" + number;
+    return subject;
+  };
+  xid({coded(link("3"), "xid_nvlink", 74)});
+  EXPECT_EQ(only().blamed, link("3"));
+  xid({coded(link("3"), "xid_nvlink", 74), coded(link("9"), "xid_nvlink", 74)});
+  EXPECT_EQ(only().blamed, kGpu);
+}
+
 TEST_F(Causes, survive_a_restart_of_the_agent) {
   xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {record(kGpu, "xid_sympathetic", 45, "python")});
   const auto before = only().id;

@@ -58,12 +58,29 @@ const IncidentMember& cause_member(const Incident& incident) {
   return found == incident.members.end() ? incident.members.front() : *found;
 }
 
+// The process that the record names; where it names none, what it is about.
 Subject program_of(const Finding& finding) {
+  const std::string pid = word_of(finding, "pid");
+  if (pid.empty()) return finding.subject;
   Subject subject;
   subject.kind = SubjectKind::process;
-  const std::string pid = word_of(finding, "pid");
-  subject.key = pid.empty() ? "unknown" : pid;
+  subject.key = pid;
   return subject;
+}
+
+// One process may repeat its fault for as long as it lives.
+bool is_of_same_process(const Finding& a, const Finding& b) {
+  const std::string pid = word_of(a, "pid");
+  return !pid.empty() && pid == word_of(b, "pid") && a.subject == b.subject;
+}
+
+// Several links of one GPU have the GPU in common.
+bool has_several_links(const Incident& incident, const Subject& device) {
+  std::set<Subject> links;
+  for (const IncidentMember& member : incident.members)
+    if (member.finding.subject.kind == SubjectKind::nvlink && device_of(member.finding.subject) == device)
+      links.insert(member.finding.subject);
+  return links.size() > 1;
 }
 
 std::size_t devices_with_cause(const Incident& incident) {
@@ -126,7 +143,9 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
     });
     if (known == incident.members.end()) continue;
     const auto* rule = rules_.find(incident.cause);
-    if (rule != nullptr && record.since > known->finding.last_seen + rule->window) continue;
+    if (rule != nullptr && record.since > known->finding.last_seen + rule->window &&
+        !is_of_same_process(known->finding, record))
+      continue;
     add_count(known->finding, record);
     return std::nullopt;
   }
@@ -272,7 +291,9 @@ void IncidentBook::show_cause(Incident& incident, const catalog::Cause& cause) c
     if (several.blames == "host") incident.blamed = host_subject();
     if (several.blames == "application") incident.end = FaultEnd::application;
   }
-  if (incident.end == FaultEnd::application) incident.blamed = program_of(finding);
+  if (has_several_links(incident, device_of(finding.subject))) incident.blamed = device_of(finding.subject);
+  if (incident.end == FaultEnd::application || several.blames == "application")
+    incident.blamed = program_of(finding);
 }
 
 Incident IncidentBook::close(Open::iterator found, std::string by, WallTime now) {

@@ -130,6 +130,8 @@ Result<Changes> NodeState::acknowledge(std::string_view incident, const Acknowle
 
 Changes NodeState::apply(std::vector<Transition> transitions, Instant now) {
   Changes changes;
+  // What began first is told first: a cause before its consequences.
+  std::ranges::stable_sort(transitions, {}, [](const Transition& one) { return one.finding.since; });
   for (auto& transition : transitions) {
     if (transition.incident.empty()) continue;
     auto applied = book_.apply(transition, now.wall);

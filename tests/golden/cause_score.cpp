@@ -219,12 +219,19 @@ bool Score::is_right() const {
 }
 
 std::string family_of(const Incident& incident) {
-  static const std::map<std::string, std::string> families{
-      {"memory_uncorrected", "memory"},     {"gpu_off_bus", "off_bus"},
-      {"gpu_firmware", "firmware"},         {"nvswitch_fault", "nvswitch"},
-      {"nvlink_fault", "nvlink"},           {"driver_verdict", "verdict"},
-      {"driver_fault", "driver"},           {"application_fault", "application"},
-      {"work_cancelled", "cancelled_work"}, {"repeated_program_fault", "suspicion"}};
+  static const std::map<std::string, std::string> families{{"memory_uncorrected", "memory"},
+                                                           {"gpu_off_bus", "off_bus"},
+                                                           {"gpu_firmware", "firmware"},
+                                                           {"nvswitch_fault", "nvswitch"},
+                                                           {"nvswitch_notice", "nvswitch"},
+                                                           {"nvswitch_refusal", "nvswitch"},
+                                                           {"pcie_signal", "pcie"},
+                                                           {"nvlink_fault", "nvlink"},
+                                                           {"driver_verdict", "verdict"},
+                                                           {"driver_fault", "driver"},
+                                                           {"application_fault", "application"},
+                                                           {"work_cancelled", "cancelled_work"},
+                                                           {"repeated_program_fault", "suspicion"}};
   static const std::map<std::string, std::string> by_reason{
       {"xid_memory", "memory"}, {"xid_pcie", "pcie"}, {"xid_power", "power"}, {"xid_unknown", "unknown"}};
   if (const auto found = families.find(incident.cause); found != families.end()) return found->second;

@@ -36,12 +36,18 @@ class StepClock final : public Clock {
   Instant now_;
 };
 
+// What stands between the word and the next comma.
+std::optional<std::string> between(const std::string& text, const std::string& word) {
+  const auto at = text.find(word);
+  if (at == std::string::npos) return std::nullopt;
+  const auto begin = at + word.size();
+  return text.substr(begin, text.find(',', begin) - begin);
+}
+
 std::vector<simulator::LogRecord> storm_after(const simulator::LogRecord& cause, const Storm& storm,
                                               std::size_t count) {
-  const auto pid_at = cause.text.find("pid=");
-  const std::string own = pid_at == std::string::npos
-                              ? "1"
-                              : cause.text.substr(pid_at + 4, cause.text.find(',', pid_at) - pid_at - 4);
+  const std::string own = between(cause.text, "pid=").value_or("1");
+  const std::string name = between(cause.text, "name=").value_or("python3");
   std::vector<simulator::LogRecord> lines;
   lines.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -52,7 +58,7 @@ std::vector<simulator::LogRecord> storm_after(const simulator::LogRecord& cause,
     std::string gpu = storm.gpus[i % storm.gpus.size()].substr(4);
     gpu.resize(gpu.size() - 2);
     line.text = "NVRM: Xid (PCI:" + gpu + "): " + std::to_string(storm.code) +
-                ", pid=" + (storm.pid == 0 ? own : std::to_string(storm.pid)) + ", name=python3, Ch " +
+                ", pid=" + (storm.pid == 0 ? own : std::to_string(storm.pid)) + ", name=" + name + ", Ch " +
                 std::to_string(10'000'000 + i).substr(0, 8);
     lines.push_back(std::move(line));
   }

@@ -13,8 +13,8 @@ namespace {
 
 // What was reached when the page was last made, in scenarios that are right in everything; a change may not
 // make it worse.
-constexpr int kTuningFloor = 42;
-constexpr int kHeldOutFloor = 22;
+constexpr int kTuningFloor = 59;
+constexpr int kHeldOutFloor = 30;
 
 const std::string& page() {
   static const std::string path = AUTOPILOT_SOURCE_DIR "/docs/detection-quality.md";

@@ -114,7 +114,7 @@ int code_of(const Observation& event) {
 }
 
 Subject device_of(const Subject& subject) {
-  if (subject.kind != SubjectKind::gpu_instance) return subject;
+  if (subject.kind != SubjectKind::gpu_instance && subject.kind != SubjectKind::nvlink) return subject;
   Subject gpu;
   gpu.kind = SubjectKind::gpu;
   gpu.key = subject.key.substr(0, subject.key.find('/'));
@@ -197,9 +197,34 @@ class Judgement {
     if (xid == nullptr || xid->health == Health::healthy || xid->classes.empty()) return;
     // An error that takes the whole device along is not that of an instance.
     const bool is_whole = takes_device_out_of_service(xid->action_now) || xid->health == Health::failed;
-    note(event, is_whole ? device_of(event.subject) : event.subject,
-         code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + xid->classes.front(), xid->health,
-         advised_action(event, xid->action_now), "Xid " + std::to_string(code) + ": " + xid->meaning);
+    const Severity severity = severity_of(event, *xid);
+    note(event, link_of(event).value_or(is_whole ? device_of(event.subject) : event.subject),
+         code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + xid->classes.front(), severity.health,
+         advised_action(event, severity.action), "Xid " + std::to_string(code) + ": " + xid->meaning);
+  }
+
+  struct Severity {
+    Health health = Health::degraded;
+    Action action = Action::none;
+  };
+
+  // Of an NVLink's units the driver says in the line how bad it is; that outranks the table.
+  static Severity severity_of(const Observation& event, const catalog::Xid& xid) {
+    const Value* word = find_attribute(event.attributes, "nvlinkSeverity");
+    const std::string severity = word == nullptr ? "" : to_string(*word);
+    if (severity == "Nonfatal") return {Health::degraded, Action::run_diagnostics};
+    if (severity == "Fatal" && xid.health != Health::failed) return {Health::failed, Action::reset_gpu};
+    return {xid.health, xid.action_now};
+  }
+
+  // The link that the line names.
+  static std::optional<Subject> link_of(const Observation& event) {
+    const auto number = attribute_number(event, "nvlinkLink");
+    if (!number || event.subject.kind != SubjectKind::gpu) return std::nullopt;
+    Subject link;
+    link.kind = SubjectKind::nvlink;
+    link.key = event.subject.key + "/" + std::to_string(*number);
+    return link;
   }
 
   // RST and D-RST of the line are the driver's own advice for this error.

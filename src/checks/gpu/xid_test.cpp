@@ -174,6 +174,24 @@ TEST_F(GpuXidTest, says_off_the_bus_for_the_code_and_for_lines_without_one) {
                                             Action::power_cycle)));
 }
 
+TEST_F(GpuXidTest, an_nvlink_error_is_about_the_link_that_the_line_names) {
+  xid("74, pid=1, name=x, NVLink: fatal error detected on link 14(0x10, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(to_string(findings[0].subject), std::string("nvlink/") + kGpu + "/14");
+}
+
+TEST_F(GpuXidTest, the_severity_in_the_line_of_an_nvlink_error_outranks_the_table) {
+  const std::string registers = " (0x00000013 0x00000001 0x0 0x0 0x0 0x0 0x0)";
+  xid("149, pid=1, name=x, NETIR_BER_EVENT Nonfatal XC0 i0 Link 5" + registers);
+  ASSERT_EQ(look().size(), 1U);
+  EXPECT_EQ(look()[0].health, Health::degraded);
+  xid("144, pid=1, name=x, SAW_MVB Fatal XC0 i0 Link -1 (0x00000021 0x00000002 0x0 0x0 0x0 0x0 0x0)");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0], IsFinding(kGpu, "xid_nvlink", Health::failed, Action::reset_gpu));
+}
+
 TEST_F(GpuXidTest, a_programs_errors_and_their_clean_up_are_no_hardware_finding) {
   xid("13, pid=1, name=x, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0): Out Of Range Address");
   xid("31, pid=1, name=x, Ch 00000010, intr 10000000. MMU Fault");

@@ -60,13 +60,14 @@ Observation to_observation(const host::KernelRecord& record, const DecodedRecord
 }
 
 // What makes two records say the same.
-using Kind = std::tuple<std::string_view, std::string, int, int, std::string, int, int, bool, bool>;
+using Kind = std::tuple<std::string_view, std::string, int, int, int, std::string, int, int, bool, bool>;
 
 Kind kind_of(const DecodedRecord& decoded, std::string_view name) {
   return {name,
           decoded.pci,
           decoded.gpu_instance.value_or(-1),
           decoded.compute_instance.value_or(-1),
+          decoded.nvlink ? decoded.nvlink->link.value_or(-1) : -1,
           decoded.rule,
           decoded.caused_by.value_or(-1),
           decoded.recovery_to.value_or(-1),

@@ -29,8 +29,8 @@ struct DriverEvents {
   std::size_t dropped = 0;  // records of further kinds beyond kMaxKinds
 };
 
-// Records that say the same (same event, subject, code, cause, verdict and writer) become the first and the
-// last of them; the last has how many it stands for as attribute "count". So a storm stays small, and no
+// Records that say the same (same event, subject, link, code, cause, verdict and writer) become the first and
+// the last of them; the last has how many it stands for as attribute "count". So a storm stays small, and no
 // cause is pushed out by its consequences.
 [[nodiscard]] DriverEvents collect_driver_events(const host::KernelRecords& records);
 
