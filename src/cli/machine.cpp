@@ -24,9 +24,8 @@ std::vector<std::string> required_checks(const config::Config& config, const hos
 }
 
 // A record is news when it means something to us; most of a kernel log does not.
-std::function<bool(const host::KernelRecord&)> news_filter() {
-  const auto decoder = std::make_shared<const checks::Decoder>(catalog::builtin());
-  return [decoder](const host::KernelRecord& record) { return decoder->decode(record).has_value(); };
+bool is_news(const host::KernelRecord& record) {
+  return checks::builtin_decoder().decode(record).has_value();
 }
 
 agent::Machine to_machine(host::OpenedHost opened, const config::Config& config) {
@@ -95,9 +94,9 @@ void add_machine_options(CLI::App& verb, MachineChoice& choice) {
 Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
                                     Timeline timeline, std::function<void()> on_kernel_news) {
   host::OpenOptions options;
+  options.is_news = is_news;
+  options.on_kernel_news = on_kernel_news;
   if (choice.is_this_machine()) {
-    options.is_news = news_filter();
-    options.on_kernel_news = std::move(on_kernel_news);
     auto machine = to_machine(TRY(host::open_system_host(options)), config);
     if (config.inject) machine.inject = inject_for_real;
     return machine;

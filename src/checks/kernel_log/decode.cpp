@@ -47,6 +47,13 @@ Decoder::Decoder(const catalog::Catalog& facts) : facts_(facts) {
 
 Decoder::~Decoder() = default;
 
+// Compiling the rules takes longer than matching a day of records. Never destroyed: a look that does not
+// return may still use it when the process ends.
+const Decoder& builtin_decoder() {
+  static const Decoder& decoder = *new Decoder(catalog::builtin());
+  return decoder;
+}
+
 std::optional<DecodedRecord> Decoder::decode(const host::KernelRecord& record) const {
   auto decoded = decode_nvidia(record);
   if (!decoded) return decode_by_rules(record);

@@ -32,6 +32,9 @@ class Decoder {
   std::unique_ptr<const Rules> rules_;
 };
 
+// The one for the built-in catalog, made when it is first asked for.
+[[nodiscard]] const Decoder& builtin_decoder();
+
 // name, fault_class and action of the code, from the catalog.
 void add_facts(const catalog::Catalog& facts, DecodedRecord& decoded);
 

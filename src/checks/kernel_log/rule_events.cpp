@@ -18,13 +18,6 @@ namespace {
 // How many records an event stands for, where it is more than one.
 constexpr std::string_view kCount = "count";
 
-// Compiling the rules takes longer than matching a day of records. Never destroyed: a look that does not
-// return may still use it when the process ends.
-const Decoder& builtin_decoder() {
-  static const Decoder& decoder = *new Decoder(catalog::builtin());
-  return decoder;
-}
-
 Observation to_event(const host::KernelRecord& record, const DecodedRecord& decoded, const Subject& subject,
                      const std::string& witness) {
   Observation event;
