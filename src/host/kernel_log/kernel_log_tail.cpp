@@ -37,11 +37,6 @@ Result<KernelRecords> KernelLogTail::read(std::uint64_t from, MonoTime deadline)
   return records;
 }
 
-KernelLogTail::Counts KernelLogTail::counts() const {
-  const std::lock_guard lock(mutex_);
-  return counts_;
-}
-
 void KernelLogTail::run() {
   Duration retry = options_.first_retry;
   for (;;) {
@@ -88,15 +83,21 @@ bool KernelLogTail::follow(RecordSource& source) {
       at_end = true;
       set_ready(std::nullopt);
     }
-    const bool has_news = take(std::move(*batch), resume_at);
-    if (has_news && at_end) options_.on_news();
+    const bool has_news = at_end && holds_news(*batch);
+    take(std::move(*batch), resume_at);
+    if (has_news) options_.on_news();
     const std::lock_guard lock(mutex_);
     if (is_stopping_) return at_end;
   }
 }
 
-bool KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at) {
-  bool has_news = false;
+// Not under the lock: understanding records takes longer than keeping them, and readers wait for the lock.
+bool KernelLogTail::holds_news(const std::vector<SourcedRecord>& batch) const {
+  if (!options_.is_news || !options_.on_news) return false;
+  return std::ranges::any_of(batch, options_.is_news, &SourcedRecord::record);
+}
+
+void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at) {
   const std::lock_guard lock(mutex_);
   for (auto& [record, lost_before] : batch) {
     std::uint64_t lost = lost_before;
@@ -105,12 +106,10 @@ bool KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::
       lost = std::min(lost, record.sequence - *resume_at);
       resume_at.reset();
     }
-    if (ring_.next() > 0) counts_.lost += lost;
-    ++counts_.read;
-    has_news = has_news || (options_.is_news && options_.is_news(record));
+    if (ring_.next() > 0) lost_ += lost;
+    ++read_;
     ring_.add(std::move(record), lost);
   }
-  return has_news && options_.on_news;
 }
 
 void KernelLogTail::set_ready(std::optional<Error> error) {

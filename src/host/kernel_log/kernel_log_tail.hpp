@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -46,17 +47,21 @@ class KernelLogTail final : public KernelLog {
 
   // The error of the source while there is none. timed_out: the log was not read to its end yet.
   [[nodiscard]] Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const override;
-  [[nodiscard]] Counts counts() const;
+  // Never waits.
+  [[nodiscard]] Counts counts() const { return {read_, lost_}; }
 
  private:
   void run();
   [[nodiscard]] bool follow(RecordSource& source);
-  [[nodiscard]] bool take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at);
+  [[nodiscard]] bool holds_news(const std::vector<SourcedRecord>& batch) const;
+  void take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at);
   void set_ready(std::optional<Error> error);
 
   const Open open_;
   const Options options_;
 
+  std::atomic<std::uint64_t> read_{0};
+  std::atomic<std::uint64_t> lost_{0};
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   RecordRing ring_;  // guarded by mutex_, as all below
@@ -64,7 +69,6 @@ class KernelLogTail final : public KernelLog {
   std::optional<Error> error_;
   bool is_ready_ = false;  // the log was read to its end, or cannot be read
   bool is_stopping_ = false;
-  Counts counts_;
   RecordSource* source_ = nullptr;  // the one being followed
 
   std::thread thread_;
