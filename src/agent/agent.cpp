@@ -123,6 +123,7 @@ class Agent {
   EventStreams streams_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
+  std::atomic<bool> news_posted_{false};
   net::Subscription next_poll_;
   net::Subscription signals_;
   net::Subscription watchdog_;
@@ -217,8 +218,11 @@ void Agent::poll() {
   next_poll_ = loop_.at(next, [this] { poll(); });
 }
 
+// A storm says it more often than the loop could hear it.
 void Agent::on_kernel_news() {
+  if (news_posted_.exchange(true)) return;
   loop_.post([this] {
+    news_posted_ = false;
     runtime_.kernel_log_grew();
     poll();
   });

@@ -301,15 +301,8 @@ void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& obser
   entry.reads_kernel_log = true;
   entry.kernel_log_next = *observed.kernel_log_next;
   const std::string& id = entry.check->info.id;
-  if (observed.records_lost > 0) {
-    Event lost;
-    lost.kind = EventKind::records_lost;
-    lost.check = id;
-    lost.message =
-        std::to_string(observed.records_lost) + " kernel log records were overwritten before they were read";
-    lost.details.emplace_back("lost", static_cast<std::int64_t>(observed.records_lost));
-    (void)tell(std::move(lost));
-  }
+  entry.kernel_records_lost += observed.records_lost;
+  tell_lost_records(entry.kernel_records_lost);
   const std::size_t told = std::min(news.size(), kMaxRecordsPerRound);
   for (std::size_t i = 0; i < told; ++i)
     (void)tell(kernel_event(id, news[i]));
@@ -328,6 +321,17 @@ void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& obser
     batch_.values.emplace_back("kernel_log.position/" + id,
                                options_.boot_id + "/" + std::to_string(entry.kernel_log_journaled));
   }
+}
+
+// Every check that reads the log misses the same records: each is told once, by whoever notices first.
+void Runtime::tell_lost_records(std::uint64_t lost_so_far) {
+  if (lost_so_far <= lost_records_told_) return;
+  const std::uint64_t more = lost_so_far - std::exchange(lost_records_told_, lost_so_far);
+  Event lost;
+  lost.kind = EventKind::records_lost;
+  lost.message = std::to_string(more) + " kernel log records were overwritten before they were read";
+  lost.details.emplace_back("lost", static_cast<std::int64_t>(more));
+  (void)tell(std::move(lost));
 }
 
 void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {

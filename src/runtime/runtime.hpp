@@ -142,6 +142,7 @@ class Runtime {
     std::optional<Running> stuck;  // given up and not back yet: the next look would hang as well
     std::uint64_t kernel_log_next = 0;
     std::uint64_t kernel_log_journaled = 0;
+    std::uint64_t kernel_records_lost = 0;  // since the start, as this check counts them
     bool reads_kernel_log = false;
     bool completed = false;
     std::vector<std::function<void(const CheckResult&)>> waiting;
@@ -159,6 +160,7 @@ class Runtime {
   [[nodiscard]] static Observations new_records(const Entry& entry, const Observations& observations);
   void journal_kernel_records(Entry& entry, const checks::Observed& observed, const Observations& news,
                               Instant now);
+  void tell_lost_records(std::uint64_t lost_so_far);
   void apply_changes(const incidents::Changes& changes, Instant now);
   void note_periodic(Instant now);
   void add_last_samples();
@@ -183,6 +185,7 @@ class Runtime {
   EventLog events_;
   store::Batch batch_;
   std::uint64_t last_told_ = 0;
+  std::uint64_t lost_records_told_ = 0;
   std::vector<DurableWaiter> durable_waiters_;
   SelfStatus self_;
   MonoTime next_minute_{};

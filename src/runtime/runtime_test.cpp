@@ -64,6 +64,10 @@ Result<checks::Observed> observe_nothing(const host::Host& host, const checks::R
   return checks::Observed{{record}, {"/dev/kmsg"}, request.kernel_log_from + 2, 0};
 }
 
+Result<checks::Observed> observe_loss(const host::Host&, const checks::Request& request) {
+  return checks::Observed{{}, {"/dev/kmsg"}, request.kernel_log_from + 10, 7};
+}
+
 Findings judge_nothing(const checks::JudgeInput&) {
   return {};
 }
@@ -247,6 +251,19 @@ TEST_F(RuntimeTest, kernel_records_are_journaled_once_even_after_a_restart) {
   for (const auto& batch : batches_)
     for (const Event& event : batch.events)
       EXPECT_NE(event.kind, EventKind::kernel_record);
+}
+
+TEST_F(RuntimeTest, records_that_every_reader_of_the_log_missed_are_told_once) {
+  for (auto& check : checks_)
+    check.observe = observe_loss;
+  start();
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  std::int64_t lost = 0;
+  for (const auto& batch : batches_)
+    for (const Event& event : batch.events)
+      if (event.kind == EventKind::records_lost)
+        lost += static_cast<std::int64_t>(as_number(*find_attribute(event.details, "lost")).value_or(0));
+  EXPECT_EQ(lost, 7);
 }
 
 TEST_F(RuntimeTest, new_kernel_records_make_the_readers_look_at_once) {
