@@ -77,15 +77,16 @@ void KmsgFeeder::Reader::seek_to_end() {
   position_ = feeder_.next();
 }
 
-bool KmsgFeeder::pump(Reader& reader, int socket) {
+bool KmsgFeeder::pump(Reader& reader, int socket, std::size_t most) {
   std::array<char, kMaxRecord> buffer{};
-  for (;;) {
+  for (std::size_t sent = 0; sent < most; ++sent) {
     const ssize_t size = reader.read(buffer.data(), buffer.size());
     if (size < 0 && errno == EPIPE) continue;
     if (size < 0) return true;
     while (::send(socket, buffer.data(), static_cast<std::size_t>(size), MSG_NOSIGNAL) < 0)
       if (errno != EINTR) return false;
   }
+  return true;
 }
 
 }  // namespace autopilot::simulator

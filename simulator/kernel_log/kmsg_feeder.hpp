@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -39,10 +40,10 @@ class KmsgFeeder {
     bool is_at_begin_ = true;
   };
 
-  // Sends records of `reader` to a SOCK_SEQPACKET socket until there are no more (true) or the other end is
-  // gone (false). Waits while the socket is full: what is overwritten meanwhile shows as a gap in the
-  // sequence, because a socket cannot say EPIPE.
-  static bool pump(Reader& reader, int socket);
+  // Sends records of `reader` to a SOCK_SEQPACKET socket until there are no more, or `most` were sent (true),
+  // or the other end is gone (false). Waits while the socket is full: what is overwritten meanwhile shows as
+  // a gap in the sequence, because a socket cannot say EPIPE.
+  static bool pump(Reader& reader, int socket, std::size_t most = std::numeric_limits<std::size_t>::max());
 
  private:
   const std::size_t capacity_;

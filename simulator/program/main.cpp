@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   Status outcome;
   for (const auto add :
        {simulator::add_machines, simulator::add_faults, simulator::add_create, simulator::add_play,
-        simulator::add_inject, simulator::add_recover, simulator::add_advance})
+        simulator::add_inject, simulator::add_recover, simulator::add_advance, simulator::add_feed})
     add(app, outcome);
   try {
     app.parse(argc, argv);

@@ -20,8 +20,8 @@ struct OpenOptions {
   // The clock of a machine tree; nothing: it starts at the tree's time, or is the real one where the tree is
   // played.
   std::shared_ptr<const Clock> clock;
-  // Kernel records for which is_news holds make on_kernel_news be called, from any thread. Not for trees that
-  // stand still.
+  // Kernel records for which is_news holds make on_kernel_news be called, from any thread. Of trees only for
+  // those whose kernel log is fed.
   std::function<bool(const KernelRecord&)> is_news;
   std::function<void()> on_kernel_news;
 };

@@ -6,6 +6,8 @@
 #include "host/ethernet/ethernet_doors.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
+#include "host/kernel_log/kernel_log_tail.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 #include "host/kernel_log/tree_kernel_log.hpp"
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/machine_tree/unreadable_files.hpp"
@@ -88,6 +90,20 @@ class TreeGpus final : public Gpus {
   NoGpus none_;
 };
 
+// As that of the running machine, with a socket in place of the device.
+std::unique_ptr<KernelLogTail> fed_kernel_log(const MachineTree& tree, const OpenOptions& options,
+                                              const Clock& clock) {
+  if (!is_there(tree.kernel_log_socket())) return nullptr;
+  KernelLogTail::Options tail;
+  tail.is_news = options.is_news;
+  tail.on_news = options.on_kernel_news;
+  return std::make_unique<KernelLogTail>(
+      [socket = tree.kernel_log_socket(), &clock]() -> Result<std::unique_ptr<RecordSource>> {
+        return TRY(KmsgSource::connect(socket, "/dev/kmsg", clock));
+      },
+      std::move(tail));
+}
+
 // In order of construction: what is used by another stands before it.
 struct TreeDoors {
   TreeDoors(std::unique_ptr<MachineTreeFile> tree_file, const MachineTree& tree, const OpenOptions& options)
@@ -96,6 +112,7 @@ struct TreeDoors {
         unreadable(*file, tree.root()),
         files(tree.root(), [this](std::string_view path) { return unreadable.pass(path); }),
         kernel_log(tree.kernel_log(), *clock),
+        fed(fed_kernel_log(tree, options, *clock)),
         gpus(*file, tree, options, *clock, files),
         filesystems(files, *file),
         ethernet(files),
@@ -107,12 +124,15 @@ struct TreeDoors {
   UnreadableFiles unreadable;
   Files files;
   TreeKernelLog kernel_log;
+  std::unique_ptr<KernelLogTail> fed;  // nothing: nobody feeds the log
   TreeGpus gpus;
   TreeFilesystems filesystems;
   SysfsEthernet ethernet;
   TreeTimeSyncDoor time_sync;
   TreeNvmeDevices nvme;
-  Host host{*clock, files, kernel_log, gpus, filesystems, ethernet, time_sync, nvme};
+  Host host{*clock,    files,       fed ? static_cast<const KernelLog&>(*fed) : kernel_log,
+            gpus,      filesystems, ethernet,
+            time_sync, nvme};
 };
 
 }  // namespace
@@ -132,6 +152,11 @@ Result<OpenedHost> open_tree_host(const std::string& directory, const OpenOption
   opened.complete_self = [weak = std::weak_ptr<TreeDoors>(doors)](SelfStatus& self) {
     const auto alive = weak.lock();
     if (!alive) return;
+    if (alive->fed) {
+      const auto records = alive->fed->counts();
+      self.kernel_records_read = records.read;
+      self.kernel_records_lost = records.lost;
+    }
     self.driver_calls = alive->gpus.driver().driver_calls();
     self.helpers_stuck = alive->gpus.driver().stats().stuck;
   };

@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <utility>
 
+#include "host/files/fd.hpp"
 #include "host/kernel_log/kmsg_record.hpp"
 
 namespace autopilot::host {
@@ -33,6 +37,20 @@ Result<std::unique_ptr<KmsgSource>> KmsgSource::open(const std::string& path, co
     return fail_errno(errno, path);
   }
   return adopt(descriptor, path, clock);
+}
+
+Result<std::unique_ptr<KmsgSource>> KmsgSource::connect(const std::string& path, std::string witness,
+                                                        const Clock& clock) {
+  sockaddr_un address{};
+  if (path.size() >= sizeof(address.sun_path))
+    return fail(Errc::malformed, path + ": too long for the name of a socket");
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno(errno, "socket");
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+    return fail(Errc::unavailable, path + ": nobody feeds it");
+  return adopt(socket.release(), std::move(witness), clock);
 }
 
 Result<std::unique_ptr<KmsgSource>> KmsgSource::adopt(int descriptor, std::string witness,

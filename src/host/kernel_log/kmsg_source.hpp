@@ -22,6 +22,9 @@ class KmsgSource final : public RecordSource {
 
   // denied: CAP_SYSLOG is missing (kernel.dmesg_restrict). not_found: no such device.
   [[nodiscard]] static Result<std::unique_ptr<KmsgSource>> open(const std::string& path, const Clock& clock);
+  // A feeder that listens on a SOCK_SEQPACKET socket. unavailable: nobody does.
+  [[nodiscard]] static Result<std::unique_ptr<KmsgSource>> connect(const std::string& path,
+                                                                   std::string witness, const Clock& clock);
   // Takes over the descriptor and makes it non-blocking.
   [[nodiscard]] static Result<std::unique_ptr<KmsgSource>> adopt(int descriptor, std::string witness,
                                                                  const Clock& clock);

@@ -57,6 +57,8 @@ struct MachineTree {
 
   [[nodiscard]] std::string root() const { return directory + "/root"; }
   [[nodiscard]] std::string kernel_log() const { return directory + "/kmsg.jsonl"; }
+  // Exists while the kernel log is fed (`autopilot-sim feed`): it stands in place of kmsg.jsonl then.
+  [[nodiscard]] std::string kernel_log_socket() const { return directory + "/kmsg.sock"; }
   // Need not exist: then the machine has no NVML library.
   [[nodiscard]] std::string nvml() const { return directory + "/nvml.yaml"; }
 };

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "core/parse.hpp"
+#include "kernel_log/kmsg_server.hpp"
+#include "program/program.hpp"
+#include "scenario/played_tree.hpp"
+
+namespace autopilot::simulator {
+namespace {
+
+constexpr int kWarning = 4;  // of the kernel, facility 0
+
+struct Options {
+  std::string directory;
+  KmsgServer::Options server;
+};
+
+std::uint64_t microseconds_since_boot() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+// "<prio>text" or "text", as they are written to /dev/kmsg.
+void write_line(KmsgServer& server, std::string_view line) {
+  int priority = kWarning;
+  const auto end = line.substr(0, 8).find('>');
+  if (line.starts_with('<') && end != std::string_view::npos) {
+    if (const auto number = parse_number<int>(line.substr(1, end - 1)); number && *number >= 0) {
+      priority = *number;
+      line.remove_prefix(end + 1);
+    }
+  }
+  server.write(priority, microseconds_since_boot(), line);
+}
+
+Status feed(const Options& options) {
+  auto tree = TRY(PlayedTree::open(options.directory));
+  if (!tree.simulation().live_elapsed({}))
+    return fail(Errc::conflict,
+                options.directory + ": its clocks stand still; make it with `autopilot-sim create --now`");
+  const auto log = tree.simulation().at(tree.elapsed()).log;
+  tree.let_go();
+  const auto server = TRY(KmsgServer::listen(options.directory + "/kmsg.sock", options.server));
+  std::uint64_t written = 0;
+  for (const LogRecord& record : log) {
+    if (record.lost > 0 || !record.error.empty()) continue;
+    server->write(record.priority, static_cast<std::uint64_t>(std::llround(record.seconds * 1e6)),
+                  record.text);
+    ++written;
+  }
+  std::cout << written << " records of the boot log; one more for each line of standard input" << std::endl;
+  for (std::string line; std::getline(std::cin, line);)
+    write_line(*server, line);
+  return {};
+}
+
+}  // namespace
+
+void add_feed(CLI::App& app, Status& outcome) {
+  auto options = std::make_shared<Options>();
+  auto* verb = app.add_subcommand(
+      "feed", "Be the kernel log of a live machine tree, as /dev/kmsg is, until standard input ends");
+  verb->add_option("DIR", options->directory, "a machine tree made with --now")->required();
+  verb->add_option("--records", options->server.records, "how many the ring holds before it forgets")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_option(
+      "--per-step", options->server.records_per_step,
+      "a reader gets at most so many every 10 ms, what is overwritten meanwhile is lost; 0: all");
+  verb->footer(
+      "Each line of standard input is one record, '<prio>text' or 'text'. Start it before the agent:\n"
+      "  autopilot-sim create hgx-h100-8 --now --out /tmp/machine && autopilot-sim feed /tmp/machine\n"
+      "  autopilot agent --root /tmp/machine");
+  verb->callback([options, &outcome] { outcome = feed(*options); });
+}
+
+}  // namespace autopilot::simulator
