@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of GPUs that only the driver's answers show.
 #include <array>
+#include <cmath>
 
 #include "faults/effect.hpp"
 
@@ -35,6 +36,34 @@ void apply_fabric(FaultEffect& effect) {
     effect.set(effect.key, "fabric.health_mask",
                yaml_integer((before & ~(part.mask << part.shift)) | (part.value << part.shift)));
   }
+}
+
+void apply_repair(FaultEffect& effect) {
+  const char* reading = effect.kind == "channel" ? "repair.channel_pending"
+                        : effect.kind == "tpc"   ? "repair.tpc_pending"
+                                                 : "row_remap.unrepairable";
+  effect.set(effect.key, reading, yaml_flag(effect.is_active));
+}
+
+void apply_inforom(FaultEffect& effect) {
+  effect.set(effect.key, "inforom.valid", yaml_flag(!effect.is_active));
+}
+
+void apply_persistence_off(FaultEffect& effect) {
+  effect.set(effect.key, "persistence", yaml_flag(!effect.is_active));
+}
+
+void apply_power_limit(FaultEffect& effect) {
+  if (!effect.is_active) return;
+  effect.set(effect.key, "power.limit", yaml_number(effect.magnitude));
+  if (effect.kind == "set") effect.set(effect.key, "power.limit_requested", yaml_number(effect.magnitude));
+}
+
+void apply_slow_clock(FaultEffect& effect) {
+  if (!effect.is_active) return;
+  effect.make_busy(effect.key);
+  const double full = effect.number(effect.key, "clocks.sm_max");
+  effect.set(effect.key, "clocks.sm", yaml_integer(std::llround(full * effect.share())));
 }
 
 }  // namespace autopilot::simulator

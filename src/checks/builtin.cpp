@@ -16,6 +16,10 @@ std::span<const Check> builtin_checks() {
       kGpuPcieLink,          //
       kGpuNvlink,            //
       kGpuFabric,            //
+      kGpuPower,             //
+      kGpuPersistence,       //
+      kGpuInforom,           //
+      kGpuClocks,            //
       kGpuXid,               //
       kNetworkIbPort,        //
       kNetworkEthernetLink,  //

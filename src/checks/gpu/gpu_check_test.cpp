@@ -228,5 +228,19 @@ TEST_F(GpuCheckTest, each_state_of_the_driver_has_its_own_reason) {
   }
 }
 
+TEST_F(GpuCheckTest, a_repair_that_waits_is_told_and_what_cannot_be_repaired_fails) {
+  for (int i = 0; i < 3; ++i) {
+    add(i);
+    set_flag(i, "row_remap.pending", false);
+  }
+  set_flag(0, "repair.channel_pending", true);
+  set_flag(1, "repair.tpc_pending", true);
+  set_flag(2, "row_remap.unrepairable", true);
+  EXPECT_THAT(look(kGpuRowRemap),
+              ElementsAre(gpu(0) + " degraded repair_pending", gpu(1) + " degraded repair_pending",
+                          gpu(2) + " failed row_remap_unrepairable"));
+  EXPECT_EQ(findings_[0].action, Action::drain_then_reset_gpu);
+}
+
 }  // namespace
 }  // namespace autopilot::checks

@@ -26,6 +26,20 @@ void judge_flags(const JudgeInput& input, const Subject& gpu, Findings& findings
   }
 }
 
+void judge_repair(const JudgeInput& input, const Subject& gpu, Findings& findings) {
+  if (is_true(input, gpu, kRowRemapUnrepairable))
+    findings.push_back(make_finding(input, gpu, "row_remap_unrepairable", Health::failed,
+                                    gpu_text(gpu) + " has memory that cannot be repaired, says the driver"));
+  const bool channel = is_true(input, gpu, kRepairChannelPending);
+  const bool tpc = is_true(input, gpu, kRepairTpcPending);
+  if (!channel && !tpc) return;
+  findings.push_back(make_finding(input, gpu, "repair_pending", Health::degraded,
+                                  gpu_text(gpu) + " will repair " +
+                                      (channel ? "a memory channel" : "a processing cluster") +
+                                      " at its next reset"));
+  findings.back().evidence = {{"channel", channel}, {"tpc", tpc}};
+}
+
 void judge_spares(const JudgeInput& input, const Subject& gpu, Findings& findings) {
   const Limit rows = limit(input, "gpu.row_remap.uncorrectable_rows");
   if (const auto used = input.history.number(gpu, kRowRemapUncorrectable); used && *used >= rows.value)
@@ -44,6 +58,7 @@ Findings judge(const JudgeInput& input) {
   Findings findings;
   for (const Subject& gpu : readable_gpus(input, {kRowRemapPending, kRowRemapFailed}, findings)) {
     judge_flags(input, gpu, findings);
+    judge_repair(input, gpu, findings);
     judge_spares(input, gpu, findings);
   }
   return findings;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace host::reading;
+
+constexpr Duration kWindow = std::chrono::minutes{10};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return observe_gpus(host, request, {host::GpuGroup::clocks});
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// What a GPU did while it worked and nothing held it back.
+struct BusyClock {
+  double megahertz = 0;  // the median
+  std::size_t looks = 0;
+  bool is_set_by_hand = false;  // application clocks were in force in one of the looks
+};
+
+class ClocksJudge {
+ public:
+  explicit ClocksJudge(const JudgeInput& input)
+      : input_(input),
+        busy_(limit(input, "gpu.clocks.busy_share")),
+        fewest_looks_(limit(input, "gpu.clocks.busy_looks")),
+        share_(limit(input, "gpu.clocks.sibling_share")) {}
+
+  [[nodiscard]] Findings findings() {
+    const std::vector<Subject> gpus = readable_gpus(input_, {kUtilization}, findings_);
+    bool is_comparable = gpus.empty();
+    for (const Subject& gpu : gpus) {
+      const std::vector<Subject> same = alike(input_, gpu, gpus);
+      if (same.size() < kFewestAlike) continue;
+      is_comparable = true;
+      judge_gpu(gpu, same);
+    }
+    if (!is_comparable)
+      findings_.push_back(
+          make_finding(input_, host_subject(), "not_supported", Health::unsupported,
+                       "fewer than three GPUs of one model: a clock is judged by those of its "
+                       "siblings only"));
+    return std::move(findings_);
+  }
+
+ private:
+  [[nodiscard]] std::map<MonoTime, double> numbers(const Subject& gpu, std::string_view name) const {
+    std::map<MonoTime, double> values;
+    for (const Sample& sample : input_.history.samples(gpu, name))
+      if (const auto number = as_number(sample.value);
+          number && sample.time.mono >= input_.now.mono - kWindow)
+        values[sample.time.mono] = *number;
+    return values;
+  }
+
+  // Nothing: it was not at work long enough to say.
+  [[nodiscard]] std::optional<BusyClock> busy_clock(const Subject& gpu) const {
+    const auto clocks = numbers(gpu, kClocksSm);
+    const auto reasons = numbers(gpu, kClocksEventReasons);
+    std::vector<double> values;
+    BusyClock result;
+    for (const auto& [time, load] : numbers(gpu, kUtilization)) {
+      const auto clock = clocks.find(time);
+      const auto reason = reasons.find(time);
+      if (load < busy_.value || clock == clocks.end() || reason == reasons.end()) continue;
+      const auto bits = static_cast<std::uint64_t>(reason->second);
+      if ((bits & ~host::clocks_reason::kApplicationClocks) != 0) continue;
+      values.push_back(clock->second);
+      result.is_set_by_hand = result.is_set_by_hand || bits != 0;
+    }
+    if (static_cast<double>(values.size()) < fewest_looks_.value) return std::nullopt;
+    result.looks = values.size();
+    result.megahertz = median(std::move(values));
+    return result;
+  }
+
+  void judge_gpu(const Subject& gpu, const std::vector<Subject>& same) {
+    const auto own = busy_clock(gpu);
+    if (!own) return;
+    std::vector<double> others;
+    for (const Subject& sibling : same) {
+      if (sibling == gpu) continue;
+      if (const auto clock = busy_clock(sibling)) others.push_back(clock->megahertz);
+    }
+    if (others.size() + 1 < kFewestAlike) return;
+    const double usual = median(others);
+    const double ratio = own->megahertz / usual;
+    if (usual <= 0 || ratio >= share_.value) return;
+    findings_.push_back(make_finding(input_, gpu, "clock_below_siblings", Health::degraded,
+                                     gpu_text(gpu) + " runs at " + rounded(own->megahertz) +
+                                         " MHz under load, " + std::to_string(others.size()) +
+                                         " others of its model at " + rounded(usual) +
+                                         " MHz, and nothing says why",
+                                     ratio, share_));
+    Attributes& evidence = findings_.back().evidence;
+    evidence.emplace_back("megahertz", own->megahertz);
+    evidence.emplace_back("siblingsMegahertz", usual);
+    evidence.emplace_back("looks", static_cast<std::int64_t>(own->looks));
+    evidence.emplace_back("applicationClocks", own->is_set_by_hand);
+  }
+
+  const JudgeInput& input_;
+  Limit busy_;
+  Limit fewest_looks_;
+  Limit share_;
+  Findings findings_;
+};
+
+Findings judge(const JudgeInput& input) {
+  return ClocksJudge(input).findings();
+}
+
+}  // namespace
+
+const Check kGpuClocks = {
+    .info = {.id = "gpu.clocks",
+             .title = "GPU clocks against siblings",
+             .tags = {"gpu", "performance", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{10},
+             .window = kWindow,
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kNvml)},
+             .rights = {},
+             .needs_window = true},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
