@@ -55,8 +55,9 @@ TEST(NodeTable, what_is_gone_says_when_it_clears) {
   finding.clears_when = "when the GPU was reset, or the machine rebooted";
   EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("clears")));
   finding.held = true;
+  const std::string table = render_node(snapshot, {});
   std::string text;
-  for (const auto word : split_words(render_node(snapshot, {})))
+  for (const auto word : split_words(table))
     text.append(word).append(" ");
   EXPECT_THAT(text, HasSubstr("[gone; clears when the GPU was reset, or the machine rebooted]"));
 }
