@@ -31,6 +31,13 @@ void FaultEffect::log(double after, int priority, const std::string& text) {
       {.priority = priority, .sequence = {}, .seconds = std::max(0.0, begin_ + after), .text = text});
 }
 
+std::vector<double> FaultEffect::repeats(double first, double interval, std::int64_t most) const {
+  std::vector<double> moments;
+  for (std::int64_t i = 0; i < most && first + static_cast<double>(i) * interval <= seconds; ++i)
+    moments.push_back(first + static_cast<double>(i) * interval);
+  return moments;
+}
+
 void FaultEffect::log_end(int priority, const std::string& text) {
   if (!is_active) log(seconds, priority, text);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/yaml_text.hpp"
 #include "faults/fault.hpp"
@@ -14,7 +15,7 @@ namespace autopilot::simulator {
 // What a fault's function works with: the machine, the subject, how long it has lasted.
 class FaultEffect {
  public:
-  FaultEffect(Machine& machine, const Fault& fault, Duration elapsed);
+  FaultEffect(Machine& target, const Fault& fault, Duration elapsed);
 
   Machine& machine;
   FileTree& files;
@@ -26,6 +27,9 @@ class FaultEffect {
 
   // A fault that goes on repeating its records stops after so many: the kernel's ring is no longer.
   static constexpr std::int64_t kMaxRepeats = 1000;
+  // When it repeats them: every `interval` seconds, the first time after `first`, for as long as it lasts.
+  [[nodiscard]] std::vector<double> repeats(double first, double interval,
+                                            std::int64_t most = kMaxRepeats) const;
 
   // magnitude is a share.
   [[nodiscard]] double share() const { return std::min(1.0, magnitude); }

@@ -15,9 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::Contains;
-using testing::Each;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 constexpr const char* kGpu = "0000:52:00.0";

@@ -184,8 +184,7 @@ void apply_aer(FaultEffect& effect) {
   effect.add_file(effect.pci(root) + "/" + kind.root_total, effect.grown());
   effect.add(effect.key, kind.reading, effect.grown());
   // The kernel limits these lines; one set in ten seconds is what gets through.
-  const double last = std::min(effect.seconds, 10.0 * FaultEffect::kMaxRepeats);
-  for (double after = 0; after <= last; after += 10) {
+  for (const double after : effect.repeats(0, 10)) {
     effect.log(after, 4, "pcieport " + root + ": AER: " + kind.received + " error received: " + effect.key);
     effect.log(after, 4, "nvidia " + effect.key + ": PCIe Bus Error: severity=" + kind.severity);
     effect.log(after, 4, "nvidia " + effect.key + ": " + kind.detail);

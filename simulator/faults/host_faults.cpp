@@ -94,8 +94,7 @@ void apply_oom(FaultEffect& effect) {
 void apply_edac_corrected(FaultEffect& effect) {
   effect.add_file(std::string(kModule) + "/ce_count", effect.grown());
   effect.add_file(std::string(kModule) + "/dimm1/dimm_ce_count", effect.grown());
-  const double last = std::min(effect.seconds, 60.0 * FaultEffect::kMaxRepeats);
-  for (double after = 60; after <= last; after += 60)
+  for (const double after : effect.repeats(60, 60))
     effect.log(after, 4,
                "EDAC MC0: " + std::to_string(static_cast<std::int64_t>(effect.magnitude * 60)) +
                    " CE memory read error on " + module_label(effect) +

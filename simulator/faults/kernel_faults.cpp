@@ -18,8 +18,8 @@ void apply_lockup(FaultEffect& effect) {
   }
   // The kernel repeats it for as long as it lasts.
   constexpr double kAgain = 26;
-  const double last = std::min(effect.seconds, kAgain * 64);
-  for (double after = 0; after <= last; after += kAgain)
+  constexpr std::int64_t kMost = 64;
+  for (const double after : effect.repeats(0, kAgain, kMost))
     effect.log(after, 2,
                "watchdog: BUG: soft lockup - CPU#7 stuck for " +
                    std::to_string(static_cast<int>(after + kAgain)) + "s! [kworker/7:1:4242]");

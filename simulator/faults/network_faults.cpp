@@ -93,8 +93,7 @@ void apply_ib_errors(FaultEffect& effect) {
 // The driver waits a minute for each command, and whoever reads the files of the port waits with it.
 void apply_ib_port_hang(FaultEffect& effect) {
   const Port port = port_of(effect);
-  const double last = std::min(effect.seconds, 60.0 * FaultEffect::kMaxRepeats);
-  for (double after = 60; after <= last; after += 60)
+  for (const double after : effect.repeats(60, 60))
     effect.log(after, 3,
                "mlx5_core " + port.pci +
                    ": wait_func:1146:(pid 18422): QUERY_VPORT_COUNTER(0x770) timeout. Will cause a leak of a "

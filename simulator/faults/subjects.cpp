@@ -23,7 +23,7 @@ std::vector<std::string> infiniband_ports(const FileTree& files) {
   std::vector<std::string> keys;
   for (const std::string& device : files.list("/sys/class/infiniband"))
     for (const std::string& port : files.list("/sys/class/infiniband/" + device + "/ports"))
-      keys.push_back(device + "/" + port);
+      keys.push_back(std::string(device).append("/").append(port));
   return keys;
 }
 

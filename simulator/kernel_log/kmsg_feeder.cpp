@@ -62,7 +62,7 @@ ssize_t KmsgFeeder::Reader::read(char* buffer, std::size_t size) {
     errno = EINVAL;
     return -1;
   }
-  std::memcpy(buffer, record.data(), record.size());
+  record.copy(buffer, record.size());
   ++position_;
   is_at_begin_ = false;
   return static_cast<ssize_t>(record.size());

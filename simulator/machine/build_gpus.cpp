@@ -16,9 +16,8 @@ YamlNode link_node(const GpuDescription& gpu, const std::string& remote) {
   return link;
 }
 
-YamlNode links_of(const Description& description) {
+YamlNode links_of(const Description& description, const GpuDescription& gpu) {
   YamlNode links = yaml_list();
-  const GpuDescription& gpu = *description.gpu;
   const auto switches = description.slots("nvswitch");
   for (std::size_t i = 0; i < gpu.links_per_switch.size() && i < switches.size(); ++i)
     for (int link = 0; link < gpu.links_per_switch[i]; ++link)
@@ -28,13 +27,16 @@ YamlNode links_of(const Description& description) {
   return links;
 }
 
-YamlNode gpu_node(const Description& description, const Slot& slot, int index) {
-  const GpuDescription& gpu = *description.gpu;
+std::string gpu_uuid(const Description& description, const Slot& slot) {
+  return "GPU-" + uuid_of(description.id + slot.address);
+}
+
+YamlNode gpu_node(const Description& description, const GpuDescription& gpu, const Slot& slot, int index) {
   const DeviceKind& kind = description.kinds.find("gpu")->second;
   YamlNode node = yaml_map();
   yaml_member(node, "state") = yaml_integer(0);
   yaml_member(node, "name") = yaml_word(gpu.name);
-  yaml_member(node, "uuid") = yaml_word("GPU-" + uuid_of(description.id + slot.address));
+  yaml_member(node, "uuid") = yaml_word(gpu_uuid(description, slot));
   yaml_member(node, "serial") = yaml_word(std::to_string(gpu.first_serial + index * 17));
   yaml_member(node, "vbios") = yaml_word(gpu.vbios);
   yaml_member(node, "pci_device_id") = yaml_word(joined_id(kind.device, kind.vendor));
@@ -47,18 +49,18 @@ YamlNode gpu_node(const Description& description, const Slot& slot, int index) {
   const YamlNode* temperature = gpu.readings.find("temperature.gpu");
   if (temperature != nullptr)
     yaml_member(readings, "temperature.gpu") = yaml_integer(std::stoi(temperature->text) + index * 3 % 5);
-  if (YamlNode links = links_of(description); !links.items.empty())
+  if (YamlNode links = links_of(description, gpu); !links.items.empty())
     yaml_member(node, "links") = std::move(links);
   return node;
 }
 
-void write_procfs(const Description& description, const Slot& slot, int index, const YamlNode& gpu,
+void write_procfs(const Description& description, const GpuDescription& gpu, const Slot& slot, int index,
                   FileTree& files) {
-  const std::string uuid = gpu.find("uuid")->text;
+  const std::string uuid = gpu_uuid(description, slot);
   files.write(
       "/proc/driver/nvidia/gpus/" + slot.address + "/information",
-      "Model: \t\t " + description.gpu->name + "\nIRQ:   \t\t " + std::to_string(420 + index) +
-          "\nGPU UUID: \t " + uuid + "\nVideo BIOS: \t " + description.gpu->vbios +
+      "Model: \t\t " + gpu.name + "\nIRQ:   \t\t " + std::to_string(420 + index) + "\nGPU UUID: \t " + uuid +
+          "\nVideo BIOS: \t " + gpu.vbios +
           "\nBus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\nBus Location: \t " +
           slot.address + "\nDevice Minor: \t " + std::to_string(index) + "\nGPU Firmware: \t " +
           description.driver_version + "\nGPU Excluded:\t No\n");
@@ -90,8 +92,8 @@ void build_gpus(const Description& description, Machine& machine) {
   int index = 0;
   for (const Slot& slot : description.slots("gpu")) {
     YamlNode& node = yaml_member(gpus, slot.address);
-    node = gpu_node(description, slot, index);
-    write_procfs(description, slot, index, node, machine.files);
+    node = gpu_node(description, *description.gpu, slot, index);
+    write_procfs(description, *description.gpu, slot, index, machine.files);
     ++index;
   }
   yaml_member(nvml, "gpus") = std::move(gpus);

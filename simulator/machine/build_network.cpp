@@ -48,9 +48,9 @@ void write_port(const InfinibandDescription& kind, const std::string& port, int 
     files.write_number(port + "/hw_counters/" + counter, 0);
 }
 
-void write_adapter(const Description& description, const Slot& slot, int number, Machine& machine) {
+void write_adapter(const Description& description, const InfinibandDescription& kind, const Slot& slot,
+                   int number, Machine& machine) {
   FileTree& files = machine.files;
-  const InfinibandDescription& kind = *description.infiniband;
   const std::string pci = files.resolve("/sys/bus/pci/devices/" + slot.address).value_or("");
   const std::string device = pci + "/infiniband/" + slot.name;
   files.write_value(device + "/fw_ver", kind.firmware);
@@ -114,7 +114,7 @@ void build_infiniband(const Description& description, Machine& machine) {
   if (!description.infiniband) return;
   int number = 0;
   for (const Slot& slot : description.slots("infiniband"))
-    write_adapter(description, slot, number++, machine);
+    write_adapter(description, *description.infiniband, slot, number++, machine);
 }
 
 void build_ethernet(const Description& description, Machine& machine) {

@@ -100,7 +100,9 @@ class GroupBuilder {
   }
 
  private:
-  const DeviceKind& kind(const Slot& slot) const { return description_.kinds.find(slot.kind)->second; }
+  [[nodiscard]] const DeviceKind& kind(const Slot& slot) const {
+    return description_.kinds.find(slot.kind)->second;
+  }
 
   void bridge(const std::string& address, const std::string& path, const DeviceKind& kind,
               const DeviceKind& below) {
@@ -120,7 +122,7 @@ class GroupBuilder {
     bridge(group_.switch_port, upstream, port, port);
     for (std::size_t i = 0; i < group_.slots.size(); ++i) {
       const std::string address = port_address(group_.switch_port, i);
-      const std::string downstream = upstream + "/" + address;
+      const std::string downstream = std::string(upstream).append("/").append(address);
       bridge(address, downstream, port, kind(group_.slots[i]));
       endpoint(group_.slots[i], downstream);
     }

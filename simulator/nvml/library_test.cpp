@@ -7,6 +7,7 @@
 #include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <type_traits>
 
 #include "core/yaml_text.hpp"
 #include "host/gpu/nvml_abi.h"
@@ -21,7 +22,7 @@ using namespace std::chrono_literals;
 
 // Every function of the list, as a pointer into the loaded library.
 struct Functions {
-#define AUTOPILOT_POINTER(need, name, result, arguments) result(*name) arguments = nullptr;
+#define AUTOPILOT_POINTER(need, name, result, arguments) std::add_pointer_t<result arguments> name = nullptr;
   AUTOPILOT_NVML_FUNCTIONS(AUTOPILOT_POINTER)
 #undef AUTOPILOT_POINTER
 };
@@ -84,7 +85,7 @@ TEST_F(Library, AnswersWithTheValuesOfTheTree) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
   ASSERT_EQ(nvml_.nvmlDeviceGetCount_v2(&count), kSuccess);
   EXPECT_EQ(count, 8U);
-  const Device first = device(0);
+  Device first = device(0);
   char name[kDeviceNameSize] = {};
   EXPECT_EQ(nvml_.nvmlDeviceGetName(first, name, sizeof(name)), kSuccess);
   EXPECT_STREQ(name, "NVIDIA H100 80GB HBM3");
@@ -107,7 +108,7 @@ TEST_F(Library, AnswersWithTheValuesOfTheTree) {
 TEST_F(Library, SeesAChangeOfTheTree) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
   unsigned rows[4] = {};
-  const Device third = device(2);
+  Device third = device(2);
   EXPECT_EQ(nvml_.nvmlDeviceGetRemappedRows(third, &rows[0], &rows[1], &rows[2], &rows[3]), kSuccess);
   EXPECT_EQ(rows[2], 0U);
   set("0000:52:00.0", "row_remap.pending", yaml_flag(true));
@@ -138,7 +139,7 @@ TEST_F(Library, FieldValuesAreTheSameReadings) {
 TEST_F(Library, ALostGpuKeepsItsIndexUntilTheNextInit) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
   const std::string fourth = uuid(device(3));
-  const Device lost = device(2);
+  Device lost = device(2);
   yaml_member(*machine_.gpu("0000:52:00.0"), "state") = yaml_integer(kGpuIsLost);
   write();
   unsigned value = 0;
@@ -166,7 +167,7 @@ TEST_F(Library, InitSaysWhyThereIsNoDriver) {
 
 TEST_F(Library, AHungCallComesBackWhenTheTreeSaysSo) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
-  const Device first = device(0);
+  Device first = device(0);
   yaml_member(functions(), "nvmlDeviceGetTemperature") = yaml_word("hang");
   write();
   unsigned power = 0;
@@ -184,7 +185,7 @@ TEST_F(Library, AHungCallComesBackWhenTheTreeSaysSo) {
 
 TEST_F(Library, ACallFailsOrDiesWhereTheTreeSaysSo) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
-  const Device first = device(0);
+  Device first = device(0);
   yaml_member(functions(), "nvmlDeviceGetPowerUsage") = yaml_integer(kUnknown);
   yaml_member(functions(), "nvmlDeviceGetTemperature") = yaml_word("abort");
   write();

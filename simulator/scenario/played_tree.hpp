@@ -14,6 +14,8 @@ namespace autopilot::simulator {
 class FileLock {
  public:
   FileLock() = default;
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   FileLock& operator=(FileLock&& other) noexcept;
   ~FileLock();

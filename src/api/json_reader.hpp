@@ -55,6 +55,9 @@ class JsonObject {
   explicit JsonObject(JsonDocument& document);
   JsonObject(const JsonObject&) = delete;
   JsonObject& operator=(const JsonObject&) = delete;
+  JsonObject(JsonObject&&) = delete;
+  JsonObject& operator=(JsonObject&&) = delete;
+  ~JsonObject() = default;
 
   // Required members.
   [[nodiscard]] std::string word(std::string_view name) const;

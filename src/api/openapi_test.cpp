@@ -27,7 +27,7 @@ class OpenApi : public ::testing::Test {
     EXPECT_TRUE(problems.empty()) << problems.to_string();
   }
 
-  const YamlNode* at(const std::vector<std::string>& path) const {
+  [[nodiscard]] const YamlNode* at(const std::vector<std::string>& path) const {
     const YamlNode* node = &document_;
     for (const auto& name : path) {
       node = node->find(name);
@@ -39,7 +39,7 @@ class OpenApi : public ::testing::Test {
     return node;
   }
 
-  std::set<std::string> words(std::vector<std::string> path) const {
+  [[nodiscard]] std::set<std::string> words(std::vector<std::string> path) const {
     path.insert(path.begin(), {"components", "schemas"});
     path.emplace_back("enum");
     std::set<std::string> found;

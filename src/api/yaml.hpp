@@ -9,7 +9,7 @@
 namespace autopilot::api {
 
 // The same document in YAML's block style, for people. Words that YAML would read as something else are
-// quoted. malformed when `json` is no JSON.
-[[nodiscard]] Result<std::string> json_to_yaml(std::string_view json);
+// quoted. malformed when `text` is no JSON.
+[[nodiscard]] Result<std::string> json_to_yaml(std::string_view text);
 
 }  // namespace autopilot::api

@@ -57,7 +57,7 @@ class Reader {
   void operator()(Fields&... fields) {
     (get(fields), ...);
   }
-  bool at_end() const { return rest_.empty(); }
+  [[nodiscard]] bool at_end() const { return rest_.empty(); }
 
  private:
   std::string_view next() {

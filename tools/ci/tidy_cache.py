@@ -31,7 +31,7 @@ def _flags(entry: dict) -> list[str]:
 
 class TidyCache:
     def __init__(self, build: Path, root: Path, folder: Path):
-        self._root = str(root).encode()
+        self._root = root.resolve()
         self._folder = folder
         self._entries = {Path(entry["file"]).resolve(): entry
                          for entry in json.loads((build / "compile_commands.json").read_text())}
@@ -56,6 +56,10 @@ class TidyCache:
         if done.returncode != 0:
             return None
         key = hashlib.sha256(self._common)
+        for folder in list(source.resolve().relative_to(self._root).parents)[-2::-1]:
+            nested = self._root / folder / ".clang-tidy"
+            if nested.exists():
+                key.update(nested.read_bytes())
         for part in (" ".join(flags).encode(), " ".join(options).encode(), done.stdout):
-            key.update(part.replace(self._root, b".") + b"\0")
+            key.update(part.replace(str(self._root).encode(), b".") + b"\0")
         return self._folder / key.hexdigest()

@@ -9,7 +9,6 @@
 namespace autopilot::cli {
 namespace {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;

@@ -49,6 +49,20 @@ class Cache(unittest.TestCase):
         (self.root / ".clang-tidy").write_text("Checks: cert-*\n")
         self.assertNotEqual(before, self.mark())
 
+    def test_the_settings_of_a_folder_count_for_what_lies_in_it(self):
+        def settle(root):
+            source = root / "sub" / "b.cpp"
+            source.parent.mkdir()
+            source.write_text("int b() { return 1; }\n")
+            (root / "build" / "compile_commands.json").write_text(json.dumps(
+                [{"directory": str(root), "command": f"clang++-16 -o b.o -c {source}", "file": str(source)}]))
+            return source
+        source = settle(self.root)
+        before = tidy_cache.TidyCache(self.root / "build", self.root, self.kept).mark_of(source, [])
+        (source.parent / ".clang-tidy").write_text("InheritParentConfig: true\n")
+        after = tidy_cache.TidyCache(self.root / "build", self.root, self.kept).mark_of(source, [])
+        self.assertNotEqual(before, after)
+
     def test_what_cannot_be_preprocessed_or_is_not_compiled_has_no_verdict(self):
         (self.root / "a.hpp").unlink()
         self.assertIsNone(self.mark())
