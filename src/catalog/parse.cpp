@@ -22,7 +22,7 @@ const std::vector<std::string>& action_words() {
 
 const std::vector<std::string> kHealthWords{"healthy", "degraded", "failed", "unknown", "unsupported"};
 const std::vector<std::string> kFaultWords{"degraded", "failed"};
-const std::vector<std::string> kSubjectWords{"host", "gpu", "nic_port", "disk", "mount"};
+const std::vector<std::string> kSubjectWords{"host", "gpu", "link", "nic_port", "disk", "mount"};
 const std::vector<std::string> kEvidenceWords{"vendor", "peer", "own", "measured"};
 const std::vector<std::string> kClearWords{"healthy_rounds", "gpu_reset",    "reboot",
                                            "expiry",         "acknowledged", "replaced"};

@@ -28,6 +28,7 @@ std::span<const Check> builtin_checks() {
       kHostMemory,           //
       kHostLockups,          //
       kHostKernel,           //
+      kHostPcie,             //
       kHostPressure,         //
       kHostClock,            //
   };

@@ -27,6 +27,7 @@ extern const Check kStorageNvme;
 extern const Check kHostMemory;
 extern const Check kHostLockups;
 extern const Check kHostKernel;
+extern const Check kHostPcie;
 extern const Check kHostPressure;
 extern const Check kHostClock;
 

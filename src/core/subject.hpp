@@ -15,7 +15,7 @@ enum class SubjectKind : std::uint8_t {
   nvlink,        // key: "<gpu>/<link>"
   nvswitch,      // key: PCI address
   nic_port,      // key: "mlx5_0/1" for InfiniBand, interface name for Ethernet
-  link,          // key: "<end>|<end>"
+  link,          // key: "<end>|<end>"; one end alone where the other is not told
   disk,          // key: kernel name "nvme0", "sda"
   mount,         // key: mount point
   peer,          // key: node name

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -54,6 +55,28 @@ std::uint32_t joined_id(const Files& files, std::string_view address, std::strin
   return high && low ? (*high << 16U) | (*low & 0xffffU) : 0;
 }
 
+// Empty also where the kernel has no PCI bus.
+Result<std::vector<std::string>> list_addresses(const Files& files) {
+  auto names = files.list(kDevices);
+  if (!names) {
+    if (names.error().code != Errc::not_found) return fail(names.error());
+    if (files.exists("/sys/bus")) return std::vector<std::string>{};
+    return fail(Errc::unavailable, std::string(kDevices) + ": no sysfs");
+  }
+  std::erase_if(*names, [](const std::string& name) { return !is_address(name); });
+  return names;
+}
+
+// Nothing: gone since the directory was read, or `number` is not among `wanted`.
+Result<std::optional<unsigned>> read_wanted(const Files& files, const std::string& path,
+                                            std::span<const unsigned> wanted, unsigned shift) {
+  const auto found = read_hex(files, path);
+  if (!found && found.error().code == Errc::not_found) return std::nullopt;
+  if (!found) return fail(found.error());
+  const bool is_wanted = std::find(wanted.begin(), wanted.end(), *found >> shift) != wanted.end();
+  return is_wanted ? std::optional(*found) : std::nullopt;
+}
+
 }  // namespace
 
 PciIds read_pci_ids(const Files& files, std::string_view address) {
@@ -62,22 +85,26 @@ PciIds read_pci_ids(const Files& files, std::string_view address) {
 }
 
 Result<std::vector<PciDevice>> scan_pci(const Files& files, unsigned vendor) {
-  const auto names = files.list(kDevices);
-  if (!names) {
-    if (names.error().code != Errc::not_found) return fail(names.error());
-    if (files.exists("/sys/bus")) return std::vector<PciDevice>{};
-    return fail(Errc::unavailable, std::string(kDevices) + ": no sysfs");
-  }
   std::vector<PciDevice> devices;
-  for (const std::string& name : *names) {
-    if (!is_address(name)) continue;
-    const auto found = read_hex(files, path_of(name, "vendor"));
-    if (!found && found.error().code == Errc::not_found) continue;  // gone since the directory was read
-    if (!found) return fail(found.error());
-    if (*found != vendor) continue;
+  for (const std::string& name : TRY(list_addresses(files))) {
+    if (!TRY(read_wanted(files, path_of(name, "vendor"), {&vendor, 1}, 0))) continue;
     PciDevice device{.address = name, .vendor = vendor, .driver = driver_of(files, name)};
     device.device = TRY(read_hex(files, path_of(name, "device")));
     device.class_code = TRY(read_hex(files, path_of(name, "class")));
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+Result<std::vector<PciDevice>> scan_pci_classes(const Files& files, std::span<const unsigned> classes) {
+  constexpr unsigned kInterfaceBits = 8;
+  std::vector<PciDevice> devices;
+  for (const std::string& name : TRY(list_addresses(files))) {
+    const auto class_code = TRY(read_wanted(files, path_of(name, "class"), classes, kInterfaceBits));
+    if (!class_code || files.exists(path_of(name, "physfn"))) continue;
+    PciDevice device{.address = name, .class_code = *class_code, .driver = driver_of(files, name)};
+    device.vendor = TRY(read_hex(files, path_of(name, "vendor")));
+    device.device = TRY(read_hex(files, path_of(name, "device")));
     devices.push_back(std::move(device));
   }
   return devices;

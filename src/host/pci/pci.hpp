@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,9 +40,21 @@ struct PciErrors {
   std::optional<std::uint64_t> fatal;
 };
 
+// The upper 16 of the 24 bits of a class: base class and subclass.
+namespace pci_class {
+inline constexpr unsigned kNvme = 0x0108;
+inline constexpr unsigned kEthernet = 0x0200;
+inline constexpr unsigned kNetworkOther = 0x0280;
+inline constexpr unsigned kInfiniband = 0x0207;
+}  // namespace pci_class
+
 // All devices of a vendor, by address. Only files that everybody may read and that the kernel answers from
 // memory. Empty also where the kernel has no PCI bus at all; unavailable where there is no sysfs to ask.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_pci(const Files& files, unsigned vendor);
+// The physical devices of some classes; virtual functions have no link of their own and are left out. Errors
+// as above.
+[[nodiscard]] Result<std::vector<PciDevice>> scan_pci_classes(const Files& files,
+                                                              std::span<const unsigned> classes);
 // The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/pci/pci.hpp"
 
+#include <array>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,6 +57,20 @@ TEST_F(PciTest, gpus_are_found_and_other_nvidia_devices_are_none) {
   const auto all = scan_pci(files_, kPciVendorNvidia);
   ASSERT_TRUE(all);
   EXPECT_EQ(all->size(), 2U);
+}
+
+TEST_F(PciTest, devices_of_a_class_are_found_and_virtual_functions_are_none) {
+  const std::string port = "/sys/devices/pci0000:37/0000:37:01.0/0000:38:00.0";
+  add(port + "/0000:3d:00.1", "0x15b3", "0x020700");
+  folder_.link(port + "/0000:3d:00.1/physfn", port + "/0000:3d:00.0");
+  add(port + "/0000:3e:00.0", "0x144d", "0x010802");
+  const std::array<unsigned, 2> classes{pci_class::kInfiniband, pci_class::kNvme};
+  const auto found = scan_pci_classes(files_, classes);
+  ASSERT_TRUE(found) << found.error().what;
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_EQ(found->at(0).address, "0000:3d:00.0");
+  EXPECT_EQ(found->at(0).vendor, 0x15b3U);
+  EXPECT_EQ(found->at(1).class_code, 0x010802U);
 }
 
 TEST_F(PciTest, bridges_are_listed_nearest_first) {

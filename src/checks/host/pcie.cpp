@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+#include "checks/kernel_log/rule_findings.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kId = "host.pcie";
+constexpr std::string_view kSysfs = "sysfs";
+constexpr std::string_view kKernelLog = "/dev/kmsg";
+constexpr Duration kWindow = 20min;
+
+// What a job's data passes through besides GPUs, which have gpu.pcie_link.
+constexpr std::array kClasses{host::pci_class::kNvme, host::pci_class::kEthernet,
+                              host::pci_class::kNetworkOther, host::pci_class::kInfiniband};
+
+// Observations about each link, subject link "<device>|<port>".
+constexpr std::string_view kDriver = "device.driver";
+constexpr std::string_view kWidth = "link.width";
+constexpr std::string_view kSpeed = "link.speed";
+// The two ends of the link: what each can do, and the errors each counted since boot.
+struct End {
+  std::string_view max_width;
+  std::string_view max_speed;
+  std::string_view correctable;
+  std::string_view nonfatal;
+  std::string_view fatal;
+};
+constexpr End kDevice{"device.width_max", "device.speed_max", "device.correctable", "device.nonfatal",
+                      "device.fatal"};
+constexpr End kPort{"port.width_max", "port.speed_max", "port.correctable", "port.nonfatal", "port.fatal"};
+
+// --- observe ---
+
+class Round {
+ public:
+  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+
+  Status look_at_devices() {
+    const auto devices = TRY(host::scan_pci_classes(host_.files, kClasses));
+    for (const host::PciDevice& device : devices)
+      look_at(device);
+    if (!observed.observations.empty()) observed.witnesses.emplace_back(kSysfs);
+    return {};
+  }
+
+  Observed observed;
+
+ private:
+  // A device that tells no link is one of the root complex or of a hypervisor.
+  void look_at(const host::PciDevice& device) {
+    const auto bridges = host::pci_bridges_above(host_.files, device.address);
+    const auto link = host::read_pci_link(host_.files, device.address);
+    if (!bridges || bridges->empty() || !link || !link->max_width) return;
+    const std::string& port = bridges->front();
+    const Subject subject{
+        .kind = SubjectKind::link, .key = device.address + "|" + port, .index = {}, .uuid = {}, .serial = {}};
+    add(kDriver, subject, Value{device.driver.empty() ? "no driver" : device.driver}, "");
+    add_number(kWidth, subject, link->width, "lanes");
+    add_number(kSpeed, subject, link->speed_gts, "GT/s");
+    add_end(kDevice, subject, device.address, *link);
+    add_end(kPort, subject, port, host::read_pci_link(host_.files, port).value_or(host::PciLink{}));
+  }
+
+  void add_end(const End& end, const Subject& subject, const std::string& address,
+               const host::PciLink& link) {
+    add_number(end.max_width, subject, link.max_width, "lanes");
+    add_number(end.max_speed, subject, link.max_speed_gts, "GT/s");
+    const auto errors = host::read_pci_errors(host_.files, address);
+    if (!errors) return;
+    add_count(end.correctable, subject, errors->correctable);
+    add_count(end.nonfatal, subject, errors->nonfatal);
+    add_count(end.fatal, subject, errors->fatal);
+  }
+
+  void add_count(std::string_view name, const Subject& subject, const std::optional<std::uint64_t>& count) {
+    if (count) add(name, subject, Value{static_cast<std::int64_t>(*count)}, "count");
+  }
+  template <class Number>
+  void add_number(std::string_view name, const Subject& subject, const std::optional<Number>& number,
+                  std::string_view unit) {
+    add(name, subject, number ? std::optional<Value>(static_cast<double>(*number)) : std::nullopt, unit);
+  }
+  void add(std::string_view name, const Subject& subject, std::optional<Value> value, std::string_view unit) {
+    Observation& observation = observed.observations.emplace_back();
+    observation.name = name;
+    observation.subject = subject;
+    observation.unit = unit;
+    observation.source = kSysfs;
+    observation.time = request_.now;
+    if (!value) observation.missing = "unknown";
+    observation.value = std::move(value);
+  }
+
+  const host::Host& host_;
+  const Request& request_;
+};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Round round(host, request);
+  const Status devices = round.look_at_devices();
+  const Status log = add_rule_events(host, request, kId, round.observed);
+  if (!devices && !log) return fail(devices.error());
+  if (devices && round.observed.observations.empty())
+    return fail(Errc::unsupported, "no network card and no NVMe disk with a PCIe link of its own");
+  return std::move(round.observed);
+}
+
+// --- judge ---
+
+class LinkJudge {
+ public:
+  LinkJudge(const JudgeInput& input, const Subject& link) : input_(input), link_(link) {
+    const auto bar = link.key.find('|');
+    device_ = link.key.substr(0, bar);
+    port_ = link.key.substr(bar + 1);
+  }
+
+  [[nodiscard]] Findings findings() {
+    const auto width = number(kWidth);
+    if (!width) {
+      add("could_not_look", Health::unknown, "does not tell its link: it may have left the bus");
+      return std::move(findings_);
+    }
+    compare("pcie_device_width_low", *width, least(&End::max_width), "on " + rounded(*width) + " PCIe lanes");
+    if (const auto speed = number(kSpeed))
+      compare("pcie_device_speed_low", *speed, least(&End::max_speed), "at " + rounded(*speed) + " GT/s");
+    judge_errors(&End::fatal, "pcie_device_errors", "host.pcie.fatal", false);
+    judge_errors(&End::nonfatal, "pcie_device_errors", "host.pcie.nonfatal", false);
+    judge_errors(&End::correctable, "pcie_device_corrects", "host.pcie.correctable_per_minute", true);
+    return std::move(findings_);
+  }
+
+ private:
+  using Counter = std::string_view End::*;
+
+  [[nodiscard]] std::optional<double> number(std::string_view name) const {
+    return input_.history.number(link_, name);
+  }
+  [[nodiscard]] std::optional<double> least(Counter ability) const {
+    const auto device = number(kDevice.*ability);
+    const auto port = number(kPort.*ability);
+    return device && port ? std::min(*device, *port) : device;
+  }
+  [[nodiscard]] std::string text() const {
+    return device_ + " (" + input_.history.word(link_, kDriver).value_or("no driver") + ") ";
+  }
+
+  void compare(std::string_view reason, double value, std::optional<double> possible,
+               const std::string& runs) {
+    if (!possible || value >= *possible) return;
+    add(reason, Health::degraded, "runs " + runs + ", " + rounded(*possible) + " are possible");
+    findings_.back().evidence = {{"value", value}, {"expected", *possible}};
+  }
+
+  // The end that counts more is named. A clean device under a port that counts points at the slot between.
+  void judge_errors(Counter counter, std::string_view reason, std::string_view threshold, bool per_minute) {
+    const Limit most = limit(input_, threshold);
+    const double device = grown(kDevice.*counter, per_minute);
+    const double port = grown(kPort.*counter, per_minute);
+    const double worst = std::max(device, port);
+    if (worst <= most.value) return;
+    const std::string who = device >= port ? "it" : "the port " + port_ + " above it";
+    findings_.push_back(
+        make_finding(input_, link_, reason, Health::degraded,
+                     text() + "has PCIe errors: " + who + " counted " + rounded(worst) +
+                         (per_minute ? " corrected ones per minute" : " uncorrected ones lately"),
+                     worst, most));
+    findings_.back().evidence.emplace_back("device", device);
+    findings_.back().evidence.emplace_back("port", port);
+  }
+  [[nodiscard]] double grown(std::string_view counter, bool per_minute) const {
+    const auto growth = input_.history.growth(link_, counter, input_.now, kWindow);
+    if (!growth) return 0;
+    return per_minute ? growth->per_minute() : growth->delta;
+  }
+
+  void add(std::string_view reason, Health health, const std::string& what) {
+    findings_.push_back(make_finding(input_, link_, reason, health, text() + what));
+  }
+
+  const JudgeInput& input_;
+  const Subject& link_;
+  std::string device_;
+  std::string port_;
+  Findings findings_;
+};
+
+Findings judge(const JudgeInput& input) {
+  Findings findings = rule_findings(input);
+  for (const Subject& link : input.history.subjects(SubjectKind::link))
+    if (input.history.word(link, kDriver)) {
+      Findings more = LinkJudge(input, link).findings();
+      findings.insert(findings.end(), std::make_move_iterator(more.begin()),
+                      std::make_move_iterator(more.end()));
+    }
+  return findings;
+}
+
+}  // namespace
+
+const Check kHostPcie{{.id = std::string(kId),
+                       .title = "PCIe devices",
+                       .tags = {"host", "pcie", "kernel_log", "passive"},
+                       .period = 2min,
+                       .deadline = 10s,
+                       .window = 2h,
+                       .cost = Cost::moderate,
+                       .witnesses = {std::string(kSysfs), std::string(kKernelLog)},
+                       .rights = {"CAP_SYSLOG"},
+                       .needs_window = false},
+                      observe,
+                      judge};
+
+}  // namespace autopilot::checks

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checks/builtin.hpp"
+#include "checks/kernel_log/test_log.hpp"
+#include "host/files/test_folder.hpp"
+#include "tests/fakes/fake_host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+const std::string kPort = "/sys/devices/pci0000:15/0000:15:01.0";
+const std::string kCard = kPort + "/0000:18:00.0";
+const std::string kLink = "link/0000:18:00.0|0000:15:01.0";
+
+class HostPcie : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    add(kPort, "0x060400");
+    add(kCard, "0x020700");
+    folder_.write("/sys/bus/pci/drivers/mlx5_core/uevent", "");
+    folder_.link(kCard + "/driver", "/sys/bus/pci/drivers/mlx5_core");
+  }
+  void add(const std::string& path, const std::string& class_code) const {
+    folder_.write(path + "/vendor", "0x15b3\n");
+    folder_.write(path + "/device", "0x1021\n");
+    folder_.write(path + "/class", class_code + "\n");
+    set(path, 16, "32.0 GT/s PCIe");
+    for (const char* end : {"current", "max"}) {
+      folder_.write(path + "/" + end + "_link_width", "16\n");
+      folder_.write(path + "/" + end + "_link_speed", "32.0 GT/s PCIe\n");
+    }
+    count(path, "correctable", "COR", 100);
+    count(path, "nonfatal", "NONFATAL", 3);
+    count(path, "fatal", "FATAL", 1);
+    folder_.link("/sys/bus/pci/devices" + path.substr(path.rfind('/')), path);
+  }
+  void set(const std::string& path, int width, const std::string& speed) const {
+    folder_.write(path + "/current_link_width", std::to_string(width) + "\n");
+    folder_.write(path + "/current_link_speed", speed + "\n");
+  }
+  void count(const std::string& path, const std::string& kind, const std::string& row, int total) const {
+    folder_.write(path + "/aer_dev_" + kind, "TOTAL_ERR_" + row + " " + std::to_string(total) + "\n");
+  }
+  std::vector<std::string> look(Duration later = 2min) {
+    empty_.clock.advance(later);
+    const Instant now = empty_.clock.now();
+    auto observed =
+        kHostPcie.observe(host_, {.now = now, .deadline = now.mono + 5s, .kernel_log_from = from_});
+    if (!observed) return {"error " + std::string(to_string(observed.error().code))};
+    from_ = observed->kernel_log_next.value_or(from_);
+    history_.add(std::move(observed->observations), kHostPcie.info.window);
+    findings_ =
+        kHostPcie.judge({.now = now, .history = history_, .facts = catalog::builtin(), .expectation = {}});
+    std::vector<std::string> lines;
+    for (const Finding& finding : findings_)
+      lines.push_back(to_string(finding.subject) + " " + std::string(to_string(finding.health)) + " " +
+                      finding.reason);
+    return lines;
+  }
+  void log(const std::string& text) { log_.write(empty_.clock.now(), text); }
+
+  host::TestFolder folder_;
+  fakes::EmptyHost empty_;
+  host::Files files_{folder_.path()};
+  TestLog log_;
+  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
+                   empty_.ethernet, empty_.time_sync, empty_.nvme};
+  History history_;
+  std::uint64_t from_ = 0;
+  Findings findings_;
+};
+
+TEST_F(HostPcie, what_was_counted_before_the_first_look_is_no_news) {
+  EXPECT_THAT(look(), IsEmpty());
+  EXPECT_THAT(look(), IsEmpty());
+}
+
+TEST_F(HostPcie, lanes_and_speed_are_compared_with_what_both_ends_can) {
+  set(kCard, 8, "16.0 GT/s PCIe");
+  EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_width_low",
+                                  kLink + " degraded pcie_device_speed_low"));
+  EXPECT_EQ(findings_[0].message, "0000:18:00.0 (mlx5_core) runs on 8 PCIe lanes, 16 are possible");
+  EXPECT_THAT(findings_[1].message, HasSubstr("at 16 GT/s, 32 are possible"));
+  folder_.write(kPort + "/max_link_width", "8\n");
+  folder_.write(kPort + "/max_link_speed", "16.0 GT/s PCIe\n");
+  EXPECT_THAT(look(), IsEmpty()) << "the port can do no more";
+}
+
+TEST_F(HostPcie, the_end_that_counts_errors_is_named) {
+  look();
+  count(kPort, "nonfatal", "NONFATAL", 5);
+  EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_errors"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("the port 0000:15:01.0 above it counted 2 uncorrected ones"));
+  EXPECT_EQ(*find_attribute(findings_[0].evidence, "device"), Value{0.0});
+  EXPECT_THAT(look(30min), IsEmpty()) << "old errors are no news";
+}
+
+TEST_F(HostPcie, corrected_errors_count_by_their_rate) {
+  look();
+  count(kCard, "correctable", "COR", 200);
+  EXPECT_THAT(look(), IsEmpty()) << "50 per minute";
+  count(kCard, "correctable", "COR", 600);
+  EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_corrects"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("it counted 125 corrected ones per minute"));
+}
+
+TEST_F(HostPcie, a_device_that_reads_as_all_ones_is_unknown_never_healthy) {
+  set(kCard, 63, "Unknown");
+  EXPECT_THAT(look(), ElementsAre(kLink + " unknown could_not_look"));
+}
+
+TEST_F(HostPcie, a_card_that_left_its_slot_is_told_until_it_is_back) {
+  log("pcieport 0000:15:01.0: pciehp: Slot(3): Link Down");
+  EXPECT_THAT(look(), ElementsAre("link/0000:15:01.0 degraded pcie_device_left"));
+  log("pcieport 0000:15:01.0: pciehp: Slot(3): Link Up");
+  EXPECT_THAT(look(), IsEmpty());
+  log("pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000");
+  EXPECT_THAT(look(), ElementsAre("link/0000:15:01.0 degraded pcie_port_cut_off"));
+  EXPECT_THAT(look(61min), IsEmpty());
+}
+
+TEST_F(HostPcie, where_nothing_has_a_link_nothing_is_judged) {
+  folder_.write(kCard + "/max_link_width", "0\n");
+  EXPECT_THAT(look(), ElementsAre("error unsupported"));
+}
+
+TEST_F(HostPcie, without_the_kernel_log_the_links_are_still_seen) {
+  log_.refuse();
+  set(kCard, 8, "32.0 GT/s PCIe");
+  EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_width_low"));
+}
+
+}  // namespace
+}  // namespace autopilot::checks
