@@ -79,6 +79,7 @@ void FaultEffect::make_busy(std::string_view gpu) {
   set(gpu, "performance_state", yaml_integer(0));
   set(gpu, "clocks.event_reasons", yaml_integer(0));
   set(gpu, "processes.count", yaml_integer(1));
+  files.write("/proc/4200/stat", "4200 (python3) R 1 4200 4200 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0\n");
   set(gpu, "clocks.sm", yaml_integer(static_cast<std::int64_t>(number(gpu, "clocks.sm_max"))));
   set(gpu, "power.usage", yaml_number(number(gpu, "power.limit") * 0.9));
   set(gpu, "memory.used", yaml_number(number(gpu, "memory.total") * 0.75));

@@ -66,4 +66,11 @@ void apply_slow_clock(FaultEffect& effect) {
   effect.set(effect.key, "clocks.sm", yaml_integer(std::llround(full * effect.share())));
 }
 
+void apply_orphan(FaultEffect& effect) {
+  if (!effect.is_active) return;
+  effect.set(effect.key, "memory.used",
+             yaml_number(effect.number(effect.key, "memory.total") * effect.share()));
+  if (effect.kind == "ended") effect.set(effect.key, "processes.count", yaml_integer(1));
+}
+
 }  // namespace autopilot::simulator

@@ -57,6 +57,7 @@ void write_edac(const Description& description, FileTree& files) {
 }
 
 void write_kernel(const Description& description, FileTree& files) {
+  files.write_value("/proc/2/comm", "kthreadd");
   files.write_value("/proc/sys/kernel/hostname", description.node);
   files.write_value("/proc/sys/kernel/osrelease", description.kernel);
   files.write_value("/proc/sys/kernel/ostype", "Linux");

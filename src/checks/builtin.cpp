@@ -20,6 +20,7 @@ std::span<const Check> builtin_checks() {
       kGpuPersistence,       //
       kGpuInforom,           //
       kGpuClocks,            //
+      kGpuProcesses,         //
       kGpuXid,               //
       kNetworkIbPort,        //
       kNetworkEthernetLink,  //

@@ -19,6 +19,7 @@ extern const Check kGpuPower;
 extern const Check kGpuPersistence;
 extern const Check kGpuInforom;
 extern const Check kGpuClocks;
+extern const Check kGpuProcesses;
 extern const Check kGpuXid;
 extern const Check kNetworkIbPort;
 extern const Check kNetworkEthernetLink;
