@@ -11,6 +11,7 @@
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
 #include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/nvidia_lines.hpp"
 #include "checks/kernel_log/reset_evidence.hpp"
 #include "host/host.hpp"
 
@@ -65,11 +66,15 @@ Status take_library_events(const host::Host& host, const Request& request, Obser
   return {};
 }
 
+bool is_of_driver(const host::KernelRecord& record) {
+  return may_be_nvidia(record.text);
+}
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
   if (!has_nvidia_driver_or_gpu(host))
     return fail(Errc::unsupported, "no NVIDIA GPU in the PCI scan and no driver loaded");
   Observed observed;
-  const auto log = host.kernel_log.read(request.kernel_log_from, request.deadline);
+  const auto log = host.kernel_log.read_if(request.kernel_log_from, request.deadline, is_of_driver);
   if (log) {
     observed.witnesses.push_back(log->witness);
     observed.kernel_log_next = log->next;

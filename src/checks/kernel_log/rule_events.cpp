@@ -87,18 +87,22 @@ Subject subject_by_rule(const DecodedRecord& decoded) {
   return host_subject();
 }
 
+// A storm of the driver's lines is another check's.
+bool may_be_by_rule(const host::KernelRecord& record) {
+  return !may_be_nvidia(record.text);
+}
+
 }  // namespace
 
 Status add_rule_events(const host::Host& host, const Request& request,
                        std::span<const std::string_view> rules, const SubjectOf& subject_of,
                        Observed& observed) {
-  const auto log = TRY(host.kernel_log.read(request.kernel_log_from, request.deadline));
+  const auto log = TRY(host.kernel_log.read_if(request.kernel_log_from, request.deadline, may_be_by_rule));
   observed.witnesses.push_back(log.witness);
   observed.kernel_log_next = log.next;
   observed.records_lost = log.lost;
   Collected collected;
   std::for_each(log.records.rbegin(), log.records.rend(), [&](const host::KernelRecord& record) {
-    if (may_be_nvidia(record.text)) return;  // a storm of the driver's lines is another check's
     const auto decoded = builtin_decoder().decode(record);
     if (!decoded || std::find(rules.begin(), rules.end(), decoded->rule) == rules.end()) return;
     if (!collected.add(to_event(record, *decoded, subject_of(*decoded), log.witness)))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,15 @@ class KernelLog {
   // Records with sequence >= from, at most kMaxRecords of the newest (the rest counts as lost). denied:
   // CAP_SYSLOG is missing. Thread-safe.
   [[nodiscard]] virtual Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const = 0;
+  // The same without the records for which `wanted` does not hold; they are not lost. `wanted` is asked about
+  // thousands while writers wait: it must be quick.
+  using Wanted = std::function<bool(const KernelRecord&)>;
+  [[nodiscard]] virtual Result<KernelRecords> read_if(std::uint64_t from, MonoTime deadline,
+                                                      const Wanted& wanted) const {
+    auto records = read(from, deadline);
+    if (records) std::erase_if(records->records, std::not_fn(wanted));
+    return records;
+  }
 };
 
 }  // namespace autopilot::host

@@ -27,12 +27,13 @@ KernelLogTail::~KernelLogTail() {
   thread_.join();
 }
 
-Result<KernelRecords> KernelLogTail::read(std::uint64_t from, MonoTime deadline) const {
+Result<KernelRecords> KernelLogTail::read_if(std::uint64_t from, MonoTime deadline,
+                                             const Wanted& wanted) const {
   std::unique_lock lock(mutex_);
   if (!changed_.wait_until(lock, deadline, [this] { return is_ready_; }))
     return fail(Errc::timed_out, "kernel log: not read to its end yet");
   if (error_) return fail(*error_);
-  KernelRecords records = ring_.read(from);
+  KernelRecords records = ring_.read(from, wanted);
   records.witness = witness_;
   return records;
 }

@@ -46,7 +46,11 @@ class KernelLogTail final : public KernelLog {
   ~KernelLogTail() override;
 
   // The error of the source while there is none. timed_out: the log was not read to its end yet.
-  [[nodiscard]] Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const override;
+  [[nodiscard]] Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const override {
+    return read_if(from, deadline, {});
+  }
+  [[nodiscard]] Result<KernelRecords> read_if(std::uint64_t from, MonoTime deadline,
+                                              const Wanted& wanted) const override;
   // Never waits.
   [[nodiscard]] Counts counts() const { return {read_, lost_}; }
 

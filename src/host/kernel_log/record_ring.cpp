@@ -44,7 +44,7 @@ std::uint64_t RecordRing::lost_in_front_of(const Entry& entry, std::uint64_t fro
   return lost + std::min(entry.lost_before, entry.record.sequence - from);
 }
 
-KernelRecords RecordRing::read(std::uint64_t from) const {
+KernelRecords RecordRing::read(std::uint64_t from, const KernelLog::Wanted& wanted) const {
   KernelRecords result;
   if (from > next_) from = 0;
   result.next = std::max(from, next_);
@@ -54,11 +54,9 @@ KernelRecords RecordRing::read(std::uint64_t from) const {
   if (entry == entries_.end()) return result;
 
   result.lost = lost_in_front_of(*entry, from);
-  result.records.reserve(static_cast<std::size_t>(entries_.end() - entry));
-  result.records.push_back(entry->record);
-  for (++entry; entry != entries_.end(); ++entry) {
-    result.lost += entry->lost_before;
-    result.records.push_back(entry->record);
+  for (auto one = entry; one != entries_.end(); ++one) {
+    if (one != entry) result.lost += one->lost_before;
+    if (!wanted || wanted(one->record)) result.records.push_back(one->record);
   }
   return result;
 }

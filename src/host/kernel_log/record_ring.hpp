@@ -14,7 +14,7 @@ namespace autopilot::host {
 class RecordRing {
  public:
   struct Limits {
-    std::size_t bytes = std::size_t{4} << 20;
+    std::size_t bytes = std::size_t{2} << 20;
     std::size_t records = KernelLog::kMaxRecords;
   };
 
@@ -28,7 +28,8 @@ class RecordRing {
   // Records with sequence >= from, oldest first, and what is missing among them: never delivered, or dropped
   // here. from = 0 asks for everything there is and misses nothing older than the first record ever added. A
   // `from` past the end belongs to another log and counts as 0. witness stays empty.
-  [[nodiscard]] KernelRecords read(std::uint64_t from) const;
+  // Without the records for which `wanted` does not hold, where there is one.
+  [[nodiscard]] KernelRecords read(std::uint64_t from, const KernelLog::Wanted& wanted = {}) const;
 
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }

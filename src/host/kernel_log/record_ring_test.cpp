@@ -30,6 +30,18 @@ TEST(RecordRing, gives_only_what_the_caller_has_not_seen) {
   EXPECT_EQ(none.next, 510U);
 }
 
+TEST(RecordRing, gives_only_what_is_wanted_and_does_not_call_the_rest_lost) {
+  RecordRing ring;
+  ring.add(record(1, "a"), 0);
+  ring.add(record(2, "b"), 0);
+  ring.add(record(7, "a"), 4);
+  const auto wanted = ring.read(1, [](const KernelRecord& one) { return one.text == "a"; });
+  ASSERT_EQ(wanted.records.size(), 2U);
+  EXPECT_EQ(wanted.records.back().sequence, 7U);
+  EXPECT_EQ(wanted.lost, 4U);
+  EXPECT_EQ(wanted.next, 8U);
+}
+
 TEST(RecordRing, counts_what_was_lost_before_it_and_what_it_dropped_itself) {
   RecordRing ring({.bytes = std::size_t{1} << 20, .records = 100});
   std::uint64_t sequence = 1000;
