@@ -22,8 +22,12 @@ using std::chrono::seconds;
 constexpr Duration kGrace = milliseconds{500};
 // Looks that wait for a lane get their whole deadline once it is theirs; this many deadlines may they wait.
 constexpr int kDeadlinesInQueue = 3;
+// Looks at a log that grows without end take a quarter of a lane's time, and new records wait a second at
+// most.
+constexpr int kRest = 3;
+constexpr Duration kLongestRest = seconds{1};
 constexpr Duration kIdle = seconds{60};
-constexpr std::size_t kMaxRecordsPerRound = 200;
+constexpr std::size_t kMaxRecordsPerMinute = 200;  // of one check, among the events; the rest is counted
 
 std::uint64_t seed_of(std::string_view node) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
@@ -259,7 +263,7 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   const std::string& id = entry.check->info.id;
   entry.running.reset();
   entry.completed = true;
-  schedule_.finished(index, now.mono);
+  schedule_.finished(index, now.mono, std::min(kRest * (now.mono - started.mono), kLongestRest));
 
   CheckResult& result = entry.result;
   result.duration = now.mono - started.mono;
@@ -272,19 +276,29 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
     for (const Subject& gpu : checks::resets_in(news))
       apply_changes(state_.gpu_was_reset(gpu, now), now);
     record_counts_.add(id, news);
-    journal_kernel_records(entry, *observed, news, now);
+    journal_kernel_records(entry, *observed, news);
     roll_ups_.add(id, observed->observations);
   }
-  const bool looked = observed.has_value();
+  entry.looked = observed.has_value();
   const Findings said = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
                                  settings_.expectation, entry.history);
-  result.observations = looked ? entry.history.latest() : Observations{};
-  apply_changes(state_.complete_round(id, now, said, result.observations, signs), now);
+  const Observations nothing;
+  const Observations& seen = entry.looked ? entry.history.latest() : nothing;
+  apply_changes(state_.complete_round(id, now, said, seen, signs), now);
   result.findings = state_.findings(id);
   result.health = health_of(result.findings);
   changed_ = true;
+  if (entry.waiting.empty()) return;
+  const CheckResult shown = shown_of(entry);
   for (auto& done : std::exchange(entry.waiting, {}))
-    done(result);
+    done(shown);
+}
+
+// What was seen stands in the history alone: thousands of readings are not kept twice.
+CheckResult Runtime::shown_of(const Entry& entry) {
+  CheckResult shown = entry.result;
+  if (entry.looked) shown.observations = entry.history.latest();
+  return shown;
 }
 
 // Records that no earlier round and no earlier run of this boot has seen.
@@ -295,27 +309,19 @@ Observations Runtime::new_records(const Entry& entry, const Observations& observ
   return news;
 }
 
-void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& observed, const Observations& news,
-                                     Instant now) {
+void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& observed,
+                                     const Observations& news) {
   if (!observed.kernel_log_next) return;
   entry.reads_kernel_log = true;
   entry.kernel_log_next = *observed.kernel_log_next;
   const std::string& id = entry.check->info.id;
   entry.kernel_records_lost += observed.records_lost;
   tell_lost_records(entry.kernel_records_lost);
-  const std::size_t told = std::min(news.size(), kMaxRecordsPerRound);
+  const std::size_t told = std::min(news.size(), kMaxRecordsPerMinute - entry.records_told);
   for (std::size_t i = 0; i < told; ++i)
     (void)tell(kernel_event(id, news[i]));
-  if (const std::size_t untold = news.size() - told; untold > 0) {
-    Event more;
-    more.kind = EventKind::kernel_record;
-    more.check = id;
-    more.time = now.wall;
-    more.reason = "further_records";
-    more.message = std::to_string(untold) + " further records in the same round are counted, not listed";
-    more.details.emplace_back("count", static_cast<std::int64_t>(untold));
-    (void)tell(std::move(more));
-  }
+  entry.records_told += told;
+  entry.records_untold += news.size() - told;
   if (*observed.kernel_log_next > entry.kernel_log_journaled) {
     entry.kernel_log_journaled = *observed.kernel_log_next;
     batch_.values.emplace_back("kernel_log.position/" + id,
@@ -396,7 +402,7 @@ bool Runtime::run_now(std::string_view check, std::function<void(const CheckResu
 
 void Runtime::kernel_log_grew() {
   for (std::size_t i = 0; i < entries_.size(); ++i)
-    if (entries_[i].reads_kernel_log) schedule_.trigger(i);
+    if (entries_[i].reads_kernel_log) schedule_.trigger_by_news(i);
 }
 
 void Runtime::add_last_samples() {
@@ -408,9 +414,25 @@ void Runtime::add_last_samples() {
   }
 }
 
+void Runtime::tell_untold_records() {
+  for (Entry& entry : entries_) {
+    entry.records_told = 0;
+    const std::size_t untold = std::exchange(entry.records_untold, 0);
+    if (untold == 0) continue;
+    Event more;
+    more.kind = EventKind::kernel_record;
+    more.check = entry.check->info.id;
+    more.reason = "further_records";
+    more.message = std::to_string(untold) + " further records in the same minute are counted, not listed";
+    more.details.emplace_back("count", static_cast<std::int64_t>(untold));
+    (void)tell(std::move(more));
+  }
+}
+
 void Runtime::note_periodic(Instant now) {
   if (now.mono < next_minute_) return;
   next_minute_ = now.mono + minutes{1};
+  tell_untold_records();
   auto finished = roll_ups_.take_finished(now.wall);
   batch_.roll_ups.insert(batch_.roll_ups.end(), std::make_move_iterator(finished.begin()),
                          std::make_move_iterator(finished.end()));
@@ -474,6 +496,7 @@ void Runtime::when_durable(std::function<void(bool)> done) {
 
 void Runtime::stop() {
   stopping_ = true;
+  tell_untold_records();
   const Instant now = host_->clock.now();
   auto open = roll_ups_.take_all();
   batch_.roll_ups.insert(batch_.roll_ups.end(), std::make_move_iterator(open.begin()),
@@ -493,7 +516,7 @@ void Runtime::publish(Instant now) {
   next->simulated = options_.simulated;
   next->profile = options_.profile;
   for (const Entry& entry : entries_)
-    if (entry.settings.enabled) next->results.push_back(entry.result);
+    if (entry.settings.enabled) next->results.push_back(shown_of(entry));
   next->incidents = state_.incidents();
   next->records = record_counts_.counts();
   next->health = incidents::node_health(next->results);

@@ -137,13 +137,16 @@ class Runtime {
     const checks::Check* check = nullptr;
     CheckSettings settings;
     History history;
-    CheckResult result;
+    CheckResult result;  // without its observations; see shown_of
+    bool looked = false;
     std::optional<Running> running;
     std::optional<Running> stuck;  // given up and not back yet: the next look would hang as well
     std::uint64_t kernel_log_next = 0;
     std::uint64_t kernel_log_journaled = 0;
     std::uint64_t kernel_records_lost = 0;  // since the start, as this check counts them
     bool reads_kernel_log = false;
+    std::size_t records_told = 0;  // in this minute, as events
+    std::size_t records_untold = 0;
     bool completed = false;
     std::vector<std::function<void(const CheckResult&)>> waiting;
   };
@@ -158,8 +161,9 @@ class Runtime {
   void give_up_overdue(Instant now);
   void complete(std::size_t index, Result<checks::Observed> observed, Instant started, Instant now);
   [[nodiscard]] static Observations new_records(const Entry& entry, const Observations& observations);
-  void journal_kernel_records(Entry& entry, const checks::Observed& observed, const Observations& news,
-                              Instant now);
+  void journal_kernel_records(Entry& entry, const checks::Observed& observed, const Observations& news);
+  [[nodiscard]] static CheckResult shown_of(const Entry& entry);
+  void tell_untold_records();
   void tell_lost_records(std::uint64_t lost_so_far);
   void apply_changes(const incidents::Changes& changes, Instant now);
   void note_periodic(Instant now);

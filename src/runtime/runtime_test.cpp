@@ -68,6 +68,21 @@ Result<checks::Observed> observe_loss(const host::Host&, const checks::Request& 
   return checks::Observed{{}, {"/dev/kmsg"}, request.kernel_log_from + 10, 7};
 }
 
+// A storm: far more than anybody wants to read.
+Result<checks::Observed> observe_storm(const host::Host& host, const checks::Request& request) {
+  Observations records;
+  for (std::uint64_t i = 0; i < 150; ++i) {
+    Observation record;
+    record.name = "xid";
+    record.value = std::int64_t{45};
+    record.source = "/dev/kmsg";
+    record.sequence = request.kernel_log_from + i;
+    record.time = host.clock.now();
+    records.push_back(std::move(record));
+  }
+  return checks::Observed{std::move(records), {"/dev/kmsg"}, request.kernel_log_from + 150, 0};
+}
+
 Findings judge_nothing(const checks::JudgeInput&) {
   return {};
 }
@@ -251,6 +266,30 @@ TEST_F(RuntimeTest, kernel_records_are_journaled_once_even_after_a_restart) {
   for (const auto& batch : batches_)
     for (const Event& event : batch.events)
       EXPECT_NE(event.kind, EventKind::kernel_record);
+}
+
+TEST_F(RuntimeTest, a_storm_of_records_is_told_in_part_and_counted_whole) {
+  checks_[1].observe = observe_storm;
+  start();
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
+  runtime_->kernel_log_grew();
+  const auto seen = [this] {
+    const auto snapshot = runtime_->snapshot();
+    return snapshot->records.empty() ? 0U : snapshot->records.front().count;
+  };
+  ASSERT_TRUE(poll_until([&seen] { return seen() == 300; }));
+  runtime_->stop();
+  std::int64_t told = 0;
+  std::int64_t further = 0;
+  for (const auto& batch : batches_)
+    for (const Event& event : batch.events) {
+      if (event.reason == "further_records")
+        further += static_cast<std::int64_t>(as_number(*find_attribute(event.details, "count")).value_or(0));
+      else if (event.kind == EventKind::kernel_record)
+        ++told;
+    }
+  EXPECT_EQ(told, 200);
+  EXPECT_EQ(further, 100);
 }
 
 TEST_F(RuntimeTest, records_that_every_reader_of_the_log_missed_are_told_once) {

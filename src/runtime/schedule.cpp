@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/schedule.hpp"
 
+#include <algorithm>
+
 namespace autopilot::runtime {
 namespace {
 
@@ -37,23 +39,36 @@ void Schedule::trigger(std::size_t entry) {
   entries_.at(entry).triggered = true;
 }
 
+void Schedule::trigger_by_news(std::size_t entry) {
+  entries_.at(entry).has_news = true;
+}
+
+MonoTime Schedule::due_of(const Entry& entry) {
+  if (entry.triggered) return MonoTime{};
+  if (!entry.has_news) return entry.due;
+  return std::min(entry.due, std::max(entry.rested, entry.news_paid - kNewsAtOnce * kNewsSpacing));
+}
+
 std::vector<std::size_t> Schedule::take_due(MonoTime now) {
   std::vector<std::size_t> due;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& e = entries_[i];
-    if (!e.enabled || e.running || !(e.triggered || e.due <= now)) continue;
+    if (!e.enabled || e.running || due_of(e) > now) continue;
     if (!e.triggered && e.runs > 0 && now - e.due > e.period / 2) ++late_;
+    if (e.has_news) e.news_paid = std::max(e.news_paid, now) + kNewsSpacing;
     e.running = true;
     e.triggered = false;
+    e.has_news = false;
     ++e.runs;
     due.push_back(i);
   }
   return due;
 }
 
-void Schedule::finished(std::size_t entry, MonoTime now) {
+void Schedule::finished(std::size_t entry, MonoTime now, Duration rest) {
   Entry& e = entries_.at(entry);
   e.running = false;
+  e.rested = now + rest;
   e.due = now + varied(entry);
 }
 
@@ -61,8 +76,7 @@ std::optional<MonoTime> Schedule::next() const {
   std::optional<MonoTime> next;
   for (const Entry& e : entries_) {
     if (!e.enabled || e.running) continue;
-    const MonoTime due = e.triggered ? MonoTime{} : e.due;
-    if (!next || due < *next) next = due;
+    if (!next || due_of(e) < *next) next = due_of(e);
   }
   return next;
 }

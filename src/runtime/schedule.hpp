@@ -21,10 +21,15 @@ class Schedule {
   void set(std::size_t entry, Duration period, bool enabled, MonoTime now);
   // Run it as soon as it is not running; a trigger while it runs makes it run once more.
   void trigger(std::size_t entry);
+  // Likewise for what happens as often as it likes: kNewsAtOnce runs at once, then one every kNewsSpacing,
+  // and never before it has rested as finished() said.
+  void trigger_by_news(std::size_t entry);
+  static constexpr int kNewsAtOnce = 20;
+  static constexpr Duration kNewsSpacing = std::chrono::milliseconds{50};
 
   // Entries to start now, each marked as running. Late ones (by more than half a period) are counted.
   [[nodiscard]] std::vector<std::size_t> take_due(MonoTime now);
-  void finished(std::size_t entry, MonoTime now);
+  void finished(std::size_t entry, MonoTime now, Duration rest = Duration{0});
   // The next moment at which take_due may give something; nothing while everything runs or is disabled.
   [[nodiscard]] std::optional<MonoTime> next() const;
   [[nodiscard]] std::uint64_t late() const { return late_; }
@@ -37,7 +42,11 @@ class Schedule {
     bool enabled = false;
     bool running = false;
     bool triggered = false;
+    bool has_news = false;
+    MonoTime rested{};
+    MonoTime news_paid{};  // runs by news so far are paid for at that time
   };
+  [[nodiscard]] static MonoTime due_of(const Entry& entry);
   [[nodiscard]] Duration varied(std::size_t entry) const;
 
   std::uint64_t seed_;

@@ -57,6 +57,38 @@ TEST(Schedule, a_trigger_while_running_runs_it_once_more) {
   EXPECT_THAT(schedule.take_due(kStart + 2s), IsEmpty());
 }
 
+TEST(Schedule, what_happens_all_the_time_lets_an_entry_rest) {
+  Schedule schedule(1);
+  schedule.set(0, 30s, true, kStart);
+  (void)schedule.take_due(kStart);
+  schedule.trigger_by_news(0);
+  schedule.finished(0, kStart, 300ms);
+  EXPECT_THAT(schedule.take_due(kStart + 299ms), IsEmpty());
+  EXPECT_EQ(schedule.next(), kStart + 300ms);
+  EXPECT_THAT(schedule.take_due(kStart + 300ms), ElementsAre(0U));
+  schedule.finished(0, kStart + 301ms, 300ms);
+  EXPECT_THAT(schedule.take_due(kStart + 5s), IsEmpty());
+  schedule.finished(0, kStart + 5s, 300ms);
+  schedule.trigger(0);  // somebody asks
+  EXPECT_THAT(schedule.take_due(kStart + 5s), ElementsAre(0U));
+}
+
+TEST(Schedule, news_run_an_entry_at_once_but_not_for_ever) {
+  Schedule schedule(1);
+  schedule.set(0, 30s, true, kStart);
+  (void)schedule.take_due(kStart);
+  schedule.finished(0, kStart);
+  int runs = 0;
+  for (auto now = kStart; now < kStart + 2s; now += 1ms) {
+    schedule.trigger_by_news(0);
+    if (schedule.take_due(now).empty()) continue;
+    if (runs++ == 0) EXPECT_EQ(now, kStart);
+    schedule.finished(0, now);
+  }
+  EXPECT_GE(runs, Schedule::kNewsAtOnce + 38);
+  EXPECT_LE(runs, Schedule::kNewsAtOnce + 42);
+}
+
 TEST(Schedule, counts_what_starts_late) {
   Schedule schedule(1);
   schedule.set(0, 10s, true, kStart);
