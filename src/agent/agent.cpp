@@ -17,6 +17,7 @@
 #include "agent/routes.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
+#include "host/process/allocator.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
 #include "store/journal_writer.hpp"
@@ -33,6 +34,7 @@ using telemetry::log_warning;
 
 constexpr Duration kStopGrace = seconds{5};
 constexpr Duration kLookAtConfiguration = seconds{2};
+constexpr Duration kReturnMemory = seconds{60};
 
 runtime::RuntimeSettings settings_of(const config::Config& config, const Machine& machine) {
   runtime::RuntimeSettings settings;
@@ -128,6 +130,7 @@ class Agent {
   net::Subscription signals_;
   net::Subscription watchdog_;
   net::Subscription configuration_watch_;
+  net::Subscription memory_return_;
   std::string configuration_version_;
   std::string listening_;
   bool stopping_ = false;
@@ -266,6 +269,7 @@ Status Agent::run() {
     watchdog_ = loop_.every(*period, [&manager] { (void)manager.notify("WATCHDOG=1"); });
   if (options_.configuration_version)
     configuration_watch_ = loop_.every(kLookAtConfiguration, [this] { look_at_configuration(); });
+  memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
   loop_.post([this] { poll(); });
   if (const auto told = manager.notify("READY=1"); !told)
     log_warning("the service manager could not be told", {{"cause", told.error().what}});
@@ -329,6 +333,7 @@ void Agent::end_stop() {
 }  // namespace
 
 Status run_agent(AgentOptions options) {
+  host::keep_allocator_small();
   // Kernel news may come from another thread before the agent exists and after it is gone.
   struct Receiver {
     std::mutex mutex;
