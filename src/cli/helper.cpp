@@ -11,6 +11,7 @@
 #include "cli/verbs.hpp"
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/helper_server.hpp"
+#include "host/infiniband/ib_helper.hpp"
 #include "host/operations/known_arithmetic.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
@@ -31,6 +32,7 @@ constexpr std::array kKinds = {
                }},
     HelperKind{"storage",
                [](const std::vector<std::string>&) { return host::run_storage_helper(host::kHelperFd); }},
+    HelperKind{"ib", [](const std::vector<std::string>&) { return host::run_ib_helper(host::kHelperFd); }},
     HelperKind{"self_test", host::run_self_test},
     HelperKind{"confined", host::run_confined},
 };

@@ -5,6 +5,7 @@
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/host_facts.hpp"
+#include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/open_host.hpp"
 #include "host/storage/system_filesystems.hpp"
@@ -35,7 +36,8 @@ KernelLogTail::Options tail_options(const OpenOptions& options) {
 // In order of construction: what is used by another stands before it.
 struct SystemDoors {
   explicit SystemDoors(const OpenOptions& options)
-      : storage_helper("storage", helper_of(options, "storage", {})),
+      : ib_files(helper_of(options, "ib", {})),
+        storage_helper("storage", helper_of(options, "storage", {})),
         kernel_log([this] { return open_kernel_log(clock); }, tail_options(options)),
         gpus(helper_of(options, "nvml", library_argument(options.nvml_library)), clock, files),
         filesystems(files, storage_helper),
@@ -44,7 +46,8 @@ struct SystemDoors {
         nvme(files, storage_helper) {}
 
   SystemClock clock;
-  Files files;
+  IbFiles ib_files;
+  Files files{"", {}, {std::string(IbFiles::kFolder), [this](auto path) { return ib_files.read(path); }}};
   HelperClient storage_helper;
   KernelLogTail kernel_log;
   HelperGpus gpus;
@@ -71,7 +74,8 @@ Result<OpenedHost> open_system_host(const OpenOptions& options) {
     self.kernel_records_read = records.read;
     self.kernel_records_lost = records.lost;
     self.driver_calls = alive->gpus.driver_calls();
-    self.helpers_stuck = alive->storage_helper.stats().stuck + alive->gpus.stats().stuck;
+    self.helpers_stuck =
+        alive->storage_helper.stats().stuck + alive->gpus.stats().stuck + alive->ib_files.stats().stuck;
   };
   return opened;
 }

@@ -8,6 +8,7 @@
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/frame.hpp"
 #include "host/helpers/helper_server.hpp"
+#include "host/infiniband/ib_helper.hpp"
 #include "host/storage/storage_helper.hpp"
 
 namespace {
@@ -68,6 +69,11 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   if (kind == "storage") return autopilot::host::run_storage_helper(kHelperFd);
   if (kind == "nvml") return autopilot::host::run_nvml_helper(kHelperFd, {argv + 2, argv + argc});
+  if (kind == "ib") return autopilot::host::run_ib_helper(kHelperFd, argc > 2 ? argv[2] : "");
+  if (kind == "ib_that_lies")
+    return autopilot::host::serve(kHelperFd, {{"read", [](std::string_view, MonoTime) -> Result<std::string> {
+                                                 return std::string(R"({"text":42})");
+                                               }}});
   if (kind == "lies_about_gpus")
     return autopilot::host::serve(kHelperFd, {{"read", [](std::string_view, MonoTime) -> Result<std::string> {
                                                  return std::string(R"({"state":"splendid"})");

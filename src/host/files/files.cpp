@@ -98,6 +98,7 @@ Result<std::string> path_of(int fd, std::string_view path) {
 
 Result<std::string> Files::read(std::string_view path, std::size_t limit) const {
   if (gate_) TRY_STATUS(gate_(path));
+  if (reader_.read && path.starts_with(reader_.folder)) return reader_.read(path);
   const Fd fd = TRY(open_regular(root_, path));
   return read_all(fd.get(), path, limit);
 }

@@ -22,7 +22,15 @@ class Files {
   // that reading it fails or does not return. Thread-safe.
   using Gate = std::function<Status(std::string_view path)>;
 
-  explicit Files(std::string root = "", Gate gate = {}) : root_(std::move(root)), gate_(std::move(gate)) {}
+  // Who reads the files below `folder` in place of this process, because they may not let the reader return.
+  // Thread-safe, with a deadline of its own.
+  struct Reader {
+    std::string folder;
+    std::function<Result<std::string>(std::string_view path)> read;
+  };
+
+  explicit Files(std::string root = "", Gate gate = {}, Reader reader = {})
+      : root_(std::move(root)), gate_(std::move(gate)), reader_(std::move(reader)) {}
 
   // The whole file, at most `limit` bytes; longer is Errc::exhausted.
   [[nodiscard]] Result<std::string> read(std::string_view path, std::size_t limit = kMaxBytes) const;
@@ -46,6 +54,7 @@ class Files {
  private:
   std::string root_;
   Gate gate_;
+  Reader reader_;
 };
 
 }  // namespace autopilot::host

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/infiniband/ib_helper.hpp"
+
+#include <boost/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "host/helpers/helper_server.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kRead = "read";
+constexpr std::size_t kMaxFile = 4096;  // of sysfs
+
+// The one text in a question or an answer.
+std::optional<std::string> text_in(std::string_view message) {
+  json::error_code error;
+  json::parse_options options;
+  options.allow_invalid_utf8 = true;
+  const json::value value = json::parse({message.data(), message.size()}, error, {}, options);
+  if (error || !value.is_string()) return std::nullopt;
+  return std::string(value.get_string());
+}
+
+// The helper may hold rights that its agent has not.
+bool is_inside(std::string_view path) {
+  return path.starts_with(IbFiles::kFolder) && path.find("/..") == std::string_view::npos;
+}
+
+Result<std::string> answer_read(const Files& files, std::string_view params) {
+  const auto path = text_in(params);
+  if (!path || !is_inside(*path)) return fail(Errc::malformed, "read: no file of an adapter");
+  return json::serialize(json::string(TRY(files.read(*path, kMaxFile))));
+}
+
+// "mlx5_0"
+std::string adapter_of(std::string_view path) {
+  path.remove_prefix(IbFiles::kFolder.size());
+  return std::string(path.substr(0, path.find('/')));
+}
+
+// What the helper did wrong is no statement about the adapter.
+Error error_of(HelperError error) {
+  switch (error.failure) {
+    case HelperFailure::crashed:
+    case HelperFailure::malformed:
+    case HelperFailure::not_started:
+      error.error.code = Errc::internal;
+      break;
+    case HelperFailure::refused:
+    case HelperFailure::timed_out:
+    case HelperFailure::exhausted:
+      break;
+  }
+  return std::move(error.error);
+}
+
+}  // namespace
+
+int run_ib_helper(int fd, const std::string& root) {
+  const Files files(root);
+  return serve(fd, {{std::string(kRead),
+                     [&files](std::string_view params, MonoTime) { return answer_read(files, params); }}});
+}
+
+IbFiles::IbFiles(Command helper, Duration ask_again)
+    : ask_again_(ask_again), helper_("ib", std::move(helper)) {}
+
+Result<std::string> IbFiles::read(std::string_view path) {
+  if (!is_inside(path)) return fail(Errc::malformed, std::string(path) + ": no file of an adapter");
+  const std::string adapter = adapter_of(path);
+  if (still_hangs(adapter))
+    return fail(Errc::timed_out, std::string(path) + ": the adapter did not answer when last asked");
+  auto answer = helper_.call(kRead, json::serialize(json::string(path)), mono_now() + kPatience);
+  if (!answer) {
+    if (answer.error().failure == HelperFailure::timed_out) {
+      const std::lock_guard lock(mutex_);
+      hangs_[adapter] = {.helper = answer.error().stuck_pid, .ask_again = mono_now() + ask_again_};
+    }
+    Error error = error_of(std::move(answer).error());
+    return fail(error.code, std::string(path) + ": " + error.what);
+  }
+  auto text = text_in(*answer);
+  if (!text) return fail(Errc::internal, std::string(path) + ": ib helper: no answer to read");
+  return std::move(*text);
+}
+
+bool IbFiles::still_hangs(const std::string& adapter) {
+  const std::lock_guard lock(mutex_);
+  const auto found = hangs_.find(adapter);
+  if (found == hangs_.end()) return false;
+  if (helper_.is_stuck(found->second.helper) || mono_now() < found->second.ask_again) return true;
+  hangs_.erase(found);
+  return false;
+}
+
+}  // namespace autopilot::host
