@@ -30,7 +30,7 @@ format: ## format all C++ files in place
 	@tools/install-deps.sh lint
 	@git ls-files -z '*.cpp' '*.hpp' '*.c' '*.h' | xargs -0 -r clang-format-16 -i
 
-bench: ## measure the budgets and print them as a table
+bench: ## every budget of one node as a table (BENCH_LONG=1: ten minutes of rest; BENCH_RECORD=1: into docs)
 	@tools/install-deps.sh build test
 	@tools/bench.sh $(JOBS)
 

@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the budgets of one node and prints them as a table. What answers is a simulated driver of eight GPUs.
 
-BENCH_REST_SECONDS (120): how long the agent is left alone before its memory and processor time are read; the budget speaks of
-ten minutes.
+BENCH_LONG=1: leaves the agent alone for ten minutes, as the budget says, before its memory and processor time are read, and
+takes more samples of everything. BENCH_RECORD=1: writes the table into docs/benchmarks as well.
 """
 
-import http.client
 import os
-import platform
-import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -19,105 +15,84 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../integration"))
 import harness  # noqa: E402
+from kernel_log_rows import add_show_rows, add_storm_rows  # noqa: E402
+from probes import answer_times, percentile  # noqa: E402
+from processes import Others, cpu_seconds, product, pss_mib  # noqa: E402
+from programs import add_program_rows  # noqa: E402
+from table import Table, record  # noqa: E402
 
-REST_SECONDS = float(os.environ.get("BENCH_REST_SECONDS", "120"))
+IS_LONG = os.environ.get("BENCH_LONG", "") not in ("", "0")
+REST_SECONDS = 600 if IS_LONG else 60
 MACHINE = "hgx-h100-8"
+TITLE = "One node, eight simulated GPUs"
+COMMAND = "make bench BENCH_LONG=1" if IS_LONG else "make bench"
 
 
-def percentile(values, share):
-    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+def driver_calls(agent):
+    return agent.node()["self"]["driverCalls"]
 
 
-def name_of(pid):
-    with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-        return file.read().strip()
+def add_rest_rows(table):
+    with harness.Agent("--simulate", MACHINE) as agent:
+        agent.wait_ready()
+        time.sleep(5)
+        before = {pid: cpu_seconds(pid) for pid in product(agent.pid)}
+        calls, begin, others = driver_calls(agent), time.monotonic(), Others(before)
+        time.sleep(REST_SECONDS)
+        seconds = time.monotonic() - begin
+        pids = product(agent.pid)
+        used = sum(cpu_seconds(pid) - before.get(pid, 0.0) for pid in pids)
+        after = f"after {REST_SECONDS} s"
+        table.add(f"at rest: PSS of agent and helpers {after}", pss_mib(pids), "MiB", 20, f"{len(pids)} processes")
+        table.add(f"at rest: CPU over {REST_SECONDS} s", used / seconds * 100, "% of a core", 0.2, others.note())
+        table.add("at rest: NVML calls", (driver_calls(agent) - calls) / seconds * 60, "/min", 1500)
+        others = Others(pids)
+        times = answer_times(agent.port, "/metrics", rate=50, seconds=60 if IS_LONG else 10)
+        table.add("/metrics at 50 scrapes/s, p99", percentile(times, 0.99), "ms", 2,
+                  f"{len(times)} scrapes, median {percentile(times, 0.5):.1f} ms; {others.note()}")
 
 
-def product(pid):
-    """The agent and its helpers, without the player of the simulated machine."""
-    own = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-            own += [int(word) for word in file.read().split()]
-    return [pid] + [child for child in own if name_of(child) == "autopilot"]
-
-
-def pss_kib(pid):
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-        return int(re.search(r"^Pss:\s+(\d+)", file.read(), re.M).group(1))
-
-
-def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def metric(text, name):
-    return float(re.search(rf"^{name} (\S+)", text, re.M).group(1))
-
-
-def at_rest(agent):
-    agent.wait_ready()
-    before = {pid: cpu_seconds(pid) for pid in product(agent.pid)}
-    calls = metric(agent.get("/metrics"), "autopilot_driver_calls_total")
-    begin = time.monotonic()
-    time.sleep(REST_SECONDS)
-    seconds = time.monotonic() - begin
-    pids = product(agent.pid)
-    used = sum(cpu_seconds(pid) - before.get(pid, 0.0) for pid in pids)
-    calls = metric(agent.get("/metrics"), "autopilot_driver_calls_total") - calls
-    return sum(pss_kib(pid) for pid in pids) / 1024, used / seconds * 100, calls / seconds * 60
-
-
-def scrapes(agent, seconds=10, rate=50):
-    connection = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=10)
-    times = []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        begin = time.monotonic()
-        connection.request("GET", "/metrics")
-        connection.getresponse().read()
-        times.append((time.monotonic() - begin) * 1000)
-        time.sleep(max(0.0, 1 / rate - (time.monotonic() - begin)))
-    connection.close()
-    return percentile(times, 0.99)
-
-
-def starts(count=10):
-    times = []
+def add_start_rows(table, folder):
+    tree = os.path.join(folder, "machine")
+    subprocess.run([harness.AUTOPILOT_SIM, "create", MACHINE, "--out", tree], check=True, stdout=subprocess.DEVNULL)
+    count = 30 if IS_LONG else 10
+    one_shot, agent_start = [], []
     for _ in range(count):
         begin = time.monotonic()
-        harness.run("check", "--root", starts.tree, "--window", "0s")
-        times.append((time.monotonic() - begin) * 1000)
-    return statistics.median(times)
+        harness.run("check", "--root", tree, "--window", "0s")
+        one_shot.append((time.monotonic() - begin) * 1000)
+        begin = time.monotonic()
+        with harness.Agent("--root", tree) as agent:
+            agent.wait_ready()
+            agent_start.append((time.monotonic() - begin) * 1000)
+    table.add("start to verdict, no window: check", percentile(one_shot, 0.5), "ms", 300,
+              f"median of {count}, slowest {max(one_shot):.0f} ms")
+    table.add("start to verdict: agent is ready", percentile(agent_start, 0.5), "ms", 300,
+              f"median of {count}, slowest {max(agent_start):.0f} ms; looked for every 20 ms")
 
 
-def stripped_mb(folder):
+def add_size_row(table, folder):
     copy = shutil.copy(harness.AUTOPILOT, folder)
     subprocess.run(["strip", copy], check=True)
-    return os.path.getsize(copy) / 1e6
+    table.add("executable, stripped", os.path.getsize(copy) / 1e6, "MB", 15)
 
 
 def main():
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        starts.tree = os.path.join(folder, "machine")
-        subprocess.run([harness.AUTOPILOT_SIM, "create", MACHINE, "--out", starts.tree], check=True,
-                       stdout=subprocess.DEVNULL)
-        rows.append(("executable, stripped", f"{stripped_mb(folder):.1f} MB", "<= 15 MB"))
-        rows.append(("start to verdict, no window (median of 10)", f"{starts():.0f} ms", "<= 300 ms"))
-        with harness.Agent("--simulate", MACHINE) as agent:
-            pss, cpu, calls = at_rest(agent)
-            rows.append((f"agent and helpers after {REST_SECONDS:.0f} s: PSS", f"{pss:.1f} MiB", "<= 20 MiB"))
-            rows.append((f"agent and helpers over {REST_SECONDS:.0f} s: CPU", f"{cpu:.2f} % of a core", "<= 0.2 %"))
-            rows.append(("NVML calls", f"{calls:.0f} /min", "<= 1500 /min"))
-            rows.append(("/metrics at 50 scrapes/s: p99", f"{scrapes(agent):.1f} ms", "<= 2 ms"))
-    print(f"simulated driver, {MACHINE}; {platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, "
-          f"{time.strftime('%Y-%m-%d')}")
-    width = max(len(row[0]) for row in rows)
-    for what, measured, budget in rows:
-        print(f"  {what:<{width}}  {measured:>16}   budget {budget}")
+    table = Table()
+    with tempfile.TemporaryDirectory(prefix="autopilot-bench-") as folder:
+        add_size_row(table, folder)
+        add_start_rows(table, folder)
+        add_rest_rows(table)
+        add_show_rows(table, 2000 if IS_LONG else 300)
+        settle = 600 if IS_LONG else 30
+        add_storm_rows(table, "", settle)
+        add_storm_rows(table, ", 90 % lost", settle, per_step=100)
+        add_program_rows(table, folder)
+    print()
+    print(f"simulated driver and machine {MACHINE}")
+    print(table.text(COMMAND))
+    if os.environ.get("BENCH_RECORD", "") not in ("", "0"):
+        print(f"written: {record(table, TITLE, COMMAND)}")
 
 
 if __name__ == "__main__":
