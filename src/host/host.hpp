@@ -6,19 +6,26 @@
 
 #include "core/clock.hpp"
 #include "host/clock/time_sync.hpp"
+#include "host/ethernet/bond.hpp"
 #include "host/ethernet/ethernet.hpp"
+#include "host/ethernet/routes.hpp"
 #include "host/files/files.hpp"
 #include "host/gpu/driver_module.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/readings.hpp"
+#include "host/infiniband/adapter_port.hpp"
 #include "host/infiniband/infiniband.hpp"
+#include "host/infiniband/spared_adapters.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 #include "host/memory/edac.hpp"
 #include "host/memory/usage.hpp"
 #include "host/pci/pci.hpp"
 #include "host/storage/block.hpp"
+#include "host/storage/ext4_errors.hpp"
 #include "host/storage/filesystems.hpp"
+#include "host/storage/nfs.hpp"
 #include "host/storage/nvme.hpp"
+#include "host/storage/raid.hpp"
 
 namespace autopilot::host {
 
@@ -35,6 +42,7 @@ class Host {
   const Ethernet& ethernet;
   const TimeSync& time_sync;
   const NvmeDevices& nvme;
+  const SparedAdapters& spared_adapters = SparedAdapters::none();
 };
 
 }  // namespace autopilot::host

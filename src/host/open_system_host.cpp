@@ -39,6 +39,7 @@ struct SystemDoors {
       : ib_files(helper_of(options, "ib", {})),
         storage_helper("storage", helper_of(options, "storage", {})),
         kernel_log([this] { return open_kernel_log(clock); }, tail_options(options)),
+        spared_adapters(kernel_log),
         gpus(helper_of(options, "nvml", library_argument(options.nvml_library)), clock, files),
         filesystems(files, storage_helper),
         ethernet(files),
@@ -50,12 +51,13 @@ struct SystemDoors {
   Files files{"", {}, {std::string(IbFiles::kFolder), [this](auto path) { return ib_files.read(path); }}};
   HelperClient storage_helper;
   KernelLogTail kernel_log;
+  ComplainingAdapters spared_adapters;
   HelperGpus gpus;
   SystemFilesystems filesystems;
   NetlinkEthernet ethernet;
   SystemTimeSync time_sync;
   SystemNvmeDevices nvme;
-  Host host{clock, files, kernel_log, gpus, filesystems, ethernet, time_sync, nvme};
+  Host host{clock, files, kernel_log, gpus, filesystems, ethernet, time_sync, nvme, spared_adapters};
 };
 
 }  // namespace

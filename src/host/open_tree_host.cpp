@@ -113,11 +113,17 @@ struct TreeDoors {
         files(tree.root(), [this](std::string_view path) { return unreadable.pass(path); }),
         kernel_log(tree.kernel_log(), *clock),
         fed(fed_kernel_log(tree, options, *clock)),
+        spared_adapters(log()),
         gpus(*file, tree, options, *clock, files),
         filesystems(files, *file),
         ethernet(files),
         time_sync(files, *file),
         nvme(files, *file) {}
+
+  // What everybody reads: the records that the tree has, or those that somebody feeds.
+  [[nodiscard]] const KernelLog& log() const {
+    return fed ? static_cast<const KernelLog&>(*fed) : kernel_log;
+  }
 
   std::unique_ptr<MachineTreeFile> file;
   std::shared_ptr<const Clock> clock;
@@ -125,14 +131,13 @@ struct TreeDoors {
   Files files;
   TreeKernelLog kernel_log;
   std::unique_ptr<KernelLogTail> fed;  // nothing: nobody feeds the log
+  ComplainingAdapters spared_adapters;
   TreeGpus gpus;
   TreeFilesystems filesystems;
   SysfsEthernet ethernet;
   TreeTimeSyncDoor time_sync;
   TreeNvmeDevices nvme;
-  Host host{*clock,    files,       fed ? static_cast<const KernelLog&>(*fed) : kernel_log,
-            gpus,      filesystems, ethernet,
-            time_sync, nvme};
+  Host host{*clock, files, log(), gpus, filesystems, ethernet, time_sync, nvme, spared_adapters};
 };
 
 }  // namespace

@@ -6,15 +6,12 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
-#include <unistd.h>
 
 #include "checks/builtin.hpp"
 #include "host/clock/system_clock.hpp"
-#include "host/files/test_folder.hpp"
-#include "host/process/child_runner.hpp"
 #include "host/process/poll.hpp"
 #include "host/storage/hanging_mount.hpp"
+#include "host/storage/loop_filesystem.hpp"
 #include "host/storage/system_filesystems.hpp"
 #include "tests/fakes/fake_host.hpp"
 
@@ -25,43 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-// The text of what went wrong, or nothing.
-std::string run(const std::vector<std::string>& words) {
-  host::ChildRunner runner;
-  const auto report = runner.run(
-      {.program = "/usr/bin/env", .arguments = words, .environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}},
-      host::mono_now() + 60s);
-  if (!report) return report.error().what;
-  if (report->end == host::ChildEnd::exited && report->status.code == 0) return {};
-  return words.front() + ": " + report->output + report->errors;
-}
-
-// A filesystem of 32 MB in a file, mounted.
-class LoopFilesystem {
- public:
-  explicit LoopFilesystem(const std::string& options = "errors=remount-ro",
-                          const std::string& inodes = "1024") {
-    const std::string image = folder_.path() + "/image";
-    std::ofstream(image).close();
-    std::filesystem::resize_file(image, 32 << 20);
-    std::filesystem::create_directory(path());
-    why_not_ = run({"mkfs.ext4", "-q", "-F", "-N", inodes, image});
-    if (why_not_.empty()) why_not_ = run({"mount", "-o", "loop," + options, image, path()});
-    is_mounted_ = why_not_.empty();
-  }
-  LoopFilesystem(const LoopFilesystem&) = delete;
-  LoopFilesystem& operator=(const LoopFilesystem&) = delete;
-  ~LoopFilesystem() {
-    if (is_mounted_) ::umount2(path().c_str(), MNT_DETACH);
-  }
-  [[nodiscard]] std::string path() const { return folder_.path() + "/mount"; }
-  [[nodiscard]] const std::string& why_not() const { return why_not_; }
-
- private:
-  host::TestFolder folder_;
-  std::string why_not_;
-  bool is_mounted_ = false;
-};
+using host::LoopFilesystem;
 
 class StorageFilesystemOfThisKernel : public ::testing::Test {
  protected:
@@ -101,15 +62,16 @@ TEST_F(StorageFilesystemOfThisKernel, a_sound_one_then_full_then_sound_again) {
   if (!filesystem.why_not().empty()) GTEST_SKIP() << "no loop filesystem here: " << filesystem.why_not();
   EXPECT_THAT(look_at(filesystem.path()), IsEmpty());
   const std::string filler = filesystem.path() + "/filler";
-  EXPECT_THAT(run({"dd", "if=/dev/zero", "of=" + filler, "bs=1M"}), ::testing::HasSubstr("No space left"));
+  EXPECT_THAT(host::run_program({"dd", "if=/dev/zero", "of=" + filler, "bs=1M"}),
+              ::testing::HasSubstr("No space left"));
   EXPECT_THAT(look_at(filesystem.path()), ElementsAre("failed filesystem_full"));
   std::filesystem::remove(filler);
-  EXPECT_EQ(run({"sync", "-f", filesystem.path()}), "");
+  EXPECT_EQ(host::run_program({"sync", "-f", filesystem.path()}), "");
   EXPECT_THAT(look_at(filesystem.path()), IsEmpty());
 }
 
 TEST_F(StorageFilesystemOfThisKernel, one_without_inodes) {
-  const LoopFilesystem filesystem("errors=remount-ro", "64");
+  const LoopFilesystem filesystem({.make = {"mkfs.ext4", "-q", "-F", "-N", "64"}});
   if (!filesystem.why_not().empty()) GTEST_SKIP() << "no loop filesystem here: " << filesystem.why_not();
   for (int i = 0; i < 64; ++i)
     std::ofstream(filesystem.path() + "/" + std::to_string(i)).close();
@@ -117,7 +79,7 @@ TEST_F(StorageFilesystemOfThisKernel, one_without_inodes) {
 }
 
 TEST_F(StorageFilesystemOfThisKernel, one_that_is_read_only_on_purpose) {
-  const LoopFilesystem filesystem("ro");
+  const LoopFilesystem filesystem({.mount = "ro"});
   if (!filesystem.why_not().empty()) GTEST_SKIP() << "no loop filesystem here: " << filesystem.why_not();
   EXPECT_THAT(look_at(filesystem.path()), IsEmpty());
 }
@@ -126,7 +88,7 @@ TEST_F(StorageFilesystemOfThisKernel, one_that_somebody_remounted) {
   const LoopFilesystem filesystem;
   if (!filesystem.why_not().empty()) GTEST_SKIP() << "no loop filesystem here: " << filesystem.why_not();
   EXPECT_THAT(look_at(filesystem.path()), IsEmpty());
-  ASSERT_EQ(run({"mount", "-o", "remount,ro", filesystem.path()}), "");
+  ASSERT_EQ(host::run_program({"mount", "-o", "remount,ro", filesystem.path()}), "");
   EXPECT_THAT(look_at(filesystem.path()), ElementsAre("degraded filesystem_read_only"));
 }
 
@@ -134,9 +96,8 @@ TEST_F(StorageFilesystemOfThisKernel, one_that_the_kernel_stopped_after_an_error
   const LoopFilesystem filesystem;
   if (!filesystem.why_not().empty()) GTEST_SKIP() << "no loop filesystem here: " << filesystem.why_not();
   EXPECT_THAT(look_at(filesystem.path()), IsEmpty());
-  const std::string trigger =
-      "echo test > /sys/fs/ext4/$(basename $(findmnt -no SOURCE " + filesystem.path() + "))/trigger_fs_error";
-  if (const std::string problem = run({"sh", "-c", trigger}); !problem.empty())
+  const std::string trigger = "echo test > /sys/fs/ext4/" + filesystem.device() + "/trigger_fs_error";
+  if (const std::string problem = host::run_program({"sh", "-c", trigger}); !problem.empty())
     GTEST_SKIP() << "this kernel makes no errors on demand: " << problem;
   EXPECT_THAT(look_at(filesystem.path()), ElementsAre("failed filesystem_read_only"));
 }
@@ -144,9 +105,9 @@ TEST_F(StorageFilesystemOfThisKernel, one_that_the_kernel_stopped_after_an_error
 TEST_F(StorageFilesystemOfThisKernel, a_frozen_one_still_answers) {
   const LoopFilesystem filesystem;
   if (!filesystem.why_not().empty()) GTEST_SKIP() << "no loop filesystem here: " << filesystem.why_not();
-  ASSERT_EQ(run({"fsfreeze", "--freeze", filesystem.path()}), "");
+  ASSERT_EQ(host::run_program({"fsfreeze", "--freeze", filesystem.path()}), "");
   const auto words = look_at(filesystem.path());
-  ASSERT_EQ(run({"fsfreeze", "--unfreeze", filesystem.path()}), "");
+  ASSERT_EQ(host::run_program({"fsfreeze", "--unfreeze", filesystem.path()}), "");
   EXPECT_THAT(words, IsEmpty());
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/recording/recording.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <filesystem>
@@ -8,6 +9,7 @@
 
 #include "cli/recording/driver_answers.hpp"
 #include "cli/recording/scrubber.hpp"
+#include "core/parse.hpp"
 #include "core/yaml_text.hpp"
 #include "host/gpu/gpus.hpp"
 
@@ -158,11 +160,33 @@ class MachineRecorder {
   Recording recording_;
 };
 
+// Addresses are the only words of eight or thirty-two digits there; masks and flags are no secret.
+void learn_from_routes(const std::string& text, Scrubber& scrubber) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto words = split_words(line);
+    const bool is_ipv6 = words.size() >= 10 && words[0].size() == 32;
+    for (std::size_t i = is_ipv6 ? 0 : 1; i < std::min<std::size_t>(words.size(), is_ipv6 ? 5 : 3); ++i)
+      scrubber.learn_address_in_hex(words[i]);
+  }
+}
+
+// The domains that names are looked up in; addresses are found anyway.
+void learn_from_resolvers(const std::string& text, Scrubber& scrubber) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto words = split_words(line);
+    if (words.empty() || (words[0] != "search" && words[0] != "domain")) continue;
+    for (std::size_t i = 1; i < words.size(); ++i)
+      scrubber.learn(Scrubber::Kind::host, words[i]);
+  }
+}
+
 void learn_from_file(const std::string& path, const std::string& text, Scrubber& scrubber) {
   using Kind = Scrubber::Kind;
   const std::string name = path.substr(path.rfind('/') + 1);
   if (name == "serial" || name == "product_serial") scrubber.learn(Kind::serial, text);
   if (name == "node_guid" || name == "sys_image_guid") scrubber.learn(Kind::guid, text);
+  if (path == "/proc/net/route" || path == "/proc/net/ipv6_route") learn_from_routes(text, scrubber);
+  if (path == "/etc/resolv.conf") learn_from_resolvers(text, scrubber);
   if (name != "mountinfo") return;
   // "server:/export" in front of the options at the end of a row.
   const auto mounts = host::parse_mountinfo(text);

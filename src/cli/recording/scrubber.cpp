@@ -5,7 +5,10 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cctype>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <optional>
 
 #include "core/parse.hpp"
 
@@ -75,6 +78,23 @@ void Scrubber::learn(Kind kind, std::string_view value) {
   }
 }
 
+void Scrubber::learn_address_in_hex(std::string_view digits) {
+  if (digits.find_first_not_of('0') == std::string_view::npos || known_.contains(std::string(digits))) return;
+  if (digits.size() == 32) {
+    known_[std::string(digits)] = print("20010db8%024x", static_cast<unsigned>(++ipv6_));
+    return;
+  }
+  const auto number = digits.size() == 8 ? parse_number<std::uint32_t>(digits, 16) : std::nullopt;
+  if (!number) return;
+  std::array<unsigned char, 4> address{};
+  std::memcpy(address.data(), &*number, address.size());
+  std::array<char, INET_ADDRSTRLEN> text{};
+  const std::string told = stand_in(::inet_ntop(AF_INET, address.data(), text.data(), text.size()));
+  std::uint32_t other = 0;
+  ::inet_pton(AF_INET, told.c_str(), &other);
+  known_[std::string(digits)] = print("%08X", other);
+}
+
 std::string Scrubber::replace_known(std::string_view text) const {
   std::string out(text);
   for (const auto& [value, stand_in] : known_) {
@@ -93,7 +113,7 @@ std::string Scrubber::replace_known(std::string_view text) const {
 }
 
 std::string Scrubber::stand_in(std::string_view token) {
-  const std::string address(token);
+  std::string address(token);
   if (const auto found = addresses_.find(address); found != addresses_.end()) return found->second;
   std::array<unsigned char, 4> ipv4{};
   if (is_mac(token)) {

@@ -16,11 +16,14 @@ class Scrubber {
 
   // Ignores "localhost", and serials and the like of fewer than 4 characters ("0", "N/A").
   void learn(Kind kind, std::string_view value);
+  // An address as the kernel's tables of routes write it: eight digits of IPv4 in the order of this machine,
+  // or thirty-two of IPv6.
+  void learn_address_in_hex(std::string_view digits);
   [[nodiscard]] std::string apply(std::string_view text);
 
  private:
   std::string stand_in(std::string_view token);
-  std::string replace_known(std::string_view text) const;
+  [[nodiscard]] std::string replace_known(std::string_view text) const;
 
   // Longest first, so that a name inside another is not replaced before it.
   struct LongestFirst {

@@ -35,5 +35,16 @@ TEST(Scrubber, LeavesWhatOnlyLooksLikeOne) {
     EXPECT_EQ(scrubber.apply(text), text);
 }
 
+TEST(Scrubber, gives_an_address_in_hex_the_stand_in_that_it_has_as_text) {
+  Scrubber scrubber;
+  scrubber.learn_address_in_hex("0101000A");  // 10.0.1.1 on a machine with the low byte first
+  scrubber.learn_address_in_hex("00000000");
+  scrubber.learn_address_in_hex("fe800000000000000000000000000001");
+  scrubber.learn_address_in_hex("what");
+  EXPECT_EQ(scrubber.apply("eth0 00000000 0101000A 0003"), "eth0 00000000 010012C6 0003");
+  EXPECT_EQ(scrubber.apply("10.0.1.1 0x1"), "198.18.0.1 0x1");
+  EXPECT_EQ(scrubber.apply("fe800000000000000000000000000001"), "20010db8000000000000000000000001");
+}
+
 }  // namespace
 }  // namespace autopilot::cli

@@ -50,6 +50,8 @@ IbPort read_port(const Files& files, const std::string& device, int number) {
   port.adapter = adapter_of(files, device);
   if (const auto pci = files.resolve(device_path(device) + "/device"))
     port.pci_address = canonical_pci_address(pci->substr(pci->rfind('/') + 1)).value_or("");
+  if (const auto driver = files.resolve(device_path(device) + "/device/driver"))
+    port.driver = driver->substr(driver->rfind('/') + 1);
   port.is_virtual_function = files.exists(device_path(device) + "/device/physfn");
   return port;
 }

@@ -23,10 +23,15 @@ struct IbPort {
   std::optional<double> rate_gbps;
   std::string adapter;  // what makes two adapters siblings: board id, else type; empty: unknown
   std::string pci_address;
+  std::string driver;  // "mlx5_core", "efa", ...; empty: unknown
   bool is_virtual_function = false;
 
   // "mlx5_0/1": the key of the subject.
   [[nodiscard]] std::string key() const { return device + "/" + std::to_string(number); }
+  // Amazon's Elastic Fabric Adapter. The device may be named after its slot instead ("rdmap16s27").
+  [[nodiscard]] bool is_efa() const {
+    return driver == "efa" || (driver.empty() && device.starts_with("efa_"));
+  }
 };
 
 // All ports, by device and number, from files that the kernel answers without asking firmware for counters.

@@ -61,6 +61,18 @@ TEST_F(InfinibandTest, names_the_file_it_does_not_understand_and_reads_the_other
   EXPECT_FALSE(ports->back().problem);
 }
 
+TEST_F(InfinibandTest, tells_efa_by_its_driver_or_its_name) {
+  for (const char* device : {"efa_0", "mlx5_0", "rdmap16s27"})
+    add_port(device, 1, "4: ACTIVE\n");
+  folder_.write("/sys/bus/pci/drivers/efa/x", "");
+  folder_.link("/sys/class/infiniband/rdmap16s27/device/driver", "/sys/bus/pci/drivers/efa");
+  const auto ports = scan_ib_ports(files_).value();
+  ASSERT_EQ(ports.size(), 3U);
+  EXPECT_TRUE(ports[0].is_efa());
+  EXPECT_FALSE(ports[1].is_efa());
+  EXPECT_TRUE(ports[2].is_efa());
+}
+
 TEST_F(InfinibandTest, reads_counters_and_says_which_are_not_there) {
   add_port("mlx5_0", 1, "4: ACTIVE\n");
   folder_.write("/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error", "65535\n");

@@ -18,7 +18,11 @@ constexpr std::string_view kMachineFiles[] = {
     "/proc/vmstat",
     "/proc/pressure/*",
     "/proc/self/mountinfo",
+    "/proc/self/mountstats",
     "/proc/self/status",
+    "/proc/net/route",
+    "/proc/net/ipv6_route",
+    "/proc/net/arp",
     "/proc/sys/kernel/hostname",
     "/proc/sys/kernel/osrelease",
     "/proc/sys/kernel/ostype",
@@ -36,6 +40,12 @@ constexpr std::string_view kMachineFiles[] = {
     "/proc/driver/nvidia-nvswitch/devices/*/information",
     "/etc/os-release",
     "/etc/fstab",
+    "/etc/resolv.conf",
+    "/sys/fs/ext4/*/errors_count",
+    "/sys/fs/ext4/*/first_error_time",
+    "/sys/fs/ext4/*/last_error_time",
+    "/sys/fs/ext4/*/last_error_func",
+    "/sys/class/block/*/dev",
     "/sys/module/nvidia/version",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     "/sys/devices/system/clocksource/clocksource0/available_clocksource",
@@ -92,6 +102,12 @@ constexpr std::string_view kInterfaceFiles[] = {"address",
                                                 "master",
                                                 "bonding/mode",
                                                 "bonding/slaves",
+                                                "bonding/mii_status",
+                                                "bonding/ad_aggregator",
+                                                "bonding/ad_partner_mac",
+                                                "bonding_slave/mii_status",
+                                                "bonding_slave/ad_aggregator_id",
+                                                "bonding_slave/link_failure_count",
                                                 "statistics/*"};
 
 constexpr std::string_view kInfinibandFiles[] = {"fw_ver",
@@ -117,8 +133,23 @@ constexpr std::string_view kInfinibandFiles[] = {"fw_ver",
 constexpr std::string_view kNvmeFiles[] = {"state",     "model",   "serial", "firmware_rev",
                                            "transport", "address", "cntlid", "device"};
 
-constexpr std::string_view kBlockFiles[] = {"size",     "ro",     "removable",        "stat",
-                                            "inflight", "device", "queue/rotational", "queue/io_timeout"};
+constexpr std::string_view kBlockFiles[] = {"size",
+                                            "ro",
+                                            "removable",
+                                            "stat",
+                                            "inflight",
+                                            "device",
+                                            "queue/rotational",
+                                            "queue/io_timeout",
+                                            "slaves/*",
+                                            "md/level",
+                                            "md/array_state",
+                                            "md/raid_disks",
+                                            "md/degraded",
+                                            "md/sync_action",
+                                            "md/sync_completed",
+                                            "md/metadata_version",
+                                            "md/*/state"};
 
 constexpr std::string_view kDmiFiles[] = {"sys_vendor", "product_name", "bios_version", "product_serial"};
 
@@ -150,7 +181,8 @@ class Recorder {
     const auto names = files_.list(directory);
     if (!names) return;
     for (const std::string& name : *names)
-      if (std::string_view(name).ends_with(tail)) take(directory + "/" + name + rest);
+      if (std::string_view(name).ends_with(tail))
+        take(std::string(directory).append("/").append(name).append(rest));
   }
 
   void take_class(const DeviceClass& kind) {
@@ -158,7 +190,7 @@ class Recorder {
     const auto names = files_.list(directory);
     if (!names) return;
     for (const std::string& name : *names) {
-      const std::string path = directory + "/" + name;
+      const std::string path = std::string(directory).append("/").append(name);
       const auto device = files_.resolve(path);
       if (!device) continue;
       if (*device != path) recorded_[path] = {true, *device};

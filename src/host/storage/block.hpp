@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 #include "host/files/files.hpp"
@@ -25,5 +26,24 @@ struct BlockActivity {
 // The sum over the namespaces of one NVMe controller ("nvme0": nvme0n1, nvme0n2, ...). not_found: it has
 // none.
 [[nodiscard]] Result<BlockActivity> read_nvme_activity(const Files& files, const std::string& controller);
+
+// A whole disk, as the kernel lists it.
+struct BlockDevice {
+  std::string name;              // "sda", "nvme0n1", "dm-0"
+  std::uint64_t sectors = 0;     // of 512 bytes; 0: no medium, or a loop device without a file
+  bool is_on_others = false;     // made of other block devices: device mapper, RAID, bcache
+  bool is_in_memory = false;     // ram and zram
+  bool has_weak_medium = false;  // floppy and optical drives: errors there are of the medium, or of no drive
+};
+
+// /sys/block, by name. unavailable: there is no sysfs to ask. Empty: the kernel has no block device.
+[[nodiscard]] Result<std::vector<BlockDevice>> scan_block_devices(const Files& files);
+
+// The disk of a name in a kernel message: "sda" of the partition "sda1", anything else as it is. A partition
+// that is gone keeps its own name.
+[[nodiscard]] std::string disk_of_partition(const Files& files, const std::string& name);
+
+// "8:1" of "sda1", as /proc/self/mountinfo has it; empty for what is no block device.
+[[nodiscard]] std::string device_number(const Files& files, const std::string& name);
 
 }  // namespace autopilot::host

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/infiniband/adapter_port.hpp"
+
+#include <gtest/gtest.h>
+
+#include "host/files/test_folder.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr const char* kDevices = "/sys/bus/pci/devices/";
+
+TEST(PortOfAdapter, is_the_infiniband_port_or_the_interface) {
+  const TestFolder folder;
+  const Files files(folder.path());
+  const auto write = [&](const std::string& path, const std::string& text) {
+    folder.write(kDevices + path, text);
+  };
+  write("0000:18:00.0/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+  write("0000:18:00.0/net/ibp24s0/operstate", "up\n");
+  write("0000:29:00.0/infiniband/mlx5_8/ports/1/link_layer", "Ethernet\n");
+  write("0000:29:00.0/net/ens41f0np0/operstate", "up\n");
+  write("0000:2a:00.0/vendor", "0x15b3\n");
+  EXPECT_EQ(port_of_adapter(files, "0000:18:00.0"), "mlx5_0/1");
+  EXPECT_EQ(port_of_adapter(files, "0000:29:00.0"), "ens41f0np0");
+  EXPECT_EQ(port_of_adapter(files, "0000:2A:00.0"), "");
+  EXPECT_EQ(port_of_adapter(files, "0000:ff:00.0"), "");
+  EXPECT_EQ(port_of_adapter(files, "../../x"), "");
+}
+
+TEST(DevicesOfDriver, are_told_from_its_other_files) {
+  const TestFolder folder;
+  const Files files(folder.path());
+  for (const char* name : {"0000:18:00.0", "0000:9a:00.1", "bind", "module"})
+    folder.write(std::string("/sys/bus/pci/drivers/mlx5_core/") + name, "");
+  EXPECT_EQ(devices_of_driver(files, "mlx5_core"),
+            (std::vector<std::string>{"0000:18:00.0", "0000:9a:00.1"}));
+  EXPECT_TRUE(devices_of_driver(files, "ena").empty());
+}
+
+}  // namespace
+}  // namespace autopilot::host
