@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/conclude.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -30,6 +32,25 @@ std::string joined(const std::vector<std::string>& words) {
   for (const auto& word : words)
     text += (text.empty() ? "" : ", ") + word;
   return text;
+}
+
+// Beside each number that the check wants to keep in mind: the largest so far, which the round before knew.
+void add_baselines(const CheckInfo& info, const History& history, Observations& round) {
+  if (info.baselines.empty()) return;
+  Observations largest;
+  for (const Observation& observation : round) {
+    if (!observation.value || observation.is_event()) continue;
+    const auto number = as_number(*observation.value);
+    if (!number || std::ranges::find(info.baselines, observation.name) == info.baselines.end()) continue;
+    Observation most = observation;
+    most.name += ".largest";
+    const auto known = history.samples(most.subject, most.name);
+    const double before = known.empty() ? *number : as_number(known.back().value).value_or(*number);
+    most.value = std::max(*number, before);
+    most.attributes.clear();
+    largest.push_back(std::move(most));
+  }
+  round.insert(round.end(), std::make_move_iterator(largest.begin()), std::make_move_iterator(largest.end()));
 }
 
 Findings judged(const checks::Check& check, const checks::JudgeInput& input) {
@@ -65,6 +86,7 @@ Finding not_looked_yet() {
 Findings conclude(const checks::Check& check, Result<checks::Observed> observed, Duration window, Instant now,
                   const catalog::Catalog& facts, const Expectation& expectation, History& history) {
   if (!observed) return {cannot_look(check.info, observed.error())};
+  add_baselines(check.info, history, observed->observations);
   history.add(std::move(observed->observations), window);
   history.forget_before(now.mono - window);
   return judged(check, {now, history, facts, expectation});

@@ -55,6 +55,26 @@ TEST(Conclude, judges_the_round_that_was_just_seen) {
   EXPECT_EQ(health_of(concluded(check, one_count(2, MonoTime{2s}), history)), Health::failed);
 }
 
+TEST(Conclude, keeps_the_largest_number_in_mind_beyond_the_window_and_over_a_restart) {
+  auto check = check_with([](const checks::JudgeInput&) { return Findings{}; });
+  check.info.baselines = {"count"};
+  History history;
+  const auto largest = [&] { return history.number(host_subject(), "count.largest"); };
+  concluded(check, one_count(400, MonoTime{1s}), history);
+  EXPECT_EQ(largest(), 400);
+  concluded(check, one_count(200, MonoTime{1h}), history);
+  EXPECT_EQ(largest(), 400);
+  concluded(check, one_count(800, MonoTime{2h}), history);
+  EXPECT_EQ(largest(), 800);
+
+  const Observations journaled = history.latest();
+  history = History();
+  for (const Observation& observation : journaled)
+    history.restore(observation);
+  concluded(check, one_count(200, MonoTime{3h}), history);
+  EXPECT_EQ(largest(), 800);
+}
+
 TEST(Conclude, an_error_is_unknown_and_never_healthy) {
   History history;
   const auto findings = concluded(check_with(failed_when_above_one),

@@ -77,14 +77,12 @@ class Collected {
 Subject subject_by_rule(const DecodedRecord& decoded) {
   const catalog::LogRule* rule = catalog::builtin().log_rule(decoded.rule);
   if (rule == nullptr || rule->subject == SubjectKind::host) return host_subject();
-  for (const auto& [name, value] : decoded.attributes) {
-    if (name != "device" || value.empty()) continue;
-    Subject subject;
-    subject.kind = rule->subject;
-    subject.key = subject.kind == SubjectKind::gpu ? canonical_pci_address(value).value_or(value) : value;
-    return subject;
-  }
-  return host_subject();
+  const std::string device = attribute_of(decoded, "device");
+  if (device.empty()) return host_subject();
+  Subject subject;
+  subject.kind = rule->subject;
+  subject.key = subject.kind == SubjectKind::gpu ? canonical_pci_address(device).value_or(device) : device;
+  return subject;
 }
 
 // A storm of the driver's lines is another check's.
@@ -113,11 +111,16 @@ Status add_rule_events(const host::Host& host, const Request& request,
 }
 
 Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
-                       Observed& observed) {
+                       const SubjectOf& subject_of, Observed& observed) {
   const catalog::CheckPage* page = catalog::builtin().check(check);
   AUTOPILOT_ASSERT(page != nullptr);
   const std::vector<std::string_view> rules(page->log_rules.begin(), page->log_rules.end());
-  return add_rule_events(host, request, rules, subject_by_rule, observed);
+  return add_rule_events(host, request, rules, subject_of, observed);
+}
+
+Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
+                       Observed& observed) {
+  return add_rule_events(host, request, check, subject_by_rule, observed);
 }
 
 bool may_act(const Observation& event) {
@@ -132,6 +135,24 @@ std::int64_t event_count(const Observation& event) {
   const Value* count = find_attribute(event.attributes, kCount);
   const auto number = count == nullptr ? std::nullopt : as_number(*count);
   return number ? static_cast<std::int64_t>(*number) : 1;
+}
+
+std::string attribute_of(const DecodedRecord& decoded, std::string_view name) {
+  for (const auto& [known, value] : decoded.attributes)
+    if (known == name) return value;
+  return {};
+}
+
+std::string attribute_of(const Observation& event, std::string_view name) {
+  const Value* value = find_attribute(event.attributes, name);
+  return value == nullptr ? std::string() : to_string(*value);
+}
+
+void add_line(Finding& finding, const Observation& event) {
+  finding.injected = is_injected(event);
+  if (const Value* line = find_attribute(event.attributes, "line"))
+    finding.evidence.emplace_back("line", *line);
+  finding.evidence.emplace_back("witness", event.source);
 }
 
 }  // namespace autopilot::checks

@@ -26,7 +26,10 @@ using SubjectOf = std::function<Subject(const DecodedRecord& decoded)>;
 Status add_rule_events(const host::Host& host, const Request& request,
                        std::span<const std::string_view> rules, const SubjectOf& subject_of,
                        Observed& observed);
-// The same with the rules that the page of the check lists, each about the subject that the rule names.
+// The same with the rules that the page of the check lists.
+Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
+                       const SubjectOf& subject_of, Observed& observed);
+// And each about the subject that the rule names.
 Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
                        Observed& observed);
 
@@ -35,5 +38,10 @@ Status add_rule_events(const host::Host& host, const Request& request, std::stri
 [[nodiscard]] bool is_injected(const Observation& event);
 // How many records the event stands for.
 [[nodiscard]] std::int64_t event_count(const Observation& event);
+// A named group of its rule; empty where the line had none.
+[[nodiscard]] std::string attribute_of(const DecodedRecord& decoded, std::string_view name);
+[[nodiscard]] std::string attribute_of(const Observation& event, std::string_view name);
+// The line of the event becomes evidence; what an injected line proves is injected.
+void add_line(Finding& finding, const Observation& event);
 
 }  // namespace autopilot::checks

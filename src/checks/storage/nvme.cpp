@@ -6,6 +6,7 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
+#include "checks/storage/stall.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -19,8 +20,6 @@ constexpr std::string_view kAdminCommand = "nvme admin command";
 
 // Observations of one controller. The health page is there as a whole or missing as a whole.
 constexpr std::string_view kState = "nvme.state";
-constexpr std::string_view kCompleted = "block.completed";
-constexpr std::string_view kInFlight = "block.in_flight";
 constexpr std::string_view kCriticalWarning = "nvme.critical_warning";
 constexpr std::string_view kTemperature = "nvme.temperature";
 constexpr std::string_view kSpare = "nvme.available_spare";
@@ -86,8 +85,8 @@ class Round {
   void add_activity(const Subject& subject) {
     const auto activity = host::read_nvme_activity(host_.files, subject.key);
     if (!activity) return;  // a controller without a namespace does nothing
-    add(subject, kCompleted, kSysfs, "count").value = static_cast<std::int64_t>(activity->completed);
-    add(subject, kInFlight, kSysfs, "count").value = static_cast<std::int64_t>(activity->in_flight);
+    add(subject, kBlockCompleted, kSysfs, "count").value = static_cast<std::int64_t>(activity->completed);
+    add(subject, kBlockInFlight, kSysfs, "count").value = static_cast<std::int64_t>(activity->in_flight);
   }
   void add_missing_health(const Subject& subject, std::string_view why, const std::string& what) {
     Observation& missing = add(subject, kCriticalWarning, kAdminCommand, "");
@@ -269,19 +268,9 @@ class DiskJudge {
           growth->delta, most);
   }
 
-  // The same requests in flight for a long time, and nothing finished meanwhile.
   void judge_stall() {
     const Limit longest = limit(input_, "storage.nvme.stall_time");
-    const auto completed = input_.history.samples(disk_, kCompleted);
-    const auto in_flight = input_.history.samples(disk_, kInFlight);
-    if (completed.size() != in_flight.size()) return;
-    Duration stalled{0};
-    for (std::size_t i = completed.size(); i-- > 1;) {
-      const bool stands = completed[i].value == completed[i - 1].value &&
-                          as_number(in_flight[i].value) > 0.0 && as_number(in_flight[i - 1].value) > 0.0;
-      if (!stands) break;
-      stalled += completed[i].time.mono - completed[i - 1].time.mono;
-    }
+    const Duration stalled = stalled_for(input_.history, disk_);
     if (to_seconds(stalled) >= longest.value)
       add("io_stalled", "requests are in flight and none finished for " + seconds_text(stalled),
           to_seconds(stalled), longest);
