@@ -25,6 +25,15 @@ FaultEffect::FaultEffect(Machine& target, const Fault& fault, Duration elapsed)
       seconds(active_seconds(fault, elapsed)),
       begin_(target.uptime_seconds() + to_seconds(fault.at)) {}
 
+std::int64_t FaultEffect::begin_wall_seconds() const {
+  const YamlNode* time = machine.machine.find("time");
+  const auto taken = time == nullptr ? std::nullopt : parse_time(time->text);
+  const double since = begin_ - machine.uptime_seconds();
+  return taken ? std::chrono::floor<std::chrono::seconds>(taken->time_since_epoch()).count() +
+                     static_cast<std::int64_t>(since)
+               : 0;
+}
+
 void FaultEffect::log(double after, int priority, const std::string& text) {
   if (after > seconds) return;
   machine.log.push_back(

@@ -37,6 +37,9 @@ class FaultEffect {
   [[nodiscard]] std::int64_t grown() const { return static_cast<std::int64_t>(magnitude * seconds); }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(magnitude); }
 
+  // When it began, in seconds since 1970.
+  [[nodiscard]] std::int64_t begin_wall_seconds() const;
+
   // A kernel record `after` seconds from the beginning; none when the fault did not last so long. Priority 4
   // is a warning, 3 an error.
   void log(double after, int priority, const std::string& text);
@@ -105,15 +108,24 @@ void apply_driver_not_loaded(FaultEffect& effect);
 void apply_busy(FaultEffect& effect);
 void apply_ib_port_down(FaultEffect& effect);
 void apply_ib_port_flap(FaultEffect& effect);
+void apply_ib_rate(FaultEffect& effect);
 void apply_ib_errors(FaultEffect& effect);
 void apply_ib_port_hang(FaultEffect& effect);
 void apply_ethernet_down(FaultEffect& effect);
+void apply_lacp_apart(FaultEffect& effect);
+void apply_adapter_error(FaultEffect& effect);
+void apply_gateway_silent(FaultEffect& effect);
 void apply_nvme_wear(FaultEffect& effect);
 void apply_nvme_critical(FaultEffect& effect);
 void apply_nvme_dead(FaultEffect& effect);
+void apply_io_errors(FaultEffect& effect);
+void apply_io_stall(FaultEffect& effect);
+void apply_raid_member_lost(FaultEffect& effect);
+void apply_filesystem_errors(FaultEffect& effect);
 void apply_filesystem_read_only(FaultEffect& effect);
 void apply_filesystem_full(FaultEffect& effect);
 void apply_inodes_full(FaultEffect& effect);
+void apply_nfs_slow(FaultEffect& effect);
 void apply_mount_hang(FaultEffect& effect);
 void apply_clock_unsynchronised(FaultEffect& effect);
 void apply_clocksource_fallback(FaultEffect& effect);

@@ -84,6 +84,14 @@ void apply_ib_port_flap(FaultEffect& effect) {
   if (is_down) set_port_down(effect, port, false);
 }
 
+void apply_ib_rate(FaultEffect& effect) {
+  if (!effect.is_active) return;
+  const Port port = port_of(effect);
+  const std::int64_t rate = effect.count();
+  write(effect, port.path + "/rate", std::to_string(rate) + " Gb/sec (2X)");
+  write(effect, port.interface + "/speed", std::to_string(rate * 1000));
+}
+
 void apply_ib_errors(FaultEffect& effect) {
   const Port port = port_of(effect);
   for (const char* group : {"/counters/", "/hw_counters/"})
@@ -103,6 +111,72 @@ void apply_ib_port_hang(FaultEffect& effect) {
   yaml_member(yaml_member(unreadable, port.path), "hangs") = yaml_flag(true);
 }
 
+namespace {
+
+// As the bond sees its member.
+void set_member_down(FaultEffect& effect, const std::string& interface) {
+  const std::string member = effect.files.resolve(interface).value_or("") + "/bonding_slave";
+  effect.add_file(member + "/link_failure_count", 1);
+  if (effect.is_active && effect.files.value(member + "/mii_status")) {
+    effect.files.write_value(member + "/mii_status", "down");
+    effect.files.write_value(member + "/ad_aggregator_id", "2");
+  }
+}
+
+}  // namespace
+
+void apply_lacp_apart(FaultEffect& effect) {
+  if (!effect.is_active) return;
+  const std::string interface = "/sys/class/net/" + effect.key;
+  write(effect, interface + "/bonding_slave/ad_aggregator_id", "2");
+  const std::string master = effect.files.resolve(interface + "/master").value_or("");
+  if (effect.kind == "switch" && !master.empty())
+    effect.files.write_value(master + "/bonding/ad_partner_mac", "00:00:00:00:00:00");
+}
+
+void apply_adapter_error(FaultEffect& effect) {
+  const std::string label = "mlx5_core " + port_of(effect).pci + ": ";
+  if (effect.kind == "firmware") {
+    effect.log(0, 3, label + "poll_health:824:(pid 0): Fatal error 1 detected");
+    effect.log(0.1, 3, label + "print_health_info:424:(pid 0): assert_var[0] 0x00000001");
+    effect.log_end(6, label + "mlx5_health_try_recover:353:(pid 4242): health recovery succeeded");
+  }
+  if (effect.kind == "timeout")
+    effect.log(0, 3,
+               label +
+                   "wait_func:1137:(pid 4242): QUERY_HCA_CAP(0x100) timeout. Will cause a leak of a command "
+                   "resource");
+  if (effect.kind == "power")
+    effect.log(0, 4,
+               label + "mlx5_pcie_event:301:(pid 4242): Detected insufficient power on the PCIe slot (27W).");
+  if (effect.kind == "hot")
+    effect.log(0, 3, label + "Port module event[error]: module 0, Cable error, High Temperature");
+  if (effect.kind == "cable") {
+    effect.log(0, 3,
+               label + "Port module event[error]: module 0, Cable error, Bus stuck (I2C or data shorted)");
+    effect.log_end(6, label + "Port module event: module 0, Cable plugged");
+  }
+}
+
+void apply_gateway_silent(FaultEffect& effect) {
+  if (!effect.is_active) return;
+  if (effect.kind == "route") {
+    effect.files.write("/proc/net/route", "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\n");
+    return;
+  }
+  const std::string* text = effect.files.text("/proc/net/arp");
+  if (text == nullptr) return;
+  const std::string address = effect.kind == "resolver" ? "192.0.2.53 " : "192.0.2.1 ";
+  std::string changed;
+  for (const std::string_view line : split(*text, '\n')) {
+    std::string row(line);
+    if (const auto flags = row.find("0x2"); row.starts_with(address) && flags != std::string::npos)
+      row.replace(flags, 3, "0x0");
+    changed += row.empty() ? "" : row + "\n";
+  }
+  effect.files.write("/proc/net/arp", changed);
+}
+
 void apply_ethernet_down(FaultEffect& effect) {
   const std::string interface = "/sys/class/net/" + effect.key;
   const std::string pci = effect.files.resolve(interface + "/device").value_or("");
@@ -117,6 +191,7 @@ void apply_ethernet_down(FaultEffect& effect) {
         0.1, 4,
         name_of(master) + ": (slave " + effect.key + "): link status definitely down, disabling slave");
   effect.log_end(6, label + ": Link up");
+  set_member_down(effect, interface);
   if (!effect.is_active || master.empty()) return;
   std::int64_t left = 0;
   const std::string slaves = effect.files.value(master + "/bonding/slaves").value_or("");

@@ -20,6 +20,11 @@ std::int64_t integer_of(const YamlNode& map, std::string_view key) {
   return value == nullptr ? 0 : parse_number<std::int64_t>(value->text).value_or(0);
 }
 
+// In /sys/block: a controller's first namespace.
+std::string block_name(const FaultEffect& effect) {
+  return effect.key.starts_with("nvme") ? effect.key + "n1" : effect.key;
+}
+
 struct MountRow {
   std::string type;
   std::string source;
@@ -87,6 +92,79 @@ void apply_nvme_dead(FaultEffect& effect) {
   yaml_member(health, "error") = yaml_word("timed_out");
 }
 
+void apply_io_errors(FaultEffect& effect) {
+  const std::string disk = block_name(effect);
+  const bool is_discard = effect.kind == "discard";
+  const std::string error = effect.kind == "medium" ? "critical medium"
+                            : is_discard            ? "critical target"
+                                                    : "I/O";
+  const std::string operation = is_discard ? "0x3:(DISCARD)" : "0x0:(READ)";
+  const std::string begin = error + " error, dev " + disk + ", sector ";
+  const std::string end = " op " + operation + " flags 0x80700 phys_seg 1 prio class 2";
+  for (std::int64_t i = 0; i < std::min(effect.count(), FaultEffect::kMaxRepeats); ++i) {
+    std::string line = begin;
+    line += std::to_string(2048 + 8 * i);
+    line += end;
+    effect.log(0.1 * static_cast<double>(i), 3, line);
+  }
+}
+
+// Nothing else on a machine tree makes a disk work, so requests in flight are all that there is to change.
+void apply_io_stall(FaultEffect& effect) {
+  if (!effect.is_active) return;
+  constexpr std::size_t in_flight = 8;
+  const std::string path = effect.files.resolve("/sys/block/" + block_name(effect) + "/stat").value_or("");
+  const std::string* text = effect.files.text(path);
+  if (text == nullptr) return;
+  std::string row;
+  std::size_t column = 0;
+  for (const std::string_view word : split_words(*text))
+    row += " " + (column++ == in_flight ? std::to_string(effect.count()) : std::string(word));
+  effect.files.write(path, row + "\n");
+}
+
+// A level without redundancy breaks; the others go on with what is left.
+void apply_raid_member_lost(FaultEffect& effect) {
+  const std::string array = effect.files.resolve("/sys/block/" + effect.key).value_or("") + "/md";
+  const std::string level = effect.files.value(array + "/level").value_or("");
+  const std::string begin = "md/" + level + ":" + effect.key + ": Disk failure on ";
+  std::int64_t lost = 0;
+  for (const std::string& name : effect.files.list(array)) {
+    if (!name.starts_with("dev-") || lost == effect.count()) continue;
+    ++lost;
+    const std::string member = name.substr(4);
+    effect.log(0, 2, begin + member + ", disabling device.");
+    if (effect.is_active)
+      effect.files.write_value(std::string(array).append("/").append(name).append("/state"), "faulty");
+  }
+  if (!effect.is_active) return;
+  const auto places = effect.files.number(array + "/raid_disks").value_or(0);
+  if (effect.files.value(array + "/degraded")) effect.files.write_number(array + "/degraded", lost);
+  if (level == "raid0" || lost >= places) effect.files.write_value(array + "/array_state", "broken");
+}
+
+// What an ext4 filesystem remembers until fsck repaired it.
+void remember_errors(FaultEffect& effect, const std::string& device, std::int64_t count) {
+  const std::string path = "/sys/fs/ext4/" + device;
+  effect.add_file(path + "/errors_count", count);
+  for (const char* file : {"/first_error_time", "/last_error_time"})
+    if (effect.files.value(path + file)) effect.files.write_number(path + file, effect.begin_wall_seconds());
+}
+
+void apply_filesystem_errors(FaultEffect& effect) {
+  const MountRow row = edit_mount(effect, false);
+  const std::string device = base_name(row.source);
+  for (std::int64_t i = 0; i < std::min(effect.count(), FaultEffect::kMaxRepeats); ++i)
+    effect.log(
+        0.1 * static_cast<double>(i), 2,
+        row.type == "xfs"
+            ? "XFS (" + device +
+                  "): Metadata corruption detected at xfs_agf_read_verify+0xb0/0xe0 [xfs], xfs_agf block 0x1"
+            : "EXT4-fs error (device " + device +
+                  "): ext4_find_entry:1455: inode #2: comm ls: reading directory lblock 0");
+  remember_errors(effect, device, effect.count());
+}
+
 void apply_filesystem_read_only(FaultEffect& effect) {
   const MountRow row = edit_mount(effect, effect.is_active);
   const std::string device = base_name(row.source);
@@ -101,6 +179,7 @@ void apply_filesystem_read_only(FaultEffect& effect) {
              "EXT4-fs error (device " + device +
                  "): ext4_journal_check_start:83: comm kworker/u512:2: Detected aborted journal");
   effect.log(0.1, 2, "EXT4-fs (" + device + "): Remounting filesystem read-only");
+  remember_errors(effect, device, 1);
 }
 
 void apply_filesystem_full(FaultEffect& effect) {
@@ -119,12 +198,55 @@ void apply_inodes_full(FaultEffect& effect) {
       yaml_integer(std::max<std::int64_t>(0, static_cast<std::int64_t>(free)));
 }
 
+// Requests of the mount that no reply came to, and requests that passed their last timeout.
+void edit_mountstats(FaultEffect& effect, std::int64_t unanswered, std::int64_t timeouts) {
+  const std::string* text = effect.files.text("/proc/self/mountstats");
+  if (text == nullptr) return;
+  constexpr std::size_t sends = 7;  // of "xprt: tcp ...", words from 0
+  constexpr std::size_t late = 3;   // of "READ: ops transmissions timeouts ..."
+  std::string changed;
+  bool is_ours = false;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() > 4 && words[0] == "device") is_ours = words[4] == effect.key;
+    const bool is_transport = is_ours && words.size() > sends && words[0] == "xprt:";
+    const bool is_read = is_ours && words.size() > late && words[0] == "READ:";
+    if (!is_transport && !is_read) {
+      changed += std::string(line) + "\n";
+      continue;
+    }
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::int64_t more = is_transport && i == sends ? unanswered : is_read && i == late ? timeouts : 0;
+      const auto number = parse_number<std::int64_t>(words[i]);
+      changed += (i == 0 ? "\t" : " ") +
+                 (more > 0 && number ? std::to_string(*number + more) : std::string(words[i]));
+    }
+    changed += "\n";
+  }
+  changed.pop_back();
+  effect.files.write("/proc/self/mountstats", changed);
+}
+
+void apply_nfs_slow(FaultEffect& effect) {
+  const MountRow row = edit_mount(effect, false);
+  const std::string server = row.source.substr(0, row.source.find(':'));
+  for (std::int64_t i = 0; i < std::min(effect.count(), FaultEffect::kMaxRepeats); ++i) {
+    effect.log(static_cast<double>(i), 5, "nfs: server " + server + " not responding, still trying");
+    effect.log(static_cast<double>(i) + 0.5, 5, "nfs: server " + server + " OK");
+  }
+  edit_mountstats(effect, 0, effect.count());
+}
+
 void apply_mount_hang(FaultEffect& effect) {
   const MountRow row = edit_mount(effect, false);
   if (row.type.starts_with("nfs")) {
     const std::string server = row.source.substr(0, row.source.find(':'));
     effect.log(0, 5, "nfs: server " + server + " not responding, still trying");
     effect.log_end(5, "nfs: server " + server + " OK");
+    // Somebody asks, and the client asks again every minute.
+    constexpr double repeat_seconds = 60;
+    edit_mountstats(effect, 1 + static_cast<std::int64_t>(effect.seconds / repeat_seconds),
+                    effect.is_active ? 0 : 1);
   }
   if (effect.is_active) yaml_member(usage_of(effect), "hangs") = yaml_flag(true);
 }

@@ -36,9 +36,37 @@ std::vector<std::string> ethernet_ports(const FileTree& files) {
   return keys;
 }
 
+// NVMe by controller, as the checks speak of them; everything else by its name.
+std::vector<std::string> block_disks(const FileTree& files) {
+  std::vector<std::string> keys = files.list("/sys/class/nvme");
+  for (const std::string& name : files.list("/sys/block"))
+    if (!name.starts_with("nvme")) keys.push_back(name);
+  return keys;
+}
+
+std::vector<std::string> raid_arrays(const FileTree& files) {
+  std::vector<std::string> keys;
+  for (const std::string& name : files.list("/sys/block"))
+    if (!files.list("/sys/block/" + name + "/md").empty()) keys.push_back(name);
+  return keys;
+}
+
+std::vector<std::string> nfs_mounts(const FileTree& files) {
+  std::vector<std::string> keys;
+  const std::string* text = files.text("/proc/self/mountstats");
+  if (text == nullptr) return keys;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() > 7 && words[0] == "device" && words[7].starts_with("nfs")) keys.emplace_back(words[4]);
+  }
+  return keys;
+}
+
 // Kinds of the table whose subjects the core calls otherwise.
 std::string_view core_kind(std::string_view kind) {
-  return kind == "infiniband" || kind == "ethernet" ? "nic_port" : kind;
+  if (kind == "infiniband" || kind == "ethernet") return "nic_port";
+  if (kind == "nfs") return "mount";
+  return kind == "block" || kind == "raid" ? "disk" : kind;
 }
 
 }  // namespace
@@ -49,6 +77,9 @@ std::vector<std::string> subject_keys(std::string_view kind, const Machine& mach
   if (kind == "infiniband") return infiniband_ports(machine.files);
   if (kind == "ethernet") return ethernet_ports(machine.files);
   if (kind == "disk") return machine.files.list("/sys/class/nvme");
+  if (kind == "block") return block_disks(machine.files);
+  if (kind == "raid") return raid_arrays(machine.files);
+  if (kind == "nfs") return nfs_mounts(machine.files);
   if (kind == "mount") {
     std::vector<std::string> keys;
     if (const YamlNode* mounts = machine.machine.find("filesystems"))

@@ -12,7 +12,8 @@ namespace autopilot::simulator {
 
 // Keys of everything of one kind on the machine: "gpu" gives PCI addresses in NVML's order, "nvlink"
 // "<gpu>/<link>", "infiniband" "mlx5_0/1", "ethernet" interface names with hardware, "disk" NVMe controllers,
-// "mount" mount points with usage, "host" one empty key.
+// "block" those and every other disk, "raid" software RAID arrays,
+// "mount" mount points with usage, "nfs" those of file servers, "host" one empty key.
 [[nodiscard]] std::vector<std::string> subject_keys(std::string_view kind, const Machine& machine);
 
 // The key that a text means: empty the first of its kind, "gpu/3" the fourth, "gpu/<address>" that one,

@@ -75,6 +75,21 @@ void write_adapter(const Description& description, const InfinibandDescription& 
                   machine);
 }
 
+// The way out: over the bond, else over the first interface.
+void write_routes(const std::string& interface, FileTree& files) {
+  files.write("/proc/net/route",
+              "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n" +
+                  interface + "\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n" + interface +
+                  "\t000200C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0\n");
+  files.write("/proc/net/arp",
+              "IP address       HW type     Flags       HW address            Mask     Device\n"
+              "192.0.2.1        0x1         0x2         00:1c:73:5e:12:01     *        " +
+                  interface + "\n" +
+                  "192.0.2.53       0x1         0x2         00:1c:73:5e:12:35     *        " + interface +
+                  "\n");
+  files.write("/etc/resolv.conf", "search example\nnameserver 192.0.2.53\n");
+}
+
 }  // namespace
 
 void write_interface(const InterfaceFiles& interface, Machine& machine) {
@@ -135,6 +150,8 @@ void build_ethernet(const Description& description, Machine& machine) {
       }
     }
   }
+  if (!description.ethernet.empty())
+    write_routes(description.bond ? description.bond->name : description.ethernet.front().name, files);
   if (!description.bond) return;
   write_interface({.name = description.bond->name,
                    .directory = virtual_devices,
@@ -149,6 +166,16 @@ void build_ethernet(const Description& description, Machine& machine) {
   for (const EthernetDescription& port : description.ethernet)
     if (port.master == description.bond->name) slaves += (slaves.empty() ? "" : " ") + port.name;
   files.write_value(bond + "/bonding/slaves", slaves);
+  files.write_value(bond + "/bonding/mii_status", "up");
+  files.write_value(bond + "/bonding/ad_aggregator", "1");
+  files.write_value(bond + "/bonding/ad_partner_mac", "00:1c:73:5e:12:01");
+  for (const std::string_view slave : split_words(slaves)) {
+    const std::string member =
+        files.resolve("/sys/class/net/" + std::string(slave)).value_or("") + "/bonding_slave";
+    files.write_value(member + "/mii_status", "up");
+    files.write_value(member + "/ad_aggregator_id", "1");
+    files.write_number(member + "/link_failure_count", 0);
+  }
   files.write(bond + "/uevent", "DEVTYPE=bond\nINTERFACE=" + description.bond->name + "\n");
 }
 

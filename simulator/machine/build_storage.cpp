@@ -50,6 +50,35 @@ void write_controller(const NvmeDescription& model, const Slot& slot, int number
   write_health(model, slot.name, number, machine);
 }
 
+// What sysfs says of a partition or disk with a mounted filesystem.
+void write_filesystem(const MountDescription& mount, FileTree& files) {
+  const std::string name = mount.source.substr(mount.source.rfind('/') + 1);
+  if (!mount.source.starts_with("/dev/")) return;
+  const std::string device = "/sys/class/block/" + name;
+  // A partition is a directory of its disk.
+  if (const auto disk = files.resolve("/sys/block/" + name.substr(0, name.rfind('p')));
+      disk && !files.resolve(device)) {
+    files.write_number(*disk + "/" + name + "/partition", 1);
+    files.link(device, *disk + "/" + name);
+  }
+  if (const auto real = files.resolve(device)) files.write_value(*real + "/dev", mount.device);
+  if (mount.type != "ext4") return;
+  for (const char* file : {"errors_count", "first_error_time", "last_error_time"})
+    files.write_number("/sys/fs/ext4/" + name + "/" + file, 0);
+}
+
+// The rows of one mount in mountstats; counters stand still, as nobody works on the machine.
+std::string mountstats_of(const MountDescription& mount) {
+  std::string text = "device " + mount.source + " mounted on " + mount.point + " with fstype " + mount.type;
+  if (!mount.type.starts_with("nfs")) return text + "\n";
+  text += " statvers=1.1\n\topts:\t" + mount.options + ",vers=4.2,proto=tcp,timeo=600,retrans=2\n";
+  text += "\tage:\t129000\n\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n";
+  text += "\txprt:\ttcp 0 0 2 0 31 48213 48213 0 51022 0 12 0 3204\n\tper-op statistics\n";
+  text += "\t        READ: 20110 20110 0 3217600 2635137024 8120 40220 50120 0\n";
+  text += "\t       WRITE: 4022 4022 0 263585792 546992 3011 12066 16130 0\n";
+  return text + "\t     GETATTR: 24081 24081 0 4334580 5779440 2400 19264 22003 0\n\n";
+}
+
 void add_usage(const std::string& point, double gigabytes, double used_ratio, std::int64_t inodes,
                Machine& machine) {
   const auto total = static_cast<std::int64_t>(gigabytes * kGigabyte / 4096) * 4096;
@@ -73,6 +102,33 @@ void build_nvme(const Description& description, Machine& machine) {
         if (name == slot.name) write_controller(model, slot, number++, machine);
 }
 
+void build_raid(const Description& description, Machine& machine) {
+  FileTree& files = machine.files;
+  for (const RaidDescription& raid : description.raid) {
+    const std::string disk = "/sys/devices/virtual/block/" + raid.name;
+    std::int64_t sectors = 0;
+    for (const std::string& member : raid.members) {
+      const std::string below = files.resolve("/sys/block/" + member).value_or("");
+      sectors += files.number(below + "/size").value_or(0);
+      files.write_value(std::string(disk).append("/md/dev-").append(member).append("/state"), "in_sync");
+      files.link(std::string(disk).append("/slaves/").append(member), below);
+    }
+    files.write_number(disk + "/size", raid.level == "raid1" ? sectors / 2 : sectors);
+    files.write_number(disk + "/ro", 0);
+    files.write_value(disk + "/md/level", raid.level);
+    files.write_value(disk + "/md/array_state", "clean");
+    files.write_value(disk + "/md/metadata_version", "1.2");
+    files.write_number(disk + "/md/raid_disks", static_cast<std::int64_t>(raid.members.size()));
+    if (raid.level != "raid0") {
+      files.write_number(disk + "/md/degraded", 0);
+      files.write_value(disk + "/md/sync_action", "idle");
+      files.write_value(disk + "/md/sync_completed", "none");
+    }
+    files.link("/sys/block/" + raid.name, disk);
+    files.link("/sys/class/block/" + raid.name, disk);
+  }
+}
+
 void build_mounts(const Description& description, Machine& machine) {
   std::string text =
       "22 1 0:21 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw\n"
@@ -82,6 +138,8 @@ void build_mounts(const Description& description, Machine& machine) {
       "26 23 0:25 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw\n";
   add_usage("/run", 26.8, 0.001, 1'000'000, machine);
   std::string fstab;
+  std::string mountstats =
+      "device proc mounted on /proc with fstype proc\ndevice sysfs mounted on /sys with fstype sysfs\n";
   int number = 30;
   for (const MountDescription& mount : description.mounts) {
     const bool is_root = mount.point == "/";
@@ -90,11 +148,14 @@ void build_mounts(const Description& description, Machine& machine) {
             " rw\n";
     fstab +=
         mount.source + " " + mount.point + " " + mount.type + " defaults 0 " + (is_root ? "1" : "2") + "\n";
+    write_filesystem(mount, machine.files);
+    mountstats += mountstats_of(mount);
     add_usage(mount.point, mount.gigabytes, mount.used_ratio, mount.inodes, machine);
     ++number;
   }
   machine.files.write("/proc/self/mountinfo", text);
   machine.files.write("/proc/1/mountinfo", text);
+  machine.files.write("/proc/self/mountstats", mountstats);
   machine.files.write("/etc/fstab", fstab);
 }
 

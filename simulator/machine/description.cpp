@@ -83,6 +83,14 @@ NvmeDescription read_nvme(YamlMap map) {
   return nvme;
 }
 
+RaidDescription read_raid(YamlMap map) {
+  RaidDescription raid;
+  raid.name = map.required_word("name");
+  raid.level = map.required_word("level");
+  raid.members = map.required_words("members");
+  return raid;
+}
+
 MountDescription read_mount(YamlMap map) {
   MountDescription mount;
   mount.point = map.required_word("point");
@@ -158,6 +166,9 @@ void read_devices(YamlMap& map, Description& machine, YamlProblems& problems) {
   if (const YamlNode* node = map.list("nvme"))
     for (const YamlNode& item : node->items)
       machine.nvme.push_back(read_nvme(YamlMap(item, "nvme", problems)));
+  if (const YamlNode* node = map.list("raid"))
+    for (const YamlNode& item : node->items)
+      machine.raid.push_back(read_raid(YamlMap(item, "raid", problems)));
   if (const YamlNode* node = map.list("mounts"))
     for (const YamlNode& item : node->items)
       machine.mounts.push_back(read_mount(YamlMap(item, "mount", problems)));

@@ -73,6 +73,12 @@ struct NvmeDescription {
   int used_percent = 0;
 };
 
+struct RaidDescription {
+  std::string name;
+  std::string level;
+  std::vector<std::string> members;  // "nvme2n1"
+};
+
 struct MountDescription {
   std::string point;
   std::string source;
@@ -112,6 +118,7 @@ struct Description {
   std::vector<EthernetDescription> ethernet;
   std::optional<EthernetDescription> bond;
   std::vector<NvmeDescription> nvme;
+  std::vector<RaidDescription> raid;
   std::vector<MountDescription> mounts;
 
   // Slots of one kind in the order of their addresses.
