@@ -23,7 +23,12 @@ std::span<const Check> builtin_checks() {
       kGpuProcesses,         //
       kGpuXid,               //
       kNetworkIbPort,        //
+      kNetworkRdmaCounters,  //
+      kNetworkEfa,           //
       kNetworkEthernetLink,  //
+      kNetworkBond,          //
+      kNetworkAdapter,       //
+      kNetworkReachability,  //
       kStorageFilesystem,    //
       kStorageNvme,          //
       kHostMemory,           //

@@ -30,6 +30,7 @@ TEST(CatalogAgreement, pages_give_title_witnesses_and_rights_of_the_check) {
     const catalog::CheckPage* page = catalog::builtin().check(check.info.id);
     ASSERT_NE(page, nullptr) << check.info.id;
     EXPECT_EQ(check.info.title, page->title) << check.info.id;
+    EXPECT_LE(check.info.id.size(), 22U) << "tables have so much room";
     EXPECT_LE(check.info.title.size(), 27U) << "`check --list` must fit 80 columns";
     EXPECT_EQ(check.info.witnesses, page->witnesses) << check.info.id;
     EXPECT_EQ(check.info.rights, page->rights) << check.info.id;

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/network/rates.hpp"
+#include "checks/network/port_counters.hpp"
+#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -23,6 +25,7 @@ constexpr std::string_view kState = "state";
 constexpr std::string_view kPhysicalState = "physical_state";
 constexpr std::string_view kLinkLayer = "link_layer";
 constexpr std::string_view kRate = "rate";
+constexpr std::string_view kBestRate = "rate.largest";
 constexpr std::string_view kAdapter = "adapter";
 constexpr std::string_view kLosses = "counters/link_downed";
 
@@ -36,79 +39,31 @@ Subject port_subject(std::string key) {
   return subject;
 }
 
-class Collector {
- public:
-  Collector(const host::Host& host, Observed& observed, Instant now)
-      : host_(host), observed_(observed), now_(now) {}
+// Of the catalog: what every InfiniBand adapter counts. network.rdma_counters reads what only some do.
+constexpr CounterGroup kCounters{.family = "infiniband.", .folder = "counters/"};
 
-  void add(const host::IbPort& port) {
-    const Subject subject = port_subject(port.key());
-    if (port.problem)
-      add_missing(subject, kState, *port.problem);
-    else
-      add(subject, kState, port.state);
-    if (!port.physical_state.empty()) add(subject, kPhysicalState, port.physical_state);
-    add(subject, kLinkLayer, port.link_layer);
-    if (port.rate_gbps) add(subject, kRate, *port.rate_gbps, "gbps");
-    if (!port.adapter.empty()) add(subject, kAdapter, port.adapter);
-    add_counters(port, subject);
-  }
-
-  void add(const Subject& subject, std::string_view name, Value value, std::string_view unit = "") {
-    Observation observation = empty(subject, name);
-    observation.value = std::move(value);
-    observation.unit = unit;
-    observed_.observations.push_back(std::move(observation));
-  }
-
- private:
-  [[nodiscard]] Observation empty(const Subject& subject, std::string_view name) const {
-    Observation observation;
-    observation.name = name;
-    observation.subject = subject;
-    observation.source = kSysfs;
-    observation.time = now_;
-    return observation;
-  }
-
-  void add_missing(const Subject& subject, std::string_view name, const Error& error) {
-    Observation refused = empty(subject, name);
-    refused.missing = to_string(error.code);
-    refused.attributes = {{"error", error.what}};
-    observed_.observations.push_back(std::move(refused));
-  }
-
-  // Every counter is a question to the firmware. A function that may not ask makes the firmware complain in
-  // the kernel log, so nothing more is asked after the first refusal, and virtual functions are spared those
-  // that they never may.
-  void add_counters(const host::IbPort& port, const Subject& subject) {
-    for (const auto& counter : catalog::builtin().counters()) {
-      if (port.is_virtual_function && counter.path.starts_with("hw_counters/")) continue;
-      const auto value = host::read_ib_counter(host_.files, port, counter.path);
-      if (value) {
-        const auto most = static_cast<std::uint64_t>(INT64_MAX);
-        add(subject, counter.path, static_cast<std::int64_t>(std::min(*value, most)), counter.unit);
-        continue;
-      }
-      if (value.error().code == Errc::not_found) continue;
-      add_missing(subject, counter.path, value.error());
-      if (value.error().code != Errc::malformed) return;
-    }
-  }
-
-  const host::Host& host_;
-  Observed& observed_;
-  Instant now_;
-};
+void look_at(const host::Host& host, const host::IbPort& port, MonoTime deadline, Seen& seen) {
+  const Subject subject = port_subject(port.key());
+  if (port.problem)
+    seen.add_missing(subject, kState, kSysfs, to_string(port.problem->code), port.problem->what);
+  else
+    seen.add(subject, kState, kSysfs, port.state);
+  if (!port.physical_state.empty()) seen.add(subject, kPhysicalState, kSysfs, port.physical_state);
+  seen.add(subject, kLinkLayer, kSysfs, port.link_layer);
+  if (port.rate_gbps) seen.add(subject, kRate, kSysfs, *port.rate_gbps, "gbps");
+  if (!port.adapter.empty()) seen.add(subject, kAdapter, kSysfs, port.adapter);
+  static_cast<void>(add_port_counters(host, port, subject, kCounters, deadline, seen));
+}
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto ports = TRY(host::scan_ib_ports(host.files));
+  Seen seen(request.now);
+  seen.add_count(host_subject(), kPorts, kSysfs, ports.size());
+  for (const auto& port : ports)
+    look_at(host, port, request.deadline, seen);
   Observed observed;
   observed.witnesses.emplace_back(kSysfs);
-  Collector collector(host, observed, request.now);
-  collector.add(host_subject(), kPorts, static_cast<std::int64_t>(ports.size()), "count");
-  for (const auto& port : ports)
-    collector.add(port);
+  observed.observations = seen.take();
   return observed;
 }
 
@@ -188,55 +143,60 @@ class PortJudge {
         was_active ? "lost its link" : "has no link");
   }
 
-  // Against the ports of equal adapters: what most of them run at. No table of products.
-  void judge_rate() {
+  // The rate that most ports of equal adapters have, where there are enough of them to say. No table of
+  // products.
+  [[nodiscard]] std::optional<double> rate_of_siblings(int& agreeing) const {
     const auto adapter = input_.history.word(subject_, kAdapter);
-    const auto rate = input_.history.number(subject_, kRate);
-    if (!adapter || !rate) return;
+    if (!adapter) return std::nullopt;
     std::map<double, int> rates;
     int siblings = 0;
     for (const Subject& other : input_.history.subjects(SubjectKind::nic_port)) {
       if (other == subject_ || input_.history.word(other, kAdapter) != adapter) continue;
-      const auto other_rate = input_.history.number(other, kRate);
-      if (!other_rate || !input_.history.word(other, kState).value_or("").starts_with("active")) continue;
+      const auto rate = input_.history.number(other, kRate);
+      if (!rate || !input_.history.word(other, kState).value_or("").starts_with("active")) continue;
       ++siblings;
-      ++rates[*other_rate];
+      ++rates[*rate];
     }
-    if (siblings < kSiblings) return;
+    if (siblings < kSiblings) return std::nullopt;
     const auto common = std::ranges::max_element(rates, {}, [](const auto& entry) { return entry.second; });
-    if (*rate >= common->first || common->second * 2 <= siblings) return;
-    findings_.push_back(make_finding(input_, subject_, "ib_rate_low", Health::degraded,
-                                     subject_.key + " runs at " + to_string(Value{*rate}) + " Gb/s, " +
-                                         std::to_string(common->second) + " of its siblings at " +
-                                         to_string(Value{common->first})));
-    findings_.back().evidence = {{"rateGbps", *rate}, {"siblingsGbps", common->first}};
+    agreeing = common->second;
+    return agreeing * 2 > siblings ? std::optional(common->first) : std::nullopt;
   }
 
-  void judge_counters() {
-    for (const auto& counter : input_.facts.counters()) {
-      if (counter.threshold.empty()) continue;
-      const auto value = input_.history.number(subject_, counter.path);
-      if (!value) continue;
-      // At the end of its width it says nothing more.
-      if (const auto end = counter.saturation(); end && *value == static_cast<double>(*end)) continue;
-      judge_growth(counter);
+  void judge_rate() {
+    const auto rate = input_.history.number(subject_, kRate);
+    if (!rate) return;
+    int agreeing = 0;
+    const auto usual = rate_of_siblings(agreeing);
+    if (usual && *rate < *usual) {
+      add_rate(*rate, std::to_string(agreeing) + " of its siblings at " + to_string(Value{*usual}));
+      findings_.back().evidence.emplace_back("siblingsGbps", *usual);
+      return;
     }
+    const auto best = input_.history.number(subject_, kBestRate);
+    if (!best || *rate >= *best) return;
+    add_rate(*rate, "and ran at " + to_string(Value{*best}) + " since the machine started");
+    findings_.back().evidence.emplace_back("bestGbps", *best);
+  }
+  void add_rate(double rate, const std::string& compared) {
+    findings_.push_back(
+        make_finding(input_, subject_, "ib_rate_low", Health::degraded,
+                     subject_.key + " runs at " + to_string(Value{rate}) + " Gb/s, " + compared));
+    findings_.back().evidence.emplace_back("rateGbps", rate);
   }
 
-  void judge_growth(const catalog::Counter& counter) {
-    const Limit most = limit(input_, counter.threshold);
-    const bool is_flaps = counter.threshold == "network.ib_port.flaps";
-    const std::string_view reason = is_flaps ? "ib_flapping" : "ib_errors";
-    const auto growth = growth_above(input_, subject_, counter.path, most, kWindow);
-    if (!growth) return;
-    // One finding per reason: the first counter of the catalog's order that is too fast.
-    for (const auto& finding : findings_)
-      if (finding.reason == reason) return;
-    const std::string name = counter.path.substr(counter.path.rfind('/') + 1);
-    findings_.push_back(make_finding(input_, subject_, reason, Health::degraded,
-                                     subject_.key + (is_flaps ? " goes up and down" : " has errors: " + name),
-                                     *growth, most));
-    findings_.back().evidence.emplace_back("counter", name);
+  // One finding per reason: the first counter of the catalog's order that is too fast.
+  void judge_counters() {
+    for (const FastCounter& fast : fast_counters(input_, subject_, kCounters, kWindow)) {
+      const bool is_flaps = fast.most.id == "network.ib_port.flaps";
+      const std::string_view reason = is_flaps ? "ib_flapping" : "ib_errors";
+      if (std::ranges::find(findings_, reason, &Finding::reason) != findings_.end()) continue;
+      const std::string name = counter_name(*fast.counter);
+      findings_.push_back(make_finding(
+          input_, subject_, reason, Health::degraded,
+          subject_.key + (is_flaps ? " goes up and down" : " has errors: " + name), fast.growth, fast.most));
+      findings_.back().evidence.emplace_back("counter", name);
+    }
   }
 
   const JudgeInput& input_;
@@ -277,7 +237,8 @@ const Check kNetworkIbPort = {
              .cost = Cost::moderate,
              .witnesses = {std::string(kSysfs)},
              .rights = {},
-             .needs_window = true},
+             .needs_window = true,
+             .baselines = {std::string(kRate)}},
     .observe = observe,
     .judge = judge,
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checks/builtin.hpp"
+#include "checks/kernel_log/test_log.hpp"
 #include "host/files/test_folder.hpp"
 #include "tests/fakes/fake_host.hpp"
 
@@ -28,7 +29,6 @@ class NetworkIbPort : public ::testing::Test {
     set(device, "rate", rate);
     set(device, "counters/symbol_error", "0");
     set(device, "counters/link_downed", "0");
-    set(device, "hw_counters/local_ack_timeout_err", "0");
     folder_.write(path(device) + "/board_id", "MT_0000000838\n");
   }
   void lose(const std::string& device) {
@@ -149,13 +149,44 @@ TEST_F(NetworkIbPort, repeated_losses_are_flapping) {
   EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_flapping degraded"));
 }
 
-TEST_F(NetworkIbPort, asks_virtual_functions_only_what_they_may_answer) {
+TEST_F(NetworkIbPort, an_adapter_whose_firmware_complains_is_not_asked_for_counters_but_for_its_state) {
+  TestLog log;
+  const host::ComplainingAdapters spared(log);
+  const host::Host host{empty_.clock,    files_,           log,         empty_.gpus, empty_.filesystems,
+                        empty_.ethernet, empty_.time_sync, empty_.nvme, spared};
   add("mlx5_0");
-  folder_.write(path("mlx5_0") + "/device/physfn/x", "");
-  EXPECT_THAT(reasons(), IsEmpty());
+  folder_.write("/sys/devices/pci/0000:d2:00.0/vendor", "0x15b3\n");
+  folder_.link(path("mlx5_0") + "/device", "/sys/devices/pci/0000:d2:00.0");
   const Subject port{SubjectKind::nic_port, "mlx5_0/1", {}, "", ""};
-  EXPECT_EQ(history_.find(port, "hw_counters/local_ack_timeout_err"), nullptr);
-  EXPECT_NE(history_.find(port, "counters/symbol_error"), nullptr);
+  const auto look = [&] {
+    const Instant now = empty_.clock.now();
+    History history;
+    history.add(kNetworkIbPort.observe(host, {.now = now, .deadline = now.mono + 5s})->observations, 1h);
+    return history;
+  };
+  EXPECT_EQ(look().number(port, "counters/symbol_error"), 0);
+  log.write(empty_.clock.now(),
+            "mlx5_core 0000:d2:00.0: mlx5_cmd_out_err:808:(pid 1): ACCESS_REG(0x805) op_mod(0x1) failed");
+  const History spares = look();
+  EXPECT_EQ(spares.find(port, "counters/symbol_error")->missing, "spared");
+  EXPECT_EQ(spares.find(port, "counters/link_downed"), nullptr);
+  EXPECT_EQ(spares.word(port, "state"), "active");
+}
+
+TEST_F(NetworkIbPort, a_port_that_was_faster_once_is_degraded_without_siblings_too) {
+  add("mlx5_0", "200 Gb/sec (2X NDR)");
+  empty_.clock.advance(30s);
+  const Instant now = empty_.clock.now();
+  auto observed = kNetworkIbPort.observe(host_, {.now = now, .deadline = now.mono + 5s});
+  Observation best = *std::ranges::find(observed->observations, "rate", &Observation::name);
+  best.name = "rate.largest";
+  best.value = 400.0;
+  observed->observations.push_back(best);
+  history_.add(observed->observations, 1h);
+  const auto findings = kNetworkIbPort.judge({now, history_, catalog::builtin(), expectation_});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].message, "mlx5_0/1 runs at 200 Gb/s, and ran at 400 since the machine started");
+  EXPECT_THAT(kNetworkIbPort.info.baselines, ElementsAre("rate"));
 }
 
 TEST_F(NetworkIbPort, a_port_that_does_not_tell_its_state_is_unknown_and_hides_no_other) {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checks/builtin.hpp"
+#include "checks/kernel_log/test_log.hpp"
+#include "host/files/test_folder.hpp"
+#include "tests/fakes/fake_host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+class NetworkAdapter : public ::testing::Test {
+ protected:
+  NetworkAdapter() {
+    add("0000:18:00.0");
+    folder_.write("/sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+  }
+  void add(const std::string& address) const {
+    folder_.write("/sys/bus/pci/drivers/mlx5_core/" + address + "/vendor", "0x15b3\n");
+  }
+  void say(const std::string& text, int facility = 0) {
+    log_.write(empty_.clock.now(), text, [&](host::KernelRecord& record) { record.facility = facility; });
+  }
+  void mlx5(const std::string& text) { say("mlx5_core 0000:18:00.0: " + text); }
+  Findings look(Duration later = 5min) {
+    empty_.clock.advance(later);
+    const Instant now = empty_.clock.now();
+    auto observed = kNetworkAdapter.observe(
+        host_, {.now = now, .deadline = now.mono + 5s, .kernel_log_from = next_record_});
+    if (!observed) {
+      ADD_FAILURE() << observed.error().what;
+      return {};
+    }
+    next_record_ = observed->kernel_log_next.value_or(0);
+    history_.add(std::move(observed->observations), kNetworkAdapter.info.window);
+    return kNetworkAdapter.judge({now, history_, catalog::builtin(), expectation_});
+  }
+  std::vector<std::string> words(Duration later = 5min) {
+    std::vector<std::string> list;
+    for (const Finding& finding : look(later))
+      list.push_back(finding.subject.key + " " + std::string(to_string(finding.health)) + " " +
+                     finding.reason);
+    return list;
+  }
+
+  host::TestFolder folder_;
+  fakes::EmptyHost empty_;
+  host::Files files_{folder_.path()};
+  TestLog log_;
+  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
+                   empty_.ethernet, empty_.time_sync, empty_.nvme};
+  History history_;
+  Expectation expectation_;
+  std::uint64_t next_record_ = 0;
+};
+
+TEST_F(NetworkAdapter, a_fault_of_the_firmware_fails_it_until_the_driver_brought_it_back) {
+  EXPECT_THAT(words(), IsEmpty());
+  mlx5("poll_health:824:(pid 0): Fatal error 1 detected");
+  EXPECT_THAT(words(), ElementsAre("0000:18:00.0 failed adapter_failed"));
+  EXPECT_THAT(words(3h), ElementsAre("0000:18:00.0 failed adapter_failed"));
+  mlx5("mlx5_health_try_recover:353:(pid 4242): health recovery succeeded");
+  EXPECT_THAT(words(), ElementsAre("0000:18:00.0 degraded adapter_recovered"));
+  EXPECT_THAT(words(1h), IsEmpty());
+}
+
+TEST_F(NetworkAdapter, a_virtual_function_that_was_taken_away_is_no_fault) {
+  add("0000:18:01.3");
+  say("mlx5_core 0000:18:01.3: poll_health:824:(pid 0): Fatal error 1 detected");
+  EXPECT_THAT(words(), ElementsAre("0000:18:01.3 failed adapter_failed"));
+  std::filesystem::remove_all(folder_.path() + "/sys/bus/pci/drivers/mlx5_core/0000:18:01.3");
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(NetworkAdapter, what_it_had_to_wait_for_is_degraded_for_an_hour) {
+  mlx5("wait_func:1137:(pid 4242): QUERY_HCA_CAP(0x100) timeout. Will cause a leak of a command resource");
+  say("NETDEV WATCHDOG: eth0 (bnxt_en): transmit queue 5 timed out");
+  EXPECT_THAT(words(), ElementsAre("0000:18:00.0 degraded adapter_late", "eth0 degraded adapter_late"));
+  EXPECT_THAT(words(1h), IsEmpty());
+}
+
+TEST_F(NetworkAdapter, power_heat_and_cables) {
+  mlx5("mlx5_pcie_event:301:(pid 4242): Detected insufficient power on the PCIe slot (27W).");
+  mlx5("Port module event[error]: module 0, Cable error, High Temperature");
+  mlx5("Port module event[error]: module 0, Cable error, Bus stuck");
+  EXPECT_THAT(words(), ElementsAre("0000:18:00.0 degraded adapter_power_low",
+                                   "0000:18:00.0 degraded cable_error", "0000:18:00.0 degraded module_hot"));
+  mlx5("Port module event: module 0, Cable plugged");
+  EXPECT_THAT(words(2h), ElementsAre("0000:18:00.0 degraded adapter_power_low"));
+}
+
+TEST_F(NetworkAdapter, three_long_losses_of_a_link_in_half_a_day_are_flapping) {
+  const auto flap = [&](Duration down) {
+    say("mlx5_core 0000:18:00.0 ibp24s0: Link down");
+    empty_.clock.advance(down);
+    say("mlx5_core 0000:18:00.0 ibp24s0: Link up");
+    empty_.clock.advance(1h);
+  };
+  flap(30s);
+  flap(60s);
+  for (int i = 0; i < 5; ++i)
+    flap(5s);  // a restart of the driver, or of the switch port
+  EXPECT_THAT(words(), IsEmpty());
+  flap(2min);
+  EXPECT_THAT(words(), ElementsAre("mlx5_0/1 degraded link_flapping"));
+  EXPECT_THAT(look()[0].message, HasSubstr("more than 25 s and found it again 3 times in 12h"));
+  expectation_.ignored_interfaces = {"mlx5_0/1"};
+  EXPECT_THAT(words(), IsEmpty());
+  expectation_.ignored_interfaces = {};
+  EXPECT_THAT(words(6h), IsEmpty());
+}
+
+TEST_F(NetworkAdapter, a_link_that_is_still_down_and_one_that_is_said_twice_are_no_flaps) {
+  for (int i = 0; i < 6; ++i) {
+    say("mlx5_core 0000:18:00.0 ibp24s0: Link down");
+    empty_.clock.advance(1min);
+  }
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(NetworkAdapter, of_a_port_that_is_ignored_are_ignored_too) {
+  mlx5("poll_health:824:(pid 0): Fatal error 1 detected");
+  const Findings findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(*find_attribute(findings[0].evidence, "port"), Value{std::string("mlx5_0/1")});
+  expectation_.ignored_interfaces = {"mlx5_0/1"};
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(NetworkAdapter, lines_of_user_space_do_not_count) {
+  say("mlx5_core 0000:18:00.0: poll_health:824:(pid 0): Fatal error 1 detected", 1);
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(NetworkAdapter, without_the_log_is_unknown) {
+  const host::Host deaf{empty_.clock,       files_,          empty_.kernel_log, empty_.gpus,
+                        empty_.filesystems, empty_.ethernet, empty_.time_sync,  empty_.nvme};
+  const Instant now = empty_.clock.now();
+  EXPECT_EQ(kNetworkAdapter.observe(deaf, {.now = now, .deadline = now.mono + 5s}).error().code,
+            Errc::denied);
+}
+
+}  // namespace
+}  // namespace autopilot::checks

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/network/port_counters.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "checks/network/rates.hpp"
+
+namespace autopilot::checks {
+
+std::size_t add_port_counters(const host::Host& host, const host::IbPort& port, const Subject& subject,
+                              const CounterGroup& group, MonoTime deadline, Seen& seen) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const bool is_spared = host.spared_adapters.is_spared(port.pci_address, deadline);
+  std::size_t answered = 0;
+  for (const catalog::Counter& counter : catalog::builtin().counters()) {
+    if (!group.holds(counter)) continue;
+    if (is_spared) {
+      seen.add_missing(subject, counter.path, "sysfs", kSpared,
+                       "its firmware complains when its counters are read, so they are not");
+      return 0;
+    }
+    const auto value = host::read_ib_counter(host.files, port, counter.path);
+    if (value) {
+      ++answered;
+      seen.add(subject, counter.path, "sysfs", static_cast<std::int64_t>(std::min(*value, most)),
+               counter.unit);
+      continue;
+    }
+    if (value.error().code == Errc::not_found) continue;  // this port does not count it
+    seen.add_missing(subject, counter.path, "sysfs", to_string(value.error().code), value.error().what);
+    if (value.error().code != Errc::malformed) break;
+  }
+  return answered;
+}
+
+std::vector<FastCounter> fast_counters(const JudgeInput& input, const Subject& subject,
+                                       const CounterGroup& group, Duration window) {
+  std::vector<FastCounter> fast;
+  for (const catalog::Counter& counter : input.facts.counters()) {
+    if (!group.holds(counter) || counter.threshold.empty()) continue;
+    const auto value = input.history.number(subject, counter.path);
+    if (!value) continue;
+    if (const auto end = counter.saturation(); end && *value == static_cast<double>(*end)) continue;
+    Limit most = limit(input, counter.threshold);
+    if (const auto growth = growth_above(input, subject, counter.path, most, window))
+      fast.push_back({.counter = &counter, .growth = *growth, .most = std::move(most)});
+  }
+  return fast;
+}
+
+std::string counter_name(const catalog::Counter& counter) {
+  return counter.path.substr(counter.path.rfind('/') + 1);
+}
+
+}  // namespace autopilot::checks

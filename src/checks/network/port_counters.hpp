@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "checks/check.hpp"
+#include "checks/judgement.hpp"
+#include "checks/seen.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+
+// Which counters of the catalog a check reads: ids begin with `family`, paths with `folder`.
+struct CounterGroup {
+  std::string_view family;  // "infiniband."
+  std::string_view folder;  // "counters/"
+  [[nodiscard]] bool holds(const catalog::Counter& counter) const {
+    return counter.id.starts_with(family) && counter.path.starts_with(folder);
+  }
+};
+
+// Why the counters of a port were not read: the word of an observation that is missing.
+inline constexpr std::string_view kSpared = "spared";
+
+// Reads them for one port. Every counter is a question to the firmware: after the first refusal nothing more
+// is asked, and an adapter that complains about questions is asked none. Gives how many answered.
+std::size_t add_port_counters(const host::Host& host, const host::IbPort& port, const Subject& subject,
+                              const CounterGroup& group, MonoTime deadline, Seen& seen);
+
+// A counter that grows faster than its threshold.
+struct FastCounter {
+  const catalog::Counter* counter = nullptr;
+  double growth = 0;  // in the unit of the limit
+  Limit most;
+};
+// Those of a port, in the catalog's order. One that is at the end of its width says nothing more and is left
+// out.
+[[nodiscard]] std::vector<FastCounter> fast_counters(const JudgeInput& input, const Subject& subject,
+                                                     const CounterGroup& group, Duration window);
+
+// "symbol_error" of "counters/symbol_error".
+[[nodiscard]] std::string counter_name(const catalog::Counter& counter);
+
+}  // namespace autopilot::checks

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "checks/builtin.hpp"
+#include "checks/network/port_counters.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kWindow = 1h;
+constexpr std::string_view kSysfs = "sysfs";
+constexpr std::string_view kLinkLayer = "link_layer";
+
+constexpr CounterGroup kCounters{.family = "infiniband.", .folder = "hw_counters/"};
+
+Subject port_subject(const host::IbPort& port) {
+  Subject subject;
+  subject.kind = SubjectKind::nic_port;
+  subject.key = port.key();
+  return subject;
+}
+
+// network.efa looks at those. A virtual function on the machine that hands them out belongs to a guest, and
+// its counters are not for us to ask.
+bool is_ours(const host::IbPort& port) {
+  return !port.is_virtual_function && !port.is_efa();
+}
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  auto ports = TRY(host::scan_ib_ports(host.files));
+  std::erase_if(ports, [](const host::IbPort& port) { return !is_ours(port); });
+  if (ports.empty()) return fail(Errc::unsupported, "no InfiniBand or RoCE adapter of its own in sysfs");
+  Seen seen(request.now);
+  for (const host::IbPort& port : ports) {
+    const Subject subject = port_subject(port);
+    seen.add(subject, kLinkLayer, kSysfs, port.link_layer);
+    static_cast<void>(add_port_counters(host, port, subject, kCounters, request.deadline, seen));
+  }
+  Observed observed;
+  observed.witnesses = {std::string(kSysfs)};
+  observed.observations = seen.take();
+  return observed;
+}
+
+// Nothing but a refusal came from the port.
+const Observation* refusal(const History& history, const Subject& subject) {
+  const Observation* refused = nullptr;
+  for (const Observation& observation : history.latest()) {
+    if (observation.subject != subject || observation.name == kLinkLayer) continue;
+    if (observation.value) return nullptr;
+    refused = &observation;
+  }
+  return refused;
+}
+
+Findings judge_port(const JudgeInput& input, const Subject& subject) {
+  if (const Observation* refused = refusal(input.history, subject)) {
+    const Value* why = find_attribute(refused->attributes, "error");
+    return {make_finding(input, subject, "could_not_look", Health::unknown,
+                         subject.key + ": " + (why == nullptr ? refused->missing : to_string(*why)))};
+  }
+  const auto fast = fast_counters(input, subject, kCounters, kWindow);
+  if (fast.empty()) return {};
+  const FastCounter& first = fast.front();
+  Finding finding =
+      make_finding(input, subject, "rdma_errors", Health::degraded,
+                   subject.key + ": " + counter_name(*first.counter) + " grows by " + rounded(first.growth) +
+                       " " + first.most.unit + ". " + first.counter->meaning,
+                   first.growth, first.most);
+  finding.evidence.emplace_back("counter", counter_name(*first.counter));
+  return {std::move(finding)};
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  const auto& ignored = input.expectation.ignored_interfaces;
+  for (const Subject& subject : input.history.subjects(SubjectKind::nic_port)) {
+    if (std::ranges::find(ignored, subject.key) != ignored.end()) continue;
+    for (Finding& finding : judge_port(input, subject))
+      findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Check kNetworkRdmaCounters = {
+    .info = {.id = "network.rdma_counters",
+             .title = "RDMA counters",
+             .tags = {"network", "passive"},
+             .period = 60s,
+             .deadline = 10s,
+             .window = kWindow,
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kSysfs)},
+             .rights = {},
+             .needs_window = true},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

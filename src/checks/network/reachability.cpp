@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/seen.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kRoutes = "/proc/net/route";
+constexpr std::string_view kNeighbours = "/proc/net/arp";
+constexpr std::string_view kResolvConf = "/etc/resolv.conf";
+
+constexpr std::string_view kDefaultRoutes = "routes.default";
+constexpr std::string_view kMostDefaultRoutes = "routes.default.largest";
+// Of a gateway or resolver: whether it answered when the kernel asked for its hardware address. Missing where
+// nobody asked.
+constexpr std::string_view kGateway = "gateway.answers";
+constexpr std::string_view kResolver = "resolver.answers";
+// A machine has a few; more is somebody's experiment.
+constexpr std::size_t kMaxPeers = 16;
+
+Subject peer(const std::string& address) {
+  Subject subject;
+  subject.kind = SubjectKind::peer;
+  subject.key = address;
+  return subject;
+}
+
+class Look {
+ public:
+  Look(const std::vector<host::Neighbour>& neighbours, Seen& seen) : neighbours_(neighbours), seen_(seen) {}
+
+  void at(std::string_view name, const std::string& address, const std::string& interface) {
+    if (asked_ == kMaxPeers) return;
+    const auto found = std::ranges::find_if(neighbours_, [&](const host::Neighbour& neighbour) {
+      return neighbour.address == address && (interface.empty() || neighbour.interface == interface);
+    });
+    if (found == neighbours_.end()) return;
+    ++asked_;
+    seen_.add(peer(address), name, kNeighbours, found->has_answered).attributes = {
+        {"interface", found->interface}};
+  }
+
+ private:
+  const std::vector<host::Neighbour>& neighbours_;
+  Seen& seen_;
+  std::size_t asked_ = 0;
+};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  const auto routes = TRY(host::read_default_routes(host.files));
+  const auto neighbours = TRY(host::read_neighbours(host.files));
+  Observed observed;
+  observed.witnesses = {std::string(kRoutes), std::string(kNeighbours)};
+  Seen seen(request.now);
+  seen.add_count(host_subject(), kDefaultRoutes, kRoutes, routes.size());
+  Look look(neighbours, seen);
+  for (const host::DefaultRoute& route : routes)
+    if (!route.gateway.empty()) look.at(kGateway, route.gateway, route.interface);
+  // A machine may do without names.
+  if (const auto resolvers = host::read_resolvers(host.files)) {
+    observed.witnesses.emplace_back(kResolvConf);
+    for (const std::string& resolver : *resolvers)
+      look.at(kResolver, resolver, "");
+  }
+  observed.observations = seen.take();
+  return observed;
+}
+
+std::optional<Finding> judge_peer(const JudgeInput& input, const Observation& peer) {
+  if (peer.value != Value{false}) return std::nullopt;
+  const bool is_gateway = peer.name == kGateway;
+  const std::string interface = to_string(*find_attribute(peer.attributes, "interface"));
+  Finding finding =
+      make_finding(input, peer.subject, is_gateway ? "gateway_silent" : "resolver_silent", Health::degraded,
+                   std::string(is_gateway ? "the gateway " : "the name server ") + peer.subject.key +
+                       " does not answer on " + interface);
+  finding.evidence = {{"interface", interface}, {"witness", std::string(kNeighbours)}};
+  return finding;
+}
+
+Findings judge(const JudgeInput& input) {
+  const double now = input.history.number(host_subject(), kDefaultRoutes).value_or(0);
+  const double most = input.history.number(host_subject(), kMostDefaultRoutes).value_or(now);
+  if (most == 0)
+    return {make_finding(input, host_subject(), "not_present", Health::unsupported,
+                         "no default route since the machine started: it is on its own on purpose")};
+  Findings findings;
+  if (now == 0)
+    findings.push_back(make_finding(input, host_subject(), "no_default_route", Health::degraded,
+                                    "there is no default route any more"));
+  for (const Observation& observation : input.history.latest())
+    if (observation.name == kGateway || observation.name == kResolver)
+      if (auto finding = judge_peer(input, observation)) findings.push_back(*std::move(finding));
+  return findings;
+}
+
+}  // namespace
+
+const Check kNetworkReachability = {
+    .info = {.id = "network.reachability",
+             .title = "Way out",
+             .tags = {"network", "passive"},
+             .period = 60s,
+             .deadline = 5s,
+             .window = 10min,
+             .cost = Cost::cheap,
+             .witnesses = {std::string(kRoutes), std::string(kNeighbours), std::string(kResolvConf)},
+             .rights = {},
+             .needs_window = true,
+             .baselines = {std::string(kDefaultRoutes)}},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
