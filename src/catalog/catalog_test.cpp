@@ -144,7 +144,7 @@ TEST(BuiltinCatalog, log_rules_leave_ordinary_lines_alone) {
         "traps: python3[4242] general protection fault ip:7f00 sp:7fff error:0 in libc.so.6[7f00+1000]",
         "EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.",
         "EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro", "nvme nvme0: 8/0/0 default/read/poll queues",
-        "XFS (nvme1n1): Mounting V5 Filesystem", "mlx5_core 0000:3b:00.0: firmware version: 22.35.1012",
+        "XFS (nvme1n1): Ending clean mount", "mlx5_core 0000:3b:00.0: firmware version: 22.35.1012",
         "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023",
         "NVRM: Xid (PCI:0000:05:00): 79, pid=1234, name=python3, GPU has fallen off the bus.",
         "pcieport 0000:00:1c.0: AER: enabled with IRQ 123", "EDAC MC0: Giving out device to module skx_edac"})

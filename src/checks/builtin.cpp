@@ -30,7 +30,11 @@ std::span<const Check> builtin_checks() {
       kNetworkAdapter,       //
       kNetworkReachability,  //
       kStorageFilesystem,    //
+      kStorageFsErrors,      //
       kStorageNvme,          //
+      kStorageBlock,         //
+      kStorageRaid,          //
+      kStorageNfs,           //
       kHostMemory,           //
       kHostLockups,          //
       kHostKernel,           //

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+#include "checks/seen.hpp"
+#include "checks/storage/relevant_mounts.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::string_view kId = "storage.fs_errors";
+constexpr Duration kWindow = hours{24};
+
+constexpr std::string_view kSysfs = "sysfs";
+constexpr std::string_view kMountinfo = "/proc/self/mountinfo";
+
+constexpr std::string_view kType = "filesystem.type";  // with the device as attribute
+constexpr std::string_view kErrors = "filesystem.errors";
+
+constexpr std::string_view kShutdownRule = "filesystem.xfs_shutdown";
+constexpr std::string_view kMountedRule = "filesystem.xfs_mounted";
+
+// --- observe ---
+
+bool is_ext(std::string_view type) {
+  return type == "ext4" || type == "ext3" || type == "ext2";
+}
+
+bool is_watched(const host::Mount& mount) {
+  return is_ext(mount.type) || mount.type == "xfs" || mount.type == "btrfs";
+}
+
+// From devices, as sysfs and the kernel log name them, to the mounts that people name.
+class Places {
+ public:
+  Places(const host::Files& files, const std::vector<host::Mount>& mounts) : files_(files) {
+    for (const host::Mount& mount : mounts) {
+      points_.emplace(mount.device, mount.mount_point);
+      // Btrfs has device numbers of its own making.
+      points_.emplace(mount.source.substr(mount.source.rfind('/') + 1), mount.mount_point);
+    }
+  }
+
+  [[nodiscard]] Subject of(const std::string& device, const std::string& device_number) const {
+    Subject subject;
+    for (const std::string& name : {device_number, device}) {
+      const auto found = points_.find(name);
+      if (name.empty() || found == points_.end()) continue;
+      subject.kind = SubjectKind::mount;
+      subject.key = found->second;
+      return subject;
+    }
+    subject.kind = SubjectKind::disk;
+    subject.key = device;
+    return subject;
+  }
+  [[nodiscard]] Subject of(const std::string& device) const {
+    return of(device, host::device_number(files_, device));
+  }
+
+ private:
+  const host::Files& files_;
+  std::map<std::string, std::string> points_;
+};
+
+void add_ext4(const host::Ext4Errors& errors, const Subject& subject, Seen& seen) {
+  if (errors.problem) {
+    seen.add_missing(subject, kErrors, kSysfs, to_string(errors.problem->code), errors.problem->what);
+    return;
+  }
+  Attributes& facts = seen.add_count(subject, kErrors, kSysfs, errors.count).attributes;
+  facts = {{"device", errors.device}};
+  if (errors.first) facts.emplace_back("first", format_time(*errors.first));
+  if (errors.last) facts.emplace_back("last", format_time(*errors.last));
+  if (!errors.last_function.empty()) facts.emplace_back("function", errors.last_function);
+}
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  const auto mounts = relevant_mounts(TRY(host.filesystems.mounts())).mounts;
+  const auto ext4 = host::scan_ext4_errors(host.files);
+  const bool has_ext4 = ext4 && !ext4->empty();
+  if (std::ranges::none_of(mounts, is_watched) && !has_ext4)
+    return fail(Errc::unsupported, "no ext4, XFS or Btrfs filesystem is mounted");
+
+  Observed observed;
+  observed.witnesses = {std::string(kMountinfo)};
+  const Places places(host.files, mounts);
+  Seen seen(request.now);
+  for (const host::Mount& mount : mounts) {
+    if (!is_watched(mount)) continue;
+    const Subject subject{
+        .kind = SubjectKind::mount, .key = mount.mount_point, .index = {}, .uuid = {}, .serial = {}};
+    seen.add(subject, kType, kMountinfo, mount.type).attributes = {{"source", mount.source}};
+  }
+  if (has_ext4) {
+    observed.witnesses.emplace_back(kSysfs);
+    for (const host::Ext4Errors& errors : *ext4)
+      add_ext4(errors, places.of(errors.device, errors.device_number), seen);
+  }
+  observed.observations = seen.take();
+  // Without the log nobody tells of XFS and Btrfs; the witnesses say so.
+  const Status logged = add_rule_events(
+      host, request, kId,
+      [&](const DecodedRecord& decoded) { return places.of(attribute_of(decoded, "device")); }, observed);
+  // The mounts themselves tell of no error.
+  if (observed.witnesses.size() == 1) return fail(ext4 ? logged.error() : ext4.error());
+  return observed;
+}
+
+// --- judge ---
+
+void judge_ext4(const JudgeInput& input, const Observation& errors, Findings& findings) {
+  const Subject& subject = errors.subject;
+  if (!errors.missing.empty()) {
+    findings.push_back(make_finding(input, subject, "could_not_look", Health::unknown,
+                                    subject.key + ": " + attribute_of(errors, "error")));
+    return;
+  }
+  const Limit most = limit(input, "storage.fs_errors.ext4_errors");
+  const double count = errors.value ? as_number(*errors.value).value_or(0) : 0;
+  if (count <= most.value) return;
+  const std::string last = attribute_of(errors, "last");
+  const std::string function = attribute_of(errors, "function");
+  Finding finding = make_finding(
+      input, subject, "filesystem_errors", Health::degraded,
+      subject.key + " (ext4 on " + attribute_of(errors, "device") + ") has " + rounded(count) +
+          (count == 1 ? " error" : " errors") + " that no fsck repaired" +
+          (last.empty() ? "" : ", the last at " + last) + (function.empty() ? "" : " in " + function),
+      count, most);
+  finding.evidence.emplace_back("witness", std::string(kSysfs));
+  if (const auto first = parse_time(attribute_of(errors, "first"))) finding.since = *first;
+  findings.push_back(std::move(finding));
+}
+
+// What the log says of one device since it was mounted last. Between a shutdown and the next mount its place
+// may have changed or gone, so records belong together by their device.
+struct Damage {
+  const Observation* shutdown = nullptr;
+  const Observation* last = nullptr;
+  double lines = 0;
+};
+
+using DamageByDevice = std::map<std::pair<std::string, bool>, Damage>;  // device, injected
+
+DamageByDevice read_log(const History& history) {
+  DamageByDevice devices;
+  for (const Observation& event : history.events()) {
+    if (!may_act(event)) continue;
+    Damage& damage = devices[{attribute_of(event, "device"), is_injected(event)}];
+    if (event.name == kMountedRule) {
+      damage = {};
+      continue;
+    }
+    if (event.name == kShutdownRule) damage.shutdown = &event;
+    damage.last = &event;
+    damage.lines += static_cast<double>(event_count(event));
+  }
+  return devices;
+}
+
+void judge_log(const JudgeInput& input, const std::string& device, const Damage& damage, Findings& findings) {
+  if (damage.shutdown != nullptr) {
+    const Subject& subject = damage.shutdown->subject;
+    findings.push_back(
+        make_finding(input, subject, "filesystem_shut_down", Health::failed,
+                     subject.key + " (on " + device + ") was shut down by the kernel and takes no requests"));
+    add_line(findings.back(), *damage.shutdown);
+    return;
+  }
+  const Limit most = limit(input, "storage.fs_errors.log_lines");
+  if (damage.last == nullptr || damage.lines <= most.value) return;
+  const Subject& subject = damage.last->subject;
+  findings.push_back(make_finding(input, subject, "filesystem_errors", Health::degraded,
+                                  subject.key + " (on " + device + "): the kernel found damage, " +
+                                      rounded(damage.lines) + (damage.lines == 1 ? " line" : " lines") +
+                                      " in the last " + format_duration(kWindow),
+                                  damage.lines, most));
+  add_line(findings.back(), *damage.last);
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  for (const Observation& observation : input.history.latest())
+    if (observation.name == kErrors) judge_ext4(input, observation, findings);
+  for (const auto& [key, damage] : read_log(input.history))
+    judge_log(input, key.first, damage, findings);
+  const auto& ignored = input.expectation.ignored_mounts;
+  std::erase_if(findings, [&](const Finding& finding) {
+    return finding.subject.kind == SubjectKind::mount &&
+           std::ranges::find(ignored, finding.subject.key) != ignored.end();
+  });
+  return findings;
+}
+
+}  // namespace
+
+const Check kStorageFsErrors = {
+    .info = {.id = std::string(kId),
+             .title = "Filesystem errors",
+             .tags = {"storage", "passive"},
+             .period = minutes{5},
+             .deadline = seconds{5},
+             .window = kWindow,
+             .cost = Cost::cheap,
+             .witnesses = {std::string(kMountinfo), std::string(kSysfs), "/dev/kmsg"},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checks/builtin.hpp"
+#include "checks/kernel_log/test_log.hpp"
+#include "host/files/test_folder.hpp"
+#include "tests/fakes/fake_host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+struct FakeMounts : host::Filesystems {
+  std::string mountinfo;
+  [[nodiscard]] Result<std::vector<host::Mount>> mounts() const override {
+    return host::parse_mountinfo(mountinfo);
+  }
+  [[nodiscard]] Result<host::Usage> usage(const host::Mount& mount, MonoTime) const override {
+    return fail(Errc::not_found, mount.mount_point);
+  }
+};
+
+class StorageFsErrors : public ::testing::Test {
+ protected:
+  StorageFsErrors() {
+    mounts_.mountinfo =
+        "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        "2 1 253:3 / /data rw - xfs /dev/mapper/vg-data rw\n"
+        "3 1 0:30 / /pool rw - btrfs /dev/sdb1 rw\n";
+    folder_.write("/sys/class/block/sda1/dev", "8:1\n");
+    folder_.write("/sys/class/block/dm-3/dev", "253:3\n");
+    folder_.write("/sys/fs/ext4/sda1/errors_count", "0\n");
+  }
+  void say(const std::string& text, int facility = 0) {
+    log_.write(empty_.clock.now(), text, [&](host::KernelRecord& record) { record.facility = facility; });
+  }
+  Result<Observed> observe() {
+    const Instant now = empty_.clock.now();
+    return kStorageFsErrors.observe(host_,
+                                    {.now = now, .deadline = now.mono + 5s, .kernel_log_from = next_record_});
+  }
+  Findings look(Duration later = 5min) {
+    empty_.clock.advance(later);
+    auto observed = observe();
+    if (!observed) {
+      ADD_FAILURE() << observed.error().what;
+      return {};
+    }
+    next_record_ = observed->kernel_log_next.value_or(0);
+    history_.add(std::move(observed->observations), kStorageFsErrors.info.window);
+    return kStorageFsErrors.judge({.now = empty_.clock.now(),
+                                   .history = history_,
+                                   .facts = catalog::builtin(),
+                                   .expectation = expectation_});
+  }
+  std::vector<std::string> words() {
+    std::vector<std::string> list;
+    for (const Finding& finding : look())
+      list.push_back(to_string(finding.subject) + " " + std::string(to_string(finding.health)) + " " +
+                     finding.reason);
+    return list;
+  }
+
+  host::TestFolder folder_;
+  fakes::EmptyHost empty_;
+  host::Files files_{folder_.path()};
+  FakeMounts mounts_;
+  TestLog log_;
+  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, mounts_,
+                   empty_.ethernet, empty_.time_sync, empty_.nvme};
+  History history_;
+  Expectation expectation_;
+  std::uint64_t next_record_ = 0;
+};
+
+TEST_F(StorageFsErrors, are_told_by_the_mount_that_people_know) {
+  EXPECT_THAT(words(), IsEmpty());
+  folder_.write("/sys/fs/ext4/sda1/errors_count", "2\n");
+  folder_.write("/sys/fs/ext4/sda1/last_error_time", "1700000100\n");
+  folder_.write("/sys/fs/ext4/sda1/last_error_func", "ext4_find_entry\n");
+  say("XFS (dm-3): metadata I/O error in \"xfs_read_agf+0x8d/0x110 [xfs]\" at daddr 0x1 len 1 error 5");
+  say("BTRFS error (device sdb1): bdev /dev/sdb1 errs: wr 5, rd 0, flush 0, corrupt 0, gen 0");
+  const Findings findings = look();
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(findings[0].message,
+            "/ (ext4 on sda1) has 2 errors that no fsck repaired, the last at 2023-11-14T22:15:00.000Z in "
+            "ext4_find_entry");
+  EXPECT_EQ(findings[1].subject.key, "/data");
+  EXPECT_EQ(findings[2].subject.key, "/pool");
+}
+
+TEST_F(StorageFsErrors, of_a_filesystem_that_a_container_does_not_see_are_of_its_device) {
+  mounts_.mountinfo = "1 0 0:60 / / rw - overlay overlay rw\n";
+  folder_.write("/sys/fs/ext4/sda1/errors_count", "1\n");
+  EXPECT_THAT(words(), ElementsAre("disk/sda1 degraded filesystem_errors"));
+}
+
+TEST_F(StorageFsErrors, a_shutdown_ends_with_the_next_mount_wherever_that_is) {
+  say("XFS (dm-3): I/O Error Detected. Shutting down filesystem");
+  EXPECT_THAT(words(), ElementsAre("mount//data failed filesystem_shut_down"));
+  mounts_.mountinfo = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n";
+  EXPECT_THAT(words(), ElementsAre("mount//data failed filesystem_shut_down"));
+  say("XFS (dm-3): Mounting V5 Filesystem");
+  mounts_.mountinfo += "2 1 253:3 / /elsewhere rw - xfs /dev/mapper/vg-data rw\n";
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(StorageFsErrors, lines_of_user_space_and_ignored_mounts_do_not_count) {
+  say("XFS (dm-3): I/O Error Detected. Shutting down filesystem", 1);
+  EXPECT_THAT(words(), IsEmpty());
+  say("XFS (dm-3): I/O Error Detected. Shutting down filesystem");
+  expectation_.ignored_mounts = {"/data"};
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(StorageFsErrors, nobody_to_ask_is_unknown_and_nothing_to_ask_about_unsupported) {
+  const host::Files nothing("/nonexistent");
+  const host::Host blind{empty_.clock, nothing,         empty_.kernel_log, empty_.gpus,
+                         mounts_,      empty_.ethernet, empty_.time_sync,  empty_.nvme};
+  const Instant now = empty_.clock.now();
+  EXPECT_EQ(kStorageFsErrors.observe(blind, {.now = now, .deadline = now.mono + 5s}).error().code,
+            Errc::unavailable);
+  mounts_.mountinfo = "1 0 0:2 / / rw - tmpfs root rw\n";
+  EXPECT_EQ(kStorageFsErrors.observe(blind, {.now = now, .deadline = now.mono + 5s}).error().code,
+            Errc::unsupported);
+}
+
+}  // namespace
+}  // namespace autopilot::checks
