@@ -24,6 +24,12 @@ constexpr std::array<std::pair<ClearRule, std::string_view>, 6> kClearWords{{
     {ClearRule::replaced, "replaced"},
 }};
 
+constexpr std::array<std::pair<StatusMatch, std::string_view>, 3> kMatchWords{{
+    {StatusMatch::bits, "bits"},
+    {StatusMatch::value, "value"},
+    {StatusMatch::any, "any"},
+}};
+
 template <class Entry>
 const Entry* find_id(const std::vector<Entry>& entries, std::string_view id) {
   for (const Entry& entry : entries)
@@ -61,6 +67,16 @@ std::string_view to_string(ClearRule rule) {
 std::optional<ClearRule> parse_clear_rule(std::string_view word) {
   for (const auto& [rule, text] : kClearWords)
     if (text == word) return rule;
+  return std::nullopt;
+}
+
+std::string_view to_string(StatusMatch match) {
+  return kMatchWords.at(static_cast<std::size_t>(match)).second;
+}
+
+std::optional<StatusMatch> parse_status_match(std::string_view word) {
+  for (const auto& [match, text] : kMatchWords)
+    if (text == word) return match;
   return std::nullopt;
 }
 
@@ -103,11 +119,9 @@ const std::vector<std::string>& cause_ends() {
 }
 
 const std::vector<std::string>& log_kinds() {
-  static const std::vector<std::string> words{
-      "edac",      "mce",        "oom",    "ext4",  "xfs",  "nvme",      "block",       "nfs",
-      "lustre",    "mlx5",       "link",   "aer",   "pcie", "hung_task", "soft_lockup", "hard_lockup",
-      "rcu_stall", "panic",      "raid",   "iommu", "nvrm", "nvswitch",  "off_bus",     "thermal",
-      "network",   "filesystem", "amdgpu", "efa",   "other"};
+  static const std::vector<std::string> words{"off_bus",   "aer",         "edac", "mce",   "oom",
+                                              "hung_task", "soft_lockup", "nvme", "block", "ext4",
+                                              "xfs",       "nfs",         "mlx5", "link",  "other"};
   return words;
 }
 
@@ -117,6 +131,9 @@ Catalog::Catalog(Facts facts) : facts_(std::move(facts)) {
   std::stable_sort(facts_.reasons.begin(), facts_.reasons.end(), by_id);
   std::stable_sort(facts_.xids.begin(), facts_.xids.end(),
                    [](const Xid& a, const Xid& b) { return a.code < b.code; });
+  std::ranges::stable_sort(facts_.sxids, {},
+                           [](const Sxid& sxid) { return std::pair(sxid.is_unit(), sxid.code); });
+  std::ranges::stable_sort(facts_.link_down_reasons, {}, &LinkDownReason::number);
 }
 
 const Threshold* Catalog::threshold(std::string_view id) const {
@@ -131,6 +148,17 @@ const Xid* Catalog::xid(int code) const {
   const auto at = std::lower_bound(facts_.xids.begin(), facts_.xids.end(), code,
                                    [](const Xid& xid, int wanted) { return xid.code < wanted; });
   return at != facts_.xids.end() && at->code == code ? &*at : nullptr;
+}
+
+const Sxid* Catalog::sxid(int code) const {
+  const auto at = std::ranges::find_if(
+      facts_.sxids, [code](const Sxid& sxid) { return code >= sxid.code && code <= sxid.last; });
+  return at == facts_.sxids.end() ? nullptr : &*at;
+}
+
+const LinkDownReason* Catalog::link_down_reason(int number) const {
+  const auto at = std::ranges::find(facts_.link_down_reasons, number, &LinkDownReason::number);
+  return at == facts_.link_down_reasons.end() ? nullptr : &*at;
 }
 
 const LogRule* Catalog::log_rule(std::string_view id) const {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "catalog/driver_errors.hpp"
+#include "catalog/provenance.hpp"
 #include "core/action.hpp"
 #include "core/clock.hpp"
 #include "core/health.hpp"
@@ -16,18 +18,6 @@
 #include "core/subject.hpp"
 
 namespace autopilot::catalog {
-
-// Where a fact comes from. own: our judgement, not measured; measured: by a command of this repository.
-enum class EvidenceKind : std::uint8_t { vendor, peer, own, measured };
-
-[[nodiscard]] std::string_view to_string(EvidenceKind kind);
-[[nodiscard]] std::optional<EvidenceKind> parse_evidence_kind(std::string_view word);
-
-struct Provenance {
-  std::string source;
-  std::string date;  // ISO, when the source was read
-  EvidenceKind evidence = EvidenceKind::own;
-};
 
 // thresholds.yaml: one number of a judge. Id: "<check id>.<name>".
 struct Threshold {
@@ -77,20 +67,6 @@ struct Reason {
 // When a finding of that reason goes away, for a person: "when the machine rebooted".
 [[nodiscard]] std::string how_it_clears(const Reason& reason);
 
-// xid.yaml
-struct Xid {
-  int code = 0;
-  std::string name;
-  std::string meaning;
-  std::vector<std::string> classes;  // the first one, then alternatives; words of the architecture
-  Action action_now = Action::none;
-  Action action_later = Action::none;
-  Health health =
-      Health::degraded;     // of a finding made from this code alone; healthy: an event only, no finding
-  double confidence = 0.5;  // that the GPU named in the line is at fault
-  Provenance provenance;
-};
-
 // log_rules/*.yaml: kernel-log patterns that are not Xids.
 struct LogRule {
   std::string id;       // "memory.edac_uncorrected"
@@ -98,6 +74,8 @@ struct LogRule {
   std::string pattern;  // RE2; named groups become attributes: device, pid, process, count, ...
   std::string title;
   std::vector<std::string> examples;  // lines as the kernel writes them; each must match
+  std::string fault_class;            // one of xid_classes(); empty where none of them fits
+  std::optional<Action> action;       // without one, that of the reason
   // What such a line says of the machine; without a reason it is an event and nothing else.
   std::string reason;
   Health health = Health::degraded;         // or failed, where the form of the line is proven
@@ -197,6 +175,10 @@ struct Facts {
   std::vector<Threshold> thresholds;
   std::vector<Reason> reasons;
   std::vector<Xid> xids;
+  std::vector<Sxid> sxids;
+  std::vector<NvLinkError> nvlink_errors;
+  std::vector<LinkDownReason> link_down_reasons;
+  std::vector<NvLinkRegister> nvlink_registers;
   std::vector<LogRule> log_rules;  // in the order of the files' names, then of the file: the first that
                                    // matches wins
   std::vector<Cause> causes;       // in the order of the file: the first outranks the others
@@ -219,6 +201,9 @@ class Catalog {
   [[nodiscard]] const Threshold* threshold(std::string_view id) const;
   [[nodiscard]] const Reason* reason(std::string_view id) const;
   [[nodiscard]] const Xid* xid(int code) const;
+  // The entry of the code, or that of its unit.
+  [[nodiscard]] const Sxid* sxid(int code) const;
+  [[nodiscard]] const LinkDownReason* link_down_reason(int number) const;
   [[nodiscard]] const LogRule* log_rule(std::string_view id) const;
   [[nodiscard]] const GpuModel* gpu_model(std::string_view product_name) const;
   [[nodiscard]] const Counter* counter(std::string_view id) const;
@@ -228,6 +213,14 @@ class Catalog {
   [[nodiscard]] const std::vector<Threshold>& thresholds() const { return facts_.thresholds; }  // by id
   [[nodiscard]] const std::vector<Reason>& reasons() const { return facts_.reasons; }           // by id
   [[nodiscard]] const std::vector<Xid>& xids() const { return facts_.xids; }                    // by code
+  [[nodiscard]] const std::vector<Sxid>& sxids() const { return facts_.sxids; }  // by code, units last
+  [[nodiscard]] const std::vector<NvLinkError>& nvlink_errors() const { return facts_.nvlink_errors; }
+  [[nodiscard]] const std::vector<LinkDownReason>& link_down_reasons() const {  // by number
+    return facts_.link_down_reasons;
+  }
+  [[nodiscard]] const std::vector<NvLinkRegister>& nvlink_registers() const {
+    return facts_.nvlink_registers;
+  }
   [[nodiscard]] const std::vector<LogRule>& log_rules() const { return facts_.log_rules; }
   [[nodiscard]] const std::vector<Cause>& causes() const { return facts_.causes; }  // by rank
   [[nodiscard]] const std::vector<GpuModel>& gpu_models() const { return facts_.gpu_models; }

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "core/parse.hpp"
@@ -29,6 +30,7 @@ class Writer {
   }
   void put(double value) { put(std::to_string(std::bit_cast<std::uint64_t>(value))); }
   void put(int value) { put(std::to_string(value)); }
+  void put(std::uint32_t value) { put(std::to_string(value)); }
   void put(bool value) { put(value ? 1 : 0); }
   void put(Duration value) { put(std::to_string(value.count())); }
   template <class Word>
@@ -41,6 +43,11 @@ class Writer {
     put(static_cast<int>(list.size()));
     for (const T& item : list)
       put(item);
+  }
+  template <class T>
+  void put(const std::optional<T>& value) {
+    put(value.has_value());
+    if (value) put(*value);
   }
   template <class T>
     requires std::is_class_v<T>
@@ -79,6 +86,7 @@ class Reader {
   void get(std::string& value) { value = next(); }
   void get(double& value) { value = std::bit_cast<double>(next_number<std::uint64_t>()); }
   void get(int& value) { value = next_number<int>(); }
+  void get(std::uint32_t& value) { value = next_number<std::uint32_t>(); }
   void get(bool& value) { value = next_number<int>() != 0; }
   void get(Duration& value) { value = Duration{next_number<std::int64_t>()}; }
   template <class Word>
@@ -91,6 +99,12 @@ class Reader {
     list.resize(next_number<std::size_t>());
     for (T& item : list)
       get(item);
+  }
+  template <class T>
+  void get(std::optional<T>& value) {
+    bool has_value = false;
+    get(has_value);
+    if (has_value) get(value.emplace());
   }
   template <class T>
     requires std::is_class_v<T>
@@ -112,9 +126,19 @@ void describe(Archive& a, T& v) {
   else if constexpr (std::is_same_v<U, Xid>)
     a(v.code, v.name, v.meaning, v.classes, v.action_now, v.action_later, v.health, v.confidence,
       v.provenance);
-  else if constexpr (std::is_same_v<U, LogRule>)
-    a(v.id, v.kind, v.pattern, v.title, v.examples, v.reason, v.health, v.subject, v.takes_back,
+  else if constexpr (std::is_same_v<U, Sxid>)
+    a(v.code, v.last, v.name, v.meaning, v.classes, v.action_now, v.action_later, v.health, v.confidence,
       v.provenance);
+  else if constexpr (std::is_same_v<U, NvLinkError>)
+    a(v.id, v.xid, v.units, v.block_v1, v.unit_v1, v.unit_v2, v.match, v.status, v.meaning, v.action_now,
+      v.action_later, v.promoted, v.health, v.confidence, v.provenance);
+  else if constexpr (std::is_same_v<U, LinkDownReason>)
+    a(v.number, v.id, v.meaning, v.action_now, v.action_later, v.health, v.confidence, v.provenance);
+  else if constexpr (std::is_same_v<U, NvLinkRegister>)
+    a(v.id, v.number, v.bits, v.meaning, v.action_now, v.action_later, v.health, v.confidence, v.provenance);
+  else if constexpr (std::is_same_v<U, LogRule>)
+    a(v.id, v.kind, v.pattern, v.title, v.examples, v.fault_class, v.action, v.reason, v.health, v.subject,
+      v.takes_back, v.provenance);
   else if constexpr (std::is_same_v<U, Cause::Several>)
     a(v.count, v.blames, v.action, v.confidence, v.because);
   else if constexpr (std::is_same_v<U, Cause>)
@@ -132,7 +156,8 @@ void describe(Archive& a, T& v) {
     a(v.id, v.title, v.summary, v.witnesses, v.rights, v.log_rules, v.local, v.dropin, v.full, v.how_wrong,
       v.false_positive, v.provenance);
   else
-    a(v.thresholds, v.reasons, v.xids, v.log_rules, v.causes, v.gpu_models, v.counters, v.profiles, v.checks);
+    a(v.thresholds, v.reasons, v.xids, v.sxids, v.nvlink_errors, v.link_down_reasons, v.nvlink_registers,
+      v.log_rules, v.causes, v.gpu_models, v.counters, v.profiles, v.checks);
 }
 
 template <class T>
@@ -156,9 +181,10 @@ std::string to_compact(const Facts& facts) {
 }
 
 std::string to_compact(const Catalog& catalog) {
-  return to_compact(Facts{catalog.thresholds(), catalog.reasons(), catalog.xids(), catalog.log_rules(),
-                          catalog.causes(), catalog.gpu_models(), catalog.counters(), catalog.profiles(),
-                          catalog.checks()});
+  return to_compact(Facts{catalog.thresholds(), catalog.reasons(), catalog.xids(), catalog.sxids(),
+                          catalog.nvlink_errors(), catalog.link_down_reasons(), catalog.nvlink_registers(),
+                          catalog.log_rules(), catalog.causes(), catalog.gpu_models(), catalog.counters(),
+                          catalog.profiles(), catalog.checks()});
 }
 
 Facts from_compact(std::string_view text) {

@@ -23,6 +23,13 @@ class Findings {
 std::string key_of(const Xid& xid) {
   return std::to_string(xid.code);
 }
+std::string key_of(const Sxid& sxid) {
+  return sxid.is_unit() ? std::to_string(sxid.code) + " to " + std::to_string(sxid.last)
+                        : std::to_string(sxid.code);
+}
+std::string key_of(const LinkDownReason& reason) {
+  return std::to_string(reason.number);
+}
 template <class Entry>
 std::string key_of(const Entry& entry) {
   return entry.id;
@@ -114,6 +121,10 @@ std::string cross_check(const Facts& facts) {
   const auto checks = unique_keys(facts.checks, "checks.yaml", findings);
   const auto reasons = unique_keys(facts.reasons, "reasons.yaml", findings);
   const auto xids = unique_keys(facts.xids, "xid.yaml", findings);
+  unique_keys(facts.sxids, "sxid.yaml", findings);
+  unique_keys(facts.nvlink_errors, "nvlink_errors.yaml", findings);
+  unique_keys(facts.link_down_reasons, "link_down_reasons.yaml", findings);
+  unique_keys(facts.nvlink_registers, "nvlink_registers.yaml", findings);
   unique_keys(facts.causes, "causes.yaml", findings);
   const auto rules = unique_keys(facts.log_rules, "log_rules", findings);
   unique_keys(facts.gpu_models, "gpu_models.yaml", findings);

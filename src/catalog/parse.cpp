@@ -5,75 +5,16 @@
 
 #include "catalog/catalog.hpp"
 #include "catalog/cross_check.hpp"
+#include "catalog/entry.hpp"
+#include "catalog/parse_driver_errors.hpp"
 #include "core/yaml.hpp"
 
 namespace autopilot::catalog {
 namespace {
 
-const std::vector<std::string>& action_words() {
-  static const std::vector<std::string> words = [] {
-    std::vector<std::string> list;
-    for (int i = 0; i <= static_cast<int>(Action::contact_vendor); ++i)
-      list.emplace_back(to_string(static_cast<Action>(i)));
-    return list;
-  }();
-  return words;
-}
-
-const std::vector<std::string> kHealthWords{"healthy", "degraded", "failed", "unknown", "unsupported"};
 const std::vector<std::string> kFaultWords{"degraded", "failed"};
 const std::vector<std::string> kSubjectWords{"host", "gpu", "link", "nic_port", "disk", "mount"};
-const std::vector<std::string> kEvidenceWords{"vendor", "peer", "own", "measured"};
-const std::vector<std::string> kClearWords{"healthy_rounds", "gpu_reset",    "reboot",
-                                           "expiry",         "acknowledged", "replaced"};
-
 const std::vector<std::string> kEndWords{"application", "hardware", "unclear"};
-
-// One entry of a file's list: the strict reader and what several kinds of entry share.
-class Entry : public YamlMap {
- public:
-  using YamlMap::YamlMap;
-
-  Provenance provenance() {
-    Provenance provenance{required_word("source"), required_word("date"), EvidenceKind::own};
-    if (!provenance.date.empty() && !RE2::FullMatch(provenance.date, "20\\d\\d-[01]\\d-[0-3]\\d"))
-      problem(line_of("date"), "`date`: expected a day such as 2026-11-21, found `" + provenance.date + "`");
-    provenance.evidence = required<EvidenceKind>("evidence", &parse_evidence_kind, kEvidenceWords);
-    return provenance;
-  }
-  std::string id(const char* pattern) {
-    std::string id = required_word("id");
-    if (!id.empty() && !RE2::FullMatch(id, pattern))
-      problem(line_of("id"), "`id`: `" + id + "` does not match " + pattern);
-    return id;
-  }
-  Health health(std::string_view key) { return required<Health>(key, &parse_health, kHealthWords); }
-  Action action(std::string_view key) { return required<Action>(key, &parse_action, action_words()); }
-  ClearRule clear_rule() { return required<ClearRule>("clear", &parse_clear_rule, kClearWords); }
-  double confidence() {
-    const double value = required_number("confidence");
-    if (value < 0 || value > 1) problem(line_of("confidence"), "`confidence`: expected 0 to 1");
-    return value;
-  }
-  int rounds(std::string_view key, int fallback) {
-    const std::int64_t value = integer(key).value_or(fallback);
-    if (value < 1 || value > 100)
-      problem(line_of(key), "`" + std::string(key) + "`: expected 1 to 100, found " + std::to_string(value));
-    return static_cast<int>(std::clamp<std::int64_t>(value, 1, 100));
-  }
-  void known_word(std::string_view key, const std::string& word, const std::vector<std::string>& known) {
-    if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) return;
-    problem(line_of(key), "`" + std::string(key) + "`: unknown word `" + word + "`");
-  }
-
- private:
-  template <class T>
-  T required(std::string_view key, std::optional<T> (*parse)(std::string_view),
-             const std::vector<std::string>& known) {
-    if (required_word(key).empty()) return T{};
-    return choice<T>(key, parse, known).value_or(T{});
-  }
-};
 
 Threshold read_threshold(Entry& entry) {
   Threshold threshold;
@@ -110,22 +51,6 @@ Reason read_reason(Entry& entry) {
   return reason;
 }
 
-Xid read_xid(Entry& entry) {
-  Xid xid;
-  xid.code = static_cast<int>(std::clamp<std::int64_t>(entry.required_integer("code"), 0, 100'000));
-  xid.name = entry.required_word("name");
-  xid.meaning = entry.required_word("meaning");
-  xid.classes = entry.required_words("classes");
-  for (const std::string& word : xid.classes)
-    entry.known_word("classes", word, xid_classes());
-  xid.action_now = entry.action("action_now");
-  xid.action_later = entry.action("action_later");
-  xid.health = entry.health("health");
-  xid.confidence = entry.confidence();
-  xid.provenance = entry.provenance();
-  return xid;
-}
-
 std::optional<Health> parse_fault(std::string_view word) {
   return std::ranges::find(kFaultWords, word) == kFaultWords.end() ? std::nullopt : parse_health(word);
 }
@@ -150,6 +75,9 @@ LogRule read_log_rule(Entry& entry) {
     if (compiled.ok() && !RE2::PartialMatch(example, compiled))
       entry.problem(entry.line_of("examples"), "`examples`: the pattern does not match: " + example);
   rule.title = entry.required_word("title");
+  rule.fault_class = entry.word("class").value_or("");
+  entry.known_word("class", rule.fault_class, xid_classes());
+  rule.action = entry.choice<Action>("action", &parse_action, action_words());
   rule.reason = entry.word("reason").value_or("");
   rule.health = entry.choice<Health>("health", &parse_fault, kFaultWords).value_or(Health::degraded);
   rule.subject =
@@ -283,6 +211,16 @@ bool read_file(const std::string& name, const std::string& text, YamlProblems& p
     read_entries(text, "reasons", "reason", problems, facts.reasons, &read_reason);
   else if (name == "xid.yaml")
     read_entries(text, "xids", "xid", problems, facts.xids, &read_xid);
+  else if (name == "sxid.yaml")
+    read_entries(text, "sxids", "sxid", problems, facts.sxids, &read_sxid);
+  else if (name == "nvlink_errors.yaml")
+    read_entries(text, "nvlink_errors", "NVLink error", problems, facts.nvlink_errors, &read_nvlink_error);
+  else if (name == "link_down_reasons.yaml")
+    read_entries(text, "link_down_reasons", "link-down reason", problems, facts.link_down_reasons,
+                 &read_link_down_reason);
+  else if (name == "nvlink_registers.yaml")
+    read_entries(text, "nvlink_registers", "NVLink register", problems, facts.nvlink_registers,
+                 &read_nvlink_register);
   else if (name == "causes.yaml")
     read_entries(text, "causes", "cause", problems, facts.causes, &read_cause);
   else if (name == "gpu_models.yaml")

@@ -12,9 +12,19 @@
 // The first byte picks the file. What is accepted survives the form that is compiled in.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace autopilot::catalog;
-  static const char* const names[] = {"thresholds.yaml", "reasons.yaml",     "xid.yaml",
-                                      "gpu_models.yaml", "counters.yaml",    "profiles.yaml",
-                                      "checks.yaml",     "log_rules/x.yaml", "none.yaml"};
+  static const char* const names[] = {"thresholds.yaml",
+                                      "reasons.yaml",
+                                      "xid.yaml",
+                                      "gpu_models.yaml",
+                                      "counters.yaml",
+                                      "profiles.yaml",
+                                      "checks.yaml",
+                                      "log_rules/x.yaml",
+                                      "none.yaml",
+                                      "sxid.yaml",
+                                      "nvlink_errors.yaml",
+                                      "link_down_reasons.yaml",
+                                      "nvlink_registers.yaml"};
   if (size == 0) return 0;
   const std::string name = names[data[0] % std::size(names)];
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);

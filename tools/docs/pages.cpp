@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "config/settings.hpp"
-#include "core/value.hpp"
+#include "docs/driver_pages.hpp"
+#include "docs/markdown.hpp"
 
 namespace autopilot::docs {
 namespace {
@@ -14,48 +15,8 @@ namespace {
 using catalog::Catalog;
 using catalog::CheckPage;
 using catalog::ClearRule;
-using catalog::Provenance;
 using catalog::Reason;
 using catalog::Threshold;
-using catalog::Xid;
-
-constexpr std::string_view kNote =
-    "<!-- Made from catalog/ and src/config/ by `cmake --build --preset dev --target docs`; a change here is "
-    "lost. -->\n\n";
-
-// Text for a cell of a table.
-std::string cell(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
-std::string code(std::string_view text) {
-  return "`" + std::string(text) + "`";
-}
-
-std::string join(const std::vector<std::string>& words, bool as_code) {
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : ", ") + (as_code ? code(word) : word);
-  return text;
-}
-
-std::string number(double value) {
-  return to_string(Value(value));
-}
-
-std::string origin(const Provenance& provenance) {
-  return provenance.source + " (" + std::string(to_string(provenance.evidence)) + ", " + provenance.date +
-         ")";
-}
-
-std::string action_text(Action action) {
-  return action == Action::none ? "none" : code(to_string(action));
-}
 
 std::string clear_text(const Reason& reason) {
   const std::string after = format_duration(reason.clear_after);
@@ -179,27 +140,6 @@ std::string reasons_page(const Catalog& facts) {
   return page;
 }
 
-std::string xids_page(const Catalog& facts) {
-  std::string page =
-      std::string(kNote) +
-      "# Xid codes\n\nWhat the NVIDIA driver writes to the kernel log as `NVRM: Xid`. *Now* and *later* "
-      "follow "
-      "the vendor's\ncatalog; *finding* is what we make of the code alone (\"event\": shown, and nothing "
-      "follows), with our confidence\nthat the GPU named in the line is at fault. A code that is not here is "
-      "shown as class unknown and changes nothing.\n`autopilot explain xid N` says the same.\n\n"
-      "| code | symbol | class | meaning | now | later | finding |\n|---|---|---|---|---|---|---|\n";
-  for (const Xid& xid : facts.xids()) {
-    const std::string finding = xid.health == Health::healthy
-                                    ? "event"
-                                    : std::string(to_string(xid.health)) + ", " + number(xid.confidence);
-    page += "| " + std::to_string(xid.code) + " | " + code(xid.name) + " | " + join(xid.classes, false) +
-            " | " + cell(xid.meaning) + " | " + action_text(xid.action_now) + " | " +
-            action_text(xid.action_later) + " | " + finding + " |\n";
-  }
-  if (!facts.xids().empty()) page += "\nSource: " + origin(facts.xids().front().provenance) + ".\n";
-  return page;
-}
-
 std::string several_text(const catalog::Cause& cause) {
   const auto& several = cause.several;
   if (several.count == 0) return "";
@@ -262,12 +202,13 @@ std::string privileges_page(const Catalog& facts) {
 }
 
 std::string log_rules_page(const Catalog& facts) {
-  std::string page = std::string(kNote) +
-                     "# Kernel-log lines\n\nWhich lines are recognised beside the [Xids](xids.md). "
-                     "`autopilot decode` reads a "
-                     "log with them; `autopilot explain\n\"LINE\"` explains one.\n\n| rule | what it means | "
-                     "a line | source "
-                     "|\n|---|---|---|---|\n";
+  std::string page =
+      std::string(kNote) +
+      "# Kernel-log lines\n\nWhich lines are recognised beside the [Xids](xids.md) and [SXids](sxids.md). "
+      "`autopilot decode` reads a "
+      "log with them; `autopilot explain\n\"LINE\"` explains one.\n\n| rule | what it means | "
+      "a line | source "
+      "|\n|---|---|---|---|\n";
   for (const auto& rule : facts.log_rules())
     page += "| " + code(rule.id) + " | " + cell(rule.title) + " | " + code(cell(rule.examples.front())) +
             " | " + cell(origin(rule.provenance)) + " |\n";
@@ -281,6 +222,7 @@ std::map<std::string, std::string> make_pages(const Catalog& facts) {
       {"checks/README.md", checks_index(facts)},
       {"reasons.md", reasons_page(facts)},
       {"xids.md", xids_page(facts)},
+      {"sxids.md", sxids_page(facts)},
       {"causes.md", causes_page(facts)},
       {"privileges.md", privileges_page(facts)},
       {"log_rules.md", log_rules_page(facts)},

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "core/yaml.hpp"
+
+namespace autopilot::catalog {
+
+// Every word of Action.
+[[nodiscard]] const std::vector<std::string>& action_words();
+
+// One entry of a file's list: the strict reader and what several kinds of entry share.
+class Entry : public YamlMap {
+ public:
+  using YamlMap::YamlMap;
+
+  Provenance provenance();
+  std::string id(const char* pattern);
+  Health health(std::string_view key);
+  Action action(std::string_view key);
+  ClearRule clear_rule();
+  double confidence();
+  int rounds(std::string_view key, int fallback);
+  // A required integer; out of the limits is a problem and gives the nearest one.
+  int within(std::string_view key, int least, int most);
+  void known_word(std::string_view key, const std::string& word, const std::vector<std::string>& known);
+  // A required word out of a list.
+  template <class T>
+  T required(std::string_view key, std::optional<T> (*parse)(std::string_view),
+             const std::vector<std::string>& known) {
+    if (required_word(key).empty()) return T{};
+    return choice<T>(key, parse, known).value_or(T{});
+  }
+};
+
+}  // namespace autopilot::catalog

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "docs/driver_pages.hpp"
+
+#include <cstdio>
+#include <map>
+
+#include "docs/markdown.hpp"
+
+namespace autopilot::docs {
+namespace {
+
+using catalog::Catalog;
+
+// The last columns of every table of errors: meaning, now, later, finding.
+template <class Error>
+std::string advice(const Error& error) {
+  const std::string finding = error.health == Health::healthy
+                                  ? "event"
+                                  : std::string(to_string(error.health)) + ", " + number(error.confidence);
+  return cell(error.meaning) + " | " + action_text(error.action_now) + " | " +
+         action_text(error.action_later) + " | " + finding + " |\n";
+}
+
+std::string codes_of(const catalog::Xid& xid) {
+  return std::to_string(xid.code);
+}
+
+std::string codes_of(const catalog::Sxid& sxid) {
+  return std::to_string(sxid.code) + (sxid.is_unit() ? " to " + std::to_string(sxid.last) : "");
+}
+
+template <class Error>
+std::string codes_table(const std::vector<Error>& errors) {
+  std::string table =
+      "| code | symbol | class | meaning | now | later | finding |\n|---|---|---|---|---|---|---|\n";
+  for (const Error& error : errors)
+    table += "| " + codes_of(error) + " | " + code(error.name) + " | " + join(error.classes, false) + " | " +
+             advice(error);
+  return table;
+}
+
+// Each source once, with the codes that come from it.
+template <class Error>
+std::string sources(const std::vector<Error>& errors) {
+  std::map<std::string, std::vector<std::string>> codes;
+  for (const Error& error : errors)
+    codes[origin(error.provenance)].push_back(codes_of(error));
+  std::string text = "\n## Sources\n\n";
+  for (const auto& [source, from_it] : codes)
+    text += "- " + source + ": " + join(from_it, false) + "\n";
+  return text;
+}
+
+std::string hexadecimal(std::uint32_t value) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%08x", value);
+  return text;
+}
+
+std::string nvlink_errors(const Catalog& facts) {
+  std::string text =
+      "\n## NVLink of the fifth generation (144 to 150)\n\nThe line names a unit; its first register has the "
+      "number of the unit (bits 9:5 before driver 575, bits 6:0\nsince) and its second one the error. What "
+      "stands here outranks the table above. Where bits 25:20 of the first register\nare not zero, only the "
+      "table above counts.\n\n| code | unit | number before 575 / since | status | meaning | now | later | "
+      "finding |\n|---|---|---|---|---|---|---|---|\n";
+  for (const auto& error : facts.nvlink_errors()) {
+    std::string status = error.match == catalog::StatusMatch::any ? "any" : "";
+    for (const std::uint32_t value : error.status)
+      status += (status.empty() ? "" : ", ") + hexadecimal(value);
+    if (error.match == catalog::StatusMatch::value) status = "is " + status;
+    if (error.promoted) status += " (promoted: " + action_text(*error.promoted) + ")";
+    text += "| " + std::to_string(error.xid) + " | " + join(error.units, true) + " | " +
+            std::to_string(error.unit_v1) + " / " + std::to_string(error.unit_v2) + " | " + status + " | " +
+            advice(error);
+  }
+  return text;
+}
+
+std::string link_down_reasons(const Catalog& facts) {
+  std::string text =
+      "\n## Why a link went down (149, `NETIR_LINK_DOWN`)\n\nBits 25:20 of the first register.\n\n| number | "
+      "word | meaning | now | later | finding |\n|---|---|---|---|---|---|\n";
+  for (const auto& reason : facts.link_down_reasons())
+    text += "| " + std::to_string(reason.number) + " | " + code(reason.id) + " | " + advice(reason);
+  return text;
+}
+
+std::string nvlink_registers(const Catalog& facts) {
+  std::string text =
+      "\n## Registers of 74\n\nCounted from 1 in the order of the line. Of several bits the worst counts.\n\n"
+      "| register | bits | meaning | now | later | finding |\n|---|---|---|---|---|---|\n";
+  for (const auto& meaning : facts.nvlink_registers()) {
+    std::string bits;
+    for (const int bit : meaning.bits)
+      bits += (bits.empty() ? "" : ", ") + std::to_string(bit);
+    text += "| " + std::to_string(meaning.number) + " | " + bits + " | " + advice(meaning);
+  }
+  return text;
+}
+
+template <class Error>
+std::string source_of_table(const std::vector<Error>& errors) {
+  return errors.empty() ? "" : "\nSource: " + origin(errors.front().provenance) + ".\n";
+}
+
+}  // namespace
+
+std::string xids_page(const Catalog& facts) {
+  return std::string(kNote) +
+         "# Xid codes\n\nWhat the NVIDIA driver writes to the kernel log as `NVRM: Xid`. *Now* and *later* "
+         "follow the vendor's\ncatalog; *finding* is what we make of the code alone (\"event\": shown, and "
+         "nothing follows), with our confidence\nthat the GPU named in the line is at fault. A code that is "
+         "not here is shown as class unknown and changes nothing.\nXid 154 is the driver's own verdict: the "
+         "action in its line outranks every table. `autopilot explain xid N` says\nthe same.\n\n" +
+         codes_table(facts.xids()) + nvlink_errors(facts) + source_of_table(facts.nvlink_errors()) +
+         link_down_reasons(facts) + source_of_table(facts.link_down_reasons()) + nvlink_registers(facts) +
+         source_of_table(facts.nvlink_registers()) + sources(facts.xids());
+}
+
+std::string sxids_page(const Catalog& facts) {
+  return std::string(kNote) +
+         "# SXid codes\n\nWhat the NVSwitch driver writes to the kernel log as `SXid`. The severity word of "
+         "the line outranks this table:\n*Fatal* is failed, *Non-fatal* degraded, *Correctable* an event; "
+         "*finding* is for lines without such a word. A row\nwith several codes names those of a unit that "
+         "have none of their own: they are shown as class unknown and change\nnothing. `autopilot explain "
+         "sxid N` says the same.\n\n" +
+         codes_table(facts.sxids()) + sources(facts.sxids());
+}
+
+}  // namespace autopilot::docs
