@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "core/parse.hpp"
 #include "core/subject.hpp"
@@ -72,7 +73,6 @@ std::optional<DecodedRecord> Decoder::decode_by_rules(const host::KernelRecord& 
   DecodedRecord decoded;
   decoded.kind = rule.kind;
   decoded.rule = rule.id;
-  decoded.name = rule.title;
   decoded.text = record.text;
   decoded.injected = record.injected;
   decoded.from_kernel = record.from_kernel();
@@ -88,27 +88,33 @@ std::optional<DecodedRecord> Decoder::decode_by_rules(const host::KernelRecord& 
       decoded.pid = parse_number<std::int64_t>(value);
     else if (name == "process")
       decoded.process = value;
-    else if (name == "pci")
-      decoded.pci = canonical_pci_address(value).value_or("");
-    else
+    else if (name != "text")  // part of the text that is there whole
       decoded.attributes.emplace_back(name, value);
+    if (name == "device") decoded.pci = canonical_pci_address(value).value_or("");
   }
+  add_facts(facts_, decoded);
   return decoded;
 }
 
 void add_facts(const catalog::Catalog& facts, DecodedRecord& decoded) {
-  if (decoded.kind == "sxid") decoded.fault_class = "nvlink";
-  if (decoded.kind == "off_bus") {
-    decoded.fault_class = "pcie";
-    decoded.action = Action::power_cycle;
+  if (!decoded.code) {
+    const catalog::LogRule* rule = facts.log_rule(decoded.rule);
+    if (rule == nullptr) return;
+    decoded.name = rule->title;
+    decoded.fault_class = rule->fault_class;
+    const catalog::Reason* reason = facts.reason(rule->reason);
+    decoded.action = rule->action.value_or(reason == nullptr ? Action::none : reason->action);
+    return;
   }
-  if (decoded.kind != "xid" || !decoded.code) return;
-  const catalog::Xid* xid = facts.xid(*decoded.code);
-  decoded.fault_class = xid == nullptr || xid->classes.empty() ? "unknown" : xid->classes.front();
-  if (xid != nullptr) {
-    decoded.name = xid->name;
-    decoded.action = xid->action_now;
-  }
+  const DriverAdvice advice =
+      decoded.kind == "sxid"
+          ? advice_on_sxid(facts, *decoded.code, decoded.severity)
+          : advice_on_xid(facts, *decoded.code, decoded.nvlink ? &*decoded.nvlink : nullptr);
+  decoded.name = advice.name;
+  decoded.fault_class = advice.fault_class;
+  decoded.action = advice.now;
+  if (decoded.reset_advised == true) decoded.action = Action::reset_gpu;
+  if (decoded.drain_reset_advised == true) decoded.action = Action::drain_then_reset_gpu;
   if (decoded.recovery_to) decoded.action = recovery_action(*decoded.recovery_to).value_or(decoded.action);
 }
 

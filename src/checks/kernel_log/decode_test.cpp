@@ -47,7 +47,7 @@ std::map<std::string, std::string> parse_expectation(std::string_view text) {
 }
 
 void expect_decoded(const std::string& line, std::string_view wanted, const std::string& place) {
-  const auto decoded = decode_nvidia(record(line));
+  const auto decoded = builtin_decoder().decode(record(line));
   if (wanted == "none") {
     EXPECT_FALSE(decoded) << place << ": " << line;
     return;
@@ -56,33 +56,47 @@ void expect_decoded(const std::string& line, std::string_view wanted, const std:
   auto expected = parse_expectation(wanted);
   auto facts = facts_of(*decoded);
   expected.try_emplace("injected", "false");
-  if (!expected.contains("rule")) facts.erase("rule");
-  if (!expected.contains("text")) facts.erase("text");
+  for (const char* name : {"rule", "text", "class", "action"})
+    if (!expected.contains(name)) facts.erase(name);
   for (const char* name : {"name", "line", "fromKernel"})
     facts.erase(name);
   EXPECT_EQ(facts, expected) << place << ": " << line;
 }
 
-TEST(DecodeNvidia, finds_in_every_line_of_the_corpus_what_is_there) {
-  std::size_t lines = 0;
-  for (const auto& file :
-       std::filesystem::directory_iterator(AUTOPILOT_SOURCE_DIR "/tests/corpus/kernel_log")) {
-    if (file.path().extension() != ".txt") continue;
-    std::ifstream stream(file.path());
-    std::string line;
+// A corpus of lines, each with the source of its form, and what must be found in it.
+class Corpus {
+ public:
+  void read(const std::filesystem::path& path) {
+    std::ifstream stream(path);
+    std::string source;
     std::string input;
+    std::string line;
     for (int number = 1; std::getline(stream, line); ++number) {
-      if (line.empty() || line.starts_with('#')) continue;
-      if (!line.starts_with("=> ")) {
+      const std::string place = path.filename().string() + ":" + std::to_string(number);
+      if (line.empty() || line.starts_with("# ")) continue;
+      if (line.starts_with("@ ")) {
+        source = line.substr(2);
+      } else if (!line.starts_with("=> ")) {
         input = line;
-        continue;
+        EXPECT_FALSE(source.empty()) << place << ": no source";
+      } else {
+        ++lines_;
+        expect_decoded(input, std::string_view(line).substr(3), place);
       }
-      ++lines;
-      expect_decoded(input, std::string_view(line).substr(3),
-                     file.path().filename().string() + ":" + std::to_string(number));
     }
   }
-  EXPECT_GT(lines, 60U);
+  [[nodiscard]] std::size_t lines() const { return lines_; }
+
+ private:
+  std::size_t lines_ = 0;
+};
+
+TEST(Decoder, finds_in_every_line_of_the_corpus_what_is_there) {
+  Corpus corpus;
+  for (const auto& file :
+       std::filesystem::directory_iterator(AUTOPILOT_SOURCE_DIR "/tests/golden/kernel_log"))
+    if (file.path().extension() == ".txt") corpus.read(file.path());
+  EXPECT_GE(corpus.lines(), 250U);
 }
 
 TEST(DecodeNvidia, tells_who_wrote_the_record) {
@@ -124,7 +138,7 @@ constexpr std::string_view kRules = R"(log_rules:
   - id: pcie.aer
     kind: aer
     title: PCIe error
-    pattern: '(?P<pci>[0-9a-f:.]+): AER: (?P<severity>Corrected|Uncorrected)'
+    pattern: '(?P<device>[0-9a-f:.]+): AER: (?P<severity>Corrected|Uncorrected)'
     examples: ['pcieport 0000:00:01.0: AER: Corrected error received']
     source: test
     date: 2026-11-21
@@ -154,9 +168,21 @@ TEST(Decoder, uses_the_first_rule_that_matches_and_its_groups) {
       decoder.decode(record("pcieport 0000:00:01.0: AER: Corrected error received: 0000:03:00.0"));
   ASSERT_TRUE(aer);
   EXPECT_EQ(aer->pci, "0000:00:01.0");
-  EXPECT_THAT(aer->attributes, testing::ElementsAre(testing::Pair("severity", "Corrected")));
+  EXPECT_THAT(aer->attributes, testing::UnorderedElementsAre(testing::Pair("device", "0000:00:01.0"),
+                                                             testing::Pair("severity", "Corrected")));
   EXPECT_EQ(decoder.decode(record("Killed"))->rule, "test.late");
   EXPECT_FALSE(decoder.decode(record("nothing of note")));
+}
+
+TEST(Decoder, knows_every_line_that_the_rules_give_as_example) {
+  for (const auto& rule : catalog::builtin().log_rules())
+    for (const std::string& example : rule.examples) {
+      const auto decoded = builtin_decoder().decode(record(example));
+      ASSERT_TRUE(decoded) << example;
+      EXPECT_EQ(decoded->rule, rule.id) << example;
+      EXPECT_EQ(decoded->kind, rule.kind) << example;
+      EXPECT_EQ(decoded->name, rule.title) << example;
+    }
 }
 
 TEST(Decoder, keeps_codes_that_the_catalog_does_not_know) {

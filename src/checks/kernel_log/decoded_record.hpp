@@ -24,12 +24,13 @@ struct NvLinkDetail {
 
 // One line of the kernel log that means something, taken apart. What is absent in the line is absent here.
 struct DecodedRecord {
-  std::string kind;         // xid, sxid, off_bus, or the kind of a log rule: aer, edac, oom, ext4, ...
-  std::string rule;         // id of the entry of the catalog, or of the line form: "xid.79", "nvrm.off_bus"
-  std::optional<int> code;  // of an Xid or SXid
-  std::string name;         // the catalog's name of the code or title of the rule; empty when unknown
-  std::string pci;          // canonical
-  std::optional<int> gpu_instance;      // of MIG
+  std::string kind;  // xid, sxid, off_bus, or the kind of a log rule: aer, edac, oom, ext4, ...
+  std::string
+      rule;  // id of the entry of the catalog: "xid.79", "sxid.12028", or of a log rule: "gpu.off_bus"
+  std::optional<int> code;          // of an Xid or SXid
+  std::string name;                 // the catalog's name of the code or title of the rule; empty when unknown
+  std::string pci;                  // canonical
+  std::optional<int> gpu_instance;  // of MIG
   std::optional<int> compute_instance;  // of MIG
   std::optional<std::int64_t> pid;
   std::string process;  // chosen by the process: never trust it, it may hold anything

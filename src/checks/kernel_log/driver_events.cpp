@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 
@@ -18,8 +19,8 @@ std::string_view event_name(const DecodedRecord& decoded) {
   if (decoded.kind == "xid") return kXidEvent;
   if (decoded.kind == "sxid") return decoded.is_detail ? std::string_view{} : kSxidEvent;
   if (decoded.kind == "off_bus") return kOffBusEvent;
-  if (decoded.rule == "nvrm.init_failed") return kInitFailedEvent;
-  if (decoded.rule == "nvrm.driver_loaded") return kDriverLoadedEvent;
+  if (decoded.rule == "gpu.init_failed") return kInitFailedEvent;
+  if (decoded.rule == "gpu.driver_loaded") return kDriverLoadedEvent;
   return {};
 }
 
@@ -75,6 +76,12 @@ Kind kind_of(const DecodedRecord& decoded, std::string_view name) {
           decoded.injected};
 }
 
+// Facts of the catalog are looked up where an event is judged, once for many records.
+std::optional<DecodedRecord> decode_of_driver(const host::KernelRecord& record) {
+  auto decoded = decode_nvidia(record);
+  return decoded ? decoded : builtin_decoder().decode(record);
+}
+
 struct Group {
   std::size_t first = 0;  // indexes of records
   std::size_t last = 0;
@@ -98,7 +105,7 @@ DriverEvents collect_driver_events(const host::KernelRecords& records) {
   for (std::size_t index = 0; index < records.records.size(); ++index) {
     const auto& record = records.records[index];
     if (!may_be_nvidia(record.text)) continue;
-    const auto decoded = decode_nvidia(record);
+    const auto decoded = decode_of_driver(record);
     const std::string_view name = decoded ? event_name(*decoded) : std::string_view{};
     if (name.empty()) continue;
     auto kind = kind_of(*decoded, name);
@@ -115,7 +122,7 @@ DriverEvents collect_driver_events(const host::KernelRecords& records) {
   }
   const auto add = [&](std::size_t index, std::int64_t count) {
     const auto& record = records.records[index];
-    const auto decoded = decode_nvidia(record);
+    const auto decoded = decode_of_driver(record);
     result.events.push_back(to_observation(record, *decoded, event_name(*decoded), records.witness));
     if (count > 1) result.events.back().attributes.emplace_back("count", count);
   };

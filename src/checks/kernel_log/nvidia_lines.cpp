@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checks/kernel_log/nvidia_lines.hpp"
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -81,80 +80,6 @@ bool read_sxid(std::string_view text, DecodedRecord& decoded) {
   return true;
 }
 
-// The first word that is a PCI address; colons and dots at its end do not count.
-std::string find_address(std::string_view text) {
-  for (auto word : split_words(text.substr(0, 200))) {
-    while (!word.empty() && (word.back() == ':' || word.back() == '.' || word.back() == '\n'))
-      word.remove_suffix(1);
-    if (const auto newline = word.find('\n'); newline != std::string_view::npos)
-      word = word.substr(0, newline);
-    if (word.starts_with("PCI:")) word.remove_prefix(4);
-    if (word.find(':') == std::string_view::npos) continue;
-    if (auto address = canonical_pci_address(word)) return std::move(*address);
-  }
-  return {};
-}
-
-// A line of the driver that is no Xid: how it begins, what it contains, and what it is called.
-struct DriverLine {
-  std::string_view prefix;
-  std::string_view contains;
-  std::string_view kind;
-  std::string_view rule;
-  std::string_view name;
-};
-
-constexpr std::array<DriverLine, 9> kDriverLines{{
-    {"GPU ", "fallen off the bus", "off_bus", "nvrm.off_bus", "GPU has fallen off the bus"},
-    {"The NVIDIA GPU ", "fallen off the bus", "off_bus", "nvrm.off_bus", "GPU has fallen off the bus"},
-    {"GPU ", "RmInitAdapter failed", "other", "nvrm.init_failed", "GPU cannot be opened"},
-    {"rm_init_adapter failed", "", "other", "nvrm.init_failed", "GPU cannot be opened"},
-    {"API mismatch: ", "", "other", "nvrm.version_mismatch", "Driver versions differ"},
-    {"A GPU crash dump has been created", "", "other", "nvrm.crash_dump", "GPU crash dump created"},
-    {"GPU at PCI:", ": GPU-", "other", "nvrm.gpu_identity", "UUID of a GPU"},
-    {"GPU Board Serial Number: ", "", "other", "nvrm.gpu_identity", "Serial number of a GPU"},
-    {"loading NVIDIA UNIX", "", "other", "nvrm.driver_loaded", "Driver loaded"},
-}};
-
-// "the client 'NAME' (pid N)"
-void read_client(std::string_view text, DecodedRecord& decoded) {
-  const auto begin = text.find("the client '");
-  const auto end = text.rfind("' (pid ");
-  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin + 12) return;
-  decoded.process = text.substr(begin + 12, end - begin - 12);
-  const auto digits = text.substr(end + 7);
-  decoded.pid = parse_number<std::int64_t>(digits.substr(0, digits.find(')')));
-}
-
-void read_identity(std::string_view text, DecodedRecord& decoded) {
-  if (text.starts_with("GPU Board Serial Number: ")) {
-    decoded.attributes.emplace_back("serial", trim(text.substr(25)));
-    return;
-  }
-  const auto uuid = text.find(": GPU-");
-  if (auto address = canonical_pci_address(text.substr(11, uuid - 11))) decoded.pci = std::move(*address);
-  decoded.attributes.emplace_back("uuid", trim(text.substr(uuid + 2)));
-}
-
-bool read_driver_line(std::string_view text, DecodedRecord& decoded) {
-  for (const auto& line : kDriverLines) {
-    if (!text.starts_with(line.prefix)) continue;
-    if (!line.contains.empty() && text.find(line.contains) == std::string_view::npos) continue;
-    decoded.kind = line.kind;
-    decoded.rule = line.rule;
-    decoded.name = line.name;
-    decoded.text = text;
-    if (line.rule == "nvrm.version_mismatch")
-      read_client(text, decoded);
-    else if (line.rule == "nvrm.gpu_identity")
-      read_identity(text, decoded);
-    else if (line.prefix.find("GPU ") != std::string_view::npos)
-      decoded.pci = find_address(text);
-    return true;
-  }
-  return false;
-}
-
 bool read_switch_line(std::string_view text, DecodedRecord& decoded) {
   const auto colon = text.substr(0, 32).find(": ");
   return colon != std::string_view::npos && read_sxid(text.substr(colon + 2), decoded);
@@ -163,7 +88,7 @@ bool read_switch_line(std::string_view text, DecodedRecord& decoded) {
 bool read_line(std::string_view text, DecodedRecord& decoded) {
   if (text.starts_with(kDriver)) {
     text.remove_prefix(kDriver.size());
-    return read_xid(text, decoded) || read_driver_line(text, decoded);
+    return read_xid(text, decoded);
   }
   if (text.starts_with(kSwitch)) return read_switch_line(text, decoded);
   // The driver's trace events, as tracefs prints them.

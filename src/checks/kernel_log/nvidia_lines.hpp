@@ -8,11 +8,12 @@
 
 namespace autopilot::checks {
 
-// True for every record that decode_nvidia may recognise, and for few others; costs next to nothing.
+// True for every record that the NVIDIA drivers may have written, and for few others; costs next to nothing.
 [[nodiscard]] bool may_be_nvidia(std::string_view text);
 
-// The lines of the NVIDIA driver and of its NVSwitch driver, without any fact of the catalog: name,
-// fault_class and action stay empty. Nothing when the record is none of them.
+// The Xids and SXids of the NVIDIA driver and of its NVSwitch driver, without any fact of the catalog: name,
+// fault_class and action stay empty. Nothing when the record is none of them; what else these drivers write
+// is for the catalog's log rules.
 [[nodiscard]] std::optional<DecodedRecord> decode_nvidia(const host::KernelRecord& record);
 
 }  // namespace autopilot::checks

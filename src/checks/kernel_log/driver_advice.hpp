@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "catalog/catalog.hpp"
+#include "checks/kernel_log/decoded_record.hpp"
+
+namespace autopilot::checks {
+
+// What the catalog says about one error of a driver. Views into the catalog.
+struct DriverAdvice {
+  std::string_view name;         // empty for a code that the catalog does not know
+  std::string_view fault_class;  // "unknown" likewise
+  std::string_view meaning;
+  Action now = Action::none;
+  Action later = Action::none;
+  Health health = Health::healthy;  // of a finding; healthy: an event only
+};
+
+// For an NVLink error (74, 144 to 150) by what its registers say, where the catalog knows that; otherwise by
+// the code alone. `nvlink` may be null. The driver's own verdict (Xid 154) outranks it; that is the caller's.
+[[nodiscard]] DriverAdvice advice_on_xid(const catalog::Catalog& facts, int code, const NvLinkDetail* nvlink);
+
+// `severity` is the word of the line: it outranks the table. Empty: the table decides.
+[[nodiscard]] DriverAdvice advice_on_sxid(const catalog::Catalog& facts, int code, std::string_view severity);
+
+}  // namespace autopilot::checks
