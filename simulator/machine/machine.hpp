@@ -22,7 +22,7 @@ struct LogRecord {
   bool injected = false;   // marked by `autopilot inject`
   bool verified = true;    // false: of a source that has no facility
   std::uint64_t lost = 0;  // not 0: the ring overwrote so many records here, the rest is empty
-  std::string error;       // not empty: from here on the log cannot be read, for this reason
+  std::string error{};     // not empty: from here on the log cannot be read, for this reason
 };
 
 // A whole machine tree in memory (docs/machine-tree.md).

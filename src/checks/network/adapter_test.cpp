@@ -20,6 +20,7 @@ class NetworkAdapter : public ::testing::Test {
   NetworkAdapter() {
     add("0000:18:00.0");
     folder_.write("/sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+    folder_.link("/sys/class/infiniband/mlx5_0", "/sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0");
   }
   void add(const std::string& address) const {
     folder_.write("/sys/bus/pci/drivers/mlx5_core/" + address + "/vendor", "0x15b3\n");

@@ -26,8 +26,8 @@ Subject port_subject(const host::IbPort& port) {
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  auto ports = TRY(host::scan_ib_ports(host.files));
-  std::erase_if(ports, [](const host::IbPort& port) { return !port.is_efa(); });
+  const auto ports =
+      TRY(host::scan_ib_ports(host.files, [](const host::IbPort& port) { return port.is_efa(); }));
   if (ports.empty()) return fail(Errc::unsupported, "no EFA device in sysfs");
   Seen seen(request.now);
   for (const host::IbPort& port : ports) {

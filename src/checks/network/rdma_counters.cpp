@@ -32,8 +32,7 @@ bool is_ours(const host::IbPort& port) {
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  auto ports = TRY(host::scan_ib_ports(host.files));
-  std::erase_if(ports, [](const host::IbPort& port) { return !is_ours(port); });
+  const auto ports = TRY(host::scan_ib_ports(host.files, is_ours));
   if (ports.empty()) return fail(Errc::unsupported, "no InfiniBand or RoCE adapter of its own in sysfs");
   Seen seen(request.now);
   for (const host::IbPort& port : ports) {
@@ -93,7 +92,7 @@ const Check kNetworkRdmaCounters = {
     .info = {.id = "network.rdma_counters",
              .title = "RDMA counters",
              .tags = {"network", "passive"},
-             .period = 60s,
+             .period = 2min,
              .deadline = 10s,
              .window = kWindow,
              .cost = Cost::moderate,

@@ -10,7 +10,8 @@ namespace {
 std::string infiniband_port(const Files& files, const std::string& device) {
   const auto devices = files.list(device + "/infiniband");
   if (!devices || devices->empty()) return {};
-  const std::string ports = device + "/infiniband/" + devices->front() + "/ports";
+  // By this path a device that hangs is asked in another process.
+  const std::string ports = "/sys/class/infiniband/" + devices->front() + "/ports";
   const auto numbers = files.list(ports);
   if (!numbers || numbers->empty()) return {};
   if (files.read_word(ports + "/" + numbers->front() + "/link_layer").value_or("") != "InfiniBand") return {};

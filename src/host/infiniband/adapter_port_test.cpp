@@ -16,9 +16,14 @@ TEST(PortOfAdapter, is_the_infiniband_port_or_the_interface) {
   const auto write = [&](const std::string& path, const std::string& text) {
     folder.write(kDevices + path, text);
   };
-  write("0000:18:00.0/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+  const auto write_rdma = [&](const std::string& address, const std::string& name, const std::string& layer) {
+    const std::string device = address + "/infiniband/" + name;
+    write(device + "/ports/1/link_layer", layer);
+    folder.link("/sys/class/infiniband/" + name, kDevices + device);
+  };
+  write_rdma("0000:18:00.0", "mlx5_0", "InfiniBand\n");
   write("0000:18:00.0/net/ibp24s0/operstate", "up\n");
-  write("0000:29:00.0/infiniband/mlx5_8/ports/1/link_layer", "Ethernet\n");
+  write_rdma("0000:29:00.0", "mlx5_8", "Ethernet\n");
   write("0000:29:00.0/net/ens41f0np0/operstate", "up\n");
   write("0000:2a:00.0/vendor", "0x15b3\n");
   EXPECT_EQ(port_of_adapter(files, "0000:18:00.0"), "mlx5_0/1");

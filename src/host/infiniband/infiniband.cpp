@@ -35,10 +35,19 @@ std::string adapter_of(const Files& files, const std::string& device) {
   return {};
 }
 
-IbPort read_port(const Files& files, const std::string& device, int number) {
+// Links of sysfs: no firmware is asked.
+IbPort identify(const Files& files, const std::string& device) {
   IbPort port;
   port.device = device;
-  port.number = number;
+  if (const auto pci = files.resolve(device_path(device) + "/device"))
+    port.pci_address = canonical_pci_address(pci->substr(pci->rfind('/') + 1)).value_or("");
+  if (const auto driver = files.resolve(device_path(device) + "/device/driver"))
+    port.driver = driver->substr(driver->rfind('/') + 1);
+  port.is_virtual_function = files.exists(device_path(device) + "/device/physfn");
+  return port;
+}
+
+void ask(const Files& files, IbPort& port) {
   const std::string path = port_path(port);
   if (auto state = read_state(files, path + "/state"))
     port.state = std::move(*state);
@@ -47,13 +56,7 @@ IbPort read_port(const Files& files, const std::string& device, int number) {
   port.physical_state = read_state(files, path + "/phys_state").value_or("");
   port.link_layer = files.read_word(path + "/link_layer").value_or("InfiniBand");
   if (const auto rate = files.read_word(path + "/rate")) port.rate_gbps = parse_ib_rate(*rate);
-  port.adapter = adapter_of(files, device);
-  if (const auto pci = files.resolve(device_path(device) + "/device"))
-    port.pci_address = canonical_pci_address(pci->substr(pci->rfind('/') + 1)).value_or("");
-  if (const auto driver = files.resolve(device_path(device) + "/device/driver"))
-    port.driver = driver->substr(driver->rfind('/') + 1);
-  port.is_virtual_function = files.exists(device_path(device) + "/device/physfn");
-  return port;
+  port.adapter = adapter_of(files, port.device);
 }
 
 }  // namespace
@@ -74,6 +77,10 @@ std::optional<double> parse_ib_rate(std::string_view text) {
 }
 
 Result<std::vector<IbPort>> scan_ib_ports(const Files& files) {
+  return scan_ib_ports(files, [](const IbPort& /*port*/) { return true; });
+}
+
+Result<std::vector<IbPort>> scan_ib_ports(const Files& files, bool (*is_wanted)(const IbPort& port)) {
   const auto devices = files.list(kClass);
   if (!devices) {
     if (devices.error().code == Errc::not_found && files.exists("/sys")) return std::vector<IbPort>{};
@@ -82,6 +89,8 @@ Result<std::vector<IbPort>> scan_ib_ports(const Files& files) {
   }
   std::vector<IbPort> ports;
   for (const auto& device : *devices) {
+    const IbPort identity = identify(files, device);
+    if (!is_wanted(identity)) continue;
     const auto names = files.list(device_path(device) + "/ports");
     if (!names && names.error().code == Errc::not_found) continue;  // it is being removed, or has none
     if (!names) return fail(names.error());
@@ -90,8 +99,11 @@ Result<std::vector<IbPort>> scan_ib_ports(const Files& files) {
       if (const auto number = parse_number<int>(name); number && *number > 0 && *number <= kMostPorts)
         numbers.push_back(*number);
     std::ranges::sort(numbers);
-    for (const int number : numbers)
-      ports.push_back(read_port(files, device, number));
+    for (const int number : numbers) {
+      IbPort& port = ports.emplace_back(identity);
+      port.number = number;
+      ask(files, port);
+    }
   }
   return ports;
 }

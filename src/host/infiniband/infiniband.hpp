@@ -38,6 +38,10 @@ struct IbPort {
 // Empty where the machine has no RDMA device. unavailable: there is no sysfs to ask. A port whose state
 // cannot be read or understood is listed with its problem and hides no other port.
 [[nodiscard]] Result<std::vector<IbPort>> scan_ib_ports(const Files& files);
+// The same of devices that are wanted, by what is known without asking them: name, driver, PCI address and
+// whether they are virtual functions. The others are asked nothing.
+[[nodiscard]] Result<std::vector<IbPort>> scan_ib_ports(const Files& files,
+                                                        bool (*is_wanted)(const IbPort& port));
 
 // One counter of a port: `path` below the port's folder ("counters/symbol_error"). Asks the firmware.
 // not_found: this port does not count it.

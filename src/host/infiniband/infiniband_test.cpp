@@ -71,6 +71,10 @@ TEST_F(InfinibandTest, tells_efa_by_its_driver_or_its_name) {
   EXPECT_TRUE(ports[0].is_efa());
   EXPECT_FALSE(ports[1].is_efa());
   EXPECT_TRUE(ports[2].is_efa());
+  const auto wanted = scan_ib_ports(files_, [](const IbPort& port) { return port.is_efa(); }).value();
+  ASSERT_EQ(wanted.size(), 2U);
+  EXPECT_EQ(wanted[1].key(), "rdmap16s27/1");
+  EXPECT_EQ(wanted[1].state, "active");
 }
 
 TEST_F(InfinibandTest, reads_counters_and_says_which_are_not_there) {
