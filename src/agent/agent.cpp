@@ -34,7 +34,7 @@ using telemetry::log_warning;
 
 constexpr Duration kStopGrace = seconds{5};
 constexpr Duration kLookAtConfiguration = seconds{2};
-constexpr Duration kReturnMemory = seconds{60};
+constexpr Duration kReturnMemory = seconds{15};
 
 runtime::RuntimeSettings settings_of(const config::Config& config, const Machine& machine) {
   runtime::RuntimeSettings settings;

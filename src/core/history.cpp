@@ -8,20 +8,23 @@ namespace autopilot {
 
 void History::append(const Observation& observation) {
   if (!observation.value) return;
-  SeriesKey key{observation.subject, observation.name};
-  auto found = series_.find(key);
+  const Value& value = *observation.value;
+  const Subject& subject = observation.subject;
+  auto found = series_.find(std::pair<const Subject&, std::string_view>(subject, observation.name));
   if (found == series_.end()) {
     if (series_.size() >= kMaxSeries) {
       ++dropped_;
       return;
     }
-    found = series_.emplace(std::move(key), std::deque<Sample>{}).first;
+    // What identifies the subject, without the rest.
+    SeriesKey key{Subject{subject.kind, subject.key, std::nullopt, {}, {}}, observation.name};
+    found = series_.emplace(std::move(key), std::vector<Sample>{}).first;
   }
   auto& samples = found->second;
   if (!samples.empty() && samples.back().time.mono >= observation.time.mono) return;
-  samples.push_back({observation.time, *observation.value});
+  samples.push_back({observation.time, value});
   if (samples.size() <= kMaxSamplesPerSeries) return;
-  samples.pop_front();
+  samples.erase(samples.begin());
   ++dropped_;
 }
 
@@ -71,8 +74,9 @@ void History::restore(const Observation& sample) {
 void History::forget_before(MonoTime time) {
   for (auto entry = series_.begin(); entry != series_.end();) {
     auto& samples = entry->second;
-    while (!samples.empty() && samples.front().time.mono < time)
-      samples.pop_front();
+    const auto kept =
+        std::ranges::find_if(samples, [time](const Sample& sample) { return sample.time.mono >= time; });
+    samples.erase(samples.begin(), kept);
     entry = samples.empty() ? series_.erase(entry) : std::next(entry);
   }
   while (!events_.empty() && events_.front().time.mono < time) {
@@ -119,7 +123,7 @@ std::vector<Subject> History::subjects(SubjectKind kind) const {
 std::vector<Sample> History::samples(const Subject& subject, std::string_view name) const {
   const auto found = series_.find(std::pair<const Subject&, std::string_view>(subject, name));
   if (found == series_.end()) return {};
-  return {found->second.begin(), found->second.end()};
+  return found->second;
 }
 
 std::optional<Growth> History::growth(const Subject& subject, std::string_view name, Instant now,

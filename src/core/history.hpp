@@ -87,7 +87,7 @@ class History {
   void append(const Observation& observation);
   void append_event(Observation event);
 
-  std::map<SeriesKey, std::deque<Sample>, SeriesOrder> series_;
+  std::map<SeriesKey, std::vector<Sample>, SeriesOrder> series_;
   std::deque<Observation> events_;
   std::set<std::pair<std::string, std::uint64_t>> event_keys_;
   Observations latest_;

@@ -197,7 +197,7 @@ std::string MetricsExporter::render(const SnapshotPtr& snapshot, const net::Serv
   age_families(changing, *snapshot, now);
   server_families(changing, server);
   const std::lock_guard lock(mutex_);
-  if (rendered_ != snapshot) {
+  if (rendered_.lock() != snapshot) {
     body_ = render_snapshot_metrics(*snapshot);
     rendered_ = snapshot;
   }

@@ -18,7 +18,7 @@ class MetricsExporter {
 
  private:
   std::mutex mutex_;
-  SnapshotPtr rendered_;
+  std::weak_ptr<const NodeSnapshot> rendered_;  // not kept alive for whoever asks next, perhaps never
   std::string body_;
 };
 
