@@ -102,6 +102,8 @@ struct Cause {
   std::vector<std::string> takes_anywhere;  // likewise, on any device
   std::vector<std::string> explains;        // findings that it produces as long as it stands
   Duration window{0};
+  Duration window_before{
+      0};  // how long before the cause a consequence may be told; as window where not given
   FaultEnd end = FaultEnd::unclear;
   std::string because;
   Several several;

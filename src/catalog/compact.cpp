@@ -142,8 +142,8 @@ void describe(Archive& a, T& v) {
   else if constexpr (std::is_same_v<U, Cause::Several>)
     a(v.count, v.blames, v.action, v.confidence, v.because);
   else if constexpr (std::is_same_v<U, Cause>)
-    a(v.id, v.title, v.roots, v.takes, v.takes_anywhere, v.explains, v.window, v.end, v.because, v.several,
-      v.provenance);
+    a(v.id, v.title, v.roots, v.takes, v.takes_anywhere, v.explains, v.window, v.window_before, v.end,
+      v.because, v.several, v.provenance);
   else if constexpr (std::is_same_v<U, GpuModel>)
     a(v.id, v.name_patterns, v.nvlinks, v.ecc, v.row_remap, v.provenance);
   else if constexpr (std::is_same_v<U, Counter>)

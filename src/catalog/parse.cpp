@@ -116,6 +116,7 @@ Cause read_cause(Entry& entry) {
   cause.takes_anywhere = entry.words("takes_anywhere").value_or(std::vector<std::string>{});
   cause.explains = entry.words("explains").value_or(std::vector<std::string>{});
   cause.window = entry.duration("window").value_or(Duration{0});
+  cause.window_before = entry.duration("window_before").value_or(cause.window);
   if (cause.window <= Duration{0}) entry.problem(entry.line_of("window"), "`window`: expected more than 0s");
   cause.end = entry.choice<FaultEnd>("end", &parse_fault_end, kEndWords).value_or(FaultEnd::unclear);
   cause.because = entry.required_word("because");

@@ -28,9 +28,9 @@ bool has_any(const Finding& finding, const std::vector<std::string>& words) {
 }
 
 // A record may be told again and again; a finding lasts, so that only its beginning counts.
-bool is_within(Duration window, const Finding& root, const Finding& other) {
+bool is_within(const catalog::Cause& cause, const Finding& root, const Finding& other) {
   const WallTime last = is_record(other) ? std::max(other.since, other.last_seen) : other.since;
-  return other.since <= root.since + window && last + window >= root.since;
+  return other.since <= root.since + cause.window && last + cause.window_before >= root.since;
 }
 
 bool is_same_device(const Finding& a, const Finding& b) {
@@ -71,15 +71,15 @@ const catalog::Cause* CauseRules::find(std::string_view id) const {
 bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands, const Finding& other) {
   const bool concerns_device = is_same_device(root, other) || other.subject.kind == SubjectKind::host;
   if (root_stands && concerns_device && !is_record(other) && has_any(other, cause.explains)) return true;
-  if (!is_within(cause.window, root, other)) return false;
+  if (!is_within(cause, root, other)) return false;
   return (concerns_device && has_any(other, cause.takes)) || has_any(other, cause.takes_anywhere);
 }
 
 bool is_same_cause(const catalog::Cause& cause, const Finding& root, const Finding& other) {
   if (!has_any(other, cause.roots)) return false;
   if (is_record(root) && !is_same_program(root, other)) return false;
-  if (is_same_device(root, other)) return is_within(cause.window, root, other) || !is_record(root);
-  return cause.several.count > 0 && is_within(cause.window, root, other);
+  if (is_same_device(root, other)) return is_within(cause, root, other) || !is_record(root);
+  return cause.several.count > 0 && is_within(cause, root, other);
 }
 
 }  // namespace autopilot::incidents

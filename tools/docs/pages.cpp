@@ -158,7 +158,10 @@ std::string causes_page(const Catalog& facts) {
     page += "\n## " + cause.title + " (" + code(cause.id) + ")\n\n" + "At fault: **" +
             std::string(to_string(cause.end)) + "**. " + cause.because +
             "\n\n- Is told by: " + join(cause.roots, true) + ".\n";
-    const std::string within = " within " + format_duration(cause.window);
+    const std::string before = cause.window_before == cause.window
+                                   ? ""
+                                   : " after it and " + format_duration(cause.window_before) + " before it";
+    const std::string within = " within " + format_duration(cause.window) + before;
     if (!cause.takes.empty())
       page += "- Takes along on the same device" + within + ": " + join(cause.takes, true) + ".\n";
     if (!cause.takes_anywhere.empty())

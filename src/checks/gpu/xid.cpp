@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
 #include "checks/kernel_log/driver_events.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
+#include "checks/kernel_log/repeated_faults.hpp"
 #include "checks/kernel_log/reset_evidence.hpp"
 #include "host/host.hpp"
 
@@ -138,7 +140,10 @@ class Judgement {
       if (event.source == kNvmlEvents ? !counts_alone(event) : !may_act(event)) continue;
       take(event);
     }
-    return findings();
+    Findings result = findings();
+    for (const RepeatedFault& fault : repeated_faults(xids_))
+      result.push_back(to_finding(fault));
+    return result;
   }
 
  private:
@@ -190,9 +195,14 @@ class Judgement {
       return key.injected == reset.injected &&
              (reset.gpu.kind == SubjectKind::host || device_of(key.subject) == reset.gpu);
     });
+    std::erase_if(xids_, [&](const Observation* event) {
+      return attribute_is_true(*event, "injected") == reset.injected &&
+             (reset.gpu.kind == SubjectKind::host || device_of(event->subject) == reset.gpu);
+    });
   }
 
   void take_xid(const Observation& event) {
+    xids_.push_back(&event);
     const int code = code_of(event);
     if (const auto to = attribute_number(event, "recoveryTo")) {
       take_verdict(event, *to);
@@ -312,9 +322,28 @@ class Judgement {
     return evidence;
   }
 
+  [[nodiscard]] Finding to_finding(const RepeatedFault& fault) const {
+    const std::string code = std::to_string(fault.code);
+    const std::string unit = fault.gpc && fault.tpc ? " in the same unit (GPC " + std::to_string(*fault.gpc) +
+                                                          ", TPC " + std::to_string(*fault.tpc) + ")"
+                                                    : std::string();
+    Finding finding = make_finding(input_, fault.gpu, "program_faults_repeat", Health::degraded,
+                                   "Xid " + code + unit + " in " + std::to_string(fault.programs.size()) +
+                                       " different programs: the program changed, the fault stayed");
+    finding.injected = fault.injected;
+    finding.since = fault.second->time.wall;
+    finding.evidence = evidence_of(*fault.last);
+    std::string programs;
+    for (const std::string& program : fault.programs)
+      programs.append(programs.empty() ? "" : ", ").append(program);
+    finding.evidence.emplace_back("programs", programs);
+    return finding;
+  }
+
   const JudgeInput& input_;
   bool is_log_readable_ = true;
   std::map<Key, Condition> conditions_;
+  std::vector<const Observation*> xids_;  // those that act, since the last reset of their GPU; oldest first
 };
 
 Findings judge(const JudgeInput& input) {

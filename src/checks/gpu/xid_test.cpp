@@ -201,6 +201,23 @@ TEST_F(GpuXidTest, a_programs_errors_and_their_clean_up_are_no_hardware_finding)
   EXPECT_EQ(history_.events().size(), 4U);
 }
 
+TEST_F(GpuXidTest, one_place_in_two_programs_is_a_suspicion_of_the_chip) {
+  xid("13, pid=1, name=train, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0): Out Of Range Address");
+  xid("13, pid=9, name=train, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 1): Out Of Range Address");
+  EXPECT_THAT(look(), IsEmpty()) << "one program that fails again";
+  xid("13, pid=2, name=serve, Graphics SM Warp Exception on (GPC 3, TPC 1, SM 0): Out Of Range Address");
+  EXPECT_THAT(look(), IsEmpty()) << "another place";
+  xid("13, pid=3, name=fold, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 1): Out Of Range Address");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0],
+              IsFinding(kGpu, "program_faults_repeat", Health::degraded, Action::run_diagnostics));
+  EXPECT_EQ(findings[0].message,
+            "Xid 13 in the same unit (GPC 2, TPC 1) in 2 different programs: the program changed, the fault "
+            "stayed");
+  EXPECT_EQ(*find_attribute(findings[0].evidence, "programs"), Value{std::string("fold, train")});
+}
+
 TEST_F(GpuXidTest, keeps_unknown_codes_as_events) {
   xid("9999, something new");
   EXPECT_THAT(look(), IsEmpty());

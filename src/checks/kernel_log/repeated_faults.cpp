@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/kernel_log/repeated_faults.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The work flows of these two ask whether the fault repeats at its place in other jobs.
+constexpr int kEngineException = 13;
+constexpr int kPageFault = 31;
+// What the driver reports of a program, not of the hardware.
+constexpr std::array kOfPrograms{8, 13, 31, 32, 43, 45, 68, 69};
+constexpr Duration kConsequence = 30s;
+
+std::optional<int> integer(const Observation& event, std::string_view name) {
+  const Value* value = find_attribute(event.attributes, name);
+  const auto number = value == nullptr ? std::nullopt : as_number(*value);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+int code_of(const Observation& event) {
+  const auto number = event.value ? as_number(*event.value) : std::nullopt;
+  return number ? static_cast<int>(*number) : 0;
+}
+
+std::string program_of(const Observation& event) {
+  const Value* value = find_attribute(event.attributes, "process");
+  return value == nullptr ? "" : to_string(*value);
+}
+
+bool is_injected(const Observation& event) {
+  const Value* value = find_attribute(event.attributes, "injected");
+  return value != nullptr && *value == Value{true};
+}
+
+Subject gpu_of(const Observation& event) {
+  Subject gpu;
+  gpu.kind = SubjectKind::gpu;
+  gpu.key = event.subject.key.substr(0, event.subject.key.find('/'));
+  return gpu;
+}
+
+// A code, and for engine exceptions the unit; a line that names no unit says nothing about a place.
+bool has_place(const Observation& event) {
+  if (code_of(event) == kPageFault) return true;
+  return code_of(event) == kEngineException && integer(event, "gpc") && integer(event, "tpc");
+}
+
+class Faults {
+ public:
+  explicit Faults(std::span<const Observation* const> records) : records_(records) {
+    for (const Observation* record : records)
+      if (has_place(*record)) gpus_of_[{code_of(*record), program_of(*record)}].insert(gpu_of(*record).key);
+  }
+
+  std::vector<RepeatedFault> repeated() {
+    for (const Observation* record : records_)
+      if (counts(*record)) note(*record);
+    std::vector<RepeatedFault> result;
+    for (auto& [place, fault] : faults_)
+      if (fault.programs.size() > 1) result.push_back(std::move(fault));
+    return result;
+  }
+
+ private:
+  using Place = std::tuple<std::string, int, int, int, bool>;
+
+  [[nodiscard]] bool counts(const Observation& record) const {
+    const std::string program = program_of(record);
+    return has_place(record) && !program.empty() && gpus_of_.at({code_of(record), program}).size() == 1 &&
+           !is_consequence(record);
+  }
+
+  [[nodiscard]] bool is_consequence(const Observation& record) const {
+    return std::ranges::any_of(records_, [&](const Observation* other) {
+      return std::ranges::find(kOfPrograms, code_of(*other)) == kOfPrograms.end() &&
+             gpu_of(*other) == gpu_of(record) && other->time.mono <= record.time.mono &&
+             record.time.mono - other->time.mono <= kConsequence;
+    });
+  }
+
+  void note(const Observation& record) {
+    const bool has_unit = code_of(record) == kEngineException;
+    const auto gpc = has_unit ? integer(record, "gpc") : std::nullopt;
+    const auto tpc = has_unit ? integer(record, "tpc") : std::nullopt;
+    RepeatedFault& fault = faults_[{gpu_of(record).key, code_of(record), gpc.value_or(-1), tpc.value_or(-1),
+                                    is_injected(record)}];
+    fault.gpu = gpu_of(record);
+    fault.code = code_of(record);
+    fault.gpc = gpc;
+    fault.tpc = tpc;
+    fault.injected = is_injected(record);
+    fault.programs.insert(program_of(record));
+    if (fault.second == nullptr && fault.programs.size() > 1) fault.second = &record;
+    fault.last = &record;
+  }
+
+  std::span<const Observation* const> records_;
+  std::map<std::pair<int, std::string>, std::set<std::string>> gpus_of_;
+  std::map<Place, RepeatedFault> faults_;
+};
+
+}  // namespace
+
+std::vector<RepeatedFault> repeated_faults(std::span<const Observation* const> records) {
+  return Faults(records).repeated();
+}
+
+}  // namespace autopilot::checks
