@@ -34,6 +34,7 @@ void History::append_event(Observation event) {
   auto place = events_.end();
   while (place != events_.begin() && std::prev(place)->time.mono > event.time.mono)
     --place;
+  event.attributes.shrink_to_fit();  // kept for an hour
   events_.insert(place, std::move(event));
   if (events_.size() <= kMaxEvents) return;
   event_keys_.erase({events_.front().source, *events_.front().sequence});

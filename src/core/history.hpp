@@ -36,7 +36,7 @@ class History {
  public:
   static constexpr std::size_t kMaxSamplesPerSeries = 720;
   static constexpr std::size_t kMaxSeries = 8192;
-  static constexpr std::size_t kMaxEvents = 4096;
+  static constexpr std::size_t kMaxEvents = 1024;
 
   // A whole round of observe. An event already held (same source and sequence) is not added again. A round
   // whose observations (events apart) are earlier than the latest round is ignored. What lies further back
