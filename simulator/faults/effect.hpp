@@ -135,6 +135,9 @@ void apply_oom(FaultEffect& effect);
 void apply_edac_corrected(FaultEffect& effect);
 void apply_lockup(FaultEffect& effect);
 void apply_kernel_oops(FaultEffect& effect);
+void apply_hung_task(FaultEffect& effect);
+void apply_machine_check(FaultEffect& effect);
+void apply_limit(FaultEffect& effect);
 void apply_pressure(FaultEffect& effect);
 
 }  // namespace autopilot::simulator

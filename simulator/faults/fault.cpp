@@ -74,6 +74,9 @@ const std::vector<FaultType>& table() {
     {"edac_corrected", "Corrected errors of a memory module", "host", "errors per second", 1, {}, apply_edac_corrected, true},
     {"lockup", "A processor is stuck in the kernel", "host", "", 0, {"soft", "hard", "rcu"}, apply_lockup, true},
     {"kernel_oops", "The kernel met a fault of its own and went on", "host", "", 0, {}, apply_kernel_oops},
+    {"hung_task", "A task hangs in the kernel", "host", "seconds from one report to the next", 122, {}, apply_hung_task, true},
+    {"machine_check", "A processor reports a hardware error", "host", "errors", 1, {"corrected", "uncorrected", "firmware"}, apply_machine_check},
+    {"limit", "A limit of the kernel is nearly reached", "host", "share of the limit, 0 to 1", 0.97, {"files", "conntrack", "tasks"}, apply_limit},
     {"pressure", "Everything waits for a resource", "host", "share of the time, 0 to 1", 0.95, {"cpu", "io", "memory"}, apply_pressure},
   };
   return types;

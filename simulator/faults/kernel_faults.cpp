@@ -34,6 +34,45 @@ void apply_kernel_oops(FaultEffect& effect) {
   effect.log(0, 4, "Oops: 0000 [#1] PREEMPT SMP NOPTI");
 }
 
+void apply_hung_task(FaultEffect& effect) {
+  // The kernel stops after ten reports unless it was told otherwise.
+  constexpr std::int64_t kMost = 10;
+  for (const double after : effect.repeats(0, effect.magnitude, kMost))
+    effect.log(after, 3, "INFO: task python3:4242 blocked for more than 120 seconds.");
+}
+
+void apply_machine_check(FaultEffect& effect) {
+  for (std::int64_t i = 0; i < effect.count() && i < FaultEffect::kMaxRepeats; ++i) {
+    const auto after = static_cast<double>(i);
+    if (effect.kind == "firmware") {
+      effect.log(after, 3, "{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 4");
+      effect.log(after, 3, "{1}[Hardware Error]: event severity: recoverable");
+      continue;
+    }
+    effect.log(after, 0, "mce: [Hardware Error]: Machine check events logged");
+    effect.log(after, 0,
+               std::string("mce: [Hardware Error]: CPU 4: Machine Check: 0 Bank 9: ") +
+                   (effect.kind == "uncorrected" ? "bc00000000010091" : "8c00004000010091"));
+  }
+}
+
+void apply_limit(FaultEffect& effect) {
+  if (!effect.is_active) return;
+  const auto part = [&](double limit) { return static_cast<std::int64_t>(limit * effect.share()); };
+  constexpr double kMost = 1048576;
+  const std::string most = std::to_string(static_cast<std::int64_t>(kMost));
+  if (effect.kind == "files") {
+    effect.files.write("/proc/sys/fs/file-nr", std::to_string(part(kMost)) + "\t0\t" + most + "\n");
+  } else if (effect.kind == "conntrack") {
+    const std::string folder = "/proc/sys/net/netfilter";
+    effect.files.write_value(folder + "/nf_conntrack_max", most);
+    effect.files.write_number(folder + "/nf_conntrack_count", part(kMost));
+  } else {
+    effect.files.write_value("/proc/sys/kernel/threads-max", most);
+    effect.files.write("/proc/loadavg", "9.42 9.31 9.28 2/" + std::to_string(part(kMost)) + " 184220\n");
+  }
+}
+
 void apply_pressure(FaultEffect& effect) {
   if (!effect.is_active) return;
   const std::string share = std::to_string(effect.share() * 100);

@@ -66,6 +66,12 @@ void write_kernel(const Description& description, FileTree& files) {
   files.write_number("/proc/sys/kernel/tainted", description.gpu ? 12289 : 0);
   for (const char* detector : {"soft_watchdog", "nmi_watchdog"})
     files.write_number("/proc/sys/kernel/" + std::string(detector), 1);
+  files.write("/proc/sys/fs/file-nr", "18432\t0\t9223372036854775807\n");
+  files.write_number("/proc/sys/kernel/threads-max", 4127000);
+  files.write_number("/proc/sys/kernel/pid_max", 4194304);
+  files.write_number("/proc/sys/net/netfilter/nf_conntrack_count", 2113);
+  files.write_number("/proc/sys/net/netfilter/nf_conntrack_max", 262144);
+  files.write("/proc/2/stat", "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 12 0 0 20 0 1 0 4 0 0\n");
   files.write("/proc/version", "Linux version " + description.kernel +
                                    " (buildd@host) (gcc version 11.4.0) #1 SMP PREEMPT_DYNAMIC\n");
   files.write("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-" + description.kernel +

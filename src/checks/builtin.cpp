@@ -38,6 +38,9 @@ std::span<const Check> builtin_checks() {
       kHostMemory,           //
       kHostLockups,          //
       kHostKernel,           //
+      kHostHungTasks,        //
+      kHostMachineCheck,     //
+      kHostLimits,           //
       kHostPcie,             //
       kHostPressure,         //
       kHostClock,            //

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+#include "checks/kernel_log/rule_findings.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kId = "host.machine_check";
+// One record each that the hardware corrected.
+constexpr std::string_view kCorrectedRule = "host.machine_check";
+constexpr std::string_view kCorrectedByFirmware = "host.platform_error";
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Observed observed;
+  TRY_STATUS(add_rule_events(host, request, kId, observed));
+  Observation records;
+  records.name = "machine_check.records";  // new in this look
+  records.source = observed.witnesses.front();
+  records.time = request.now;
+  records.unit = "count";
+  records.value = static_cast<std::int64_t>(observed.observations.size());
+  observed.observations.push_back(std::move(records));
+  return observed;
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings = rule_findings(input);
+  double corrected = 0;
+  const Observation* last = nullptr;
+  for (const Observation& event : input.history.events()) {
+    // What was injected is judged only by rules, whose findings are marked.
+    if (!may_act(event) || is_injected(event)) continue;
+    if (event.name != kCorrectedRule && event.name != kCorrectedByFirmware) continue;
+    corrected += static_cast<double>(event_count(event));
+    last = &event;
+  }
+  const Limit most = limit(input, "host.machine_check.corrected_per_day");
+  if (last == nullptr || corrected <= most.value) return findings;
+  findings.push_back(make_finding(
+      input, host_subject(), "machine_checks_corrected", Health::degraded,
+      "the hardware corrected " + rounded(corrected) + " errors of processors or memory within a day",
+      corrected, most));
+  add_line(findings.back(), *last);
+  return findings;
+}
+
+}  // namespace
+
+const Check kHostMachineCheck{{.id = std::string(kId),
+                               .title = "Machine checks",
+                               .tags = {"host", "kernel_log", "passive"},
+                               .period = 60s,
+                               .deadline = 5s,
+                               .window = 24h,
+                               .cost = Cost::cheap,
+                               .witnesses = {"/dev/kmsg"},
+                               .rights = {"CAP_SYSLOG"},
+                               .needs_window = false},
+                              observe,
+                              judge};
+
+}  // namespace autopilot::checks
