@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/machine_tree/record_files.hpp"
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/parse.hpp"
+#include "host/process/tasks.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -23,13 +25,18 @@ constexpr std::string_view kMachineFiles[] = {
     "/proc/net/route",
     "/proc/net/ipv6_route",
     "/proc/net/arp",
+    "/proc/sys/fs/file-nr",
     "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/pid_max",
+    "/proc/sys/kernel/threads-max",
     "/proc/sys/kernel/osrelease",
     "/proc/sys/kernel/ostype",
     "/proc/sys/kernel/random/boot_id",
     "/proc/sys/kernel/soft_watchdog",
     "/proc/sys/kernel/tainted",
     "/proc/sys/kernel/nmi_watchdog",
+    "/proc/sys/net/netfilter/nf_conntrack_count",
+    "/proc/sys/net/netfilter/nf_conntrack_max",
     "/proc/uptime",
     "/proc/loadavg",
     "/proc/version",
@@ -199,10 +206,34 @@ class Recorder {
     }
   }
 
+  // Of each process its state and the name of its program, never its arguments; what it waits for only where
+  // no signal can end that.
+  void take_processes() {
+    const auto names = files_.list("/proc");
+    if (!names) return;
+    std::size_t taken = 0;
+    for (const std::string& name : *names) {
+      if (!parse_number<unsigned>(name) || taken++ >= Tasks::kMostLookedAt) continue;
+      const std::string folder = "/proc/" + name + "/";
+      take_one(folder + "stat");
+      take_one(folder + "comm");
+      const auto stat = recorded_.find(folder + "stat");
+      const auto task = stat == recorded_.end() ? std::nullopt : state_of(stat->second.text);
+      if (task != 'D') continue;
+      take_one(folder + "status");
+      take_one(folder + "wchan");
+    }
+  }
+
   RecordedFiles recorded() && { return std::move(recorded_); }
   [[nodiscard]] std::size_t count() const { return recorded_.size(); }
 
  private:
+  static std::optional<char> state_of(std::string_view stat) {
+    const auto task = parse_task_state(stat);
+    return task ? std::optional(task->state) : std::nullopt;
+  }
+
   void take_one(const std::string& path) {
     const auto real = files_.resolve(path);
     if (!real) return;
@@ -224,6 +255,7 @@ Result<RecordedFiles> record_files(const Files& files) {
   Recorder recorder(files);
   for (const std::string_view pattern : kMachineFiles)
     recorder.take(std::string(pattern));
+  recorder.take_processes();
   for (const DeviceClass& kind : kClasses)
     recorder.take_class(kind);
   for (const std::string_view file : kDmiFiles)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/machine_tree/record_files.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include "host/files/test_folder.hpp"
 
@@ -31,6 +34,29 @@ TEST(RecordFiles, TakesWhatTheDoorsReadAndNothingElse) {
   EXPECT_TRUE(recorded->contains(device + "/net/eth0/statistics/rx_bytes"));
   EXPECT_FALSE(recorded->contains(device + "/remove"));
   EXPECT_FALSE(recorded->contains("/proc/kcore"));
+}
+
+TEST(RecordFiles, TakesOfAProcessItsStateAndNeverItsArguments) {
+  const TestFolder folder;
+  for (const char* pid : {"7", "8"}) {
+    const std::string process = std::string("/proc/") + pid;
+    folder.write(process + "/comm", "train\n");
+    folder.write(process + "/cmdline", "train --token=secret");
+    folder.write(process + "/environ", "TOKEN=secret");
+    folder.write(process + "/wchan", "nfs_wait");
+    folder.write(process + "/status", "voluntary_ctxt_switches:\t1\n");
+  }
+  folder.write("/proc/7/stat", "7 (train) S 1 7 7 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 99\n");
+  folder.write("/proc/8/stat", "8 (train) D 1 8 8 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 99\n");
+  folder.write("/proc/driver/stat", "no process\n");
+
+  const auto recorded = record_files(Files(folder.path()));
+  ASSERT_TRUE(recorded) << recorded.error().what;
+  std::vector<std::string> paths;
+  for (const auto& [path, file] : *recorded)
+    paths.push_back(path);
+  EXPECT_THAT(paths, testing::ElementsAre("/proc/7/comm", "/proc/7/stat", "/proc/8/comm", "/proc/8/stat",
+                                          "/proc/8/status", "/proc/8/wchan"));
 }
 
 }  // namespace
