@@ -36,13 +36,28 @@ std::optional<std::string> explain_id(const catalog::Catalog& facts, std::string
   return std::nullopt;
 }
 
-Result<std::string> explain_xid(const catalog::Catalog& facts, std::string_view text) {
+Result<int> code_in(std::string_view text, const std::string& kind, const std::string& example) {
   const auto code = parse_number<int>(text);
-  if (!code || *code < 0)
-    return fail(Errc::malformed, "xid: expected a number such as 79, not '" + std::string(text) + "'");
-  if (const auto* xid = facts.xid(*code)) return explain(*xid);
-  return "Xid " + std::string(text) +
+  if (code && *code >= 0) return *code;
+  return fail(Errc::malformed,
+              kind + ": expected a number such as " + example + ", not '" + std::string(text) + "'");
+}
+
+std::string not_in_catalog(const std::string& name, int code) {
+  return name + " " + std::to_string(code) +
          ": not in the catalog. It is kept as an event of class unknown and never acts by itself.\n";
+}
+
+Result<std::string> explain_xid(const catalog::Catalog& facts, std::string_view text) {
+  const int code = TRY(code_in(text, "xid", "79"));
+  const auto* xid = facts.xid(code);
+  return xid == nullptr ? not_in_catalog("Xid", code) : explain(*xid);
+}
+
+Result<std::string> explain_sxid(const catalog::Catalog& facts, std::string_view text) {
+  const int code = TRY(code_in(text, "sxid", "20034"));
+  const auto* sxid = facts.sxid(code);
+  return sxid == nullptr ? not_in_catalog("SXid", code) : explain(*sxid);
 }
 
 // A line from a log: what it is, then what is known of that.
@@ -58,6 +73,7 @@ std::optional<std::string> explain_line(const catalog::Catalog& facts, const std
 Result<std::string> explanation_of(const std::vector<std::string>& words) {
   const auto& facts = catalog::builtin();
   if (words.size() == 2 && to_lower(words[0]) == "xid") return explain_xid(facts, words[1]);
+  if (words.size() == 2 && to_lower(words[0]) == "sxid") return explain_sxid(facts, words[1]);
   std::string text;
   for (const auto& word : words)
     text += (text.empty() ? "" : " ") + word;
@@ -74,11 +90,13 @@ Result<std::string> explanation_of(const std::vector<std::string>& words) {
 void add_explain(CLI::App& app, int& exit_code) {
   auto words = std::make_shared<std::vector<std::string>>();
   auto* verb = app.add_subcommand("explain", "Say what a finding, an Xid or a log line means and what to do");
-  verb->add_option("what", *words, "A check, reason or threshold; 'xid N'; or a kernel log line in quotes")
+  verb->add_option("what", *words,
+                   "A check, reason or threshold; 'xid N', 'sxid N'; or a kernel log line in quotes")
       ->required();
   verb->footer(
       "Examples:\n  autopilot explain row_remap_pending\n  autopilot explain gpu.row_remap\n"
       "  autopilot explain xid 79\n"
+      "  autopilot explain sxid 20034\n"
       "  autopilot explain \"NVRM: Xid (PCI:0000:3b:00): 63, pid=1, Row Remapper: New row marked\"");
   verb->callback([words, &exit_code] {
     const auto text = explanation_of(*words);

@@ -33,6 +33,7 @@ class UsageTest(unittest.TestCase):
             (("events", "--since", "soon"), 64, "--since"),
             (("status", "--socket", "/nonexistent"), 70, "autopilot agent"),
             (("explain", "nonsense"), 64, "nonsense"),
+            (("explain", "sxid", "many"), 64, "expected a number such as 20034, not 'many'"),
             (("decode", "/nonexistent"), 64, "/nonexistent"),
         ):
             with self.subTest(arguments):
@@ -40,6 +41,17 @@ class UsageTest(unittest.TestCase):
                 self.assertEqual(answer.returncode, code, answer.stderr)
                 self.assertIn(words, answer.stderr)
                 self.assertEqual(answer.stdout, "")
+
+    def test_errors_of_the_drivers_are_explained_by_their_codes(self):
+        for words, expected in (
+            (("xid", "79"), "Xid 79: "),
+            (("sxid", "20034"), "SXid 20034: "),
+            (("sxid", "99999999"), "not in the catalog"),
+        ):
+            with self.subTest(words):
+                answer = autopilot("explain", *words)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                self.assertIn(expected, answer.stdout)
 
     def test_a_wrong_configuration_is_refused_with_its_line(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:

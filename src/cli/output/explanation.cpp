@@ -66,6 +66,16 @@ bool is_about(const catalog::Threshold& threshold, std::string_view check) {
          threshold.id[check.size()] == '.';
 }
 
+// Of an Xid or SXid.
+template <class DriverError>
+void add_driver_error(Page& page, const DriverError& error, const std::string& how_sure) {
+  page.add("What", error.meaning).add("Class", joined(error.classes)).add("How sure", how_sure);
+  page.add("Health", error.health == Health::healthy ? std::string("an event only, no finding")
+                                                     : std::string(to_string(error.health)));
+  page.add("Do now", action_of(error.action_now)).add("If it repeats", action_of(error.action_later));
+  page.add(error.provenance);
+}
+
 }  // namespace
 
 std::string explain(const catalog::Reason& reason) {
@@ -89,12 +99,16 @@ std::string explain(const catalog::Threshold& threshold) {
 
 std::string explain(const catalog::Xid& xid) {
   Page page("Xid " + std::to_string(xid.code) + ": " + xid.name);
-  page.add("What", xid.meaning).add("Class", joined(xid.classes));
-  page.add("How sure", percent(xid.confidence) + " that the GPU in the line is at fault");
-  page.add("Health", xid.health == Health::healthy ? std::string("an event only, no finding")
-                                                   : std::string(to_string(xid.health)));
-  page.add("Do now", action_of(xid.action_now)).add("If it repeats", action_of(xid.action_later));
-  page.add(xid.provenance);
+  add_driver_error(page, xid, percent(xid.confidence) + " that the GPU in the line is at fault");
+  return page.text();
+}
+
+std::string explain(const catalog::Sxid& sxid) {
+  const std::string codes =
+      std::to_string(sxid.code) + (sxid.is_unit() ? " to " + std::to_string(sxid.last) : std::string());
+  Page page("SXid " + codes + ": " + sxid.name);
+  add_driver_error(page, sxid,
+                   percent(sxid.confidence) + " that the switch or the end of its link is at fault");
   return page.text();
 }
 

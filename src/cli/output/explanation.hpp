@@ -14,6 +14,7 @@ namespace autopilot::cli {
 [[nodiscard]] std::string explain(const catalog::Reason& reason);
 [[nodiscard]] std::string explain(const catalog::Threshold& threshold);
 [[nodiscard]] std::string explain(const catalog::Xid& xid);
+[[nodiscard]] std::string explain(const catalog::Sxid& sxid);
 [[nodiscard]] std::string explain(const checks::DecodedRecord& record, const catalog::Catalog& facts);
 
 }  // namespace autopilot::cli
