@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <thread>
+#include <unistd.h>
 
 #include "program/program.hpp"
 #include "scenario/played_tree.hpp"
@@ -43,7 +44,8 @@ bool has_changes(const Simulation& simulation, Duration from, Duration to) {
   });
 }
 
-Status play(const std::string& directory) {
+Status play(const std::string& directory, bool ends_with_parent) {
+  const pid_t parent = ::getppid();
   std::signal(SIGINT, stop);
   std::signal(SIGTERM, stop);
   PlayedTree tree = TRY(PlayedTree::open_to_play(directory));
@@ -51,7 +53,7 @@ Status play(const std::string& directory) {
   TRY_STATUS(tree.write(first));
   tell_changes(tree.simulation(), first - Duration{1}, first);
   tree.let_go();
-  for (Duration before = first; stopped == 0;) {
+  for (Duration before = first; stopped == 0 && (!ends_with_parent || ::getppid() == parent);) {
     std::this_thread::sleep_for(kStep);
     const Duration now = tree.elapsed();
     const bool was_moving = tree.simulation().is_moving(before);
@@ -71,7 +73,10 @@ void add_play(CLI::App& app, Status& outcome) {
   auto directory = std::make_shared<std::string>();
   auto* verb = app.add_subcommand("play", "Let the time of a machine tree run until a signal");
   verb->add_option("DIR", *directory, "a machine tree")->required();
-  verb->callback([directory, &outcome] { outcome = play(*directory); });
+  auto ends_with_parent = std::make_shared<bool>(false);
+  verb->add_flag("--end-with-parent", *ends_with_parent,
+                 "end also when the program that started it has ended");
+  verb->callback([directory, ends_with_parent, &outcome] { outcome = play(*directory, *ends_with_parent); });
 }
 
 }  // namespace autopilot::simulator

@@ -64,7 +64,7 @@ Simulation::~Simulation() {
 
 void Simulation::play(std::function<void()> on_change) {
   player_ = std::jthread([this, on_change = std::move(on_change)](const std::stop_token& stop) {
-    host::Command command{program_, {"play", directory()}, host::own_environment()};
+    host::Command command{program_, {"play", "--end-with-parent", directory()}, host::own_environment()};
     host::ChildRunner runner;
     const auto report =
         runner.run(command, MonoTime::max(), {}, stop, [&on_change](std::string_view) { on_change(); });

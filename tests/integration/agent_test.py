@@ -81,6 +81,16 @@ class AgentTest(unittest.TestCase):
             self.assertEqual(remembered["id"], incident["id"])
             self.assertEqual(remembered["reason"], incident["reason"])
 
+    def test_a_killed_agent_leaves_no_player_of_its_simulated_machine(self):
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            pid = agent.process.child.pid
+            players = harness.wait_until(lambda: [child for child in harness.children_of(pid)
+                                                  if "play" in harness.arguments_of(child)], "the machine is played")
+            self.assertEqual(agent.process.stop(signal.SIGKILL), -signal.SIGKILL)
+            for player in players:
+                harness.wait_until(lambda: "play" not in harness.arguments_of(player), "the player ended as well")
+
     def test_a_new_configuration_is_taken_and_a_bad_one_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "autopilot.yaml")

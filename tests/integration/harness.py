@@ -39,6 +39,24 @@ def need_program(name):
     return path
 
 
+def children_of(pid):
+    """Process ids, of all threads of `pid`."""
+    children = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+            children += [int(word) for word in file.read().split()]
+    return children
+
+
+def arguments_of(pid):
+    """Empty when the process is gone or only waits to be collected."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().decode(errors="replace").split("\0")[:-1]
+    except FileNotFoundError:
+        return []
+
+
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path, timeout):
         super().__init__("localhost", timeout=timeout)
