@@ -27,8 +27,8 @@ constexpr std::string_view kEnded = "processes.ended";
 bool is_ended(const host::Files& files, std::string_view pid) {
   const auto stat = files.read(std::string(kProc) + "/" + std::string(pid) + "/stat");
   if (!stat) return stat.error().code == Errc::not_found;
-  const auto name_end = stat->rfind(')');
-  return name_end != std::string::npos && stat->substr(name_end).starts_with(") Z");
+  const auto task = host::parse_task_state(*stat);
+  return task && task->state == 'Z';
 }
 
 std::string ended_among(const host::Files& files, const std::string& pids) {

@@ -14,11 +14,15 @@ class GpuProcesses : public GpuCheckTest {
  protected:
   void SetUp() override {
     write("/proc/2/comm", "kthreadd");
-    write("/proc/4242/stat", "4242 (python3 (main)) S 1 4242");
+    write("/proc/4242/stat", row(4242, "python3 (main)", 'S'));
     for (int i = 0; i < 2; ++i) {
       add(i);
       use(i, "", 0.0);
     }
+  }
+  static std::string row(int pid, const std::string& name, char state) {
+    return std::to_string(pid) + " (" + name + ") " + state +
+           " 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 7700 0 0";
   }
   void use(int index, const std::string& pids, double used) {
     const auto count =
@@ -43,10 +47,10 @@ TEST_F(GpuProcesses, a_process_that_the_kernel_does_not_know_holds_the_gpu) {
 }
 
 TEST_F(GpuProcesses, a_zombie_has_ended) {
-  write("/proc/5151/stat", "5151 (a) Z b) Z 1 5151");
+  write("/proc/5151/stat", row(5151, "a) Z b", 'Z'));
   use(1, "5151", 0.5);
   EXPECT_THAT(look(kGpuProcesses), ElementsAre(gpu(1) + " degraded gpu_process_ended"));
-  write("/proc/5151/stat", "5151 (a) Z b) D 1 5151");
+  write("/proc/5151/stat", row(5151, "a) Z b", 'D'));
   EXPECT_THAT(look(kGpuProcesses), IsEmpty()) << "its name only looks so";
 }
 

@@ -15,6 +15,7 @@
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "checks/kernel_log/repeated_faults.hpp"
 #include "checks/kernel_log/reset_evidence.hpp"
+#include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -109,25 +110,6 @@ bool attribute_is_true(const Observation& event, std::string_view name) {
   return value != nullptr && *value == Value{true};
 }
 
-std::optional<int> attribute_number(const Observation& event, std::string_view name) {
-  const Value* value = find_attribute(event.attributes, name);
-  const auto number = value == nullptr ? std::nullopt : as_number(*value);
-  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
-}
-
-int code_of(const Observation& event) {
-  const auto number = event.value ? as_number(*event.value) : std::nullopt;
-  return number ? static_cast<int>(*number) : 0;
-}
-
-Subject device_of(const Subject& subject) {
-  if (subject.kind != SubjectKind::gpu_instance && subject.kind != SubjectKind::nvlink) return subject;
-  Subject gpu;
-  gpu.kind = SubjectKind::gpu;
-  gpu.key = subject.key.substr(0, subject.key.find('/'));
-  return gpu;
-}
-
 class Judgement {
  public:
   explicit Judgement(const JudgeInput& input) : input_(input) {
@@ -154,16 +136,12 @@ class Judgement {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
-  static bool may_act(const Observation& event) {
-    return attribute_is_true(event, "fromKernel") || attribute_is_true(event, "injected");
-  }
-
   // The log is the better witness where it can be read and lost nothing.
   [[nodiscard]] bool counts_alone(const Observation& event) const {
     if (is_log_readable_ && input_.history.number(host_subject(), kLost).value_or(0) <= 0) return false;
     for (const Observation& other : input_.history.events()) {
       if (other.source == kNvmlEvents || other.name != kXidEvent || !may_act(other)) continue;
-      if (device_of(other.subject) == device_of(event.subject) && code_of(other) == code_of(event) &&
+      if (gpu_of(other.subject) == gpu_of(event.subject) && code_of(other) == code_of(event) &&
           std::chrono::abs(other.time.mono - event.time.mono) <= kJoin)
         return false;
     }
@@ -174,7 +152,7 @@ class Judgement {
     if (const auto reset = reset_in(event)) {
       begin_anew(*reset);
     } else if (event.name == kOffBusEvent) {
-      note(event, device_of(event.subject), "gpu_fallen_off_bus", Health::failed, std::nullopt,
+      note(event, gpu_of(event.subject), "gpu_fallen_off_bus", Health::failed, std::nullopt,
            "The driver lost the GPU on the bus");
     } else if (event.name == kInitFailedEvent) {
       if (event.subject.kind == SubjectKind::gpu)
@@ -193,11 +171,11 @@ class Judgement {
     std::erase_if(conditions_, [&](const auto& entry) {
       const Key& key = entry.first;
       return key.injected == reset.injected &&
-             (reset.gpu.kind == SubjectKind::host || device_of(key.subject) == reset.gpu);
+             (reset.gpu.kind == SubjectKind::host || gpu_of(key.subject) == reset.gpu);
     });
     std::erase_if(xids_, [&](const Observation* event) {
-      return attribute_is_true(*event, "injected") == reset.injected &&
-             (reset.gpu.kind == SubjectKind::host || device_of(event->subject) == reset.gpu);
+      return is_injected(*event) == reset.injected &&
+             (reset.gpu.kind == SubjectKind::host || gpu_of(event->subject) == reset.gpu);
     });
   }
 
@@ -213,7 +191,7 @@ class Judgement {
     // An error that takes the whole device along is not that of an instance.
     const bool is_whole = takes_device_out_of_service(xid->action_now) || xid->health == Health::failed;
     const Severity severity = severity_of(event, *xid);
-    note(event, link_of(event).value_or(is_whole ? device_of(event.subject) : event.subject),
+    note(event, link_of(event).value_or(is_whole ? gpu_of(event.subject) : event.subject),
          code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + xid->classes.front(), severity.health,
          advised_action(event, severity.action), "Xid " + std::to_string(code) + ": " + xid->meaning);
   }
@@ -250,7 +228,7 @@ class Judgement {
   }
 
   void take_verdict(const Observation& event, int number) {
-    const Subject gpu = device_of(event.subject);
+    const Subject gpu = gpu_of(event.subject);
     const auto action = recovery_action(number);
     const bool is_failed = action && takes_device_out_of_service(*action);
     note(event, gpu, "xid_verdict", is_failed ? Health::failed : Health::degraded,
@@ -275,7 +253,7 @@ class Judgement {
     if (facts != nullptr && facts->clear == catalog::ClearRule::expiry &&
         input_.now.mono - event.time.mono > facts->clear_after)
       return;
-    auto& condition = conditions_[{subject, reason, attribute_is_true(event, "injected")}];
+    auto& condition = conditions_[{subject, reason, is_injected(event)}];
     condition.count += attribute_number(event, "count").value_or(1);
     if (condition.last == nullptr) condition.since = event.time.wall;
     if (condition.last != nullptr && condition.health == Health::failed && health != Health::failed) return;
@@ -287,7 +265,7 @@ class Judgement {
 
   // What the driver says last, about the whole GPU, outranks what the table says about a code.
   [[nodiscard]] Action action_for(const Key& key, const Condition& condition) const {
-    const auto verdict = conditions_.find({device_of(key.subject), "xid_verdict", key.injected});
+    const auto verdict = conditions_.find({gpu_of(key.subject), "xid_verdict", key.injected});
     return verdict == conditions_.end() ? condition.action : verdict->second.action;
   }
 

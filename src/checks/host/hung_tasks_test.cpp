@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "checks/builtin.hpp"
-#include "checks/kernel_log/test_log.hpp"
-#include "host/files/test_folder.hpp"
-#include "tests/fakes/fake_host.hpp"
+#include "checks/log_check_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -16,9 +11,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-class HostHungTasks : public ::testing::Test {
+class HostHungTasks : public LogCheckTest {
  protected:
-  HostHungTasks() { set(1, 'S', 10); }
+  HostHungTasks() : LogCheckTest(kHostHungTasks, 60s) { set(1, 'S', 10); }
   void set(int pid, char state, int switches, const std::string& place = "rpc_wait_bit_killable",
            int started = 7700, int parent = 0) {
     const std::string folder = "/proc/" + std::to_string(pid);
@@ -33,31 +28,17 @@ class HostHungTasks : public ::testing::Test {
   std::vector<std::string> words(int looks = 1) {
     std::vector<std::string> list;
     for (int look = 0; look < looks; ++look) {
-      empty_.clock.advance(60s);
-      const Instant now = empty_.clock.now();
-      auto observed =
-          kHostHungTasks.observe(host_, {.now = now, .deadline = now.mono + 5s, .kernel_log_from = from_});
-      if (!observed) return {std::string(to_string(observed.error().code))};
-      from_ = observed->kernel_log_next.value_or(from_);
-      history_.add(std::move(observed->observations), kHostHungTasks.info.window);
+      const auto findings = try_look(step_);
+      if (!findings) return {std::string(to_string(findings.error().code))};
       list.clear();
-      for (const Finding& finding : kHostHungTasks.judge(
-               {.now = now, .history = history_, .facts = catalog::builtin(), .expectation = {}})) {
-        list.push_back(std::string(to_string(finding.health)) + " " + finding.reason);
+      for (const Finding& finding : *findings) {
+        list.push_back(reason_of(finding));
         message_ = finding.message;
       }
     }
     return list;
   }
 
-  host::TestFolder folder_;
-  fakes::EmptyHost empty_;
-  host::Files files_{folder_.path()};
-  TestLog log_;
-  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
-                   empty_.ethernet, empty_.time_sync, empty_.nvme};
-  History history_;
-  std::uint64_t from_ = 0;
   std::string message_;
 };
 

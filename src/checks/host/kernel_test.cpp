@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "checks/builtin.hpp"
-#include "checks/kernel_log/test_log.hpp"
-#include "host/files/test_folder.hpp"
-#include "tests/fakes/fake_host.hpp"
+#include "checks/log_check_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -14,76 +8,53 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-class HostKernel : public ::testing::Test {
+class HostKernel : public LogCheckTest {
  protected:
+  HostKernel() : LogCheckTest(kHostKernel, 60s) {}
   void set_taint(std::int64_t taint) { folder_.write("/proc/sys/kernel/tainted", std::to_string(taint)); }
   void oops() {
     log_.write(empty_.clock.now(), "BUG: kernel NULL pointer dereference, address: 0000000000000008");
   }
-  std::vector<std::string> words(Duration later = 60s) {
-    empty_.clock.advance(later);
-    const Instant now = empty_.clock.now();
-    auto observed =
-        kHostKernel.observe(host_, {.now = now, .deadline = now.mono + 5s, .kernel_log_from = from_});
-    if (!observed) return {std::string(to_string(observed.error().code))};
-    from_ = observed->kernel_log_next.value_or(from_);
-    witnesses_ = observed->witnesses;
-    history_.add(std::move(observed->observations), kHostKernel.info.window);
-    std::vector<std::string> list;
-    for (const Finding& finding :
-         kHostKernel.judge({.now = now, .history = history_, .facts = catalog::builtin(), .expectation = {}}))
-      list.push_back(std::string(to_string(finding.health)) + " " + finding.reason);
-    return list;
-  }
-
-  host::TestFolder folder_;
-  fakes::EmptyHost empty_;
-  host::Files files_{folder_.path()};
-  TestLog log_;
-  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
-                   empty_.ethernet, empty_.time_sync, empty_.nvme};
-  History history_;
-  std::uint64_t from_ = 0;
-  std::vector<std::string> witnesses_;
 };
 
 TEST_F(HostKernel, the_taints_of_a_driver_and_of_a_warning_are_no_fault) {
   set_taint(12289 | 1 << 9);
-  EXPECT_THAT(words(), IsEmpty());
+  EXPECT_THAT(reasons(), IsEmpty());
   EXPECT_THAT(witnesses_, ElementsAre("/proc/sys/kernel/tainted", "/dev/kmsg"));
 }
 
 TEST_F(HostKernel, one_fault_is_one_finding_with_the_line_and_without_it) {
   set_taint(1 << 7);
   oops();
-  EXPECT_THAT(words(), ElementsAre("degraded kernel_oops"));
-  EXPECT_THAT(words(3h), ElementsAre("degraded kernel_oops"));  // the line is old, the kernel still the same
+  EXPECT_THAT(reasons(), ElementsAre("degraded kernel_oops"));
+  EXPECT_THAT(reasons(3h),
+              ElementsAre("degraded kernel_oops"));  // the line is old, the kernel still the same
 }
 
 TEST_F(HostKernel, a_page_in_an_impossible_state) {
   set_taint(1 << 5);
-  EXPECT_THAT(words(), ElementsAre("degraded kernel_bad_page"));
+  EXPECT_THAT(reasons(), ElementsAre("degraded kernel_bad_page"));
 }
 
 TEST_F(HostKernel, a_fault_of_a_program_is_not_the_kernels) {
   set_taint(0);
   log_.write(empty_.clock.now(),
              "traps: python3[4242] general protection fault ip:7f00 sp:7ffe error:0 in x.so");
-  EXPECT_THAT(words(), IsEmpty());
+  EXPECT_THAT(reasons(), IsEmpty());
 }
 
 TEST_F(HostKernel, looks_without_the_log_and_without_the_file_but_not_without_both) {
   set_taint(1 << 7);
   log_.refuse();
-  EXPECT_THAT(words(), ElementsAre("degraded kernel_oops"));
+  EXPECT_THAT(reasons(), ElementsAre("degraded kernel_oops"));
   EXPECT_THAT(witnesses_, ElementsAre("/proc/sys/kernel/tainted"));
   folder_.write("/proc/sys/kernel/tainted", "many");
-  EXPECT_THAT(words(), ElementsAre("malformed"));
+  EXPECT_THAT(reasons(), ElementsAre("malformed"));
 }
 
 TEST_F(HostKernel, the_log_alone_is_enough) {
   oops();
-  EXPECT_THAT(words(), ElementsAre("degraded kernel_oops"));
+  EXPECT_THAT(reasons(), ElementsAre("degraded kernel_oops"));
   EXPECT_THAT(witnesses_, ElementsAre("/dev/kmsg"));
 }
 

@@ -11,6 +11,7 @@
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/kernel_log/rule_findings.hpp"
+#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -47,17 +48,15 @@ constexpr End kPort{"port.width_max", "port.speed_max", "port.correctable", "por
 
 class Round {
  public:
-  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+  Round(const host::Host& host, const Request& request) : host_(host), seen_(request.now) {}
 
   Status look_at_devices() {
     const auto devices = TRY(host::scan_pci_classes(host_.files, kClasses));
     for (const host::PciDevice& device : devices)
       look_at(device);
-    if (!observed.observations.empty()) observed.witnesses.emplace_back(kSysfs);
     return {};
   }
-
-  Observed observed;
+  [[nodiscard]] Observations take() { return seen_.take(); }
 
  private:
   // A device that tells no link is one of the root complex or of a hypervisor.
@@ -68,7 +67,7 @@ class Round {
     const std::string& port = bridges->front();
     const Subject subject{
         .kind = SubjectKind::link, .key = device.address + "|" + port, .index = {}, .uuid = {}, .serial = {}};
-    add(kDriver, subject, Value{device.driver.empty() ? "no driver" : device.driver}, "");
+    seen_.add(subject, kDriver, kSysfs, device.driver.empty() ? "no driver" : device.driver);
     add_number(kWidth, subject, link->width, "lanes");
     add_number(kSpeed, subject, link->speed_gts, "GT/s");
     add_end(kDevice, subject, device.address, *link);
@@ -87,36 +86,32 @@ class Round {
   }
 
   void add_count(std::string_view name, const Subject& subject, const std::optional<std::uint64_t>& count) {
-    if (count) add(name, subject, Value{static_cast<std::int64_t>(*count)}, "count");
+    if (count) seen_.add_count(subject, name, kSysfs, *count);
   }
   template <class Number>
   void add_number(std::string_view name, const Subject& subject, const std::optional<Number>& number,
                   std::string_view unit) {
-    add(name, subject, number ? std::optional<Value>(static_cast<double>(*number)) : std::nullopt, unit);
-  }
-  void add(std::string_view name, const Subject& subject, std::optional<Value> value, std::string_view unit) {
-    Observation& observation = observed.observations.emplace_back();
-    observation.name = name;
-    observation.subject = subject;
-    observation.unit = unit;
-    observation.source = kSysfs;
-    observation.time = request_.now;
-    if (!value) observation.missing = "unknown";
-    observation.value = std::move(value);
+    if (number)
+      seen_.add(subject, name, kSysfs, static_cast<double>(*number), unit);
+    else
+      seen_.add_missing(subject, name, kSysfs, "unknown", "the kernel does not tell it");
   }
 
   const host::Host& host_;
-  const Request& request_;
+  Seen seen_;
 };
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Round round(host, request);
   const Status devices = round.look_at_devices();
-  const Status log = add_rule_events(host, request, kId, round.observed);
+  Observed observed;
+  observed.observations = round.take();
+  if (!observed.observations.empty()) observed.witnesses.emplace_back(kSysfs);
+  const Status log = add_rule_events(host, request, kId, observed);
   if (!devices && !log) return fail(devices.error());
-  if (devices && round.observed.observations.empty())
+  if (devices && observed.observations.empty())
     return fail(Errc::unsupported, "no network card and no NVMe disk with a PCIe link of its own");
-  return std::move(round.observed);
+  return observed;
 }
 
 // --- judge ---

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "checks/builtin.hpp"
-#include "checks/kernel_log/test_log.hpp"
-#include "host/files/test_folder.hpp"
-#include "tests/fakes/fake_host.hpp"
+#include "checks/log_check_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -19,8 +13,9 @@ const std::string kPort = "/sys/devices/pci0000:15/0000:15:01.0";
 const std::string kCard = kPort + "/0000:18:00.0";
 const std::string kLink = "link/0000:18:00.0|0000:15:01.0";
 
-class HostPcie : public ::testing::Test {
+class HostPcie : public LogCheckTest {
  protected:
+  HostPcie() : LogCheckTest(kHostPcie, 2min) {}
   void SetUp() override {
     add(kPort, "0x060400");
     add(kCard, "0x020700");
@@ -49,31 +44,15 @@ class HostPcie : public ::testing::Test {
     folder_.write(path + "/aer_dev_" + kind, "TOTAL_ERR_" + row + " " + std::to_string(total) + "\n");
   }
   std::vector<std::string> look(Duration later = 2min) {
-    empty_.clock.advance(later);
-    const Instant now = empty_.clock.now();
-    auto observed =
-        kHostPcie.observe(host_, {.now = now, .deadline = now.mono + 5s, .kernel_log_from = from_});
-    if (!observed) return {"error " + std::string(to_string(observed.error().code))};
-    from_ = observed->kernel_log_next.value_or(from_);
-    history_.add(std::move(observed->observations), kHostPcie.info.window);
-    findings_ =
-        kHostPcie.judge({.now = now, .history = history_, .facts = catalog::builtin(), .expectation = {}});
+    auto findings = try_look(later);
+    if (!findings) return {"error " + std::string(to_string(findings.error().code))};
+    findings_ = *std::move(findings);
     std::vector<std::string> lines;
     for (const Finding& finding : findings_)
-      lines.push_back(to_string(finding.subject) + " " + std::string(to_string(finding.health)) + " " +
-                      finding.reason);
+      lines.push_back(to_string(finding.subject) + " " + reason_of(finding));
     return lines;
   }
-  void log(const std::string& text) { log_.write(empty_.clock.now(), text); }
 
-  host::TestFolder folder_;
-  fakes::EmptyHost empty_;
-  host::Files files_{folder_.path()};
-  TestLog log_;
-  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
-                   empty_.ethernet, empty_.time_sync, empty_.nvme};
-  History history_;
-  std::uint64_t from_ = 0;
   Findings findings_;
 };
 
@@ -117,11 +96,11 @@ TEST_F(HostPcie, a_device_that_reads_as_all_ones_is_unknown_never_healthy) {
 }
 
 TEST_F(HostPcie, a_card_that_left_its_slot_is_told_until_it_is_back) {
-  log("pcieport 0000:15:01.0: pciehp: Slot(3): Link Down");
+  say("pcieport 0000:15:01.0: pciehp: Slot(3): Link Down");
   EXPECT_THAT(look(), ElementsAre("link/0000:15:01.0 degraded pcie_device_left"));
-  log("pcieport 0000:15:01.0: pciehp: Slot(3): Link Up");
+  say("pcieport 0000:15:01.0: pciehp: Slot(3): Link Up");
   EXPECT_THAT(look(), IsEmpty());
-  log("pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000");
+  say("pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000");
   EXPECT_THAT(look(), ElementsAre("link/0000:15:01.0 degraded pcie_port_cut_off"));
   EXPECT_THAT(look(61min), IsEmpty());
 }

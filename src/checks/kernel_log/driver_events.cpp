@@ -90,6 +90,19 @@ struct Group {
 
 }  // namespace
 
+int code_of(const Observation& event) {
+  const auto number = event.value ? as_number(*event.value) : std::nullopt;
+  return number ? static_cast<int>(*number) : 0;
+}
+
+Subject gpu_of(const Subject& subject) {
+  if (subject.kind != SubjectKind::gpu_instance && subject.kind != SubjectKind::nvlink) return subject;
+  Subject gpu;
+  gpu.kind = SubjectKind::gpu;
+  gpu.key = subject.key.substr(0, subject.key.find('/'));
+  return gpu;
+}
+
 std::string line_of(std::string_view text) {
   constexpr std::size_t longest = 500;
   if (text.size() <= longest) return std::string(text);

@@ -22,6 +22,11 @@ inline constexpr std::string_view kDriverLoadedEvent = "driver_loaded";
 // Source of the events that the driver's library tells.
 inline constexpr std::string_view kNvmlEvents = "nvml events";
 
+// The number of an Xid or SXid; 0 where the event has none.
+[[nodiscard]] int code_of(const Observation& event);
+// The GPU that an instance or a link belongs to; anything else as it is.
+[[nodiscard]] Subject gpu_of(const Subject& subject);
+
 struct DriverEvents {
   static constexpr std::size_t kMaxKinds = 512;
 

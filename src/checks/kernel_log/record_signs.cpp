@@ -5,19 +5,15 @@
 #include <string_view>
 
 #include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/rule_events.hpp"
 
 namespace autopilot::checks {
 namespace {
 
 constexpr std::string_view kUnknownClass = "unknown";
 
-bool is_true(const Observation& record, std::string_view name) {
-  const Value* value = find_attribute(record.attributes, name);
-  return value != nullptr && *value == Value{true};
-}
-
-bool may_act(const Observation& record) {
-  return is_true(record, "fromKernel") || is_true(record, "injected") || record.source == kNvmlEvents;
+bool counts(const Observation& record) {
+  return may_act(record) || record.source == kNvmlEvents;
 }
 
 Finding sign_of(const Observation& record, int code, const catalog::Xid* xid) {
@@ -31,7 +27,7 @@ Finding sign_of(const Observation& record, int code, const catalog::Xid* xid) {
   sign.action = xid == nullptr ? Action::none : xid->action_now;
   sign.since = record.time.wall;
   sign.last_seen = record.time.wall;
-  sign.injected = is_true(record, "injected");
+  sign.injected = is_injected(record);
   sign.evidence.emplace_back("code", std::int64_t{code});
   for (const std::string_view name : {"line", "pid", "process", "causedBy", "count"})
     if (const Value* value = find_attribute(record.attributes, name))
@@ -44,7 +40,7 @@ Finding sign_of(const Observation& record, int code, const catalog::Xid* xid) {
 Findings signs_in(const Observations& records, const catalog::Catalog& facts) {
   Findings signs;
   for (const Observation& record : records) {
-    if (record.name != kXidEvent || !may_act(record) || !record.value) continue;
+    if (record.name != kXidEvent || !counts(record) || !record.value) continue;
     if (find_attribute(record.attributes, "recoveryTo") != nullptr) continue;
     const auto number = as_number(*record.value);
     if (!number) continue;

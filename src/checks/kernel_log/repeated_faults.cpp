@@ -8,6 +8,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+
 namespace autopilot::checks {
 namespace {
 
@@ -20,45 +23,23 @@ constexpr int kPageFault = 31;
 constexpr std::array kOfPrograms{8, 13, 31, 32, 43, 45, 68, 69};
 constexpr Duration kConsequence = 30s;
 
-std::optional<int> integer(const Observation& event, std::string_view name) {
-  const Value* value = find_attribute(event.attributes, name);
-  const auto number = value == nullptr ? std::nullopt : as_number(*value);
-  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
-}
-
-int code_of(const Observation& event) {
-  const auto number = event.value ? as_number(*event.value) : std::nullopt;
-  return number ? static_cast<int>(*number) : 0;
-}
-
 std::string program_of(const Observation& event) {
-  const Value* value = find_attribute(event.attributes, "process");
-  return value == nullptr ? "" : to_string(*value);
-}
-
-bool is_injected(const Observation& event) {
-  const Value* value = find_attribute(event.attributes, "injected");
-  return value != nullptr && *value == Value{true};
-}
-
-Subject gpu_of(const Observation& event) {
-  Subject gpu;
-  gpu.kind = SubjectKind::gpu;
-  gpu.key = event.subject.key.substr(0, event.subject.key.find('/'));
-  return gpu;
+  return attribute_of(event, "process");
 }
 
 // A code, and for engine exceptions the unit; a line that names no unit says nothing about a place.
 bool has_place(const Observation& event) {
   if (code_of(event) == kPageFault) return true;
-  return code_of(event) == kEngineException && integer(event, "gpc") && integer(event, "tpc");
+  return code_of(event) == kEngineException && attribute_number(event, "gpc") &&
+         attribute_number(event, "tpc");
 }
 
 class Faults {
  public:
   explicit Faults(std::span<const Observation* const> records) : records_(records) {
     for (const Observation* record : records)
-      if (has_place(*record)) gpus_of_[{code_of(*record), program_of(*record)}].insert(gpu_of(*record).key);
+      if (has_place(*record))
+        gpus_of_[{code_of(*record), program_of(*record)}].insert(gpu_of(record->subject).key);
   }
 
   std::vector<RepeatedFault> repeated() {
@@ -82,18 +63,18 @@ class Faults {
   [[nodiscard]] bool is_consequence(const Observation& record) const {
     return std::ranges::any_of(records_, [&](const Observation* other) {
       return std::ranges::find(kOfPrograms, code_of(*other)) == kOfPrograms.end() &&
-             gpu_of(*other) == gpu_of(record) && other->time.mono <= record.time.mono &&
+             gpu_of(other->subject) == gpu_of(record.subject) && other->time.mono <= record.time.mono &&
              record.time.mono - other->time.mono <= kConsequence;
     });
   }
 
   void note(const Observation& record) {
     const bool has_unit = code_of(record) == kEngineException;
-    const auto gpc = has_unit ? integer(record, "gpc") : std::nullopt;
-    const auto tpc = has_unit ? integer(record, "tpc") : std::nullopt;
-    RepeatedFault& fault = faults_[{gpu_of(record).key, code_of(record), gpc.value_or(-1), tpc.value_or(-1),
-                                    is_injected(record)}];
-    fault.gpu = gpu_of(record);
+    const auto gpc = has_unit ? attribute_number(record, "gpc") : std::nullopt;
+    const auto tpc = has_unit ? attribute_number(record, "tpc") : std::nullopt;
+    RepeatedFault& fault = faults_[{gpu_of(record.subject).key, code_of(record), gpc.value_or(-1),
+                                    tpc.value_or(-1), is_injected(record)}];
+    fault.gpu = gpu_of(record.subject);
     fault.code = code_of(record);
     fault.gpc = gpc;
     fault.tpc = tpc;

@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::int64_t kNoRecoveryNeeded = 0;
 
-Subject gpu_of(const Subject& subject) {
-  if (subject.kind != SubjectKind::gpu_instance) return subject;
-  Subject gpu;
-  gpu.kind = SubjectKind::gpu;
-  gpu.key = subject.key.substr(0, subject.key.find('/'));
-  return gpu;
-}
-
 }  // namespace
 
 std::optional<SeenReset> reset_in(const Observation& record) {

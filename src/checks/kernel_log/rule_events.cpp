@@ -148,6 +148,12 @@ std::string attribute_of(const Observation& event, std::string_view name) {
   return value == nullptr ? std::string() : to_string(*value);
 }
 
+std::optional<int> attribute_number(const Observation& event, std::string_view name) {
+  const Value* value = find_attribute(event.attributes, name);
+  const auto number = value == nullptr ? std::nullopt : as_number(*value);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
 void add_line(Finding& finding, const Observation& event) {
   finding.injected = is_injected(event);
   if (const Value* line = find_attribute(event.attributes, "line"))

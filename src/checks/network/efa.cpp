@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -18,20 +17,13 @@ constexpr std::string_view kState = "state";
 
 constexpr CounterGroup kCounters{.family = "efa.", .folder = "hw_counters/"};
 
-Subject port_subject(const host::IbPort& port) {
-  Subject subject;
-  subject.kind = SubjectKind::nic_port;
-  subject.key = port.key();
-  return subject;
-}
-
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto ports =
       TRY(host::scan_ib_ports(host.files, [](const host::IbPort& port) { return port.is_efa(); }));
   if (ports.empty()) return fail(Errc::unsupported, "no EFA device in sysfs");
   Seen seen(request.now);
   for (const host::IbPort& port : ports) {
-    const Subject subject = port_subject(port);
+    const Subject subject = port_subject(port.key());
     if (port.problem)
       seen.add_missing(subject, kState, kSysfs, to_string(port.problem->code), port.problem->what);
     else
@@ -68,14 +60,7 @@ Findings judge_port(const JudgeInput& input, const Subject& subject) {
 }
 
 Findings judge(const JudgeInput& input) {
-  Findings findings;
-  const auto& ignored = input.expectation.ignored_interfaces;
-  for (const Subject& subject : input.history.subjects(SubjectKind::nic_port)) {
-    if (std::ranges::find(ignored, subject.key) != ignored.end()) continue;
-    for (Finding& finding : judge_port(input, subject))
-      findings.push_back(std::move(finding));
-  }
-  return findings;
+  return judge_ports(input, judge_port);
 }
 
 }  // namespace

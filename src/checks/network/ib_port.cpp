@@ -32,13 +32,6 @@ constexpr std::string_view kLosses = "counters/link_downed";
 // With fewer than so many others nobody can say which of them is right.
 constexpr int kSiblings = 2;
 
-Subject port_subject(std::string key) {
-  Subject subject;
-  subject.kind = SubjectKind::nic_port;
-  subject.key = std::move(key);
-  return subject;
-}
-
 // Of the catalog: what every InfiniBand adapter counts. network.rdma_counters reads what only some do.
 constexpr CounterGroup kCounters{.family = "infiniband.", .folder = "counters/"};
 

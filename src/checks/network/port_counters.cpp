@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "checks/network/rates.hpp"
 
@@ -47,6 +48,25 @@ std::vector<FastCounter> fast_counters(const JudgeInput& input, const Subject& s
       fast.push_back({.counter = &counter, .growth = *growth, .most = std::move(most)});
   }
   return fast;
+}
+
+Subject port_subject(std::string key) {
+  Subject subject;
+  subject.kind = SubjectKind::nic_port;
+  subject.key = std::move(key);
+  return subject;
+}
+
+Findings judge_ports(const JudgeInput& input,
+                     Findings (*judge_port)(const JudgeInput& input, const Subject& port)) {
+  Findings findings;
+  const auto& ignored = input.expectation.ignored_interfaces;
+  for (const Subject& port : input.history.subjects(SubjectKind::nic_port)) {
+    if (std::ranges::find(ignored, port.key) != ignored.end()) continue;
+    for (Finding& finding : judge_port(input, port))
+      findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 std::string counter_name(const catalog::Counter& counter) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "checks/check.hpp"
@@ -38,6 +39,12 @@ struct FastCounter {
 // out.
 [[nodiscard]] std::vector<FastCounter> fast_counters(const JudgeInput& input, const Subject& subject,
                                                      const CounterGroup& group, Duration window);
+
+[[nodiscard]] Subject port_subject(std::string key);
+
+// What `judge_port` says of each port of the last round that the operator does not ignore.
+[[nodiscard]] Findings judge_ports(const JudgeInput& input,
+                                   Findings (*judge_port)(const JudgeInput& input, const Subject& port));
 
 // "symbol_error" of "counters/symbol_error".
 [[nodiscard]] std::string counter_name(const catalog::Counter& counter);

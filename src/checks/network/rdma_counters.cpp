@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -18,13 +17,6 @@ constexpr std::string_view kLinkLayer = "link_layer";
 
 constexpr CounterGroup kCounters{.family = "infiniband.", .folder = "hw_counters/"};
 
-Subject port_subject(const host::IbPort& port) {
-  Subject subject;
-  subject.kind = SubjectKind::nic_port;
-  subject.key = port.key();
-  return subject;
-}
-
 // network.efa looks at those. A virtual function on the machine that hands them out belongs to a guest, and
 // its counters are not for us to ask.
 bool is_ours(const host::IbPort& port) {
@@ -36,7 +28,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (ports.empty()) return fail(Errc::unsupported, "no InfiniBand or RoCE adapter of its own in sysfs");
   Seen seen(request.now);
   for (const host::IbPort& port : ports) {
-    const Subject subject = port_subject(port);
+    const Subject subject = port_subject(port.key());
     seen.add(subject, kLinkLayer, kSysfs, port.link_layer);
     static_cast<void>(add_port_counters(host, port, subject, kCounters, request.deadline, seen));
   }
@@ -76,14 +68,7 @@ Findings judge_port(const JudgeInput& input, const Subject& subject) {
 }
 
 Findings judge(const JudgeInput& input) {
-  Findings findings;
-  const auto& ignored = input.expectation.ignored_interfaces;
-  for (const Subject& subject : input.history.subjects(SubjectKind::nic_port)) {
-    if (std::ranges::find(ignored, subject.key) != ignored.end()) continue;
-    for (Finding& finding : judge_port(input, subject))
-      findings.push_back(std::move(finding));
-  }
-  return findings;
+  return judge_ports(input, judge_port);
 }
 
 }  // namespace

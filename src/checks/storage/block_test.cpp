@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "checks/builtin.hpp"
-#include "checks/kernel_log/test_log.hpp"
-#include "host/files/test_folder.hpp"
-#include "tests/fakes/fake_host.hpp"
+#include "checks/log_check_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -15,50 +9,21 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-class StorageBlock : public ::testing::Test {
+class StorageBlock : public LogCheckTest {
  protected:
+  StorageBlock() : LogCheckTest(kStorageBlock, 30s) {}
   void add_disk(const std::string& name) { folder_.write("/sys/block/" + name + "/size", "1000\n"); }
   void set(const std::string& name, int completed, int in_flight) {
     add_disk(name);
     folder_.write("/sys/block/" + name + "/stat",
                   std::to_string(completed) + " 0 0 0 0 0 0 0 " + std::to_string(in_flight) + " 0 0\n");
   }
-  void say(const std::string& text, int facility = 0) {
-    log_.write(empty_.clock.now(), text, [&](host::KernelRecord& record) { record.facility = facility; });
-  }
-  Result<Observed> observe() {
-    const Instant now = empty_.clock.now();
-    return kStorageBlock.observe(host_,
-                                 {.now = now, .deadline = now.mono + 5s, .kernel_log_from = next_record_});
-  }
-  Findings look(Duration later = 30s) {
-    empty_.clock.advance(later);
-    auto observed = observe();
-    if (!observed) {
-      ADD_FAILURE() << observed.error().what;
-      return {};
-    }
-    next_record_ = observed->kernel_log_next.value_or(0);
-    history_.add(std::move(observed->observations), kStorageBlock.info.window);
-    return kStorageBlock.judge(
-        {.now = empty_.clock.now(), .history = history_, .facts = catalog::builtin(), .expectation = {}});
-  }
   std::vector<std::string> words(Duration later = 30s) {
     std::vector<std::string> list;
     for (const Finding& finding : look(later))
-      list.push_back(finding.subject.key + " " + std::string(to_string(finding.health)) + " " +
-                     finding.reason);
+      list.push_back(finding.subject.key + " " + reason_of(finding));
     return list;
   }
-
-  host::TestFolder folder_;
-  fakes::EmptyHost empty_;
-  host::Files files_{folder_.path()};
-  TestLog log_;
-  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
-                   empty_.ethernet, empty_.time_sync, empty_.nvme};
-  History history_;
-  std::uint64_t next_record_ = 0;
 };
 
 TEST_F(StorageBlock, a_disk_that_finishes_nothing_for_two_minutes_stalls) {

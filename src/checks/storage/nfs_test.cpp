@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "checks/builtin.hpp"
-#include "checks/kernel_log/test_log.hpp"
-#include "host/files/test_folder.hpp"
-#include "tests/fakes/fake_host.hpp"
+#include "checks/log_check_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -15,8 +9,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-class StorageNfs : public ::testing::Test {
+class StorageNfs : public LogCheckTest {
  protected:
+  StorageNfs() : LogCheckTest(kStorageNfs, 1min) {}
   static std::string mount(const std::string& server, const std::string& point, int sends, int receives,
                            int timeouts) {
     return "device " + server + ":/export mounted on " + point + " with fstype nfs4 statvers=1.1\n" +
@@ -28,42 +23,12 @@ class StorageNfs : public ::testing::Test {
   void set(int sends, int receives, int timeouts = 0) const {
     set(mount("filer", "/home", sends, receives, timeouts) + mount("filer", "/data", sends, receives, 0));
   }
-  Result<Observed> observe() {
-    const Instant now = empty_.clock.now();
-    return kStorageNfs.observe(host_,
-                               {.now = now, .deadline = now.mono + 5s, .kernel_log_from = next_record_});
-  }
-  Findings look(Duration later = 1min) {
-    empty_.clock.advance(later);
-    auto observed = observe();
-    if (!observed) {
-      ADD_FAILURE() << observed.error().what;
-      return {};
-    }
-    next_record_ = observed->kernel_log_next.value_or(0);
-    history_.add(std::move(observed->observations), kStorageNfs.info.window);
-    return kStorageNfs.judge(
-        {.now = empty_.clock.now(), .history = history_, .facts = catalog::builtin(), .expectation = {}});
-  }
   std::vector<std::string> words(Duration later = 1min) {
     std::vector<std::string> list;
     for (const Finding& finding : look(later))
-      list.push_back(to_string(finding.subject) + " " + std::string(to_string(finding.health)) + " " +
-                     finding.reason);
+      list.push_back(to_string(finding.subject) + " " + reason_of(finding));
     return list;
   }
-  void say(const std::string& text, int facility = 0) {
-    log_.write(empty_.clock.now(), text, [&](host::KernelRecord& record) { record.facility = facility; });
-  }
-
-  host::TestFolder folder_;
-  fakes::EmptyHost empty_;
-  host::Files files_{folder_.path()};
-  TestLog log_;
-  host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
-                   empty_.ethernet, empty_.time_sync, empty_.nvme};
-  History history_;
-  std::uint64_t next_record_ = 0;
 };
 
 TEST_F(StorageNfs, a_server_that_answers_and_one_that_nobody_asks_are_sound) {
