@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/gpu/gpu_report.hpp"
+#include "host/gpu/readings.hpp"
 #include "host/pci/pci.hpp"
 #include "host/process/poll.hpp"
 
@@ -38,6 +39,15 @@ bool is_worth_a_pause(const Result<GpuReport>& answer) {
   if (!answer) return false;
   return answer->state == DriverState::unresponsive || answer->state == DriverState::crashed ||
          answer->state == DriverState::exhausted;
+}
+
+// Another caller may have asked for more.
+void keep_only(const std::set<GpuGroup>& groups, GpuReport& report) {
+  for (GpuDevice& gpu : report.gpus)
+    std::erase_if(gpu.readings, [&groups](const GpuReading& reading) {
+      const ReadingInfo* info = find_reading(reading.name);
+      return info != nullptr && !groups.contains(info->group);
+    });
 }
 
 }  // namespace
@@ -80,7 +90,9 @@ std::optional<Result<GpuReport>> HelperGpus::shared_answer(const std::set<GpuGro
                        std::includes(last_groups_.begin(), last_groups_.end(), groups.begin(), groups.end());
   if (!is_pause && !is_same) return std::nullopt;
   Result<GpuReport> answer = *last_;
+  if (!answer) return answer;
   answer->calls = 0;  // counted for the caller who asked
+  keep_only(groups, *answer);
   return answer;
 }
 

@@ -65,6 +65,8 @@ TEST_F(HelperGpusTest, equal_questions_in_a_row_are_asked_once) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->gpus.size(), 3U);
   EXPECT_EQ(again->calls, 0U);
+  EXPECT_NE(again->gpus[0].find(reading::kTemperatureGpu), nullptr);
+  EXPECT_EQ(again->gpus[0].find(reading::kPcieWidth), nullptr) << "asked for by somebody else";
   EXPECT_EQ(gpus.driver_calls(), calls);
   ASSERT_TRUE(gpus.read({GpuGroup::ecc}, in(20s)));
   EXPECT_GT(gpus.driver_calls(), calls);
