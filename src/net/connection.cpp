@@ -24,6 +24,9 @@ namespace {
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // How long a refused client may go on sending before it is shut out; what it sends is thrown away.
 constexpr Duration kLinger = std::chrono::seconds{2};
+// The kernel takes what it has room for. The library's 64 KiB would cost a large answer a turn of the loop
+// for each.
+constexpr std::size_t kWrittenAtOnce = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -290,7 +293,8 @@ asio::awaitable<std::size_t> Connection::read_some() {
 asio::awaitable<bool> Connection::write(std::string head, std::string body) {
   arm(core_->limits.write_deadline);
   const std::array<asio::const_buffer, 2> parts = {asio::buffer(head), asio::buffer(body)};
-  const auto [error, count] = co_await asio::async_write(socket_, parts, kToken);
+  const auto all_at_once = [](error_code error, std::size_t) { return error ? 0 : kWrittenAtOnce; };
+  const auto [error, count] = co_await asio::async_write(socket_, parts, all_at_once, kToken);
   if (error && is_timed_out_) ++core_->counters->slow_readers_cut;
   disarm();
   co_return !error;
