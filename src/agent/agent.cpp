@@ -101,7 +101,7 @@ class Agent {
   Agent(AgentOptions options, Machine machine, OpenedJournal journal);
   Status listen();
   Status run();
-  void on_kernel_news();
+  void on_kernel_news(LogParts parts);
   net::EventLoop& loop() { return loop_; }
 
  private:
@@ -125,7 +125,7 @@ class Agent {
   EventStreams streams_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
-  std::atomic<bool> news_posted_{false};
+  std::atomic<unsigned> news_{0};  // LogParts that the loop was told to look at
   net::Subscription next_poll_;
   net::Subscription signals_;
   net::Subscription watchdog_;
@@ -222,11 +222,10 @@ void Agent::poll() {
 }
 
 // A storm says it more often than the loop could hear it.
-void Agent::on_kernel_news() {
-  if (news_posted_.exchange(true)) return;
+void Agent::on_kernel_news(LogParts parts) {
+  if (news_.fetch_or(static_cast<unsigned>(parts)) != 0) return;
   loop_.post([this] {
-    news_posted_ = false;
-    runtime_.kernel_log_grew();
+    runtime_.kernel_log_grew(static_cast<LogParts>(news_.exchange(0)));
     poll();
   });
 }
@@ -340,9 +339,9 @@ Status run_agent(AgentOptions options) {
     Agent* agent = nullptr;
   };
   const auto receiver = std::make_shared<Receiver>();
-  Machine machine = TRY(options.open_machine([receiver] {
+  Machine machine = TRY(options.open_machine([receiver](LogParts parts) {
     const std::lock_guard lock(receiver->mutex);
-    if (receiver->agent != nullptr) receiver->agent->on_kernel_news();
+    if (receiver->agent != nullptr) receiver->agent->on_kernel_news(parts);
   }));
   const auto receive = [&receiver](Agent* agent) {
     const std::lock_guard lock(receiver->mutex);

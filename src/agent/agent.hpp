@@ -10,6 +10,7 @@
 #include "api/v1.hpp"
 #include "checks/check.hpp"
 #include "config/config.hpp"
+#include "core/log_parts.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
 #include "host/host.hpp"
@@ -38,7 +39,7 @@ struct AgentOptions {
   // Something that changes whenever the configuration file does; empty without a file.
   std::function<std::string()> configuration_version;
   // Opens the machine; `on_kernel_news` may be called from any thread.
-  std::function<Result<Machine>(std::function<void()> on_kernel_news)> open_machine;
+  std::function<Result<Machine>(OnKernelNews on_kernel_news)> open_machine;
   ServiceManager service_manager;
 };
 

@@ -40,22 +40,6 @@ api::View view_of(const HttpRequest& request, const NodeSnapshot& snapshot) {
   return {.observations = query(request, "observations") != "false", .simulated = snapshot.simulated};
 }
 
-// The whole node as JSON, rendered once per snapshot: readers that come often cost nothing.
-class NodeJson {
- public:
-  const std::string& of(const SnapshotPtr& snapshot) {
-    if (rendered_ != snapshot) {
-      body_ = api::to_json(*snapshot);
-      rendered_ = snapshot;
-    }
-    return body_;
-  }
-
- private:
-  SnapshotPtr rendered_;
-  std::string body_;
-};
-
 Error unknown_check(std::string_view id) {
   return {Errc::not_found, "no check " + std::string(id) + " runs here; GET /v1/checks lists them"};
 }
@@ -145,13 +129,10 @@ void inject(const RouteContext& context, const HttpRequest& request, Responder r
 }
 
 void add_readers(HttpServer& server, const RouteContext& context) {
-  server.route(
-      "GET", "/v1/node",
-      [context, whole = std::make_shared<NodeJson>()](const HttpRequest& request, Responder responder) {
-        const auto snapshot = context.runtime.snapshot();
-        const auto view = view_of(request, *snapshot);
-        responder.respond(json(view.observations ? whole->of(snapshot) : api::to_json(*snapshot, view)));
-      });
+  server.route("GET", "/v1/node", [context](const HttpRequest& request, Responder responder) {
+    const auto snapshot = context.runtime.snapshot();
+    responder.respond(json(api::to_json(*snapshot, view_of(request, *snapshot))));
+  });
   server.route("GET", "/v1/checks", [context](const HttpRequest&, Responder responder) {
     const auto snapshot = context.runtime.snapshot();
     responder.respond(json(api::to_json(api::summarize(context.runtime.check_infos(), *snapshot),

@@ -22,7 +22,7 @@ void write_result_members(JsonWriter& out, const CheckResult& result, View view)
     out.end_object();
   }
   out.end_list();
-  if (view.observations) write_observations(out, result.observations);
+  if (view.observations) write_observations(out, result.observations.all());
 }
 
 CheckResult read_result(const JsonObject& object) {

@@ -123,8 +123,10 @@ TEST(ApiV1, answers_to_a_change_say_whether_it_is_durable) {
 
 TEST(ApiV1, what_is_not_a_number_is_missing_and_never_written) {
   auto result = sample_result();
-  result.observations[1].value = std::numeric_limits<double>::quiet_NaN();
-  result.observations[0].value = -std::numeric_limits<double>::infinity();
+  auto observations = sample_observations();
+  observations[1].value = std::numeric_limits<double>::quiet_NaN();
+  observations[0].value = -std::numeric_limits<double>::infinity();
+  result.observations = observations;
   result.findings[0].evidence = {{"value", Value(std::numeric_limits<double>::infinity())}};
   const auto json = to_json(result);
   EXPECT_THAT(json, Not(HasSubstr("nan")));

@@ -13,6 +13,7 @@
 #include "core/expectation.hpp"
 #include "core/finding.hpp"
 #include "core/history.hpp"
+#include "core/log_parts.hpp"
 #include "core/observation.hpp"
 #include "core/result.hpp"
 
@@ -34,8 +35,9 @@ struct Request {
 struct Observed {
   Observations observations;
   std::vector<std::string> witnesses;  // those that looked
-  // Set by checks that read the kernel log: where the next round begins, and what the ring overwrote before
-  // it was read.
+  // Set by checks that read the kernel log: which lines of it, where the next round begins, and what the ring
+  // overwrote before it was read.
+  LogParts kernel_log_parts = LogParts::none;
   std::optional<std::uint64_t> kernel_log_next;
   std::uint64_t records_lost = 0;
 };

@@ -63,7 +63,7 @@ int run_agent_verb(const AgentVerbOptions& options) {
       .reload = [options] { return load(options); },
       .configuration_version = [file = settings_file(options.config_file)] { return version_of(file); },
       .open_machine =
-          [options, opened_with](std::function<void()> on_kernel_news) {
+          [options, opened_with](OnKernelNews on_kernel_news) {
             auto machine =
                 open_machine(options.machine, opened_with, Timeline::live, std::move(on_kernel_news));
             if (machine) machine->checks = checks_of(options.machine, opened_with);

@@ -25,7 +25,7 @@ std::vector<store::LastSample> samples_of_the_agent(const config::Config& settin
 
 Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks) {
   const auto settings = TRY(load_settings(request.config_file));
-  const auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, [] {}));
+  const auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, [](LogParts) {}));
   runtime::OneShot one_shot;
   one_shot.options.node = machine.node;
   one_shot.options.boot_id = machine.boot_id;

@@ -6,6 +6,7 @@
 
 #include "catalog/catalog.hpp"
 #include "checks/kernel_log/decode.hpp"
+#include "checks/kernel_log/nvidia_lines.hpp"
 #include "cli/simulation.hpp"
 #include "host/devices.hpp"
 #include "host/kernel_log/inject_record.hpp"
@@ -24,8 +25,13 @@ std::vector<std::string> required_checks(const config::Config& config, const hos
 }
 
 // A record is news when it means something to us; most of a kernel log does not.
-bool is_news(const host::KernelRecord& record) {
-  return checks::builtin_decoder().decode(record).has_value();
+LogParts news_in(const std::vector<host::SourcedRecord>& batch) {
+  LogParts news = LogParts::none;
+  for (const auto& [record, lost] : batch) {
+    const LogParts part = checks::log_part_of(record.text);
+    if (!overlap(news, part) && checks::builtin_decoder().decode(record)) news = news | part;
+  }
+  return news;
 }
 
 agent::Machine to_machine(host::OpenedHost opened, const config::Config& config) {
@@ -68,13 +74,14 @@ Result<host::OpenedHost> open_tree(const std::string& root, const host::OpenOpti
 
 Result<agent::Machine> open_simulation(const MachineChoice& choice, const config::Config& config,
                                        Timeline timeline, const host::OpenOptions& options,
-                                       const std::function<void()>& on_kernel_news) {
+                                       const OnKernelNews& on_kernel_news) {
   const std::shared_ptr<Simulation> simulation = TRY(Simulation::create(choice.simulate, timeline));
   auto machine = to_machine(TRY(host::open_tree_host(simulation->directory(), options)), config);
-  if (timeline == Timeline::live) simulation->play(on_kernel_news);
-  machine.inject = [simulation, on_kernel_news](const api::InjectRequest& request) -> Status {
+  const auto log_may_have_grown = [on_kernel_news] { on_kernel_news(LogParts::all); };
+  if (timeline == Timeline::live) simulation->play(log_may_have_grown);
+  machine.inject = [simulation, log_may_have_grown](const api::InjectRequest& request) -> Status {
     TRY_STATUS(simulation->inject(request));
-    on_kernel_news();
+    log_may_have_grown();
     return {};
   };
   return machine;
@@ -92,9 +99,9 @@ void add_machine_options(CLI::App& verb, MachineChoice& choice) {
 }
 
 Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
-                                    Timeline timeline, std::function<void()> on_kernel_news) {
+                                    Timeline timeline, OnKernelNews on_kernel_news) {
   host::OpenOptions options;
-  options.is_news = is_news;
+  options.news_in = news_in;
   options.on_kernel_news = on_kernel_news;
   if (choice.is_this_machine()) {
     auto machine = to_machine(TRY(host::open_system_host(options)), config);

@@ -2,29 +2,26 @@
 #include "core/history.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 namespace autopilot {
 
 void History::append(const Observation& observation) {
   if (!observation.value) return;
-  const Value& value = *observation.value;
-  const Subject& subject = observation.subject;
-  auto found = series_.find(std::pair<const Subject&, std::string_view>(subject, observation.name));
+  auto found = series_.find(SeriesView(observation.subject, observation.name));
   if (found == series_.end()) {
     if (series_.size() >= kMaxSeries) {
       ++dropped_;
       return;
     }
-    // What identifies the subject, without the rest.
-    SeriesKey key{Subject{subject.kind, subject.key, std::nullopt, {}, {}}, observation.name};
-    found = series_.emplace(std::move(key), std::vector<Sample>{}).first;
+    SeriesKey key{observation.subject.kind, observation.subject.key, observation.name};
+    found = series_.emplace(std::move(key), Series{}).first;
   }
-  auto& samples = found->second;
-  if (!samples.empty() && samples.back().time.mono >= observation.time.mono) return;
-  samples.push_back({observation.time, value});
-  if (samples.size() <= kMaxSamplesPerSeries) return;
-  samples.erase(samples.begin());
+  Series& series = found->second;
+  if (!series.add(observation.time.mono, *observation.value, words_)) return;
+  if (series.size() <= kMaxSamplesPerSeries) return;
+  series.forget_oldest();
   ++dropped_;
 }
 
@@ -52,15 +49,14 @@ void History::add(Observations round, Duration window) {
   if (looked && latest_time_ && *looked < *latest_time_) return;
 
   ++rounds_;
-  latest_.clear();
-  for (auto& observation : round) {
-    if (observation.is_event()) {
-      append_event(std::move(observation));
-      continue;
-    }
+  const auto events = std::ranges::stable_partition(round, std::not_fn(&Observation::is_event));
+  for (Observation& event : events)
+    append_event(std::move(event));
+  round.erase(events.begin(), events.end());
+  round.shrink_to_fit();
+  for (const Observation& observation : round)
     append(observation);
-    latest_.push_back(std::move(observation));
-  }
+  latest_ = std::move(round);
   if (looked) latest_time_ = looked;
   if (latest_time_)
     forget_before(*latest_time_ - window);
@@ -74,11 +70,8 @@ void History::restore(const Observation& sample) {
 
 void History::forget_before(MonoTime time) {
   for (auto entry = series_.begin(); entry != series_.end();) {
-    auto& samples = entry->second;
-    const auto kept =
-        std::ranges::find_if(samples, [time](const Sample& sample) { return sample.time.mono >= time; });
-    samples.erase(samples.begin(), kept);
-    entry = samples.empty() ? series_.erase(entry) : std::next(entry);
+    entry->second.forget_before(time);
+    entry = entry->second.empty() ? series_.erase(entry) : std::next(entry);
   }
   while (!events_.empty() && events_.front().time.mono < time) {
     event_keys_.erase({events_.front().source, *events_.front().sequence});
@@ -122,37 +115,16 @@ std::vector<Subject> History::subjects(SubjectKind kind) const {
 }
 
 std::vector<Sample> History::samples(const Subject& subject, std::string_view name) const {
-  const auto found = series_.find(std::pair<const Subject&, std::string_view>(subject, name));
+  const auto found = series_.find(SeriesView(subject, name));
   if (found == series_.end()) return {};
-  return found->second;
+  return found->second.samples(words_);
 }
 
 std::optional<Growth> History::growth(const Subject& subject, std::string_view name, Instant now,
                                       Duration window) const {
-  const auto found = series_.find(std::pair<const Subject&, std::string_view>(subject, name));
+  const auto found = series_.find(SeriesView(subject, name));
   if (found == series_.end()) return std::nullopt;
-  Growth growth;
-  const Sample* first = nullptr;
-  const Sample* previous = nullptr;
-  double old_value = 0;
-  for (const Sample& sample : found->second) {
-    if (sample.time.mono < now.mono - window) continue;
-    const auto value = as_number(sample.value);
-    if (!value) continue;
-    if (first == nullptr) {
-      first = &sample;
-    } else if (*value < old_value) {
-      ++growth.resets;
-      growth.delta += *value;
-    } else {
-      growth.delta += *value - old_value;
-    }
-    old_value = *value;
-    previous = &sample;
-  }
-  if (first == nullptr || previous == first) return std::nullopt;
-  growth.interval = previous->time.mono - first->time.mono;
-  return growth;
+  return found->second.growth(now.mono - window);
 }
 
 }  // namespace autopilot

@@ -8,27 +8,13 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/observation.hpp"
+#include "core/series.hpp"
 
 namespace autopilot {
-
-struct Sample {
-  Instant time;
-  Value value;
-};
-
-// Growth of a counter over the samples of a window.
-struct Growth {
-  double delta = 0;      // resets are bridged: after new < old the new value counts as growth
-  Duration interval{0};  // between the first and the last sample used, always > 0
-  int resets = 0;
-  [[nodiscard]] double per_second() const { return delta / to_seconds(interval); }
-  [[nodiscard]] double per_minute() const { return per_second() * 60.0; }
-};
 
 // What one check has seen: the latest round, the samples of every series within its window, and the events
 // within it. Plain data without clock or lock; the runtime owns one per check, judge reads it.
@@ -52,7 +38,7 @@ class History {
   [[nodiscard]] bool empty() const { return rounds_ == 0; }
   [[nodiscard]] std::size_t rounds() const { return rounds_; }
   // The last round without its events; in the order observe gave.
-  [[nodiscard]] const Observations& latest() const { return latest_; }
+  [[nodiscard]] const SharedObservations& latest() const { return latest_; }
   // The observation of that name and subject in the last round, answered or missing.
   [[nodiscard]] const Observation* find(const Subject& subject, std::string_view name) const;
   // Its value as a number; nothing when missing or a word.
@@ -74,23 +60,14 @@ class History {
   [[nodiscard]] std::size_t dropped() const { return dropped_; }
 
  private:
-  using SeriesKey = std::pair<Subject, std::string>;
-  struct SeriesOrder {
-    using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      if (const auto order = a.first <=> b.first; order != 0) return order < 0;
-      return std::string_view(a.second) < std::string_view(b.second);
-    }
-  };
-
   void append(const Observation& observation);
   void append_event(Observation event);
 
-  std::map<SeriesKey, std::vector<Sample>, SeriesOrder> series_;
+  std::map<SeriesKey, Series, SeriesOrder> series_;
+  Words words_;
   std::deque<Observation> events_;
   std::set<std::pair<std::string, std::uint64_t>> event_keys_;
-  Observations latest_;
+  SharedObservations latest_;
   std::optional<MonoTime> latest_time_;
   std::size_t rounds_ = 0;
   std::size_t dropped_ = 0;

@@ -237,7 +237,7 @@ TEST(History, a_series_has_a_limit) {
   for (std::size_t number = 0; number <= History::kMaxSamplesPerSeries; ++number)
     history.add({counter(1, std::chrono::milliseconds{number + 1})}, kWindow);
   EXPECT_EQ(history.samples(kGpu, "ecc.corrected").size(), History::kMaxSamplesPerSeries);
-  EXPECT_EQ(history.samples(kGpu, "ecc.corrected").front().time.mono, MonoTime{2ms}) << "the oldest goes";
+  EXPECT_EQ(history.samples(kGpu, "ecc.corrected").front().time, MonoTime{2ms}) << "the oldest goes";
   EXPECT_EQ(history.dropped(), 1U);
 }
 
@@ -263,6 +263,26 @@ TEST(History, the_number_of_events_has_a_limit_and_the_oldest_goes) {
   EXPECT_EQ(history.events().size(), History::kMaxEvents);
   EXPECT_EQ(*history.events().front().sequence, 1U);
   EXPECT_EQ(history.dropped(), 1U);
+}
+
+TEST(History, gives_words_back_as_they_were_said) {
+  History history;
+  const auto said = [](const char* word, Duration at) {
+    Observation observation;
+    observation.name = "state";
+    observation.subject = kGpu;
+    observation.value = std::string(word);
+    observation.time = at(at);
+    return Observations{observation};
+  };
+  history.add(said("active", 1s), 10min);
+  history.add(said("down", 2s), 10min);
+  history.add(said("active", 3s), 10min);
+  std::vector<std::string> words;
+  for (const Sample& sample : history.samples(kGpu, "state"))
+    words.push_back(to_string(sample.value));
+  EXPECT_EQ(words, (std::vector<std::string>{"active", "down", "active"}));
+  EXPECT_FALSE(history.growth(kGpu, "state", at(4s), 10min));
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -29,5 +32,26 @@ struct Observation {
 };
 
 using Observations = std::vector<Observation>;
+
+// Observations that several hold and nobody changes any more: a copy costs nothing.
+class SharedObservations {
+ public:
+  SharedObservations() = default;
+  SharedObservations(Observations observations)
+      : shared_(std::make_shared<const Observations>(std::move(observations))) {}
+
+  [[nodiscard]] const Observations& all() const {
+    static const Observations none;
+    return shared_ ? *shared_ : none;
+  }
+  [[nodiscard]] auto begin() const { return all().begin(); }
+  [[nodiscard]] auto end() const { return all().end(); }
+  [[nodiscard]] std::size_t size() const { return all().size(); }
+  [[nodiscard]] bool empty() const { return all().empty(); }
+  const Observation& operator[](std::size_t i) const { return all()[i]; }
+
+ private:
+  std::shared_ptr<const Observations> shared_;
+};
 
 }  // namespace autopilot

@@ -23,7 +23,7 @@ struct CheckResult {
   WallTime completed{};  // epoch before the first run
   bool required = false;
   Findings findings;
-  Observations observations;  // the latest round
+  SharedObservations observations;  // the latest round
 };
 
 // How much of what could be looked at was looked at. unsupported checks do not count.

@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "core/log_parts.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
 #include "host/host.hpp"
+#include "host/kernel_log/record_source.hpp"
 
 namespace autopilot::host {
 
@@ -20,10 +22,10 @@ struct OpenOptions {
   // The clock of a machine tree; nothing: it starts at the tree's time, or is the real one where the tree is
   // played.
   std::shared_ptr<const Clock> clock;
-  // Kernel records for which is_news holds make on_kernel_news be called, from any thread. Of trees only for
-  // those whose kernel log is fed.
-  std::function<bool(const KernelRecord&)> is_news;
-  std::function<void()> on_kernel_news;
+  // Kernel records that news_in finds something in make on_kernel_news be called, from any thread. Of trees
+  // only for those whose kernel log is fed.
+  NewsIn news_in;
+  OnKernelNews on_kernel_news;
 };
 
 // One machine with all its doors.

@@ -28,7 +28,7 @@ std::vector<std::string> library_argument(const std::string& library) {
 
 KernelLogTail::Options tail_options(const OpenOptions& options) {
   KernelLogTail::Options tail;
-  tail.is_news = options.is_news;
+  tail.news_in = options.news_in;
   tail.on_news = options.on_kernel_news;
   return tail;
 }

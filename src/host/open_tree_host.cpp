@@ -95,7 +95,7 @@ std::unique_ptr<KernelLogTail> fed_kernel_log(const MachineTree& tree, const Ope
                                               const Clock& clock) {
   if (!is_there(tree.kernel_log_socket())) return nullptr;
   KernelLogTail::Options tail;
-  tail.is_news = options.is_news;
+  tail.news_in = options.news_in;
   tail.on_news = options.on_kernel_news;
   return std::make_unique<KernelLogTail>(
       [socket = tree.kernel_log_socket(), &clock]() -> Result<std::unique_ptr<RecordSource>> {

@@ -41,7 +41,7 @@ checks::Observed one_count(std::int64_t value, MonoTime at) {
   observation.name = "count";
   observation.value = value;
   observation.time.mono = at;
-  return {{observation}, {"sysfs"}, std::nullopt, 0};
+  return {{observation}, {"sysfs"}, LogParts::none, std::nullopt, 0};
 }
 
 Findings concluded(const checks::Check& check, Result<checks::Observed> observed, History& history) {
@@ -67,7 +67,7 @@ TEST(Conclude, keeps_the_largest_number_in_mind_beyond_the_window_and_over_a_res
   concluded(check, one_count(800, MonoTime{2h}), history);
   EXPECT_EQ(largest(), 800);
 
-  const Observations journaled = history.latest();
+  const SharedObservations journaled = history.latest();
   history = History();
   for (const Observation& observation : journaled)
     history.restore(observation);

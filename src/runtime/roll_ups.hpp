@@ -2,11 +2,12 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "core/observation.hpp"
+#include "core/series.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::runtime {
@@ -24,8 +25,23 @@ class RollUps {
   [[nodiscard]] std::vector<store::RollUp> take_all();
 
  private:
-  using Key = std::tuple<WallTime, std::string, Subject, std::string>;
-  std::map<Key, store::RollUp> open_;
+  struct Numbers {
+    double min = 0;
+    double max = 0;
+    double sum = 0;
+    std::uint64_t count = 0;
+  };
+  using OfCheck = std::map<SeriesKey, Numbers, SeriesOrder>;
+  using OfHour = std::map<std::string, OfCheck, std::less<>>;
+
+  Numbers* numbers_of(OfCheck& series, const Observation& observation, double number);
+  void note_card(const Subject& subject);
+  [[nodiscard]] Subject subject_of(const SeriesKey& key) const;
+  void move_to(std::vector<store::RollUp>& taken, WallTime hour, const OfHour& checks) const;
+
+  std::map<WallTime, OfHour> open_;
+  std::set<Subject> cards_;  // once for all their series: what follows the card to another slot
+  std::size_t series_ = 0;
 };
 
 }  // namespace autopilot::runtime

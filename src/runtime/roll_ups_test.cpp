@@ -34,6 +34,20 @@ TEST(RollUps, keep_the_open_hour_and_give_the_finished_one) {
   EXPECT_TRUE(roll_ups.take_all().empty());
 }
 
+TEST(RollUps, name_the_card_and_not_only_its_slot) {
+  RollUps roll_ups;
+  Observation of_card = reading(40, WallTime{1h});
+  of_card.subject.uuid = "GPU-8e1fa1b0";
+  of_card.subject.serial = "1650";
+  Observation without = reading(50, WallTime{1h + 1min});
+  roll_ups.add("gpu.temperature", {of_card});
+  roll_ups.add("gpu.clocks", {without});
+  for (const store::RollUp& roll_up : roll_ups.take_all()) {
+    EXPECT_EQ(roll_up.subject.uuid, "GPU-8e1fa1b0") << roll_up.check;
+    EXPECT_EQ(roll_up.subject.serial, "1650") << roll_up.check;
+  }
+}
+
 TEST(RollUps, words_and_missing_values_do_not_count) {
   RollUps roll_ups;
   Observation word = reading(0, WallTime{1h});

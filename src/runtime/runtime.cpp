@@ -282,9 +282,8 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   entry.looked = observed.has_value();
   const Findings said = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
                                  settings_.expectation, entry.history);
-  const Observations nothing;
-  const Observations& seen = entry.looked ? entry.history.latest() : nothing;
-  apply_changes(state_.complete_round(id, now, said, seen, signs), now);
+  const SharedObservations seen = entry.looked ? entry.history.latest() : SharedObservations{};
+  apply_changes(state_.complete_round(id, now, said, seen.all(), signs), now);
   result.findings = state_.findings(id);
   result.health = health_of(result.findings);
   changed_ = true;
@@ -294,7 +293,6 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
     done(shown);
 }
 
-// What was seen stands in the history alone: thousands of readings are not kept twice.
 CheckResult Runtime::shown_of(const Entry& entry) {
   CheckResult shown = entry.result;
   if (entry.looked) shown.observations = entry.history.latest();
@@ -312,7 +310,7 @@ Observations Runtime::new_records(const Entry& entry, const Observations& observ
 void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& observed,
                                      const Observations& news) {
   if (!observed.kernel_log_next) return;
-  entry.reads_kernel_log = true;
+  entry.kernel_log_parts = observed.kernel_log_parts;
   entry.kernel_log_next = *observed.kernel_log_next;
   const std::string& id = entry.check->info.id;
   entry.kernel_records_lost += observed.records_lost;
@@ -400,9 +398,9 @@ bool Runtime::run_now(std::string_view check, std::function<void(const CheckResu
   return false;
 }
 
-void Runtime::kernel_log_grew() {
+void Runtime::kernel_log_grew(LogParts parts) {
   for (std::size_t i = 0; i < entries_.size(); ++i)
-    if (entries_[i].reads_kernel_log) schedule_.trigger_by_news(i);
+    if (overlap(entries_[i].kernel_log_parts, parts)) schedule_.trigger_by_news(i);
 }
 
 void Runtime::add_last_samples() {

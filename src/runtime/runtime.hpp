@@ -90,8 +90,8 @@ class Runtime {
   // One run of a passive check, now; asked while it runs, the answer of that run. False: no such check, or
   // disabled.
   bool run_now(std::string_view check, std::function<void(const CheckResult&)> done);
-  // New kernel records: the checks that read the kernel log look at once.
-  void kernel_log_grew();
+  // New kernel records: the checks that read such look at once.
+  void kernel_log_grew(LogParts parts);
   void apply(RuntimeSettings settings);
   // Told as an event with who, when and why; `pid` of who asked. not_found when no open or recovering
   // incident has that id.
@@ -144,7 +144,7 @@ class Runtime {
     std::uint64_t kernel_log_next = 0;
     std::uint64_t kernel_log_journaled = 0;
     std::uint64_t kernel_records_lost = 0;  // since the start, as this check counts them
-    bool reads_kernel_log = false;
+    LogParts kernel_log_parts = LogParts::none;
     std::size_t records_told = 0;  // in this minute, as events
     std::size_t records_untold = 0;
     bool completed = false;

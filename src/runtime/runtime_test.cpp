@@ -41,7 +41,7 @@ Result<checks::Observed> observe_count(const host::Host& host, const checks::Req
   observation.name = "count";
   observation.value = world->count.load();
   observation.time = host.clock.now();
-  return checks::Observed{{observation}, {"memory"}, std::nullopt, 0};
+  return checks::Observed{{observation}, {"memory"}, LogParts::none, std::nullopt, 0};
 }
 
 Findings judge_count(const checks::JudgeInput& input) {
@@ -61,11 +61,11 @@ Result<checks::Observed> observe_nothing(const host::Host& host, const checks::R
   record.sequence = request.kernel_log_from + 1;
   record.time = host.clock.now();
   record.attributes = {{"line", std::string("NVRM: Xid")}};
-  return checks::Observed{{record}, {"/dev/kmsg"}, request.kernel_log_from + 2, 0};
+  return checks::Observed{{record}, {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 2, 0};
 }
 
 Result<checks::Observed> observe_loss(const host::Host&, const checks::Request& request) {
-  return checks::Observed{{}, {"/dev/kmsg"}, request.kernel_log_from + 10, 7};
+  return checks::Observed{{}, {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 10, 7};
 }
 
 // A storm: far more than anybody wants to read.
@@ -80,7 +80,8 @@ Result<checks::Observed> observe_storm(const host::Host& host, const checks::Req
     record.time = host.clock.now();
     records.push_back(std::move(record));
   }
-  return checks::Observed{std::move(records), {"/dev/kmsg"}, request.kernel_log_from + 150, 0};
+  return checks::Observed{
+      std::move(records), {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 150, 0};
 }
 
 Findings judge_nothing(const checks::JudgeInput&) {
@@ -272,7 +273,7 @@ TEST_F(RuntimeTest, a_storm_of_records_is_told_in_part_and_counted_whole) {
   checks_[1].observe = observe_storm;
   start();
   ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
-  runtime_->kernel_log_grew();
+  runtime_->kernel_log_grew(LogParts::others);
   const auto seen = [this] {
     const auto snapshot = runtime_->snapshot();
     return snapshot->records.empty() ? 0U : snapshot->records.front().count;
@@ -305,11 +306,13 @@ TEST_F(RuntimeTest, records_that_every_reader_of_the_log_missed_are_told_once) {
   EXPECT_EQ(lost, 7);
 }
 
-TEST_F(RuntimeTest, new_kernel_records_make_the_readers_look_at_once) {
+TEST_F(RuntimeTest, new_kernel_records_make_those_look_at_once_who_read_such) {
   start();
   ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
   const auto runs = runtime_->snapshot()->self.checks_run;
-  runtime_->kernel_log_grew();
+  runtime_->kernel_log_grew(LogParts::gpu_driver);
+  (void)runtime_->poll();
+  runtime_->kernel_log_grew(LogParts::others);
   ASSERT_TRUE(poll_until([this, runs] { return runtime_->snapshot()->self.checks_run == runs + 1; }));
 }
 

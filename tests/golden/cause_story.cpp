@@ -188,8 +188,8 @@ class Agent {
       const bool looked = observed.has_value();
       const Findings said = runtime::conclude(check, std::move(observed), check.info.window, now,
                                               catalog::builtin(), Expectation{}, memory.history);
-      note(state_.complete_round(check.info.id, now, said, looked ? memory.history.latest() : Observations{},
-                                 signs));
+      note(state_.complete_round(check.info.id, now, said,
+                                 looked ? memory.history.latest().all() : Observations{}, signs));
       for (const Finding& finding : state_.findings(check.info.id))
         if (finding.health == Health::degraded || finding.health == Health::failed)
           node_ = worse(node_, finding.health);

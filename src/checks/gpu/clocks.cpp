@@ -59,9 +59,8 @@ class ClocksJudge {
   [[nodiscard]] std::map<MonoTime, double> numbers(const Subject& gpu, std::string_view name) const {
     std::map<MonoTime, double> values;
     for (const Sample& sample : input_.history.samples(gpu, name))
-      if (const auto number = as_number(sample.value);
-          number && sample.time.mono >= input_.now.mono - kWindow)
-        values[sample.time.mono] = *number;
+      if (const auto number = as_number(sample.value); number && sample.time >= input_.now.mono - kWindow)
+        values[sample.time] = *number;
     return values;
   }
 

@@ -197,7 +197,7 @@ class PresenceJudge {
   }
 
   [[nodiscard]] bool module_lists_others() const {
-    const Observations& latest = history_.latest();
+    const SharedObservations& latest = history_.latest();
     return std::any_of(latest.begin(), latest.end(),
                        [](const Observation& observation) { return observation.name == kModuleUuid; });
   }

@@ -69,8 +69,8 @@ std::optional<Share> sampled_share(const JudgeInput& input, const Subject& gpu, 
   std::optional<MonoTime> first;
   for (const Sample& sample : input.history.samples(gpu, kClocksEventReasons)) {
     const auto* reasons = std::get_if<std::int64_t>(&sample.value);
-    if (reasons == nullptr || sample.time.mono < input.now.mono - kWindow) continue;
-    if (!first) first = sample.time.mono;
+    if (reasons == nullptr || sample.time < input.now.mono - kWindow) continue;
+    if (!first) first = sample.time;
     ++looks;
     const auto bits = static_cast<std::uint64_t>(*reasons);
     if ((bits & bit) != 0 && (bits & explained) == 0) ++braked;

@@ -80,6 +80,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto log = host.kernel_log.read_if(request.kernel_log_from, request.deadline, is_of_driver);
   if (log) {
     observed.witnesses.push_back(log->witness);
+    observed.kernel_log_parts = LogParts::gpu_driver;
     observed.kernel_log_next = log->next;
     auto collected = collect_driver_events(*log);
     observed.records_lost = log->lost + collected.dropped;

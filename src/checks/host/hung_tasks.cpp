@@ -118,8 +118,7 @@ std::string_view kind_of(std::string_view place) {
 bool stood_still(const History& history, const Subject& subject, MonoTime since, std::size_t looks) {
   return std::ranges::all_of(std::array{kSwitches, kStarted}, [&](std::string_view name) {
     const std::vector<Sample> samples = history.samples(subject, name);
-    const auto begin =
-        std::ranges::find_if(samples, [&](const Sample& each) { return each.time.mono >= since; });
+    const auto begin = std::ranges::find_if(samples, [&](const Sample& each) { return each.time >= since; });
     return static_cast<std::size_t>(samples.end() - begin) == looks &&
            std::all_of(begin, samples.end(), [&](const Sample& each) { return each.value == begin->value; });
   });
@@ -130,13 +129,13 @@ void judge_blocked(const JudgeInput& input, Findings& findings) {
   const auto count = static_cast<std::size_t>(std::max(needed.value, 2.0));
   const std::vector<Sample> looks = input.history.samples(host_subject(), kLookedAt);
   if (looks.size() < count) return;
-  const Instant since = looks[looks.size() - count].time;
+  const MonoTime since = looks[looks.size() - count].time;
   std::size_t stuck = 0;
   std::string named;
   for (const Observation& seen : input.history.latest()) {
     if (seen.name != kSwitches || !seen.value) continue;
     const std::string place = attribute_of(seen, "waitsIn");
-    if (waits_by_design(place) || !stood_still(input.history, seen.subject, since.mono, count)) continue;
+    if (waits_by_design(place) || !stood_still(input.history, seen.subject, since, count)) continue;
     if (++stuck > kMostNamed) continue;
     named += (named.empty() ? "" : ", ") + attribute_of(seen, "process") + " (" + seen.subject.key + ")";
     if (!place.empty()) named += " in " + place + std::string(kind_of(place));
@@ -147,7 +146,7 @@ void judge_blocked(const JudgeInput& input, Findings& findings) {
                                   std::to_string(stuck) + (stuck == 1 ? " process has" : " processes have") +
                                       " not run at all in " + std::to_string(count) + " looks: " + named,
                                   static_cast<double>(count), needed));
-  findings.back().since = since.wall;
+  findings.back().since = input.now.wall - (input.now.mono - since);
   findings.back().evidence.emplace_back("witness", std::string(kProc));
 }
 

@@ -2,14 +2,19 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "checks/kernel_log/decoded_record.hpp"
+#include "core/log_parts.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 
 namespace autopilot::checks {
 
 // True for every record that the NVIDIA drivers may have written, and for few others; costs next to nothing.
 [[nodiscard]] bool may_be_nvidia(std::string_view text);
+[[nodiscard]] inline LogParts log_part_of(std::string_view text) {
+  return may_be_nvidia(text) ? LogParts::gpu_driver : LogParts::others;
+}
 
 // The Xids and SXids of the NVIDIA driver and of its NVSwitch driver, without any fact of the catalog: name,
 // fault_class and action stay empty. Nothing when the record is none of them; what else these drivers write

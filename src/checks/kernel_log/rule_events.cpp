@@ -97,6 +97,7 @@ Status add_rule_events(const host::Host& host, const Request& request,
                        Observed& observed) {
   const auto log = TRY(host.kernel_log.read_if(request.kernel_log_from, request.deadline, may_be_by_rule));
   observed.witnesses.push_back(log.witness);
+  observed.kernel_log_parts = LogParts::others;
   observed.kernel_log_next = log.next;
   observed.records_lost = log.lost;
   Collected collected;

@@ -91,7 +91,7 @@ class PortJudge {
   [[nodiscard]] std::optional<Duration> inactive_for() const {
     std::optional<Duration> since;
     for (const auto& sample : input_.history.samples(subject_, kState))
-      if (to_string(sample.value).starts_with("active")) since = input_.now.mono - sample.time.mono;
+      if (to_string(sample.value).starts_with("active")) since = input_.now.mono - sample.time;
     return since;
   }
 

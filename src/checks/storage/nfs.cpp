@@ -158,7 +158,7 @@ class ServerJudge {
   [[nodiscard]] bool has_answered_since(MonoTime time) const {
     const auto samples = input_.history.samples(server_, kReceives);
     for (std::size_t i = 1; i < samples.size(); ++i)
-      if (samples[i - 1].time.mono >= time && samples[i].value != samples[i - 1].value) return true;
+      if (samples[i - 1].time >= time && samples[i].value != samples[i - 1].value) return true;
     return false;
   }
 
@@ -170,7 +170,7 @@ class ServerJudge {
     std::optional<MonoTime> since;
     for (std::size_t i = sends.size(); i-- > 1;) {
       if (receives[i].value != receives[i - 1].value) break;
-      if (sends[i].value != sends[i - 1].value) since = sends[i].time.mono;
+      if (sends[i].value != sends[i - 1].value) since = sends[i].time;
     }
     return since ? input_.now.mono - *since : Duration{0};
   }

@@ -12,7 +12,7 @@ Duration stalled_for(const History& history, const Subject& disk) {
     const bool stands = completed[i].value == completed[i - 1].value && as_number(in_flight[i].value) > 0.0 &&
                         as_number(in_flight[i - 1].value) > 0.0;
     if (!stands) break;
-    stalled += completed[i].time.mono - completed[i - 1].time.mono;
+    stalled += completed[i].time - completed[i - 1].time;
   }
   return stalled;
 }

@@ -84,18 +84,14 @@ bool KernelLogTail::follow(RecordSource& source) {
       at_end = true;
       set_ready(std::nullopt);
     }
-    const bool has_news = at_end && holds_news(*batch);
+    // Not under the lock: understanding records takes longer than keeping them, and readers wait for the
+    // lock.
+    const LogParts news = at_end && options_.news_in ? options_.news_in(*batch) : LogParts::none;
     take(std::move(*batch), resume_at);
-    if (has_news) options_.on_news();
+    if (news != LogParts::none) options_.on_news(news);
     const std::lock_guard lock(mutex_);
     if (is_stopping_) return at_end;
   }
-}
-
-// Not under the lock: understanding records takes longer than keeping them, and readers wait for the lock.
-bool KernelLogTail::holds_news(const std::vector<SourcedRecord>& batch) const {
-  if (!options_.is_news || !options_.on_news) return false;
-  return std::ranges::any_of(batch, options_.is_news, &SourcedRecord::record);
 }
 
 void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at) {

@@ -33,10 +33,10 @@ class KernelLogTail final : public KernelLog {
     RecordRing::Limits limits{};
     Duration first_retry = std::chrono::seconds(1);
     Duration longest_retry = std::chrono::seconds(30);
-    // Called on the tail's thread when a record for which is_news holds can be read, once per batch, and not
-    // for what was there at the start. Must return at once and not call the tail.
-    std::function<bool(const KernelRecord&)> is_news{};
-    std::function<void()> on_news{};
+    // on_news is called on the tail's thread when records in which news_in finds something can be read, once
+    // per batch, and not for what was there at the start. Must return at once and not call the tail.
+    NewsIn news_in{};
+    OnKernelNews on_news{};
   };
 
   explicit KernelLogTail(Open open);
@@ -57,7 +57,6 @@ class KernelLogTail final : public KernelLog {
  private:
   void run();
   [[nodiscard]] bool follow(RecordSource& source);
-  [[nodiscard]] bool holds_news(const std::vector<SourcedRecord>& batch) const;
   void take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at);
   void set_ready(std::optional<Error> error);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kernel_log/kernel_log_tail.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fcntl.h>
@@ -141,8 +142,15 @@ TEST(KernelLogTail, tells_news_of_new_records_that_matter) {
   Feeder feeder;
   std::atomic<int> told{0};
   KernelLogTail::Options options;
-  options.is_news = [](const KernelRecord& record) { return record.text.starts_with("NVRM"); };
-  options.on_news = [&told] { ++told; };
+  options.news_in = [](const std::vector<SourcedRecord>& batch) {
+    return std::ranges::any_of(batch, [](const auto& one) { return one.record.text.starts_with("NVRM"); })
+               ? LogParts::gpu_driver
+               : LogParts::none;
+  };
+  options.on_news = [&told](LogParts parts) {
+    EXPECT_EQ(parts, LogParts::gpu_driver);
+    ++told;
+  };
   KernelLogTail tail(feeder.opener(clock), options);
   ASSERT_TRUE(tail.read(0, soon()));
   feeder.send(line(0, "usb"));

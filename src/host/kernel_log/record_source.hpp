@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/log_parts.hpp"
 #include "core/result.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 
@@ -16,6 +19,9 @@ struct SourcedRecord {
   // Records missing between the one before and this one; for the first one those since the log's beginning.
   std::uint64_t lost_before = 0;
 };
+
+// Which readers of the log a batch concerns.
+using NewsIn = std::function<LogParts(const std::vector<SourcedRecord>& batch)>;
 
 // Where a KernelLogTail gets its records: the kernel's device, syslog(2), a helper, a feeder's socket. Owned
 // by one thread; only interrupt() may be called from others.

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace autopilot {
+
+// Which lines of the kernel log somebody reads, or some lines belong to. A storm in one part does not wake
+// the readers of the other.
+enum class LogParts : std::uint8_t {
+  none = 0,
+  gpu_driver = 1,
+  others = 2,
+  all = gpu_driver | others,
+};
+
+[[nodiscard]] constexpr LogParts operator|(LogParts a, LogParts b) {
+  return static_cast<LogParts>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+[[nodiscard]] constexpr bool overlap(LogParts a, LogParts b) {
+  return (static_cast<unsigned>(a) & static_cast<unsigned>(b)) != 0;
+}
+
+// Tells that such lines were written.
+using OnKernelNews = std::function<void(LogParts parts)>;
+
+}  // namespace autopilot
