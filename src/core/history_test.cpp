@@ -267,12 +267,12 @@ TEST(History, the_number_of_events_has_a_limit_and_the_oldest_goes) {
 
 TEST(History, gives_words_back_as_they_were_said) {
   History history;
-  const auto said = [](const char* word, Duration at) {
+  const auto said = [](const char* word, Duration since_boot) {
     Observation observation;
     observation.name = "state";
     observation.subject = kGpu;
     observation.value = std::string(word);
-    observation.time = at(at);
+    observation.time = at(since_boot);
     return Observations{observation};
   };
   history.add(said("active", 1s), 10min);
