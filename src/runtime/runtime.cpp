@@ -27,7 +27,6 @@ constexpr int kDeadlinesInQueue = 3;
 constexpr int kRest = 3;
 constexpr Duration kLongestRest = seconds{1};
 constexpr Duration kIdle = seconds{60};
-constexpr std::size_t kMaxRecordsPerMinute = 200;  // of one check, among the events; the rest is counted
 
 std::uint64_t seed_of(std::string_view node) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
@@ -60,48 +59,6 @@ std::vector<store::StoredFinding> to_store(std::vector<incidents::SavedFinding> 
 
 }  // namespace
 
-// What other threads have to say. Outlives the runtime: a look may end after everything else.
-struct Runtime::Inbox {
-  struct Finished {
-    std::size_t index = 0;
-    std::uint64_t run = 0;
-    Result<checks::Observed> observed;
-  };
-  struct Committed {
-    std::uint64_t last_event = 0;
-    bool durable = false;
-  };
-  struct Mail {
-    std::vector<Finished> finished;
-    std::vector<Committed> committed;
-  };
-
-  explicit Inbox(std::function<void()> wake_owner) : wake(std::move(wake_owner)) {}
-
-  void put(Finished one) {
-    const std::lock_guard lock(mutex);
-    mail.finished.push_back(std::move(one));
-    if (wake) wake();
-  }
-  void put(Committed one) {
-    const std::lock_guard lock(mutex);
-    mail.committed.push_back(one);
-    if (wake) wake();
-  }
-  [[nodiscard]] Mail take() {
-    const std::lock_guard lock(mutex);
-    return std::exchange(mail, {});
-  }
-  void close() {
-    const std::lock_guard lock(mutex);
-    wake = nullptr;
-  }
-
-  std::mutex mutex;
-  std::function<void()> wake;
-  Mail mail;
-};
-
 std::optional<MonoTime> Runtime::Running::began() const {
   const auto at = beginning->at.load();
   return at == 0 ? std::nullopt : std::optional<MonoTime>(MonoTime{Duration{at}});
@@ -133,7 +90,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
     entry.result.findings = {not_looked_yet()};
     if (const auto position = remembered.kernel_log_positions.find(check.info.id);
         position != remembered.kernel_log_positions.end())
-      entry.kernel_log_journaled = position->second;
+      entry.log.restore(position->second);
     entries_.push_back(std::move(entry));
   }
   for (const store::LastSample& sample : remembered.last_samples)
@@ -204,7 +161,7 @@ void Runtime::start(std::size_t index, Instant now) {
   const auto beginning = std::make_shared<Beginning>();
   ++self_.checks_run;
   const auto ticket = lanes_.submit([host = host_, inbox = inbox_, observe = entry.check->observe, beginning,
-                                     deadline, from = entry.kernel_log_next, index, run] {
+                                     deadline, from = entry.log.next(), index, run] {
     const Instant began = host->clock.now();
     beginning->at = began.mono.time_since_epoch().count();
     Result<checks::Observed> observed = fail(Errc::internal, "");
@@ -271,12 +228,12 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   result.witnesses = observed ? observed->witnesses : std::vector<std::string>{};
   Findings signs;
   if (observed) {
-    const Observations news = new_records(entry, observed->observations);
+    const Observations news = entry.log.news_in(observed->observations);
     signs = checks::signs_in(news, facts_);
     for (const Subject& gpu : checks::resets_in(news))
       apply_changes(state_.gpu_was_reset(gpu, now), now);
     record_counts_.add(id, news);
-    journal_kernel_records(entry, *observed, news);
+    read_kernel_log(entry, *observed, news);
     roll_ups_.add(id, observed->observations);
   }
   entry.looked = observed.has_value();
@@ -299,43 +256,17 @@ CheckResult Runtime::shown_of(const Entry& entry) {
   return shown;
 }
 
-// Records that no earlier round and no earlier run of this boot has seen.
-Observations Runtime::new_records(const Entry& entry, const Observations& observations) {
-  Observations news;
-  for (const Observation& record : observations)
-    if (record.sequence && *record.sequence >= entry.kernel_log_journaled) news.push_back(record);
-  return news;
-}
-
-void Runtime::journal_kernel_records(Entry& entry, const checks::Observed& observed,
-                                     const Observations& news) {
-  if (!observed.kernel_log_next) return;
-  entry.kernel_log_parts = observed.kernel_log_parts;
-  entry.kernel_log_next = *observed.kernel_log_next;
+void Runtime::read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news) {
   const std::string& id = entry.check->info.id;
-  entry.kernel_records_lost += observed.records_lost;
-  tell_lost_records(entry.kernel_records_lost);
-  const std::size_t told = std::min(news.size(), kMaxRecordsPerMinute - entry.records_told);
-  for (std::size_t i = 0; i < told; ++i)
-    (void)tell(kernel_event(id, news[i]));
-  entry.records_told += told;
-  entry.records_untold += news.size() - told;
-  if (*observed.kernel_log_next > entry.kernel_log_journaled) {
-    entry.kernel_log_journaled = *observed.kernel_log_next;
+  const bool has_moved =
+      entry.log.take(id, observed, news, [this](Event event) { (void)tell(std::move(event)); });
+  if (has_moved)
     batch_.values.emplace_back("kernel_log.position/" + id,
-                               options_.boot_id + "/" + std::to_string(entry.kernel_log_journaled));
-  }
-}
-
-// Every check that reads the log misses the same records: each is told once, by whoever notices first.
-void Runtime::tell_lost_records(std::uint64_t lost_so_far) {
-  if (lost_so_far <= lost_records_told_) return;
-  const std::uint64_t more = lost_so_far - std::exchange(lost_records_told_, lost_so_far);
-  Event lost;
-  lost.kind = EventKind::records_lost;
-  lost.message = std::to_string(more) + " kernel log records were overwritten before they were read";
-  lost.details.emplace_back("lost", static_cast<std::int64_t>(more));
-  (void)tell(std::move(lost));
+                               options_.boot_id + "/" + std::to_string(entry.log.journaled()));
+  // Every check that reads the log misses the same records: each is told once, by whoever notices first.
+  if (entry.log.lost() <= lost_records_told_) return;
+  const std::uint64_t told = std::exchange(lost_records_told_, entry.log.lost());
+  (void)tell(records_lost_event(entry.log.lost() - told));
 }
 
 void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
@@ -400,7 +331,7 @@ bool Runtime::run_now(std::string_view check, std::function<void(const CheckResu
 
 void Runtime::kernel_log_grew(LogParts parts) {
   for (std::size_t i = 0; i < entries_.size(); ++i)
-    if (overlap(entries_[i].kernel_log_parts, parts)) schedule_.trigger_by_news(i);
+    if (overlap(entries_[i].log.parts(), parts)) schedule_.trigger_by_news(i);
 }
 
 void Runtime::add_last_samples() {
@@ -413,18 +344,8 @@ void Runtime::add_last_samples() {
 }
 
 void Runtime::tell_untold_records() {
-  for (Entry& entry : entries_) {
-    entry.records_told = 0;
-    const std::size_t untold = std::exchange(entry.records_untold, 0);
-    if (untold == 0) continue;
-    Event more;
-    more.kind = EventKind::kernel_record;
-    more.check = entry.check->info.id;
-    more.reason = "further_records";
-    more.message = std::to_string(untold) + " further records in the same minute are counted, not listed";
-    more.details.emplace_back("count", static_cast<std::int64_t>(untold));
-    (void)tell(std::move(more));
-  }
+  for (Entry& entry : entries_)
+    entry.log.end_minute(entry.check->info.id, [this](Event event) { (void)tell(std::move(event)); });
 }
 
 void Runtime::note_periodic(Instant now) {
@@ -456,15 +377,7 @@ void Runtime::flush(Instant now) {
     return;
   }
   (void)events_.show_overdue(now.mono);
-  for (auto waiter = durable_waiters_.begin(); waiter != durable_waiters_.end();) {
-    if (waiter->patience > now.mono) {
-      ++waiter;
-      continue;
-    }
-    auto done = std::move(waiter->done);
-    waiter = durable_waiters_.erase(waiter);
-    done(false);
-  }
+  durable_waiters_.give_up(now.mono);
   if (batch_.empty()) return;
   const std::uint64_t last_event = last_told_;
   const auto done = [inbox = inbox_, last_event](bool durable) {
@@ -478,18 +391,11 @@ void Runtime::settle_durable(std::uint64_t id, bool durable) {
     events_.durable_up_to(id);
   else
     journal_missed_something_ = true;
-  std::vector<std::function<void(bool)>> settled;
-  std::erase_if(durable_waiters_, [&](DurableWaiter& waiter) {
-    if (waiter.id > id) return false;
-    settled.push_back(std::move(waiter.done));
-    return true;
-  });
-  for (const auto& done : settled)
-    done(durable);
+  durable_waiters_.settle(id, durable);
 }
 
 void Runtime::when_durable(std::function<void(bool)> done) {
-  durable_waiters_.push_back({last_told_, host_->clock.now().mono + EventLog::kPatience, std::move(done)});
+  durable_waiters_.add(last_told_, host_->clock.now().mono + EventLog::kPatience, std::move(done));
 }
 
 void Runtime::stop() {
@@ -535,8 +441,7 @@ MonoTime Runtime::next_poll(Instant now) {
   if (const auto due = schedule_.next(); due && !stopping_) next = std::min(next, *due);
   for (const Entry& entry : entries_)
     if (entry.running) next = std::min(next, std::max(entry.running->give_up(), now.mono + kGrace));
-  for (const DurableWaiter& waiter : durable_waiters_)
-    next = std::min(next, waiter.patience);
+  if (const auto patience = durable_waiters_.next()) next = std::min(next, *patience);
   if (const auto overdue = events_.show_overdue(now.mono)) next = std::min(next, *overdue);
   return std::min(next, next_minute_);
 }

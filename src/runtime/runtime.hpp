@@ -17,8 +17,11 @@
 #include "core/snapshot.hpp"
 #include "host/host.hpp"
 #include "incidents/node_state.hpp"
+#include "runtime/durable_waiters.hpp"
 #include "runtime/event_log.hpp"
+#include "runtime/inbox.hpp"
 #include "runtime/lanes.hpp"
+#include "runtime/log_reader.hpp"
 #include "runtime/record_counts.hpp"
 #include "runtime/roll_ups.hpp"
 #include "runtime/schedule.hpp"
@@ -117,7 +120,6 @@ class Runtime {
   [[nodiscard]] bool has_looked_once() const;
 
  private:
-  struct Inbox;
   // Set by the lane when the look begins; until then it waits for a lane.
   struct Beginning {
     std::atomic<MonoTime::rep> at{0};
@@ -141,30 +143,17 @@ class Runtime {
     bool looked = false;
     std::optional<Running> running;
     std::optional<Running> stuck;  // given up and not back yet: the next look would hang as well
-    std::uint64_t kernel_log_next = 0;
-    std::uint64_t kernel_log_journaled = 0;
-    std::uint64_t kernel_records_lost = 0;  // since the start, as this check counts them
-    LogParts kernel_log_parts = LogParts::none;
-    std::size_t records_told = 0;  // in this minute, as events
-    std::size_t records_untold = 0;
+    LogReader log;
     bool completed = false;
     std::vector<std::function<void(const CheckResult&)>> waiting;
   };
-  struct DurableWaiter {
-    std::uint64_t id = 0;
-    MonoTime patience{};
-    std::function<void(bool)> done;
-  };
-
   void start(std::size_t index, Instant now);
   void take_inbox(Instant now);
   void give_up_overdue(Instant now);
   void complete(std::size_t index, Result<checks::Observed> observed, Instant started, Instant now);
-  [[nodiscard]] static Observations new_records(const Entry& entry, const Observations& observations);
-  void journal_kernel_records(Entry& entry, const checks::Observed& observed, const Observations& news);
+  void read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news);
   [[nodiscard]] static CheckResult shown_of(const Entry& entry);
   void tell_untold_records();
-  void tell_lost_records(std::uint64_t lost_so_far);
   void apply_changes(const incidents::Changes& changes, Instant now);
   void note_periodic(Instant now);
   void add_last_samples();
@@ -190,7 +179,7 @@ class Runtime {
   store::Batch batch_;
   std::uint64_t last_told_ = 0;
   std::uint64_t lost_records_told_ = 0;
-  std::vector<DurableWaiter> durable_waiters_;
+  DurableWaiters durable_waiters_;
   SelfStatus self_;
   MonoTime next_minute_{};
   MonoTime next_commit_{};

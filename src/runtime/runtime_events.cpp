@@ -20,6 +20,24 @@ Event kernel_event(const std::string& check, const Observation& record) {
   return event;
 }
 
+Event further_records_event(const std::string& check, std::size_t count) {
+  Event more;
+  more.kind = EventKind::kernel_record;
+  more.check = check;
+  more.reason = "further_records";
+  more.message = std::to_string(count) + " further records in the same minute are counted, not listed";
+  more.details.emplace_back("count", static_cast<std::int64_t>(count));
+  return more;
+}
+
+Event records_lost_event(std::uint64_t count) {
+  Event lost;
+  lost.kind = EventKind::records_lost;
+  lost.message = std::to_string(count) + " kernel log records were overwritten before they were read";
+  lost.details.emplace_back("lost", static_cast<std::int64_t>(count));
+  return lost;
+}
+
 Event acknowledged_event(const Incident& incident, const Acknowledgement& acknowledgement, std::int64_t pid) {
   Event event;
   event.time = acknowledgement.at;
