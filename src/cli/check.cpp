@@ -17,6 +17,7 @@
 #include "cli/machine_checks.hpp"
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
+#include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
@@ -26,6 +27,7 @@
 namespace autopilot::cli {
 namespace {
 
+constexpr std::size_t kColumns = 80;
 constexpr Duration kWindow = std::chrono::seconds{2};
 
 struct CheckOptions {
@@ -96,7 +98,9 @@ void print_list(const std::vector<checks::Check>& chosen, OutputFormat format) {
               << cell(std::string(to_string(info.cost)), 9)
               << cell(info.rights.empty() ? "-" : joined(info.rights, ","), 14) << info.title << "\n";
   }
-  std::cout << "\nTags for --tag: " << joined({tags.begin(), tags.end()}, ", ") << "\n";
+  std::cout << "\n";
+  for (const auto& line : wrapped("Tags for --tag: " + joined({tags.begin(), tags.end()}, ", "), kColumns))
+    std::cout << line << "\n";
 }
 
 // What the agent knows, reduced to what was asked for. Checks that were named are required.
