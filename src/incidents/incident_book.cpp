@@ -209,7 +209,7 @@ IncidentBook::Open::iterator IncidentBook::place(const IncidentMember& newcomer,
       (cause == nullptr || !CauseRules::outranks(*cause, *rules_.find(found->second.cause)));
   const auto taken =
       cause == nullptr || is_outranked ? std::vector<Open::iterator>{} : taken_by(*cause, member.finding);
-  if (taken.empty()) {
+  if (cause == nullptr || taken.empty()) {
     if (found == open_.end()) {
       Incident opened;
       opened.id = id;

@@ -54,7 +54,7 @@ class IncidentBook {
  private:
   using Open = std::map<std::string, Incident, std::less<>>;
 
-  [[nodiscard]] Open::iterator place(const IncidentMember& member, const std::string& id,
+  [[nodiscard]] Open::iterator place(const IncidentMember& newcomer, const std::string& id,
                                      std::vector<Incident>& merged, WallTime now);
   [[nodiscard]] Open::iterator that_takes(IncidentMember& member);
   [[nodiscard]] std::vector<Open::iterator> taken_by(const catalog::Cause& cause, const Finding& root);

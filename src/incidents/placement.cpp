@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "incidents/placement.hpp"
 
+#include <algorithm>
+
 namespace autopilot::incidents {
 namespace {
 
@@ -18,6 +20,15 @@ std::string part_of(const Subject& subject) {
 // One card may answer as several NIC ports with one serial: they are not followed.
 bool is_followed(SubjectKind kind) {
   return kind == SubjectKind::gpu || kind == SubjectKind::nvswitch || kind == SubjectKind::disk;
+}
+
+// Known to be the same card, known to be two.
+bool is_same(const Subject& a, const Subject& b) {
+  return same_card(a, b).value_or(false);
+}
+
+bool is_another(const Subject& a, const Subject& b) {
+  return !same_card(a, b).value_or(true);
 }
 
 }  // namespace
@@ -46,7 +57,7 @@ void Placement::learn(const Observations& observations) {
     if (is_part_of_gpu(subject.kind)) continue;
     const auto [known, is_new] = cards_.emplace(subject, subject);
     if (is_new) continue;
-    if (same_card(known->second, subject) == false) {
+    if (is_another(known->second, subject)) {
       known->second = subject;
       continue;
     }
@@ -59,7 +70,7 @@ Subject Placement::identified(Subject subject) const {
   const auto card = cards_.find(device_of(subject));
   if (card == cards_.end()) return subject;
   // Never half of one card and half of another.
-  if (same_card(subject, card->second) == false) return subject;
+  if (is_another(subject, card->second)) return subject;
   if (subject.serial.empty()) subject.serial = card->second.serial;
   if (subject.uuid.empty()) subject.uuid = card->second.uuid;
   return subject;
@@ -67,23 +78,22 @@ Subject Placement::identified(Subject subject) const {
 
 bool Placement::is_replaced(const Subject& subject) const {
   const auto card = cards_.find(device_of(subject));
-  return card != cards_.end() && same_card(subject, card->second) == false;
+  return card != cards_.end() && is_another(subject, card->second);
 }
 
 std::optional<Subject> Placement::moved_to(const Subject& subject) const {
   const Subject device = device_of(subject);
   if (!is_followed(device.kind)) return std::nullopt;
   const auto here = cards_.find(device);
-  if (here != cards_.end() && same_card(device, here->second) == true) return std::nullopt;
-  for (const auto& [slot, card] : cards_) {
-    if (slot.kind != device.kind || slot.key == device.key) continue;
-    if (same_card(device, card) != true) continue;
-    Subject moved = subject;
-    moved.key = slot.key + part_of(subject);
-    if (moved.kind == slot.kind) moved.index = card.index;
-    return moved;
-  }
-  return std::nullopt;
+  if (here != cards_.end() && is_same(device, here->second)) return std::nullopt;
+  const auto there = std::ranges::find_if(cards_, [&](const auto& other) {
+    return other.first.kind == device.kind && other.first.key != device.key && is_same(device, other.second);
+  });
+  if (there == cards_.end()) return std::nullopt;
+  Subject moved = subject;
+  moved.key = there->first.key + part_of(subject);
+  if (moved.kind == there->first.kind) moved.index = there->second.index;
+  return moved;
 }
 
 }  // namespace autopilot::incidents
