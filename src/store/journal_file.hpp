@@ -16,6 +16,8 @@ class FileLock {
  public:
   // conflict when somebody else holds it.
   static Result<FileLock> acquire(const std::string& path);
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
   FileLock(FileLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();

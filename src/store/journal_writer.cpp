@@ -123,9 +123,9 @@ struct JournalWriter::Shared {
   void work_until_stopped(Lock& lock);
   void commit_in_flight(Lock& lock);
   void commit_one_by_one(Lock& lock);
-  // The error that is final, or the ids; nothing when abandoned meanwhile. By value: stop() takes the
-  // submissions away while a hung disk may still read them.
-  std::optional<Result<Ids>> commit(Lock& lock, Batch batch);
+  // The error that is final, or the ids; nothing when abandoned meanwhile. The batch is the caller's own, not
+  // one of in_flight: stop() takes those away while a hung disk may still read.
+  std::optional<Result<Ids>> commit(Lock& lock, const Batch& batch);
   void recover(Lock& lock, const Error& error);
   void settle_first(Lock& lock, Result<Ids> result);
   void end_settling();
@@ -148,7 +148,7 @@ void JournalWriter::Shared::commit_in_flight(Lock& lock) {
   Batch together;
   for (const auto& submission : in_flight)
     append(together, submission.batch);
-  auto result = commit(lock, std::move(together));
+  auto result = commit(lock, together);
   if (!result) return;
   // One of them spoils the commit: find out which.
   if (!*result) return commit_one_by_one(lock);
@@ -164,7 +164,8 @@ void JournalWriter::Shared::commit_in_flight(Lock& lock) {
 
 void JournalWriter::Shared::commit_one_by_one(Lock& lock) {
   while (!in_flight.empty()) {
-    auto result = commit(lock, in_flight.front().batch);
+    const Batch own = in_flight.front().batch;
+    auto result = commit(lock, own);
     if (!result) return;
     settling = true;
     settle_first(lock, std::move(*result));
@@ -172,7 +173,7 @@ void JournalWriter::Shared::commit_one_by_one(Lock& lock) {
   }
 }
 
-std::optional<Result<Ids>> JournalWriter::Shared::commit(Lock& lock, Batch batch) {
+std::optional<Result<Ids>> JournalWriter::Shared::commit(Lock& lock, const Batch& batch) {
   while (!abandoned) {
     lock.unlock();
     auto result = sink->commit(batch);

@@ -53,10 +53,10 @@ class Connection {
 
   // One or more statements without parameters.
   Status execute(const std::string& sql);
-  Result<Statement> prepare(std::string_view sql) const;
+  [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
   // The first column of the first row; nothing without a row.
-  Result<std::optional<std::int64_t>> integer(std::string_view sql) const;
-  Result<std::optional<std::string>> text(std::string_view sql) const;
+  [[nodiscard]] Result<std::optional<std::int64_t>> integer(std::string_view sql) const;
+  [[nodiscard]] Result<std::optional<std::string>> text(std::string_view sql) const;
   // Rows the last statement inserted, changed or deleted.
   [[nodiscard]] std::int64_t changes() const;
 
@@ -72,6 +72,8 @@ class Connection {
 class Transaction {
  public:
   static Result<Transaction> begin(Connection& connection);
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
   Transaction(Transaction&& other) noexcept : connection_(other.connection_) { other.connection_ = nullptr; }
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();
