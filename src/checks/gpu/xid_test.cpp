@@ -32,7 +32,7 @@ class StillClock final : public Clock {
 class FakeLog final : public host::KernelLog {
  public:
   explicit FakeLog(const Clock& clock) : clock_(clock) {}
-  Result<host::KernelRecords> read(std::uint64_t from, MonoTime) const override {
+  [[nodiscard]] Result<host::KernelRecords> read(std::uint64_t from, MonoTime) const override {
     if (is_denied) return fail(Errc::denied, "/dev/kmsg: needs CAP_SYSLOG");
     host::KernelRecords result;
     for (const auto& record : records_)
@@ -78,24 +78,26 @@ class FakeGpus final : public host::Gpus {
 };
 
 struct NoFilesystems final : host::Filesystems {
-  Result<std::vector<host::Mount>> mounts() const override { return std::vector<host::Mount>{}; }
-  Result<host::Usage> usage(const host::Mount&, MonoTime) const override {
+  [[nodiscard]] Result<std::vector<host::Mount>> mounts() const override {
+    return std::vector<host::Mount>{};
+  }
+  [[nodiscard]] Result<host::Usage> usage(const host::Mount&, MonoTime) const override {
     return fail(Errc::unsupported, "none");
   }
 };
 struct NoEthernet final : host::Ethernet {
-  Result<std::vector<host::EthernetLink>> links(MonoTime) const override {
+  [[nodiscard]] Result<std::vector<host::EthernetLink>> links(MonoTime) const override {
     return std::vector<host::EthernetLink>{};
   }
 };
 struct NoTimeSync final : host::TimeSync {
-  Result<host::TimeSyncState> read() const override { return fail(Errc::unsupported, "none"); }
+  [[nodiscard]] Result<host::TimeSyncState> read() const override { return fail(Errc::unsupported, "none"); }
 };
 struct NoNvme final : host::NvmeDevices {
-  Result<std::vector<host::NvmeController>> controllers() const override {
+  [[nodiscard]] Result<std::vector<host::NvmeController>> controllers() const override {
     return std::vector<host::NvmeController>{};
   }
-  Result<host::NvmeHealth> health(const std::string&, MonoTime) const override {
+  [[nodiscard]] Result<host::NvmeHealth> health(const std::string&, MonoTime) const override {
     return fail(Errc::unsupported, "none");
   }
 };
