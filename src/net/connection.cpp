@@ -48,7 +48,7 @@ Connection::~Connection() {
 }
 
 void Connection::start() {
-  asio::co_spawn(socket_.get_executor(), run(shared_from_this()), [](std::exception_ptr error) {
+  asio::co_spawn(socket_.get_executor(), run(shared_from_this()), [](const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
   });
 }
@@ -56,80 +56,79 @@ void Connection::start() {
 asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
   bool goes_on = true;
   while (goes_on) {
-    goes_on = co_await self->read_request();
-    if (!goes_on) break;
-    self->dispatch();
+    auto read = co_await self->read_request();
+    if (!read) break;
+    self->dispatch(std::move(*read));
     co_await self->wait_for_answer();
     goes_on = co_await self->send_answer();
   }
   self->finish();
 }
 
-asio::awaitable<bool> Connection::read_request() {
-  reader_.emplace(core_->limits.header_bytes, core_->limits.body_bytes);
+asio::awaitable<std::optional<Result<ReadRequest>>> Connection::read_request() {
+  RequestReader reader(core_->limits.header_bytes, core_->limits.body_bytes);
   is_idle_ = true;
   arm(core_->limits.idle_deadline);
   while (!is_ended_) {
     if (!buffer_.empty()) {
       if (std::exchange(is_idle_, false)) arm(core_->limits.read_deadline);
-      buffer_.erase(0, reader_->feed(buffer_));
+      buffer_.erase(0, reader.feed(buffer_));
     }
-    if (reader_->is_complete()) {
+    if (reader.is_complete()) {
       disarm();
-      co_return true;
+      co_return reader.take();
     }
-    if (reader_->refusal() != RequestReader::Refusal::none) break;
-    if (core_->is_stopping && is_idle_) co_return false;
-    if (reader_->take_expects_continue()) {
+    if (reader.refusal() != RequestReader::Refusal::none) break;
+    if (core_->is_stopping && is_idle_) co_return std::nullopt;
+    if (reader.take_expects_continue()) {
       const bool sent = co_await write("HTTP/1.1 100 Continue\r\n\r\n", "");
-      if (!sent) co_return false;
+      if (!sent) co_return std::nullopt;
       arm(core_->limits.read_deadline);
     }
     const std::size_t count = co_await read_some();
     if (count > 0) continue;
-    if (!is_timed_out_ || is_ended_) co_return false;
+    if (!is_timed_out_ || is_ended_) co_return std::nullopt;
     if (is_idle_) {
       ++core_->counters->idle_closed;
     } else {
       ++core_->counters->slow_senders_cut;
       co_await refuse(408, "timed_out", "the request did not arrive in time");
     }
-    co_return false;
+    co_return std::nullopt;
   }
-  if (is_ended_) co_return false;
-  switch (reader_->refusal()) {
+  if (is_ended_) co_return std::nullopt;
+  switch (reader.refusal()) {
     case RequestReader::Refusal::header_too_large:
       ++core_->counters->headers_too_large;
-      co_await refuse(431, "exhausted", reader_->refusal_text());
+      co_await refuse(431, "exhausted", reader.refusal_text());
       break;
     case RequestReader::Refusal::body_too_large:
       ++core_->counters->bodies_too_large;
-      co_await refuse(413, "exhausted", reader_->refusal_text());
+      co_await refuse(413, "exhausted", reader.refusal_text());
       break;
     case RequestReader::Refusal::malformed:
     case RequestReader::Refusal::none:
       ++core_->counters->requests_malformed;
-      co_await refuse(400, "malformed", reader_->refusal_text());
+      co_await refuse(400, "malformed", reader.refusal_text());
       break;
   }
-  co_return false;
+  co_return std::nullopt;
 }
 
-void Connection::dispatch() {
+void Connection::dispatch(Result<ReadRequest> read) {
   ++served_;
   ++request_;
   answer_.reset();
-  auto read = reader_->take();
   if (!read) {
     ++core_->counters->requests_malformed;
     is_keep_alive_ = false;
     answer(error_response(read.error()));
     return;
   }
-  dispatch(std::move(*read));
+  dispatch_parsed(std::move(*read));
 }
 
-void Connection::dispatch(ReadRequest read) {
+void Connection::dispatch_parsed(ReadRequest read) {
   ++core_->counters->requests;
   minor_version_ = read.minor_version;
   is_keep_alive_ = read.is_keep_alive;
@@ -137,10 +136,10 @@ void Connection::dispatch(ReadRequest read) {
   is_head_ = request.method == "HEAD";
   request.peer = peer_;
 
-  if (listener_->policy) {
+  if (const auto& policy = listener_->policy) {
     const auto origin = request.headers.find("origin");
-    const auto allowed = listener_->policy->check(
-        request.headers["host"], origin == request.headers.end() ? nullptr : &origin->second);
+    const auto allowed =
+        policy->check(request.headers["host"], origin == request.headers.end() ? nullptr : &origin->second);
     if (!allowed) {
       ++core_->counters->hosts_refused;
       answer(error_response(allowed.error()));
@@ -209,11 +208,8 @@ Framing Connection::framing(bool has_open_end) const {
 }
 
 asio::awaitable<bool> Connection::send_answer() {
-  if (is_ended_) co_return false;
-  if (stream_) {
-    co_await send_events();
-    co_return false;
-  }
+  if (!is_ended_ && stream_) co_await send_events();
+  if (is_ended_ || stream_ || !answer_) co_return false;
   const Framing frame = framing(false);
   std::string head = format_head(*answer_, frame);
   std::string body = is_head_ ? std::string() : std::move(answer_->body);

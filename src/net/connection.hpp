@@ -46,7 +46,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   static boost::asio::awaitable<void> run(std::shared_ptr<Connection> self);
-  boost::asio::awaitable<bool> read_request();
+  // Nothing when the client ended or was refused.
+  boost::asio::awaitable<std::optional<Result<ReadRequest>>> read_request();
   boost::asio::awaitable<void> wait_for_answer();
   boost::asio::awaitable<bool> send_answer();
   boost::asio::awaitable<void> send_events();
@@ -55,8 +56,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<std::size_t> read_some();
   boost::asio::awaitable<bool> write(std::string head, std::string body);
 
-  void dispatch();
-  void dispatch(ReadRequest read);
+  void dispatch(Result<ReadRequest> read);
+  void dispatch_parsed(ReadRequest read);
   void answer(HttpResponse response);
   [[nodiscard]] Framing framing(bool has_open_end) const;
   void watch_for_end();
@@ -76,8 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::steady_timer wake_;
 
   std::array<char, 4096> chunk_;
-  std::string buffer_;  // read, not yet used
-  std::optional<RequestReader> reader_;
+  std::string buffer_;   // read, not yet used
   bool is_idle_ = true;  // no byte of the next request
   bool is_ended_ = false;
   std::size_t served_ = 0;

@@ -113,6 +113,8 @@ class DescriptorSource final : public Subscription::Source,
  public:
   DescriptorSource(asio::io_context& context, std::function<void()> function)
       : descriptor_(context), function_(std::move(function)) {}
+  DescriptorSource(const DescriptorSource&) = delete;
+  DescriptorSource& operator=(const DescriptorSource&) = delete;
   // The descriptor is the caller's: asio must not close it.
   ~DescriptorSource() override {
     if (descriptor_.is_open()) descriptor_.release();

@@ -17,7 +17,7 @@ EventStream::State::State(std::shared_ptr<LoopState> loop, std::shared_ptr<Count
       max_events_(max_events),
       max_bytes_(max_bytes) {}
 
-bool EventStream::State::send(std::string text) {
+bool EventStream::State::send(std::string_view text) {
   {
     const std::lock_guard lock(mutex_);
     if (!is_open_) return false;

@@ -22,7 +22,7 @@ class EventStream::State : public std::enable_shared_from_this<EventStream::Stat
   State(std::shared_ptr<LoopState> loop, std::shared_ptr<Counters> counters,
         std::weak_ptr<Connection> connection, std::size_t max_events, std::size_t max_bytes);
 
-  bool send(std::string text);
+  bool send(std::string_view text);
   void close();
   [[nodiscard]] bool is_open() const;
   void on_close(std::function<void()> function);

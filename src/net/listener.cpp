@@ -77,7 +77,7 @@ void Listener::close() {
 void start_accepting(std::shared_ptr<HttpServer::Core> core, std::shared_ptr<Listener> listener) {
   const auto executor = listener->acceptor.get_executor();
   asio::co_spawn(executor, accept_connections(std::move(core), std::move(listener)),
-                 [](std::exception_ptr error) {
+                 [](const std::exception_ptr& error) {
                    if (error) std::rethrow_exception(error);
                  });
 }

@@ -37,7 +37,7 @@ class ParserFeed {
  private:
   // Beast 1.74 asserts that a last chunk it sees again has 5 bytes, though "0\r\n" may have come alone.
   template <class Parser>
-  bool is_too_short(const Parser& parser, std::string_view bytes) const {
+  [[nodiscard]] bool is_too_short(const Parser& parser, std::string_view bytes) const {
     return parser.is_header_done() && parser.chunked() && !body_has_begun_ &&
            bytes.size() < kShortestChunkedBody;
   }
