@@ -56,7 +56,7 @@ class EventStreamTest : public ::testing::Test {
 
 TEST_F(EventStreamTest, sends_events_as_they_come_from_any_thread) {
   start();
-  const auto client = server_->connect();
+  auto client = server_->connect();
   client.send(kFollow);
   EXPECT_THAT(client.read_until("\r\n\r\n"), HasSubstr("Content-Type: text/event-stream\r\n"));
   ASSERT_TRUE(eventually([&] { return opened_ == 1; }));
@@ -68,7 +68,7 @@ TEST_F(EventStreamTest, sends_events_as_they_come_from_any_thread) {
 
 TEST_F(EventStreamTest, tells_the_handler_where_the_client_was) {
   start();
-  const auto client = server_->connect();
+  auto client = server_->connect();
   client.send("GET /events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 41\r\n\r\n");
   EXPECT_THAT(client.read_until("\n\n"), StartsWith("HTTP/1.1 200 OK"));
   EXPECT_TRUE(eventually([&] { return server_->stats().events_sent == 1; }));
@@ -78,7 +78,7 @@ TEST_F(EventStreamTest, comments_keep_a_quiet_stream_alive) {
   ServerLimits limits;
   limits.keep_alive = 10ms;
   start(limits);
-  const auto client = server_->connect();
+  auto client = server_->connect();
   client.send(kFollow);
   EXPECT_THAT(client.read_until(":\n\n:\n\n"), HasSubstr(":\n\n:\n\n"));
 }
@@ -86,7 +86,7 @@ TEST_F(EventStreamTest, comments_keep_a_quiet_stream_alive) {
 TEST_F(EventStreamTest, the_end_of_the_client_is_noticed_without_sending) {
   start();
   {
-    const auto client = server_->connect();
+    auto client = server_->connect();
     client.send(kFollow);
     ASSERT_TRUE(eventually([&] { return server_->stats().streams_open == 1; }));
   }
@@ -97,7 +97,7 @@ TEST_F(EventStreamTest, the_end_of_the_client_is_noticed_without_sending) {
 
 TEST_F(EventStreamTest, dropping_the_stream_sends_what_is_queued_and_closes) {
   start();
-  const auto client = server_->connect();
+  auto client = server_->connect();
   client.send(kFollow);
   ASSERT_TRUE(eventually([&] { return opened_ == 1; }));
   {
@@ -112,7 +112,7 @@ TEST_F(EventStreamTest, a_client_that_does_not_read_is_cut) {
   ServerLimits limits;
   limits.stream_queue_bytes = 100'000;
   start(limits);
-  const auto client = server_->connect();
+  auto client = server_->connect();
   client.shrink_receive_buffer();
   client.send(kFollow);
   ASSERT_TRUE(eventually([&] { return opened_ == 1; }));
@@ -127,7 +127,7 @@ TEST_F(EventStreamTest, a_burst_beyond_the_number_of_events_is_cut_too) {
   ServerLimits limits;
   limits.stream_queue_events = 10;
   start(limits);
-  const auto client = server_->connect();
+  auto client = server_->connect();
   client.send(kFollow);
   ASSERT_TRUE(eventually([&] { return opened_ == 1; }));
   std::atomic<bool> is_cut{false};
@@ -143,7 +143,7 @@ TEST_F(EventStreamTest, streams_beyond_the_limit_are_refused) {
   ServerLimits limits;
   limits.event_streams = 1;
   start(limits);
-  const auto first = server_->connect();
+  auto first = server_->connect();
   first.send(kFollow);
   ASSERT_TRUE(eventually([&] { return server_->stats().streams_open == 1; }));
   EventStream kept;
@@ -151,7 +151,7 @@ TEST_F(EventStreamTest, streams_beyond_the_limit_are_refused) {
     const std::lock_guard lock(mutex_);
     kept = std::move(stream_);
   }
-  const auto second = server_->connect();
+  auto second = server_->connect();
   second.send(kFollow);
   EXPECT_THAT(second.read_until("}}\n"), StartsWith("HTTP/1.1 503 "));
   EXPECT_TRUE(eventually([&] { return closed_ == 1; }));
@@ -161,7 +161,7 @@ TEST_F(EventStreamTest, streams_beyond_the_limit_are_refused) {
 
 TEST_F(EventStreamTest, a_graceful_stop_ends_streams_after_their_last_event) {
   start();
-  const auto client = server_->connect();
+  auto client = server_->connect();
   client.send(kFollow);
   ASSERT_TRUE(eventually([&] { return server_->stats().streams_open == 1; }));
   std::atomic<bool> is_done{false};
@@ -178,7 +178,7 @@ TEST_F(EventStreamTest, many_senders_and_a_leaving_client_do_not_disturb_each_ot
   start();
   for (int round = 0; round < 5; ++round) {
     const int opened = opened_;
-    const auto client = server_->connect();
+    auto client = server_->connect();
     client.send(kFollow);
     ASSERT_TRUE(eventually([&] { return opened_ > opened; }));
     std::thread first([&] {

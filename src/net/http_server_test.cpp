@@ -40,7 +40,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 TEST(HttpServer, answers_and_keeps_the_connection) {
   TestServer server;
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   for (int i = 0; i < 3; ++i) {
     client.send(kHello);
     const auto text = client.read_until("hello\n");
@@ -64,7 +64,7 @@ TEST(HttpServer, answers_pipelined_requests_in_order) {
 TEST(HttpServer, a_half_closed_client_gets_its_answer) {
   TestServer server;
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   client.send(kHello);
   client.half_close();
   EXPECT_THAT(client.read_to_end(), EndsWith("hello\n"));
@@ -82,7 +82,7 @@ TEST(HttpServer, speaks_http_1_0) {
   TestServer server;
   server.start();
   EXPECT_THAT(server.ask("GET /hello HTTP/1.0\r\n\r\n"), EndsWith("hello\n"));
-  const auto client = server.connect();
+  auto client = server.connect();
   client.send("GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   EXPECT_THAT(client.read_until("hello\n"), HasSubstr("Connection: keep-alive"));
   client.send(kHelloAndClose);
@@ -105,7 +105,7 @@ TEST(HttpServer, says_in_json_what_is_not_there_and_what_is_not_allowed) {
 TEST(HttpServer, gives_a_waiting_client_leave_to_send_its_body) {
   TestServer server;
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   client.send(
       "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nExpect: 100-continue\r\nConnection: "
       "close\r\n\r\n");
@@ -149,10 +149,10 @@ TEST(HttpServer, cuts_a_client_that_sends_too_slowly) {
   limits.read_deadline = 100ms;
   TestServer server(limits);
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   client.send("GET /hello HTTP/1.1\r\nHost: loc");
   EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
-  const auto body = server.connect();
+  auto body = server.connect();
   body.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf");
   EXPECT_THAT(body.read_to_end(), StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
   EXPECT_EQ(server.stats().slow_senders_cut, 2U);
@@ -163,7 +163,7 @@ TEST(HttpServer, drips_do_not_extend_the_read_deadline) {
   limits.read_deadline = 200ms;
   TestServer server(limits);
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   std::atomic<bool> is_over{false};
   std::thread dripper([&] {
     client.send("GET /hello HTTP/1.1\r\nX: ");
@@ -180,7 +180,7 @@ TEST(HttpServer, closes_idle_connections) {
   limits.idle_deadline = 50ms;
   TestServer server(limits);
   server.start();
-  const auto silent = server.connect();
+  auto silent = server.connect();
   EXPECT_EQ(silent.read_to_end(), "");
   EXPECT_EQ(server.stats().idle_closed, 1U);
   // After an answer too; on a busy machine the request itself may come too late.
@@ -199,7 +199,7 @@ TEST(HttpServer, cuts_a_client_that_does_not_read_its_answer) {
     responder.respond(std::move(response));
   });
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   client.shrink_receive_buffer();
   client.send("GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(eventually([&] { return server.stats().slow_readers_cut == 1; }));
@@ -241,7 +241,7 @@ TEST(HttpServer, one_listener_cannot_take_the_connections_of_the_other) {
   TestServer server(limits);
   ASSERT_TRUE(server.server().listen_unix(folder.path() + "/socket", 0600));
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   ASSERT_TRUE(eventually([&] { return server.stats().connections_open == 1; }));
   EXPECT_THAT(server.connect().read_to_end(), StartsWith("HTTP/1.1 503 "));
   if (!testing::has_program("curl")) GTEST_SKIP() << "curl is not installed";
@@ -255,7 +255,7 @@ TEST(HttpServer, serves_two_hundred_clients_at_once) {
   std::vector<RawClient> clients;
   for (int i = 0; i < 200; ++i)
     clients.push_back(server.connect());
-  for (const auto& client : clients)
+  for (RawClient& client : clients)
     client.send(kHello);
   for (const auto& client : clients)
     EXPECT_THAT(client.read_until("hello\n"), EndsWith("hello\n"));
@@ -274,7 +274,7 @@ TEST(HttpServer, goes_on_after_the_system_ran_out_of_descriptors) {
   rlimit lowered = before;
   lowered.rlim_cur = static_cast<rlim_t>(fd) + 1;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &lowered), 0);
-  const RawClient waiting(fd, server.port());
+  RawClient waiting(fd, server.port());
   const bool was_counted = eventually([&] { return server.stats().accept_errors > 0; });
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(was_counted);
@@ -330,7 +330,7 @@ TEST(HttpServer, a_late_answer_is_replaced_by_504_and_harms_nobody) {
     kept = std::make_shared<Responder>(std::move(responder));
   });
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   client.send("GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.read_until("}}\n"), StartsWith("HTTP/1.1 504 "));
   EXPECT_EQ(server.stats().answers_late, 1U);
@@ -440,10 +440,10 @@ TEST(HttpServer, stops_gracefully) {
     is_asked = true;
   });
   server.start();
-  const auto idle = server.connect();
+  auto idle = server.connect();
   idle.send(kHello);
   EXPECT_THAT(idle.read_until("hello\n"), EndsWith("hello\n"));
-  const auto busy = server.connect();
+  auto busy = server.connect();
   busy.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return is_asked.load(); }));
 
@@ -470,7 +470,7 @@ TEST(HttpServer, the_grace_of_a_stop_ends) {
     is_asked = true;
   });
   server.start();
-  const auto client = server.connect();
+  auto client = server.connect();
   client.send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return is_asked.load(); }));
   std::atomic<bool> is_done{false};
@@ -489,7 +489,7 @@ TEST(HttpServer, a_responder_may_outlive_the_server_and_its_loop) {
       is_asked = true;
     });
     server.start();
-    const auto client = server.connect();
+    auto client = server.connect();
     client.send("GET /keep HTTP/1.1\r\nHost: localhost\r\n\r\n");
     ASSERT_TRUE(eventually([&] { return is_asked.load(); }));
   }

@@ -77,7 +77,7 @@ class RawClient {
   }
 
   // False when the server has closed.
-  bool send(std::string_view text) const {
+  bool send(std::string_view text) {
     return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
   void half_close() const { shutdown(fd_, SHUT_WR); }
@@ -87,7 +87,7 @@ class RawClient {
     setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
   }
   // What arrives until `enough` holds, the server closes, or patience ends.
-  std::string read_until(const std::function<bool(const std::string&)>& enough) const {
+  [[nodiscard]] std::string read_until(const std::function<bool(const std::string&)>& enough) const {
     std::string text;
     const auto end = std::chrono::steady_clock::now() + kPatience;
     while (!enough(text) && std::chrono::steady_clock::now() < end) {
@@ -100,10 +100,10 @@ class RawClient {
     }
     return text;
   }
-  std::string read_until(const std::string& part) const {
+  [[nodiscard]] std::string read_until(const std::string& part) const {
     return read_until([&](const std::string& text) { return text.find(part) != std::string::npos; });
   }
-  std::string read_to_end() const {
+  [[nodiscard]] std::string read_to_end() const {
     return read_until([](const std::string&) { return false; });
   }
 
@@ -150,7 +150,7 @@ class TestServer {
   [[nodiscard]] RawClient connect() const { return RawClient(port_); }
   // The whole answer to one request on its own connection.
   [[nodiscard]] std::string ask(const std::string& request) const {
-    const auto client = connect();
+    RawClient client = connect();
     client.send(request);
     return client.read_to_end();
   }
