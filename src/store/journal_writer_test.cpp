@@ -70,6 +70,8 @@ struct Disk {
 class DiskSink final : public BatchSink {
  public:
   explicit DiskSink(std::shared_ptr<Disk> disk) : disk_(std::move(disk)) {}
+  DiskSink(const DiskSink&) = delete;
+  DiskSink& operator=(const DiskSink&) = delete;
   ~DiskSink() override {
     const std::lock_guard lock(disk_->mutex);
     disk_->gone = true;
@@ -115,6 +117,9 @@ class DiskSink final : public BatchSink {
 
 class JournalWriterTest : public ::testing::Test {
  protected:
+  JournalWriterTest() = default;
+  JournalWriterTest(const JournalWriterTest&) = delete;
+  JournalWriterTest& operator=(const JournalWriterTest&) = delete;
   ~JournalWriterTest() override { disk_->hang(false); }
 
   void start(WriterLimits limits = {}) {

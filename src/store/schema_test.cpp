@@ -16,7 +16,7 @@ const std::array kSteps{Migration{1, "CREATE TABLE notes(text TEXT NOT NULL) STR
 class MigrateTest : public ::testing::Test {
  protected:
   MigrateTest() { testing::write_file(path_, ""); }
-  sqlite::Connection open() const {
+  [[nodiscard]] sqlite::Connection open() const {
     return sqlite::Connection::open(path_, sqlite::Access::read_write).value();
   }
   testing::TemporaryFolder folder_;
