@@ -6,6 +6,14 @@
 #include <iterator>
 
 namespace autopilot {
+namespace {
+
+// What tells an event from all others.
+std::pair<std::string, std::uint64_t> key_of(const Observation& event) {
+  return {event.source, event.sequence.value_or(0)};
+}
+
+}  // namespace
 
 void History::append(const Observation& observation) {
   if (!observation.value) return;
@@ -26,7 +34,7 @@ void History::append(const Observation& observation) {
 }
 
 void History::append_event(Observation event) {
-  if (!event_keys_.emplace(event.source, *event.sequence).second) return;
+  if (!event_keys_.insert(key_of(event)).second) return;
   // Two sources may tell of the same moments in turn; nearly always the place is the end.
   auto place = events_.end();
   while (place != events_.begin() && std::prev(place)->time.mono > event.time.mono)
@@ -34,7 +42,7 @@ void History::append_event(Observation event) {
   event.attributes.shrink_to_fit();  // kept for an hour
   events_.insert(place, std::move(event));
   if (events_.size() <= kMaxEvents) return;
-  event_keys_.erase({events_.front().source, *events_.front().sequence});
+  event_keys_.erase(key_of(events_.front()));
   events_.pop_front();
   ++dropped_;
 }
@@ -74,7 +82,7 @@ void History::forget_before(MonoTime time) {
     entry = entry->second.empty() ? series_.erase(entry) : std::next(entry);
   }
   while (!events_.empty() && events_.front().time.mono < time) {
-    event_keys_.erase({events_.front().source, *events_.front().sequence});
+    event_keys_.erase(key_of(events_.front()));
     events_.pop_front();
   }
 }

@@ -69,7 +69,7 @@ class TreeBuilder : public YAML::EventHandler {
     problems_.add(mark.line + 1, std::move(what));
     throw StopParsing{};
   }
-  bool expects_key() const {
+  [[nodiscard]] bool expects_key() const {
     return !open_.empty() && open_.back().node->kind == YamlNode::Kind::map && !open_.back().key;
   }
   void take_key(const YAML::Mark& mark, const std::string& key) {
