@@ -150,7 +150,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       machine_(std::move(machine)),
       journal_(std::move(journal.writer)),
       journal_problem_(std::move(journal.problem)),
-      runtime_(machine_.host, catalog::builtin(), machine_.checks,
+      runtime_(machine_.host, *machine_.facts, machine_.checks,
                options_of(options_.config, machine_, journal_ != nullptr),
                settings_of(options_.config, machine_), outlets(), std::move(journal.remembered)),
       server_(loop_, server_limits(options_.config)),

@@ -28,6 +28,7 @@ struct Machine {
   // The required checks of a profile, resolved for this machine.
   std::function<std::vector<std::string>(const config::Config&)> required_checks;
   std::vector<checks::Check> checks;                                // built in and the operator's
+  std::shared_ptr<const catalog::Catalog> facts;                    // likewise
   std::function<void(SelfStatus& self)> complete_self;              // helpers, kernel log, driver calls
   std::function<Status(const api::InjectRequest& request)> inject;  // makes a fault appear
 };

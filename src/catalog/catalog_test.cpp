@@ -201,9 +201,10 @@ TEST(BuiltinCatalog, log_rules_leave_ordinary_lines_alone) {
         "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023",
         "NVRM: Xid (PCI:0000:05:00): 79, pid=1234, name=python3, GPU has fallen off the bus.",
         "pcieport 0000:00:1c.0: AER: enabled with IRQ 123", "EDAC MC0: Giving out device to module skx_edac"})
-    for (const LogRule& rule : builtin().log_rules())
-      if (rule.fault_class != "info")
-        EXPECT_FALSE(RE2::PartialMatch(line, rule.pattern)) << rule.id << ": " << line;
+    for (const LogRule& rule : builtin().log_rules()) {
+      if (rule.fault_class == "info") continue;
+      EXPECT_FALSE(RE2::PartialMatch(line, rule.pattern)) << rule.id << ": " << line;
+    }
 }
 
 constexpr const char* kThreshold = R"(thresholds:

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <re2/re2.h>
 #include <set>
 
 #include "catalog/catalog.hpp"
 #include "catalog/cross_check.hpp"
 #include "catalog/entry.hpp"
+#include "catalog/log_rule.hpp"
 #include "catalog/parse_driver_errors.hpp"
 #include "core/yaml.hpp"
 
 namespace autopilot::catalog {
 namespace {
 
-const std::vector<std::string> kFaultWords{"degraded", "failed"};
-const std::vector<std::string> kSubjectWords{"host", "gpu", "link", "nic_port", "disk", "mount"};
 const std::vector<std::string> kEndWords{"application", "hardware", "unclear"};
 
 Threshold read_threshold(Entry& entry) {
@@ -51,41 +49,11 @@ Reason read_reason(Entry& entry) {
   return reason;
 }
 
-std::optional<Health> parse_fault(std::string_view word) {
-  return std::ranges::find(kFaultWords, word) == kFaultWords.end() ? std::nullopt : parse_health(word);
-}
-
-std::optional<SubjectKind> parse_log_subject(std::string_view word) {
-  return std::ranges::find(kSubjectWords, word) == kSubjectWords.end() ? std::nullopt
-                                                                       : parse_subject_kind(word);
-}
-
 LogRule read_log_rule(Entry& entry) {
-  LogRule rule;
-  rule.id = entry.id("[a-z][a-z0-9_]*\\.[a-z][a-z0-9_]*");
+  LogRule rule = read_log_rule_core(entry, entry.required_words("examples"));
   rule.kind = entry.required_word("kind");
   entry.known_word("kind", rule.kind, log_kinds());
-  rule.pattern = entry.required_word("pattern");
-  RE2::Options options;
-  options.set_log_errors(false);
-  rule.examples = entry.required_words("examples");
-  const RE2 compiled(rule.pattern, options);
-  if (!compiled.ok()) entry.problem(entry.line_of("pattern"), "`pattern`: " + compiled.error());
-  for (const std::string& example : rule.examples)
-    if (compiled.ok() && !RE2::PartialMatch(example, compiled))
-      entry.problem(entry.line_of("examples"), "`examples`: the pattern does not match: " + example);
-  rule.title = entry.required_word("title");
-  rule.fault_class = entry.word("class").value_or("");
-  entry.known_word("class", rule.fault_class, xid_classes());
-  rule.action = entry.choice<Action>("action", &parse_action, action_words());
   rule.reason = entry.word("reason").value_or("");
-  rule.health = entry.choice<Health>("health", &parse_fault, kFaultWords).value_or(Health::degraded);
-  rule.subject =
-      entry.choice<SubjectKind>("subject", &parse_log_subject, kSubjectWords).value_or(SubjectKind::host);
-  if (rule.subject != SubjectKind::host && compiled.ok() &&
-      !compiled.NamedCapturingGroups().contains("device"))
-    entry.problem(entry.line_of("subject"), "`subject`: the pattern has no group `device` that names it");
-  rule.takes_back = entry.words("takes_back").value_or(std::vector<std::string>{});
   rule.provenance = entry.provenance();
   if (rule.health == Health::failed && rule.provenance.evidence == EvidenceKind::own)
     entry.problem(entry.line_of("health"), "`health`: an unproven line may say degraded, not failed");

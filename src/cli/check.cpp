@@ -123,24 +123,23 @@ NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen
   return node;
 }
 
-Result<NodeSnapshot> look_now(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
-  return look({options.machine, options.config_file, options.window.value_or(kWindow)}, chosen);
-}
-
-Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<checks::Check>& chosen) {
+Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<checks::Check>& chosen,
+                             const catalog::Catalog& facts) {
   if (options.machine.is_this_machine() && !options.no_agent) {
     const AgentClient agent(TRY(agent_target(options.socket)));
     if (agent.answers()) return agent.node();
     if (!options.socket.empty())
       return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()));
   }
-  return look_now(options, chosen);
+  return look({options.machine, options.config_file, options.window.value_or(kWindow)}, chosen, facts);
 }
 
 int check(const CheckOptions& options) {
   const auto settings = load_settings(options.config_file);
   if (!settings) return report(settings.error());
-  const auto chosen = selected(options, checks_of(options.machine, *settings));
+  const auto all = checks_of(options.machine, *settings);
+  if (!all) return report(all.error());
+  const auto chosen = selected(options, all->checks);
   if (!chosen) {
     (void)report(chosen.error());
     return kExitUsage;
@@ -149,7 +148,7 @@ int check(const CheckOptions& options) {
     print_list(*chosen, options.format);
     return kExitHealthy;
   }
-  auto node = node_of(options, *chosen);
+  auto node = node_of(options, *chosen, *all->facts);
   if (!node) return report(node.error());
   const auto shown = reduced(std::move(*node), *chosen, options);
   print_node(shown, options.format);

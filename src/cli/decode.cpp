@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "catalog/catalog.hpp"
+#include "catalog/operator_rules.hpp"
 #include "cli/cli.hpp"
+#include "cli/machine_checks.hpp"
 #include "cli/output/table.hpp"
 #include "cli/verbs.hpp"
 #include "host/kernel_log/text_log.hpp"
@@ -162,14 +164,20 @@ Status for_each_line(std::FILE* file, const std::string& path, Take take) {
   return {};
 }
 
-int decode_log(const std::string& path, DecodeFormat format) {
+int decode_log(const std::string& path, DecodeFormat format, const std::vector<std::string>& rule_files) {
+  const auto rules = read_log_rules(rule_files);
+  if (!rules) {
+    std::cerr << "autopilot decode: " << rules.error().what << "\n";
+    return kExitConfiguration;
+  }
   auto file = open_log(path);
   if (!file) {
     std::cerr << "autopilot decode: " << file.error().what << "\n";
     return kExitUsage;
   }
   std::cout.sync_with_stdio(false);
-  const checks::Decoder decoder(catalog::builtin());
+  const auto facts = catalog::with_log_rules(catalog::builtin(), *rules);
+  const checks::Decoder decoder(facts);
   host::TextLogReader reader;
   Printer printer(format);
   const auto take = [&](const std::vector<host::KernelRecord>& records) {
@@ -195,24 +203,30 @@ int decode_log(const std::string& path, DecodeFormat format) {
 void add_decode(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("table");
+  auto rules = std::make_shared<std::vector<std::string>>();
   auto* verb =
       app.add_subcommand("decode", "Say what the records of a kernel log mean, whoever wrote it down");
   verb->add_option("FILE", *path, "A log in any usual form; - or nothing: standard input");
   verb->add_option("-o,--output", *format, "table, or json: one object per line and record")
       ->check(CLI::IsMember({"table", "json"}))
       ->type_name("FORMAT");
+  verb->add_option("--rules", *rules,
+                   "A file with log rules of your own (docs/configuration.md); repeat for more")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   verb->footer(
       "Reads dmesg (also -T, -x, -r), journalctl (short, short-iso, json), syslog files and\n"
       "raw /dev/kmsg records, and finds the form of each line by itself.\n\n"
       "Examples:\n"
       "  dmesg | autopilot decode\n"
       "  journalctl -k -b -1 -o json | autopilot decode -o json\n"
-      "  autopilot decode /var/log/kern.log");
-  verb->callback([path, format, &exit_code] {
+      "  autopilot decode /var/log/kern.log\n"
+      "  dmesg | autopilot decode --rules /etc/autopilot/log_rules.yaml");
+  verb->callback([path, format, rules, &exit_code] {
     if (path->empty() && ::isatty(STDIN_FILENO) == 1)
       throw CLI::RequiredError("FILE, or a log on standard input: dmesg | autopilot decode");
-    exit_code =
-        decode_log(path->empty() ? "-" : *path, *format == "json" ? DecodeFormat::json : DecodeFormat::table);
+    exit_code = decode_log(path->empty() ? "-" : *path,
+                           *format == "json" ? DecodeFormat::json : DecodeFormat::table, *rules);
   });
 }
 

@@ -23,7 +23,8 @@ std::vector<store::LastSample> samples_of_the_agent(const config::Config& settin
 
 }  // namespace
 
-Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks) {
+Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks,
+                          const catalog::Catalog& facts) {
   const auto settings = TRY(load_settings(request.config_file));
   const auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, [](LogParts) {}));
   runtime::OneShot one_shot;
@@ -37,7 +38,7 @@ Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::
   one_shot.settings.expectation.required_checks = machine.required_checks(settings);
   one_shot.window = request.window;
   if (request.machine.is_this_machine()) one_shot.last_samples = samples_of_the_agent(settings, machine);
-  NodeSnapshot node = *runtime::look_once(machine.host, catalog::builtin(), checks, std::move(one_shot));
+  NodeSnapshot node = *runtime::look_once(machine.host, facts, checks, std::move(one_shot));
   if (machine.complete_self) machine.complete_self(node.self);
   return node;
 }

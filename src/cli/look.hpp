@@ -19,6 +19,7 @@ struct LookRequest {
 
 // Looks at the machine without an agent. On this machine the last samples of its agent's journal count as an
 // earlier look.
-[[nodiscard]] Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks);
+[[nodiscard]] Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks,
+                                        const catalog::Catalog& facts);
 
 }  // namespace autopilot::cli

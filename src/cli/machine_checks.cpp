@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/machine_checks.hpp"
 
+#include <map>
 #include <memory>
 
+#include "catalog/operator_rules.hpp"
+#include "checks/custom/log_rules_check.hpp"
 #include "checks/custom/script_check.hpp"
+#include "cli/settings.hpp"
 #include "host/process/child_runner.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/scripts/script_answer.hpp"
@@ -32,13 +36,29 @@ checks::Check check_of(const std::string& name, const config::ScriptConfig& scri
 
 }  // namespace
 
-std::vector<checks::Check> checks_of(const MachineChoice& choice, const config::Config& config) {
+Result<std::vector<catalog::LogRule>> read_log_rules(const std::vector<std::string>& files) {
+  std::map<std::string, std::string> texts;
+  for (const std::string& file : files)
+    texts[file] = TRY(read_settings_text(file, "log rules"));
+  return catalog::parse_operator_rules(texts, catalog::builtin());
+}
+
+// The log of a tree is what it is: rules apply to it as to that of this machine.
+Result<MachineChecks> checks_of(const MachineChoice& choice, const config::Config& config) {
+  MachineChecks all;
   const auto builtin = checks::builtin_checks();
-  std::vector<checks::Check> all(builtin.begin(), builtin.end());
+  all.checks.assign(builtin.begin(), builtin.end());
+  if (config.log_rules.empty()) {
+    all.facts = std::shared_ptr<const catalog::Catalog>(std::shared_ptr<void>(), &catalog::builtin());
+  } else {
+    const auto rules = TRY(read_log_rules(config.log_rules));
+    all.facts = std::make_shared<const catalog::Catalog>(catalog::with_log_rules(catalog::builtin(), rules));
+    all.checks.push_back(checks::log_rules_check(rules));
+  }
   if (!choice.is_this_machine()) return all;
   const auto runner = std::make_shared<host::ChildRunner>();
   for (const auto& [name, script] : config.scripts)
-    all.push_back(check_of(name, script, runner));
+    all.checks.push_back(check_of(name, script, runner));
   return all;
 }
 

@@ -14,17 +14,17 @@ namespace {
 
 constexpr std::size_t kMaxFile = std::size_t{1} << 20;
 
-Result<std::string> read_file(const std::string& path) {
+}  // namespace
+
+Result<std::string> read_settings_text(const std::string& path, const std::string& what) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Errc::malformed, "configuration " + path + " cannot be read");
+  if (!file) return fail(Errc::malformed, what + " " + path + " cannot be read");
   std::string text(kMaxFile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxFile) return fail(Errc::malformed, "configuration " + path + " is larger than 1 MiB");
+  if (text.size() > kMaxFile) return fail(Errc::malformed, what + " " + path + " is larger than 1 MiB");
   return text;
 }
-
-}  // namespace
 
 std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> variables;
@@ -46,7 +46,7 @@ Result<config::Config> load_settings(const std::string& file) {
   const std::string path = settings_file(file);
   std::error_code ignored;
   if (!file.empty() || std::filesystem::exists(path, ignored)) {
-    const auto text = TRY(read_file(path));
+    const auto text = TRY(read_settings_text(path, "configuration"));
     settings = TRY(config::parse(text, path, std::move(settings)));
   }
   return config::apply_environment(variables, std::move(settings));

@@ -19,6 +19,9 @@ namespace autopilot::cli {
 // Configuration for a verb: the file (named, else the default one where it exists), the environment over it.
 [[nodiscard]] Result<config::Config> load_settings(const std::string& file);
 
+// A file that belongs to the configuration, at most 1 MiB; `what` it is, for the error.
+[[nodiscard]] Result<std::string> read_settings_text(const std::string& path, const std::string& what);
+
 // --socket PATH|HOST:PORT: which agent to ask.
 void add_socket_option(CLI::App& verb, std::string& socket);
 // What --socket says, else where the agent of this user or machine listens.

@@ -47,7 +47,9 @@ void print_readings(const NodeSnapshot& node) {
 int snapshot(const SnapshotOptions& options) {
   const auto settings = load_settings("");
   if (!settings) return report(settings.error());
-  const auto node = look({options.machine, "", Duration{0}}, checks_of(options.machine, *settings));
+  const auto all = checks_of(options.machine, *settings);
+  if (!all) return report(all.error());
+  const auto node = look({options.machine, "", Duration{0}}, all->checks, *all->facts);
   if (!node) return report(node.error());
   if (options.format == OutputFormat::table)
     print_readings(*node);

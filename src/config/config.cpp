@@ -100,13 +100,20 @@ std::string default_file(const Environment& environment, bool is_root) {
 
 namespace {
 
-// The ids of checks of the operator can only be looked up when `scripts` is known.
+constexpr std::string_view kLogRulesCheck = "custom.log_rules";
+
+// The ids of checks of the operator can only be looked up when `scripts` and `log_rules` are known.
 void check_custom_ids(const Config& config, int line, YamlProblems& problems) {
   const auto check = [&](const std::string& id, const std::string& where) {
     constexpr std::string_view prefix = "custom.";
-    if (id.starts_with(prefix) && !config.scripts.contains(id.substr(prefix.size())))
+    if (!id.starts_with(prefix) || (id == kLogRulesCheck && !config.log_rules.empty())) return;
+    if (id == kLogRulesCheck)
+      problems.add(line, "`" + where + "`: `log_rules` names no file");
+    else if (!config.scripts.contains(id.substr(prefix.size())))
       problems.add(line, "`" + where + "`: `scripts` has no `" + id.substr(prefix.size(), 80) + '`');
   };
+  if (config.scripts.contains(kLogRulesCheck.substr(std::string_view("custom.").size())))
+    problems.add(line, "`scripts`: `log_rules` is the name of another check; choose another");
   for (const auto& [id, ignored] : config.checks)
     check(id, "checks." + id.substr(0, 80));
   for (const std::string& id : config.required_checks.value_or(std::vector<std::string>{}))

@@ -59,6 +59,7 @@ struct Config {
   bool inject = false;  // allow `autopilot inject` on a real machine
   std::map<std::string, CheckConfig, std::less<>> checks;
   std::map<std::string, ScriptConfig, std::less<>> scripts;  // by name
+  std::vector<std::string> log_rules;                        // files with log rules of the operator
   Expectation expectation;
   std::optional<std::vector<std::string>> required_checks;  // in place of the profile's
   Limits limits;

@@ -182,6 +182,10 @@ TEST(ParseConfig, checks_of_the_operator_are_named_custom_and_must_exist) {
   EXPECT_THAT(problems_of("checks:\n  custom.raid: {enabled: false}\n"),
               HasSubstr("`scripts` has no `raid`"));
   EXPECT_THAT(problems_of("required_checks: [custom.fan]\n"), HasSubstr("`scripts` has no `fan`"));
+  EXPECT_THAT(problems_of("required_checks: [custom.log_rules]\n"), HasSubstr("`log_rules` names no file"));
+  EXPECT_THAT(problems_of("scripts:\n  log_rules: {path: /a}\n"), HasSubstr("the name of another check"));
+  EXPECT_THAT(problems_of("log_rules: [rules.yaml]\n"),
+              HasSubstr("`log_rules`: expected a list of absolute"));
 }
 
 TEST(ParseConfig, hostile_text_is_refused) {

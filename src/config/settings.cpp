@@ -291,6 +291,15 @@ constexpr std::array kSettings{
         "be writable by nobody else. They run as nobody (user) and without network (network: true gives "
         "it), every minute (period), for 10s at most (deadline).",
         &read_scripts, &show_scripts},
+    Setting{
+        "log_rules", "a list of absolute paths", kAtStart, kNoVariable,
+        "Files with log rules of your own, judged by the check custom.log_rules: under `log_rules:` a list "
+        "of "
+        "entries with id (two words with a dot), pattern (RE2) and title; health (degraded or failed) makes "
+        "a finding of such a line for an hour, without it the line is an event. Optional: examples, which "
+        "must match; action; subject with a group `device` in the pattern; takes_back, a list of ids. Try "
+        "them with `autopilot decode --rules FILE`.",
+        AUTOPILOT_READ(read_words(m, s, &is_absolute_path, c.log_rules)), AUTOPILOT_SHOW(join(c.log_rules))},
     Setting{"expectation.gpu_count", "0 to 1024", kLive, kNoVariable, "How many GPUs this machine has.",
             AUTOPILOT_READ(int count = -1; read_integer(m, s, 0, 1024, count);
                            if (count >= 0) c.expectation.gpu_count = count),

@@ -74,8 +74,8 @@ class Collected {
   Observations events_;
 };
 
-Subject subject_by_rule(const DecodedRecord& decoded) {
-  const catalog::LogRule* rule = catalog::builtin().log_rule(decoded.rule);
+Subject subject_by_rule(const catalog::Catalog& facts, const DecodedRecord& decoded) {
+  const catalog::LogRule* rule = facts.log_rule(decoded.rule);
   if (rule == nullptr || rule->subject == SubjectKind::host) return host_subject();
   const std::string device = attribute_of(decoded, "device");
   if (device.empty()) return host_subject();
@@ -90,24 +90,45 @@ bool may_be_by_rule(const host::KernelRecord& record) {
   return !may_be_nvidia(record.text);
 }
 
+using IsWanted = std::function<bool(const DecodedRecord& decoded)>;
+
+void add_events(const host::KernelRecords& log, const Decoder& decoder, const IsWanted& is_wanted,
+                const SubjectOf& subject_of, Observed& observed) {
+  observed.witnesses.push_back(log.witness);
+  observed.kernel_log_next = log.next;
+  observed.records_lost = log.lost;
+  Collected collected;
+  std::for_each(log.records.rbegin(), log.records.rend(), [&](const host::KernelRecord& record) {
+    const auto decoded = decoder.decode(record);
+    if (!decoded || !is_wanted(*decoded)) return;
+    if (!collected.add(to_event(record, *decoded, subject_of(*decoded), log.witness)))
+      ++observed.records_lost;
+  });
+  collected.move_to(observed.observations);
+}
+
 }  // namespace
 
 Status add_rule_events(const host::Host& host, const Request& request,
                        std::span<const std::string_view> rules, const SubjectOf& subject_of,
                        Observed& observed) {
   const auto log = TRY(host.kernel_log.read_if(request.kernel_log_from, request.deadline, may_be_by_rule));
-  observed.witnesses.push_back(log.witness);
   observed.kernel_log_parts = LogParts::others;
-  observed.kernel_log_next = log.next;
-  observed.records_lost = log.lost;
-  Collected collected;
-  std::for_each(log.records.rbegin(), log.records.rend(), [&](const host::KernelRecord& record) {
-    const auto decoded = builtin_decoder().decode(record);
-    if (!decoded || std::find(rules.begin(), rules.end(), decoded->rule) == rules.end()) return;
-    if (!collected.add(to_event(record, *decoded, subject_of(*decoded), log.witness)))
-      ++observed.records_lost;
-  });
-  collected.move_to(observed.observations);
+  const auto is_wanted = [&rules](const DecodedRecord& decoded) {
+    return std::find(rules.begin(), rules.end(), decoded.rule) != rules.end();
+  };
+  add_events(log, builtin_decoder(), is_wanted, subject_of, observed);
+  return {};
+}
+
+Status add_rule_events(const host::Host& host, const Request& request, const Decoder& decoder,
+                       const catalog::Catalog& facts, Observed& observed) {
+  const auto log = TRY(host.kernel_log.read(request.kernel_log_from, request.deadline));
+  observed.kernel_log_parts = LogParts::all;
+  const auto is_by_rule = [](const DecodedRecord& decoded) { return !decoded.code; };
+  add_events(
+      log, decoder, is_by_rule,
+      [&facts](const DecodedRecord& decoded) { return subject_by_rule(facts, decoded); }, observed);
   return {};
 }
 
@@ -121,7 +142,10 @@ Status add_rule_events(const host::Host& host, const Request& request, std::stri
 
 Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
                        Observed& observed) {
-  return add_rule_events(host, request, check, subject_by_rule, observed);
+  const auto subject_of = [](const DecodedRecord& decoded) {
+    return subject_by_rule(catalog::builtin(), decoded);
+  };
+  return add_rule_events(host, request, check, subject_of, observed);
 }
 
 bool may_act(const Observation& event) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "checks/check.hpp"
+#include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
 
 namespace autopilot::checks {
@@ -33,6 +34,11 @@ Status add_rule_events(const host::Host& host, const Request& request, std::stri
 // And each about the subject that the rule names.
 Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
                        Observed& observed);
+
+// With the log rules of an operator, of which `decoder` knows no others: each about the subject that its rule
+// in `facts` names.
+Status add_rule_events(const host::Host& host, const Request& request, const Decoder& decoder,
+                       const catalog::Catalog& facts, Observed& observed);
 
 // True when the kernel itself wrote the record, or `autopilot inject` did: others are shown and never judged.
 [[nodiscard]] bool may_act(const Observation& event);

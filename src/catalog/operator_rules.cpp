@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/operator_rules.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "catalog/log_rule.hpp"
+#include "core/yaml.hpp"
+
+namespace autopilot::catalog {
+namespace {
+
+// The reasons of catalog/reasons.yaml that such a line gives.
+constexpr std::string_view kDegraded = "log_rule_degraded";
+constexpr std::string_view kFailed = "log_rule_failed";
+
+LogRule read_rule(Entry& entry, const std::string& file) {
+  const bool is_judged = entry.has("health");
+  LogRule rule = read_log_rule_core(entry, entry.words("examples").value_or(std::vector<std::string>{}));
+  rule.kind = "other";
+  if (is_judged) rule.reason = rule.health == Health::failed ? kFailed : kDegraded;
+  rule.provenance.source = file;
+  return rule;
+}
+
+class Reader {
+ public:
+  explicit Reader(const Catalog& base) : base_(base) {}
+
+  void read(const std::string& name, const std::string& text, YamlProblems& problems) {
+    const YamlNode root = parse_yaml(text, problems);
+    if (!problems.empty()) return;
+    YamlMap file(root, "file", problems);
+    const YamlNode* list = file.list("log_rules");
+    if (list == nullptr) {
+      if (problems.empty()) problems.add(root.line, "`log_rules` is missing: a list of rules");
+      return;
+    }
+    for (const YamlNode& item : list->items) {
+      Entry entry(item, "log rule", problems);
+      LogRule rule = read_rule(entry, name);
+      if (base_.log_rule(rule.id) != nullptr)
+        problems.add(item.line, "`id`: `" + rule.id + "` belongs to a rule of Autopilot; choose another");
+      if (!ids_.insert(rule.id).second) problems.add(item.line, "`id`: `" + rule.id + "` stands here twice");
+      rules.push_back(std::move(rule));
+    }
+    if (rules.size() > kMaxOperatorRules)
+      problems.add(root.line, "`log_rules`: at most " + std::to_string(kMaxOperatorRules) + " in all files");
+  }
+
+  // A rule may take back one of another file.
+  void check_references(YamlProblems& problems) const {
+    for (const LogRule& rule : rules)
+      for (const std::string& other : rule.takes_back)
+        if (!ids_.contains(other))
+          problems.add(0, "`" + rule.id + "` takes back `" + other + "`, which is none of these rules");
+  }
+
+  std::vector<LogRule> rules;
+
+ private:
+  const Catalog& base_;
+  std::set<std::string> ids_;
+};
+
+}  // namespace
+
+Result<std::vector<LogRule>> parse_operator_rules(const std::map<std::string, std::string>& files,
+                                                  const Catalog& base) {
+  Reader reader(base);
+  std::string told;
+  const auto note = [&told](const YamlProblems& problems) {
+    if (problems.empty()) return;
+    if (!told.empty()) told += '\n';
+    told += problems.to_string();
+  };
+  for (const auto& [name, text] : files) {
+    YamlProblems problems(name);
+    reader.read(name, text, problems);
+    note(problems);
+  }
+  if (told.empty()) {
+    YamlProblems problems("log_rules");
+    reader.check_references(problems);
+    note(problems);
+  }
+  if (!told.empty()) return fail(Errc::malformed, std::move(told));
+  return std::move(reader.rules);
+}
+
+Catalog with_log_rules(const Catalog& base, const std::vector<LogRule>& rules) {
+  Facts facts;
+  facts.thresholds = base.thresholds();
+  facts.reasons = base.reasons();
+  facts.xids = base.xids();
+  facts.sxids = base.sxids();
+  facts.nvlink_errors = base.nvlink_errors();
+  facts.link_down_reasons = base.link_down_reasons();
+  facts.nvlink_registers = base.nvlink_registers();
+  facts.log_rules = rules;
+  facts.log_rules.insert(facts.log_rules.end(), base.log_rules().begin(), base.log_rules().end());
+  facts.causes = base.causes();
+  facts.gpu_models = base.gpu_models();
+  facts.counters = base.counters();
+  facts.profiles = base.profiles();
+  facts.checks = base.checks();
+  return Catalog(std::move(facts));
+}
+
+}  // namespace autopilot::catalog

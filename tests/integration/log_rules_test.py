@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log rules of the operator: in files, against a fed kernel log and against logs that were written down."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+
+RULES = """log_rules:
+  - id: array.battery
+    pattern: 'raid (?P<device>\\S+): battery (?P<state>low|dead)'
+    title: Replace the battery of the array
+    subject: disk
+    health: degraded
+    examples: ['raid md9: battery low']
+  - id: array.battery_new
+    pattern: 'raid (?P<device>\\S+): battery good'
+    title: The battery of the array is good
+    subject: disk
+    takes_back: [array.battery]
+  - id: array.noise
+    pattern: 'raid \\S+: patrol read'
+    title: The array reads itself
+"""
+
+
+KERNEL, USER = 4, 12  # facility * 8 + level
+
+
+def log_of(*lines):
+    return "".join(f"4,{number},{number * 1000000},-;{text}\n" for number, text in enumerate(lines))
+
+
+class LogRulesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="autopilot-rules-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.rules = self.write("rules.yaml", RULES)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def config(self, *files, **more):
+        return self.write("config.yaml", json.dumps({"log_rules": list(files), "state_dir": str(self.folder), **more}))
+
+    def autopilot(self, *arguments, text=None):
+        return subprocess.run([harness.AUTOPILOT, *arguments], input=text, capture_output=True, text=True, timeout=60,
+                              check=False)
+
+    def decode(self, text, *files):
+        answer = self.autopilot("decode", "-o", "json", *(word for file in files for word in ("--rules", file)), text=text)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return [json.loads(line) for line in answer.stdout.splitlines()]
+
+    def look(self, priority, *lines):
+        """Exit code and the result of the check, on a machine whose kernel log ends with these lines."""
+        tree = self.folder / "machine"
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "no-gpu", "--now", "--out", str(tree)], check=True,
+                       stdout=subprocess.DEVNULL)
+        with open(tree / "kmsg.jsonl", "a", encoding="utf-8") as log:
+            for text in lines:
+                log.write(json.dumps({"prio": priority, "time": time.monotonic(), "text": text}) + "\n")
+        answer = self.autopilot("check", "custom.log_rules", "--root", str(tree), "--config", self.config(self.rules),
+                                "-o", "json")
+        return answer.returncode, json.loads(answer.stdout)["results"][0]
+
+    def test_decode_tries_rules_on_a_log(self):
+        text = log_of("raid md0: battery low", "raid md0: patrol read", "nothing")
+        found = self.decode(text, self.rules)
+        self.assertEqual([(one["kind"], one["rule"], one["line"]) for one in found],
+                         [("other", "array.battery", 1), ("other", "array.noise", 2)])
+        self.assertEqual((found[0]["device"], found[0]["state"]), ("md0", "low"))
+        self.assertEqual(self.decode(text), [])
+
+    def test_a_line_with_health_is_a_finding_about_its_device_and_another_takes_it_back(self):
+        code, result = self.look(KERNEL, "raid md0: battery low", "raid md1: battery dead", "raid md1: battery good",
+                                 "raid md0: patrol read")
+        self.assertEqual(code, 1)
+        self.assertEqual([(one["subject"]["key"], one["reason"]) for one in result["findings"]],
+                         [("md0", "log_rule_degraded")])
+        self.assertIn("Replace the battery of the array", result["findings"][0]["message"])
+
+    def test_what_a_program_wrote_never_acts(self):
+        code, result = self.look(USER, "raid md0: battery low")
+        self.assertEqual((code, result["health"]), (0, "healthy"))
+
+    def test_problems_are_named_with_file_and_line(self):
+        bad = self.write("bad.yaml", "log_rules:\n  - id: array.x\n    pattern: '('\n    title: t\n"
+                                     "  - id: gpu.off_bus\n    pattern: x\n    title: t\n    helth: failed\n"
+                                     "  - {id: array.y, pattern: abc, title: t, examples: [abd], takes_back: [array.z]}\n")
+        for arguments in (("check", "--config", self.config(bad)), ("decode", "--rules", bad, "/dev/null"),
+                          ("agent", "--config", self.config(bad), "--listen", "127.0.0.1:0")):
+            answer = self.autopilot(*arguments)
+            self.assertEqual(answer.returncode, 78, arguments)
+            for part in (f"{bad}:3: `pattern`: missing )", f"{bad}:5: `id`: `gpu.off_bus` belongs",
+                         f"{bad}:8: log rule: unknown key `helth`; did you mean `health`?", f"{bad}:9: `examples`"):
+                self.assertIn(part, answer.stderr, arguments)
+
+    def test_a_missing_file_and_a_check_without_rules_are_configuration_errors(self):
+        answer = self.autopilot("check", "--config", self.config("/nonexistent/rules.yaml"))
+        self.assertEqual(answer.returncode, 78)
+        self.assertIn("/nonexistent/rules.yaml cannot be read", answer.stderr)
+        answer = self.autopilot("check", "--config", self.config(required_checks=["custom.log_rules"]))
+        self.assertEqual(answer.returncode, 78)
+        self.assertIn("`log_rules` names no file", answer.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
