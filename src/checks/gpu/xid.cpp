@@ -11,6 +11,7 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/driver_events.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "checks/kernel_log/repeated_faults.hpp"
@@ -187,38 +188,14 @@ class Judgement {
       take_verdict(event, *to);
       return;
     }
-    const catalog::Xid* xid = input_.facts.xid(code);
-    if (xid == nullptr || xid->health == Health::healthy || xid->classes.empty()) return;
+    const DriverAdvice advice = advice_on_event(input_.facts, event);
+    if (advice.health == Health::healthy) return;
     // An error that takes the whole device along is not that of an instance.
-    const bool is_whole = takes_device_out_of_service(xid->action_now) || xid->health == Health::failed;
-    const Severity severity = severity_of(event, *xid);
+    const bool is_whole = takes_device_out_of_service(advice.now) || advice.health == Health::failed;
     note(event, link_of(event).value_or(is_whole ? gpu_of(event.subject) : event.subject),
-         code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + xid->classes.front(), severity.health,
-         advised_action(event, severity.action), "Xid " + std::to_string(code) + ": " + xid->meaning);
-  }
-
-  struct Severity {
-    Health health = Health::degraded;
-    Action action = Action::none;
-  };
-
-  // Of an NVLink's units the driver says in the line how bad it is; that outranks the table.
-  static Severity severity_of(const Observation& event, const catalog::Xid& xid) {
-    const Value* word = find_attribute(event.attributes, "nvlinkSeverity");
-    const std::string severity = word == nullptr ? "" : to_string(*word);
-    if (severity == "Nonfatal") return {Health::degraded, Action::run_diagnostics};
-    if (severity == "Fatal" && xid.health != Health::failed) return {Health::failed, Action::reset_gpu};
-    return {xid.health, xid.action_now};
-  }
-
-  // The link that the line names.
-  static std::optional<Subject> link_of(const Observation& event) {
-    const auto number = attribute_number(event, "nvlinkLink");
-    if (!number || event.subject.kind != SubjectKind::gpu) return std::nullopt;
-    Subject link;
-    link.kind = SubjectKind::nvlink;
-    link.key = event.subject.key + "/" + std::to_string(*number);
-    return link;
+         code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + std::string(advice.fault_class), advice.health,
+         advised_action(event, advice.now),
+         "Xid " + std::to_string(code) + ": " + std::string(advice.meaning));
   }
 
   // RST and D-RST of the line are the driver's own advice for this error.
@@ -239,13 +216,12 @@ class Judgement {
   }
 
   void take_sxid(const Observation& event) {
+    const DriverAdvice advice = advice_on_event(input_.facts, event);
+    if (advice.health == Health::healthy) return;
     const Value* severity = find_attribute(event.attributes, "severity");
-    const std::string word = severity == nullptr ? "" : to_string(*severity);
-    if (word != "Fatal" && word != "Non-fatal") return;
-    const bool is_fatal = word == "Fatal";
-    note(event, event.subject, "xid_nvlink", is_fatal ? Health::failed : Health::degraded,
-         is_fatal ? std::nullopt : std::optional(Action::run_diagnostics),
-         "SXid " + std::to_string(code_of(event)) + ", which the driver calls " + word);
+    note(event, event.subject, "xid_nvlink", advice.health, advice.now,
+         "SXid " + std::to_string(code_of(event)) + ": " + std::string(advice.meaning) +
+             (severity == nullptr ? "" : " The driver calls it " + to_string(*severity) + "."));
   }
 
   void note(const Observation& event, const Subject& subject, const std::string& reason, Health health,

@@ -183,15 +183,37 @@ TEST_F(GpuXidTest, an_nvlink_error_is_about_the_link_that_the_line_names) {
   EXPECT_EQ(to_string(findings[0].subject), std::string("nvlink/") + kGpu + "/14");
 }
 
-TEST_F(GpuXidTest, the_severity_in_the_line_of_an_nvlink_error_outranks_the_table) {
-  const std::string registers = " (0x00000013 0x00000001 0x0 0x0 0x0 0x0 0x0)";
-  xid("149, pid=1, name=x, NETIR_BER_EVENT Nonfatal XC0 i0 Link 5" + registers);
-  ASSERT_EQ(look().size(), 1U);
-  EXPECT_EQ(look()[0].health, Health::degraded);
+TEST_F(GpuXidTest, unit_and_status_of_an_nvlink_error_decide_what_it_means) {
+  xid("149, pid=1, name=x, NETIR_BER_EVENT Nonfatal XC0 i0 Link 5 (0x00000013 0x00000001 0x0 0x0 0x0 0x0 "
+      "0x0)");
+  EXPECT_THAT(look(), IsEmpty()) << "the vendor ignores it";
   xid("144, pid=1, name=x, SAW_MVB Fatal XC0 i0 Link -1 (0x00000021 0x00000002 0x0 0x0 0x0 0x0 0x0)");
   const auto findings = look();
-  ASSERT_EQ(findings.size(), 2U);
+  ASSERT_EQ(findings.size(), 1U);
   EXPECT_THAT(findings[0], IsFinding(kGpu, "xid_nvlink", Health::failed, Action::reset_gpu));
+}
+
+TEST_F(GpuXidTest, where_the_tables_are_silent_the_severity_in_the_line_of_an_nvlink_error_counts) {
+  xid("146, pid=1, name=x, NEW_UNIT Nonfatal XC0 i0 Link -1 (0x0000007f 0x00000002 0x0 0x0 0x0 0x0 0x0)");
+  ASSERT_EQ(look().size(), 1U);
+  EXPECT_THAT(look()[0], IsFinding(kGpu, "xid_nvlink", Health::degraded, Action::run_diagnostics));
+  xid("146, pid=1, name=x, NEW_UNIT Fatal XC0 i0 Link -1 (0x0000007f 0x00000002 0x0 0x0 0x0 0x0 0x0)");
+  ASSERT_EQ(look().size(), 1U);
+  EXPECT_THAT(look()[0], IsFinding(kGpu, "xid_nvlink", Health::failed, Action::reset_gpu));
+}
+
+TEST_F(GpuXidTest, registers_that_mean_nothing_make_no_finding) {
+  xid("74, pid=1, name=x, NVLink: fatal error detected on link 11(0x40800001, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)");
+  EXPECT_THAT(look(), IsEmpty());
+}
+
+TEST_F(GpuXidTest, a_switch_error_without_a_word_for_its_severity_is_judged_by_the_table) {
+  log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 10003, unhandled interrupt");
+  log_.write("nvidia-nvswitch2: SXid (PCI:0000:c2:00.0): 19049, transmit limit");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].health, Health::failed);
+  EXPECT_EQ(findings[0].action, Action::reboot_node);
 }
 
 TEST_F(GpuXidTest, a_programs_errors_and_their_clean_up_are_no_hardware_finding) {

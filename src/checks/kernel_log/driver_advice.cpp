@@ -2,6 +2,10 @@
 #include "checks/kernel_log/driver_advice.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include "checks/kernel_log/driver_events.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -97,22 +101,56 @@ void take(const Error& error, DriverAdvice& advice) {
   advice.health = error.health;
 }
 
-void take_registers(const Catalog& facts, int code, const NvLinkDetail& detail, DriverAdvice& advice) {
+// False where the tables are silent.
+bool take_registers(const Catalog& facts, int code, const NvLinkDetail& detail, DriverAdvice& advice) {
   constexpr int kOldNvLink = 74;
   if (code == kOldNvLink) {
-    if (const auto* meaning = worst_register(facts, detail)) take(*meaning, advice);
-    return;
+    const auto* meaning = worst_register(facts, detail);
+    if (meaning != nullptr) take(*meaning, advice);
+    return meaning != nullptr;
   }
   if (detail.reason) {
-    if (const auto* reason = facts.link_down_reason(*detail.reason)) take(*reason, advice);
-    return;
+    const auto* reason = facts.link_down_reason(*detail.reason);
+    if (reason != nullptr) take(*reason, advice);
+    return reason != nullptr;
   }
   const NvLinkError* error = worst_error(facts, code, detail);
-  if (error == nullptr) return;
+  if (error == nullptr) return false;
   take(*error, advice);
-  if (!error->promoted || !is_promoted(*error, detail.registers.front())) return;
+  if (!error->promoted || !is_promoted(*error, detail.registers.front())) return true;
   advice.now = *error->promoted;
   advice.health = takes_device_out_of_service(advice.now) ? Health::failed : advice.health;
+  return true;
+}
+
+void take_severity(const NvLinkDetail& detail, DriverAdvice& advice) {
+  if (advice.health == Health::healthy) return;
+  if (detail.severity == "Nonfatal") {
+    advice.health = Health::degraded;
+    advice.now = Action::run_diagnostics;
+  } else if (detail.severity == "Fatal" && advice.health != Health::failed) {
+    advice.health = Health::failed;
+    advice.now = Action::reset_gpu;
+  }
+}
+
+std::string word_of(const Observation& event, std::string_view name) {
+  const Value* value = find_attribute(event.attributes, name);
+  return value == nullptr ? std::string{} : to_string(*value);
+}
+
+// The opposite of to_attributes, for what the advice depends on.
+std::optional<NvLinkDetail> nvlink_of(const Observation& event) {
+  NvLinkDetail detail;
+  detail.unit = word_of(event, "nvlinkUnit");
+  detail.severity = word_of(event, "nvlinkSeverity");
+  detail.reason = parse_number<int>(word_of(event, "nvlinkReason"));
+  detail.status = parse_hex<std::uint32_t>(word_of(event, "nvlinkStatus"));
+  const std::string registers = word_of(event, "nvlinkRegisters");
+  for (const std::string_view word : split_words(registers))
+    detail.registers.push_back(parse_hex<std::uint32_t>(word).value_or(0));
+  if (detail.registers.empty()) return std::nullopt;
+  return detail;
 }
 
 }  // namespace
@@ -126,7 +164,7 @@ DriverAdvice advice_on_xid(const Catalog& facts, int code, const NvLinkDetail* n
   take(*xid, advice);
   advice.name = xid->name;
   if (!xid->classes.empty()) advice.fault_class = xid->classes.front();
-  if (nvlink != nullptr) take_registers(facts, code, *nvlink, advice);
+  if (nvlink != nullptr && !take_registers(facts, code, *nvlink, advice)) take_severity(*nvlink, advice);
   return advice;
 }
 
@@ -151,6 +189,14 @@ DriverAdvice advice_on_sxid(const Catalog& facts, int code, std::string_view sev
     advice.health = Health::healthy;
   }
   return advice;
+}
+
+DriverAdvice advice_on_event(const Catalog& facts, const Observation& event) {
+  const auto number = event.value ? as_number(*event.value) : std::nullopt;
+  const int code = number ? static_cast<int>(*number) : 0;
+  if (event.name == kSxidEvent) return advice_on_sxid(facts, code, word_of(event, "severity"));
+  const auto nvlink = nvlink_of(event);
+  return advice_on_xid(facts, code, nvlink ? &*nvlink : nullptr);
 }
 
 }  // namespace autopilot::checks

@@ -5,6 +5,7 @@
 
 #include "catalog/catalog.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
+#include "core/observation.hpp"
 
 namespace autopilot::checks {
 
@@ -19,10 +20,14 @@ struct DriverAdvice {
 };
 
 // For an NVLink error (74, 144 to 150) by what its registers say, where the catalog knows that; otherwise by
-// the code alone. `nvlink` may be null. The driver's own verdict (Xid 154) outranks it; that is the caller's.
+// the code, and by the driver's own word for its severity. `nvlink` may be null. The driver's own verdict
+// (Xid 154) outranks it; that is the caller's.
 [[nodiscard]] DriverAdvice advice_on_xid(const catalog::Catalog& facts, int code, const NvLinkDetail* nvlink);
 
 // `severity` is the word of the line: it outranks the table. Empty: the table decides.
 [[nodiscard]] DriverAdvice advice_on_sxid(const catalog::Catalog& facts, int code, std::string_view severity);
+
+// Of an event named kXidEvent or kSxidEvent.
+[[nodiscard]] DriverAdvice advice_on_event(const catalog::Catalog& facts, const Observation& event);
 
 }  // namespace autopilot::checks

@@ -112,6 +112,15 @@ std::string line_of(std::string_view text) {
   return std::string(text.substr(0, size));
 }
 
+std::optional<Subject> link_of(const Observation& event) {
+  const Value* number = find_attribute(event.attributes, "nvlinkLink");
+  if (number == nullptr || event.subject.kind != SubjectKind::gpu) return std::nullopt;
+  Subject link;
+  link.kind = SubjectKind::nvlink;
+  link.key = event.subject.key + "/" + to_string(*number);
+  return link;
+}
+
 DriverEvents collect_driver_events(const host::KernelRecords& records) {
   DriverEvents result;
   std::map<Kind, Group> groups;

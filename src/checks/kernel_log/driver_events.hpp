@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,9 @@ struct DriverEvents {
 [[nodiscard]] DriverEvents collect_driver_events(const host::KernelRecords& records);
 
 [[nodiscard]] Observation to_observation(const host::GpuEvent& event);
+
+// The link that the line names, of an event about a GPU.
+[[nodiscard]] std::optional<Subject> link_of(const Observation& event);
 
 // The text of a record as evidence: at most 500 bytes, never cut in the middle of a UTF-8 character.
 [[nodiscard]] std::string line_of(std::string_view text);

@@ -4,27 +4,24 @@
 #include <string>
 #include <string_view>
 
+#include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/driver_events.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 
 namespace autopilot::checks {
 namespace {
 
-constexpr std::string_view kUnknownClass = "unknown";
-
 bool counts(const Observation& record) {
   return may_act(record) || record.source == kNvmlEvents;
 }
 
-Finding sign_of(const Observation& record, int code, const catalog::Xid* xid) {
+Finding sign_of(const Observation& record, int code, const DriverAdvice& advice) {
   Finding sign;
   sign.health = Health::healthy;
-  sign.subject = record.subject;
-  sign.reason =
-      "xid_" + (xid == nullptr || xid->classes.empty() ? std::string(kUnknownClass) : xid->classes.front());
-  sign.message =
-      "Xid " + std::to_string(code) + ": " + (xid == nullptr ? "not in the catalog" : xid->meaning);
-  sign.action = xid == nullptr ? Action::none : xid->action_now;
+  sign.subject = link_of(record).value_or(record.subject);
+  sign.reason = "xid_" + std::string(advice.fault_class);
+  sign.message = "Xid " + std::to_string(code) + ": " + std::string(advice.meaning);
+  sign.action = advice.now;
   sign.since = record.time.wall;
   sign.last_seen = record.time.wall;
   sign.injected = is_injected(record);
@@ -45,8 +42,8 @@ Findings signs_in(const Observations& records, const catalog::Catalog& facts) {
     const auto number = as_number(*record.value);
     if (!number) continue;
     const int code = static_cast<int>(*number);
-    const catalog::Xid* xid = facts.xid(code);
-    if (xid == nullptr || xid->health == Health::healthy) signs.push_back(sign_of(record, code, xid));
+    const DriverAdvice advice = advice_on_event(facts, record);
+    if (advice.health == Health::healthy) signs.push_back(sign_of(record, code, advice));
   }
   return signs;
 }
