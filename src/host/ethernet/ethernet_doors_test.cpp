@@ -90,6 +90,8 @@ class SysfsTree : public ::testing::Test {
     std::string pattern = "/tmp/autopilot-ethernet-XXXXXX";
     root_ = ::mkdtemp(pattern.data());
   }
+  SysfsTree(const SysfsTree&) = delete;
+  SysfsTree& operator=(const SysfsTree&) = delete;
   ~SysfsTree() override { std::filesystem::remove_all(root_); }
   void write(const std::string& path, const std::string& text) const {
     std::filesystem::create_directories((root_ + path).substr(0, (root_ + path).rfind('/')));

@@ -45,9 +45,14 @@ DriverState NvmlDriver::start() {
   return DriverState::ok;
 }
 
+NvmlLibrary& NvmlDriver::library() {
+  AUTOPILOT_ASSERT(library_);
+  return *library_;
+}
+
 // A library that failed is loaded afresh the next time: an update of the driver replaces the file.
 void NvmlDriver::stop() {
-  if (ready_) library_->call(library_->functions().nvmlShutdown);
+  if (ready_) library().call(library().functions().nvmlShutdown);
   ready_ = false;
   troubled_ = false;
   events_ = nullptr;
@@ -57,20 +62,20 @@ void NvmlDriver::stop() {
 }
 
 void NvmlDriver::read_versions() {
-  const nvml::Functions& functions = library_->functions();
+  const nvml::Functions& functions = library().functions();
   std::array<char, nvml::kSystemVersionSize> text{};
   driver_version_.clear();
   nvml_version_.clear();
   cuda_version_.clear();
-  if (library_->call(functions.nvmlSystemGetDriverVersion, text.data(), nvml::kSystemVersionSize) ==
+  if (library().call(functions.nvmlSystemGetDriverVersion, text.data(), nvml::kSystemVersionSize) ==
       nvml::kSuccess)
     driver_version_ = driver_text(text.data(), text.size());
   text.fill('\0');
-  if (library_->call(functions.nvmlSystemGetNVMLVersion, text.data(), nvml::kSystemVersionSize) ==
+  if (library().call(functions.nvmlSystemGetNVMLVersion, text.data(), nvml::kSystemVersionSize) ==
       nvml::kSuccess)
     nvml_version_ = driver_text(text.data(), text.size());
   int cuda = 0;
-  if (library_->call(functions.nvmlSystemGetCudaDriverVersion_v2, &cuda) == nvml::kSuccess)
+  if (library().call(functions.nvmlSystemGetCudaDriverVersion_v2, &cuda) == nvml::kSuccess)
     cuda_version_ = cuda_version_text(cuda);
 }
 
@@ -95,13 +100,13 @@ GpuReport NvmlDriver::read(const std::vector<GpuGroup>& groups, const std::vecto
 
 void NvmlDriver::read_gpus(GpuReport& report, const std::vector<GpuGroup>& groups,
                            const std::vector<std::string>& addresses) {
-  const nvml::Functions& functions = library_->functions();
+  const nvml::Functions& functions = library().functions();
   unsigned count = 0;
-  const nvml::Return counted = library_->call(functions.nvmlDeviceGetCount_v2, &count);
+  const nvml::Return counted = library().call(functions.nvmlDeviceGetCount_v2, &count);
   if (counted != nvml::kSuccess) {
     const DriverState state = driver_state_of(counted);
     report.state = state == DriverState::ok ? DriverState::init_failed : state;
-    report.detail = library_->path() + ": nvmlDeviceGetCount_v2: " + library_->error_text(counted);
+    report.detail = library().path() + ": nvmlDeviceGetCount_v2: " + library().error_text(counted);
     return;
   }
   std::set<std::string> absent(addresses.begin(), addresses.end());
@@ -126,7 +131,7 @@ void NvmlDriver::read_gpus(GpuReport& report, const std::vector<GpuGroup>& group
 GpuDevice NvmlDriver::read_index(unsigned index, const std::vector<GpuGroup>& groups) {
   nvml::Device device = nullptr;
   const nvml::Return code =
-      library_->call(library_->functions().nvmlDeviceGetHandleByIndex_v2, index, &device);
+      library().call(library().functions().nvmlDeviceGetHandleByIndex_v2, index, &device);
   if (code == nvml::kSuccess) return read_gpu(device, static_cast<int>(index), groups);
   GpuDevice gpu;
   gpu.subject = {SubjectKind::gpu, "", static_cast<int>(index), "", ""};
@@ -140,7 +145,7 @@ void NvmlDriver::read_absent(GpuReport& report, const std::string& address, std:
                              const std::vector<GpuGroup>& groups) {
   nvml::Device device = nullptr;
   const nvml::Return code =
-      library_->call(library_->functions().nvmlDeviceGetHandleByPciBusId_v2, address.c_str(), &device);
+      library().call(library().functions().nvmlDeviceGetHandleByPciBusId_v2, address.c_str(), &device);
   GpuState state = gpu_state_of(code);
   std::optional<int> index;
   if (!nameless.empty()) {
@@ -175,7 +180,7 @@ GpuDevice NvmlDriver::read_gpu(nvml::Device device, std::optional<int> index,
   GpuDevice gpu;
   gpu.subject = {SubjectKind::gpu, "", index, "", ""};
   nvml::PciInfo pci{};
-  const nvml::Return code = library_->call(library_->functions().nvmlDeviceGetPciInfo_v3, device, &pci);
+  const nvml::Return code = library().call(library().functions().nvmlDeviceGetPciInfo_v3, device, &pci);
   gpu.state = gpu_state_of(code);
   if (code != nvml::kSuccess) return gpu;
   const auto address = canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
@@ -185,7 +190,7 @@ GpuDevice NvmlDriver::read_gpu(nvml::Device device, std::optional<int> index,
   }
   gpu.subject.key = *address;
   read_identity(device, gpu);
-  NvmlReader reader(*library_, device, known_[*address].facts);
+  NvmlReader reader(library(), device, known_[*address].facts);
   gpu.readings = reader.read(groups);
   if (reader.state() != GpuState::ok) gpu.state = reader.state();
   return gpu;
@@ -193,12 +198,12 @@ GpuDevice NvmlDriver::read_gpu(nvml::Device device, std::optional<int> index,
 
 void NvmlDriver::read_identity(nvml::Device device, GpuDevice& gpu) {
   Known& known = known_[gpu.subject.key];
-  const nvml::Functions& functions = library_->functions();
+  const nvml::Functions& functions = library().functions();
   const auto ask = [&](const nvml::Function<nvml::Return(nvml::Device, char*, unsigned)>& function,
                        std::string& text, unsigned size) {
     if (known.complete) return;
     std::array<char, 128> buffer{};
-    const nvml::Return code = library_->call(function, device, buffer.data(), size);
+    const nvml::Return code = library().call(function, device, buffer.data(), size);
     if (code == nvml::kSuccess) text = driver_text(buffer.data(), buffer.size());
     if (gpu_state_of(code) == GpuState::lost || gpu_state_of(code) == GpuState::reset_required)
       gpu.state = gpu_state_of(code);
@@ -212,26 +217,26 @@ void NvmlDriver::read_identity(nvml::Device device, GpuDevice& gpu) {
   gpu.subject.serial = known.serial;
 }
 
-tl::unexpected<Error> NvmlDriver::call_failed(std::string_view function, nvml::Return code) const {
+tl::unexpected<Error> NvmlDriver::call_failed(std::string_view function, nvml::Return code) {
   if (code == nvml::kSymbolAbsent)
     return fail(Errc::unsupported, "the driver's library has no " + std::string(function));
   return fail(code == nvml::kNoPermission ? Errc::denied : Errc::unavailable,
-              std::string(function) + ": " + library_->error_text(code));
+              std::string(function) + ": " + library().error_text(code));
 }
 
 Status NvmlDriver::listen() {
-  const nvml::Functions& functions = library_->functions();
+  const nvml::Functions& functions = library().functions();
   nvml::EventSet events = nullptr;
-  if (const auto code = library_->call(functions.nvmlEventSetCreate, &events); code != nvml::kSuccess)
+  if (const auto code = library().call(functions.nvmlEventSetCreate, &events); code != nvml::kSuccess)
     return call_failed("nvmlEventSetCreate", code);
   unsigned count = 0;
-  nvml::Return why = library_->call(functions.nvmlDeviceGetCount_v2, &count);
+  nvml::Return why = library().call(functions.nvmlDeviceGetCount_v2, &count);
   bool is_heard = false;
   for (unsigned i = 0; i < std::min(count, kMaxGpus); ++i) {
     nvml::Device device = nullptr;
-    nvml::Return code = library_->call(functions.nvmlDeviceGetHandleByIndex_v2, i, &device);
+    nvml::Return code = library().call(functions.nvmlDeviceGetHandleByIndex_v2, i, &device);
     if (code == nvml::kSuccess)
-      code = library_->call(functions.nvmlDeviceRegisterEvents, device, nvml::kEventXidCriticalError, events);
+      code = library().call(functions.nvmlDeviceRegisterEvents, device, nvml::kEventXidCriticalError, events);
     if (code == nvml::kSuccess)
       is_heard = true;
     else
@@ -241,7 +246,7 @@ Status NvmlDriver::listen() {
     events_ = events;
     return {};
   }
-  library_->call(functions.nvmlEventSetFree, events);
+  library().call(functions.nvmlEventSetFree, events);
   if (why == nvml::kSuccess) return fail(Errc::unavailable, "the driver lists no GPU to listen to");
   return call_failed("nvmlDeviceRegisterEvents", why);
 }
@@ -249,7 +254,7 @@ Status NvmlDriver::listen() {
 std::optional<GpuEvent> NvmlDriver::event_of(const nvml::EventData& data) {
   if ((data.eventType & nvml::kEventXidCriticalError) == 0) return std::nullopt;
   nvml::PciInfo pci{};
-  if (library_->call(library_->functions().nvmlDeviceGetPciInfo_v3, data.device, &pci) != nvml::kSuccess)
+  if (library().call(library().functions().nvmlDeviceGetPciInfo_v3, data.device, &pci) != nvml::kSuccess)
     return std::nullopt;
   const auto address = canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
   if (!address) return std::nullopt;
@@ -267,7 +272,7 @@ Result<std::vector<GpuEvent>> NvmlDriver::take_events() {
   std::vector<GpuEvent> taken;
   for (int i = 0; i < kMaxEvents; ++i) {
     nvml::EventData data{};
-    const auto code = library_->call(library_->functions().nvmlEventSetWait_v2, events_, &data, 0U);
+    const auto code = library().call(library().functions().nvmlEventSetWait_v2, events_, &data, 0U);
     if (code == nvml::kTimeout) break;
     if (code != nvml::kSuccess) {
       if (taken.empty()) return call_failed("nvmlEventSetWait_v2", code);

@@ -44,6 +44,8 @@ class NvmlDriver {
   // ok, or why not, with the text in detail_.
   DriverState start();
   void stop();
+  // The loaded library: after start() was ok.
+  [[nodiscard]] NvmlLibrary& library();
   void read_versions();
   void read_gpus(GpuReport& report, const std::vector<GpuGroup>& groups,
                  const std::vector<std::string>& addresses);
@@ -57,7 +59,7 @@ class NvmlDriver {
   [[nodiscard]] std::uint64_t calls() const { return calls_before_ + (library_ ? library_->calls() : 0); }
   void read_identity(nvml::Device device, GpuDevice& gpu);
   Status listen();
-  [[nodiscard]] tl::unexpected<Error> call_failed(std::string_view function, nvml::Return code) const;
+  [[nodiscard]] tl::unexpected<Error> call_failed(std::string_view function, nvml::Return code);
   [[nodiscard]] std::optional<GpuEvent> event_of(const nvml::EventData& data);
 
   // What identifies a GPU and does not change while NVML is initialised.

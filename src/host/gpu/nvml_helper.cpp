@@ -79,7 +79,7 @@ class NvmlService {
   }
 
   // Does not return once the patience is over.
-  std::string what_hangs() const {
+  [[nodiscard]] std::string what_hangs() const {
     const char* call = watch_.name();
     const Duration stuck = mono_now() - watch_.since();
     if (call == nullptr) return "the driver is slow: no answer within the deadline";

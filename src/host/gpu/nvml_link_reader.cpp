@@ -23,8 +23,9 @@ int NvmlReader::link_count() {
   });
   const auto known = std::find_if(readings_.begin(), readings_.end(),
                                   [](const GpuReading& reading) { return reading.name == kNvLinkCount; });
-  if (known == readings_.end() || !known->value) return static_cast<int>(nvml::kNvLinkMaxLinks);
-  const double count = as_number(*known->value).value_or(0);
+  const auto value = known == readings_.end() ? std::nullopt : known->value;
+  if (!value) return static_cast<int>(nvml::kNvLinkMaxLinks);
+  const double count = as_number(*value).value_or(0);
   return static_cast<int>(std::clamp(count, 0.0, static_cast<double>(nvml::kNvLinkMaxLinks)));
 }
 

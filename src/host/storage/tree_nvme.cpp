@@ -14,7 +14,7 @@ Result<NvmeHealth> TreeNvmeDevices::health(const std::string& controller, MonoTi
   const auto found = tree->nvme.find(controller);
   if (found == tree->nvme.end())
     return fail(Errc::not_found, controller + ": no health log page in the machine tree");
-  if (found->second.error) return fail(*found->second.error, controller + ": the machine tree says so");
+  if (const auto& error = found->second.error) return fail(*error, controller + ": the machine tree says so");
   return found->second.health;
 }
 
