@@ -7,7 +7,6 @@
 #include <csignal>
 #include <sys/socket.h>
 
-#include "host/helpers/message.hpp"
 #include "host/process/poll.hpp"
 
 namespace autopilot::host {
@@ -25,30 +24,12 @@ Result<std::pair<Fd, Fd>> make_socketpair() {
 
 }  // namespace
 
-std::string_view to_string(HelperFailure failure) {
-  switch (failure) {
-    case HelperFailure::refused:
-      return "refused";
-    case HelperFailure::timed_out:
-      return "timed_out";
-    case HelperFailure::crashed:
-      return "crashed";
-    case HelperFailure::malformed:
-      return "malformed";
-    case HelperFailure::exhausted:
-      return "exhausted";
-    case HelperFailure::not_started:
-      return "not_started";
-  }
-  return "refused";
-}
-
 HelperClient::HelperClient(std::string kind, Command command, HelperLimits limits)
     : kind_(std::move(kind)), command_(std::move(command)), limits_(limits) {}
 
 HelperClient::~HelperClient() {
   if (!connection_) return;
-  connection_->socket.reset();
+  connection_->stream.close();
   static_cast<void>(connection_->child.wait_until(mono_now() + limits_.kill_patience));
 }
 
@@ -69,7 +50,8 @@ HelperResult HelperClient::call(std::string_view method, std::string_view params
   }
   is_busy_ = true;
   lock.unlock();
-  HelperResult result = exchange(method, params, deadline);
+  HelperResult result = connection_->stream.exchange(method, params, deadline);
+  if (!result && result.error().failure == HelperFailure::crashed) result.error() = death();
   const bool is_usable = result || result.error().failure == HelperFailure::refused;
   if (!is_usable) {
     connection_->child.send_signal(SIGKILL);
@@ -115,62 +97,9 @@ tl::expected<void, HelperError> HelperClient::make_ready() {
   auto child = Child::start(command_, {.output = -1, .errors = STDERR_FILENO, .extra = pair->second.get()});
   if (!child)
     return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, child.error().what));
-  connection_.emplace(Connection{std::move(*child), std::move(pair->first), {}});
+  connection_.emplace(Connection{std::move(*child), {kind_ + " helper", std::move(pair->first)}});
   ++stats_.starts;
   return {};
-}
-
-HelperResult HelperClient::exchange(std::string_view method, std::string_view params, MonoTime deadline) {
-  const std::uint64_t id = next_id_++;
-  const HelperRequest request{.id = id,
-                              .method = std::string(method),
-                              .params = std::string(params),
-                              .timeout = std::max<Duration>(deadline - mono_now(), Duration{0})};
-  const auto frame = encode_frame(encode_request(request));
-  if (!frame) return tl::unexpected(HelperError{HelperFailure::refused, frame.error()});
-  if (const auto sent = send(*frame, deadline); !sent) return tl::unexpected(sent.error());
-  return receive(id, deadline);
-}
-
-tl::expected<void, HelperError> HelperClient::send(std::string_view frame, MonoTime deadline) {
-  const int fd = connection_->socket.get();
-  while (!frame.empty()) {
-    const ssize_t sent = ::send(fd, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      frame.remove_prefix(static_cast<std::size_t>(sent));
-      continue;
-    }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return tl::unexpected(death());
-    if (!poll_until(fd, POLLOUT, deadline))
-      return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "does not take the question"));
-  }
-  return {};
-}
-
-HelperResult HelperClient::receive(std::uint64_t id, MonoTime deadline) {
-  Connection& connection = *connection_;
-  std::array<char, 16 * 1024> buffer{};
-  while (true) {
-    auto body = connection.reader.next();
-    if (!body) return tl::unexpected(failure(HelperFailure::malformed, Errc::malformed, body.error().what));
-    if (*body) {
-      auto answer = decode_answer(**body);
-      if (!answer)
-        return tl::unexpected(failure(HelperFailure::malformed, Errc::malformed, answer.error().what));
-      if (answer->id != id || connection.reader.pending() != 0)
-        return tl::unexpected(
-            failure(HelperFailure::malformed, Errc::malformed, "answers what nobody asked"));
-      if (answer->result) return std::move(*answer->result);
-      return tl::unexpected(HelperError{HelperFailure::refused, std::move(answer->result).error()});
-    }
-    if (!poll_until(connection.socket.get(), POLLIN, deadline))
-      return tl::unexpected(
-          failure(HelperFailure::timed_out, Errc::timed_out, "no answer within the deadline"));
-    const ssize_t got = ::recv(connection.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) return tl::unexpected(death());
-    if (got > 0) connection.reader.add({buffer.data(), static_cast<std::size_t>(got)});
-  }
 }
 
 HelperError HelperClient::death() {

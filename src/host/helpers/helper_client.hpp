@@ -9,31 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "host/helpers/frame.hpp"
+#include "host/helpers/helper_stream.hpp"
 #include "host/process/child.hpp"
 
 namespace autopilot::host {
-
-// Why there is no result. Each is a different truth about what the helper asks for us.
-enum class HelperFailure : std::uint8_t {
-  refused,      // the helper works and answered with an error of its own
-  timed_out,    // no answer at the deadline, or the whole time went into waiting for another caller's answer
-  crashed,      // it died before it answered, or died too often and is not started again yet
-  malformed,    // it answered something that is no answer
-  exhausted,    // as many as are allowed hang in the kernel already; nobody is asked
-  not_started,  // the program cannot be started
-};
-
-[[nodiscard]] std::string_view to_string(HelperFailure failure);
-
-struct HelperError {
-  HelperFailure failure = HelperFailure::refused;
-  Error error;  // for refused the helper's own; otherwise timed_out, unavailable, malformed, exhausted
-  pid_t stuck_pid = -1;  // set when the helper that was asked could not be killed; see HelperClient::is_stuck
-};
-
-// JSON text.
-using HelperResult = tl::expected<std::string, HelperError>;
 
 struct HelperStats {
   bool is_alive = false;
@@ -74,14 +53,10 @@ class HelperClient {
  private:
   struct Connection {
     Child child;
-    Fd socket;
-    FrameReader reader;
+    HelperStream stream;
   };
 
   [[nodiscard]] tl::expected<void, HelperError> make_ready();
-  [[nodiscard]] HelperResult exchange(std::string_view method, std::string_view params, MonoTime deadline);
-  [[nodiscard]] tl::expected<void, HelperError> send(std::string_view frame, MonoTime deadline);
-  [[nodiscard]] HelperResult receive(std::uint64_t id, MonoTime deadline);
   [[nodiscard]] HelperError death();
   [[nodiscard]] HelperError failure(HelperFailure kind, Errc code, const std::string& what) const;
   [[nodiscard]] pid_t retire();
@@ -94,10 +69,9 @@ class HelperClient {
 
   std::mutex mutex_;  // of all below; never held while the helper is asked
   std::condition_variable free_;
-  bool is_busy_ = false;  // the busy caller alone uses connection_ and next_id_
+  bool is_busy_ = false;  // the busy caller alone uses connection_
   std::optional<Connection> connection_;
   std::vector<Child> stuck_;
-  std::uint64_t next_id_ = 1;
   int crashes_ = 0;  // in a row
   MonoTime not_before_{};
   HelperStats stats_;

@@ -26,6 +26,8 @@ struct HelperAnswer {
 
 // Both ends are of one release in almost every case; across an upgrade another version is malformed.
 inline constexpr std::int64_t kHelperProtocol = 1;
+// No request has this id: an error under it is about the connection, and the last thing said on it.
+inline constexpr std::uint64_t kHelperTurnsAway = 0;
 
 // `params` and a result must be JSON; they are not looked at here.
 [[nodiscard]] std::string encode_request(const HelperRequest& request);

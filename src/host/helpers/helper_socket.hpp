@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "core/result.hpp"
+#include "host/files/fd.hpp"
+
+namespace autopilot::host {
+
+// A helper with rights that its agent has not: not the agent's child, but met at a Unix socket.
+
+// The agent's end. unavailable: nobody listens, or not now. denied: the file is closed to this user, or the
+// one who listens is neither root nor this user: such a one could say anything.
+[[nodiscard]] Result<Fd> connect_to_helper(const std::string& path);
+
+struct HelperListening {
+  // Agents of one machine: one, and another that is just being replaced.
+  static constexpr std::size_t kMaxAgents = 4;
+
+  std::string name;  // begins the lines on standard error
+  std::string path;
+  std::vector<uid_t> allowed;  // besides root and the user of this process
+};
+
+// Listens until SIGTERM or SIGINT; each agent gets a process of its own, which runs `serve` on the connection
+// and ends with this one. Whoever is not allowed is told so and closed. Returns the exit code. The calling
+// process must have no other thread; SIGTERM, SIGINT and SIGCHLD stay blocked.
+[[nodiscard]] int listen_for_agents(const HelperListening& listening,
+                                    const std::function<int(int fd)>& serve);
+
+}  // namespace autopilot::host
