@@ -5,10 +5,14 @@
 #include <string>
 #include <unistd.h>
 
+#include "host/clock/system_clock.hpp"
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/frame.hpp"
 #include "host/helpers/helper_server.hpp"
+#include "host/helpers/helper_socket.hpp"
 #include "host/infiniband/ib_helper.hpp"
+#include "host/kernel_log/kmsg_helper.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 #include "host/storage/storage_helper.hpp"
 
 namespace {
@@ -63,6 +67,18 @@ Result<std::string> misbehave(std::string_view how) {
   return std::string("\"done\"");
 }
 
+// A kernel log helper at a socket; its log is what a feeder sends.
+int listen_with_fed_log(const std::string& socket, const std::string& feeder) {
+  using namespace autopilot::host;
+  const SystemClock clock;
+  return listen_for_agents({.name = "fake kmsg", .path = socket, .allowed = {}}, [&](int fd) {
+    return run_kmsg_helper(fd, [&]() -> Result<std::unique_ptr<RecordSource>> {
+      if (feeder == "closed") return autopilot::fail(Errc::denied, "needs CAP_SYSLOG");
+      return std::unique_ptr<RecordSource>(TRY(KmsgSource::connect(feeder, "/dev/kmsg", clock)));
+    });
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -70,6 +86,7 @@ int main(int argc, char** argv) {
   if (kind == "storage") return autopilot::host::run_storage_helper(kHelperFd);
   if (kind == "nvml") return autopilot::host::run_nvml_helper(kHelperFd, {argv + 2, argv + argc});
   if (kind == "ib") return autopilot::host::run_ib_helper(kHelperFd, argc > 2 ? argv[2] : "");
+  if (kind == "kmsg" && argc > 3) return listen_with_fed_log(argv[2], argv[3]);
   if (kind == "ib_that_lies")
     return autopilot::host::serve(kHelperFd, {{"read", [](std::string_view, MonoTime) -> Result<std::string> {
                                                  return std::string(R"({"text":42})");

@@ -5,6 +5,7 @@
 
 #include "host/helpers/frame.hpp"
 #include "host/helpers/message.hpp"
+#include "host/kernel_log/kmsg_protocol.hpp"
 
 // Bytes of a lying helper or agent: frames out of any pieces, messages out of any body.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -12,6 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static_cast<void>(host::decode_answer(bytes));
   static_cast<void>(host::decode_request(bytes));
+  static_cast<void>(host::parse_witness(bytes));
+  static_cast<void>(host::parse_patience(bytes));
+  if (const auto records = host::parse_records(bytes); records && !records->empty()) {
+    std::size_t begin = 0;
+    const auto again = host::parse_records(host::encode_records(*records, begin));
+    AUTOPILOT_ASSERT(again.has_value() && again->size() == begin);
+  }
   const std::size_t piece = size == 0 ? 1 : 1 + data[0] % 16;
   host::FrameReader reader;
   for (std::size_t at = 0; at < size; at += piece) {
