@@ -103,6 +103,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   host::OpenOptions options;
   options.news_in = news_in;
   options.on_kernel_news = on_kernel_news;
+  options.kernel_log_socket = config.kernel_log.helper_socket;
   if (choice.is_this_machine()) {
     auto machine = to_machine(TRY(host::open_system_host(options)), config);
     if (config.inject) machine.inject = inject_for_real;

@@ -42,6 +42,10 @@ struct Limits {
   std::size_t event_streams = 64;
 };
 
+struct KernelLog {
+  std::string helper_socket;  // empty: the agent reads the kernel log itself
+};
+
 struct Journal {
   Duration age = std::chrono::hours{24 * 30};
   std::uint64_t bytes = std::uint64_t{64} << 20;
@@ -63,6 +67,7 @@ struct Config {
   Expectation expectation;
   std::optional<std::vector<std::string>> required_checks;  // in place of the profile's
   Limits limits;
+  KernelLog kernel_log;
   Journal journal;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
@@ -80,8 +85,9 @@ using Environment = std::map<std::string, std::string>;
 // may stand in it is the table of config/settings.hpp.
 [[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
 // AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
-// AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT over `base`. A variable that looks like one of these misspelt is
-// malformed; other AUTOPILOT_ variables are not ours: a cluster makes some for a service of this name.
+// AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET over `base`. A variable that
+// looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not ours: a cluster makes
+// some for a service of this name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 
 struct Change {

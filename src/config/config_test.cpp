@@ -86,6 +86,7 @@ expectation:
   ignored_interfaces: [docker0]
   expected_interfaces: [mlx5_0/1]
 limits: {lanes: 5, stuck_lanes: 0, connections: 10, event_streams: 2}
+kernel_log: {helper_socket: /run/autopilot/kmsg.sock}
 journal: {age: 7d, bytes: 1GiB}
 )",
                             "config.yaml", base());
@@ -113,6 +114,7 @@ journal: {age: 7d, bytes: 1GiB}
   EXPECT_EQ(config->limits.stuck_lanes, 0);
   EXPECT_EQ(config->limits.connections, 10u);
   EXPECT_EQ(config->limits.event_streams, 2u);
+  EXPECT_EQ(config->kernel_log.helper_socket, "/run/autopilot/kmsg.sock");
   EXPECT_EQ(config->journal.age, hours{24 * 7});
   EXPECT_EQ(config->journal.bytes, std::uint64_t{1} << 30);
 }

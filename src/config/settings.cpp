@@ -92,6 +92,10 @@ bool is_profile(std::string_view id) {
   return catalog::builtin().profile(id) != nullptr;
 }
 
+bool is_helper_socket(std::string_view path) {
+  return path.empty() || is_socket_path(path);
+}
+
 bool is_log_level(std::string_view word) {
   return word == "debug" || word == "info" || word == "warning" || word == "error";
 }
@@ -336,6 +340,13 @@ constexpr std::array kSettings{
             "Connections among these that follow events.",
             AUTOPILOT_READ(read_integer(m, s, 0, 65536, c.limits.event_streams)),
             AUTOPILOT_SHOW(std::to_string(c.limits.event_streams))},
+    Setting{
+        "kernel_log.helper_socket", "an absolute path of at most 107 bytes, or nothing in quotes", kAtStart,
+        kVariable,
+        "The socket of `autopilot helper kmsg --listen`, which has the right to read the kernel log where "
+        "the agent has not (docs/kernel-log-helper.md). Empty: the agent reads it itself.",
+        AUTOPILOT_READ(read_word(m, s, &is_helper_socket, c.kernel_log.helper_socket)),
+        AUTOPILOT_SHOW(c.kernel_log.helper_socket)},
     Setting{"journal.age", "1h to 3650d", kAtStart, kNoVariable, "Older entries are deleted.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), hours{1}, hours{24 * 3650}, c.journal.age)),

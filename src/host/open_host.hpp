@@ -19,6 +19,9 @@ struct OpenOptions {
   // The NVML library; empty: where drivers put it. For a machine tree the simulated one, which reads the
   // tree's nvml.yaml.
   std::string nvml_library;
+  // The socket of `autopilot helper kmsg`, which is asked for the running machine's kernel log; empty: this
+  // process reads it itself.
+  std::string kernel_log_socket;
   // The clock of a machine tree; nothing: it starts at the tree's time, or is the real one where the tree is
   // played.
   std::shared_ptr<const Clock> clock;

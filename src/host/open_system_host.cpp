@@ -6,6 +6,7 @@
 #include "host/helpers/helper_client.hpp"
 #include "host/host_facts.hpp"
 #include "host/infiniband/ib_helper.hpp"
+#include "host/kernel_log/helper_source.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/open_host.hpp"
 #include "host/storage/system_filesystems.hpp"
@@ -33,12 +34,20 @@ KernelLogTail::Options tail_options(const OpenOptions& options) {
   return tail;
 }
 
+// Never the one after the other: numbers and losses are those of one reader.
+KernelLogTail::Open kernel_log_of(const OpenOptions& options, const Clock& clock) {
+  if (options.kernel_log_socket.empty()) return [&clock] { return open_kernel_log(clock); };
+  return [socket = options.kernel_log_socket]() -> Result<std::unique_ptr<RecordSource>> {
+    return std::unique_ptr<RecordSource>(TRY(HelperSource::open(socket)));
+  };
+}
+
 // In order of construction: what is used by another stands before it.
 struct SystemDoors {
   explicit SystemDoors(const OpenOptions& options)
       : ib_files(helper_of(options, "ib", {})),
         storage_helper("storage", helper_of(options, "storage", {})),
-        kernel_log([this] { return open_kernel_log(clock); }, tail_options(options)),
+        kernel_log(kernel_log_of(options, clock), tail_options(options)),
         spared_adapters(kernel_log),
         gpus(helper_of(options, "nvml", library_argument(options.nvml_library)), clock, files),
         filesystems(files, storage_helper),
