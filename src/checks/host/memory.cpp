@@ -63,8 +63,8 @@ class Round {
     add_witness(kMeminfo);
     add_count(kTotal, kMeminfo, usage->total_kilobytes, "kilobytes");
     add_count(kAvailable, kMeminfo, usage->available_kilobytes, "kilobytes");
-    if (usage->corrupted_kilobytes)
-      add_count(kCorrupted, kMeminfo, *usage->corrupted_kilobytes, "kilobytes");
+    if (const auto& corrupted = usage->corrupted_kilobytes)
+      add_count(kCorrupted, kMeminfo, *corrupted, "kilobytes");
     else
       add(kCorrupted, kMeminfo, "kilobytes").missing = "not_supported";
   }
@@ -73,10 +73,11 @@ class Round {
     const auto text = files_.read(kVmstat);
     const auto kills = text ? host::parse_oom_kills(*text) : fail(text.error());
     if (!kills) return add_missing(kOomKills, kVmstat, kills.error());
-    if (!*kills)
+    const auto& count = *kills;
+    if (!count)
       return add_missing(kOomKills, kVmstat, {Errc::unsupported, "this kernel does not count kills"});
     add_witness(kVmstat);
-    add_count(kOomKills, kVmstat, **kills, "count");
+    add_count(kOomKills, kVmstat, *count, "count");
   }
 
   void look_at_pressure() {

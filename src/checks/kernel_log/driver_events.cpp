@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -82,6 +83,21 @@ std::optional<DecodedRecord> decode_of_driver(const host::KernelRecord& record) 
   return decoded ? decoded : builtin_decoder().decode(record);
 }
 
+// A record that is an event, and the event's name.
+struct DriverRecord {
+  DecodedRecord decoded;
+  std::string_view name;
+};
+
+std::optional<DriverRecord> driver_record(const host::KernelRecord& record) {
+  if (!may_be_nvidia(record.text)) return std::nullopt;
+  auto decoded = decode_of_driver(record);
+  if (!decoded) return std::nullopt;
+  const std::string_view name = event_name(*decoded);
+  if (name.empty()) return std::nullopt;
+  return DriverRecord{std::move(*decoded), name};
+}
+
 struct Group {
   std::size_t first = 0;  // indexes of records
   std::size_t last = 0;
@@ -125,12 +141,9 @@ DriverEvents collect_driver_events(const host::KernelRecords& records) {
   DriverEvents result;
   std::map<Kind, Group> groups;
   for (std::size_t index = 0; index < records.records.size(); ++index) {
-    const auto& record = records.records[index];
-    if (!may_be_nvidia(record.text)) continue;
-    const auto decoded = decode_of_driver(record);
-    const std::string_view name = decoded ? event_name(*decoded) : std::string_view{};
-    if (name.empty()) continue;
-    auto kind = kind_of(*decoded, name);
+    const auto told = driver_record(records.records[index]);
+    if (!told) continue;
+    auto kind = kind_of(told->decoded, told->name);
     auto found = groups.find(kind);
     if (found == groups.end()) {
       if (groups.size() >= DriverEvents::kMaxKinds) {
@@ -144,11 +157,12 @@ DriverEvents collect_driver_events(const host::KernelRecords& records) {
   }
   const auto add = [&](std::size_t index, std::int64_t count) {
     const auto& record = records.records[index];
-    const auto decoded = decode_of_driver(record);
-    result.events.push_back(to_observation(record, *decoded, event_name(*decoded), records.witness));
+    const auto told = driver_record(record);
+    if (!told) return;
+    result.events.push_back(to_observation(record, told->decoded, told->name, records.witness));
     if (count > 1) result.events.back().attributes.emplace_back("count", count);
   };
-  for (const auto& [kind, group] : groups) {
+  for (const Group& group : std::views::values(groups)) {
     add(group.first, 1);
     if (group.last != group.first) add(group.last, group.count - 1);
   }
