@@ -8,7 +8,8 @@
 
 namespace autopilot::docs {
 
-// Path below docs/ -> text of every page that is made from the catalog and the table of settings.
+// Path relative to docs/ -> text of every page that is made from the catalog and the table of settings, and
+// of the alert rules.
 [[nodiscard]] std::map<std::string, std::string> make_pages(const catalog::Catalog& facts);
 
 }  // namespace autopilot::docs

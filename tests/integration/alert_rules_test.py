@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The alert rules made from the catalog, judged by Prometheus' own promtool."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/alerts/autopilot.yaml")
+OFF_BUS = {"check": "gpu.xid", "subject": "gpu/0000:3b:00.0", "index": "0", "uuid": "GPU-1", "reason": "gpu_fallen_off_bus",
+           "action": "power_cycle", "held": "false"}
+
+
+def series(family, value, **labels):
+    every = {"job": "autopilot", "instance": "node-1", **labels}
+    inside = ",".join(f'{name}="{text}"' for name, text in every.items())
+    return {"series": f"{family}{{{inside}}}", "values": f"{value}x20"}
+
+
+def finding(health, injected="false"):
+    return series("autopilot_finding", "1+0", **OFF_BUS, health=health, injected=injected)
+
+
+# What the agent of a sound node tells.
+SOUND = (
+    series("autopilot_simulated", "0+0"),
+    series("autopilot_check_health", "1+0", check="gpu.xid", health="healthy"),
+    series("autopilot_check_health", "0+0", check="gpu.xid", health="unknown"),
+    series("autopilot_check_required", "1+0", check="gpu.xid"),
+    series("autopilot_check_age_seconds", "30+0", check="gpu.xid"),
+    series("autopilot_lanes_stuck", "0+0"),
+    series("autopilot_helpers_stuck", "0+0"),
+    series("autopilot_kernel_records_lost_total", "7+0"),
+    series("autopilot_journal_lag_seconds", "0+0"),
+    series("autopilot_configuration_refused_total", "1+0"),
+)
+
+
+def sound_but(*changed):
+    """The sound node with some of its series replaced, and others added."""
+    names = {entry["series"] for entry in changed}
+    return [entry for entry in SOUND if entry["series"] not in names] + list(changed)
+
+
+class AlertRulesTest(unittest.TestCase):
+    def expect(self, input_series, expected):
+        """Alert and severity of all that fires after a quarter of an hour."""
+        promtool = harness.need_program("promtool")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "test.yaml")
+            samples = [{"labels": f'{{alertname="{alert}",severity="{severity}"}}', "value": 1}
+                       for alert, severity in expected]
+            with open(path, "w", encoding="utf-8") as out:
+                json.dump({"rule_files": [os.path.abspath(RULES)], "evaluation_interval": "1m", "tests": [{
+                    "interval": "1m", "input_series": input_series, "promql_expr_test": [{
+                        "expr": 'count by (alertname, severity) (ALERTS{alertstate="firing"})', "eval_time": "15m",
+                        "exp_samples": samples}]}]}, out)
+            done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True, timeout=60,
+                                  check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_promtool_accepts_the_rules(self):
+        promtool = harness.need_program("promtool")
+        done = subprocess.run([promtool, "check", "rules", RULES], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_sound_node_is_silent(self):
+        self.expect(list(SOUND), [])
+
+    def test_a_failed_finding_pages_and_a_degraded_one_warns(self):
+        self.expect(sound_but(finding("failed")), [("AutopilotGpuFallenOffBus", "critical")])
+        self.expect(sound_but(finding("degraded")), [("AutopilotGpuFallenOffBus", "warning")])
+
+    def test_what_was_made_on_purpose_does_not_page(self):
+        self.expect(sound_but(finding("failed", injected="true")), [("AutopilotExercise", "none")])
+        self.expect(sound_but(finding("failed"), series("autopilot_simulated", "1+0")), [("AutopilotExercise", "none")])
+
+    def test_a_required_check_that_does_not_know_has_an_alert_of_its_own(self):
+        unknown = series("autopilot_check_health", "1+0", check="gpu.xid", health="unknown")
+        self.expect(sound_but(unknown), [("AutopilotRequiredCheckUnknown", "warning")])
+        self.expect(sound_but(unknown, series("autopilot_check_required", "0+0", check="gpu.xid")), [])
+
+    def test_the_agent_tells_its_own_trouble(self):
+        for alert, changed in (
+            ("AutopilotCheckOld", series("autopilot_check_age_seconds", "3600+0", check="gpu.xid")),
+            ("AutopilotStuck", series("autopilot_helpers_stuck", "1+0")),
+            ("AutopilotRecordsLost", series("autopilot_kernel_records_lost_total", "7+5")),
+            ("AutopilotJournalLate", series("autopilot_journal_lag_seconds", "90+0")),
+            ("AutopilotConfigurationRefused", series("autopilot_configuration_refused_total", "1+1")),
+        ):
+            with self.subTest(alert):
+                self.expect(sound_but(changed), [(alert, "warning")])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
