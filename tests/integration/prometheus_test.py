@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import tempfile
@@ -11,6 +12,8 @@ import urllib.parse
 import urllib.request
 
 import harness
+
+RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/alerts/autopilot.yaml")
 
 
 def free_port():
@@ -30,6 +33,19 @@ class PrometheusTest(unittest.TestCase):
             self.assertEqual(lint.returncode, 0, lint.stdout + lint.stderr)
             self.assertEqual(lint.stdout + lint.stderr, "")
             self.assertIn("autopilot_simulated 1\n", body)
+
+    def test_every_check_and_every_family_of_the_alert_rules_is_told(self):
+        code, out, error = harness.run("check", "--list", "-o", "json")
+        self.assertEqual(code, 0, error)
+        checks = {item["check"] for item in json.loads(out)["items"]}
+        with open(RULES, encoding="utf-8") as file:
+            expressions = re.findall(r"^ +expr: '(.*)'$", file.read(), re.MULTILINE)
+        families = {name for expression in expressions for name in re.findall(r"autopilot_[a-z_]+", expression)}
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            _, body = agent.request("GET", "/metrics")
+        self.assertEqual(set(re.findall(r'^autopilot_check_required\{check="([^"]+)"', body, re.MULTILINE)), checks)
+        self.assertEqual(families - set(re.findall(r"^# TYPE (\S+)", body, re.MULTILINE)), set())
 
     def test_a_real_prometheus_scrapes_the_node(self):
         prometheus = harness.need_program("prometheus")
