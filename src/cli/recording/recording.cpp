@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "cli/recording/driver_answers.hpp"
 #include "cli/recording/scrubber.hpp"
@@ -196,20 +197,27 @@ void learn_from_file(const std::string& path, const std::string& text, Scrubber&
       scrubber.learn(Kind::host, std::string_view(mount.source).substr(0, colon));
 }
 
+void learn_from_files(const host::RecordedFiles& files, Scrubber& scrubber) {
+  for (const auto& [path, file] : files)
+    if (!file.is_link) learn_from_file(path, file.text, scrubber);
+}
+
+void learn_from_driver(const YamlNode& nvml, Scrubber& scrubber) {
+  const YamlNode* gpus = nvml.find("gpus");
+  if (gpus == nullptr) return;
+  for (const YamlMember& gpu : gpus->members) {
+    scrubber.learn(Scrubber::Kind::uuid, gpu.value.find("uuid")->text);
+    scrubber.learn(Scrubber::Kind::serial, gpu.value.find("serial")->text);
+  }
+}
+
 Scrubber scrubber_for(const Recording& recording) {
-  using Kind = Scrubber::Kind;
   Scrubber scrubber;
   const std::string node = recording.machine.find("node")->text;
-  scrubber.learn(Kind::host, node);
-  scrubber.learn(Kind::host, node.substr(0, node.find('.')));
-  for (const auto& [path, file] : recording.files)
-    if (!file.is_link) learn_from_file(path, file.text, scrubber);
-  const YamlNode* gpus = recording.nvml ? recording.nvml->find("gpus") : nullptr;
-  if (gpus == nullptr) return scrubber;
-  for (const YamlMember& gpu : gpus->members) {
-    scrubber.learn(Kind::uuid, gpu.value.find("uuid")->text);
-    scrubber.learn(Kind::serial, gpu.value.find("serial")->text);
-  }
+  scrubber.learn(Scrubber::Kind::host, node);
+  scrubber.learn(Scrubber::Kind::host, node.substr(0, node.find('.')));
+  learn_from_files(recording.files, scrubber);
+  if (recording.nvml) learn_from_driver(*recording.nvml, scrubber);
   return scrubber;
 }
 
@@ -237,6 +245,18 @@ Status write_link(const fs::path& root, const std::string& path, const std::stri
   return {};
 }
 
+using TextFilter = std::function<std::string(const std::string&)>;
+
+Status write_files(const host::RecordedFiles& files, const fs::path& root, const TextFilter& told) {
+  for (const auto& [path, file] : files) {
+    if (file.is_link)
+      TRY_STATUS(write_link(root, path, file.text));
+    else
+      TRY_STATUS(write_file(root.string() + path, told(file.text)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Recording> record_machine(const host::Host& host, const std::string& node,
@@ -249,14 +269,8 @@ Status write_recording(const Recording& recording, const std::string& directory,
   if (fs::exists(directory, error) && !fs::is_empty(directory, error))
     return fail(Errc::conflict, directory + ": exists and is not empty");
   Scrubber scrubber = scrubber_for(recording);
-  const auto told = [&](const std::string& text) { return scrub ? scrubber.apply(text) : text; };
-  const fs::path root = fs::path(directory) / "root";
-  for (const auto& [path, file] : recording.files) {
-    if (file.is_link)
-      TRY_STATUS(write_link(root, path, file.text));
-    else
-      TRY_STATUS(write_file(root.string() + path, told(file.text)));
-  }
+  const TextFilter told = [&](const std::string& text) { return scrub ? scrubber.apply(text) : text; };
+  TRY_STATUS(write_files(recording.files, fs::path(directory) / "root", told));
   TRY_STATUS(write_file(fs::path(directory) / "kmsg.jsonl", told(recording.kernel_log)));
   if (recording.nvml)
     TRY_STATUS(write_file(fs::path(directory) / "nvml.yaml", told(to_yaml(*recording.nvml))));
