@@ -62,9 +62,8 @@ int run_agent_verb(const AgentVerbOptions& options) {
       .config = std::move(*settings),
       .reload = [options] { return load(options); },
       .configuration_version = [file = settings_file(options.config_file)] { return version_of(file); },
-      .open_machine = [options, opened_with](OnKernelNews on_kernel_news) -> Result<agent::Machine> {
-        auto machine =
-            TRY(open_machine(options.machine, opened_with, Timeline::live, std::move(on_kernel_news)));
+      .open_machine = [options, opened_with](const OnKernelNews& on_kernel_news) -> Result<agent::Machine> {
+        auto machine = TRY(open_machine(options.machine, opened_with, Timeline::live, on_kernel_news));
         auto known = TRY(checks_of(options.machine, opened_with));
         machine.checks = std::move(known.checks);
         machine.facts = std::move(known.facts);

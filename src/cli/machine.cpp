@@ -99,7 +99,7 @@ void add_machine_options(CLI::App& verb, MachineChoice& choice) {
 }
 
 Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
-                                    Timeline timeline, OnKernelNews on_kernel_news) {
+                                    Timeline timeline, const OnKernelNews& on_kernel_news) {
   host::OpenOptions options;
   options.news_in = news_in;
   options.on_kernel_news = on_kernel_news;

@@ -30,6 +30,6 @@ enum class Timeline : unsigned char { at_end, live };
 // Opens it with everything that the agent and one-shot looks need. What was started for it (a simulated
 // machine's player, its folder) ends with the last copy of the result.
 [[nodiscard]] Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
-                                                  Timeline timeline, OnKernelNews on_kernel_news);
+                                                  Timeline timeline, const OnKernelNews& on_kernel_news);
 
 }  // namespace autopilot::cli
