@@ -101,6 +101,8 @@ checks::Check make_check(const std::string& id,
 class RuntimeTest : public ::testing::Test {
  protected:
   RuntimeTest() { world = &world_; }
+  RuntimeTest(const RuntimeTest&) = delete;
+  RuntimeTest& operator=(const RuntimeTest&) = delete;
   ~RuntimeTest() override {
     release();
     runtime_.reset();
