@@ -48,6 +48,9 @@ json::object to_json(const checks::DecodedRecord& decoded, const std::vector<std
     member.front() = static_cast<char>(member.front() - 'A' + 'a');
     object["nvlink"].as_object()[member] = to_json(value);
   }
+  // A rule of the catalog need not have either.
+  if (!object.contains("class")) object["class"] = "unknown";
+  if (!object.contains("action")) object["action"] = to_string(decoded.action);
   if (!data.empty()) object["data"] = json::value_from(data);
   if (time.wall != WallTime{}) object["time"] = format_time(time.wall);
   if (time.mono != MonoTime{}) object["secondsSinceBoot"] = to_seconds(time.mono.time_since_epoch());

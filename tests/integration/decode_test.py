@@ -102,7 +102,7 @@ class DecodeFormsTest(unittest.TestCase):
             seen.update(record)
             for name in TYPES.keys() & record.keys():
                 self.assertIs(type(record[name]), TYPES[name], f"{name} of {record}")
-            for name in ("kind", "rule", "name", "text", "injected", "fromKernel", "line"):
+            for name in ("kind", "rule", "name", "text", "class", "action", "injected", "fromKernel", "line"):
                 self.assertIn(name, record)
         self.assertEqual(TYPES.keys() - seen, set())
 

@@ -13,7 +13,8 @@ import unittest
 
 import harness
 
-UNIT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "systemd" / "autopilot.service"
+UNITS = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "systemd"
+UNIT = UNITS / "autopilot.service"
 
 
 class NotifySocket:
@@ -45,22 +46,25 @@ class NotifySocket:
 
 
 class Unit(unittest.TestCase):
-    def test_systemd_finds_no_fault_in_the_unit(self):
+    def test_systemd_finds_no_fault_in_the_units(self):
         analyze = harness.need_program("systemd-analyze")
-        with tempfile.TemporaryDirectory() as folder:
-            copy = pathlib.Path(folder) / UNIT.name
-            # Where it will be installed there is nothing yet.
-            copy.write_text(UNIT.read_text().replace("/usr/bin/autopilot", os.path.abspath(harness.AUTOPILOT)))
-            done = subprocess.run([analyze, "verify", "--man=no", copy], capture_output=True, text=True, timeout=60)
-        ours = [line for line in done.stderr.splitlines() if "autopilot" in line]
-        self.assertEqual([], ours)
-        self.assertEqual(0, done.returncode, done.stderr)
+        units = sorted(UNITS.glob("*.service"))
+        self.assertIn(UNIT, units)
+        for unit in units:
+            with self.subTest(unit.name), tempfile.TemporaryDirectory() as folder:
+                copy = pathlib.Path(folder) / unit.name
+                # Where it will be installed there is nothing yet.
+                copy.write_text(unit.read_text().replace("/usr/bin/autopilot", os.path.abspath(harness.AUTOPILOT)))
+                done = subprocess.run([analyze, "verify", "--man=no", copy], capture_output=True, text=True, timeout=60)
+                self.assertEqual([], [line for line in done.stderr.splitlines() if "autopilot" in line])
+                self.assertEqual(0, done.returncode, done.stderr)
 
     def test_its_exposure_is_small(self):
         analyze = harness.need_program("systemd-analyze")
-        done = subprocess.run([analyze, "security", "--offline=true", "--threshold=50", UNIT],
-                              capture_output=True, text=True, timeout=60)
-        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        for unit in sorted(UNITS.glob("*.service")):
+            done = subprocess.run([analyze, "security", "--offline=true", "--threshold=50", unit],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
 
 class Notifications(unittest.TestCase):
