@@ -15,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::Contains;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -101,9 +100,7 @@ checks::Check make_check(const std::string& id,
 class RuntimeTest : public ::testing::Test {
  protected:
   RuntimeTest() { world = &world_; }
-  RuntimeTest(const RuntimeTest&) = delete;
-  RuntimeTest& operator=(const RuntimeTest&) = delete;
-  ~RuntimeTest() override {
+  void TearDown() override {
     release();
     runtime_.reset();
     // A look that hung comes back before the world it looks at goes away.
@@ -128,7 +125,7 @@ class RuntimeTest : public ::testing::Test {
       awake_ = true;
       woken_.notify_all();
     };
-    outlets.commit = [this](store::Batch batch, std::function<void(bool)> done) {
+    outlets.commit = [this](store::Batch batch, const std::function<void(bool)>& done) {
       batches_.push_back(std::move(batch));
       if (commits_) done(true);
     };

@@ -19,7 +19,6 @@ using std::chrono::seconds;
 using testing::batch_of;
 using ::testing::ElementsAre;
 using testing::event;
-using ::testing::IsEmpty;
 using testing::kNow;
 
 constexpr Duration kLong = seconds{20};
@@ -117,10 +116,7 @@ class DiskSink final : public BatchSink {
 
 class JournalWriterTest : public ::testing::Test {
  protected:
-  JournalWriterTest() = default;
-  JournalWriterTest(const JournalWriterTest&) = delete;
-  JournalWriterTest& operator=(const JournalWriterTest&) = delete;
-  ~JournalWriterTest() override { disk_->hang(false); }
+  void TearDown() override { disk_->hang(false); }
 
   void start(WriterLimits limits = {}) {
     limits.retry = milliseconds{1};

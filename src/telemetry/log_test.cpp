@@ -12,10 +12,7 @@ using testing::MatchesRegex;
 
 class Log : public testing::Test {
  protected:
-  Log() = default;
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-  ~Log() override { set_log(LogLevel::info, LogFormat::text); }
+  void TearDown() override { set_log(LogLevel::info, LogFormat::text); }
 
   static std::string written(LogLevel level, std::string_view message, LogFields fields = {}) {
     testing::internal::CaptureStderr();

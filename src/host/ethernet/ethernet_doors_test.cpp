@@ -8,6 +8,9 @@
 #include <gtest/gtest.h>
 #include <string>
 #include <unistd.h>
+#include <vector>
+
+#include "host/process/run_program.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -23,18 +26,19 @@ Result<std::vector<EthernetLink>> links_of(const std::string& root) {
   return SysfsEthernet(files).links({});
 }
 
-bool run(const std::string& command) {
-  return std::system((command + " 2>/dev/null").c_str()) == 0;
+[[nodiscard]] bool ip_link(std::vector<std::string> words) {
+  words.insert(words.begin(), {"ip", "link"});
+  return run_program(words).empty();
 }
 
 // A pair of connected interfaces of this kernel.
 class VethPair {
  public:
-  VethPair() : made_(run("ip link add " + a + " type veth peer name " + b)) {}
+  VethPair() : made_(ip_link({"add", a, "type", "veth", "peer", "name", b})) {}
   VethPair(const VethPair&) = delete;
   VethPair& operator=(const VethPair&) = delete;
   ~VethPair() {
-    if (made_) run("ip link del " + a);
+    if (made_) (void)ip_link({"del", a});
   }
   [[nodiscard]] bool made() const { return made_; }
 
@@ -50,7 +54,7 @@ TEST(NetlinkEthernet, sees_a_real_link_lose_its_carrier) {
   if (!pair.made()) GTEST_SKIP() << "cannot make a veth pair: needs root, iproute2 and the veth driver";
   const Files files;
   const NetlinkEthernet door(files);
-  ASSERT_TRUE(run("ip link set " + pair.a + " up && ip link set " + pair.b + " up"));
+  ASSERT_TRUE(ip_link({"set", pair.a, "up"}) && ip_link({"set", pair.b, "up"}));
   const auto up = door.links({});
   ASSERT_TRUE(up) << up.error().what;
   ASSERT_NE(find(*up, pair.a), nullptr);
@@ -59,7 +63,7 @@ TEST(NetlinkEthernet, sees_a_real_link_lose_its_carrier) {
   EXPECT_EQ(find(*up, pair.a)->driver_kind, "veth");
   EXPECT_FALSE(find(*up, pair.a)->is_physical);
 
-  ASSERT_TRUE(run("ip link set " + pair.b + " down"));
+  ASSERT_TRUE(ip_link({"set", pair.b, "down"}));
   const auto down = door.links({});
   ASSERT_TRUE(down) << down.error().what;
   EXPECT_TRUE(find(*down, pair.a)->is_up);
@@ -90,9 +94,8 @@ class SysfsTree : public ::testing::Test {
     std::string pattern = "/tmp/autopilot-ethernet-XXXXXX";
     root_ = ::mkdtemp(pattern.data());
   }
-  SysfsTree(const SysfsTree&) = delete;
-  SysfsTree& operator=(const SysfsTree&) = delete;
-  ~SysfsTree() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
   void write(const std::string& path, const std::string& text) const {
     std::filesystem::create_directories((root_ + path).substr(0, (root_ + path).rfind('/')));
     std::ofstream(root_ + path) << text;
