@@ -86,8 +86,8 @@ TEST_P(EveryFault, LeavesAReadableTree) {
 TEST_P(EveryFault, ChangesSomethingThatADoorCanSee) {
   const FaultType& type = *find_fault_type(GetParam());
   // Only the drivers of the newest boards tell of repairs.
-  const std::string machine = GetParam() == "repair" ? "hgx-b200-8" : "hgx-h100-8";
-  const Simulation simulation = with({.id = GetParam(), .at = 10s}, machine);
+  const std::string board = GetParam() == "repair" ? "hgx-b200-8" : "hgx-h100-8";
+  const Simulation simulation = with({.id = GetParam(), .at = 10s}, board);
   const Machine before = simulation.at(9s);
   const Machine after = simulation.at(30s);
   const auto doors = [](const Machine& machine) {

@@ -2,7 +2,10 @@
 #include "store/sqlite.hpp"
 
 #include <cerrno>
+#include <fcntl.h>
+#include <mutex>
 #include <sqlite3.h>
+#include <sys/mman.h>
 
 namespace autopilot::store::sqlite {
 namespace {
@@ -52,6 +55,27 @@ tl::unexpected<Error> failure(sqlite3* connection, int result, std::string_view 
     what += ')';
   }
   return fail(code_of(connection, result), std::move(what));
+}
+
+// On a full disk a page of the shared index may find no block when it is touched, and the process dies of
+// SIGBUS. Its blocks are taken before it is mapped; without room that is an error as any other.
+void* map_with_blocks(void* address, std::size_t length, int protection, int flags, int fd, off_t offset) {
+  if (fd >= 0 && (protection & PROT_WRITE) != 0) {
+    if (const int error = ::posix_fallocate(fd, offset, static_cast<off_t>(length)); error != 0) {
+      errno = error;
+      return MAP_FAILED;
+    }
+  }
+  return ::mmap(address, length, protection, flags, fd, offset);
+}
+
+// For every connection of this process.
+void map_only_what_has_blocks() {
+  static std::once_flag done;
+  std::call_once(done, [] {
+    sqlite3_vfs* files = sqlite3_vfs_find(nullptr);
+    files->xSetSystemCall(files, "mmap", reinterpret_cast<sqlite3_syscall_ptr>(&map_with_blocks));
+  });
 }
 
 }  // namespace
@@ -141,6 +165,7 @@ Result<Connection> Connection::open(const std::string& path, Access access) {
   }
   if (access == Access::immutable) uri += "?immutable=1";
   const int mode = access == Access::read_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+  map_only_what_has_blocks();
   sqlite3* raw = nullptr;
   const int result = sqlite3_open_v2(
       uri.c_str(), &raw, mode | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);

@@ -35,7 +35,8 @@ class Setting {
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
   ~Setting() {
-    if (is_set_) EXPECT_TRUE(write(before_)) << path_ << " keeps a value of the test";
+    if (!is_set_) return;
+    EXPECT_TRUE(write(before_)) << path_ << " keeps a value of the test";
   }
   [[nodiscard]] bool is_set() const { return is_set_; }
 
