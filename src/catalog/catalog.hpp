@@ -237,8 +237,7 @@ class Catalog {
 // The files of /catalog as they were parsed and checked when this program was built. Thread-safe; the first
 // call decodes them.
 [[nodiscard]] const Catalog& builtin();
-// The same files as text by name, for `--catalog DIR` (a file there replaces the one of the same name) and
-// for generators.
+// The same files as text by name, for generators.
 [[nodiscard]] const std::map<std::string, std::string>& builtin_files();
 
 }  // namespace autopilot::catalog

@@ -51,15 +51,12 @@ struct SavedFinding {
 //
 // - A finding counts after Reason::raise_rounds rounds in a row; the same number is needed to get worse.
 // - It goes away only when its clear rule fires; until then it is shown as held. Another card in its slot
-// ends
-//   it whatever its rule, and it follows its card (serial, else UUID) to another slot.
+//   ends it whatever its rule, and it follows its card (serial, else UUID) to another slot.
 // - A GPU that a check does not list for a while, and then again, was reset: all checks' findings about it
 //   learn so.
 // - A round in which the check could not look at the subject counts for nothing: neither up nor down. It
-// could
-//   not look where it said `unknown` about the subject, its GPU or the host, or where a device that used to
-//   answer it did not answer. A judge must therefore say unknown about a subject only if it saw nothing of
-//   it.
+//   could not look where it said `unknown` about the subject, its GPU or the host, or where a device that
+//   used to answer it did not answer. A judge says unknown about a subject only if it saw nothing of it.
 // - Findings of health unknown or unsupported last exactly as long as they are said.
 // - Injected findings are kept apart from real ones and end with the injection.
 class FindingTracker {
