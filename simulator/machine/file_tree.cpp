@@ -60,10 +60,10 @@ void FileTree::remove_below(const std::string& path) {
 void FileTree::remove(const std::string& path) {
   const std::string real = resolve(path).value_or(path);
   std::vector<std::string> links;
-  for (const auto& [name, entry] : entries_) {
-    if (entry.kind != Kind::link) continue;
-    const auto target = resolve(name);
-    if (target && (*target == real || is_below(*target, real))) links.push_back(name);
+  for (const auto& entry : entries_) {
+    if (entry.second.kind != Kind::link) continue;
+    const auto target = resolve(entry.first);
+    if (target && (*target == real || is_below(*target, real))) links.push_back(entry.first);
   }
   for (const std::string& link : links)
     entries_.erase(link);

@@ -44,8 +44,8 @@ Status read_entries(const json::object& object, const std::string& file, FileTre
 
 std::string archive_text(const Machine& machine) {
   json::object entries[std::size(kKinds)];
-  for (const auto& [path, entry] : machine.files.entries())
-    entries[static_cast<std::size_t>(entry.kind)][path] = entry.text;
+  for (const auto& file : machine.files.entries())
+    entries[static_cast<std::size_t>(file.second.kind)][file.first] = file.second.text;
   json::object object;
   object["machine"] = to_yaml(machine.machine);
   if (machine.nvml) object["nvml"] = to_yaml(*machine.nvml);

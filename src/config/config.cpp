@@ -13,15 +13,16 @@ namespace {
 
 constexpr std::string_view kPrefix = "AUTOPILOT_";
 
-std::string variable_or(const Environment& environment, const std::string& name, std::string fallback) {
+std::string variable_or(const Environment& environment, const std::string& name,
+                        const std::string& fallback) {
   const auto at = environment.find(name);
-  return at == environment.end() || at->second.empty() ? std::move(fallback) : at->second;
+  return at == environment.end() || at->second.empty() ? fallback : at->second;
 }
 
 // A folder of the XDG base directory specification: its variable, which counts only when absolute, or its
 // place below HOME; empty without either.
 std::string xdg_dir(const Environment& environment, const std::string& name, const std::string& below_home) {
-  const std::string named = variable_or(environment, name, "");
+  std::string named = variable_or(environment, name, "");
   if (named.starts_with('/')) return named;
   const std::string home = variable_or(environment, "HOME", "");
   if (!home.starts_with('/') || below_home.empty()) return "";

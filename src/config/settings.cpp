@@ -231,11 +231,13 @@ void show_checks(const Config& config, const Setting&, Shown& shown) {
   const auto text = [](const std::optional<Duration>& duration) {
     return duration ? format_duration(*duration) : std::string("default");
   };
-  for (const auto& [id, check] : config.checks)
-    if (check != CheckConfig{})
-      shown["checks." + id] = std::string(check.enabled ? "enabled" : "disabled") + " period " +
-                              text(check.period) + " deadline " + text(check.deadline) + " window " +
-                              text(check.window);
+  for (const auto& entry : config.checks) {
+    const CheckConfig& check = entry.second;
+    if (check == CheckConfig{}) continue;
+    shown["checks." + entry.first] = std::string(check.enabled ? "enabled" : "disabled") + " period " +
+                                     text(check.period) + " deadline " + text(check.deadline) + " window " +
+                                     text(check.window);
+  }
 }
 
 void show_thresholds(const Config& config, const Setting& setting, Shown& shown) {

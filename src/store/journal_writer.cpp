@@ -110,7 +110,8 @@ struct JournalWriter::Shared {
   std::size_t rows = 0;  // in queue and in flight
   std::uint64_t submitted = 0;
   std::uint64_t settled = 0;
-  std::optional<MonoTime> last_retention;
+  std::optional<MonoTime> next_retention;
+  bool retention_failed = false;
   bool stopping = false;
   bool abandoned = false;
   bool settling = false;  // telling the callers what was decided
@@ -133,12 +134,16 @@ struct JournalWriter::Shared {
 };
 
 void JournalWriter::Shared::work_until_stopped(Lock& lock) {
+  const auto has_news = [this] { return !queue.empty() || stopping; };
   while (!abandoned) {
-    work.wait(lock, [this] { return !queue.empty() || stopping; });
-    if (queue.empty() || abandoned) return;
+    if (retention_failed)
+      work.wait_for(lock, limits.retry, has_news);
+    else
+      work.wait(lock, has_news);
+    if (abandoned || (stopping && queue.empty())) return;
     std::ranges::move(queue, std::back_inserter(in_flight));
     queue.clear();
-    commit_in_flight(lock);
+    if (!in_flight.empty()) commit_in_flight(lock);
     if (!abandoned) retain_when_due(lock);
   }
 }
@@ -228,11 +233,14 @@ void JournalWriter::Shared::end_settling() {
 
 void JournalWriter::Shared::retain_when_due(Lock& lock) {
   const Instant now = clock->now();
-  if (last_retention && now.mono - *last_retention < limits.retention_period) return;
-  last_retention = now.mono;
+  if (next_retention && now.mono < *next_retention) return;
   lock.unlock();
-  auto done = sink->retain(retention, now.wall);
+  const auto done = sink->retain(retention, now.wall);
   lock.lock();
+  next_retention = now.mono + (done ? limits.retention_period : limits.retry);
+  // Forgetting is what makes room on a full disk: a failure is not left for a whole period.
+  if (const bool failed_before = std::exchange(retention_failed, !done); failed_before && done)
+    counters.problem.clear();
   if (!done) counters.problem = done.error().what;
 }
 

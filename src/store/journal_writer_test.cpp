@@ -44,6 +44,7 @@ struct Disk {
   std::string poison;       // a batch with such an event is a conflict
   std::vector<std::vector<std::string>> commits;
   int retained = 0;
+  std::deque<Error> retain_fails;  // the next retentions
   int begun_anew = 0;
   bool gone = false;  // the sink was destroyed
 
@@ -59,6 +60,10 @@ struct Disk {
   void wait_until_gone() {
     std::unique_lock lock(mutex);
     ASSERT_TRUE(changed.wait_for(lock, kLong, [this] { return gone; }));
+  }
+  void wait_until_retained(int times) {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, kLong, [&] { return retained >= times; }));
   }
   [[nodiscard]] std::vector<std::vector<std::string>> committed() {
     const std::lock_guard lock(mutex);
@@ -101,7 +106,11 @@ class DiskSink final : public BatchSink {
   Status retain(const Retention&, WallTime) override {
     const std::lock_guard lock(disk_->mutex);
     ++disk_->retained;
-    return {};
+    disk_->changed.notify_all();
+    if (disk_->retain_fails.empty()) return {};
+    auto error = disk_->retain_fails.front();
+    disk_->retain_fails.pop_front();
+    return fail(std::move(error));
   }
   Result<std::string> begin_anew(WallTime) override {
     const std::lock_guard lock(disk_->mutex);
@@ -134,6 +143,15 @@ class JournalWriterTest : public ::testing::Test {
   [[nodiscard]] std::vector<std::string> outcomes() {
     const std::lock_guard lock(mutex_);
     return outcomes_;
+  }
+  // False when status().problem has not become this within kLong.
+  [[nodiscard]] bool wait_for_problem(std::string_view problem) {
+    const auto end = std::chrono::steady_clock::now() + kLong;
+    while (writer_->status().problem != problem) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::yield();
+    }
+    return true;
   }
 
   std::mutex mutex_;
@@ -293,6 +311,19 @@ TEST_F(JournalWriterTest, forgets_what_is_old_once_per_period) {
   submit("x");
   ASSERT_TRUE(writer_->stop(kLong));
   EXPECT_EQ(disk_->retained, 2);
+}
+
+TEST_F(JournalWriterTest, forgetting_that_failed_is_tried_again_without_a_new_batch) {
+  disk_->retain_fails = {{Errc::exhausted, "DELETE FROM events: disk is full"}};
+  start();
+  submit("a");
+  disk_->wait_until_retained(1);
+  EXPECT_TRUE(writer_->flush(kLong));
+  ASSERT_TRUE(wait_for_problem("DELETE FROM events: disk is full"));
+  EXPECT_THAT(outcomes(), ElementsAre("a:1"));
+  clock_.advance(milliseconds{1});
+  disk_->wait_until_retained(2);
+  EXPECT_TRUE(wait_for_problem(""));
 }
 
 TEST_F(JournalWriterTest, takes_batches_from_many_threads) {

@@ -69,7 +69,7 @@ HelperResult HelperClient::call(std::string_view method, std::string_view params
 HelperStats HelperClient::stats() {
   const std::lock_guard lock(mutex_);
   count_stuck();
-  stats_.is_alive = connection_.has_value();
+  stats_.is_alive = connection_ != nullptr;
   return stats_;
 }
 
@@ -97,7 +97,8 @@ tl::expected<void, HelperError> HelperClient::make_ready() {
   auto child = Child::start(command_, {.output = -1, .errors = STDERR_FILENO, .extra = pair->second.get()});
   if (!child)
     return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, child.error().what));
-  connection_.emplace(Connection{std::move(*child), {kind_ + " helper", std::move(pair->first)}});
+  connection_ = std::make_unique<Connection>(
+      Connection{std::move(*child), {kind_ + " helper", std::move(pair->first)}});
   ++stats_.starts;
   return {};
 }

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,7 +70,7 @@ class HelperClient {
   std::mutex mutex_;  // of all below; never held while the helper is asked
   std::condition_variable free_;
   bool is_busy_ = false;  // the busy caller alone uses connection_
-  std::optional<Connection> connection_;
+  std::unique_ptr<Connection> connection_;
   std::vector<Child> stuck_;
   int crashes_ = 0;  // in a row
   MonoTime not_before_{};
