@@ -12,6 +12,9 @@ using sqlite::Connection;
 
 // Rows per transaction: the writer's other work waits no longer than for these.
 constexpr std::int64_t kChunk = 5000;
+// On a full disk: a deletion needs room in the log before it makes any, so only few rows and pages fit at
+// once.
+constexpr std::int64_t kSmallChunk = 32;
 
 // What ages, by its own time; open incidents, unfinished operations and held findings do not.
 struct Ageing {
@@ -29,17 +32,48 @@ constexpr std::array<Ageing, 6> kAgeing{{
     {"last_samples", "check_id, subject_kind, subject_key, name", "time", "true"},
 }};
 
+// Copies the log back into the file and cuts it: its room is the next transaction's.
+Status cut_log(Connection& connection) {
+  return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
 Status delete_until(Connection& connection, const Ageing& ageing, std::int64_t time) {
   const std::string row{ageing.row};
   const std::string sql = "DELETE FROM " + std::string(ageing.table) + " WHERE (" + row + ") IN (SELECT " +
                           row + " FROM " + std::string(ageing.table) + " WHERE " + std::string(ageing.only) +
                           " AND " + std::string(ageing.time) + " <= ? LIMIT ?)";
   auto statement = TRY(connection.prepare(sql));
+  std::int64_t chunk = kChunk;
   do {
-    statement.bind(1, time).bind(2, kChunk);
-    TRY_STATUS(statement.run());
-  } while (connection.changes() == kChunk);
+    statement.bind(1, time).bind(2, chunk);
+    Status done = statement.run();
+    if (!done && done.error().code == Errc::exhausted && chunk > kSmallChunk) {
+      chunk = kSmallChunk;
+      TRY_STATUS(cut_log(connection));
+      statement.bind(1, time).bind(2, chunk);
+      done = statement.run();
+    }
+    TRY_STATUS(done);
+    if (chunk == kSmallChunk) TRY_STATUS(cut_log(connection));
+  } while (connection.changes() == chunk);
   return {};
+}
+
+// Gives the free pages back to the file system.
+Status shrink(Connection& connection) {
+  const Status done = connection.execute("PRAGMA incremental_vacuum");
+  if (done || done.error().code != Errc::exhausted) {
+    TRY_STATUS(done);
+    return cut_log(connection);
+  }
+  const std::string few = "PRAGMA incremental_vacuum(" + std::to_string(kSmallChunk) + ")";
+  for (std::int64_t before = INT64_MAX;;) {
+    TRY_STATUS(cut_log(connection));
+    const auto left = TRY(connection.integer("PRAGMA freelist_count")).value_or(0);
+    if (left == 0 || left >= before) return {};
+    before = left;
+    TRY_STATUS(connection.execute(few));
+  }
 }
 
 // Bytes of the file once the free pages are given back.
@@ -86,9 +120,7 @@ Status delete_expired(Connection& connection, const Retention& retention, WallTi
     for (const auto& ageing : kAgeing)
       TRY_STATUS(delete_until(connection, ageing, *until));
   }
-  // Only the free pages; the log is then copied back and cut.
-  TRY_STATUS(connection.execute("PRAGMA incremental_vacuum"));
-  return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  return shrink(connection);
 }
 
 }  // namespace autopilot::store

@@ -188,6 +188,25 @@ TEST_F(JournalDiskTest, opening_on_a_full_disk_is_an_error_and_moves_nothing) {
   EXPECT_EQ(messages(*Journal::open(path, kNow).value().journal), std::vector<std::string>{"kept"});
 }
 
+TEST_F(JournalDiskTest, forgetting_makes_room_on_a_disk_with_almost_none) {
+  const std::string path = disk_ / "journal.db";
+  auto journal = Journal::open(path, kNow).value().journal;
+  Batch large;
+  large.events.assign(1000, event(std::string(4000, '.')));
+  ASSERT_TRUE(journal->commit(large));
+  ASSERT_TRUE(journal->retain({}, kNow));  // the log is copied back and cut
+  const auto size = std::filesystem::file_size(path);
+  ASSERT_GT(size, 4'000'000U);
+  fill(disk_ / "filler");
+  std::filesystem::resize_file(disk_ / "filler", std::filesystem::file_size(disk_ / "filler") - (512 << 10));
+
+  const Retention retention{.age = std::chrono::hours{1}};
+  const Status done = journal->retain(retention, kNow + std::chrono::hours{2});
+  ASSERT_TRUE(done) << done.error().what;
+  EXPECT_EQ(messages(*journal), std::vector<std::string>{});
+  EXPECT_LT(std::filesystem::file_size(path), size / 4);
+}
+
 TEST_F(JournalDiskTest, the_writer_waits_for_room_and_goes_on) {
   const std::string path = disk_ / "journal.db";
   WriterLimits limits;
