@@ -22,31 +22,53 @@ std::string record_line(const LogRecord& record, std::uint64_t sequence) {
          ",\"text\":" + boost::json::serialize(boost::json::string(record.text)) + "}\n";
 }
 
-// Fills `record` from one object; says what is wrong, or nothing.
-std::optional<std::string> read_record(const boost::json::object& object, LogRecord& record) {
-  for (const auto& [key, value] : object) {
-    if (key == "text" && value.is_string()) {
-      record.text = std::string(value.get_string());
-    } else if (key == "time" && value.is_number()) {
-      record.seconds = value.to_number<double>();
-    } else if (key == "prio" && value.is_int64() && value.get_int64() >= 0 && value.get_int64() < 1024) {
-      record.priority = static_cast<int>(value.get_int64());
-    } else if (key == "seq" && value.is_int64() && value.get_int64() >= 0) {
-      record.sequence = static_cast<std::uint64_t>(value.get_int64());
-    } else if (key == "injected" && value.is_bool()) {
-      record.injected = value.get_bool();
-    } else if (key == "verified" && value.is_bool()) {
-      record.verified = value.get_bool();
-    } else if (key == "error" && value.is_string() && object.size() == 1) {
-      record.error = std::string(value.get_string());
-    } else if (key == "lost" && value.is_int64() && value.get_int64() > 0) {
-      record.lost = static_cast<std::uint64_t>(value.get_int64());
-    } else {
-      return "unknown key or wrong type: `" + std::string(key) + "`";
-    }
+using boost::json::value;
+
+bool read_text(std::string_view key, const value& text, LogRecord& record) {
+  if (!text.is_string()) return false;
+  if (key == "text") record.text = std::string(text.get_string());
+  if (key == "error") record.error = std::string(text.get_string());
+  return key == "text" || key == "error";
+}
+
+bool read_flag(std::string_view key, const value& flag, LogRecord& record) {
+  if (!flag.is_bool()) return false;
+  if (key == "injected") record.injected = flag.get_bool();
+  if (key == "verified") record.verified = flag.get_bool();
+  return key == "injected" || key == "verified";
+}
+
+bool read_count(std::string_view key, const value& number, LogRecord& record) {
+  if (!number.is_int64() || number.get_int64() < 0) return false;
+  const auto count = static_cast<std::uint64_t>(number.get_int64());
+  if (key == "seq") {
+    record.sequence = count;
+    return true;
   }
+  if (key == "prio" && count < 1024) {
+    record.priority = static_cast<int>(count);
+    return true;
+  }
+  if (key != "lost" || count == 0) return false;
+  record.lost = count;
+  return true;
+}
+
+bool read_time(std::string_view key, const value& time, LogRecord& record) {
+  if (key != "time" || !time.is_number()) return false;
+  record.seconds = time.to_number<double>();
+  return true;
+}
+
+// Fills `record` from one object; says what is wrong, or nothing.
+std::string read_record(const boost::json::object& object, LogRecord& record) {
+  for (const auto& [key, member] : object)
+    if (!read_text(key, member, record) && !read_flag(key, member, record) &&
+        !read_count(key, member, record) && !read_time(key, member, record))
+      return "unknown key or wrong type: `" + std::string(key) + "`";
+  if (!record.error.empty() && object.size() > 1) return "`error` stands alone in its record";
   if (record.lost == 0 && record.error.empty() && !object.contains("text")) return "`text` is missing";
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
@@ -95,11 +117,11 @@ Result<std::vector<LogRecord>> parse_log(std::string_view text, const std::strin
     if (trim(line).empty()) continue;
     const std::string place = file + ":" + std::to_string(number) + ": ";
     boost::system::error_code error;
-    const boost::json::value value = boost::json::parse(line, error);
-    if (error || !value.is_object()) return fail(Errc::malformed, place + "not a JSON object");
+    const value parsed = boost::json::parse(line, error);
+    if (error || !parsed.is_object()) return fail(Errc::malformed, place + "not a JSON object");
     LogRecord record;
-    if (const auto problem = read_record(value.get_object(), record))
-      return fail(Errc::malformed, place + *problem);
+    const std::string problem = read_record(parsed.get_object(), record);
+    if (!problem.empty()) return fail(Errc::malformed, place + problem);
     log.push_back(std::move(record));
   }
   return log;

@@ -57,9 +57,10 @@ std::vector<simulator::LogRecord> storm_after(const simulator::LogRecord& cause,
         cause.seconds + 0.05 + to_seconds(storm.over) * static_cast<double>(i) / static_cast<double>(count);
     std::string gpu = storm.gpus[i % storm.gpus.size()].substr(4);
     gpu.resize(gpu.size() - 2);
-    line.text = "NVRM: Xid (PCI:" + gpu + "): " + std::to_string(storm.code) +
-                ", pid=" + (storm.pid == 0 ? own : std::to_string(storm.pid)) + ", name=" + name + ", Ch " +
-                std::to_string(10'000'000 + i).substr(0, 8);
+    line.text = "NVRM: Xid (PCI:";
+    line.text += gpu + "): " + std::to_string(storm.code);
+    line.text += ", pid=" + (storm.pid == 0 ? own : std::to_string(storm.pid)) + ", name=" + name;
+    line.text += ", Ch " + std::to_string(10'000'000 + i).substr(0, 8);
     lines.push_back(std::move(line));
   }
   return lines;

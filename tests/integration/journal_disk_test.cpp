@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <linux/fs.h>
 #include <string>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "host/process/run_program.hpp"
 #include "store/journal_fixture.hpp"
 #include "store/journal_writer.hpp"
 
@@ -41,7 +43,7 @@ class SmallDisk {
   SmallDisk() {
     if (::geteuid() != 0) {
       reason_ = "mounting needs root";
-    } else if (run("truncate -s 12M " + image()) != 0 || run("mkfs.ext4 -q -F " + image()) != 0) {
+    } else if (!make_image()) {
       reason_ = "mkfs.ext4 cannot be run here";
     } else {
       mount();
@@ -77,12 +79,16 @@ class SmallDisk {
  private:
   [[nodiscard]] std::string mount_point() const { return folder_ / "disk"; }
   [[nodiscard]] std::string image() const { return folder_ / "image"; }
+  [[nodiscard]] bool make_image() const {
+    std::ofstream(image()).close();
+    std::filesystem::resize_file(image(), 12 << 20);
+    return host::run_program({"mkfs.ext4", "-q", "-F", image()}).empty();
+  }
   void mount() {
     std::filesystem::create_directory(mount_point());
-    is_mounted_ = run("mount -o loop " + image() + " " + mount_point()) == 0;
+    is_mounted_ = host::run_program({"mount", "-o", "loop", image(), mount_point()}).empty();
     if (!is_mounted_) reason_ = "a loop device cannot be mounted here";
   }
-  static int run(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()); }
   [[nodiscard]] bool control(unsigned long request) const {
     const int fd = ::open(mount_point().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool done = fd >= 0 && ::ioctl(fd, request, 0) == 0;
@@ -228,9 +234,8 @@ TEST_F(JournalDiskTest, the_writer_waits_for_room_and_goes_on) {
   EXPECT_EQ(durable, 3);
   // Forgetting may have met the full disk as well; it is tried again when `retry` is over.
   const auto end = std::chrono::steady_clock::now() + kLong;
-  while (!writer.status().problem.empty() && std::chrono::steady_clock::now() < end) {
+  while (!writer.status().problem.empty() && std::chrono::steady_clock::now() < end)
     std::this_thread::yield();
-  }
   EXPECT_EQ(writer.status().problem, "");
   EXPECT_EQ(writer.status().dropped, 0U);
   ASSERT_TRUE(writer.stop(kLong));

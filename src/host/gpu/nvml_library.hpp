@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
+#include <type_traits>
 #include <vector>
 
 #include "host/gpu/call_watch.hpp"
@@ -23,7 +24,8 @@ struct Function {
 };
 
 struct Functions {
-#define AUTOPILOT_DECLARE(need, name, result, arguments) Function<result arguments> name{#name};
+#define AUTOPILOT_DECLARE(need, name, result, arguments) \
+  std::type_identity<Function<result arguments>>::type name{#name};
   AUTOPILOT_NVML_FUNCTIONS(AUTOPILOT_DECLARE)
 #undef AUTOPILOT_DECLARE
 };
