@@ -45,14 +45,13 @@ runtime::RuntimeSettings settings_of(const config::Config& config, const Machine
   return settings;
 }
 
-runtime::RuntimeOptions options_of(const config::Config& config, const Machine& machine, bool keeps_journal) {
+runtime::RuntimeOptions options_of(const config::Config& config, const Machine& machine) {
   runtime::RuntimeOptions options;
   options.node = machine.node;
   options.boot_id = machine.boot_id;
   options.profile = config.profile;
   options.simulated = machine.simulated;
   options.has_accelerator = machine.has_accelerator;
-  options.keeps_journal = keeps_journal;
   options.lanes.lanes = config.limits.lanes;
   options.lanes.max_stuck = config.limits.stuck_lanes;
   return options;
@@ -150,8 +149,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       machine_(std::move(machine)),
       journal_(std::move(journal.writer)),
       journal_problem_(std::move(journal.problem)),
-      runtime_(machine_.host, *machine_.facts, machine_.checks,
-               options_of(options_.config, machine_, journal_ != nullptr),
+      runtime_(machine_.host, *machine_.facts, machine_.checks, options_of(options_.config, machine_),
                settings_of(options_.config, machine_), outlets(), std::move(journal.remembered)),
       server_(loop_, server_limits(options_.config)),
       operations_(machine_.host->clock, machine_.boot_id, runtime::builtin_operations(),
@@ -164,10 +162,11 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
 runtime::Outlets Agent::outlets() {
   runtime::Outlets outlets;
   outlets.wake = [this] { poll_soon(); };
-  outlets.commit = [this](store::Batch batch, std::function<void(bool)> done) {
-    journal_->submit(std::move(batch),
-                     [done = std::move(done)](const auto& committed) { done(committed.has_value()); });
-  };
+  if (journal_)
+    outlets.commit = [this](store::Batch batch, std::function<void(bool)> done) {
+      journal_->submit(std::move(batch),
+                       [done = std::move(done)](const auto& committed) { done(committed.has_value()); });
+    };
   outlets.complete_self = [this](SelfStatus& self) {
     if (machine_.complete_self) machine_.complete_self(self);
     self.journal_problem = journal_problem_;

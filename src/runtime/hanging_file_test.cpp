@@ -42,7 +42,6 @@ class HangingFileTest : public ::testing::Test {
     RuntimeOptions options;
     options.node = "node-1";
     options.has_hysteresis = false;
-    options.keeps_journal = false;
     RuntimeSettings settings;
     settings.checks["network.ib_port"] = {.period = 100ms, .deadline = 200ms};
     settings.checks["host.clock"] = {.period = 100ms};

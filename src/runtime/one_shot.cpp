@@ -37,7 +37,6 @@ SnapshotPtr look_once(std::shared_ptr<const host::Host> host, const catalog::Cat
   const auto wake_up = std::make_shared<WakeUp>();
   Outlets outlets;
   outlets.wake = [wake_up] { wake_up->wake(); };
-  request.options.keeps_journal = false;
   request.options.has_hysteresis = false;
   Remembered remembered;
   remembered.last_samples = std::move(request.last_samples);

@@ -78,11 +78,11 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
       outlets_(std::move(outlets)),
       schedule_(seed_of(options_.node)),
       state_(lookup_in(facts, options_.has_hysteresis), facts.causes(), options_.boot_id),
-      last_told_(remembered.last_event_id),
       inbox_(std::make_shared<Inbox>(outlets_.wake)),
+      ledger_({options_.boot_id, options_.simulated}, host_->clock, outlets_.commit, inbox_),
       lanes_(options_.lanes) {
   const Instant now = host_->clock.now();
-  events_.restore(remembered.last_event_id, std::move(remembered.events));
+  ledger_.restore(remembered.last_event_id, std::move(remembered.events));
   for (const checks::Check& check : checks) {
     Entry entry;
     entry.check = &check;
@@ -143,7 +143,7 @@ MonoTime Runtime::poll() {
     for (const std::size_t index : schedule_.take_due(now.mono))
       start(index, now);
   note_periodic(now);
-  flush(now);
+  flush();
   if (changed_) publish(now);
   return next_poll(now);
 }
@@ -192,7 +192,7 @@ void Runtime::take_inbox(Instant now) {
     complete(finished.index, std::move(finished.observed), entry.running->submitted, now);
   }
   for (const auto& committed : mail.committed)
-    settle_durable(committed.last_event, committed.durable);
+    ledger_.settle(committed.last_event, committed.durable);
 }
 
 void Runtime::give_up_overdue(Instant now) {
@@ -261,8 +261,8 @@ void Runtime::read_kernel_log(Entry& entry, const checks::Observed& observed, co
   const bool has_moved =
       entry.log.take(id, observed, news, [this](Event event) { (void)tell(std::move(event)); });
   if (has_moved)
-    batch_.values.emplace_back("kernel_log.position/" + id,
-                               options_.boot_id + "/" + std::to_string(entry.log.journaled()));
+    ledger_.next().values.emplace_back("kernel_log.position/" + id,
+                                       options_.boot_id + "/" + std::to_string(entry.log.journaled()));
   // Every check that reads the log misses the same records: each is told once, by whoever notices first.
   if (entry.log.lost() <= lost_records_told_) return;
   const std::uint64_t told = std::exchange(lost_records_told_, entry.log.lost());
@@ -273,7 +273,7 @@ void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
   if (changes.empty()) return;
   for (Event& event : incidents::to_events(changes, now.wall, options_.boot_id, options_.simulated))
     (void)tell(std::move(event));
-  batch_.incidents.insert(batch_.incidents.end(), changes.incidents.begin(), changes.incidents.end());
+  ledger_.add(changes.incidents);
   findings_changed_ = true;
   changed_ = true;
   // An acknowledgement or a reset concerns what several checks said.
@@ -285,18 +285,11 @@ void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
 }
 
 std::uint64_t Runtime::tell(Event event) {
-  const Instant now = host_->clock.now();
-  if (event.time == WallTime{}) event.time = now.wall;
-  event.boot_id = options_.boot_id;
-  event.simulated = options_.simulated;
-  const Event& told = events_.add(std::move(event), now.mono);
-  last_told_ = told.id;
-  batch_.events.push_back(told);
-  return last_told_;
+  return ledger_.tell(std::move(event));
 }
 
 void Runtime::remember(const Operation& operation) {
-  batch_.operations.push_back(operation);
+  ledger_.next().operations.push_back(operation);
 }
 
 void Runtime::update_self(const std::function<void(SelfStatus&)>& change) {
@@ -339,7 +332,7 @@ void Runtime::add_last_samples() {
     if (!entry.check->info.needs_window) continue;
     for (const Observation& observation : entry.history.latest())
       if (observation.value && as_number(*observation.value))
-        batch_.last_samples.push_back({entry.check->info.id, observation, options_.boot_id});
+        ledger_.next().last_samples.push_back({entry.check->info.id, observation, options_.boot_id});
   }
 }
 
@@ -352,62 +345,35 @@ void Runtime::note_periodic(Instant now) {
   if (now.mono < next_minute_) return;
   next_minute_ = now.mono + minutes{1};
   tell_untold_records();
-  auto finished = roll_ups_.take_finished(now.wall);
-  batch_.roll_ups.insert(batch_.roll_ups.end(), std::make_move_iterator(finished.begin()),
-                         std::make_move_iterator(finished.end()));
+  ledger_.add(roll_ups_.take_finished(now.wall));
   add_last_samples();
-  if (std::exchange(journal_missed_something_, false)) {
+  if (ledger_.take_missed()) {
     findings_changed_ = true;
-    const auto open = state_.incidents();
-    batch_.incidents.insert(batch_.incidents.end(), open.begin(), open.end());
+    ledger_.add(state_.incidents());
   }
 }
 
-void Runtime::flush(Instant now) {
+void Runtime::flush() {
   if (findings_changed_) {
     auto saved = state_.save();
-    batch_.findings = to_store(std::move(saved.findings));
-    batch_.values.emplace_back("incidents.next", std::to_string(saved.next_incident));
+    ledger_.next().findings = to_store(std::move(saved.findings));
+    ledger_.next().values.emplace_back("incidents.next", std::to_string(saved.next_incident));
     findings_changed_ = false;
   }
-  if (!options_.keeps_journal) {
-    batch_ = {};
-    settle_durable(last_told_, false);
-    events_.show_all();
-    return;
-  }
-  (void)events_.show_overdue(now.mono);
-  durable_waiters_.give_up(now.mono);
-  if (batch_.empty()) return;
-  const std::uint64_t last_event = last_told_;
-  const auto done = [inbox = inbox_, last_event](bool durable) {
-    inbox->put(Inbox::Committed{last_event, durable});
-  };
-  outlets_.commit(std::exchange(batch_, {}), done);
-}
-
-void Runtime::settle_durable(std::uint64_t id, bool durable) {
-  if (durable)
-    events_.durable_up_to(id);
-  else
-    journal_missed_something_ = true;
-  durable_waiters_.settle(id, durable);
+  ledger_.flush();
 }
 
 void Runtime::when_durable(std::function<void(bool)> done) {
-  durable_waiters_.add(last_told_, host_->clock.now().mono + EventLog::kPatience, std::move(done));
+  ledger_.when_durable(std::move(done));
 }
 
 void Runtime::stop() {
   stopping_ = true;
   tell_untold_records();
-  const Instant now = host_->clock.now();
-  auto open = roll_ups_.take_all();
-  batch_.roll_ups.insert(batch_.roll_ups.end(), std::make_move_iterator(open.begin()),
-                         std::make_move_iterator(open.end()));
+  ledger_.add(roll_ups_.take_all());
   add_last_samples();
   findings_changed_ = true;
-  flush(now);
+  flush();
 }
 
 void Runtime::publish(Instant now) {
@@ -441,8 +407,7 @@ MonoTime Runtime::next_poll(Instant now) {
   if (const auto due = schedule_.next(); due && !stopping_) next = std::min(next, *due);
   for (const Entry& entry : entries_)
     if (entry.running) next = std::min(next, std::max(entry.running->give_up(), now.mono + kGrace));
-  if (const auto patience = durable_waiters_.next()) next = std::min(next, *patience);
-  if (const auto overdue = events_.show_overdue(now.mono)) next = std::min(next, *overdue);
+  if (const auto flush = ledger_.next_flush()) next = std::min(next, *flush);
   return std::min(next, next_minute_);
 }
 

@@ -17,10 +17,9 @@
 #include "core/snapshot.hpp"
 #include "host/host.hpp"
 #include "incidents/node_state.hpp"
-#include "runtime/durable_waiters.hpp"
-#include "runtime/event_log.hpp"
 #include "runtime/inbox.hpp"
 #include "runtime/lanes.hpp"
+#include "runtime/ledger.hpp"
 #include "runtime/log_reader.hpp"
 #include "runtime/record_counts.hpp"
 #include "runtime/roll_ups.hpp"
@@ -51,7 +50,6 @@ struct RuntimeOptions {
   std::string profile;
   bool simulated = false;
   bool has_accelerator = false;
-  bool keeps_journal = true;   // false: events are shown at once, as not durable
   bool has_hysteresis = true;  // false: a finding counts at once (a one-shot look has no second round)
   Lanes::Limits lanes;
 };
@@ -68,9 +66,8 @@ struct Remembered {
 
 // To the outside. Called on the runtime's thread, except wake.
 struct Outlets {
-  std::function<void()> wake;  // from any thread: call poll() soon
-  // Makes the batch durable; `done` must be called, on any thread.
-  std::function<void(store::Batch batch, std::function<void(bool durable)> done)> commit;
+  std::function<void()> wake;                           // from any thread: call poll() soon
+  Ledger::Commit commit;                                // none: no journal is kept
   std::function<void(SelfStatus& self)> complete_self;  // fills in what others know: helpers, journal
 };
 
@@ -113,8 +110,8 @@ class Runtime {
 
   // From any thread.
   [[nodiscard]] SnapshotPtr snapshot() const;
-  [[nodiscard]] const EventLog& events() const { return events_; }
-  [[nodiscard]] EventLog& events() { return events_; }
+  [[nodiscard]] const EventLog& events() const { return ledger_.events(); }
+  [[nodiscard]] EventLog& events() { return ledger_.events(); }
   [[nodiscard]] std::vector<CheckInfo> check_infos() const;
   // Every enabled check has completed once.
   [[nodiscard]] bool has_looked_once() const;
@@ -157,8 +154,7 @@ class Runtime {
   void apply_changes(const incidents::Changes& changes, Instant now);
   void note_periodic(Instant now);
   void add_last_samples();
-  void flush(Instant now);
-  void settle_durable(std::uint64_t id, bool durable);
+  void flush();
   void publish(Instant now);
   [[nodiscard]] Duration period_of(const Entry& entry) const;
   [[nodiscard]] Duration window_of(const Entry& entry) const;
@@ -175,21 +171,16 @@ class Runtime {
   incidents::NodeState state_;
   RollUps roll_ups_;
   RecordCounts record_counts_;
-  EventLog events_;
-  store::Batch batch_;
-  std::uint64_t last_told_ = 0;
   std::uint64_t lost_records_told_ = 0;
-  DurableWaiters durable_waiters_;
   SelfStatus self_;
   MonoTime next_minute_{};
-  MonoTime next_commit_{};
   bool findings_changed_ = false;
-  bool journal_missed_something_ = false;  // the whole state is written again with the next periodic entries
   bool changed_ = true;
   bool stopping_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t next_run_ = 1;
   std::shared_ptr<Inbox> inbox_;
+  Ledger ledger_;
   mutable std::mutex snapshot_mutex_;
   SnapshotPtr snapshot_;
   Lanes lanes_;  // last: its threads end before anything they report to

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/event.hpp"
+#include "core/incident.hpp"
+#include "runtime/durable_waiters.hpp"
+#include "runtime/event_log.hpp"
+#include "runtime/inbox.hpp"
+#include "store/journal.hpp"
+
+namespace autopilot::runtime {
+
+// What the runtime tells: gives events their ids, gathers what the next commit writes, and knows what is
+// durable. One owner; its clock outlives it.
+class Ledger {
+ public:
+  // Makes the batch durable; `done` must be called, on any thread.
+  using Commit = std::function<void(store::Batch batch, std::function<void(bool durable)> done)>;
+  struct Origin {
+    std::string boot_id;
+    bool simulated = false;
+  };
+
+  // Without `commit` there is no journal: events are shown at once, as not durable. What was committed comes
+  // back through the inbox, to settle().
+  Ledger(Origin origin, const Clock& clock, Commit commit, std::shared_ptr<Inbox> inbox);
+  // Ids go on after `last_event`; `kept` are earlier events, oldest first.
+  void restore(std::uint64_t last_event, std::vector<Event> kept);
+
+  // Gives the event's id; its time is now unless it has one.
+  std::uint64_t tell(Event event);
+  // What the next flush commits, for others to add to.
+  [[nodiscard]] store::Batch& next() { return batch_; }
+  void add(const std::vector<Incident>& incidents);
+  void add(std::vector<store::RollUp> roll_ups);
+  void flush();
+  // The batch that ended with that event is durable, or never will be.
+  void settle(std::uint64_t last_event, bool durable);
+  // Calls back when all that was told so far is durable, or with false when EventLog::kPatience is over.
+  void when_durable(std::function<void(bool durable)> done);
+  // Whether a batch was lost since the last call: the whole state must be written again.
+  [[nodiscard]] bool take_missed() { return std::exchange(missed_, false); }
+  // When flush has something to do without anything new.
+  [[nodiscard]] std::optional<MonoTime> next_flush();
+
+  [[nodiscard]] const EventLog& events() const { return events_; }
+  [[nodiscard]] EventLog& events() { return events_; }
+
+ private:
+  Origin origin_;
+  const Clock& clock_;
+  Commit commit_;
+  std::shared_ptr<Inbox> inbox_;
+  EventLog events_;
+  DurableWaiters waiters_;
+  store::Batch batch_;
+  std::uint64_t last_told_ = 0;
+  bool missed_ = false;
+};
+
+}  // namespace autopilot::runtime

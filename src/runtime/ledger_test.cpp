@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/ledger.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ManualClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return now_; }
+  void advance(Duration by) { now_ = {now_.wall + by, now_.mono + by}; }
+
+ private:
+  Instant now_{WallTime{std::chrono::hours{1}}, MonoTime{std::chrono::hours{1}}};
+};
+
+Event event(const std::string& message) {
+  Event event;
+  event.message = message;
+  return event;
+}
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] Ledger ledger() {
+    return {{"boot-1", true},
+            clock_,
+            [this](store::Batch batch, const std::function<void(bool)>& done) {
+              batches_.push_back(std::move(batch));
+              done(is_durable_);
+            },
+            inbox_};
+  }
+  void deliver_to(Ledger& ledger) {
+    for (const auto& committed : inbox_->take().committed)
+      ledger.settle(committed.last_event, committed.durable);
+  }
+
+  ManualClock clock_;
+  bool is_durable_ = true;
+  std::vector<store::Batch> batches_;
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>([] {});
+};
+
+TEST_F(LedgerTest, an_event_says_where_it_was_told_and_is_shown_once_durable) {
+  Ledger ledger = this->ledger();
+  ledger.restore(41, {});
+  std::vector<bool> answers;
+  EXPECT_EQ(ledger.tell(event("a")), 42U);
+  ledger.when_durable([&answers](bool durable) { answers.push_back(durable); });
+  EXPECT_THAT(ledger.events().after(0), IsEmpty());
+  ledger.flush();
+  deliver_to(ledger);
+  ASSERT_THAT(ledger.events().after(0), SizeIs(1));
+  const Event shown = ledger.events().after(0).front();
+  EXPECT_EQ(shown.boot_id, "boot-1");
+  EXPECT_TRUE(shown.simulated);
+  EXPECT_EQ(shown.time, clock_.now().wall);
+  EXPECT_THAT(answers, ElementsAre(true));
+  EXPECT_FALSE(ledger.take_missed());
+}
+
+TEST_F(LedgerTest, nothing_new_is_no_commit) {
+  Ledger ledger = this->ledger();
+  ledger.flush();
+  EXPECT_THAT(batches_, IsEmpty());
+}
+
+TEST_F(LedgerTest, a_lost_batch_is_told_once_and_its_events_are_shown_when_patience_is_over) {
+  Ledger ledger = this->ledger();
+  is_durable_ = false;
+  std::vector<bool> answers;
+  (void)ledger.tell(event("a"));
+  ledger.when_durable([&answers](bool durable) { answers.push_back(durable); });
+  ledger.flush();
+  deliver_to(ledger);
+  EXPECT_THAT(answers, ElementsAre(false));
+  EXPECT_TRUE(ledger.take_missed());
+  EXPECT_FALSE(ledger.take_missed());
+  EXPECT_EQ(ledger.next_flush(), clock_.now().mono + EventLog::kPatience);
+  clock_.advance(EventLog::kPatience);
+  ledger.flush();
+  EXPECT_THAT(ledger.events().after(0), SizeIs(1));
+}
+
+TEST_F(LedgerTest, without_a_journal_events_are_shown_at_once) {
+  Ledger ledger({"boot-1", false}, clock_, {}, inbox_);
+  (void)ledger.tell(event("a"));
+  ledger.add(std::vector<Incident>(1));
+  ledger.flush();
+  EXPECT_THAT(ledger.events().after(0), SizeIs(1));
+  EXPECT_TRUE(ledger.next().empty());
+}
+
+}  // namespace
+}  // namespace autopilot::runtime
