@@ -101,12 +101,11 @@ std::pair<FindingTracker::Entries::iterator, FindingTracker::Entries::iterator> 
           entries_.lower_bound(Key{id + '\0', {static_cast<SubjectKind>(0), {}, {}, {}, {}}, {}, false})};
 }
 
-std::map<FindingTracker::Key, Finding> FindingTracker::incoming(std::string_view check,
-                                                                const Findings& findings) const {
+KeyedFindings FindingTracker::incoming(std::string_view check, const Findings& findings) const {
   const auto rank = [](const Finding& finding) {
     return std::tuple(finding.health == Health::failed, std::string_view(finding.message));
   };
-  std::map<Key, Finding> result;
+  KeyedFindings result;
   for (Finding finding : findings) {
     if (finding.health == Health::healthy) continue;
     if (is_bad(finding.health)) {
@@ -134,7 +133,7 @@ std::vector<Transition> FindingTracker::complete_round(std::string_view check, I
   for (const Subject& gpu : returned_gpus(check, round))
     std::ranges::move(gpu_was_reset(gpu), std::back_inserter(transitions));
   auto reported = incoming(check, findings);
-  std::map<Key, Finding> passing;
+  KeyedFindings passing;
   for (auto entry = reported.begin(); entry != reported.end();) {
     const auto next = std::next(entry);
     if (!is_bad(entry->second.health)) passing.insert(reported.extract(entry));
@@ -146,7 +145,7 @@ std::vector<Transition> FindingTracker::complete_round(std::string_view check, I
     const auto current = entry++;
     if (!reported.contains(current->first)) not_reported(current, round, transitions);
   }
-  pass_on(check, std::move(passing), now, transitions);
+  passing_.replace(check, std::move(passing), now.wall, kMaxFindingsPerCheck, transitions);
   return transitions;
 }
 
@@ -315,32 +314,6 @@ void FindingTracker::follow_cards(std::vector<Transition>& transitions) {
   }
 }
 
-void FindingTracker::pass_on(std::string_view check, std::map<Key, Finding> passing, Instant now,
-                             std::vector<Transition>& transitions) {
-  const auto tell = [&](TransitionKind kind, const Finding& finding) {
-    if (finding.health == Health::unknown) transitions.push_back({kind, std::string(check), finding, {}});
-  };
-  while (passing.size() > kMaxFindingsPerCheck) {
-    passing.erase(std::prev(passing.end()));
-    ++dropped_;
-  }
-  for (auto& [key, finding] : passing) {
-    const auto before = passing_.find(key);
-    const bool is_same = before != passing_.end() && before->second.health == finding.health;
-    finding.since = is_same ? before->second.since : now.wall;
-    if (!is_same) tell(TransitionKind::raised, finding);
-  }
-  for (auto entry = passing_.begin(); entry != passing_.end();) {
-    const auto current = entry++;
-    if (current->first.check != check) continue;
-    const auto after = passing.find(current->first);
-    if (after == passing.end() || after->second.health != current->second.health)
-      tell(TransitionKind::cleared, current->second);
-    passing_.erase(current);
-  }
-  passing_.merge(passing);
-}
-
 std::vector<Transition> FindingTracker::release(
     const std::function<bool(const Key&, const Tracked&)>& concerns) {
   std::vector<Transition> transitions;
@@ -376,8 +349,7 @@ Findings FindingTracker::findings(std::string_view check) const {
   Findings result;
   for (const auto& [key, tracked] : entries_)
     if (key.check == check && !tracked.memory.incident.empty()) result.push_back(tracked.finding);
-  for (const auto& [key, finding] : passing_)
-    if (key.check == check) result.push_back(finding);
+  passing_.append_to(result, check);
   std::ranges::stable_sort(result, {}, [](const Finding& finding) {
     return std::tuple(finding.subject.kind, std::string_view(finding.subject.key),
                       std::string_view(finding.reason));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,25 +16,15 @@
 #include "core/finding.hpp"
 #include "core/observation.hpp"
 #include "incidents/memory.hpp"
+#include "incidents/passing_findings.hpp"
 #include "incidents/placement.hpp"
+#include "incidents/transition.hpp"
 
 namespace autopilot::incidents {
 
 // The catalog's facts about a reason; nothing for an unknown word, which then gets the cautious defaults of
 // catalog::Reason.
 using ReasonLookup = std::function<const catalog::Reason*(std::string_view)>;
-
-enum class TransitionKind : std::uint8_t { raised, changed, cleared };
-
-// changed: another health or action, the condition went away or came back (finding.held), or its card sits in
-// another slot.
-struct Transition {
-  TransitionKind kind = TransitionKind::raised;
-  std::string check;
-  Finding finding;
-  std::string incident;                      // empty for findings of health unknown
-  std::optional<catalog::ClearRule> rule{};  // cleared: the rule that fired; nothing where none was needed
-};
 
 // One finding as it survives a restart. `state` is opaque outside this folder; the fields are those of the
 // journal's StoredFinding.
@@ -96,16 +85,10 @@ class FindingTracker {
   void restore_next_incident(std::uint64_t number);
 
   // Findings not taken because a check had too many.
-  [[nodiscard]] std::size_t dropped() const { return dropped_; }
+  [[nodiscard]] std::size_t dropped() const { return dropped_ + passing_.dropped(); }
 
  private:
-  struct Key {
-    std::string check;
-    Subject subject;
-    std::string reason;
-    bool injected = false;
-    friend std::strong_ordering operator<=>(const Key&, const Key&) = default;
-  };
+  using Key = FindingKey;
   struct Tracked {
     Finding finding;  // as shown
     std::string boot_id;
@@ -116,7 +99,7 @@ class FindingTracker {
 
   [[nodiscard]] const catalog::Reason& facts(std::string_view reason) const;
   [[nodiscard]] std::pair<Entries::iterator, Entries::iterator> of_check(std::string_view check);
-  [[nodiscard]] std::map<Key, Finding> incoming(std::string_view check, const Findings& findings) const;
+  [[nodiscard]] KeyedFindings incoming(std::string_view check, const Findings& findings) const;
   void follow_cards(std::vector<Transition>& transitions);
   void report(const Key& key, const Finding& finding, const Round& round,
               std::vector<Transition>& transitions);
@@ -125,8 +108,6 @@ class FindingTracker {
   void not_reported(Entries::iterator entry, const Round& round, std::vector<Transition>& transitions);
   void note_return(const Key& key, Tracked& tracked, const Round& round);
   [[nodiscard]] std::vector<Subject> returned_gpus(std::string_view check, const Round& round);
-  void pass_on(std::string_view check, std::map<Key, Finding> passing, Instant now,
-               std::vector<Transition>& transitions);
   [[nodiscard]] std::vector<Transition> release(
       const std::function<bool(const Key&, const Tracked&)>& concerns);
   [[nodiscard]] bool may_clear(const Key& key, const Tracked& tracked, Instant now) const;
@@ -135,7 +116,7 @@ class FindingTracker {
   ReasonLookup reasons_;
   std::string boot_id_;
   Entries entries_;
-  std::map<Key, Finding> passing_;  // health unknown or unsupported
+  PassingFindings passing_;
   Placement placement_;
   // By check: the GPUs it has listed in this boot, true while they are gone.
   std::map<std::string, std::map<Subject, bool>, std::less<>> listed_gpus_;
