@@ -138,6 +138,8 @@ void apply_kernel_oops(FaultEffect& effect);
 void apply_hung_task(FaultEffect& effect);
 void apply_machine_check(FaultEffect& effect);
 void apply_limit(FaultEffect& effect);
+void apply_cpu_offline(FaultEffect& effect);
+void apply_cpu_throttle(FaultEffect& effect);
 void apply_pressure(FaultEffect& effect);
 
 }  // namespace autopilot::simulator

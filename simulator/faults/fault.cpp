@@ -77,6 +77,8 @@ const std::vector<FaultType>& table() {
     {"hung_task", "A task hangs in the kernel", "host", "seconds from one report to the next", 122, {}, apply_hung_task, true},
     {"machine_check", "A processor reports a hardware error", "host", "errors", 1, {"corrected", "uncorrected", "firmware"}, apply_machine_check},
     {"limit", "A limit of the kernel is nearly reached", "host", "share of the limit, 0 to 1", 0.97, {"files", "conntrack", "tasks"}, apply_limit},
+    {"cpu_offline", "Processors are switched off", "host", "processors", 1, {}, apply_cpu_offline},
+    {"cpu_throttle", "A processor slows down because of heat", "host", "share of the time, 0 to 1", 0.4, {}, apply_cpu_throttle, true},
     {"pressure", "Everything waits for a resource", "host", "share of the time, 0 to 1", 0.95, {"cpu", "io", "memory"}, apply_pressure},
   };
   return types;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
+#include <vector>
 
+#include "core/id_list.hpp"
 #include "core/parse.hpp"
 #include "faults/effect.hpp"
 
@@ -71,6 +74,21 @@ void apply_limit(FaultEffect& effect) {
     effect.files.write_value("/proc/sys/kernel/threads-max", most);
     effect.files.write("/proc/loadavg", "9.42 9.31 9.28 2/" + std::to_string(part(kMost)) + " 184220\n");
   }
+}
+
+void apply_cpu_offline(FaultEffect& effect) {
+  const std::string folder = "/sys/devices/system/cpu";
+  const std::string* present = effect.files.text(folder + "/present");
+  const auto ids = parse_id_list(present == nullptr ? "" : *present).value_or(std::vector<int>{});
+  const auto off = static_cast<std::size_t>(std::max<std::int64_t>(0, effect.count()));
+  if (!effect.is_active || off >= ids.size()) return;
+  effect.files.write_value(folder + "/online", "0-" + std::to_string(ids[ids.size() - off - 1]));
+}
+
+void apply_cpu_throttle(FaultEffect& effect) {
+  const std::string counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_total_time_ms";
+  effect.add_file(counter, static_cast<std::int64_t>(effect.share() * effect.seconds * 1000));
+  effect.log(0, 2, "mce: CPU0: Package temperature above threshold, cpu clock throttled (total events = 1)");
 }
 
 void apply_pressure(FaultEffect& effect) {

@@ -93,7 +93,14 @@ void write_platform(const Description& description, FileTree& files) {
   files.write_value(clock + "/current_clocksource", description.clocksource);
   files.write_value(clock + "/available_clocksource", description.clocksources);
   files.write_value("/sys/devices/system/cpu/online", "0-" + std::to_string(description.cpu_threads - 1));
+  files.write_value("/sys/devices/system/cpu/present", "0-" + std::to_string(description.cpu_threads - 1));
+  files.write_value("/sys/devices/system/cpu/smt/control", "on");
   const int per_node = description.cpu_threads / description.sockets;
+  for (int socket = 0; socket < description.sockets; ++socket) {
+    const std::string cpu = "/sys/devices/system/cpu/cpu" + std::to_string(socket * per_node);
+    files.write_number(cpu + "/topology/physical_package_id", socket);
+    files.write_number(cpu + "/thermal_throttle/package_throttle_total_time_ms", 0);
+  }
   for (int node = 0; node < description.sockets; ++node)
     files.write_value("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist",
                       std::to_string(node * per_node) + "-" + std::to_string((node + 1) * per_node - 1));

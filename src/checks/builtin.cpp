@@ -41,6 +41,7 @@ std::span<const Check> builtin_checks() {
       kHostHungTasks,        //
       kHostMachineCheck,     //
       kHostLimits,           //
+      kHostCpu,              //
       kHostPcie,             //
       kHostPressure,         //
       kHostClock,            //

@@ -191,8 +191,9 @@ std::vector<Case> find_cases(const std::string& golden_directory) {
   std::vector<Case> cases;
   for (const std::string& check : directories_in(golden_directory)) {
     if (check == kScenarios) continue;
-    for (const std::string& name : directories_in(golden_directory + "/" + check))
-      cases.push_back({check, name, golden_directory + "/" + check + "/" + name});
+    const fs::path folder = fs::path(golden_directory) / check;
+    for (const std::string& name : directories_in(folder))
+      cases.push_back({check, name, folder / name});
   }
   return cases;
 }

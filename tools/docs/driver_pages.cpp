@@ -68,7 +68,7 @@ std::string nvlink_errors(const Catalog& facts) {
     std::string status = error.match == catalog::StatusMatch::any ? "any" : "";
     for (const std::uint32_t value : error.status)
       status += (status.empty() ? "" : ", ") + hexadecimal(value);
-    if (error.match == catalog::StatusMatch::value) status = "is " + status;
+    if (error.match == catalog::StatusMatch::value) status.insert(0, "is ");
     if (error.promoted) status += " (promoted: " + action_text(*error.promoted) + ")";
     text += "| " + std::to_string(error.xid) + " | " + join(error.units, true) + " | " +
             std::to_string(error.unit_v1) + " / " + std::to_string(error.unit_v2) + " | " + status + " | " +
