@@ -52,6 +52,7 @@ runtime::RuntimeOptions options_of(const config::Config& config, const Machine& 
   options.profile = config.profile;
   options.simulated = machine.simulated;
   options.has_accelerator = machine.has_accelerator;
+  options.knows_why = {{"gpu", "gpu.driver"}};
   options.lanes.lanes = config.limits.lanes;
   options.lanes.max_stuck = config.limits.stuck_lanes;
   return options;
@@ -70,9 +71,19 @@ struct OpenedJournal {
   std::string problem;
 };
 
+// What happened to a machine that does not exist, or to a recorded one, is not remembered of this one: each
+// of them has a journal of its own, by its name.
+std::string journal_path(const config::Config& config, const Machine& machine) {
+  if (!machine.simulated) return config.journal_path();
+  std::string name = machine.node;
+  for (char& c : name)
+    if (c == '/' || c == '\0') c = '_';
+  return config.state_dir + "/simulated/" + name + ".db";
+}
+
 OpenedJournal open_journal(const config::Config& config, const Machine& machine) {
   OpenedJournal opened;
-  auto journal = store::Journal::open(config.journal_path(), machine.host->clock.now().wall);
+  auto journal = store::Journal::open(journal_path(config, machine), machine.host->clock.now().wall);
   if (!journal) {
     opened.problem = journal.error().what;
     return opened;

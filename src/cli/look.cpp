@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/look.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "catalog/catalog.hpp"
@@ -11,8 +10,6 @@
 
 namespace autopilot::cli {
 namespace {
-
-constexpr std::size_t kMaxLanes = 8;
 
 std::vector<store::LastSample> samples_of_the_agent(const config::Config& settings,
                                                     const agent::Machine& machine) {
@@ -33,7 +30,8 @@ Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::
   one_shot.options.profile = settings.profile;
   one_shot.options.simulated = machine.simulated;
   one_shot.options.has_accelerator = machine.has_accelerator;
-  one_shot.options.lanes.lanes = static_cast<int>(std::min(checks.size(), kMaxLanes));
+  // Everything at once: where a driver hangs, those that ask it wait, and nobody else waits for them.
+  one_shot.options.lanes.lanes = static_cast<int>(checks.size());
   one_shot.settings.expectation = settings.expectation;
   one_shot.settings.expectation.required_checks = machine.required_checks(settings);
   one_shot.window = request.window;

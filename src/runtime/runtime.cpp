@@ -244,10 +244,24 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   result.findings = state_.findings(id);
   result.health = health_of(result.findings);
   changed_ = true;
+  if (!entry.looked) ask_why(entry, started);
   if (entry.waiting.empty()) return;
   const CheckResult shown = shown_of(entry);
   for (auto& done : std::exchange(entry.waiting, {}))
     done(shown);
+}
+
+void Runtime::ask_why(const Entry& silent, Instant started) {
+  for (const std::string& tag : silent.check->info.tags) {
+    const auto wanted = options_.knows_why.find(tag);
+    if (wanted == options_.knows_why.end()) continue;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      const bool is_older = entry.result.completed < started.wall;
+      if (entry.check->info.id == wanted->second && &entry != &silent && !entry.running && is_older)
+        schedule_.trigger(i);
+    }
+  }
 }
 
 CheckResult Runtime::shown_of(const Entry& entry) {

@@ -50,6 +50,8 @@ struct RuntimeOptions {
   std::string profile;
   bool simulated = false;
   bool has_accelerator = false;
+  // By tag: the check that looks at once when one with that tag could not look, and may know why.
+  std::map<std::string, std::string, std::less<>> knows_why;
   bool has_hysteresis = true;  // false: a finding counts at once (a one-shot look has no second round)
   Lanes::Limits lanes;
 };
@@ -148,6 +150,7 @@ class Runtime {
   void take_inbox(Instant now);
   void give_up_overdue(Instant now);
   void complete(std::size_t index, Result<checks::Observed> observed, Instant started, Instant now);
+  void ask_why(const Entry& silent, Instant started);
   void read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news);
   [[nodiscard]] static CheckResult shown_of(const Entry& entry);
   void tell_untold_records();

@@ -83,6 +83,10 @@ Result<checks::Observed> observe_storm(const host::Host& host, const checks::Req
       std::move(records), {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 150, 0};
 }
 
+Result<checks::Observed> observe_refused(const host::Host&, const checks::Request&) {
+  return fail(Errc::timed_out, "the driver does not answer");
+}
+
 Findings judge_nothing(const checks::JudgeInput&) {
   return {};
 }
@@ -119,6 +123,7 @@ class RuntimeTest : public ::testing::Test {
     options.node = "node-a";
     options.boot_id = "11111111-2222-3333-4444-555555555555";
     options.lanes = {.lanes = 2, .max_stuck = 2, .max_queued = 16};
+    options.knows_why = knows_why_;
     Outlets outlets;
     outlets.wake = [this] {
       const std::lock_guard lock(wake_mutex_);
@@ -161,6 +166,7 @@ class RuntimeTest : public ::testing::Test {
   catalog::Catalog catalog_;
   std::array<checks::Check, 2> checks_{make_check("test.count", observe_count, judge_count),
                                        make_check("test.log", observe_nothing, judge_nothing)};
+  std::map<std::string, std::string, std::less<>> knows_why_;
   std::mutex wake_mutex_;
   std::condition_variable woken_;
   bool awake_ = false;
@@ -193,6 +199,19 @@ TEST_F(RuntimeTest, a_finding_shows_in_the_snapshot_the_incidents_the_journal_an
   for (const auto& batch : batches_)
     journaled = journaled || !batch.incidents.empty();
   EXPECT_TRUE(journaled);
+}
+
+TEST_F(RuntimeTest, who_may_know_why_another_check_is_blind_looks_at_once) {
+  checks_[1] = make_check("test.blind", observe_refused, judge_nothing);
+  checks_[1].info.tags = {"dark"};
+  knows_why_ = {{"dark", "test.count"}};
+  start();
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  host_->clock.advance(1s);
+  const WallTime now = host_->clock.now().wall;
+  ASSERT_LT(result("test.count").completed, now);
+  ASSERT_TRUE(runtime_->run_now("test.blind", [](const CheckResult&) {}));
+  EXPECT_TRUE(poll_until([&] { return result("test.count").completed == now; }));
 }
 
 TEST_F(RuntimeTest, a_look_that_hangs_is_unknown_at_its_deadline_and_others_go_on) {

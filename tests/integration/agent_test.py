@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import tempfile
@@ -80,6 +81,26 @@ class AgentTest(unittest.TestCase):
             remembered = harness.wait_until(lambda: agent.node()["incidents"], "the incident is back")[0]
             self.assertEqual(remembered["id"], incident["id"])
             self.assertEqual(remembered["reason"], incident["reason"])
+
+    def test_what_happened_to_a_simulated_machine_is_not_remembered_of_this_one(self):
+        folder = tempfile.mkdtemp(prefix="autopilot-test-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        with harness.Agent("--simulate", "hgx-h100-8", folder=folder) as agent:
+            agent.wait_ready()
+            harness.run("inject", "xid", "--subject", "gpu/2", "--magnitude", "79", "--socket", agent.socket)
+            harness.wait_until(lambda: agent.node()["incidents"], "an incident is open")
+        with harness.Agent(folder=folder) as agent:
+            agent.wait_ready()
+            node = agent.node()
+            self.assertFalse(node["simulated"])
+            self.assertNotIn("gpu", {finding["subject"]["kind"] for result in node["results"]
+                                     for finding in result["findings"] if finding["health"] == "failed"})
+            self.assertEqual([one for one in node["incidents"] if "0000:" in json.dumps(one)], [])
+            events = agent.request("GET", "/v1/events", headers={"Accept": "application/json"})[1]
+            self.assertNotIn('"simulated":true', events)
+        with harness.Agent("--simulate", "no-gpu", folder=folder) as agent:
+            agent.wait_ready()
+            self.assertEqual(agent.node()["incidents"], [])
 
     def test_a_killed_agent_leaves_no_player_of_its_simulated_machine(self):
         with harness.Agent("--simulate", "hgx-h100-8") as agent:

@@ -35,6 +35,8 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto known = host::scan_nvidia_gpus(host.files);
   if (known && known->empty()) return fail(Errc::unsupported, "no NVIDIA GPU in the PCI tree");
   const host::GpuReport report = TRY(host.gpus.read({host::GpuGroup::identity}, driver_deadline(request)));
+  // Without a look at the PCI tree nobody knows whether a library should be there.
+  if (!known && report.state == host::DriverState::library_missing) return fail(known.error());
   Observed observed;
   observed.witnesses.emplace_back(kNvml);
   const auto add = [&](std::string_view name, const std::string& word, std::string_view source) {

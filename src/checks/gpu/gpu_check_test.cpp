@@ -204,6 +204,15 @@ TEST_F(GpuCheckTest, a_temperature_without_any_limit_is_no_verdict) {
 // ---- gpu.driver
 // ---------------------------------------------------------------------------------------------
 
+TEST_F(GpuCheckTest, without_a_look_at_the_pci_tree_no_library_is_missed) {
+  std::filesystem::remove_all(folder_.path() + "/sys");
+  gpus_.report.state = host::DriverState::library_missing;
+  const auto observed = observe(kGpuDriver);
+  ASSERT_FALSE(observed);
+  EXPECT_NE(observed.error().code, Errc::unsupported);
+  EXPECT_THAT(observed.error().what, HasSubstr("/sys/bus/pci"));
+}
+
 TEST_F(GpuCheckTest, each_state_of_the_driver_has_its_own_reason) {
   add(0);
   write("/proc/driver/nvidia/version",

@@ -36,6 +36,11 @@ HelperClient::~HelperClient() {
 HelperResult HelperClient::call(std::string_view method, std::string_view params, MonoTime deadline) {
   std::unique_lock lock(mutex_);
   ++stats_.calls;
+  // One caller finds out whether it answers again; the others would only wait behind it.
+  if (is_busy_ && is_silent_) {
+    ++stats_.failures;
+    return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "has stopped answering"));
+  }
   if (!free_.wait_until(lock, deadline, [this] { return !is_busy_; })) {
     ++stats_.failures;
     return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "busy with another question"));
@@ -127,6 +132,7 @@ pid_t HelperClient::retire() {
 
 void HelperClient::note(const HelperResult& result) {
   const bool is_answer = result || result.error().failure == HelperFailure::refused;
+  is_silent_ = !is_answer && result.error().failure == HelperFailure::timed_out;
   if (!is_answer) ++stats_.failures;
   if (is_answer || result.error().failure == HelperFailure::timed_out) {
     crashes_ = 0;

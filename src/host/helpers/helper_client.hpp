@@ -3,8 +3,8 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,7 +69,8 @@ class HelperClient {
 
   std::mutex mutex_;  // of all below; never held while the helper is asked
   std::condition_variable free_;
-  bool is_busy_ = false;  // the busy caller alone uses connection_
+  bool is_busy_ = false;    // the busy caller alone uses connection_
+  bool is_silent_ = false;  // the last question got no answer in time
   std::unique_ptr<Connection> connection_;
   std::vector<Child> stuck_;
   int crashes_ = 0;  // in a row

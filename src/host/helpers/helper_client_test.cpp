@@ -2,6 +2,7 @@
 #include "host/helpers/helper_client.hpp"
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -169,6 +170,26 @@ TEST(HelperClient, callers_wait_for_each_other_within_their_deadline) {
   EXPECT_EQ(hurried.error().failure, HelperFailure::timed_out);
   EXPECT_EQ(client.stats().failures, 1U);
   EXPECT_EQ(client.call("echo", "1", in(60s)).value(), "1");
+}
+
+TEST(HelperClient, nobody_waits_behind_a_question_to_a_silent_helper) {
+  HelperClient client("fake", fake());
+  EXPECT_EQ(client.call("misbehave", misbehaviour("hang"), in(100ms)).error().failure,
+            HelperFailure::timed_out);
+  std::atomic<bool> has_given_up = false;
+  std::jthread slow([&] {
+    EXPECT_EQ(client.call("misbehave", misbehaviour("hang"), in(5s)).error().failure,
+              HelperFailure::timed_out);
+    has_given_up = true;
+  });
+  while (client.stats().starts < 2U)
+    std::this_thread::yield();
+  const auto answer = client.call("echo", "1", in(60s));
+  EXPECT_FALSE(has_given_up);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().failure, HelperFailure::timed_out);
+  slow.join();
+  EXPECT_EQ(client.call("echo", "1", in(60s)).value_or("none"), "1");
 }
 
 TEST(HelperClient, has_no_time_left_without_asking) {
