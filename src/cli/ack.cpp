@@ -75,8 +75,9 @@ void add_ack(CLI::App& app, int& exit_code) {
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   verb->footer(
-      "Who, when and why are kept in the journal. Findings that wait for an operator clear;\n"
-      "any other stays until its own rule fires. Only over the agent's Unix socket.\n"
+      "Who, when and why are kept in the journal. Findings that wait for an operator\n"
+      "clear; any other stays until its own rule fires. Only over the agent's Unix\n"
+      "socket.\n"
       "Exit code: 0 noted, 64 usage, 70 no such open incident or no agent.\n"
       "Examples:\n  autopilot ack 0123abcd-12 --reason 'disk replaced, ticket 4711'\n"
       "  autopilot ack 0123abcd-12 -r 'known, next window' -o json");

@@ -88,7 +88,8 @@ void add_agent(CLI::App& app, int& exit_code) {
   verb->footer(
       "Examples:\n  autopilot agent\n  autopilot agent --listen 127.0.0.1:3334\n"
       "  autopilot agent --simulate hgx-h100-8\n"
-      "SIGHUP, or a new version of the file, loads the configuration again; SIGTERM ends.");
+      "SIGHUP, or a new version of the file, loads the configuration again; SIGTERM\n"
+      "ends.");
   verb->callback([options, &exit_code] { exit_code = run_agent_verb(*options); });
 }
 

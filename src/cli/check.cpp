@@ -173,8 +173,8 @@ void add_check(CLI::App& app, int& exit_code) {
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   verb->footer(
-      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 a required check could not look,\n"
-      "64 usage, 78 configuration, 70 internal.\n"
+      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 a required check could not look\n"
+      "or there was nothing to look at, 64 usage, 78 configuration, 70 internal.\n"
       "Examples:\n  autopilot check\n  autopilot check gpu.xid gpu.ecc --no-agent\n"
       "  autopilot check --tag storage -o json\n  autopilot check --simulate hgx-h100-8");
   verb->callback([options, &exit_code] { exit_code = check(*options); });

@@ -3,10 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <fcntl.h>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
+#include "cli/help_format.hpp"
 #include "cli/verbs.hpp"
 #include "core/nearest.hpp"
 
@@ -40,11 +44,10 @@ std::string failure_text(const CLI::App*, const CLI::Error& error) {
   return std::string("autopilot: ") + error.what() + "\nRun with --help for more information.\n";
 }
 
-}  // namespace
-
-int run(int argc, char** argv) {
-  CLI::App app{
-      "Autopilot says what is healthy on this machine, what is not, what it could not see, and why."};
+int run_verb(int argc, char** argv) {
+  CLI::App app{"Autopilot says what is healthy on this machine, what is not, what it could not see, and why.",
+               "autopilot"};
+  app.formatter(std::make_shared<HelpFormat>());
   app.require_subcommand(1);
   int exit_code = kExitHealthy;
   add_check(app, exit_code);
@@ -74,6 +77,27 @@ int run(int argc, char** argv) {
     std::cerr << "autopilot: internal error: " << error.what() << "\n";
     return kExitInternal;
   }
+}
+
+// A file that is opened later must not get the number of a standard stream that the caller has closed.
+void keep_standard_streams_taken() {
+  for (int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC); fd >= 0;
+       fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC))
+    if (fd > STDERR_FILENO) {
+      ::close(fd);
+      return;
+    }
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  keep_standard_streams_taken();
+  const int exit_code = run_verb(argc, argv);
+  std::cout.flush();
+  if (std::cout.good()) return exit_code;
+  std::cerr << "autopilot: the output could not be written; is standard output open, and is there room?\n";
+  return kExitInternal;
 }
 
 }  // namespace autopilot::cli

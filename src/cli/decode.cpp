@@ -2,6 +2,8 @@
 #include "checks/kernel_log/decode.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -140,6 +142,20 @@ Result<File> open_log(const std::string& path) {
   return file;
 }
 
+// By its first bytes. A crash leaves zeroes in the middle of a log; those make it no other file.
+bool is_packed(std::string_view text) {
+  using namespace std::string_view_literals;
+  constexpr std::array kBeginnings = {"\x1f\x8b"sv,
+                                      "\xfd"
+                                      "7zXZ"sv,
+                                      "\x28\xb5\x2f\xfd"sv,
+                                      "BZh"sv,
+                                      "LPKSHHRH"sv,
+                                      "\x7f"
+                                      "ELF"sv};
+  return std::ranges::any_of(kBeginnings, [text](std::string_view one) { return text.starts_with(one); });
+}
+
 // Calls `take` for every line. A longer line than a record can be is cut, so that memory stays small.
 template <class Take>
 Status for_each_line(std::FILE* file, const std::string& path, Take take) {
@@ -153,7 +169,7 @@ Status for_each_line(std::FILE* file, const std::string& path, Take take) {
       break;
     }
     std::string_view text(chunk.data(), size);
-    if (std::exchange(is_first, false) && text.substr(0, 4096).find('\0') != std::string_view::npos)
+    if (std::exchange(is_first, false) && is_packed(text))
       return fail(Errc::malformed, path + ": is no text; decompress it, or export a journal with journalctl");
     for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
       line += text.substr(0, end);
@@ -218,8 +234,8 @@ void add_decode(CLI::App& app, int& exit_code) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   verb->footer(
-      "Reads dmesg (also -T, -x, -r), journalctl (short, short-iso, json), syslog files and\n"
-      "raw /dev/kmsg records, and finds the form of each line by itself.\n\n"
+      "Reads dmesg (also -T, -x, -r), journalctl (short, short-iso, json), syslog\n"
+      "files and raw /dev/kmsg records, and finds the form of each line by itself.\n\n"
       "Examples:\n"
       "  dmesg | autopilot decode\n"
       "  journalctl -k -b -1 -o json | autopilot decode -o json\n"

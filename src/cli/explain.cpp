@@ -97,7 +97,7 @@ void add_explain(CLI::App& app, int& exit_code) {
       "Examples:\n  autopilot explain row_remap_pending\n  autopilot explain gpu.row_remap\n"
       "  autopilot explain xid 79\n"
       "  autopilot explain sxid 20034\n"
-      "  autopilot explain \"NVRM: Xid (PCI:0000:3b:00): 63, pid=1, Row Remapper: New row marked\"");
+      "  autopilot explain \"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus\"");
   verb->callback([words, &exit_code] {
     const auto text = explanation_of(*words);
     if (!text) {

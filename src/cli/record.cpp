@@ -46,8 +46,9 @@ void add_record(CLI::App& app, int& exit_code) {
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
   verb->footer(
-      "A recording can be looked at again (autopilot check --root DIR), made a test case, or sent to\n"
-      "somebody who wants to help (--scrub). The kernel log and disk health need rights: sudo.\n"
+      "A recording can be looked at again (autopilot check --root DIR), made a test\n"
+      "case, or sent to somebody who wants to help (--scrub). The kernel log and disk\n"
+      "health need rights: sudo.\n"
       "Examples:\n  sudo autopilot record /tmp/node-17 --scrub\n  autopilot check --root /tmp/node-17");
   verb->callback([options, &exit_code] { exit_code = record(*options); });
 }

@@ -2,9 +2,11 @@
 #include "cli/settings.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 
 extern char** environ;
@@ -17,8 +19,13 @@ constexpr std::size_t kMaxFile = std::size_t{1} << 20;
 }  // namespace
 
 Result<std::string> read_settings_text(const std::string& path, const std::string& what) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return fail(Errc::malformed, what + " " + path + " is a folder; name the file in it");
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Errc::malformed, what + " " + path + " cannot be read");
+  if (!file)
+    return fail(Errc::malformed,
+                what + " " + path + " cannot be read: " + std::generic_category().message(errno));
   std::string text(kMaxFile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));

@@ -124,6 +124,11 @@ class DecodeWrongFilesTest(unittest.TestCase):
                 self.assertEqual((code, found), (0, []))
                 self.assertIn("nothing recognised " + words, error)
 
+    def test_zeroes_that_a_crash_left_hide_no_record(self):
+        line = ("[    1.000000] " + RECORDS[2][0] + "\n").encode()
+        code, found, _ = decode(b"\0" * 3000 + b"\n" + line)
+        self.assertEqual((code, len(found)), (0, 1))
+
     def test_what_is_no_text_is_refused(self):
         code, found, error = decode(b"\x7fELF\0\0\0\0")
         self.assertEqual((code, found), (64, []))

@@ -152,6 +152,12 @@ class MountJudge {
     const Observation* mount = input_.history.find(mount_, kReadOnly);
     return mount == nullptr ? Attributes{} : mount->attributes;
   }
+  // A filesystem of a program answers only the user who mounted it.
+  [[nodiscard]] bool is_private() const {
+    const Attributes mount = identity();
+    const Value* type = find_attribute(mount, "type");
+    return type != nullptr && to_string(*type).starts_with("fuse");
+  }
   void add(Finding finding) {
     for (auto& attribute : identity())
       finding.evidence.push_back(std::move(attribute));
@@ -240,7 +246,9 @@ class MountJudge {
       add_unanswered("limit_reached", Health::unknown, mount_.key + " was not asked", what);
     else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal))
       add_unanswered("could_not_look", Health::unknown, mount_.key + " was not asked", what);
-    // denied and not_found: somebody's own mount, or gone since the list was read.
+    else if (answer->missing == to_string(Errc::denied) && !is_private())
+      add_unanswered("not_permitted", Health::unknown, mount_.key + " may not be asked", what);
+    // not_found: gone since the list was read.
   }
 
   const JudgeInput& input_;

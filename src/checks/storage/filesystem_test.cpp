@@ -155,13 +155,19 @@ TEST_F(StorageFilesystem, tells_could_not_look_from_broken) {
   EXPECT_THAT(with(Errc::unavailable), ElementsAre("/ failed mount_broken"));
   EXPECT_THAT(with(Errc::exhausted), ElementsAre("/ unknown limit_reached"));
   EXPECT_THAT(with(Errc::internal), ElementsAre("/ unknown could_not_look"));
-  EXPECT_THAT(with(Errc::denied), IsEmpty());
+  EXPECT_THAT(with(Errc::denied), ElementsAre("/ unknown not_permitted"));
   EXPECT_THAT(witnesses_, ElementsAre("/proc/self/mountinfo"));
   EXPECT_EQ(history_
                 .find({.kind = SubjectKind::mount, .key = "/", .index = {}, .uuid = {}, .serial = {}},
                       "filesystem.available_bytes")
                 ->missing,
             "denied");
+}
+
+TEST_F(StorageFilesystem, a_mount_of_another_users_program_may_refuse) {
+  filesystems_.mountinfo += "2 1 0:40 / /run/user/7/doc rw - fuse.portal portal rw\n";
+  filesystems_.answers.emplace("/run/user/7/doc", fail(Errc::denied, "no"));
+  EXPECT_THAT(look(), IsEmpty());
 }
 
 TEST_F(StorageFilesystem, ignored_mounts_are_not_judged) {
