@@ -44,7 +44,14 @@ stop() {
   fi
 }
 
-answers() { (exec 3<>"/dev/tcp/${address%:*}/${address##*:}") 2>/dev/null; }
+# As the agent takes it: [::1]:3333 with brackets, and :3333 for this machine alone.
+host=${address%:*}
+port=${address##*:}
+case "$host" in
+  \[*\]) host=${host#[} host=${host%]} ;;
+  "") host=127.0.0.1 address=127.0.0.1:$port ;;
+esac
+answers() { (exec 3<>"/dev/tcp/$host/$port") 2>/dev/null; }
 
 trap 'stop; exit 0' INT TERM HUP
 if answers; then

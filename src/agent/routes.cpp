@@ -62,31 +62,53 @@ void run_check(const RouteContext& context, const HttpRequest& request, Responde
   context.poll_soon();
 }
 
-// Where the reader wants to begin: the header of a reconnecting browser, else ?after=, else nothing.
-std::optional<std::uint64_t> wanted_after(const HttpRequest& request) {
+// Where a reader of events wants to begin; nothing where it does not say.
+struct Beginning {
+  std::optional<std::uint64_t> after;
+  std::optional<WallTime> since;
+};
+
+// The header of a reconnecting browser, else ?after=; and ?since=.
+Result<Beginning> wanted_beginning(const HttpRequest& request) {
+  Beginning wanted;
   const auto last = header(request, "last-event-id");
-  return parse_number<std::uint64_t>(last.empty() ? query(request, "after") : last);
+  if (const auto id = last.empty() ? query(request, "after") : last; !id.empty()) {
+    wanted.after = parse_number<std::uint64_t>(id);
+    if (!wanted.after)
+      return fail(Errc::malformed,
+                  "Last-Event-ID, after: expected the id of an event, not '" + std::string(id) + "'");
+  }
+  if (const auto since = query(request, "since"); !since.empty()) {
+    wanted.since = parse_time(since);
+    if (!wanted.since)
+      return fail(Errc::malformed,
+                  "since: expected a time such as 2026-11-21T03:04:05Z, not '" + std::string(since) + "'");
+  }
+  return wanted;
 }
 
-void list_events(const RouteContext& context, const HttpRequest& request, Responder responder) {
-  auto events = context.runtime.events().after(wanted_after(request).value_or(0));
-  if (const auto since = query(request, "since"); !since.empty()) {
-    const auto time = parse_time(since);
-    if (!time)
-      return responder.respond(
-          Error{Errc::malformed,
-                "since: expected a time such as 2026-11-21T03:04:05Z, not '" + std::string(since) + "'"});
-    std::erase_if(events, [&time](const Event& event) { return event.time < *time; });
+// A stream goes on where the events before it end.
+std::uint64_t last_before(WallTime since, const runtime::EventLog& log) {
+  std::uint64_t last = 0;
+  for (const Event& event : log.after(0)) {
+    if (event.time >= since) break;
+    last = event.id;
   }
-  responder.respond(json(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
+  return last;
 }
 
 void get_events(const RouteContext& context, const HttpRequest& request, Responder responder) {
-  if (header(request, "accept").find("application/json") != std::string_view::npos)
-    return list_events(context, request, std::move(responder));
+  const auto wanted = wanted_beginning(request);
+  if (!wanted) return responder.respond(wanted.error());
   const auto& log = context.runtime.events();
-  const auto after = wanted_after(request);
-  context.streams.add(responder.stream(), after.value_or(log.newest_shown()), log);
+  if (header(request, "accept").find("application/json") == std::string_view::npos) {
+    const std::uint64_t unsaid = wanted->since ? last_before(*wanted->since, log) : log.newest_shown();
+    return context.streams.add(responder.stream(), wanted->after.value_or(unsaid), log);
+  }
+  auto events = log.after(wanted->after.value_or(0));
+  if (wanted->since)
+    std::erase_if(events, [&wanted](const Event& event) { return event.time < *wanted->since; });
+  responder.respond(json(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
 }
 
 // "alice (uid 1000)"

@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 constexpr Duration kWindow = std::chrono::seconds{2};
+constexpr Duration kLongestWindow = std::chrono::hours{1};
 
 struct CheckOptions {
   std::vector<std::string> ids;
@@ -50,7 +51,7 @@ Result<std::vector<checks::Check>> selected(const CheckOptions& options,
     known.push_back(check.info.id);
   for (const auto& id : options.ids) {
     if (std::find(known.begin(), known.end(), id) != known.end()) continue;
-    std::string what = "no check " + id;
+    std::string what = "no check '" + printable(id) + "'";
     if (const auto near = nearest_word(id, known)) what += "; did you mean " + *near + "?";
     return fail(Errc::not_found, what + " (autopilot check --list shows all)");
   }
@@ -135,6 +136,11 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<chec
 }
 
 int check(const CheckOptions& options) {
+  if (options.window > kLongestWindow) {
+    std::cerr << "autopilot: --window: at most " << format_duration(kLongestWindow)
+              << "; an agent (autopilot agent) looks for longer\n";
+    return kExitUsage;
+  }
   const auto settings = load_settings(options.config_file);
   if (!settings) return report(settings.error());
   const auto all = checks_of(options.machine, *settings);

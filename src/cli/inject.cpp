@@ -47,7 +47,9 @@ int inject(const InjectOptions& options) {
   if (!target) return report(target.error());
   const auto answer = AgentClient(*target).send("POST", "/v1/inject", api::to_json(*request));
   if (!answer) return report(answer.error());
-  std::cout << options.fault << " injected on " << options.subject << "\n";
+  const bool is_chosen_there = options.subject == "host";
+  std::cout << options.fault << " injected"
+            << (is_chosen_there ? "; autopilot events shows where" : " on " + options.subject) << "\n";
   return kExitHealthy;
 }
 

@@ -2,8 +2,13 @@
 #include "cli/simulation.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -15,6 +20,32 @@ namespace autopilot::cli {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{20};
+// Beginning of the names of our folders among the temporary ones.
+constexpr std::string_view kFolder = "autopilot-sim-";
+// One that is younger may not be claimed yet.
+constexpr auto kClaimedBy = std::chrono::minutes{1};
+
+// Open and locked for as long as it is in use; nothing when somebody else uses it.
+host::Fd claimed(const std::string& folder) {
+  host::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  return {};
+}
+
+// What a process that was killed has left.
+void remove_abandoned_folders() {
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::temp_directory_path(ignored), ignored)) {
+    if (!entry.path().filename().string().starts_with(kFolder)) continue;
+    const host::Fd fd = claimed(entry.path());
+    struct stat status {};
+    if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0 || status.st_uid != ::geteuid()) continue;
+    const auto changed = std::chrono::system_clock::from_time_t(status.st_mtime);
+    if (std::chrono::system_clock::now() - changed < kClaimedBy) continue;
+    std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
 
 Result<std::string> beside_this_program(const std::string& name) {
   const std::filesystem::path self = TRY(host::own_executable());
@@ -46,9 +77,11 @@ Result<std::string> simulated_library() {
 
 Result<std::unique_ptr<Simulation>> Simulation::create(const std::string& source, Timeline timeline) {
   auto program = TRY(beside_this_program("autopilot-sim"));
-  std::string pattern = (std::filesystem::temp_directory_path() / "autopilot-sim-XXXXXX").string();
+  remove_abandoned_folders();
+  std::string pattern = (std::filesystem::temp_directory_path() / kFolder).string() + "XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) return fail_errno(errno, pattern);
   std::unique_ptr<Simulation> simulation(new Simulation(std::move(program), std::move(pattern)));
+  simulation->claim_ = claimed(simulation->folder_);
   std::vector<std::string> arguments{"create", source, "--out", simulation->directory()};
   if (timeline == Timeline::at_end) arguments.insert(arguments.end(), {"--at", "end"});
   if (timeline == Timeline::live) arguments.emplace_back("--now");

@@ -9,6 +9,7 @@
 #include "api/v1.hpp"
 #include "cli/machine.hpp"
 #include "core/result.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::cli {
 
@@ -36,6 +37,7 @@ class Simulation {
 
   std::string program_;
   std::string folder_;
+  host::Fd claim_;  // on folder_: one that nobody claims is removed by the next simulation
   std::jthread player_;
 };
 

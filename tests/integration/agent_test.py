@@ -161,6 +161,17 @@ class AgentTest(unittest.TestCase):
                     seen.append(manager.recv(4096).decode())
                 self.assertFalse(os.path.exists(agent.socket))
 
+    def test_a_beginning_of_events_that_is_none_is_refused(self):
+        with harness.Agent("--simulate", "no-gpu") as agent:
+            agent.wait_ready()
+            for accept in ("application/json", "text/event-stream"):
+                for query, headers in (("", {"Last-Event-ID": "abc"}), ("?after=-1", {}), ("?since=abc", {}),
+                                       ("", {"Last-Event-ID": "99999999999999999999"})):
+                    with self.subTest(accept, query=query, headers=headers):
+                        status, body = agent.request("GET", "/v1/events" + query, headers={"Accept": accept, **headers})
+                        self.assertEqual(status, 400)
+                        self.assertIn("expected", body)
+
     def test_events_are_streamed_and_continue_after_the_last_id(self):
         with harness.Agent("--simulate", "hgx-h100-8") as agent:
             agent.wait_ready()

@@ -19,7 +19,7 @@ import signal, socket, sys, time
 diary = open({diary!r}, "a", buffering=1)
 def address():
     host, port = sys.argv[sys.argv.index("--listen") + 1].rsplit(":", 1)
-    return host, int(port)
+    return host.strip("[]"), int(port)
 if sys.argv[1] == "agent":
     if "--broken" in sys.argv:
         sys.exit("agent: the journal is gone")
@@ -27,7 +27,8 @@ if sys.argv[1] == "agent":
         diary.write("agent ended\\n")
         sys.exit(0)
     signal.signal(signal.SIGTERM, end)
-    listener = socket.create_server(address())
+    family = socket.AF_INET6 if ":" in address()[0] else socket.AF_INET
+    listener = socket.create_server(address(), family=family)
     diary.write("agent began\\n")
     while True:
         listener.accept()[0].close()
@@ -117,6 +118,23 @@ class RunScript(unittest.TestCase):
                 raise AssertionError(f"no {words!r} in {text!r}")
             text += piece.decode(errors="replace")
         return text
+
+    def test_every_address_that_the_agent_takes_will_do(self):
+        port = self.address.split(":")[1]
+        for address, shown in ((f":{port}", f"127.0.0.1:{port}"), (f"[::1]:{port}", f"[::1]:{port}")):
+            with self.subTest(address):
+                self.diary.write_text("")
+                self.address = address
+                child = subprocess.Popen(self.command(), env=self.environment, stdin=subprocess.DEVNULL,
+                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                lines = []
+                for line in child.stdout:
+                    lines.append(line)
+                    if "until a signal" in line:
+                        break
+                child.send_signal(signal.SIGTERM)
+                child.communicate()
+                self.assertIn(f"http://{shown}/v1/node", "".join(lines))
 
     def test_an_agent_that_cannot_start_is_told_with_its_reason(self):
         done = subprocess.run(self.command("--broken"), env=self.environment, capture_output=True, text=True, timeout=60)

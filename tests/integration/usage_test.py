@@ -27,6 +27,9 @@ class UsageTest(unittest.TestCase):
             (("check", "-o", "xml"), 64, "expected table, json or yaml, not 'xml'"),
             (("check", "--window", "abc"), 64, "expected a duration such as 2s or 500ms, not 'abc'"),
             (("check", "--tag", "nothing"), 64, "--list"),
+            (("check", "--window", "100h"), 64, "at most 1h"),
+            (("check", "--config", "/tmp"), 78, "is a folder"),
+            (("explain", "\x1b[2Jnonsense"), 64, "?[2Jnonsense"),
             (("check", "--root", "/nonexistent"), 78, "autopilot record"),
             (("check", "--config", "/nonexistent.yaml"), 78, "/nonexistent.yaml"),
             (("inject", "xid", "--for", "soon"), 64, "expected a duration"),
@@ -41,6 +44,25 @@ class UsageTest(unittest.TestCase):
                 self.assertEqual(answer.returncode, code, answer.stderr)
                 self.assertIn(words, answer.stderr)
                 self.assertEqual(answer.stdout, "")
+
+    def test_output_that_is_lost_is_an_error(self):
+        for arguments in (("explain", "gpu.xid"), ("check", "--list"), ("version",), ("--help",)):
+            for redirection in (">/dev/full", ">&-"):
+                with self.subTest(arguments, redirection=redirection):
+                    done = subprocess.run(["sh", "-c", f'"$0" "$@" {redirection}', harness.AUTOPILOT, *arguments],
+                                          capture_output=True, text=True, timeout=60, check=False)
+                    self.assertEqual(done.returncode, 70)
+                    self.assertIn("could not be written", done.stderr)
+
+    def test_what_a_killed_simulation_left_is_removed_by_the_next_one(self):
+        with tempfile.TemporaryDirectory(prefix="autopilot-test-") as folder:
+            killed, fresh = (os.path.join(folder, f"autopilot-sim-{name}") for name in ("killed", "fresh"))
+            for path in (killed, fresh):
+                os.makedirs(os.path.join(path, "machine"))
+            os.utime(killed, (0, 0))
+            answer = autopilot("check", "host.clock", "--simulate", "no-gpu", "--window", "0s", TMPDIR=folder)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            self.assertEqual(os.listdir(folder), ["autopilot-sim-fresh"])
 
     def test_errors_of_the_drivers_are_explained_by_their_codes(self):
         for words, expected in (

@@ -123,6 +123,8 @@ Result<std::unique_ptr<RecordSource>> open_kernel_log(const Clock& clock, const 
   if (kmsg) return std::unique_ptr<RecordSource>(std::move(*kmsg));
   auto syslog = SyslogSource::open(clock);
   if (syslog) return std::unique_ptr<RecordSource>(std::move(*syslog));
+  if (kmsg.error().code == Errc::denied && syslog.error().code == Errc::denied)
+    return fail(Errc::denied, "neither " + device + " nor syslog(2) may be read");
   const bool is_denied = kmsg.error().code == Errc::denied || syslog.error().code == Errc::denied;
   return fail(is_denied ? Errc::denied : kmsg.error().code, kmsg.error().what + "; " + syslog.error().what);
 }
