@@ -83,9 +83,9 @@ class TreeBuilder : public YAML::EventHandler {
     if (open_.empty()) return root_;
     Open& top = open_.back();
     if (top.node->kind == YamlNode::Kind::list) return top.node->items.emplace_back();
-    if (!top.key) stop(mark, "a key must be a plain word");
-    std::string key = *std::exchange(top.key, std::nullopt);
-    return top.node->members.emplace_back(YamlMember{std::move(key), top.key_line, {}}).value;
+    auto key = std::exchange(top.key, std::nullopt);
+    if (!key) stop(mark, "a key must be a plain word");
+    return top.node->members.emplace_back(YamlMember{std::move(*key), top.key_line, {}}).value;
   }
   YamlNode& add(const YAML::Mark& mark, YAML::anchor_t anchor, YamlNode::Kind kind, const std::string& text,
                 bool quoted) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "net/test_program.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::net {
@@ -205,8 +206,8 @@ TEST_F(EventStreamTest, curl_follows) {
     const std::lock_guard lock(mutex_);
     stream_.close();
   });
-  const auto text = testing::run_program(
-      "curl -sN -H 'Last-Event-ID: 40' http://localhost:" + std::to_string(server_->port()) + "/events");
+  const std::string url = "http://localhost:" + std::to_string(server_->port()) + "/events";
+  const auto text = testing::run_program({"curl", "-sN", "-H", "Last-Event-ID: 40", url});
   sender.join();
   EXPECT_EQ(
       text,

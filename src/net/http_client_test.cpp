@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/parse.hpp"
+#include "net/test_program.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::net {
@@ -191,12 +193,10 @@ TEST(HttpClient, asks_a_server_not_written_here) {
       "s = http.server.HTTPServer(('127.0.0.1', 0), http.server.SimpleHTTPRequestHandler)\n"
       "print(s.server_port, flush=True)\n"
       "s.handle_request()\n";
-  FILE* python = popen(("python3 -c \"" + script + "\" 2>/dev/null").c_str(), "r");
-  ASSERT_NE(python, nullptr);
-  int port = 0;
-  ASSERT_EQ(fscanf(python, "%d", &port), 1);
-  const auto response = send_request(tcp(static_cast<std::uint16_t>(port)), get("/file.txt"));
-  pclose(python);
+  testing::Program python({"python3", "-c", script});
+  const auto port = parse_number<std::uint16_t>(python.read_line());
+  ASSERT_TRUE(port);
+  const auto response = send_request(tcp(*port), get("/file.txt"));
   ASSERT_TRUE(response) << response.error().what;
   EXPECT_EQ(response->status, 200);
   EXPECT_EQ(response->body, "from python");

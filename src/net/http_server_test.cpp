@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "net/test_program.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::net {
@@ -117,7 +118,8 @@ TEST(HttpServer, gives_a_waiting_client_leave_to_send_its_body) {
 TEST(HttpServer, refuses_garbage) {
   TestServer server;
   server.start();
-  EXPECT_THAT(server.ask("\x16\x03\x01\x02\x00 hello\r\n\r\n"), StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  using namespace std::string_literals;
+  EXPECT_THAT(server.ask("\x16\x03\x01\x02\0 hello\r\n\r\n"s), StartsWith("HTTP/1.1 400 Bad Request\r\n"));
   EXPECT_THAT(server.ask("GET / HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 400 Bad Request\r\n"));
   EXPECT_EQ(server.stats().requests_malformed, 2U);
 }
@@ -245,7 +247,8 @@ TEST(HttpServer, one_listener_cannot_take_the_connections_of_the_other) {
   ASSERT_TRUE(eventually([&] { return server.stats().connections_open == 1; }));
   EXPECT_THAT(server.connect().read_to_end(), StartsWith("HTTP/1.1 503 "));
   if (!testing::has_program("curl")) GTEST_SKIP() << "curl is not installed";
-  EXPECT_EQ(testing::run_program("curl -s --unix-socket " + folder.path() + "/socket http://localhost/hello"),
+  EXPECT_EQ(testing::run_program(
+                {"curl", "-s", "--unix-socket", folder.path() + "/socket", "http://localhost/hello"}),
             "hello\n");
 }
 
@@ -372,7 +375,7 @@ TEST(HttpServer, actions_are_for_the_unix_socket_with_the_kernels_word_on_the_pe
   struct stat info {};
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
-  EXPECT_EQ(testing::run_program("curl -s -X POST --unix-socket " + path + " http://anything/act"),
+  EXPECT_EQ(testing::run_program({"curl", "-s", "-X", "POST", "--unix-socket", path, "http://anything/act"}),
             std::to_string(getuid()) + " with pid");
   EXPECT_THAT(
       server.ask("POST /act HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
@@ -501,23 +504,22 @@ TEST(HttpServer, curl_reads_writes_and_reuses_the_connection) {
   TestServer server;
   server.start();
   const std::string url = "http://localhost:" + std::to_string(server.port());
-  EXPECT_EQ(testing::run_program("curl -s " + url + "/hello " + url + "/hello"), "hello\nhello\n");
+  EXPECT_EQ(testing::run_program({"curl", "-s", url + "/hello", url + "/hello"}), "hello\nhello\n");
   EXPECT_TRUE(eventually([&] { return server.stats().connections_accepted == 1; }));
   // More than curl sends without asking for 100 Continue, and chunked.
-  EXPECT_EQ(testing::run_program("head -c 1000000 /dev/zero | tr '\\0' x | curl -s --data-binary @- " + url +
-                                 "/echo | md5sum"),
-            testing::run_program("head -c 1000000 /dev/zero | tr '\\0' x | md5sum"));
+  const std::string large(1'000'000, 'x');
+  EXPECT_TRUE(testing::run_program({"curl", "-s", "--data-binary", "@-", url + "/echo"}, large) == large);
   EXPECT_EQ(
-      testing::run_program("echo abc | curl -s -T - -X POST -H 'Expect: 100-continue' " + url + "/echo"),
+      testing::run_program(
+          {"curl", "-s", "-T", "-", "-X", "POST", "-H", "Expect: 100-continue", url + "/echo"}, "abc\n"),
       "abc\n");
-  EXPECT_EQ(testing::run_program(
-                "head -c 2000000 /dev/zero | curl -s -o /dev/null -w '%{http_code}' --data-binary @- " + url +
-                "/echo"),
-            "413");
-  EXPECT_THAT(testing::run_program("curl -s -I " + url + "/hello"), HasSubstr("Content-Length: 6"));
-  EXPECT_EQ(testing::run_program("curl -s -o /dev/null -w '%{http_code}' -H 'Host: evil.example' " + url +
-                                 "/hello"),
-            "403");
+  const auto status_of = [](std::vector<std::string> words, const std::string& input) {
+    words.insert(words.begin(), {"curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"});
+    return testing::run_program(std::move(words), input);
+  };
+  EXPECT_EQ(status_of({"--data-binary", "@-", url + "/echo"}, large + large), "413");
+  EXPECT_THAT(testing::run_program({"curl", "-s", "-I", url + "/hello"}), HasSubstr("Content-Length: 6"));
+  EXPECT_EQ(status_of({"-H", "Host: evil.example", url + "/hello"}, ""), "403");
 }
 
 TEST(HttpServer, python_reads_and_reuses_the_connection) {
@@ -537,7 +539,7 @@ TEST(HttpServer, python_reads_and_reuses_the_connection) {
       "c.request('GET', '/nothing')\n"
       "r = c.getresponse()\n"
       "print(r.status, r.read().decode(), end='')\n";
-  EXPECT_EQ(testing::run_program("python3 -c \"" + script + "\" 2>&1"),
+  EXPECT_EQ(testing::run_program({"python3", "-c", script}),
             "404 {\"error\":{\"code\":\"not_found\",\"message\":\"there is no /nothing\"}}\n");
   EXPECT_TRUE(eventually([&] { return server.stats().connections_accepted == 1; }));
 }

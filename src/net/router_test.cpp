@@ -30,7 +30,7 @@ class RouterTest : public ::testing::Test {
     (*match.handler)({}, Responder(nullptr));
     std::string text = found_;
     for (const auto& [name, value] : match.parameters)
-      text += " " + name + "=" + value;
+      text.append(" ").append(name).append("=").append(value);
     return text;
   }
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -161,21 +160,5 @@ class TestServer {
   std::uint16_t port_ = 0;
   std::thread thread_;
 };
-
-[[nodiscard]] inline bool has_program(const std::string& name) {
-  return std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-// Standard output of a shell command.
-[[nodiscard]] inline std::string run_program(const std::string& command) {
-  std::string out;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return out;
-  std::array<char, 4096> chunk{};
-  for (std::size_t count = 0; (count = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
-    out.append(chunk.data(), count);
-  pclose(pipe);
-  return out;
-}
 
 }  // namespace autopilot::net::testing

@@ -113,10 +113,10 @@ TEST(DecodeNvidia, tells_who_wrote_the_record) {
 }
 
 TEST(DecodeNvidia, survives_every_prefix_of_every_form) {
+  constexpr const char* kNvlink5 =
+      "NVRM: Xid (PCI:0000:3b:00 GPU-I:05 GPU-CI:00): 145, pid=1, name=a, RLW Fatal XC1 i1 Link 1 (0x1 0x2)";
   for (const std::string_view line :
-       {"NVRM: Xid (PCI:0000:3b:00 GPU-I:05 GPU-CI:00): 145, pid=1, name=a, RLW Fatal XC1 i1 Link 1 (0x1 "
-        "0x2)",
-        "NVRM: Xid (PCI:0000:3b:00): 74, NVLink: fatal error detected on link 14(0x1, 0x0)",
+       {kNvlink5, "NVRM: Xid (PCI:0000:3b:00): 74, NVLink: fatal error detected on link 14(0x1, 0x0)",
         "NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (X)",
         "NVRM: Xid (PCI:0000:3b:00): 94, pid=1, name=a, Contained (0x9). RST: No, D-RST: No",
         "NVRM: API mismatch: the client 'x' (pid 1)", "NVRM: GPU at PCI:0000:03:00: GPU-1",
