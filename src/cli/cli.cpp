@@ -3,16 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
-#include <fcntl.h>
 #include <iostream>
 #include <memory>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "cli/help_format.hpp"
 #include "cli/verbs.hpp"
 #include "core/nearest.hpp"
+#include "host/process/standard_streams.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -79,20 +78,10 @@ int run_verb(int argc, char** argv) {
   }
 }
 
-// A file that is opened later must not get the number of a standard stream that the caller has closed.
-void keep_standard_streams_taken() {
-  for (int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC); fd >= 0;
-       fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC))
-    if (fd > STDERR_FILENO) {
-      ::close(fd);
-      return;
-    }
-}
-
 }  // namespace
 
 int run(int argc, char** argv) {
-  keep_standard_streams_taken();
+  host::keep_standard_streams_taken();
   const int exit_code = run_verb(argc, argv);
   std::cout.flush();
   if (std::cout.good()) return exit_code;

@@ -41,8 +41,8 @@ void remove_abandoned_folders() {
     const host::Fd fd = claimed(entry.path());
     struct stat status {};
     if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0 || status.st_uid != ::geteuid()) continue;
-    const auto changed = std::chrono::system_clock::from_time_t(status.st_mtime);
-    if (std::chrono::system_clock::now() - changed < kClaimedBy) continue;
+    const WallTime changed{std::chrono::seconds{status.st_mtime}};
+    if (host::SystemClock{}.now().wall - changed < kClaimedBy) continue;
     std::filesystem::remove_all(entry.path(), ignored);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "core/clock.hpp"
 #include "host/clock/time_sync.hpp"
+#include "host/cpu/processors.hpp"
 #include "host/ethernet/bond.hpp"
 #include "host/ethernet/ethernet.hpp"
 #include "host/ethernet/routes.hpp"

@@ -33,7 +33,7 @@ class BatchSink {
 struct WriterLimits {
   std::size_t submissions = 1024;  // waiting; more are refused
   std::size_t rows = 8192;         // in them together; a single larger batch is taken when nothing waits
-  Duration retry = std::chrono::seconds{1};  // between attempts on a disk that is full or gone
+  Duration retry = std::chrono::seconds{1};           // between attempts on a disk that is full or gone
   Duration retention_period = std::chrono::hours{1};  // after one that failed: retry
 };
 

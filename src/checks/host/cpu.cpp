@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <set>
 #include <string>
 
 #include "checks/builtin.hpp"
@@ -10,7 +9,6 @@
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/kernel_log/rule_findings.hpp"
 #include "checks/seen.hpp"
-#include "core/id_list.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -19,58 +17,38 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "host.cpu";
-constexpr std::string_view kCpus = "/sys/devices/system/cpu";
+constexpr std::string_view kSysfs = "sysfs";
 constexpr std::string_view kPresent = "cpu.present";
 constexpr std::string_view kOnline = "cpu.online";
 constexpr std::string_view kSmt = "cpu.smt";
 // Followed by the number of the package.
 constexpr std::string_view kThrottled = "cpu.throttled.package";
 
-Result<std::vector<int>> ids_in(const host::Files& files, std::string_view name) {
-  const std::string path = std::string(kCpus) + "/" + std::string(name);
-  const std::string text = TRY(files.read(path));
-  auto ids = parse_id_list(text);
-  if (!ids) return fail(ids.error().code, path + ": " + ids.error().what);
-  return ids;
-}
-
-void add_count(const Result<std::vector<int>>& ids, std::string_view name, Seen& seen) {
-  if (ids)
-    seen.add(host_subject(), name, kCpus, static_cast<std::int64_t>(ids->size()), "count");
-  else
-    seen.add_missing(host_subject(), name, kCpus, to_string(ids.error().code), ids.error().what);
-}
-
-// How long each package has slowed itself down because of heat. Its processors all show the same counter, so
-// the first one speaks; AMD, virtual machines and old kernels have none.
-void add_throttling(const host::Files& files, const std::vector<int>& online, Seen& seen) {
-  std::set<std::int64_t> packages;
-  for (const int cpu : online) {
-    const std::string folder = std::string(kCpus) + "/cpu" + std::to_string(cpu);
-    const auto package = files.read_integer(folder + "/topology/physical_package_id");
-    if (!package || !packages.insert(*package).second) continue;
-    const auto throttled = files.read_integer(folder + "/thermal_throttle/package_throttle_total_time_ms");
-    if (!throttled || *throttled < 0) continue;
-    seen.add(host_subject(), std::string(kThrottled) + std::to_string(*package), kCpus,
-             static_cast<double>(*throttled) / 1000, "s");
-  }
+void add_processors(const host::Processors& processors, Seen& seen) {
+  seen.add(host_subject(), kOnline, kSysfs, static_cast<std::int64_t>(processors.online), "count");
+  if (processors.present)
+    seen.add(host_subject(), kPresent, kSysfs, static_cast<std::int64_t>(*processors.present), "count");
+  if (!processors.smt.empty()) seen.add(host_subject(), kSmt, kSysfs, processors.smt);
+  for (const host::ProcessorPackage& package : processors.packages)
+    if (package.throttled)
+      seen.add(host_subject(), std::string(kThrottled) + std::to_string(package.id), kSysfs,
+               to_seconds(*package.throttled), "s");
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   // The line says that it is too hot; how many work and how fast is known without it.
   const Status log = add_rule_events(host, request, kId, observed);
-  const auto online = ids_in(host.files, "online");
-  if (!online && !log) return fail(online.error());
+  const auto processors = host::read_processors(host.files);
+  if (!processors && !log) return fail(processors.error());
   Seen seen(request.now);
-  add_count(ids_in(host.files, "present"), kPresent, seen);
-  add_count(online, kOnline, seen);
-  if (online) {
-    observed.witnesses.insert(observed.witnesses.begin(), std::string(kCpus));
-    add_throttling(host.files, *online, seen);
+  if (processors) {
+    observed.witnesses.insert(observed.witnesses.begin(), std::string(kSysfs));
+    add_processors(*processors, seen);
+  } else {
+    seen.add_missing(host_subject(), kOnline, kSysfs, to_string(processors.error().code),
+                     processors.error().what);
   }
-  if (const auto smt = host.files.read_word(std::string(kCpus) + "/smt/control"))
-    seen.add(host_subject(), kSmt, kCpus, *smt);
   Observations numbers = seen.take();
   observed.observations.insert(observed.observations.end(), std::make_move_iterator(numbers.begin()),
                                std::make_move_iterator(numbers.end()));
@@ -90,7 +68,7 @@ void judge_offline(const JudgeInput& input, Findings& findings) {
   Finding finding =
       make_finding(input, host_subject(), "cpu_offline", Health::degraded,
                    rounded(*present - *online) + " of " + rounded(*present) + " processors are switched off");
-  finding.evidence = {{"value", *online}, {"present", *present}, {"witness", std::string(kCpus)}};
+  finding.evidence = {{"value", *online}, {"present", *present}, {"witness", std::string(kSysfs)}};
   findings.push_back(std::move(finding));
 }
 
@@ -129,7 +107,7 @@ const Check kHostCpu{{.id = std::string(kId),
                       .deadline = 5s,
                       .window = 30min,
                       .cost = Cost::cheap,
-                      .witnesses = {std::string(kCpus), "/dev/kmsg"},
+                      .witnesses = {std::string(kSysfs), "/dev/kmsg"},
                       .rights = {"CAP_SYSLOG"},
                       .needs_window = true},
                      observe,

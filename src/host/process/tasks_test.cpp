@@ -10,7 +10,6 @@
 namespace autopilot::host {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
