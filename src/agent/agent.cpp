@@ -249,6 +249,11 @@ Status make_folder_of(const std::string& socket) {
   return {};
 }
 
+// As it stands in the configuration.
+bool is_local(std::string_view host) {
+  return host.empty() || host.starts_with("127.") || host == "[::1]" || host == "localhost";
+}
+
 Status Agent::listen() {
   const RouteContext context{runtime_, machine_.host->clock,    metrics_,
                              streams_, [this] { poll_soon(); }, machine_.inject};
@@ -257,8 +262,14 @@ Status Agent::listen() {
                        {operations_, runtime_, [this] { note_operations(); }, [this] { poll_soon(); }});
   const auto& config = options_.config;
   if (!config.listen.empty()) {
-    const auto port = TRY(server_.listen_tcp(config.listen));
-    listening_ = config.listen.substr(0, config.listen.rfind(':')) + ":" + std::to_string(port);
+    const auto port = server_.listen_tcp(config.listen);
+    if (!port)
+      return fail(port.error().code, port.error().what + "; `listen` or --listen names another address");
+    const std::string host = config.listen.substr(0, config.listen.rfind(':'));
+    listening_ = host + ":" + std::to_string(*port);
+    if (!is_local(host))
+      log_warning("whoever reaches this address can read what is known of this node",
+                  {{"address", listening_}});
   }
   TRY_STATUS(make_folder_of(config.socket));
   return server_.listen_unix(config.socket, 0660);

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "checks/check.hpp"
@@ -22,6 +23,17 @@ std::string words_of(const CLI::App& verb) {
     for (const auto& check : checks::builtin_checks())
       words += " " + check.info.id;
   if (verb.get_name() == "completion") words += " bash zsh";
+  if (verb.get_name() == "inject") words += " $(_autopilot_sim faults)";
+  return words;
+}
+
+std::string tags() {
+  std::set<std::string> tags;
+  for (const auto& check : checks::builtin_checks())
+    tags.insert(check.info.tags.begin(), check.info.tags.end());
+  std::string words;
+  for (const std::string& tag : tags)
+    words += " " + tag;
   return words;
 }
 
@@ -34,11 +46,20 @@ std::string script(const CLI::App& app) {
     verbs += " " + verb->get_name();
     cases += "    " + verb->get_name() + ") words=\"" + words_of(*verb) + "\" ;;\n";
   }
-  return "_autopilot() {\n"
+  return "_autopilot_sim() {\n"
+         "  \"$(dirname \"$(command -v autopilot)\")/autopilot-sim\" \"$1\" 2>/dev/null |"
+         " sed -n 's/^\\([a-z][^ ]*\\).*/\\1/p'\n"
+         "}\n"
+         "_autopilot() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
          "  case $previous in\n"
          "    -o|--output) COMPREPLY=($(compgen -W 'table json yaml' -- \"$current\")); return ;;\n"
-         "    --config|--root|--simulate|--socket) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "    --config|--root|--rules|--socket) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+         "    --simulate) COMPREPLY=($(compgen -f -W \"$(_autopilot_sim machines)\" -- \"$current\")); "
+         "return ;;\n"
+         "    --tag) COMPREPLY=($(compgen -W '" +
+         tags() +
+         "' -- \"$current\")); return ;;\n"
          "  esac\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
          "    COMPREPLY=($(compgen -W '" +
