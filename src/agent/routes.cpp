@@ -98,16 +98,17 @@ std::uint64_t last_before(WallTime since, const runtime::EventLog& log) {
 }
 
 void get_events(const RouteContext& context, const HttpRequest& request, Responder responder) {
-  const auto wanted = wanted_beginning(request);
-  if (!wanted) return responder.respond(wanted.error());
+  const auto parsed = wanted_beginning(request);
+  if (!parsed) return responder.respond(parsed.error());
+  const Beginning& wanted = *parsed;
   const auto& log = context.runtime.events();
   if (header(request, "accept").find("application/json") == std::string_view::npos) {
-    const std::uint64_t unsaid = wanted->since ? last_before(*wanted->since, log) : log.newest_shown();
-    return context.streams.add(responder.stream(), wanted->after.value_or(unsaid), log);
+    const std::uint64_t unsaid = wanted.since ? last_before(*wanted.since, log) : log.newest_shown();
+    return context.streams.add(responder.stream(), wanted.after.value_or(unsaid), log);
   }
-  auto events = log.after(wanted->after.value_or(0));
-  if (wanted->since)
-    std::erase_if(events, [&wanted](const Event& event) { return event.time < *wanted->since; });
+  auto events = log.after(wanted.after.value_or(0));
+  const WallTime since = wanted.since.value_or(WallTime::min());
+  std::erase_if(events, [since](const Event& event) { return event.time < since; });
   responder.respond(json(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
 }
 

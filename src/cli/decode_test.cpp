@@ -90,7 +90,9 @@ TEST(DecodeVerb, refuses_what_is_no_log_with_the_reason) {
 
 TEST(DecodeVerb, survives_a_line_without_end) {
   const host::TestFolder folder;
-  folder.write("/log", "NVRM: Xid (PCI:0000:3b:00): 79, " + std::string(10'000'000, 'x'));
+  std::string line = "NVRM: Xid (PCI:0000:3b:00): 79, ";
+  line.resize(10'000'000, 'x');
+  folder.write("/log", line);
   const auto outcome = decode({"-o", "json", folder.path() + "/log"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_LT(outcome.out.size(), 20'000U);

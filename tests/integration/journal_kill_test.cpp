@@ -14,6 +14,7 @@
 
 #include "core/parse.hpp"
 #include "store/journal_fixture.hpp"
+#include "store/test_random.hpp"
 
 namespace autopilot::store {
 namespace {
@@ -126,7 +127,7 @@ class JournalKillTest : public ::testing::Test {
   }
 
   testing::TemporaryFolder folder_;
-  std::mt19937 random_{20260101};
+  std::mt19937 random_ = testing::random_numbers();
   int number_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t verified_ = 0;
