@@ -28,14 +28,15 @@ class Causes : public ::testing::Test {
   static ReasonLookup lookup() {
     return [](std::string_view id) { return catalog::builtin().reason(id); };
   }
-  Finding coded(Subject subject, const std::string& reason, int code, Health health = Health::failed) const {
+  [[nodiscard]] Finding coded(Subject subject, const std::string& reason, int code,
+                              Health health = Health::failed) const {
     auto result = finding(std::move(subject), reason, health);
     result.evidence = {{"code", std::int64_t{code}}};
     result.since = at(now_).wall;
     return result;
   }
-  Finding record(const Subject& subject, const std::string& reason, int code, const std::string& process = "",
-                 const std::string& pid = "") const {
+  [[nodiscard]] Finding record(const Subject& subject, const std::string& reason, int code,
+                               const std::string& process = "", const std::string& pid = "") const {
     auto result = coded(subject, reason, code, Health::healthy);
     result.last_seen = result.since;
     result.message = "Xid " + std::to_string(code);

@@ -84,6 +84,17 @@ constexpr std::array kVerdicts{
             "too many processes hang in the driver already; it is not asked any more"},
 };
 
+// The first silence is no verdict, and no health either: nothing is known of the driver until it is asked
+// again.
+bool has_just_fallen_silent(const JudgeInput& input) {
+  const auto samples = input.history.samples(host_subject(), kState);
+  const auto is_silent = [](const Sample& sample) {
+    return to_string(sample.value) == to_string(host::DriverState::unresponsive);
+  };
+  return !samples.empty() && is_silent(samples.back()) &&
+         (samples.size() == 1 || !is_silent(samples[samples.size() - 2]));
+}
+
 Findings judge(const JudgeInput& input) {
   const Subject host = host_subject();
   const std::string state = input.history.word(host, kState).value_or("");
@@ -96,7 +107,9 @@ Findings judge(const JudgeInput& input) {
     for (const auto& [attribute, name] :
          {std::pair("library", kLibrary), std::pair("moduleVersion", kModule)})
       if (const auto word = input.history.word(host, name)) finding.evidence.emplace_back(attribute, *word);
-    return {finding};
+    if (!has_just_fallen_silent(input)) return {finding};
+    return {finding, make_finding(input, host, "timed_out", Health::unknown,
+                                  "the driver did not answer this time; it is asked again")};
   }
   return {};
 }

@@ -204,6 +204,16 @@ TEST_F(GpuCheckTest, a_temperature_without_any_limit_is_no_verdict) {
 // ---- gpu.driver
 // ---------------------------------------------------------------------------------------------
 
+TEST_F(GpuCheckTest, the_first_silence_of_the_driver_is_unknown_as_well) {
+  add(0);
+  EXPECT_THAT(look(kGpuDriver), IsEmpty());
+  gpus_.report.state = host::DriverState::unresponsive;
+  EXPECT_THAT(look(kGpuDriver), ElementsAre("host failed driver_unresponsive", "host unknown timed_out"));
+  EXPECT_THAT(look(kGpuDriver), ElementsAre("host failed driver_unresponsive"));
+  gpus_.report.state = host::DriverState::ok;
+  EXPECT_THAT(look(kGpuDriver), IsEmpty());
+}
+
 TEST_F(GpuCheckTest, without_a_look_at_the_pci_tree_no_library_is_missed) {
   std::filesystem::remove_all(folder_.path() + "/sys");
   gpus_.report.state = host::DriverState::library_missing;
@@ -228,7 +238,6 @@ TEST_F(GpuCheckTest, each_state_of_the_driver_has_its_own_reason) {
         std::pair(host::DriverState::version_mismatch, "host failed driver_version_mismatch"),
         std::pair(host::DriverState::no_permission, "host unknown no_permission"),
         std::pair(host::DriverState::init_failed, "host failed driver_init_failed"),
-        std::pair(host::DriverState::unresponsive, "host failed driver_unresponsive"),
         std::pair(host::DriverState::crashed, "host failed driver_crashed"),
         std::pair(host::DriverState::exhausted, "host failed helpers_exhausted")}) {
     gpus_.report.state = state;

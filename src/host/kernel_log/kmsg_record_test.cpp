@@ -62,10 +62,14 @@ TEST(KmsgRecord, refuses_what_has_no_header) {
 }
 
 TEST(KmsgRecord, survives_ten_megabytes_and_binary) {
-  const auto huge = parse_kmsg_record("3,1,1,-;" + std::string(10'000'000, 'x'));
+  constexpr std::size_t kTenMegabytes = 10'000'000;
+  std::string line = "3,1,1,-;";
+  line.resize(kTenMegabytes, 'x');
+  const auto huge = parse_kmsg_record(line);
   ASSERT_TRUE(huge);
   EXPECT_EQ(huge->text.size(), KernelRecord::kMaxText);
-  EXPECT_FALSE(parse_kmsg_record(std::string(10'000'000, ',')));
+  line.assign(kTenMegabytes, ',');
+  EXPECT_FALSE(parse_kmsg_record(line));
   std::string binary = "3,1,1,-;";
   for (int value = 0; value < 256; ++value)
     if (value != '\n') binary += static_cast<char>(value);

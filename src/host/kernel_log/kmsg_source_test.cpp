@@ -57,8 +57,7 @@ class ScriptedDevice {
       return -1;
     }
     answers_.pop_front();
-    std::memcpy(buffer, answer.text.data(), answer.text.size());
-    return static_cast<ssize_t>(answer.text.size());
+    return static_cast<ssize_t>(answer.text.copy(buffer, size));
   }
   std::deque<Answer> answers_;
 };

@@ -99,10 +99,12 @@ TEST(TextLog, reads_the_log_of_a_machine_tree) {
 
 TEST(TextLog, joins_the_rows_of_one_message) {
   for (const std::string prefix : {"[   12.000001] ", "Nov 21 03:04:05 node-1 kernel: ", "<3>[ 1.000001] "}) {
-    const auto records =
-        read(prefix + "NVRM: The NVIDIA GPU 0000:b3:00.0\n" + prefix +
-             "NVRM: (PCI ID: 10de:26b5) installed in this system has\n" + prefix +
-             "NVRM: fallen off the bus and is not responding to commands.\n" + prefix + "next");
+    std::string log;
+    for (const char* row :
+         {"NVRM: The NVIDIA GPU 0000:b3:00.0", "NVRM: (PCI ID: 10de:26b5) installed in this system has",
+          "NVRM: fallen off the bus and is not responding to commands.", "next"})
+      log.append(prefix).append(row).append("\n");
+    const auto records = read(log);
     ASSERT_EQ(records.size(), 2U) << prefix;
     EXPECT_EQ(records[0].text,
               "NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: (PCI ID: 10de:26b5) installed in this system has\n"
@@ -140,7 +142,9 @@ TEST(TextLog, leaves_out_the_properties_of_raw_records) {
 TEST(TextLog, survives_anything) {
   EXPECT_TRUE(read("").empty());
   EXPECT_TRUE(read("\n\n   \n\t\n").empty());
-  EXPECT_EQ(read(std::string(10'000'000, 'x'))[0].text.size(), KernelRecord::kMaxText);
+  std::string huge;
+  huge.resize(10'000'000, 'x');
+  EXPECT_EQ(read(huge)[0].text.size(), KernelRecord::kMaxText);
   std::string binary;
   for (int i = 0; i < 4096; ++i)
     binary += static_cast<char>(i * 7);
