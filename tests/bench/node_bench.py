@@ -52,6 +52,20 @@ def add_rest_rows(table):
                   f"{len(times)} scrapes, median {percentile(times, 0.5):.1f} ms; {others.note()}")
 
 
+def add_hang_row(table):
+    """The driver hangs in whatever is asked: nobody who asks the agent may notice."""
+    seconds = 60
+    with harness.Agent("--simulate", MACHINE) as agent:
+        agent.wait_ready()
+        code, _, errors = harness.run("inject", "driver_hang", "--for", f"{2 * seconds}s", "--socket", agent.socket)
+        assert code == 0, errors
+        others = Others(product(agent.pid))
+        times = answer_times(agent.port, "/v1/node", rate=20, seconds=seconds)
+        assert agent.result("gpu.driver")["health"] != "healthy", "the driver answers although it was told to hang"
+        table.add("slowest /v1/node while the driver hangs", max(times), "ms", 50,
+                  f"{len(times)} requests in {seconds} s; {others.note()}")
+
+
 def add_start_rows(table, folder):
     tree = os.path.join(folder, "machine")
     subprocess.run([harness.AUTOPILOT_SIM, "create", MACHINE, "--out", tree], check=True, stdout=subprocess.DEVNULL)
@@ -83,6 +97,7 @@ def main():
         add_size_row(table, folder)
         add_start_rows(table, folder)
         add_rest_rows(table)
+        add_hang_row(table)
         add_show_rows(table, 2000 if IS_LONG else 300)
         settle = 600 if IS_LONG else 30
         add_storm_rows(table, "", settle)
