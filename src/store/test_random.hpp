@@ -6,9 +6,9 @@
 
 namespace autopilot::store::testing {
 
-// The same in every run; others with --gtest_random_seed=N.
-inline std::mt19937 random_numbers() {
-  return std::mt19937(static_cast<unsigned>(::testing::UnitTest::GetInstance()->random_seed()));
+// Each test's own, the same in every run; others with --gtest_random_seed=N.
+inline std::mt19937 random_numbers(unsigned test) {
+  return std::mt19937(test + static_cast<unsigned>(GTEST_FLAG_GET(random_seed)));
 }
 
 }  // namespace autopilot::store::testing

@@ -127,7 +127,7 @@ class JournalKillTest : public ::testing::Test {
   }
 
   testing::TemporaryFolder folder_;
-  std::mt19937 random_ = testing::random_numbers();
+  std::mt19937 random_ = testing::random_numbers(20260101);
   int number_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t verified_ = 0;
