@@ -92,12 +92,13 @@ void write_platform(const Description& description, FileTree& files) {
   const std::string clock = "/sys/devices/system/clocksource/clocksource0";
   files.write_value(clock + "/current_clocksource", description.clocksource);
   files.write_value(clock + "/available_clocksource", description.clocksources);
-  files.write_value("/sys/devices/system/cpu/online", "0-" + std::to_string(description.cpu_threads - 1));
-  files.write_value("/sys/devices/system/cpu/present", "0-" + std::to_string(description.cpu_threads - 1));
-  files.write_value("/sys/devices/system/cpu/smt/control", "on");
+  const std::string cpus = "/sys/devices/system/cpu";
+  for (const char* list : {"/online", "/present"})
+    files.write_value(cpus + list, "0-" + std::to_string(description.cpu_threads - 1));
+  files.write_value(cpus + "/smt/control", "on");
   const int per_node = description.cpu_threads / description.sockets;
   for (int socket = 0; socket < description.sockets; ++socket) {
-    const std::string cpu = "/sys/devices/system/cpu/cpu" + std::to_string(socket * per_node);
+    const std::string cpu = cpus + "/cpu" + std::to_string(socket * per_node);
     files.write_number(cpu + "/topology/physical_package_id", socket);
     files.write_number(cpu + "/thermal_throttle/package_throttle_total_time_ms", 0);
   }

@@ -39,7 +39,7 @@ class Ledger {
   // Gives the event's id; its time is now unless it has one.
   std::uint64_t tell(Event event);
   // What the next flush commits, for others to add to.
-  [[nodiscard]] store::Batch& next() { return batch_; }
+  [[nodiscard]] store::Batch& batch() { return batch_; }
   void add(const std::vector<Incident>& incidents);
   void add(std::vector<store::RollUp> roll_ups);
   void flush();

@@ -4,21 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/fake_host.hpp"
+
 namespace autopilot::runtime {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class ManualClock final : public Clock {
- public:
-  [[nodiscard]] Instant now() const override { return now_; }
-  void advance(Duration by) { now_ = {now_.wall + by, now_.mono + by}; }
-
- private:
-  Instant now_{WallTime{std::chrono::hours{1}}, MonoTime{std::chrono::hours{1}}};
-};
 
 Event event(const std::string& message) {
   Event event;
@@ -42,7 +35,7 @@ class LedgerTest : public ::testing::Test {
       ledger.settle(committed.last_event, committed.durable);
   }
 
-  ManualClock clock_;
+  fakes::SimulatedClock clock_;
   bool is_durable_ = true;
   std::vector<store::Batch> batches_;
   std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>([] {});
@@ -95,7 +88,7 @@ TEST_F(LedgerTest, without_a_journal_events_are_shown_at_once) {
   ledger.add(std::vector<Incident>(1));
   ledger.flush();
   EXPECT_THAT(ledger.events().after(0), SizeIs(1));
-  EXPECT_TRUE(ledger.next().empty());
+  EXPECT_TRUE(ledger.batch().empty());
 }
 
 }  // namespace

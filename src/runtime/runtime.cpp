@@ -275,8 +275,8 @@ void Runtime::read_kernel_log(Entry& entry, const checks::Observed& observed, co
   const bool has_moved =
       entry.log.take(id, observed, news, [this](Event event) { (void)tell(std::move(event)); });
   if (has_moved)
-    ledger_.next().values.emplace_back("kernel_log.position/" + id,
-                                       options_.boot_id + "/" + std::to_string(entry.log.journaled()));
+    ledger_.batch().values.emplace_back("kernel_log.position/" + id,
+                                        options_.boot_id + "/" + std::to_string(entry.log.journaled()));
   // Every check that reads the log misses the same records: each is told once, by whoever notices first.
   if (entry.log.lost() <= lost_records_told_) return;
   const std::uint64_t told = std::exchange(lost_records_told_, entry.log.lost());
@@ -303,7 +303,7 @@ std::uint64_t Runtime::tell(Event event) {
 }
 
 void Runtime::remember(const Operation& operation) {
-  ledger_.next().operations.push_back(operation);
+  ledger_.batch().operations.push_back(operation);
 }
 
 void Runtime::update_self(const std::function<void(SelfStatus&)>& change) {
@@ -346,7 +346,7 @@ void Runtime::add_last_samples() {
     if (!entry.check->info.needs_window) continue;
     for (const Observation& observation : entry.history.latest())
       if (observation.value && as_number(*observation.value))
-        ledger_.next().last_samples.push_back({entry.check->info.id, observation, options_.boot_id});
+        ledger_.batch().last_samples.push_back({entry.check->info.id, observation, options_.boot_id});
   }
 }
 
@@ -370,8 +370,8 @@ void Runtime::note_periodic(Instant now) {
 void Runtime::flush() {
   if (findings_changed_) {
     auto saved = state_.save();
-    ledger_.next().findings = to_store(std::move(saved.findings));
-    ledger_.next().values.emplace_back("incidents.next", std::to_string(saved.next_incident));
+    ledger_.batch().findings = to_store(std::move(saved.findings));
+    ledger_.batch().values.emplace_back("incidents.next", std::to_string(saved.next_incident));
     findings_changed_ = false;
   }
   ledger_.flush();

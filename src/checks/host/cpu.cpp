@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <string>
 
 #include "checks/builtin.hpp"
@@ -49,9 +50,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     seen.add_missing(host_subject(), kOnline, kSysfs, to_string(processors.error().code),
                      processors.error().what);
   }
-  Observations numbers = seen.take();
-  observed.observations.insert(observed.observations.end(), std::make_move_iterator(numbers.begin()),
-                               std::make_move_iterator(numbers.end()));
+  std::ranges::move(seen.take(), std::back_inserter(observed.observations));
   return observed;
 }
 

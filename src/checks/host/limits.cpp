@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -99,9 +100,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   }
   if (!any_answered && !log)
     return fail(problem.value_or(Error{Errc::unavailable, "/proc: no limit is shown"}));
-  Observations numbers = seen.take();
-  observed.observations.insert(observed.observations.end(), std::make_move_iterator(numbers.begin()),
-                               std::make_move_iterator(numbers.end()));
+  std::ranges::move(seen.take(), std::back_inserter(observed.observations));
   return observed;
 }
 
