@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include "store/journal_file.hpp"
@@ -27,6 +28,15 @@ constexpr const char* kReaderSettings =
     "PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512; PRAGMA trusted_schema=OFF; "
     "PRAGMA cell_size_check=ON";
 
+// What SQLite takes for sound and we could not work with.
+Status check_contents(const std::string& path, const Connection& connection) {
+  TRY_STATUS(check_schema(connection, migrations()));
+  TRY_STATUS(check_numbering(connection));
+  if (!connection.is_read_only()) return {};
+  if (::access(path.c_str(), W_OK) != 0) return fail_errno(errno, path);
+  return fail(Errc::malformed, path + ": says of itself that it may not be written");
+}
+
 Result<Connection> open_for_writing(const std::string& path, WallTime now) {
   TRY_STATUS(make_file(path, now));
   auto connection = TRY(Connection::open(path, Access::read_write));
@@ -41,6 +51,7 @@ Result<Connection> open_for_writing(const std::string& path, WallTime now) {
     return fail(Errc::unavailable, path + ": this file system cannot hold a write-ahead log");
   if (!kind.is_empty) TRY_STATUS(check_integrity(connection));
   TRY_STATUS(migrate(connection, migrations()));
+  if (!kind.is_empty) TRY_STATUS(check_contents(path, connection));
   return connection;
 }
 

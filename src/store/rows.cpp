@@ -2,7 +2,6 @@
 #include "store/rows.hpp"
 
 #include <cmath>
-#include <limits>
 #include <string_view>
 
 #include "store/row_text.hpp"
@@ -48,7 +47,7 @@ Result<std::vector<std::uint64_t>> write_events(Connection& connection, const st
   auto insert = TRY(connection.prepare(kInsertEvent));
   for (const auto& event : events) {
     const std::uint64_t id = event.id == 0 ? last + 1 : event.id;
-    if (id > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+    if (id > Journal::kMaxEventId)
       return fail(Errc::conflict, "event id " + std::to_string(id) + " is too large");
     insert.bind(1, static_cast<std::int64_t>(id)).bind(2, to_column(event.time)).bind(3, event.check);
     insert.bind(4, to_text(event));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/schema.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "store/journal.hpp"
 
@@ -82,6 +85,15 @@ Status quick_check(const sqlite::Connection& connection, const std::string& argu
   return fail(Errc::malformed, "integrity check: " + answer.value_or("no answer").substr(0, 200));
 }
 
+Result<std::vector<std::string>> schema_of(const sqlite::Connection& connection) {
+  auto statement = TRY(connection.prepare(
+      "SELECT type || ' ' || name || ': ' || coalesce(sql, '') AS entry FROM sqlite_schema ORDER BY entry"));
+  std::vector<std::string> entries;
+  while (TRY(statement.step()))
+    entries.push_back(statement.text(0));
+  return entries;
+}
+
 }  // namespace
 
 std::span<const Migration> migrations() {
@@ -93,9 +105,12 @@ std::span<const Migration> migrations() {
 Result<FileKind> kind_of(const sqlite::Connection& connection) {
   const auto application = TRY(connection.integer("PRAGMA application_id"));
   const auto version = TRY(connection.integer("PRAGMA user_version"));
-  const auto tables = TRY(connection.integer("SELECT count(*) FROM sqlite_schema"));
+  const auto tables = connection.integer("SELECT count(*) FROM sqlite_schema");
+  // Every database answers this: what SQLite calls a wrong question is a damaged file.
+  if (!tables && tables.error().code == Errc::internal) return fail(Errc::malformed, tables.error().what);
+  if (!tables) return fail(tables.error());
   FileKind kind;
-  kind.is_empty = application == 0 && version == 0 && tables == 0;
+  kind.is_empty = application == 0 && version == 0 && *tables == 0;
   kind.is_journal = application == kApplicationId;
   kind.version = static_cast<int>(version.value_or(0));
   return kind;
@@ -125,6 +140,26 @@ Status check_integrity(const sqlite::Connection& connection) {
   for (const auto* table : {"findings", "facts", "incidents", "operations", "pass_records"})
     TRY_STATUS(quick_check(connection, table));
   return {};
+}
+
+Status check_schema(const sqlite::Connection& connection, std::span<const Migration> steps) {
+  auto model = TRY(sqlite::Connection::open(":memory:", sqlite::Access::read_write));
+  TRY_STATUS(migrate(model, steps));
+  const auto found = TRY(schema_of(connection));
+  for (const auto& entry : TRY(schema_of(model)))
+    if (!std::ranges::binary_search(found, entry))
+      return fail(Errc::malformed, "damaged or missing: " + entry.substr(0, entry.find(':')));
+  return {};
+}
+
+Status check_numbering(const sqlite::Connection& connection) {
+  const auto last_given = TRY(connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'events'"));
+  const auto last_kept = TRY(connection.integer("SELECT max(id) FROM events"));
+  if (last_kept.value_or(0) <= last_given.value_or(0) &&
+      last_given.value_or(0) < static_cast<std::int64_t>(Journal::kMaxEventId))
+    return {};
+  return fail(Errc::malformed, "the last event given is " + std::to_string(last_given.value_or(0)) +
+                                   ", the last one kept " + std::to_string(last_kept.value_or(0)));
 }
 
 }  // namespace autopilot::store

@@ -35,4 +35,11 @@ struct FileKind {
 // milliseconds, and only at the small tables of larger files.
 [[nodiscard]] Status check_integrity(const sqlite::Connection& connection);
 
+// SQLite does not see a flipped bit inside a text or a number. malformed when a table is not as `steps` make
+// it; what else is in the file is nobody's concern.
+[[nodiscard]] Status check_schema(const sqlite::Connection& connection, std::span<const Migration> steps);
+
+// malformed when the numbers of the events are such that none could follow.
+[[nodiscard]] Status check_numbering(const sqlite::Connection& connection);
+
 }  // namespace autopilot::store

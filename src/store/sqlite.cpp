@@ -205,6 +205,10 @@ Result<std::optional<std::string>> Connection::text(std::string_view sql) const 
   return statement.text(0);
 }
 
+bool Connection::is_read_only() const {
+  return sqlite3_db_readonly(connection_.get(), "main") != 0;
+}
+
 std::int64_t Connection::changes() const {
   return sqlite3_changes64(connection_.get());
 }

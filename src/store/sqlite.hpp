@@ -57,6 +57,8 @@ class Connection {
   // The first column of the first row; nothing without a row.
   [[nodiscard]] Result<std::optional<std::int64_t>> integer(std::string_view sql) const;
   [[nodiscard]] Result<std::optional<std::string>> text(std::string_view sql) const;
+  // Though it was opened for writing: the file's permissions or its header forbid it.
+  [[nodiscard]] bool is_read_only() const;
   // Rows the last statement inserted, changed or deleted.
   [[nodiscard]] std::int64_t changes() const;
 
