@@ -12,6 +12,7 @@
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
+#include "config/forms.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::cli {
@@ -22,6 +23,12 @@ struct AgentVerbOptions {
   std::string config_file;
   MachineChoice machine;
 };
+
+// Empty when the flag can be taken.
+std::string listen_problem(const std::string& text) {
+  if (config::is_listen_address(text)) return "";
+  return "expected an address and a port such as 127.0.0.1:3333 or [::1]:3333, or \"\", not '" + text + "'";
+}
 
 // The file, the environment, then the flags.
 Result<config::Config> load(const AgentVerbOptions& options) {
@@ -82,7 +89,8 @@ void add_agent(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AgentVerbOptions>();
   auto* verb = app.add_subcommand("agent", "Watch this machine and answer questions about it");
   verb->add_option("--listen", options->listen, "TCP address of the read-only API; empty: none")
-      ->type_name("ADDR:PORT");
+      ->type_name("ADDR:PORT")
+      ->check(listen_problem);
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
   verb->footer(

@@ -213,7 +213,8 @@ int decode_log(const std::string& path, DecodeFormat format, const std::vector<s
     return kExitUsage;
   }
   if (printer.printed() == 0)
-    std::cerr << "autopilot decode: nothing recognised in " << reader.lines() << " lines\n";
+    std::cerr << "autopilot decode: nothing recognised in " << reader.lines()
+              << (reader.lines() == 1 ? " line\n" : " lines\n");
   return kExitHealthy;
 }
 

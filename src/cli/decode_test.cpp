@@ -72,7 +72,7 @@ TEST(DecodeVerb, says_when_there_is_nothing) {
   const auto outcome = decode({folder.path() + "/log"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find("nothing recognised in 1 lines"), std::string::npos);
+  EXPECT_NE(outcome.err.find("nothing recognised in 1 line\n"), std::string::npos);
 }
 
 TEST(DecodeVerb, refuses_what_is_no_log_with_the_reason) {

@@ -78,7 +78,10 @@ Result<std::string> simulated_library() {
 Result<std::unique_ptr<Simulation>> Simulation::create(const std::string& source, Timeline timeline) {
   auto program = TRY(beside_this_program("autopilot-sim"));
   remove_abandoned_folders();
-  std::string pattern = (std::filesystem::temp_directory_path() / kFolder).string() + "XXXXXX";
+  std::error_code error;
+  const auto temporary = std::filesystem::temp_directory_path(error);
+  if (error) return fail_errno(error.value(), "the folder for temporary files, TMPDIR");
+  std::string pattern = (temporary / kFolder).string() + "XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) return fail_errno(errno, pattern);
   std::unique_ptr<Simulation> simulation(new Simulation(std::move(program), std::move(pattern)));
   simulation->claim_ = claimed(simulation->folder_);

@@ -90,6 +90,18 @@ class RecordTest(unittest.TestCase):
             if address.strip("0:"):
                 self.assertFalse([path for path, content in text.items() if address in content], address)
 
+    def test_a_full_disk_leaves_no_half_of_a_machine(self):
+        disk = os.path.join(self.folder, "disk")
+        os.makedirs(disk)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True,
+                          check=False).returncode != 0:
+            self.skipTest("cannot mount: needs root")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        code, _, err = harness.run("record", os.path.join(disk, "tree"), "--simulate", "hgx-h100-8")
+        self.assertEqual(code, 70)
+        self.assertIn("No space left", err)
+        self.assertEqual(os.listdir(os.path.join(disk, "tree")), [])
+
     def test_an_existing_directory_is_left_alone(self):
         os.makedirs(os.path.join(self.tree, "mine"))
         code, _, err = harness.run("record", self.tree)

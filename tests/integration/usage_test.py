@@ -34,6 +34,7 @@ class UsageTest(unittest.TestCase):
             (("check", "--config", "/nonexistent.yaml"), 78, "/nonexistent.yaml"),
             (("inject", "xid", "--for", "soon"), 64, "expected a duration"),
             (("events", "--since", "soon"), 64, "--since"),
+            (("agent", "--listen", "3333"), 64, "such as 127.0.0.1:3333 or [::1]:3333, or \"\", not '3333'"),
             (("status", "--socket", "/nonexistent"), 70, "autopilot agent"),
             (("explain", "nonsense"), 64, "nonsense"),
             (("explain", "sxid", "many"), 64, "expected a number such as 20034, not 'many'"),
@@ -63,6 +64,24 @@ class UsageTest(unittest.TestCase):
             answer = autopilot("check", "host.clock", "--simulate", "no-gpu", "--window", "0s", TMPDIR=folder)
             self.assertEqual(answer.returncode, 0, answer.stderr)
             self.assertEqual(os.listdir(folder), ["autopilot-sim-fresh"])
+
+    def test_a_folder_for_temporary_files_that_does_not_exist_is_named(self):
+        answer = autopilot("check", "--simulate", "no-gpu", TMPDIR="/nonexistent")
+        self.assertEqual(answer.returncode, 70)
+        self.assertIn("TMPDIR: No such file or directory", answer.stderr)
+
+    def test_a_pipe_in_a_machine_tree_is_not_waited_for(self):
+        with tempfile.TemporaryDirectory(prefix="autopilot-test-") as folder:
+            tree = os.path.join(folder, "tree")
+            subprocess.run([harness.AUTOPILOT_SIM, "create", "no-gpu", "--out", tree], check=True,
+                           stdout=subprocess.DEVNULL)
+            for name, code in (("kmsg.jsonl", 3), ("machine.yaml", 78)):
+                with self.subTest(name):
+                    os.remove(os.path.join(tree, name))
+                    os.mkfifo(os.path.join(tree, name))
+                    answer = autopilot("check", "host.lockups", "--root", tree, "--window", "0s", "--no-agent")
+                    self.assertEqual(answer.returncode, code, answer.stderr)
+                    self.assertIn("not a file", answer.stdout + answer.stderr)
 
     def test_errors_of_the_drivers_are_explained_by_their_codes(self):
         for words, expected in (

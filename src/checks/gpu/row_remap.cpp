@@ -49,9 +49,11 @@ void judge_spares(const JudgeInput& input, const Subject& gpu, Findings& finding
         rows));
   const Limit banks = limit(input, "gpu.row_remap.banks_without_spare");
   if (const auto none = input.history.number(gpu, kRowRemapBanksNone); none && *none > banks.value)
-    findings.push_back(make_finding(
-        input, gpu, "row_remap_banks_exhausted", Health::degraded,
-        gpu_text(gpu) + " has " + rounded(*none) + " memory banks without a spare row", *none, banks));
+    findings.push_back(make_finding(input, gpu, "row_remap_banks_exhausted", Health::degraded,
+                                    gpu_text(gpu) + " has " + rounded(*none) +
+                                        (*none == 1 ? " memory bank" : " memory banks") +
+                                        " without a spare row",
+                                    *none, banks));
 }
 
 Findings judge(const JudgeInput& input) {

@@ -257,6 +257,20 @@ Status write_files(const host::RecordedFiles& files, const fs::path& root, const
   return {};
 }
 
+Status write_parts(const Recording& recording, const fs::path& directory, const TextFilter& told) {
+  TRY_STATUS(write_files(recording.files, directory / "root", told));
+  TRY_STATUS(write_file(directory / "kmsg.jsonl", told(recording.kernel_log)));
+  if (recording.nvml) TRY_STATUS(write_file(directory / "nvml.yaml", told(to_yaml(*recording.nvml))));
+  return write_file(directory / "machine.yaml", told(to_yaml(recording.machine)));
+}
+
+// A part of a machine would be taken for the whole one.
+void remove_parts(const fs::path& directory) {
+  std::error_code ignored;
+  for (const char* part : {"root", "kmsg.jsonl", "nvml.yaml", "machine.yaml"})
+    fs::remove_all(directory / part, ignored);
+}
+
 }  // namespace
 
 Result<Recording> record_machine(const host::Host& host, const std::string& node,
@@ -270,11 +284,9 @@ Status write_recording(const Recording& recording, const std::string& directory,
     return fail(Errc::conflict, directory + ": exists and is not empty");
   Scrubber scrubber = scrubber_for(recording);
   const TextFilter told = [&](const std::string& text) { return scrub ? scrubber.apply(text) : text; };
-  TRY_STATUS(write_files(recording.files, fs::path(directory) / "root", told));
-  TRY_STATUS(write_file(fs::path(directory) / "kmsg.jsonl", told(recording.kernel_log)));
-  if (recording.nvml)
-    TRY_STATUS(write_file(fs::path(directory) / "nvml.yaml", told(to_yaml(*recording.nvml))));
-  return write_file(fs::path(directory) / "machine.yaml", told(to_yaml(recording.machine)));
+  Status written = write_parts(recording, directory, told);
+  if (!written) remove_parts(directory);
+  return written;
 }
 
 }  // namespace autopilot::cli

@@ -104,13 +104,14 @@ Result<KernelRecords> TreeKernelLog::read(std::uint64_t from, MonoTime) const {
 }
 
 Status TreeKernelLog::follow() const {
-  const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file) {
     if (errno == ENOENT) return fail(Errc::unavailable, path_ + ": the machine tree has no kernel log");
     return fail_errno(errno, path_);
   }
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path_);
+  if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path_ + ": not a file");
   if (status.st_ino != inode_ || static_cast<std::uint64_t>(status.st_size) < offset_) {
     ring_ = RecordRing();
     error_.reset();

@@ -189,10 +189,11 @@ Result<std::unique_ptr<MachineTreeFile>> MachineTreeFile::open(const std::string
 Result<std::shared_ptr<const MachineTree>> MachineTreeFile::read() const {
   const std::string path = directory_ + "/machine.yaml";
   const std::scoped_lock lock(mutex_);
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return fail_errno(errno, path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path);
+  if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path + ": not a file");
   const Version version{status.st_ino, status.st_size,
                         status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
   if (tree_ != nullptr && version == version_) return tree_;
