@@ -52,13 +52,13 @@ std::string not_in_catalog(const std::string& name, int code) {
 Result<std::string> explain_xid(const catalog::Catalog& facts, std::string_view text) {
   const int code = TRY(code_in(text, "xid", "79"));
   const auto* xid = facts.xid(code);
-  return xid == nullptr ? not_in_catalog("Xid", code) : explain(*xid);
+  return xid == nullptr ? not_in_catalog("Xid", code) : explain(*xid, facts);
 }
 
 Result<std::string> explain_sxid(const catalog::Catalog& facts, std::string_view text) {
   const int code = TRY(code_in(text, "sxid", "20034"));
   const auto* sxid = facts.sxid(code);
-  return sxid == nullptr ? not_in_catalog("SXid", code) : explain(*sxid);
+  return sxid == nullptr ? not_in_catalog("SXid", code) : explain(*sxid, facts);
 }
 
 // A line from a log: what it is, then what is known of that.

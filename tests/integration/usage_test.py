@@ -94,6 +94,16 @@ class UsageTest(unittest.TestCase):
                 self.assertEqual(answer.returncode, 0, answer.stderr)
                 self.assertIn(expected, answer.stdout)
 
+    def test_a_line_of_the_log_is_explained_to_its_end(self):
+        answer = autopilot("explain", "watchdog: BUG: soft lockup - CPU#7 stuck for 22s! [kworker/7:1:4242]")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        for label in ("cpu_stuck: ", "What ", "How sure ", "Do now ", "Clears ", "Wrong if "):
+            self.assertIn("\n" + label, answer.stdout)
+
+    def test_the_version_is_json_too(self):
+        version = json.loads(autopilot("version", "-o", "json").stdout)
+        self.assertIn(f"autopilot {version['version']} ({version['commit']}, {version['compiler']}", autopilot("version").stdout)
+
     def test_a_wrong_configuration_is_refused_with_its_line(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write("node: a\nperiodd: 1\n")

@@ -29,7 +29,6 @@ constexpr std::string_view kLost = "kernel_log.lost";
 constexpr std::string_view kListening = "driver_events.readable";
 // An event of the library and a record of the kernel log within this time are one.
 constexpr Duration kJoin = 5s;
-constexpr int kOffBus = 79;
 
 bool has_nvidia_driver_or_gpu(const host::Host& host) {
   const auto gpus = host::scan_nvidia_gpus(host.files);
@@ -193,8 +192,7 @@ class Judgement {
     // An error that takes the whole device along is not that of an instance.
     const bool is_whole = takes_device_out_of_service(advice.now) || advice.health == Health::failed;
     note(event, link_of(event).value_or(is_whole ? gpu_of(event.subject) : event.subject),
-         code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + std::string(advice.fault_class), advice.health,
-         advised_action(event, advice.now),
+         reason_of_xid(code, advice.fault_class), advice.health, advised_action(event, advice.now),
          "Xid " + std::to_string(code) + ": " + std::string(advice.meaning));
   }
 
@@ -219,7 +217,7 @@ class Judgement {
     const DriverAdvice advice = advice_on_event(input_.facts, event);
     if (advice.health == Health::healthy) return;
     const Value* severity = find_attribute(event.attributes, "severity");
-    note(event, event.subject, "xid_nvlink", advice.health, advice.now,
+    note(event, event.subject, std::string(kReasonOfSxids), advice.health, advice.now,
          "SXid " + std::to_string(code_of(event)) + ": " + std::string(advice.meaning) +
              (severity == nullptr ? "" : " The driver calls it " + to_string(*severity) + "."));
   }

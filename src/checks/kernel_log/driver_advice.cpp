@@ -191,6 +191,11 @@ DriverAdvice advice_on_sxid(const Catalog& facts, int code, std::string_view sev
   return advice;
 }
 
+std::string reason_of_xid(int code, std::string_view fault_class) {
+  constexpr int kOffBus = 79;
+  return code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + std::string(fault_class);
+}
+
 DriverAdvice advice_on_event(const Catalog& facts, const Observation& event) {
   const auto number = event.value ? as_number(*event.value) : std::nullopt;
   const int code = number ? static_cast<int>(*number) : 0;

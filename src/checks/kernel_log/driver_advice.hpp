@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "catalog/catalog.hpp"
@@ -26,6 +27,10 @@ struct DriverAdvice {
 
 // `severity` is the word of the line: it outranks the table. Empty: the table decides.
 [[nodiscard]] DriverAdvice advice_on_sxid(const catalog::Catalog& facts, int code, std::string_view severity);
+
+// The reason of the findings that such an Xid makes.
+[[nodiscard]] std::string reason_of_xid(int code, std::string_view fault_class);
+inline constexpr std::string_view kReasonOfSxids = "xid_nvlink";
 
 // Of an event named kXidEvent or kSxidEvent.
 [[nodiscard]] DriverAdvice advice_on_event(const catalog::Catalog& facts, const Observation& event);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "checks/kernel_log/driver_advice.hpp"
 #include "cli/output/table.hpp"
 
 namespace autopilot::cli {
@@ -66,14 +67,42 @@ bool is_about(const catalog::Threshold& threshold, std::string_view check) {
          threshold.id[check.size()] == '.';
 }
 
-// Of an Xid or SXid.
+// Of an Xid or SXid; `reason` is that of the findings it makes.
 template <class DriverError>
-void add_driver_error(Page& page, const DriverError& error, const std::string& how_sure) {
+void add_driver_error(Page& page, const DriverError& error, const std::string& how_sure,
+                      const catalog::Reason* reason) {
   page.add("What", error.meaning).add("Class", joined(error.classes)).add("How sure", how_sure);
   page.add("Health", error.health == Health::healthy ? std::string("an event only, no finding")
                                                      : std::string(to_string(error.health)));
   page.add("Do now", action_of(error.action_now)).add("If it repeats", action_of(error.action_later));
+  if (error.health == Health::healthy) {
+    page.add("Clears", "nothing to clear: the event stays in the journal and counts for nothing by itself");
+  } else if (reason != nullptr) {
+    page.add("Clears", catalog::how_it_clears(*reason));
+  }
+  if (reason != nullptr) page.add("Wrong if", reason->disproof);
   page.add(error.provenance);
+}
+
+// A line that tells of no driver error.
+std::string explain_rule(const catalog::LogRule& rule, const catalog::Catalog& facts) {
+  if (const auto* reason = facts.reason(rule.reason)) return explain(*reason);
+  Page page(rule.id + ": " + rule.title);
+  page.add("Health", "an event only, no finding: it counts for nothing by itself");
+  for (const auto& check : facts.checks())
+    if (std::ranges::find(check.log_rules, rule.id) != check.log_rules.end()) page.add("Read by", check.id);
+  page.add(rule.provenance);
+  return page.text();
+}
+
+// What is known of the code or of the rule that the record names.
+std::string explain_kind(const checks::DecodedRecord& record, const catalog::Catalog& facts) {
+  if (record.code && record.kind == "xid")
+    if (const auto* xid = facts.xid(*record.code)) return explain(*xid, facts);
+  if (record.code && record.kind == "sxid")
+    if (const auto* sxid = facts.sxid(*record.code)) return explain(*sxid, facts);
+  if (const auto* rule = facts.log_rule(record.rule)) return explain_rule(*rule, facts);
+  return {};
 }
 
 }  // namespace
@@ -97,18 +126,21 @@ std::string explain(const catalog::Threshold& threshold) {
   return page.text();
 }
 
-std::string explain(const catalog::Xid& xid) {
+std::string explain(const catalog::Xid& xid, const catalog::Catalog& facts) {
   Page page("Xid " + std::to_string(xid.code) + ": " + xid.name);
-  add_driver_error(page, xid, percent(xid.confidence) + " that the GPU in the line is at fault");
+  const std::string fault_class = xid.classes.empty() ? "unknown" : xid.classes.front();
+  add_driver_error(page, xid, percent(xid.confidence) + " that the GPU in the line is at fault",
+                   facts.reason(checks::reason_of_xid(xid.code, fault_class)));
   return page.text();
 }
 
-std::string explain(const catalog::Sxid& sxid) {
+std::string explain(const catalog::Sxid& sxid, const catalog::Catalog& facts) {
   const std::string codes =
       std::to_string(sxid.code) + (sxid.is_unit() ? " to " + std::to_string(sxid.last) : std::string());
   Page page("SXid " + codes + ": " + sxid.name);
   add_driver_error(page, sxid,
-                   percent(sxid.confidence) + " that the switch or the end of its link is at fault");
+                   percent(sxid.confidence) + " that the switch or the end of its link is at fault",
+                   facts.reason(checks::kReasonOfSxids));
   return page.text();
 }
 
@@ -131,10 +163,10 @@ std::string explain(const catalog::CheckPage& check, const catalog::Catalog& fac
 
 std::string explain(const checks::DecodedRecord& record, const catalog::Catalog& facts) {
   Page page("A kernel log record of kind " + record.kind + " (rule " + record.rule + ")");
+  // A line on the command line has no number.
   for (const auto& [name, value] : checks::to_attributes(record))
-    page.add(name, to_string(value));
-  if (record.code && record.kind == "xid")
-    if (const auto* xid = facts.xid(*record.code)) page.more(explain(*xid));
+    if (name != "line") page.add(name, to_string(value));
+  if (const std::string known = explain_kind(record, facts); !known.empty()) page.more(known);
   return page.text();
 }
 

@@ -13,8 +13,8 @@ namespace autopilot::cli {
 [[nodiscard]] std::string explain(const catalog::CheckPage& check, const catalog::Catalog& facts);
 [[nodiscard]] std::string explain(const catalog::Reason& reason);
 [[nodiscard]] std::string explain(const catalog::Threshold& threshold);
-[[nodiscard]] std::string explain(const catalog::Xid& xid);
-[[nodiscard]] std::string explain(const catalog::Sxid& sxid);
+[[nodiscard]] std::string explain(const catalog::Xid& xid, const catalog::Catalog& facts);
+[[nodiscard]] std::string explain(const catalog::Sxid& sxid, const catalog::Catalog& facts);
 [[nodiscard]] std::string explain(const checks::DecodedRecord& record, const catalog::Catalog& facts);
 
 }  // namespace autopilot::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/explanation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checks/kernel_log/decode.hpp"
+#include "core/parse.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string of_line(const std::string& text) {
+  host::KernelRecord record;
+  record.text = text;
+  const auto decoded = checks::Decoder(catalog::builtin()).decode(record);
+  return decoded ? explain(*decoded, catalog::builtin()) : std::string();
+}
+
+// Whatever makes a finding is explained with all that a person asks.
+void expect_whole(const std::string& page) {
+  for (const char* label : {"\nWhat ", "\nHow sure ", "\nDo now ", "\nClears ", "\nWrong if ", "\nSource "})
+    EXPECT_THAT(page, HasSubstr(label));
+  for (const std::string_view line : split(page, '\n'))
+    EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(Explanation, of_every_driver_error_says_how_it_clears_and_what_would_prove_it_wrong) {
+  const auto& facts = catalog::builtin();
+  for (const auto& xid : facts.xids())
+    expect_whole(explain(xid, facts));
+  for (const auto& sxid : facts.sxids())
+    expect_whole(explain(sxid, facts));
+}
+
+TEST(Explanation, of_a_code_is_that_of_the_finding_it_makes) {
+  const auto& facts = catalog::builtin();
+  EXPECT_THAT(explain(*facts.xid(79), facts), HasSubstr("Several GPUs at once"));
+  EXPECT_THAT(explain(*facts.xid(31), facts), HasSubstr("nothing to clear"));
+}
+
+TEST(Explanation, of_a_line_that_makes_a_finding_is_that_of_its_reason) {
+  const std::string page = of_line("watchdog: BUG: soft lockup - CPU#7 stuck for 22s! [kworker/7:1:4242]");
+  expect_whole(page);
+  EXPECT_THAT(page, AllOf(HasSubstr("cpu_stuck: "), HasSubstr("kworker/7:1"), Not(HasSubstr("\nline "))));
+  const std::string sxid = of_line(
+      "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 44 egress non-posted PRIV error");
+  expect_whole(sxid);
+  EXPECT_THAT(sxid, HasSubstr("SXid 12028"));
+}
+
+TEST(Explanation, of_a_line_that_is_an_event_only_says_so_and_who_reads_it) {
+  const std::string page = of_line("mce: [Hardware Error]: CPU 4: Machine Check: 0 Bank 9: 8c00004000010091");
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("an event only"), HasSubstr("host.machine_check"), HasSubstr("\nSource ")));
+}
+
+}  // namespace
+}  // namespace autopilot::cli
