@@ -97,7 +97,9 @@ void print_list(const std::vector<checks::Check>& chosen, OutputFormat format) {
     tags.insert(info.tags.begin(), info.tags.end());
     std::cout << cell(info.id, 24) << cell(format_duration(info.period), 6)
               << cell(std::string(to_string(info.cost)), 9)
-              << cell(info.rights.empty() ? "-" : joined(info.rights, ","), 14) << info.title << "\n";
+              << cell(info.rights.empty() ? "-" : info.rights.front(), 14) << info.title << "\n";
+    for (std::size_t i = 1; i < info.rights.size(); ++i)
+      std::cout << cell("", 24 + 6 + 9) << info.rights[i] << "\n";
   }
   std::cout << "\n";
   for (const auto& line : wrapped("Tags for --tag: " + joined({tags.begin(), tags.end()}, ", "), kColumns))

@@ -129,7 +129,7 @@ class UsageTest(unittest.TestCase):
         self.assertTrue(all(len(line) <= 80 for line in table.splitlines()), table)
         items = json.loads(autopilot("check", "--list", "-o", "json").stdout)["items"]
         self.assertEqual([item["check"] for item in items],
-                         [line.split()[0] for line in table.split("\n\n")[0].splitlines()[1:]])
+                         [line.split()[0] for line in table.split("\n\n")[0].splitlines()[1:] if line[0] != " "])
 
 
 if __name__ == "__main__":
