@@ -35,6 +35,9 @@ SOUND = (
     series("autopilot_helpers_stuck", "0+0"),
     series("autopilot_kernel_records_lost_total", "7+0"),
     series("autopilot_journal_lag_seconds", "0+0"),
+    series("autopilot_journal_dropped_total", "2+0"),
+    series("autopilot_checks_run_total", "100+40"),
+    series("autopilot_checks_late_total", "3+1"),
     series("autopilot_configuration_refused_total", "1+0"),
 )
 
@@ -86,9 +89,11 @@ class AlertRulesTest(unittest.TestCase):
     def test_the_agent_tells_its_own_trouble(self):
         for alert, changed in (
             ("AutopilotCheckOld", series("autopilot_check_age_seconds", "3600+0", check="gpu.xid")),
+            ("AutopilotChecksLate", series("autopilot_checks_late_total", "3+6")),
             ("AutopilotStuck", series("autopilot_helpers_stuck", "1+0")),
             ("AutopilotRecordsLost", series("autopilot_kernel_records_lost_total", "7+5")),
             ("AutopilotJournalLate", series("autopilot_journal_lag_seconds", "90+0")),
+            ("AutopilotJournalDropped", series("autopilot_journal_dropped_total", "2+1")),
             ("AutopilotConfigurationRefused", series("autopilot_configuration_refused_total", "1+1")),
         ):
             with self.subTest(alert):
