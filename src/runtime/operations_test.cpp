@@ -82,7 +82,7 @@ class OperationsTest : public ::testing::Test {
   Operation to_end(const std::string& id) {
     const auto give_up = std::chrono::steady_clock::now() + 30s;
     while (std::chrono::steady_clock::now() < give_up) {
-      for (Operation& changed : operations_->poll())
+      for (const Operation& changed : operations_->poll())
         if (changed.id == id && changed.is_over()) return changed;
       std::unique_lock lock(mutex_);
       woken_.wait_for(lock, 1s, [this] { return std::exchange(awake_, false); });
