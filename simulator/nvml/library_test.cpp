@@ -120,6 +120,18 @@ TEST_F(Library, SeesAChangeOfTheTree) {
   EXPECT_EQ(nvml_.nvmlDeviceGetRemappedRows(third, &rows[0], &rows[1], &rows[2], &rows[3]), kUnknown);
 }
 
+TEST_F(Library, NamesEveryProcessOfAGpuThatManyShare) {
+  ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
+  set("0000:52:00.0", "processes.count", yaml_integer(4));
+  set("0000:52:00.0", "processes.pids", yaml_word("4194301 4194302 4194303 4194304"));
+  unsigned count = 8;
+  ProcessInfo processes[8] = {};
+  ASSERT_EQ(nvml_.nvmlDeviceGetComputeRunningProcesses_v3(device(2), &count, processes), kSuccess);
+  ASSERT_EQ(count, 4U);
+  for (unsigned i = 0; i < count; ++i)
+    EXPECT_EQ(processes[i].pid, 4194301U + i);
+}
+
 TEST_F(Library, FieldValuesAreTheSameReadings) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
   set("0000:1b:00.0", "throttle.hw_thermal", yaml_integer(123456789012));

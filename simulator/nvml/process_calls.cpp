@@ -18,9 +18,11 @@ std::vector<unsigned> pids_of(const GpuModelState& gpu, unsigned count) {
   std::vector<unsigned> pids;
   const auto found = gpu.readings.find("processes.pids");
   if (found != gpu.readings.end())
-    if (const auto* value = std::get_if<autopilot::Value>(&found->second))
-      for (const std::string_view word : autopilot::split_words(autopilot::to_string(*value)))
+    if (const auto* value = std::get_if<autopilot::Value>(&found->second)) {
+      const std::string words = autopilot::to_string(*value);
+      for (const std::string_view word : autopilot::split_words(words))
         pids.push_back(autopilot::parse_number<unsigned>(word).value_or(0));
+    }
   while (pids.size() < count)
     pids.push_back(kFirstPid + static_cast<unsigned>(pids.size()));
   pids.resize(count);

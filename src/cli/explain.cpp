@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +16,7 @@
 #include "cli/verbs.hpp"
 #include "core/nearest.hpp"
 #include "core/parse.hpp"
-#include "host/kernel_log/kernel_log.hpp"
+#include "host/kernel_log/text_log.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -63,12 +65,13 @@ Result<std::string> explain_sxid(const catalog::Catalog& facts, std::string_view
 
 // A line from a log: what it is, then what is known of that.
 std::optional<std::string> explain_line(const catalog::Catalog& facts, const std::string& line) {
-  host::KernelRecord record;
-  record.text = line;
-  record.verified = false;
-  const auto decoded = checks::Decoder(facts).decode(record);
-  if (!decoded) return std::nullopt;
-  return explain(*decoded, facts);
+  host::TextLogReader reader;
+  auto records = reader.add_line(line);
+  std::ranges::move(reader.finish(), std::back_inserter(records));
+  const checks::Decoder decoder(facts);
+  for (const host::KernelRecord& record : records)
+    if (const auto decoded = decoder.decode(record)) return explain(*decoded, facts);
+  return std::nullopt;
 }
 
 Result<std::string> explanation_of(const std::vector<std::string>& words) {
@@ -89,18 +92,24 @@ Result<std::string> explanation_of(const std::vector<std::string>& words) {
 }  // namespace
 
 void add_explain(CLI::App& app, int& exit_code) {
-  auto words = std::make_shared<std::vector<std::string>>();
+  auto first = std::make_shared<std::string>();
   auto* verb = app.add_subcommand("explain", "Say what a finding, an Xid or a log line means and what to do");
-  verb->add_option("what", *words,
+  verb->add_option("what", *first,
                    "A check, reason or threshold; 'xid N', 'sxid N'; or a kernel log line in quotes")
       ->required();
+  // Not as one option of many words: CLI11 takes "[ 1.5] usb 1-1: [x]" for a list in brackets.
+  verb->allow_extras();
   verb->footer(
       "Examples:\n  autopilot explain row_remap_pending\n  autopilot explain gpu.row_remap\n"
       "  autopilot explain xid 79\n"
       "  autopilot explain sxid 20034\n"
       "  autopilot explain \"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus\"");
-  verb->callback([words, &exit_code] {
-    const auto text = explanation_of(*words);
+  verb->callback([first, verb, &exit_code] {
+    auto words = verb->remaining();
+    if (std::ranges::any_of(words, [](const std::string& word) { return word.starts_with("--"); }))
+      throw CLI::ExtrasError(words);
+    words.insert(words.begin(), *first);
+    const auto text = explanation_of(words);
     if (!text) {
       std::cerr << "autopilot: " << text.error().what << "\n";
       exit_code = kExitUsage;

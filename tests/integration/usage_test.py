@@ -37,6 +37,8 @@ class UsageTest(unittest.TestCase):
             (("agent", "--listen", "3333"), 64, "such as 127.0.0.1:3333 or [::1]:3333, or \"\", not '3333'"),
             (("status", "--socket", "/nonexistent"), 70, "autopilot agent"),
             (("explain", "nonsense"), 64, "nonsense"),
+            (("explain", "xid", "79", "--frobnicate"), 64, "--frobnicate"),
+            (("explain",), 64, "what"),
             (("explain", "sxid", "many"), 64, "expected a number such as 20034, not 'many'"),
             (("decode", "/nonexistent"), 64, "/nonexistent"),
         ):
@@ -95,7 +97,7 @@ class UsageTest(unittest.TestCase):
                 self.assertIn(expected, answer.stdout)
 
     def test_a_line_of_the_log_is_explained_to_its_end(self):
-        answer = autopilot("explain", "watchdog: BUG: soft lockup - CPU#7 stuck for 22s! [kworker/7:1:4242]")
+        answer = autopilot("explain", "[ 1.234567] watchdog: BUG: soft lockup - CPU#7 stuck for 22s! [kworker/7:1:4242]")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         for label in ("cpu_stuck: ", "What ", "How sure ", "Do now ", "Clears ", "Wrong if "):
             self.assertIn("\n" + label, answer.stdout)

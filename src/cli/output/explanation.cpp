@@ -67,6 +67,13 @@ bool is_about(const catalog::Threshold& threshold, std::string_view check) {
          threshold.id[check.size()] == '.';
 }
 
+// Of one that makes no finding: its lines may open an incident all the same, which the last of them ends.
+std::string how_its_incident_ends(const catalog::Reason& reason) {
+  if (reason.clear_after == Duration{0}) return "nothing stays of such a line but its event";
+  return "an incident of such lines alone is over " + format_duration(reason.clear_after) +
+         " after the last of them";
+}
+
 // Of an Xid or SXid; `reason` is that of the findings it makes.
 template <class DriverError>
 void add_driver_error(Page& page, const DriverError& error, const std::string& how_sure,
@@ -75,12 +82,11 @@ void add_driver_error(Page& page, const DriverError& error, const std::string& h
   page.add("Health", error.health == Health::healthy ? std::string("an event only, no finding")
                                                      : std::string(to_string(error.health)));
   page.add("Do now", action_of(error.action_now)).add("If it repeats", action_of(error.action_later));
-  if (error.health == Health::healthy) {
-    page.add("Clears", "nothing to clear: the event stays in the journal and counts for nothing by itself");
-  } else if (reason != nullptr) {
-    page.add("Clears", catalog::how_it_clears(*reason));
+  if (reason != nullptr) {
+    page.add("Clears", error.health == Health::healthy ? how_its_incident_ends(*reason)
+                                                       : catalog::how_it_clears(*reason));
+    page.add("Wrong if", reason->disproof);
   }
-  if (reason != nullptr) page.add("Wrong if", reason->disproof);
   page.add(error.provenance);
 }
 

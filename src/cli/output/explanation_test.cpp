@@ -40,7 +40,7 @@ TEST(Explanation, of_every_driver_error_says_how_it_clears_and_what_would_prove_
 TEST(Explanation, of_a_code_is_that_of_the_finding_it_makes) {
   const auto& facts = catalog::builtin();
   EXPECT_THAT(explain(*facts.xid(79), facts), HasSubstr("Several GPUs at once"));
-  EXPECT_THAT(explain(*facts.xid(31), facts), HasSubstr("nothing to clear"));
+  EXPECT_THAT(explain(*facts.xid(31), facts), HasSubstr("is over 10m after the last"));
 }
 
 TEST(Explanation, of_a_line_that_makes_a_finding_is_that_of_its_reason) {
