@@ -118,7 +118,7 @@ class DecodeFormsTest(unittest.TestCase):
 
 class DecodeWrongFilesTest(unittest.TestCase):
     def test_a_file_without_records_says_so(self):
-        for content, words in ((b"", "in 0 lines"), (b"\n\n", "in 2 lines"), (b"\xff\xfe hello\n", "in 1 lines")):
+        for content, words in ((b"", "in 0 lines"), (b"\n\n", "in 2 lines"), (b"\xff\xfe hello\n", "in 1 line\n")):
             with self.subTest(content):
                 code, found, error = decode(content)
                 self.assertEqual((code, found), (0, []))

@@ -45,9 +45,15 @@ Result<Fd> open_below(const std::string& root, std::string_view path, int flags)
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  Fd fd(static_cast<int>(::syscall(SYS_openat2, base.get(), name.c_str(), &how, sizeof how)));
-  if (!fd) return fail_errno(errno, path);
-  return fd;
+  // Whenever anything on this machine is renamed meanwhile, the kernel cannot tell that ".." stayed inside,
+  // and asks to try again.
+  constexpr int kTries = 1000;
+  for (int tries = 0; tries < kTries; ++tries) {
+    Fd fd(static_cast<int>(::syscall(SYS_openat2, base.get(), name.c_str(), &how, sizeof how)));
+    if (fd) return fd;
+    if (errno != EAGAIN) break;
+  }
+  return fail_errno(errno, path);
 }
 
 // Looks before it opens: opening a FIFO or a device of a hostile tree would already do something.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/files/files.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <thread>
 #include <unistd.h>
 
 #include "host/files/test_folder.hpp"
@@ -79,6 +81,25 @@ TEST_F(FilesOfTree, a_link_never_leads_out) {
   EXPECT_EQ(files_.read("/out").error().code, Errc::not_found);
   EXPECT_FALSE(files_.exists("/out"));
   EXPECT_TRUE(files_.exists("/absolute"));
+}
+
+TEST_F(FilesOfTree, a_way_over_dots_is_found_while_others_rename_their_files) {
+  folder_.write("/devices/slot/vendor", "0x10de\n");
+  folder_.link("/bus/slot", "../devices/slot");
+  const TestFolder others;
+  others.write("/a", "");
+  const std::jthread renames([&others](const std::stop_token& stop) {
+    const std::string a = others.path() + "/a";
+    const std::string b = others.path() + "/b";
+    while (!stop.stop_requested()) {
+      std::filesystem::rename(a, b);
+      std::filesystem::rename(b, a);
+    }
+  });
+  for (int i = 0; i < 50'000; ++i) {
+    const auto word = files_.read_word("/bus/slot/vendor");
+    ASSERT_TRUE(word) << word.error().what << " after " << i;
+  }
 }
 
 TEST_F(FilesOfTree, a_loop_of_links_is_an_error) {
