@@ -42,6 +42,7 @@ std::span<const Check> builtin_checks() {
       kHostMachineCheck,     //
       kHostLimits,           //
       kHostCpu,              //
+      kHostReboot,           //
       kHostPcie,             //
       kHostPressure,         //
       kHostClock,            //

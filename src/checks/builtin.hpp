@@ -41,6 +41,7 @@ extern const Check kHostHungTasks;
 extern const Check kHostMachineCheck;
 extern const Check kHostLimits;
 extern const Check kHostCpu;
+extern const Check kHostReboot;
 extern const Check kHostPcie;
 extern const Check kHostPressure;
 extern const Check kHostClock;

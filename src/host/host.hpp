@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/clock.hpp"
+#include "host/boot/crash_records.hpp"
 #include "host/clock/time_sync.hpp"
 #include "host/cpu/processors.hpp"
 #include "host/ethernet/bond.hpp"

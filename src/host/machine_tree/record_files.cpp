@@ -54,6 +54,9 @@ constexpr std::string_view kMachineFiles[] = {
     "/sys/fs/ext4/*/last_error_func",
     "/sys/class/block/*/dev",
     "/sys/module/nvidia/version",
+    "/sys/module/pstore/parameters/backend",
+    "/var/lib/systemd/pstore/*/dmesg.txt",
+    "/var/lib/systemd/pstore/*/*/dmesg.txt",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     "/sys/devices/system/clocksource/clocksource0/available_clocksource",
     "/sys/devices/system/cpu/online",
@@ -229,6 +232,14 @@ class Recorder {
     }
   }
 
+  // What a kernel said when it died; not what programs left there, and nothing that cannot be scrubbed.
+  void take_crash_records() {
+    const auto names = files_.list("/sys/fs/pstore");
+    if (!names) return;
+    for (const std::string& name : *names)
+      if (name.starts_with("dmesg-") && !name.ends_with(".enc.z")) take_one("/sys/fs/pstore/" + name);
+  }
+
   RecordedFiles recorded() && { return std::move(recorded_); }
   [[nodiscard]] std::size_t count() const { return recorded_.size(); }
 
@@ -260,6 +271,7 @@ Result<RecordedFiles> record_files(const Files& files) {
   for (const std::string_view pattern : kMachineFiles)
     recorder.take(std::string(pattern));
   recorder.take_processes();
+  recorder.take_crash_records();
   for (const DeviceClass& kind : kClasses)
     recorder.take_class(kind);
   for (const std::string_view file : kDmiFiles)

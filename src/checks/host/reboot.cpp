@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <string>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+#include "checks/kernel_log/rule_findings.hpp"
+#include "checks/seen.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kId = "host.reboot";
+constexpr std::string_view kPstore = "pstore";
+// Followed by the number of the record, the newest first.
+constexpr std::string_view kRecord = "crash_record.";
+constexpr std::string_view kRecords = "crash_records";
+constexpr std::string_view kLines = "reboot.lines";  // new in this look
+// Only where some may not be read.
+constexpr std::string_view kWords = "crash_records.words";
+constexpr std::size_t kMostShown = 8;
+
+void add_records(const host::CrashRecords& crashes, Seen& seen) {
+  seen.add(host_subject(), kRecords, kPstore,
+           static_cast<std::int64_t>(crashes.records.size() + crashes.left_out), "count");
+  const std::size_t shown = std::min(crashes.records.size(), kMostShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const host::CrashRecord& record = crashes.records[crashes.records.size() - 1 - i];
+    auto& observation =
+        seen.add(host_subject(), std::string(kRecord) + std::to_string(i), kPstore, record.words);
+    observation.attributes = {{"path", record.path}, {"panic", record.is_panic}};
+    if (record.time)
+      observation.attributes.emplace_back(
+          "writtenAt",
+          std::chrono::duration_cast<std::chrono::seconds>(record.time->time_since_epoch()).count());
+  }
+}
+
+// A record that is there and may not be read can be of anything.
+void add_unreadable(const host::CrashRecords& crashes, Seen& seen) {
+  if (crashes.unreadable > 0)
+    seen.add_missing(host_subject(), kWords, kPstore, "denied",
+                     std::to_string(crashes.unreadable) + " records of a kernel may not be read");
+}
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Observed observed;
+  const Status log = add_rule_events(host, request, kId, observed);
+  const auto crashes = host::read_crash_records(host.files);
+  if (!crashes && !log) {
+    const bool is_there = crashes.error().code != Errc::unsupported;
+    return fail(is_there ? crashes.error() : log.error());
+  }
+  Seen seen(request.now);
+  if (log)
+    seen.add(host_subject(), kLines, observed.witnesses.front(),
+             static_cast<std::int64_t>(observed.observations.size()), "count");
+  if (crashes) {
+    observed.witnesses.insert(observed.witnesses.begin(), std::string(kPstore));
+    add_records(*crashes, seen);
+    add_unreadable(*crashes, seen);
+  } else if (crashes.error().code != Errc::unsupported) {
+    seen.add_missing(host_subject(), kRecords, kPstore, to_string(crashes.error().code),
+                     crashes.error().what);
+  }
+  std::ranges::move(seen.take(), std::back_inserter(observed.observations));
+  return observed;
+}
+
+const Value* attribute(const Observation& observation, std::string_view name) {
+  return find_attribute(observation.attributes, name);
+}
+
+bool is_panic(const Observation& record) {
+  const Value* panic = attribute(record, "panic");
+  return panic != nullptr && std::get_if<bool>(panic) != nullptr && std::get<bool>(*panic);
+}
+
+// One whose age is not told is as new as it can be: it is there until somebody takes it away.
+bool is_recent(const Observation& record, WallTime now, const Limit& longest) {
+  const Value* written = attribute(record, "writtenAt");
+  if (written == nullptr || std::get_if<std::int64_t>(written) == nullptr) return true;
+  const WallTime time{std::chrono::seconds{std::get<std::int64_t>(*written)}};
+  return to_seconds(now - time) <= longest.value;
+}
+
+void judge_unreadable(const JudgeInput& input, Findings& findings) {
+  const Observation* words = input.history.find(host_subject(), kWords);
+  if (words == nullptr || words->value) return;
+  findings.push_back(make_finding(input, host_subject(), "not_permitted", Health::unknown,
+                                  "the record of a kernel is there and may not be read (needs "
+                                  "CAP_DAC_READ_SEARCH)"));
+}
+
+void judge_crashes(const JudgeInput& input, Findings& findings) {
+  const Limit longest = limit(input, "host.reboot.told_for");
+  const Observation* newest = nullptr;
+  std::size_t count = 0;
+  for (const Observation& seen : input.history.latest()) {
+    if (!seen.name.starts_with(kRecord) || !is_panic(seen)) continue;
+    if (!is_recent(seen, input.now.wall, longest)) continue;
+    if (newest == nullptr || seen.name < newest->name) newest = &seen;
+    ++count;
+  }
+  if (newest == nullptr) return;
+  const std::string words = input.history.word(host_subject(), newest->name).value_or("");
+  std::string message = "the kernel died before this boot";
+  if (!words.empty()) message += ": " + words;
+  if (count > 1) message += " (" + std::to_string(count) + " records)";
+  Finding finding =
+      make_finding(input, host_subject(), "kernel_crash_record", Health::degraded, std::move(message));
+  finding.evidence = {{"record", *attribute(*newest, "path")}, {"witness", std::string(kPstore)}};
+  findings.push_back(std::move(finding));
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings = rule_findings(input);
+  judge_crashes(input, findings);
+  judge_unreadable(input, findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kHostReboot{{.id = std::string(kId),
+                         .title = "Why it rebooted",
+                         .tags = {"host", "kernel_log", "passive"},
+                         .period = 5min,
+                         .deadline = 5s,
+                         .window = 72h,
+                         .cost = Cost::cheap,
+                         .witnesses = {std::string(kPstore), "/dev/kmsg"},
+                         .rights = {"CAP_SYSLOG", "CAP_DAC_READ_SEARCH"},
+                         .needs_window = false},
+                        observe,
+                        judge};
+
+}  // namespace autopilot::checks
