@@ -88,7 +88,11 @@ void FaultEffect::make_busy(std::string_view gpu) {
   set(gpu, "performance_state", yaml_integer(0));
   set(gpu, "clocks.event_reasons", yaml_integer(0));
   set(gpu, "processes.count", yaml_integer(1));
-  files.write("/proc/4200/stat", "4200 (python3) R 1 4200 4200 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0\n");
+  files.write("/proc/4200/stat",
+              "4200 (python3) R 1 4200 4200 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 7700 0 0\n");
+  const std::string uid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
+  files.write("/proc/4200/cgroup", "0::/kubepods/burstable/pod" + uid + "/" + std::string(64, 'a') + "\n");
+  files.write("/var/log/pods/ml_train-0_" + uid + "/main/0.log", "");
   set(gpu, "clocks.sm", yaml_integer(static_cast<std::int64_t>(number(gpu, "clocks.sm_max"))));
   set(gpu, "power.usage", yaml_number(number(gpu, "power.limit") * 0.9));
   set(gpu, "memory.used", yaml_number(number(gpu, "memory.total") * 0.75));

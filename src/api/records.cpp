@@ -27,6 +27,36 @@ IncidentMember read_member(const JsonObject& object) {
   return member;
 }
 
+void write_workload(JsonWriter& out, const Workload& workload) {
+  out.begin_object();
+  out.count("pid", static_cast<std::uint64_t>(workload.pid));
+  out.count("startedTicks", workload.started_ticks);
+  out.word("process", workload.process);
+  out.word_if_any("container", workload.owner.container);
+  out.word_if_any("podUid", workload.owner.pod_uid);
+  out.word_if_any("podNamespace", workload.owner.pod_namespace);
+  out.word_if_any("pod", workload.owner.pod);
+  out.word_if_any("job", workload.owner.job);
+  out.time("firstSeen", workload.first_seen);
+  out.time("lastSeen", workload.last_seen);
+  out.end_object();
+}
+
+Workload read_workload(const JsonObject& object) {
+  Workload workload;
+  workload.pid = static_cast<std::int64_t>(object.count("pid"));
+  workload.started_ticks = object.count("startedTicks");
+  workload.process = object.word("process");
+  workload.owner = {.container = object.word_or_empty("container"),
+                    .pod_uid = object.word_or_empty("podUid"),
+                    .pod_namespace = object.word_or_empty("podNamespace"),
+                    .pod = object.word_or_empty("pod"),
+                    .job = object.word_or_empty("job")};
+  workload.first_seen = object.time("firstSeen");
+  workload.last_seen = object.time("lastSeen");
+  return workload;
+}
+
 void write_incident_members(JsonWriter& out, const Incident& incident) {
   out.word("id", incident.id);
   out.word("state", to_string(incident.state));
@@ -56,6 +86,11 @@ void write_incident_members(JsonWriter& out, const Incident& incident) {
     write_member(out, member);
   out.end_list();
   if (incident.further > 0) out.count("furtherMembers", static_cast<std::uint64_t>(incident.further));
+  if (incident.workloads.empty()) return;
+  out.begin_list("workloads");
+  for (const Workload& workload : incident.workloads)
+    write_workload(out, workload);
+  out.end_list();
 }
 
 void write_operation_members(JsonWriter& out, const Operation& operation) {
@@ -163,6 +198,7 @@ Incident read_incident(const JsonObject& object) {
   incident.members = object.list("members", read_member);
   if (object.has("furtherMembers"))
     incident.further = static_cast<std::int64_t>(object.count("furtherMembers"));
+  if (object.has("workloads")) incident.workloads = object.list("workloads", read_workload);
   return incident;
 }
 

@@ -111,6 +111,13 @@ using namespace std::chrono_literals;
   incident.because = "The memory of the GPU itself reports that it lost data.";
   incident.members = {{"gpu.row_remap", sample_finding(), true, sample_time(-1)}};
   incident.further = 3;
+  Workload& workload = incident.workloads.emplace_back();
+  workload.pid = 4200;
+  workload.started_ticks = 7700;
+  workload.process = "python3";
+  workload.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711"};
+  workload.first_seen = sample_time(-90);
+  workload.last_seen = sample_time(-60);
   return incident;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/finding.hpp"
+#include "core/workload.hpp"
 
 namespace autopilot {
 
@@ -67,8 +68,11 @@ struct Incident {
   bool injected = false;
   std::vector<IncidentMember> members;  // in order of time; the first that is not sympathetic is the cause
   std::int64_t further = 0;             // members beyond kMaxMembers, counted only
+  // Who used its GPUs while it lasted, also those that are gone; of a fault of one process that one alone.
+  std::vector<Workload> workloads;
 
   static constexpr std::size_t kMaxMembers = 64;
+  static constexpr std::size_t kMaxWorkloads = 16;
 };
 
 }  // namespace autopilot

@@ -22,6 +22,7 @@
 #include "host/memory/edac.hpp"
 #include "host/memory/usage.hpp"
 #include "host/pci/pci.hpp"
+#include "host/process/process_owner.hpp"
 #include "host/process/tasks.hpp"
 #include "host/storage/block.hpp"
 #include "host/storage/ext4_errors.hpp"

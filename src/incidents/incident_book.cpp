@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "incidents/incident_workloads.hpp"
+
 namespace autopilot::incidents {
 namespace {
 
@@ -130,6 +132,7 @@ IncidentBook::Applied IncidentBook::apply(const Transition& transition, WallTime
     return applied;
   }
   show(incident);
+  add_workloads(incident, users_);
   applied.incident = incident;
   return applied;
 }
@@ -147,7 +150,10 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
         !is_of_same_process(known->finding, record))
       continue;
     add_count(known->finding, record);
-    return std::nullopt;
+    // Another program may repeat the fault of the first: then the incident names it too.
+    if (!add_workloads(incident, {std::string(check), record, false, std::nullopt}, users_))
+      return std::nullopt;
+    return Applied{incident, false, {}};
   }
   IncidentMember member{std::string(check), record, false, std::nullopt};
   const bool belongs = that_takes(member) != open_.end();
@@ -158,6 +164,7 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
   applied.is_new = found->second.members.size() == 1;
   found->second.updated = now;
   show(found->second);
+  add_workloads(found->second, users_);
   applied.incident = found->second;
   return applied;
 }
@@ -276,6 +283,14 @@ void IncidentBook::show(Incident& incident) const {
   }
   incident.state = is_held ? IncidentState::recovering : IncidentState::open;
   if (const auto* rule = rules_.find(incident.cause)) show_cause(incident, *rule);
+}
+
+std::vector<Incident> IncidentBook::note_users(const Observations& observations) {
+  std::vector<Incident> changed;
+  if (!users_.note(observations)) return changed;
+  for (auto& [id, incident] : open_)
+    if (add_workloads(incident, users_)) changed.push_back(incident);
+  return changed;
 }
 
 void IncidentBook::show_cause(Incident& incident, const catalog::Cause& cause) const {

@@ -13,6 +13,7 @@
 #include "core/incident.hpp"
 #include "incidents/cause_rules.hpp"
 #include "incidents/finding_tracker.hpp"
+#include "incidents/gpu_users.hpp"
 
 namespace autopilot::incidents {
 
@@ -25,6 +26,10 @@ class IncidentBook {
   static constexpr std::size_t kMaxOfRecords = 64;
 
   IncidentBook(ReasonLookup reasons, const std::vector<catalog::Cause>& causes);
+
+  // Who uses the GPUs, as a look saw it: an incident names those whom it concerns. Gives the incidents that
+  // name more of them now.
+  std::vector<Incident> note_users(const Observations& observations);
 
   void restore(const std::vector<Incident>& incidents);
   [[nodiscard]] bool contains(std::string_view id) const { return open_.contains(id); }
@@ -67,6 +72,7 @@ class IncidentBook {
 
   ReasonLookup reasons_;
   CauseRules rules_;
+  GpuUsers users_;
   Open open_;
 };
 

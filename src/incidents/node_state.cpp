@@ -102,7 +102,11 @@ SavedState NodeState::save() const {
 
 Changes NodeState::complete_round(std::string_view check, Instant now, const Findings& findings,
                                   const Observations& observations, const Findings& records) {
+  auto concerned = book_.note_users(observations);
   auto changes = apply(tracker_.complete_round(check, now, findings, observations), now);
+  // Before what the round itself changed: an incident may be over by now.
+  changes.incidents.insert(changes.incidents.begin(), std::make_move_iterator(concerned.begin()),
+                           std::make_move_iterator(concerned.end()));
   for (const Finding& record : records)
     if (auto applied = book_.note_record(
             check, record, [this] { return tracker_.new_incident_id(); }, now.wall))

@@ -222,6 +222,19 @@ void read(const Members& members, Incident& incident) {
     inner.read("sympathetic", member.sympathetic);
     inner.read("cleared", member.cleared);
   });
+  members.read_list("workloads", [&incident](const Members& inner) {
+    auto& workload = incident.workloads.emplace_back();
+    inner.read("pid", workload.pid);
+    inner.read("startedTicks", workload.started_ticks);
+    inner.read("process", workload.process);
+    inner.read("container", workload.owner.container);
+    inner.read("podUid", workload.owner.pod_uid);
+    inner.read("podNamespace", workload.owner.pod_namespace);
+    inner.read("pod", workload.owner.pod);
+    inner.read("job", workload.owner.job);
+    inner.read("firstSeen", workload.first_seen);
+    inner.read("lastSeen", workload.last_seen);
+  });
 }
 
 void read(const Members& members, Operation& operation) {

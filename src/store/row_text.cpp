@@ -171,6 +171,20 @@ std::string to_text(const Incident& incident) {
     put(inner, "cleared", member.cleared);
     return inner;
   });
+  put_list(object, "workloads", incident.workloads, Journal::kMaxListItems, [](const Workload& workload) {
+    json::object inner;
+    inner["pid"] = workload.pid;
+    inner["startedTicks"] = workload.started_ticks;
+    put(inner, "process", workload.process);
+    put(inner, "container", workload.owner.container);
+    put(inner, "podUid", workload.owner.pod_uid);
+    put(inner, "podNamespace", workload.owner.pod_namespace);
+    put(inner, "pod", workload.owner.pod);
+    put(inner, "job", workload.owner.job);
+    put(inner, "firstSeen", workload.first_seen);
+    put(inner, "lastSeen", workload.last_seen);
+    return inner;
+  });
   return json::serialize(object);
 }
 

@@ -62,6 +62,26 @@ TEST(RowText, who_acknowledged_an_incident_and_why_is_kept) {
   EXPECT_FALSE(parse_incident(to_text(Incident{}))->acknowledged);
 }
 
+TEST(RowText, the_workloads_of_an_incident_are_kept) {
+  Incident incident;
+  incident.id = "b-1";
+  Workload& workload = incident.workloads.emplace_back();
+  workload.pid = 4200;
+  workload.started_ticks = 7700;
+  workload.process = "python3";
+  workload.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711"};
+  workload.first_seen = WallTime{std::chrono::hours{5}};
+  workload.last_seen = WallTime{std::chrono::hours{6}};
+  const auto kept = parse_incident(to_text(incident));
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->workloads.size(), 1U);
+  EXPECT_TRUE(kept->workloads[0].is_same_process(workload));
+  EXPECT_EQ(kept->workloads[0].process, "python3");
+  EXPECT_EQ(kept->workloads[0].owner, workload.owner);
+  EXPECT_EQ(kept->workloads[0].first_seen, workload.first_seen);
+  EXPECT_EQ(kept->workloads[0].last_seen, workload.last_seen);
+}
+
 TEST(RowText, random_damage_never_crashes) {
   Incident incident;
   incident.id = "b-1";

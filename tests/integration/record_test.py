@@ -90,6 +90,22 @@ class RecordTest(unittest.TestCase):
             if address.strip("0:"):
                 self.assertFalse([path for path, content in text.items() if address in content], address)
 
+    def test_scrubbing_leaves_neither_pod_nor_container(self):
+        source = os.path.join(self.folder, "source")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--out", source], check=True,
+                       stdout=subprocess.DEVNULL)
+        subprocess.run([harness.AUTOPILOT_SIM, "inject", source, "busy", "--subject", "gpu/0"], check=True)
+        with open(os.path.join(source, "root/proc/4200/cgroup"), encoding="utf-8") as file:
+            pod, container = file.read().strip().split("/")[-2:]
+        self.record("--root", source)
+        self.assertIn(pod, self.read_all()["root/proc/4200/cgroup"])
+        shutil.rmtree(self.tree)
+        self.record("--root", source, "--scrub")
+        text = self.read_all()
+        self.assertIn("root/proc/4200/cgroup", text)
+        for secret in (pod, pod.removeprefix("pod"), container):
+            self.assertEqual([path for path, content in text.items() if secret in content], [])
+
     def test_a_full_disk_leaves_no_half_of_a_machine(self):
         disk = os.path.join(self.folder, "disk")
         os.makedirs(disk)

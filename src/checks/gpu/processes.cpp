@@ -31,6 +31,23 @@ bool is_ended(const host::Files& files, std::string_view pid) {
   return task && task->state == 'Z';
 }
 
+// The few that are named: a GPU that many share is told by their number.
+constexpr std::size_t kMostNamed = 32;
+
+void add_workloads(const host::Files& files, const Observation& told, const std::string& pids,
+                   const host::PodNames& pods, Observations& observations) {
+  std::size_t named = 0;
+  for (const std::string_view word : split_words(pids)) {
+    if (named == kMostNamed) return;
+    const auto pid = parse_number<std::int64_t>(word);
+    if (!pid) continue;
+    const auto workload = host::read_workload(files, *pid, pods);
+    if (!workload) continue;
+    observations.push_back(to_observation(*workload, told.subject, kProc, told.time));
+    ++named;
+  }
+}
+
 std::string ended_among(const host::Files& files, const std::string& pids) {
   std::string ended;
   for (const std::string_view pid : split_words(pids))
@@ -46,11 +63,14 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   more.push_back(make_observation(kAllVisible, host_subject(), all_visible, "", kProc, request.now));
   if (all_visible) {
     observed.witnesses.emplace_back(kProc);
-    for (const Observation& observation : observed.observations)
-      if (observation.name == kProcessPids && observation.value)
-        more.push_back(make_observation(kEnded, observation.subject,
-                                        ended_among(host.files, to_string(*observation.value)), "", kProc,
-                                        request.now));
+    const host::PodNames pods = host::read_pod_names(host.files);
+    for (const Observation& observation : observed.observations) {
+      if (observation.name != kProcessPids || !observation.value) continue;
+      const std::string pids = to_string(*observation.value);
+      more.push_back(make_observation(kEnded, observation.subject, ended_among(host.files, pids), "", kProc,
+                                      request.now));
+      add_workloads(host.files, observation, pids, pods, more);
+    }
   }
   observed.observations.insert(observed.observations.end(), more.begin(), more.end());
   return observed;
@@ -115,7 +135,7 @@ const Check kGpuProcesses = {
     .info = {.id = "gpu.processes",
              .title = "GPU owners",
              .tags = {"gpu", "passive"},
-             .period = std::chrono::minutes{2},
+             .period = std::chrono::minutes{1},
              .deadline = std::chrono::seconds{10},
              .window = std::chrono::minutes{10},
              .cost = Cost::moderate,

@@ -68,6 +68,33 @@ TEST_F(GpuProcesses, a_divided_gpu_is_not_judged_by_its_memory) {
   EXPECT_THAT(look(kGpuProcesses), IsEmpty());
 }
 
+TEST_F(GpuProcesses, those_that_use_a_gpu_are_named) {
+  const std::string uid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
+  write("/proc/4242/cgroup", "0::/kubepods/pod" + uid + "/" + std::string(64, 'a'));
+  write("/var/log/pods/ml_train-0_" + uid + "/main/0.log", "");
+  use(1, "4242 5151", 0.5);
+  look(kGpuProcesses);
+  std::vector<std::string> named;
+  for (const Observation& seen : history_.latest())
+    if (const auto workload = workload_in(seen))
+      named.push_back(seen.subject.key + " " + to_string(*workload));
+  EXPECT_THAT(named, ElementsAre(gpu(1).substr(4) + " pod ml/train-0 (python3 (main), 4242)"));
+}
+
+TEST_F(GpuProcesses, each_of_many_is_named) {
+  std::string pids;
+  for (int pid = 4194300; pid < 4194306; ++pid) {
+    write("/proc/" + std::to_string(pid) + "/stat", row(pid, "rank", 'R'));
+    pids += (pids.empty() ? "" : " ") + std::to_string(pid);
+  }
+  use(0, pids, 0.5);
+  EXPECT_THAT(look(kGpuProcesses), IsEmpty());
+  std::vector<std::int64_t> named;
+  for (const Observation& seen : history_.latest())
+    if (const auto workload = workload_in(seen)) named.push_back(workload->pid);
+  EXPECT_THAT(named, ElementsAre(4194300, 4194301, 4194302, 4194303, 4194304, 4194305));
+}
+
 TEST_F(GpuProcesses, from_within_a_namespace_nobody_is_called_gone) {
   write("/proc/2/comm", "bash");
   use(0, "77777", 0.4);

@@ -13,6 +13,8 @@
 #include "core/parse.hpp"
 #include "core/yaml_text.hpp"
 #include "host/gpu/gpus.hpp"
+#include "host/gpu/readings.hpp"
+#include "host/process/process_owner.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -134,8 +136,22 @@ class MachineRecorder {
     const auto report = host_.gpus.read(kAllGroups, deadline());
     if (!report) return gap("the NVIDIA driver", report.error());
     recording_.nvml = driver_answers(*report, host_.files);
+    for (const host::GpuDevice& gpu : report->gpus)
+      owners(gpu);
     if (report->state == host::DriverState::library_broken)
       yaml_member(recording_.machine, "driver_library") = yaml_word("broken");
+  }
+
+  // What the processes on the GPU belong to.
+  void owners(const host::GpuDevice& gpu) {
+    const host::GpuReading* pids = gpu.find(host::reading::kProcessPids);
+    if (pids == nullptr || !pids->value) return;
+    const std::string words = to_string(*pids->value);
+    for (const std::string_view pid : split_words(words)) {
+      std::string path = "/proc/";
+      path.append(pid).append("/cgroup");
+      if (auto groups = host_.files.read(path)) recording_.files[path] = {false, *std::move(groups)};
+    }
   }
 
   void kernel_log() {
@@ -181,6 +197,12 @@ void learn_from_resolvers(const std::string& text, Scrubber& scrubber) {
   }
 }
 
+void learn_from_cgroups(const std::string& text, Scrubber& scrubber) {
+  const WorkloadOwner owner = host::parse_cgroups(text);
+  scrubber.learn_pod(owner.pod_uid);
+  scrubber.learn(Scrubber::Kind::container, owner.container);
+}
+
 void learn_from_file(const std::string& path, const std::string& text, Scrubber& scrubber) {
   using Kind = Scrubber::Kind;
   const std::string name = path.substr(path.rfind('/') + 1);
@@ -188,6 +210,7 @@ void learn_from_file(const std::string& path, const std::string& text, Scrubber&
   if (name == "node_guid" || name == "sys_image_guid") scrubber.learn(Kind::guid, text);
   if (path == "/proc/net/route" || path == "/proc/net/ipv6_route") learn_from_routes(text, scrubber);
   if (path == "/etc/resolv.conf") learn_from_resolvers(text, scrubber);
+  if (name == "cgroup") learn_from_cgroups(text, scrubber);
   if (name != "mountinfo") return;
   // "server:/export" in front of the options at the end of a row.
   const auto mounts = host::parse_mountinfo(text);

@@ -75,7 +75,22 @@ void Scrubber::learn(Kind kind, std::string_view value) {
     case Kind::guid:
       stand_in = print("0000:0000:0000:%04x", static_cast<unsigned>(++guids_));
       break;
+    case Kind::container:
+      stand_in = std::to_string(++containers_);
+      stand_in.insert(0, value.size() - std::min(value.size(), stand_in.size()), '0');
+      break;
   }
+}
+
+void Scrubber::learn_pod(const std::string& uid) {
+  if (uid.empty() || known_.contains(uid)) return;
+  std::string spelled = uid;
+  std::string told = print("00000000-0000-4000-8000-%012d", ++pods_);
+  known_[spelled] = told;
+  known_["pod" + spelled] = "pod" + told;
+  std::ranges::replace(spelled, '-', '_');
+  std::ranges::replace(told, '-', '_');
+  known_["pod" + spelled] = "pod" + told;
 }
 
 void Scrubber::learn_address_in_hex(std::string_view digits) {

@@ -12,10 +12,12 @@ namespace autopilot::cli {
 // and UUIDs must be told first.
 class Scrubber {
  public:
-  enum class Kind : unsigned char { host, serial, uuid, guid };
+  enum class Kind : unsigned char { host, serial, uuid, guid, container };
 
   // Ignores "localhost", and serials and the like of fewer than 4 characters ("0", "N/A").
   void learn(Kind kind, std::string_view value);
+  // The UID of a pod, as it stands in paths of control groups ("pod<uid>", and with _ for - in a slice).
+  void learn_pod(const std::string& uid);
   // An address as the kernel's tables of routes write it: eight digits of IPv4 in the order of this machine,
   // or thirty-two of IPv6.
   void learn_address_in_hex(std::string_view digits);
@@ -37,6 +39,8 @@ class Scrubber {
   int serials_ = 0;
   int uuids_ = 0;
   int guids_ = 0;
+  int containers_ = 0;
+  int pods_ = 0;
   int macs_ = 0;
   int ipv4_ = 0;
   int ipv6_ = 0;

@@ -46,5 +46,19 @@ TEST(Scrubber, gives_an_address_in_hex_the_stand_in_that_it_has_as_text) {
   EXPECT_EQ(scrubber.apply("fe800000000000000000000000000001"), "20010db8000000000000000000000001");
 }
 
+TEST(Scrubber, pods_and_containers_keep_their_form) {
+  const std::string uid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
+  const std::string id(64, 'a');
+  Scrubber scrubber;
+  scrubber.learn_pod(uid);
+  scrubber.learn(Scrubber::Kind::container, id);
+  const std::string zeros(63, '0');
+  EXPECT_EQ(scrubber.apply("0::/kubepods/burstable/pod" + uid + "/" + id),
+            "0::/kubepods/burstable/pod00000000-0000-4000-8000-000000000001/" + zeros + "1");
+  EXPECT_EQ(scrubber.apply("kubepods-pod8b7c1f8e_0d55_4f9c_a2a3_1d2f3a4b5c6d.slice/cri-containerd-" + id +
+                           ".scope"),
+            "kubepods-pod00000000_0000_4000_8000_000000000001.slice/cri-containerd-" + zeros + "1.scope");
+}
+
 }  // namespace
 }  // namespace autopilot::cli

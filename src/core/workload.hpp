@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/clock.hpp"
+#include "core/observation.hpp"
+
+namespace autopilot {
+
+// What a process was started as; empty where it is nothing of the kind or nobody tells.
+struct WorkloadOwner {
+  std::string container;  // id of the runtime, in full
+  std::string pod_uid;
+  std::string pod_namespace;
+  std::string pod;
+  std::string job;  // of a batch system: "slurm 4711"
+
+  friend bool operator==(const WorkloadOwner&, const WorkloadOwner&) = default;
+};
+
+// One process that uses a GPU, and what it belongs to.
+struct Workload {
+  std::int64_t pid = 0;
+  // Since boot; with the pid it means one process only; 0: not told, as of one that only a line names.
+  std::uint64_t started_ticks = 0;
+  std::string process;  // the name of its program
+  WorkloadOwner owner;
+  WallTime first_seen{};  // using the GPU
+  WallTime last_seen{};
+
+  [[nodiscard]] bool is_same_process(const Workload& other) const {
+    return pid == other.pid &&
+           (started_ticks == other.started_ticks || started_ticks == 0 || other.started_ticks == 0);
+  }
+};
+
+// "pod ml/train-0 (python3, 4200)", "slurm 4711 (python3, 4200)", "container 0123456789ab (...)", or only the
+// process.
+[[nodiscard]] std::string to_string(const Workload& workload);
+
+// How a look at a GPU tells of one: an observation about the GPU, named by the process.
+[[nodiscard]] Observation to_observation(const Workload& workload, const Subject& gpu,
+                                         std::string_view source, Instant now);
+// Nothing when the observation tells of something else. Seen first and last at the time of the observation.
+[[nodiscard]] std::optional<Workload> workload_in(const Observation& observation);
+
+}  // namespace autopilot

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workload.hpp"
+
+#include <gtest/gtest.h>
+
+namespace autopilot {
+namespace {
+
+Workload training() {
+  Workload workload;
+  workload.pid = 4200;
+  workload.started_ticks = 7700;
+  workload.process = "python3";
+  return workload;
+}
+
+TEST(Workload, is_named_by_what_it_belongs_to) {
+  Workload workload = training();
+  EXPECT_EQ(to_string(workload), "process python3, 4200");
+  workload.owner.container = "0123456789abcdef";
+  EXPECT_EQ(to_string(workload), "container 0123456789ab (python3, 4200)");
+  workload.owner.job = "slurm 4711";
+  EXPECT_EQ(to_string(workload), "slurm 4711 (python3, 4200)");
+  workload.owner.pod_uid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
+  EXPECT_EQ(to_string(workload), "pod 8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d (python3, 4200)");
+  workload.owner.pod_namespace = "ml";
+  workload.owner.pod = "train-0";
+  EXPECT_EQ(to_string(workload), "pod ml/train-0 (python3, 4200)");
+  workload.process.clear();
+  EXPECT_EQ(to_string(workload), "pod ml/train-0 (4200)");
+}
+
+TEST(Workload, survives_being_told_as_an_observation) {
+  Workload workload = training();
+  workload.owner = {"0123456789abcdef", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0",
+                    "slurm 4711"};
+  Subject gpu;
+  gpu.kind = SubjectKind::gpu;
+  gpu.key = "0000:3b:00.0";
+  const Instant now{WallTime{std::chrono::hours{24 * 365 * 50}}, MonoTime{std::chrono::hours{1}}};
+  const auto again = workload_in(to_observation(workload, gpu, "/proc", now));
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->is_same_process(workload));
+  EXPECT_EQ(again->process, "python3");
+  EXPECT_EQ(again->owner, workload.owner);
+  EXPECT_EQ(again->first_seen, now.wall);
+}
+
+TEST(Workload, is_not_in_other_observations) {
+  Observation other;
+  other.name = "processes.pids";
+  other.value = std::string("4200");
+  EXPECT_FALSE(workload_in(other));
+  other.name = "process.many";
+  EXPECT_FALSE(workload_in(other));
+  other.name = "process.4200";
+  other.value.reset();
+  EXPECT_FALSE(workload_in(other));
+}
+
+}  // namespace
+}  // namespace autopilot

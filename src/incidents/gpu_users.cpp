@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/gpu_users.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace autopilot::incidents {
+namespace {
+
+void add_those_of(const std::vector<Workload>& workloads, WallTime from, WallTime to,
+                  std::vector<Workload>& found) {
+  for (const Workload& one : workloads) {
+    if (one.first_seen - GpuUsers::kBetweenLooks > to || one.last_seen + GpuUsers::kBetweenLooks < from)
+      continue;
+    const auto known =
+        std::ranges::find_if(found, [&](const Workload& other) { return other.is_same_process(one); });
+    if (known == found.end()) found.push_back(one);
+  }
+}
+
+}  // namespace
+
+bool GpuUsers::note(const Observations& observations) {
+  bool is_any = false;
+  for (const Observation& observation : observations) {
+    auto workload = workload_in(observation);
+    if (!workload) continue;
+    is_any = true;
+    note(observation.subject, *std::move(workload));
+  }
+  return is_any;
+}
+
+void GpuUsers::note(const Subject& gpu, Workload workload) {
+  auto& known = by_gpu_[gpu];
+  std::erase_if(known, [&](const Workload& one) { return one.last_seen + kKept < workload.last_seen; });
+  const auto same =
+      std::ranges::find_if(known, [&](const Workload& one) { return one.is_same_process(workload); });
+  if (same != known.end()) {
+    same->last_seen = workload.last_seen;
+    // A clock may have been set back.
+    same->first_seen = std::min(same->first_seen, workload.last_seen);
+    if (workload.owner != WorkloadOwner{}) same->owner = std::move(workload.owner);
+    return;
+  }
+  if (known.size() == kMaxPerGpu) known.erase(std::ranges::min_element(known, {}, &Workload::last_seen));
+  known.push_back(std::move(workload));
+}
+
+std::vector<Workload> GpuUsers::of(const Subject& gpu, WallTime from, WallTime to) const {
+  std::vector<Workload> found;
+  if (const auto known = by_gpu_.find(gpu); known != by_gpu_.end())
+    add_those_of(known->second, from, to, found);
+  return found;
+}
+
+std::vector<Workload> GpuUsers::of_any(WallTime from, WallTime to) const {
+  std::vector<Workload> found;
+  for (const auto& [gpu, known] : by_gpu_)
+    add_those_of(known, from, to, found);
+  return found;
+}
+
+}  // namespace autopilot::incidents

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/gpu_users.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "incidents/node_state.hpp"
+#include "incidents/node_state_fixture.hpp"
+
+namespace autopilot::incidents {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::at;
+using ::testing::ElementsAre;
+using testing::finding;
+using testing::gpu;
+using ::testing::IsEmpty;
+
+const Subject kGpu = gpu("0000:3b:00.0");
+const Subject kOther = gpu("0000:5d:00.0");
+
+Observation use(const Subject& gpu, std::int64_t pid, const std::string& pod, Duration when) {
+  Workload workload;
+  workload.pid = pid;
+  workload.started_ticks = static_cast<std::uint64_t>(pid) * 10;
+  workload.process = "python3";
+  workload.owner.pod_namespace = "ml";
+  workload.owner.pod = pod;
+  return to_observation(workload, gpu, "/proc", at(when));
+}
+
+std::vector<std::string> names(const std::vector<Workload>& workloads) {
+  std::vector<std::string> result;
+  for (const Workload& workload : workloads)
+    result.push_back(to_string(workload));
+  return result;
+}
+
+TEST(GpuUsers, are_those_of_the_gpu_in_that_time) {
+  GpuUsers users;
+  users.note({use(kGpu, 1, "first", minutes{0}), use(kOther, 2, "other", minutes{0})});
+  users.note({use(kGpu, 1, "first", minutes{10}), use(kOther, 2, "other", minutes{10})});
+  users.note({use(kGpu, 3, "second", minutes{20})});
+  EXPECT_THAT(names(users.of(kGpu, at(minutes{5}).wall, at(minutes{6}).wall)),
+              ElementsAre("pod ml/first (python3, 1)"));
+  EXPECT_THAT(names(users.of(kGpu, at(minutes{5}).wall, at(minutes{20}).wall)),
+              ElementsAre("pod ml/first (python3, 1)", "pod ml/second (python3, 3)"));
+  EXPECT_THAT(users.of(kGpu, at(minutes{14}).wall, at(minutes{16}).wall), IsEmpty());
+  EXPECT_THAT(names(users.of_any(at(minutes{5}).wall, at(minutes{5}).wall)),
+              ElementsAre("pod ml/first (python3, 1)", "pod ml/other (python3, 2)"));
+}
+
+TEST(GpuUsers, may_have_begun_before_and_ended_after_they_were_seen) {
+  GpuUsers users;
+  users.note({use(kGpu, 1, "short", minutes{10})});
+  EXPECT_THAT(users.of(kGpu, at(minutes{7}).wall, at(minutes{8}).wall), ::testing::SizeIs(1));
+  EXPECT_THAT(users.of(kGpu, at(minutes{12}).wall, at(minutes{12}).wall), ::testing::SizeIs(1));
+  EXPECT_THAT(users.of(kGpu, at(minutes{13}).wall, at(minutes{13}).wall), IsEmpty());
+}
+
+TEST(GpuUsers, a_number_that_is_used_again_is_another_process) {
+  GpuUsers users;
+  auto again = use(kGpu, 1, "second", minutes{1});
+  again.attributes.front().second = std::int64_t{999};
+  users.note({use(kGpu, 1, "first", minutes{0}), again});
+  EXPECT_THAT(users.of(kGpu, at(minutes{0}).wall, at(minutes{1}).wall), ::testing::SizeIs(2));
+}
+
+TEST(GpuUsers, a_clock_that_steps_back_hides_nobody) {
+  GpuUsers users;
+  users.note({use(kGpu, 1, "long", hours{5})});
+  users.note({use(kGpu, 1, "long", hours{3})});
+  EXPECT_THAT(users.of(kGpu, at(hours{3}).wall, at(hours{3}).wall), ::testing::SizeIs(1));
+}
+
+TEST(GpuUsers, what_was_known_of_a_process_is_not_forgotten_when_it_ends) {
+  GpuUsers users;
+  auto ended = use(kGpu, 1, "train-0", minutes{1});
+  ended.attributes.resize(1);  // its control group is gone
+  users.note({use(kGpu, 1, "train-0", minutes{0})});
+  users.note({ended});
+  EXPECT_THAT(names(users.of(kGpu, at(minutes{1}).wall, at(minutes{1}).wall)),
+              ElementsAre("pod ml/train-0 (python3, 1)"));
+}
+
+TEST(GpuUsers, of_too_many_those_are_kept_that_were_seen_last) {
+  GpuUsers users;
+  for (int i = 0; i < 63; ++i)
+    users.note({use(kGpu, 100 + i, "short", minutes{i % 10})});
+  users.note({use(kGpu, 1, "long", minutes{0})});
+  users.note({use(kGpu, 1, "long", minutes{20})});
+  for (int i = 0; i < 63; ++i)
+    users.note({use(kGpu, 200 + i, "next", minutes{20})});
+  const auto kept = names(users.of(kGpu, at(minutes{20}).wall, at(minutes{20}).wall));
+  EXPECT_EQ(kept.size(), GpuUsers::kMaxPerGpu);
+  EXPECT_THAT(kept, ::testing::Contains("pod ml/long (python3, 1)"));
+}
+
+TEST(GpuUsers, are_forgotten_after_a_while_and_limited) {
+  GpuUsers users;
+  users.note({use(kGpu, 1, "old", minutes{0})});
+  users.note({use(kGpu, 2, "new", hours{2})});
+  EXPECT_THAT(names(users.of(kGpu, at(minutes{0}).wall, at(hours{3}).wall)),
+              ElementsAre("pod ml/new (python3, 2)"));
+  for (int i = 0; i < 200; ++i)
+    users.note({use(kGpu, 100 + i, "many", hours{2})});
+  EXPECT_EQ(users.of(kGpu, at(hours{2}).wall, at(hours{2}).wall).size(), GpuUsers::kMaxPerGpu);
+}
+
+class IncidentWorkloads : public ::testing::Test {
+ protected:
+  IncidentWorkloads()
+      : state_([](std::string_view id) { return catalog::builtin().reason(id); }, catalog::builtin().causes(),
+               std::string(testing::kBoot)) {}
+
+  Changes round(std::string_view check, Duration when, Findings findings, const Observations& seen,
+                Findings records = {}) {
+    for (Findings* list : {&findings, &records})
+      for (Finding& one : *list)
+        one.since = one.last_seen = at(when).wall;
+    return state_.complete_round(check, at(when), findings, seen, records);
+  }
+  std::vector<std::string> hit() {
+    const auto incidents = state_.incidents();
+    EXPECT_EQ(incidents.size(), 1U);
+    return incidents.empty() ? std::vector<std::string>{} : names(incidents.front().workloads);
+  }
+  static Finding record_of(const Subject& subject, const std::string& pid) {
+    Finding record = finding(subject, "xid_app", Health::healthy);
+    record.evidence = {{"code", std::int64_t{31}}, {"process", std::string("python3")}, {"pid", pid}};
+    return record;
+  }
+
+  NodeState state_;
+};
+
+TEST_F(IncidentWorkloads, are_named_even_if_they_are_gone) {
+  round("gpu.processes", minutes{0}, {},
+        {use(kGpu, 1, "train-0", minutes{0}), use(kOther, 2, "x", minutes{0})});
+  round("gpu.processes", minutes{1}, {}, testing::answers({kGpu, kOther}));
+  const auto changes = round("gpu.xid", minutes{1}, {finding(kGpu, "gpu_fallen_off_bus")}, {});
+  ASSERT_EQ(changes.incidents.size(), 1U);
+  EXPECT_THAT(names(changes.incidents[0].workloads), ElementsAre("pod ml/train-0 (python3, 1)"));
+  round("gpu.processes", hours{3}, {}, testing::answers({kOther}));
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)"));
+}
+
+TEST_F(IncidentWorkloads, survive_a_restart) {
+  round("gpu.processes", minutes{0}, {}, {use(kGpu, 1, "train-0", minutes{0})});
+  round("gpu.xid", minutes{1}, {finding(kGpu, "gpu_fallen_off_bus")}, {});
+  const auto saved = state_.save();
+  state_ = NodeState([](std::string_view id) { return catalog::builtin().reason(id); },
+                     catalog::builtin().causes(), std::string(testing::kBoot));
+  (void)state_.restore(saved, at(minutes{2}));
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)"));
+}
+
+TEST_F(IncidentWorkloads, of_a_link_are_those_of_its_gpu) {
+  round("gpu.processes", minutes{0}, {}, {use(kGpu, 1, "train-0", minutes{0})});
+  Subject link;
+  link.kind = SubjectKind::nvlink;
+  link.key = "0000:3b:00.0/4";
+  round("gpu.xid", minutes{1}, {finding(link, "xid_nvlink")}, {});
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)"));
+}
+
+TEST_F(IncidentWorkloads, of_a_programs_fault_are_that_program_alone) {
+  round("gpu.processes", minutes{0}, {},
+        {use(kGpu, 1, "train-0", minutes{0}), use(kGpu, 2, "notebook", minutes{0})});
+  round("gpu.xid", minutes{1}, {}, {}, {record_of(kGpu, "2")});
+  EXPECT_THAT(hit(), ElementsAre("pod ml/notebook (python3, 2)"));
+}
+
+TEST_F(IncidentWorkloads, of_a_fault_of_the_hardware_are_all_whoever_met_it_first) {
+  round("gpu.processes", minutes{0}, {},
+        {use(kGpu, 1, "train-0", minutes{0}), use(kGpu, 2, "train-1", minutes{0})});
+  Finding lost = finding(kGpu, "gpu_fallen_off_bus");
+  lost.evidence = {
+      {"code", std::int64_t{79}}, {"process", std::string("nvidia-smi")}, {"pid", std::string("2")}};
+  round("gpu.xid", minutes{1}, {lost}, {});
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)", "pod ml/train-1 (python3, 2)"));
+}
+
+TEST_F(IncidentWorkloads, a_program_that_no_look_has_seen_is_named_by_its_line_until_one_has) {
+  round("gpu.xid", minutes{0}, {}, {}, {record_of(kGpu, "7")});
+  EXPECT_THAT(hit(), ElementsAre("process python3, 7"));
+  const auto changes = round("gpu.processes", minutes{1}, {}, {use(kGpu, 7, "train-0", minutes{1})});
+  ASSERT_EQ(changes.incidents.size(), 1U) << "it must reach the journal";
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 7)"));
+  EXPECT_TRUE(
+      round("gpu.processes", minutes{2}, {}, {use(kGpu, 7, "train-0", minutes{2})}).incidents.empty());
+}
+
+TEST_F(IncidentWorkloads, another_program_with_the_same_fault_is_named_too) {
+  round("gpu.processes", minutes{0}, {},
+        {use(kGpu, 1, "train-0", minutes{0}), use(kGpu, 2, "train-1", minutes{0})});
+  round("gpu.xid", minutes{1}, {}, {}, {record_of(kGpu, "1")});
+  const auto changes = round("gpu.xid", minutes{1}, {}, {}, {record_of(kGpu, "2")});
+  ASSERT_EQ(changes.incidents.size(), 1U);
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)", "pod ml/train-1 (python3, 2)"));
+}
+
+TEST_F(IncidentWorkloads, that_begin_while_it_lasts_are_told_once) {
+  round("gpu.xid", minutes{0}, {finding(kGpu, "gpu_fallen_off_bus")}, {});
+  const auto changes = round("gpu.processes", minutes{1}, {}, {use(kGpu, 1, "train-0", minutes{1})});
+  ASSERT_EQ(changes.incidents.size(), 1U);
+  EXPECT_THAT(names(changes.incidents[0].workloads), ElementsAre("pod ml/train-0 (python3, 1)"));
+  EXPECT_TRUE(round("gpu.processes", minutes{2}, {}, {use(kGpu, 1, "train-0", minutes{2})}).empty());
+}
+
+TEST_F(IncidentWorkloads, are_not_blamed_on_what_is_no_gpu_and_not_told_of_injected_faults) {
+  round("gpu.processes", minutes{0}, {}, {use(kGpu, 1, "train-0", minutes{0})});
+  round("host.clock", minutes{1}, {finding(host_subject(), "clock_unsynchronised")}, {});
+  round("host.clock", minutes{2}, {finding(host_subject(), "clock_unsynchronised")}, {});
+  EXPECT_THAT(hit(), IsEmpty());
+  Finding injected = finding(kGpu, "gpu_fallen_off_bus");
+  injected.injected = true;
+  round("gpu.xid", minutes{3}, {injected}, {});
+  for (const Incident& incident : state_.incidents())
+    EXPECT_THAT(incident.workloads, IsEmpty()) << incident.reason;
+}
+
+TEST_F(IncidentWorkloads, are_limited) {
+  Observations many;
+  for (int i = 0; i < 40; ++i)
+    many.push_back(use(kGpu, 1 + i, "mps", minutes{0}));
+  round("gpu.processes", minutes{0}, {}, many);
+  round("gpu.xid", minutes{1}, {finding(kGpu, "gpu_fallen_off_bus")}, {});
+  EXPECT_EQ(hit().size(), Incident::kMaxWorkloads);
+}
+
+}  // namespace
+}  // namespace autopilot::incidents

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/incident_workloads.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "incidents/placement.hpp"
+
+namespace autopilot::incidents {
+namespace {
+
+std::string word_of(const Finding& finding, std::string_view name) {
+  const Value* value = find_attribute(finding.evidence, name);
+  return value == nullptr ? std::string() : to_string(*value);
+}
+
+WallTime end_of(const Finding& finding) {
+  return std::max(finding.since, finding.last_seen);
+}
+
+std::vector<Workload> users_of(const IncidentMember& member, const GpuUsers& users) {
+  const Finding& finding = member.finding;
+  const Subject device = device_of(finding.subject);
+  const bool is_of_all = device.kind == SubjectKind::nvswitch ||
+                         (device.kind == SubjectKind::host && member.check.starts_with("gpu."));
+  if (device.kind == SubjectKind::gpu) return users.of(device, finding.since, end_of(finding));
+  return is_of_all ? users.of_any(finding.since, end_of(finding)) : std::vector<Workload>{};
+}
+
+// The program that the line names; what the line says of it, where no look has seen it.
+std::vector<Workload> program_among(std::vector<Workload> workloads, const Finding& finding) {
+  const auto pid = parse_number<std::int64_t>(word_of(finding, "pid"));
+  if (!pid) return workloads;
+  std::erase_if(workloads, [&](const Workload& one) { return one.pid != *pid; });
+  if (!workloads.empty()) return workloads;
+  Workload& named = workloads.emplace_back();
+  named.pid = *pid;
+  named.process = word_of(finding, "process");
+  named.first_seen = finding.since;
+  named.last_seen = end_of(finding);
+  return workloads;
+}
+
+// True when it was not known, or is known better now.
+bool remember(Workload workload, std::vector<Workload>& workloads) {
+  const auto known =
+      std::ranges::find_if(workloads, [&](const Workload& one) { return one.is_same_process(workload); });
+  if (known == workloads.end()) {
+    if (workloads.size() == Incident::kMaxWorkloads) return false;
+    workloads.push_back(std::move(workload));
+    return true;
+  }
+  if (workload.started_ticks == 0) return false;
+  const bool is_news = known->owner != workload.owner && workload.owner != WorkloadOwner{};
+  workload.first_seen = std::min(workload.first_seen, known->first_seen);
+  *known = std::move(workload);
+  return is_news;
+}
+
+}  // namespace
+
+bool add_workloads(Incident& incident, const IncidentMember& member, const GpuUsers& users) {
+  if (incident.injected) return false;
+  auto workloads = users_of(member, users);
+  if (incident.end == FaultEnd::application) workloads = program_among(std::move(workloads), member.finding);
+  bool has_more = false;
+  for (Workload& workload : workloads)
+    has_more = remember(std::move(workload), incident.workloads) || has_more;
+  return has_more;
+}
+
+bool add_workloads(Incident& incident, const GpuUsers& users) {
+  bool has_more = false;
+  for (const IncidentMember& member : incident.members)
+    has_more = add_workloads(incident, member, users) || has_more;
+  return has_more;
+}
+
+}  // namespace autopilot::incidents
