@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include "host/files/test_folder.hpp"
 
@@ -19,25 +20,26 @@ const std::string kUidInSlice = "8b7c1f8e_0d55_4f9c_a2a3_1d2f3a4b5c6d";
 
 TEST(Cgroups, of_a_pod_in_every_form) {
   const WorkloadOwner expected{.container = kContainer, .pod_uid = kUid};
-  for (const std::string& path : {
-           "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + kUidInSlice +
-               ".slice/cri-containerd-" + kContainer + ".scope",
-           "0::/kubepods.slice/kubepods-pod" + kUidInSlice + ".slice/crio-" + kContainer + ".scope",
-           "11:memory:/kubepods/besteffort/pod" + kUid + "/" + kContainer,
-           "5:cpuset:/kubepods/pod" + kUid + "/" + kContainer +
-               "\n4:pids:/user.slice\n1:name=systemd:/\n0::/",
-           "0::/system.slice/containerd.service/kubepods-burstable-pod" + kUidInSlice +
-               ".slice:cri-containerd:" + kContainer,
-       })
+  const std::vector<std::string> paths{
+      "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + kUidInSlice +
+          ".slice/cri-containerd-" + kContainer + ".scope",
+      "0::/kubepods.slice/kubepods-pod" + kUidInSlice + ".slice/crio-" + kContainer + ".scope",
+      "11:memory:/kubepods/besteffort/pod" + kUid + "/" + kContainer,
+      "5:cpuset:/kubepods/pod" + kUid + "/" + kContainer + "\n4:pids:/user.slice\n1:name=systemd:/\n0::/",
+      "0::/system.slice/containerd.service/kubepods-burstable-pod" + kUidInSlice +
+          ".slice:cri-containerd:" + kContainer,
+  };
+  for (const std::string& path : paths)
     EXPECT_EQ(parse_cgroups(path), expected) << path;
   const std::string of_a_file(32, 'b');
   EXPECT_EQ(parse_cgroups("0::/kubepods/burstable/pod" + of_a_file + "/" + kContainer).pod_uid, of_a_file);
 }
 
 TEST(Cgroups, of_containers_without_a_pod) {
-  for (const std::string& path :
-       {"0::/system.slice/docker-" + kContainer + ".scope", "4:memory:/docker/" + kContainer,
-        "0::/machine.slice/libpod-" + kContainer + ".scope/container"})
+  const std::vector<std::string> paths{"0::/system.slice/docker-" + kContainer + ".scope",
+                                       "4:memory:/docker/" + kContainer,
+                                       "0::/machine.slice/libpod-" + kContainer + ".scope/container"};
+  for (const std::string& path : paths)
     EXPECT_EQ(parse_cgroups(path), (WorkloadOwner{.container = kContainer})) << path;
 }
 
@@ -51,11 +53,19 @@ TEST(Cgroups, of_jobs_of_slurm) {
 }
 
 TEST(Cgroups, of_nothing_known_and_of_garbage) {
-  for (const std::string& path :
-       {std::string("0::/user.slice/user-1000.slice/session-3.scope"), std::string("0::/"), std::string(),
-        std::string(":::"), std::string("0:"), std::string(100, ':'), "0::/x" + kContainer,
-        "0::/" + kContainer.substr(1), std::string("0::/kubepods/podnobody/x"),
-        std::string("0::/home/job_12"), "0::/tripod" + kUid, std::string("0::/slurm/job_x")})
+  const std::vector<std::string> paths{std::string("0::/user.slice/user-1000.slice/session-3.scope"),
+                                       std::string("0::/"),
+                                       std::string(),
+                                       std::string(":::"),
+                                       std::string("0:"),
+                                       std::string(100, ':'),
+                                       "0::/x" + kContainer,
+                                       "0::/" + kContainer.substr(1),
+                                       std::string("0::/kubepods/podnobody/x"),
+                                       std::string("0::/home/job_12"),
+                                       "0::/tripod" + kUid,
+                                       std::string("0::/slurm/job_x")};
+  for (const std::string& path : paths)
     EXPECT_EQ(parse_cgroups(path), WorkloadOwner{}) << path;
 }
 
