@@ -2,6 +2,7 @@
 // What the journal keeps: incidents, operations, events.
 #include "api/v1.hpp"
 #include "api/wire.hpp"
+#include "core/workload_fields.hpp"
 
 namespace autopilot::api {
 
@@ -32,11 +33,8 @@ void write_workload(JsonWriter& out, const Workload& workload) {
   out.count("pid", static_cast<std::uint64_t>(workload.pid));
   out.count("startedTicks", workload.started_ticks);
   out.word("process", workload.process);
-  out.word_if_any("container", workload.owner.container);
-  out.word_if_any("podUid", workload.owner.pod_uid);
-  out.word_if_any("podNamespace", workload.owner.pod_namespace);
-  out.word_if_any("pod", workload.owner.pod);
-  out.word_if_any("job", workload.owner.job);
+  for (const WorkloadField& field : kWorkloadFields)
+    out.word_if_any(field.name, workload.owner.*field.member);
   out.time("firstSeen", workload.first_seen);
   out.time("lastSeen", workload.last_seen);
   out.end_object();
@@ -47,11 +45,8 @@ Workload read_workload(const JsonObject& object) {
   workload.pid = static_cast<std::int64_t>(object.count("pid"));
   workload.started_ticks = object.count("startedTicks");
   workload.process = object.word("process");
-  workload.owner = {.container = object.word_or_empty("container"),
-                    .pod_uid = object.word_or_empty("podUid"),
-                    .pod_namespace = object.word_or_empty("podNamespace"),
-                    .pod = object.word_or_empty("pod"),
-                    .job = object.word_or_empty("job")};
+  for (const WorkloadField& field : kWorkloadFields)
+    workload.owner.*field.member = object.word_or_empty(field.name);
   workload.first_seen = object.time("firstSeen");
   workload.last_seen = object.time("lastSeen");
   return workload;

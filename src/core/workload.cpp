@@ -2,22 +2,13 @@
 #include "core/workload.hpp"
 
 #include "core/parse.hpp"
+#include "core/workload_fields.hpp"
 
 namespace autopilot {
 namespace {
 
 constexpr std::string_view kName = "process.";
 constexpr std::size_t kShortId = 12;
-
-struct Field {
-  std::string_view name;
-  std::string WorkloadOwner::*member;
-};
-constexpr Field kFields[] = {{"container", &WorkloadOwner::container},
-                             {"podUid", &WorkloadOwner::pod_uid},
-                             {"podNamespace", &WorkloadOwner::pod_namespace},
-                             {"pod", &WorkloadOwner::pod},
-                             {"job", &WorkloadOwner::job}};
 
 std::string to_string(const WorkloadOwner& owner) {
   if (!owner.pod.empty()) return "pod " + owner.pod_namespace + "/" + owner.pod;
@@ -45,7 +36,7 @@ Observation to_observation(const Workload& workload, const Subject& gpu, std::st
   observation.source = source;
   observation.time = now;
   observation.attributes.emplace_back("startedTicks", static_cast<std::int64_t>(workload.started_ticks));
-  for (const Field& field : kFields)
+  for (const WorkloadField& field : kWorkloadFields)
     if (const std::string& word = workload.owner.*field.member; !word.empty())
       observation.attributes.emplace_back(field.name, word);
   return observation;
@@ -61,7 +52,7 @@ std::optional<Workload> workload_in(const Observation& observation) {
   workload.first_seen = workload.last_seen = observation.time.wall;
   if (const Value* ticks = find_attribute(observation.attributes, "startedTicks"))
     workload.started_ticks = static_cast<std::uint64_t>(as_number(*ticks).value_or(0));
-  for (const Field& field : kFields)
+  for (const WorkloadField& field : kWorkloadFields)
     if (const Value* word = find_attribute(observation.attributes, field.name))
       workload.owner.*field.member = to_string(*word);
   return workload;

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "incidents/evidence.hpp"
 #include "incidents/incident_workloads.hpp"
 
 namespace autopilot::incidents {
@@ -31,11 +32,6 @@ bool is_same(const IncidentMember& member, std::string_view check, const Finding
   return member.check == check && member.finding.subject == finding.subject &&
          member.finding.reason == finding.reason && member.finding.injected == finding.injected &&
          is_record(member.finding) == is_record(finding);
-}
-
-std::string word_of(const Finding& finding, std::string_view name) {
-  const Value* value = find_attribute(finding.evidence, name);
-  return value == nullptr ? std::string() : to_string(*value);
 }
 
 bool is_same_record(const IncidentMember& member, std::string_view check, const Finding& record) {

@@ -8,15 +8,11 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "incidents/evidence.hpp"
 #include "incidents/placement.hpp"
 
 namespace autopilot::incidents {
 namespace {
-
-std::string word_of(const Finding& finding, std::string_view name) {
-  const Value* value = find_attribute(finding.evidence, name);
-  return value == nullptr ? std::string() : to_string(*value);
-}
 
 WallTime end_of(const Finding& finding) {
   return std::max(finding.since, finding.last_seen);

@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/workload_fields.hpp"
 #include "store/row_text.hpp"
 
 namespace autopilot::store {
@@ -227,11 +228,8 @@ void read(const Members& members, Incident& incident) {
     inner.read("pid", workload.pid);
     inner.read("startedTicks", workload.started_ticks);
     inner.read("process", workload.process);
-    inner.read("container", workload.owner.container);
-    inner.read("podUid", workload.owner.pod_uid);
-    inner.read("podNamespace", workload.owner.pod_namespace);
-    inner.read("pod", workload.owner.pod);
-    inner.read("job", workload.owner.job);
+    for (const WorkloadField& field : kWorkloadFields)
+      inner.read(field.name, workload.owner.*field.member);
     inner.read("firstSeen", workload.first_seen);
     inner.read("lastSeen", workload.last_seen);
   });

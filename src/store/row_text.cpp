@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
+#include "core/workload_fields.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::store {
@@ -176,11 +177,8 @@ std::string to_text(const Incident& incident) {
     inner["pid"] = workload.pid;
     inner["startedTicks"] = workload.started_ticks;
     put(inner, "process", workload.process);
-    put(inner, "container", workload.owner.container);
-    put(inner, "podUid", workload.owner.pod_uid);
-    put(inner, "podNamespace", workload.owner.pod_namespace);
-    put(inner, "pod", workload.owner.pod);
-    put(inner, "job", workload.owner.job);
+    for (const WorkloadField& field : kWorkloadFields)
+      put(inner, field.name, workload.owner.*field.member);
     put(inner, "firstSeen", workload.first_seen);
     put(inner, "lastSeen", workload.last_seen);
     return inner;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "checks/builtin.hpp"
@@ -74,21 +75,11 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observed;
 }
 
-const Value* attribute(const Observation& observation, std::string_view name) {
-  return find_attribute(observation.attributes, name);
-}
-
-bool is_panic(const Observation& record) {
-  const Value* panic = attribute(record, "panic");
-  return panic != nullptr && std::get_if<bool>(panic) != nullptr && std::get<bool>(*panic);
-}
-
 // One whose age is not told is as new as it can be: it is there until somebody takes it away.
 bool is_recent(const Observation& record, WallTime now, const Limit& longest) {
-  const Value* written = attribute(record, "writtenAt");
-  if (written == nullptr || std::get_if<std::int64_t>(written) == nullptr) return true;
-  const WallTime time{std::chrono::seconds{std::get<std::int64_t>(*written)}};
-  return to_seconds(now - time) <= longest.value;
+  const Value* written = find_attribute(record.attributes, "writtenAt");
+  const auto seconds = written == nullptr ? std::nullopt : as_number(*written);
+  return !seconds || to_seconds(now.time_since_epoch()) - *seconds <= longest.value;
 }
 
 void judge_unreadable(const JudgeInput& input, Findings& findings) {
@@ -104,7 +95,7 @@ void judge_crashes(const JudgeInput& input, Findings& findings) {
   const Observation* newest = nullptr;
   std::size_t count = 0;
   for (const Observation& seen : input.history.latest()) {
-    if (!seen.name.starts_with(kRecord) || !is_panic(seen)) continue;
+    if (!seen.name.starts_with(kRecord) || attribute_of(seen, "panic") != "true") continue;
     if (!is_recent(seen, input.now.wall, longest)) continue;
     if (newest == nullptr || seen.name < newest->name) newest = &seen;
     ++count;
@@ -116,7 +107,7 @@ void judge_crashes(const JudgeInput& input, Findings& findings) {
   if (count > 1) message += " (" + std::to_string(count) + " records)";
   Finding finding =
       make_finding(input, host_subject(), "kernel_crash_record", Health::degraded, std::move(message));
-  finding.evidence = {{"record", *attribute(*newest, "path")}, {"witness", std::string(kPstore)}};
+  finding.evidence = {{"record", attribute_of(*newest, "path")}, {"witness", std::string(kPstore)}};
   findings.push_back(std::move(finding));
 }
 

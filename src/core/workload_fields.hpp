@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "core/workload.hpp"
+
+namespace autopilot {
+
+// The words of an owner by the names they have wherever they are written: attributes, the API, the journal.
+struct WorkloadField {
+  std::string_view name;
+  std::string WorkloadOwner::*member;
+};
+inline constexpr std::array<WorkloadField, 5> kWorkloadFields{{
+    {"container", &WorkloadOwner::container},
+    {"podUid", &WorkloadOwner::pod_uid},
+    {"podNamespace", &WorkloadOwner::pod_namespace},
+    {"pod", &WorkloadOwner::pod},
+    {"job", &WorkloadOwner::job},
+}};
+
+}  // namespace autopilot
