@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
+#include <thread>
 
 #include "host/process/poll.hpp"
 
@@ -103,6 +104,22 @@ ChildStatus status_of(const siginfo_t& info) {
   return {.was_signalled = info.si_code != CLD_EXITED, .code = info.si_status};
 }
 
+// Of a child that has ended. Nothing: somebody traces it (a debugger, a leak detector), and the kernel keeps
+// its end from its parent until they let it go.
+std::optional<ChildStatus> reap(int pidfd, MonoTime deadline) {
+  constexpr auto kAgain = std::chrono::milliseconds{1};
+  while (true) {
+    siginfo_t info{};
+    const int done =
+        ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
+    if (done != 0 && errno == EINTR) continue;
+    if (done != 0) return ChildStatus{.was_signalled = false, .code = -1};
+    if (info.si_pid != 0) return status_of(info);
+    if (mono_now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(kAgain);
+  }
+}
+
 }  // namespace
 
 Result<std::string> own_executable() {
@@ -170,13 +187,8 @@ std::optional<ChildStatus> Child::wait_until(MonoTime deadline) {
   if (!poll_until(pidfd_.get(), POLLIN, deadline)) return std::nullopt;
   // Its group dies before it is reaped: afterwards the number may belong to somebody else.
   ::kill(-pid_, SIGKILL);
-  siginfo_t info{};
-  const auto id = static_cast<id_t>(pidfd_.get());
-  int done = 0;
-  do
-    done = ::waitid(static_cast<idtype_t>(P_PIDFD), id, &info, WEXITED | WNOHANG);
-  while (done != 0 && errno == EINTR);
-  status_ = done == 0 ? status_of(info) : ChildStatus{.was_signalled = false, .code = -1};
+  status_ = reap(pidfd_.get(), deadline);
+  if (!status_) return std::nullopt;
   // Where this process is the init of its container, the orphans of the group are its children now.
   while (::waitpid(-pid_, nullptr, WNOHANG) > 0) {
   }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/process/child_runner.hpp"
 
+#include <array>
 #include <csignal>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
+#include <utility>
 
 #include "core/parse.hpp"
+#include "host/files/fd.hpp"
 #include "host/files/files.hpp"
 #include "host/process/poll.hpp"
 
@@ -207,6 +213,59 @@ TEST(ChildRunner, runs_for_many_threads_at_once) {
     });
   threads.clear();
   EXPECT_EQ(runner.abandoned(), 0U);
+}
+
+// A debugger, or the leak detector of a sanitizer: who traces a process keeps its end from its parent.
+class Tracer {
+ public:
+  explicit Tracer(pid_t target) {
+    std::array<int, 2> ready{};
+    std::array<int, 2> end{};
+    if (::pipe2(ready.data(), O_CLOEXEC) != 0 || ::pipe2(end.data(), O_CLOEXEC) != 0) return;
+    const Fd ready_in(ready[0]);
+    Fd ready_out(ready[1]);
+    Fd end_in(end[0]);
+    end_ = Fd(end[1]);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(end[1]);
+      char word = ::ptrace(PTRACE_SEIZE, target, nullptr, nullptr) == 0 ? 'y' : 'n';
+      static_cast<void>(::write(ready[1], &word, 1));
+      static_cast<void>(::read(end[0], &word, 1));
+      ::_exit(0);
+    }
+    ready_out.reset();
+    end_in.reset();
+    char word = 'n';
+    traces_ = pid_ > 0 && ::read(ready_in.get(), &word, 1) == 1 && word == 'y';
+  }
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  ~Tracer() { let_go(); }
+  [[nodiscard]] bool traces() const { return traces_; }
+  void let_go() {
+    end_.reset();
+    if (pid_ > 0) ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
+
+ private:
+  Fd end_;
+  pid_t pid_ = -1;
+  bool traces_ = false;
+};
+
+TEST(Child, one_that_somebody_traces_tells_its_end_when_it_can) {
+  auto child = Child::start(shell("exec sleep 1000"), {});
+  ASSERT_TRUE(child.has_value());
+  Tracer tracer(child->pid());
+  if (!tracer.traces()) GTEST_SKIP() << "processes may not be traced here";
+  child->send_signal(SIGKILL);
+  EXPECT_FALSE(child->wait_until(in(100ms)).has_value());
+  tracer.let_go();
+  const auto status = child->wait_until(in(20s));
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(to_string(*status), "signal 9 (Killed)");
+  EXPECT_NE(::kill(child->pid(), 0), 0) << "it was not taken away";
 }
 
 TEST(Child, dies_with_its_owner) {
