@@ -9,6 +9,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/verbs.hpp"
+#include "host/gpu/amdgpu_helper.hpp"
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/infiniband/ib_helper.hpp"
@@ -31,6 +32,8 @@ constexpr std::array kKinds = {
                [](const std::vector<std::string>& arguments) {
                  return host::run_nvml_helper(host::kHelperFd, arguments);
                }},
+    HelperKind{"amdgpu",
+               [](const std::vector<std::string>&) { return host::run_amdgpu_helper(host::kHelperFd); }},
     HelperKind{"storage",
                [](const std::vector<std::string>&) { return host::run_storage_helper(host::kHelperFd); }},
     HelperKind{"ib", [](const std::vector<std::string>&) { return host::run_ib_helper(host::kHelperFd); }},

@@ -41,12 +41,13 @@ class Host {
   const Clock& clock;
   const Files& files;
   const KernelLog& kernel_log;
-  const Gpus& gpus;
+  const Gpus& gpus;  // NVIDIA's
   const Filesystems& filesystems;
   const Ethernet& ethernet;
   const TimeSync& time_sync;
   const NvmeDevices& nvme;
   const SparedAdapters& spared_adapters = SparedAdapters::none();
+  const Gpus& amd_gpus = Gpus::none();
 };
 
 }  // namespace autopilot::host

@@ -49,7 +49,9 @@ struct SystemDoors {
         storage_helper("storage", helper_of(options, "storage", {})),
         kernel_log(kernel_log_of(options, clock), tail_options(options)),
         spared_adapters(kernel_log),
-        gpus(helper_of(options, "nvml", library_argument(options.nvml_library)), clock, files),
+        gpus(GpuVendor::nvidia, helper_of(options, "nvml", library_argument(options.nvml_library)), clock,
+             files),
+        amd_gpus(GpuVendor::amd, helper_of(options, "amdgpu", {}), clock, files),
         filesystems(files, storage_helper),
         ethernet(files),
         time_sync(files),
@@ -62,11 +64,13 @@ struct SystemDoors {
   KernelLogTail kernel_log;
   ComplainingAdapters spared_adapters;
   HelperGpus gpus;
+  HelperGpus amd_gpus;
   SystemFilesystems filesystems;
   NetlinkEthernet ethernet;
   SystemTimeSync time_sync;
   SystemNvmeDevices nvme;
-  Host host{clock, files, kernel_log, gpus, filesystems, ethernet, time_sync, nvme, spared_adapters};
+  Host host{clock,     files, kernel_log,      gpus,    filesystems, ethernet,
+            time_sync, nvme,  spared_adapters, amd_gpus};
 };
 
 }  // namespace
@@ -85,8 +89,8 @@ Result<OpenedHost> open_system_host(const OpenOptions& options) {
     self.kernel_records_read = records.read;
     self.kernel_records_lost = records.lost;
     self.driver_calls = alive->gpus.driver_calls();
-    self.helpers_stuck =
-        alive->storage_helper.stats().stuck + alive->gpus.stats().stuck + alive->ib_files.stats().stuck;
+    self.helpers_stuck = alive->storage_helper.stats().stuck + alive->gpus.stats().stuck +
+                         alive->amd_gpus.stats().stuck + alive->ib_files.stats().stuck;
   };
   return opened;
 }

@@ -4,6 +4,7 @@
 #include "host/clock/system_clock.hpp"
 #include "host/clock/time_sync_doors.hpp"
 #include "host/ethernet/ethernet_doors.hpp"
+#include "host/gpu/amd_gpus.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
@@ -62,8 +63,8 @@ class TreeGpus final : public Gpus {
            const Clock& clock, const Files& files)
       : file_(file),
         nvml_(tree.nvml()),
-        driver_(nvml_helper(tree.directory, options.nvml_library, options), clock, files),
-        broken_(nvml_helper(tree.directory, kBrokenLibrary, options), clock, files),
+        driver_(GpuVendor::nvidia, nvml_helper(tree.directory, options.nvml_library, options), clock, files),
+        broken_(GpuVendor::nvidia, nvml_helper(tree.directory, kBrokenLibrary, options), clock, files),
         none_(nvml_ + " does not exist") {}
 
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups,
@@ -115,6 +116,7 @@ struct TreeDoors {
         fed(fed_kernel_log(tree, options, *clock)),
         spared_adapters(log()),
         gpus(*file, tree, options, *clock, files),
+        amd_gpus(files, *clock),
         filesystems(files, *file),
         ethernet(files),
         time_sync(files, *file),
@@ -133,11 +135,12 @@ struct TreeDoors {
   std::unique_ptr<KernelLogTail> fed;  // nothing: nobody feeds the log
   ComplainingAdapters spared_adapters;
   TreeGpus gpus;
+  AmdGpus amd_gpus;
   TreeFilesystems filesystems;
   SysfsEthernet ethernet;
   TreeTimeSyncDoor time_sync;
   TreeNvmeDevices nvme;
-  Host host{*clock, files, log(), gpus, filesystems, ethernet, time_sync, nvme, spared_adapters};
+  Host host{*clock, files, log(), gpus, filesystems, ethernet, time_sync, nvme, spared_adapters, amd_gpus};
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "host/clock/system_clock.hpp"
+#include "host/gpu/amdgpu_helper.hpp"
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/frame.hpp"
 #include "host/helpers/helper_server.hpp"
@@ -85,6 +86,7 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   if (kind == "storage") return autopilot::host::run_storage_helper(kHelperFd);
   if (kind == "nvml") return autopilot::host::run_nvml_helper(kHelperFd, {argv + 2, argv + argc});
+  if (kind == "amdgpu") return autopilot::host::run_amdgpu_helper(kHelperFd, argc > 2 ? argv[2] : "");
   if (kind == "ib") return autopilot::host::run_ib_helper(kHelperFd, argc > 2 ? argv[2] : "");
   if (kind == "kmsg" && argc > 3) return listen_with_fed_log(argv[2], argv[3]);
   if (kind == "ib_that_lies")

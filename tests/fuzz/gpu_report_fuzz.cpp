@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lying or broken NVML helper may send: parsed or refused, never a crash. What is accepted can be
-// written and read again.
+// What a lying or broken helper of a GPU driver may send, and what amdgpu's files may hold: parsed or
+// refused, never a crash. A report that is accepted can be written and read again.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "host/gpu/amd_reader.hpp"
 #include "host/gpu/gpu_report.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -14,5 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AUTOPILOT_ASSERT(autopilot::host::parse_gpu_report(autopilot::host::format_gpu_report(*report)));
   (void)autopilot::host::parse_gpu_events(text);
   (void)autopilot::host::parse_gpu_question(text);
+  (void)autopilot::host::parse_ras_counts(text);
+  (void)autopilot::host::parse_bad_pages(text);
+  (void)autopilot::host::highest_clock(text);
   return 0;
 }

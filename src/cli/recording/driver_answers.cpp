@@ -44,6 +44,7 @@ int gpu_code(GpuState state) {
       return host::nvml::kResetRequired;
     case GpuState::unresponsive:
     case GpuState::unreadable:
+    case GpuState::asleep:
       return host::nvml::kUnknown;
   }
   return host::nvml::kUnknown;

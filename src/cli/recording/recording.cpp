@@ -41,6 +41,7 @@ class MachineRecorder {
     filesystems();
     disks();
     driver();
+    amd_owners();
     kernel_log();
     return std::move(recording_);
   }
@@ -142,6 +143,14 @@ class MachineRecorder {
       yaml_member(recording_.machine, "driver_library") = yaml_word("broken");
   }
 
+  // The driver's own answers are among the files.
+  void amd_owners() {
+    const auto report = host_.amd_gpus.read({host::GpuGroup::processes}, deadline());
+    if (!report) return;
+    for (const host::GpuDevice& gpu : report->gpus)
+      owners(gpu);
+  }
+
   // What the processes on the GPU belong to.
   void owners(const host::GpuDevice& gpu) {
     const host::GpuReading* pids = gpu.find(host::reading::kProcessPids);
@@ -203,10 +212,23 @@ void learn_from_cgroups(const std::string& text, Scrubber& scrubber) {
   scrubber.learn(Scrubber::Kind::container, owner.container);
 }
 
+// AMD's GPUs by the numbers that their compute driver gives them.
+void learn_from_node(const std::string& text, Scrubber& scrubber) {
+  for (const std::string_view line : split(text, '\n')) {
+    const std::vector<std::string_view> words = split_words(line);
+    if (words.size() == 2 && (words[0] == "unique_id" || words[0] == "hive_id"))
+      scrubber.learn(Scrubber::Kind::serial, words[1]);
+  }
+}
+
 void learn_from_file(const std::string& path, const std::string& text, Scrubber& scrubber) {
   using Kind = Scrubber::Kind;
   const std::string name = path.substr(path.rfind('/') + 1);
-  if (name == "serial" || name == "product_serial") scrubber.learn(Kind::serial, text);
+  if (name == "serial" || name == "product_serial" || name == "serial_number")
+    scrubber.learn(Kind::serial, text);
+  if (name == "unique_id") scrubber.learn(Kind::uuid, text);
+  if (path.find("/kfd/topology/") != std::string::npos && name == "properties")
+    learn_from_node(text, scrubber);
   if (name == "node_guid" || name == "sys_image_guid") scrubber.learn(Kind::guid, text);
   if (path == "/proc/net/route" || path == "/proc/net/ipv6_route") learn_from_routes(text, scrubber);
   if (path == "/etc/resolv.conf") learn_from_resolvers(text, scrubber);

@@ -138,7 +138,7 @@ Result<GpuReading> reading_of(const json::value& value) {
   if (info->per_link)
     reading.link = static_cast<int>(TRY(integer_of(parts[1], "link", 0, nvml::kNvLinkMaxLinks - 1)));
   reading.value = TRY(value_of(parts[2], reading.name));
-  reading.code = static_cast<int>(TRY(integer_of(parts[3], "code", nvml::kSymbolAbsent, 100000)));
+  reading.code = static_cast<int>(TRY(integer_of(parts[3], "code", reading_code::kUnreadable, 100000)));
   if (reading.value.has_value() != (reading.code == nvml::kSuccess))
     return malformed(reading.name + ": value and code " + std::to_string(reading.code) + " contradict");
   return reading;

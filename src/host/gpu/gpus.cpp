@@ -23,12 +23,18 @@ constexpr Words<DriverState, 10> kDriverStates{{
     {DriverState::exhausted, "exhausted"},
 }};
 
-constexpr Words<GpuState, 5> kGpuStates{{
+constexpr Words<GpuVendor, 2> kGpuVendors{{
+    {GpuVendor::nvidia, "NVIDIA"},
+    {GpuVendor::amd, "AMD"},
+}};
+
+constexpr Words<GpuState, 6> kGpuStates{{
     {GpuState::ok, "ok"},
     {GpuState::lost, "lost"},
     {GpuState::reset_required, "reset_required"},
     {GpuState::unresponsive, "unresponsive"},
     {GpuState::unreadable, "unreadable"},
+    {GpuState::asleep, "asleep"},
 }};
 
 constexpr Words<GpuGroup, 11> kGpuGroups{{
@@ -59,7 +65,23 @@ std::optional<E> value_of(const Words<E, N>& words, std::string_view word) {
   return std::nullopt;
 }
 
+class NoDriver final : public Gpus {
+ public:
+  [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>&, MonoTime) const override {
+    GpuReport report;
+    report.state = DriverState::driver_not_loaded;
+    return report;
+  }
+  [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime) const override {
+    return fail(Errc::unsupported, "no driver");
+  }
+};
+
 }  // namespace
+
+std::string_view to_string(GpuVendor vendor) {
+  return word_of(kGpuVendors, vendor);
+}
 
 std::string_view to_string(DriverState state) {
   return word_of(kDriverStates, state);
@@ -86,6 +108,15 @@ const GpuReading* GpuDevice::find(std::string_view reading, std::optional<int> l
   for (const GpuReading& candidate : readings)
     if (candidate.name == reading && candidate.link == link) return &candidate;
   return nullptr;
+}
+
+const Gpus& Gpus::none() {
+  static const NoDriver nobody;
+  return nobody;
+}
+
+Result<std::vector<PciDevice>> scan_gpus(const Files& files, GpuVendor vendor) {
+  return vendor == GpuVendor::amd ? scan_amd_gpus(files) : scan_nvidia_gpus(files);
 }
 
 }  // namespace autopilot::host

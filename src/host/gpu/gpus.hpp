@@ -11,15 +11,22 @@
 #include "core/result.hpp"
 #include "core/subject.hpp"
 #include "core/value.hpp"
+#include "host/files/files.hpp"
+#include "host/pci/pci.hpp"
 
 namespace autopilot::host {
+
+enum class GpuVendor : std::uint8_t { nvidia, amd };
+
+// "NVIDIA", "AMD".
+[[nodiscard]] std::string_view to_string(GpuVendor vendor);
 
 // How the driver answered as a whole. Each is a different truth for gpu.driver.
 enum class DriverState : std::uint8_t {
   ok,
   library_missing,    // libnvidia-ml.so.1 in none of the places looked at
   library_broken,     // found, but it cannot be loaded or lacks a required symbol
-  driver_not_loaded,  // NVML: the kernel module is not there
+  driver_not_loaded,  // the kernel module is not there
   version_mismatch,   // NVML: library and kernel module differ
   no_permission,      // NVML: the device files may not be opened
   init_failed,        // NVML: any other failure of init
@@ -31,8 +38,15 @@ enum class DriverState : std::uint8_t {
 [[nodiscard]] std::string_view to_string(DriverState state);
 [[nodiscard]] std::optional<DriverState> parse_driver_state(std::string_view word);
 
-// NVML return codes that are verdicts about one GPU.
-enum class GpuState : std::uint8_t { ok, lost, reset_required, unresponsive, unreadable };
+// What the driver, or the bus, says of one GPU as a whole.
+enum class GpuState : std::uint8_t {
+  ok,
+  lost,            // it does not answer on the bus
+  reset_required,  // NVML
+  unresponsive,    // NVML: a timeout of the driver
+  unreadable,      // any other error
+  asleep,          // without power until somebody needs it; looking would wake it (AMD)
+};
 
 [[nodiscard]] std::string_view to_string(GpuState state);
 [[nodiscard]] std::optional<GpuState> parse_gpu_state(std::string_view word);
@@ -60,7 +74,7 @@ struct GpuReading {
   std::string name;            // "row_remap.pending"
   std::optional<int> link;     // for readings per NVLink
   std::optional<Value> value;  // nothing: not answered
-  int code = 0;                // NVML's return code; 3 is NOT_SUPPORTED, -1 the library lacks the function
+  int code = 0;                // NVML's return code; 3 is NOT_SUPPORTED; or one of reading_code
 };
 
 struct GpuDevice {
@@ -85,14 +99,15 @@ struct GpuReport {
   Instant time;
 };
 
-// An Xid seen by the driver library; second witness beside the kernel log.
+// An Xid seen by NVIDIA's library; second witness beside the kernel log.
 struct GpuEvent {
   Subject subject;
   int code = 0;  // 999: the library does not know it
   Instant time;
 };
 
-// The NVIDIA GPUs of one machine. Never blocks past the deadline: the driver is asked in a helper process.
+// The GPUs of one vendor in one machine. Never blocks past the deadline: the driver is asked in a helper
+// process.
 class Gpus {
  public:
   Gpus() = default;
@@ -105,6 +120,12 @@ class Gpus {
                                                MonoTime deadline) const = 0;
   // Xid events since the last call. An error where nobody can listen to the driver. Thread-safe.
   [[nodiscard]] virtual Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const = 0;
+
+  // Those of a vendor whose driver is not there.
+  [[nodiscard]] static const Gpus& none();
 };
+
+// The GPUs of a vendor in the PCI tree, with or without a driver; errors as scan_pci.
+[[nodiscard]] Result<std::vector<PciDevice>> scan_gpus(const Files& files, GpuVendor vendor);
 
 }  // namespace autopilot::host

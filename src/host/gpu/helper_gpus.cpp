@@ -12,6 +12,10 @@
 namespace autopilot::host {
 namespace {
 
+std::string_view kind_of(GpuVendor vendor) {
+  return vendor == GpuVendor::amd ? "amdgpu" : "nvml";
+}
+
 // What a helper that gave no answer says about the driver; an error where it says something about us.
 Result<GpuReport> report_of(const HelperError& error) {
   GpuReport report;
@@ -51,6 +55,13 @@ void keep_only(const std::set<GpuGroup>& groups, GpuReport& report) {
 }
 
 }  // namespace
+
+HelperGpus::HelperGpus(GpuVendor vendor, Command command, const Clock& clock, const Files& files,
+                       HelperLimits limits)
+    : vendor_(vendor),
+      client_(std::string(kind_of(vendor)), std::move(command), limits),
+      clock_(clock),
+      files_(files) {}
 
 Result<GpuReport> HelperGpus::read(const std::vector<GpuGroup>& groups, MonoTime deadline) const {
   const std::set<GpuGroup> wanted(groups.begin(), groups.end());
@@ -99,7 +110,7 @@ std::optional<Result<GpuReport>> HelperGpus::shared_answer(const std::set<GpuGro
 Result<GpuReport> HelperGpus::ask(const std::set<GpuGroup>& groups, MonoTime deadline) const {
   GpuQuestion question;
   question.groups.assign(groups.begin(), groups.end());
-  if (const auto known = scan_nvidia_gpus(files_))
+  if (const auto known = scan_gpus(files_, vendor_))
     for (const PciDevice& gpu : *known)
       question.addresses.push_back(gpu.address);
   const HelperResult answer = client_.call("read", format_gpu_question(question), deadline);

@@ -16,8 +16,8 @@
 
 namespace autopilot::host {
 
-// The driver asked through the helper of kind "nvml". Thread-safe; one question is under way at a time, and
-// its answer serves all who waited for less.
+// The driver of one vendor asked through its helper: of kind "nvml" for NVIDIA, "amdgpu" for AMD.
+// Thread-safe; one question is under way at a time, and its answer serves all who waited for less.
 class HelperGpus final : public Gpus {
  public:
   static constexpr Duration kShared = std::chrono::seconds{1};
@@ -27,14 +27,14 @@ class HelperGpus final : public Gpus {
 
   // `clock` is that of the machine, in which callers give their deadlines; the PCI tree of `files` says which
   // GPUs the driver should know. All outlive the object.
-  HelperGpus(Command command, const Clock& clock, const Files& files, HelperLimits limits = {})
-      : client_("nvml", std::move(command), limits), clock_(clock), files_(files) {}
+  HelperGpus(GpuVendor vendor, Command command, const Clock& clock, const Files& files,
+             HelperLimits limits = {});
 
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
 
   [[nodiscard]] HelperStats stats() const { return client_.stats(); }
-  // NVML calls since start, as far as they were answered.
+  // Calls of the driver's library since start, as far as they were answered.
   [[nodiscard]] std::uint64_t driver_calls() const;
 
  private:
@@ -44,6 +44,7 @@ class HelperGpus final : public Gpus {
   // On the clock of the process.
   [[nodiscard]] MonoTime process_time(MonoTime deadline) const;
 
+  GpuVendor vendor_;
   mutable HelperClient client_;
   const Clock& clock_;
   const Files& files_;

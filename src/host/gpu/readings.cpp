@@ -45,6 +45,10 @@ constexpr auto kReadings = std::to_array<ReadingInfo>({
     {kRetiredPagesSingleBit, ecc, "count", counter, false, "memory pages retired after single-bit errors (before Ampere)"},
     {kRetiredPagesDoubleBit, ecc, "count", counter, false, "memory pages retired after double-bit errors (before Ampere)"},
     {kRetiredPagesPending, ecc, "", gauge, false, "a page retirement waits for a reset (before Ampere)"},
+    {kEccVolatileDeferred, ecc, "count", counter, false, "uncorrectable memory errors that nothing has used yet, since the driver was loaded (AMD)"},
+    {kBadPagesRetired, ecc, "count", counter, false, "memory pages out of use over the life of the board (AMD)"},
+    {kBadPagesPending, ecc, "count", gauge, false, "bad memory pages that are still in use until the next reset (AMD)"},
+    {kBadPagesFailed, ecc, "count", gauge, false, "bad memory pages that could not be taken out of use (AMD)"},
 
     {kClocksEventReasons, clocks, "", gauge, false, "bits of what holds the clocks back"},
     {kClocksSm, clocks, "megahertz", gauge, false, "clock of the multiprocessors"},
@@ -122,6 +126,7 @@ static_assert(clocks_reason::kHwSlowdown == nvml::kClocksReasonHwSlowdown &&
               clocks_reason::kSwThermal == nvml::kClocksReasonSwThermal &&
               clocks_reason::kHwThermal == nvml::kClocksReasonHwThermal &&
               clocks_reason::kHwPowerBrake == nvml::kClocksReasonHwPowerBrake);
+static_assert(reading_code::kFunctionAbsent == nvml::kSymbolAbsent);
 static_assert(static_cast<unsigned>(FabricState::in_progress) == nvml::kFabricInProgress &&
               static_cast<unsigned>(FabricState::completed) == nvml::kFabricCompleted);
 static_assert(static_cast<unsigned>(RecoveryAction::drain_and_reset) == nvml::kRecoveryDrainAndReset &&
@@ -139,9 +144,11 @@ std::string reading_code_word(int code) {
       return "ok";
     case nvml::kNotSupported:
       return "not_supported";
-    case nvml::kSymbolAbsent:
+    case reading_code::kFunctionAbsent:
     case nvml::kFunctionNotFound:
       return "function_absent";
+    case reading_code::kUnreadable:
+      return "unreadable";
     case nvml::kNoPermission:
       return "denied";
     case nvml::kTimeout:

@@ -29,8 +29,14 @@ struct ReadingInfo {
 [[nodiscard]] std::span<const ReadingInfo> gpu_readings();
 [[nodiscard]] const ReadingInfo* find_reading(std::string_view name);
 
-// What a GpuReading::code says: "ok", "not_supported", "function_absent" (the library does not have it),
-// "denied", "timed_out", "gpu_lost", "reset_required", otherwise "nvml_<code>".
+// Values of GpuReading::code that NVML does not have.
+namespace reading_code {
+inline constexpr int kFunctionAbsent = -1;  // the library lacks the function
+inline constexpr int kUnreadable = -2;      // the file of the driver says nothing that can be read
+}  // namespace reading_code
+
+// What a GpuReading::code says: "ok", "not_supported", "function_absent", "unreadable", "denied",
+// "timed_out", "gpu_lost", "reset_required", otherwise "nvml_<code>".
 [[nodiscard]] std::string reading_code_word(int code);
 
 // Bits of the reading clocks.event_reasons.
@@ -113,6 +119,10 @@ inline constexpr std::string_view kEccSramThresholdExceeded = "ecc.sram_threshol
 inline constexpr std::string_view kRetiredPagesSingleBit = "retired_pages.single_bit";
 inline constexpr std::string_view kRetiredPagesDoubleBit = "retired_pages.double_bit";
 inline constexpr std::string_view kRetiredPagesPending = "retired_pages.pending";
+inline constexpr std::string_view kEccVolatileDeferred = "ecc.volatile_deferred";
+inline constexpr std::string_view kBadPagesRetired = "bad_pages.retired";
+inline constexpr std::string_view kBadPagesPending = "bad_pages.pending";
+inline constexpr std::string_view kBadPagesFailed = "bad_pages.failed";
 // clocks
 inline constexpr std::string_view kClocksEventReasons = "clocks.event_reasons";
 inline constexpr std::string_view kClocksSm = "clocks.sm";

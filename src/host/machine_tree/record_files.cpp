@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/parse.hpp"
+#include "host/gpu/amd_gpus.hpp"
+#include "host/pci/pci.hpp"
 #include "host/process/tasks.hpp"
 
 namespace autopilot::host {
@@ -54,6 +56,8 @@ constexpr std::string_view kMachineFiles[] = {
     "/sys/fs/ext4/*/last_error_func",
     "/sys/class/block/*/dev",
     "/sys/module/nvidia/version",
+    "/sys/module/amdgpu/version",
+    "/sys/module/amdgpu/initstate",
     "/sys/module/pstore/parameters/backend",
     "/var/lib/systemd/pstore/*/dmesg.txt",
     "/var/lib/systemd/pstore/*/*/dmesg.txt",
@@ -190,12 +194,13 @@ class Recorder {
     const auto end = pattern.find('/', star);
     const std::string directory = pattern.substr(0, begin);
     const std::string rest = end == std::string::npos ? "" : pattern.substr(end);
+    const std::string_view head = std::string_view(pattern).substr(begin + 1, star - begin - 1);
     const std::string_view tail = std::string_view(pattern).substr(
         star + 1, (end == std::string::npos ? pattern.size() : end) - star - 1);
     const auto names = files_.list(directory);
     if (!names) return;
     for (const std::string& name : *names)
-      if (std::string_view(name).ends_with(tail))
+      if (name.starts_with(head) && name.ends_with(tail))
         take(std::string(directory).append("/").append(name).append(rest));
   }
 
@@ -230,6 +235,24 @@ class Recorder {
       take_one(folder + "status");
       take_one(folder + "wchan");
     }
+  }
+
+  // A GPU that sleeps is left asleep.
+  void take_amd_gpus() {
+    const auto gpus = scan_amd_gpus(files_);
+    if (!gpus) return;
+    for (const PciDevice& gpu : *gpus) {
+      const auto folder = files_.resolve("/sys/bus/pci/devices/" + gpu.address);
+      if (!folder) continue;
+      take_one(*folder + "/power/runtime_status");
+      if (is_pci_asleep(files_, gpu.address)) continue;
+      for (const std::string_view file : amd_gpu_files())
+        take(std::string(*folder).append("/").append(file));
+    }
+    for (const char* pattern :
+         {"/sys/class/kfd/kfd/topology/nodes/*/gpu_id", "/sys/class/kfd/kfd/topology/nodes/*/properties",
+          "/sys/class/kfd/kfd/proc/*/vram_*"})
+      take(pattern);
   }
 
   // What a kernel said when it died; not what programs left there, and nothing that cannot be scrubbed.
@@ -271,6 +294,7 @@ Result<RecordedFiles> record_files(const Files& files) {
   for (const std::string_view pattern : kMachineFiles)
     recorder.take(std::string(pattern));
   recorder.take_processes();
+  recorder.take_amd_gpus();
   recorder.take_crash_records();
   for (const DeviceClass& kind : kClasses)
     recorder.take_class(kind);

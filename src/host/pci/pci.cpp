@@ -12,6 +12,11 @@
 namespace autopilot::host {
 namespace {
 
+constexpr unsigned kVgaController = 0x0300;
+constexpr unsigned k3dController = 0x0302;
+constexpr unsigned kDisplayOther = 0x0380;
+constexpr unsigned kAccelerator = 0x1200;
+
 constexpr std::string_view kDevices = "/sys/bus/pci/devices";
 
 std::string path_of(std::string_view address, std::string_view file) {
@@ -111,14 +116,28 @@ Result<std::vector<PciDevice>> scan_pci_classes(const Files& files, std::span<co
 }
 
 Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files) {
-  constexpr unsigned kVgaController = 0x0300;
-  constexpr unsigned k3dController = 0x0302;
   std::vector<PciDevice> devices = TRY(scan_pci(files, kPciVendorNvidia));
   std::erase_if(devices, [](const PciDevice& device) {
     const unsigned kind = device.class_code >> 8U;
     return kind != kVgaController && kind != k3dController;
   });
   return devices;
+}
+
+Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files) {
+  std::vector<PciDevice> devices = TRY(scan_pci(files, kPciVendorAmd));
+  std::erase_if(devices, [&files](const PciDevice& device) {
+    if (files.exists(path_of(device.address, "physfn"))) return true;
+    const unsigned kind = device.class_code >> 8U;
+    if (kind == kVgaController) return device.driver != "amdgpu";
+    return kind != kDisplayOther && kind != kAccelerator;
+  });
+  return devices;
+}
+
+bool is_pci_asleep(const Files& files, std::string_view address) {
+  const auto status = files.read_word(path_of(address, "power/runtime_status"));
+  return status && (*status == "suspended" || *status == "suspending");
 }
 
 Result<std::vector<std::string>> pci_bridges_above(const Files& files, std::string_view address) {
@@ -129,6 +148,17 @@ Result<std::vector<std::string>> pci_bridges_above(const Files& files, std::stri
     if (is_address(part) && part != address) bridges.emplace_back(part);
   std::reverse(bridges.begin(), bridges.end());
   return bridges;
+}
+
+std::string pci_card_edge(const Files& files, const PciDevice& device, std::span<const std::string> bridges) {
+  std::string edge = device.address;
+  if (device.vendor != kPciVendorAmd) return edge;
+  for (const std::string& bridge : bridges) {
+    const auto vendor = read_hex(files, path_of(bridge, "vendor"));
+    if (!vendor || *vendor != kPciVendorAmd) break;
+    edge = bridge;
+  }
+  return edge;
 }
 
 Result<PciLink> read_pci_link(const Files& files, std::string_view address) {

@@ -14,6 +14,7 @@
 namespace autopilot::host {
 
 inline constexpr unsigned kPciVendorNvidia = 0x10de;
+inline constexpr unsigned kPciVendorAmd = 0x1002;  // of its GPUs; its processors have another
 
 struct PciDevice {
   std::string address;  // the kernel's spelling: "0000:3b:00.0"
@@ -57,6 +58,10 @@ inline constexpr unsigned kInfiniband = 0x0207;
                                                               std::span<const unsigned> classes);
 // The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files);
+// AMD's accelerators and display controllers. A VGA controller is one of them only while the driver amdgpu
+// has it: servers have such for their console. A virtual function beside its physical one belongs to somebody
+// else.
+[[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files);
 
 // As NVML and the configuration space hold them: the device in the upper half, the vendor in the lower.
 struct PciIds {
@@ -66,10 +71,17 @@ struct PciIds {
 // Zero for a part that cannot be read.
 [[nodiscard]] PciIds read_pci_ids(const Files& files, std::string_view address);
 
+// The kernel took its power until somebody needs the device; most other questions would wake it.
+[[nodiscard]] bool is_pci_asleep(const Files& files, std::string_view address);
+
 // Addresses of the bridges between a device and the root, the nearest first. Empty for a device of the root
 // complex.
 [[nodiscard]] Result<std::vector<std::string>> pci_bridges_above(const Files& files,
                                                                  std::string_view address);
+// Cards of AMD may hold a switch between GPU and slot, and the GPU's own link leads only there. The device at
+// the edge of the card: the last of the card's bridges above it, or itself. `bridges` are those above it.
+[[nodiscard]] std::string pci_card_edge(const Files& files, const PciDevice& device,
+                                        std::span<const std::string> bridges);
 // Parts that cannot be read are left out; an error only when the device is not there.
 [[nodiscard]] Result<PciLink> read_pci_link(const Files& files, std::string_view address);
 [[nodiscard]] Result<PciErrors> read_pci_errors(const Files& files, std::string_view address);

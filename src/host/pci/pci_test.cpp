@@ -95,6 +95,29 @@ TEST_F(PciTest, link_and_errors_are_read_and_what_is_unreadable_is_left_out) {
   EXPECT_EQ(read_pci_link(files_, "0000:ff:00.0").error().code, Errc::not_found);
 }
 
+TEST_F(PciTest, the_edge_of_a_card_lies_above_the_switch_that_it_brings) {
+  const std::string root_port = "/sys/devices/pci0000:00/0000:00:01.0";
+  add(root_port, "0x1022", "0x060400");
+  add(root_port + "/0000:01:00.0", "0x1002", "0x060400");
+  add(root_port + "/0000:01:00.0/0000:02:00.0", "0x1002", "0x060400");
+  add(root_port + "/0000:01:00.0/0000:02:00.0/0000:03:00.0", "0x1002", "0x030000");
+  const auto bridges = pci_bridges_above(files_, "0000:03:00.0");
+  ASSERT_TRUE(bridges);
+  PciDevice radeon{.address = "0000:03:00.0", .vendor = kPciVendorAmd, .driver = "amdgpu"};
+  EXPECT_EQ(pci_card_edge(files_, radeon, *bridges), "0000:01:00.0");
+  EXPECT_EQ(pci_card_edge(files_, radeon, {}), "0000:03:00.0");
+  radeon.vendor = kPciVendorNvidia;
+  EXPECT_EQ(pci_card_edge(files_, radeon, *bridges), "0000:03:00.0");
+}
+
+TEST_F(PciTest, a_device_without_power_is_asleep) {
+  EXPECT_FALSE(is_pci_asleep(files_, "0000:3b:00.0"));
+  folder_.write(gpu_ + "/power/runtime_status", "active\n");
+  EXPECT_FALSE(is_pci_asleep(files_, "0000:3b:00.0"));
+  folder_.write(gpu_ + "/power/runtime_status", "suspended\n");
+  EXPECT_TRUE(is_pci_asleep(files_, "0000:3b:00.0"));
+}
+
 TEST_F(PciTest, garbage_in_a_device_is_malformed_and_names_the_file) {
   folder_.write(gpu_ + "/class", "what\n");
   const auto gpus = scan_nvidia_gpus(files_);

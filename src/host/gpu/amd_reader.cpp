@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/gpu/amd_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "host/gpu/nvml_abi.h"
+#include "host/gpu/readings.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using namespace reading;
+
+constexpr std::string_view kSensorDriver = "amdgpu";
+constexpr std::string_view kMemoryBlock = "umc";  // the memory controllers
+constexpr double kMilli = 1e-3;
+constexpr double kMicro = 1e-6;
+constexpr double kPerCent = 1e-2;
+
+int code_of(const Error& error) {
+  switch (error.code) {
+    case Errc::not_found:
+    case Errc::unsupported:
+      return nvml::kNotSupported;
+    case Errc::denied:
+      return nvml::kNoPermission;
+    case Errc::timed_out:
+      return nvml::kTimeout;
+    default:
+      return reading_code::kUnreadable;
+  }
+}
+
+tl::unexpected<Error> malformed(std::string_view line) {
+  return fail(Errc::malformed, "not a row of the driver: \"" + std::string(line.substr(0, 40)) + "\"");
+}
+
+Result<Value> scaled(const Result<std::int64_t>& number, double scale) {
+  if (!number) return fail(number.error());
+  return Value{static_cast<double>(*number) * scale};
+}
+
+template <class T>
+Result<Value> value_of(const Result<T>& from, std::int64_t T::*count) {
+  if (!from) return fail(from.error());
+  return Value{(*from).*count};
+}
+
+// "umc" for "umc_err_count" and for "aca_umc", as newer drivers call it for newer GPUs; empty for any other
+// file.
+std::string_view counting_block(std::string_view name) {
+  constexpr std::string_view kOld = "_err_count";
+  constexpr std::string_view kNew = "aca_";
+  if (name.ends_with(kOld)) return name.substr(0, name.size() - kOld.size());
+  if (name.starts_with(kNew)) return name.substr(kNew.size());
+  return {};
+}
+
+std::string first_of(const std::vector<std::int64_t>& pids) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(pids.size(), AmdReader::kToldPids); ++i)
+    text.append(i == 0 ? "" : " ").append(std::to_string(pids[i]));
+  return text;
+}
+
+template <class T>
+Result<Value> value_or_not_offered(const std::optional<T>& value) {
+  if (!value) return fail(Errc::unsupported, "not told");
+  return Value{std::int64_t{*value}};
+}
+
+}  // namespace
+
+Result<RasCounts> parse_ras_counts(std::string_view text) {
+  std::array<std::pair<std::string_view, std::optional<std::int64_t>>, 3> counts{
+      {{"ue", std::nullopt}, {"ce", std::nullopt}, {"de", std::nullopt}}};
+  for (const std::string_view line : split(trim(text), '\n')) {
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos) return malformed(line);
+    auto* const count =
+        std::ranges::find(counts, trim(line.substr(0, colon)), [](const auto& c) { return c.first; });
+    const auto number = parse_number<std::int64_t>(trim(line.substr(colon + 1)));
+    if (count == counts.end() || !number || *number < 0) return malformed(line);
+    count->second = number;
+  }
+  const auto& [uncorrected, corrected, deferred] = counts;
+  if (!uncorrected.second || !corrected.second) return malformed(text);
+  return RasCounts{.uncorrected = *uncorrected.second,
+                   .corrected = *corrected.second,
+                   .deferred = deferred.second.value_or(0)};
+}
+
+Result<BadPages> parse_bad_pages(std::string_view text) {
+  BadPages pages;
+  if (trim(text).empty()) return pages;
+  for (const std::string_view line : split(trim(text), '\n')) {
+    const std::vector<std::string_view> parts = split(line, ':');
+    if (parts.size() != 3 || !parse_hex<std::uint64_t>(trim(parts[0])) ||
+        !parse_hex<std::uint64_t>(trim(parts[1])))
+      return malformed(line);
+    const std::string_view flag = trim(parts[2]);
+    if (flag == "R")
+      ++pages.retired;
+    else if (flag == "P")
+      ++pages.pending;
+    else if (flag == "F")
+      ++pages.failed;
+    else
+      return malformed(line);
+  }
+  return pages;
+}
+
+std::optional<std::int64_t> highest_clock(std::string_view text) {
+  constexpr std::string_view kUnit = "Mhz";
+  std::optional<std::int64_t> highest;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::vector<std::string_view> words = split_words(line);
+    if (words.size() < 2 || !words[1].ends_with(kUnit)) continue;
+    const auto clock = parse_number<std::int64_t>(words[1].substr(0, words[1].size() - kUnit.size()));
+    if (clock && (!highest || *clock > *highest)) highest = clock;
+  }
+  return highest;
+}
+
+std::vector<GpuReading> AmdReader::read(const std::vector<GpuGroup>& groups,
+                                        const Result<std::vector<std::int64_t>>& pids) {
+  for (const GpuGroup group : groups)
+    read_group(group, pids);
+  return std::move(readings_);
+}
+
+void AmdReader::read_group(GpuGroup group, const Result<std::vector<std::int64_t>>& pids) {
+  switch (group) {
+    case GpuGroup::ecc:
+      return read_ecc();
+    case GpuGroup::clocks:
+      return read_clocks();
+    case GpuGroup::temperature:
+      return read_temperature();
+    case GpuGroup::pcie:
+      return add_file(kPcieReplays, "pcie_replay_count");
+    case GpuGroup::power:
+      return read_power();
+    case GpuGroup::processes:
+      return read_processes(pids);
+    case GpuGroup::identity:
+    case GpuGroup::row_remap:
+    case GpuGroup::nvlink:
+    case GpuGroup::fabric:
+    case GpuGroup::inforom:
+      return;
+  }
+}
+
+// Every block that counts has one file: the memory controllers (umc) and what is on the chip (gfx, sdma,
+// ...).
+void AmdReader::read_ecc() {
+  const auto names = files_.list(folder_ + "/ras");
+  RasCounts memory;
+  RasCounts chip;
+  std::optional<Error> problem;
+  bool counts_memory = false;
+  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
+    const std::string_view block = counting_block(name);
+    if (block.empty()) continue;
+    const auto text = files_.read(std::string(folder_).append("/ras/").append(name), 4096);
+    const auto counts = text ? parse_ras_counts(*text) : Result<RasCounts>(fail(text.error()));
+    if (!counts) {
+      problem = counts.error();
+      continue;
+    }
+    const bool is_memory = block == kMemoryBlock;
+    counts_memory = counts_memory || is_memory;
+    RasCounts& sum = is_memory ? memory : chip;
+    sum.uncorrected += counts->uncorrected;
+    sum.corrected += counts->corrected;
+    sum.deferred += counts->deferred;
+  }
+  if (!problem && !counts_memory) problem = Error{Errc::not_found, "no counts of the memory controllers"};
+  const auto told = [&](std::int64_t count) -> Result<Value> {
+    if (problem) return fail(*problem);
+    return Value{count};
+  };
+  add(kEccEnabled, problem ? Result<Value>(fail(*problem)) : Value{true});
+  add(kEccVolatileCorrected, told(memory.corrected + chip.corrected));
+  add(kEccVolatileUncorrected, told(memory.uncorrected + chip.uncorrected));
+  add(kEccVolatileDeferred, told(memory.deferred + chip.deferred));
+  add(kEccDramVolatileUncorrected, told(memory.uncorrected));
+  add(kEccSramVolatileUncorrected, told(chip.uncorrected));
+  read_bad_pages();
+}
+
+void AmdReader::read_bad_pages() {
+  const auto text = files_.read(folder_ + "/ras/gpu_vram_bad_pages");
+  const auto pages = text ? parse_bad_pages(*text) : Result<BadPages>(fail(text.error()));
+  add(kBadPagesRetired, value_of(pages, &BadPages::retired));
+  add(kBadPagesPending, value_of(pages, &BadPages::pending));
+  add(kBadPagesFailed, value_of(pages, &BadPages::failed));
+}
+
+void AmdReader::read_clocks() {
+  add_sensor(kClocksSm, "freq1_input", kMicro);
+  add_sensor(kClocksMemory, "freq2_input", kMicro);
+  const auto levels = files_.read(folder_ + "/pp_dpm_sclk", 4096);
+  add(kClocksSmMax, value_or_not_offered(levels ? highest_clock(*levels) : std::nullopt));
+  add(kUtilization, scaled(files_.read_integer(folder_ + "/gpu_busy_percent"), kPerCent));
+}
+
+void AmdReader::read_temperature() {
+  // Cards of one sensor have it at the edge only.
+  auto chip = sensor_with_label("junction");
+  if (!chip) chip = sensor_with_label("edge");
+  const auto memory = sensor_with_label("mem");
+  const auto add_of = [&](std::string_view name, const Result<std::string>& sensor, std::string_view what) {
+    if (!sensor) return add(name, fail(sensor.error()));
+    add_sensor(name, *sensor + std::string(what), kMilli);
+  };
+  add_of(kTemperatureGpu, chip, "_input");
+  add_of(kTemperatureSlowdown, chip, "_crit");
+  add_of(kTemperatureShutdown, chip, "_emergency");
+  add_of(kTemperatureMemory, memory, "_input");
+  add_of(kTemperatureMemoryMax, memory, "_crit");
+}
+
+void AmdReader::read_power() {
+  const auto& folder = sensors();
+  const bool averages = folder && files_.exists(*folder + "/power1_average");
+  add_sensor(kPowerUsage, averages ? "power1_average" : "power1_input", kMicro);
+  add_sensor(kPowerLimit, "power1_cap", kMicro);
+  add_sensor(kPowerLimitDefault, "power1_cap_default", kMicro);
+}
+
+void AmdReader::read_processes(const Result<std::vector<std::int64_t>>& pids) {
+  add(kProcesses, pids ? Result<Value>(static_cast<std::int64_t>(pids->size())) : fail(pids.error()));
+  add(kProcessPids, pids ? Result<Value>(first_of(*pids)) : fail(pids.error()));
+  add_file(kMemoryTotal, "mem_info_vram_total");
+  add_file(kMemoryUsed, "mem_info_vram_used");
+}
+
+void AmdReader::add(std::string_view name, Result<Value> value) {
+  GpuReading& reading = readings_.emplace_back();
+  reading.name = name;
+  if (value)
+    reading.value = std::move(*value);
+  else
+    reading.code = code_of(value.error());
+}
+
+void AmdReader::add_file(std::string_view name, std::string_view file) {
+  const auto number = files_.read_integer(folder_ + "/" + std::string(file));
+  add(name, number ? Result<Value>(Value{*number}) : fail(number.error()));
+}
+
+void AmdReader::add_sensor(std::string_view name, const std::string& file, double scale) {
+  const auto& folder = sensors();
+  if (!folder) return add(name, fail(folder.error()));
+  add(name, scaled(files_.read_integer(*folder + "/" + file), scale));
+}
+
+Result<std::string> AmdReader::sensor_with_label(std::string_view label) {
+  const auto& folder = sensors();
+  if (!folder) return fail(folder.error());
+  constexpr std::string_view kLabel = "_label";
+  for (const std::string& name : TRY(files_.list(*folder))) {
+    if (!name.starts_with("temp") || !name.ends_with(kLabel)) continue;
+    const auto word = files_.read_word(std::string(*folder).append("/").append(name));
+    if (word && *word == label) return name.substr(0, name.size() - kLabel.size());
+  }
+  return fail(Errc::not_found, "no sensor " + std::string(label));
+}
+
+const Result<std::string>& AmdReader::sensors() {
+  if (sensors_) return *sensors_;
+  const std::string parent = folder_ + "/hwmon";
+  sensors_ = fail(Errc::not_found, parent + " has no sensors of the driver");
+  const auto names = files_.list(parent);
+  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
+    std::string folder = std::string(parent).append("/").append(name);
+    if (files_.read_word(folder + "/name").value_or("") == kSensorDriver) sensors_ = std::move(folder);
+  }
+  return *sensors_;
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "host/files/files.hpp"
+
+namespace autopilot::host {
+
+inline constexpr std::size_t kMostKfdProcesses = 4096;  // looked at
+
+// Process numbers in order, by PCI address of the GPU. Every GPU that the driver knows has an entry.
+using ProcessesByGpu = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+
+// Who holds memory of AMD's GPUs in order to compute on them, as their kernel driver (KFD) lists it. Programs
+// that only draw are not among them. An error where there is no such driver.
+[[nodiscard]] Result<ProcessesByGpu> read_kfd_processes(const Files& files);
+
+}  // namespace autopilot::host
