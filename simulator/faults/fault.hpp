@@ -30,8 +30,8 @@ class FaultEffect;
 struct FaultType {
   std::string_view id;
   std::string_view title;
-  std::string_view subject;    // "gpu", "nvlink", "infiniband", "ethernet", "disk", "block", "raid", "mount",
-                               // "nfs", "host"
+  std::string_view subject;  // "gpu", "amd_gpu", "nvlink", "infiniband", "ethernet", "disk", "block", "raid",
+                             // "mount", "nfs", "host"
   std::string_view magnitude;  // what the number means; empty: there is none
   double default_magnitude = 0;
   std::vector<std::string_view> kinds;  // empty: there are none

@@ -19,6 +19,14 @@ std::vector<std::string> links_of(const Machine& machine) {
   return keys;
 }
 
+std::vector<std::string> amd_gpus(const FileTree& files) {
+  std::vector<std::string> keys;
+  for (const std::string& address : files.list("/sys/bus/pci/devices"))
+    if (files.text("/sys/bus/pci/devices/" + address + "/mem_info_vram_total") != nullptr)
+      keys.push_back(address);
+  return keys;
+}
+
 std::vector<std::string> infiniband_ports(const FileTree& files) {
   std::vector<std::string> keys;
   for (const std::string& device : files.list("/sys/class/infiniband"))
@@ -66,6 +74,7 @@ std::vector<std::string> nfs_mounts(const FileTree& files) {
 std::string_view core_kind(std::string_view kind) {
   if (kind == "infiniband" || kind == "ethernet") return "nic_port";
   if (kind == "nfs") return "mount";
+  if (kind == "amd_gpu") return "gpu";
   return kind == "block" || kind == "raid" ? "disk" : kind;
 }
 
@@ -73,6 +82,7 @@ std::string_view core_kind(std::string_view kind) {
 
 std::vector<std::string> subject_keys(std::string_view kind, const Machine& machine) {
   if (kind == "gpu") return machine.gpus();
+  if (kind == "amd_gpu") return amd_gpus(machine.files);
   if (kind == "nvlink") return links_of(machine);
   if (kind == "infiniband") return infiniband_ports(machine.files);
   if (kind == "ethernet") return ethernet_ports(machine.files);

@@ -10,7 +10,8 @@
 
 namespace autopilot::simulator {
 
-// Keys of everything of one kind on the machine: "gpu" gives PCI addresses in NVML's order, "nvlink"
+// Keys of everything of one kind on the machine: "gpu" gives PCI addresses in NVML's order, "amd_gpu" those
+// of AMD's, "nvlink"
 // "<gpu>/<link>", "infiniband" "mlx5_0/1", "ethernet" interface names with hardware, "disk" NVMe controllers,
 // "block" those and every other disk, "raid" software RAID arrays,
 // "mount" mount points with usage, "nfs" those of file servers, "host" one empty key.

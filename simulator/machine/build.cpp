@@ -63,6 +63,7 @@ Machine build_machine(const Description& description) {
   build_host_files(description, machine);
   build_pci(description, machine);
   build_gpus(description, machine);
+  build_amd_gpus(description, machine);
   build_infiniband(description, machine);
   build_ethernet(description, machine);
   build_nvme(description, machine);

@@ -18,6 +18,7 @@ void build_identity(const Description& description, Machine& machine);
 void build_host_files(const Description& description, Machine& machine);
 void build_pci(const Description& description, Machine& machine);
 void build_gpus(const Description& description, Machine& machine);
+void build_amd_gpus(const Description& description, Machine& machine);
 void build_infiniband(const Description& description, Machine& machine);
 void build_ethernet(const Description& description, Machine& machine);
 void build_nvme(const Description& description, Machine& machine);

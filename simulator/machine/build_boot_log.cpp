@@ -62,6 +62,14 @@ void log_network(const Description& description, BootLog& log) {
     log.add("IPv6: ADDRCONF(NETDEV_CHANGE): " + port.name + ": link becomes ready");
 }
 
+void log_amd_driver(const Description& description, BootLog& log) {
+  if (!description.amd_gpu) return;
+  log.wait(6.5);
+  log.add("[drm] amdgpu kernel modesetting enabled.");
+  for (const Slot& slot : description.slots("amd_gpu"))
+    log.add("amdgpu " + slot.address + ": amdgpu: SMU is initialized successfully!");
+}
+
 void log_driver(const Description& description, BootLog& log) {
   if (!description.gpu) return;
   log.wait(6.5);
@@ -86,6 +94,7 @@ void build_boot_log(const Description& description, Machine& machine) {
   log_storage(description, log);
   log_network(description, log);
   log_driver(description, log);
+  log_amd_driver(description, log);
 }
 
 }  // namespace autopilot::simulator

@@ -80,9 +80,9 @@ TEST_P(Builtin, PciScanAndDriverAgree) {
   EXPECT_EQ(scanned, machine.gpus());
 }
 
-TEST(BuiltinMachines, AreTheFiveThatAreDocumented) {
-  EXPECT_THAT(ids(),
-              testing::UnorderedElementsAre("hgx-h100-8", "hgx-b200-8", "dgx-a100-8", "l40s-4", "no-gpu"));
+TEST(BuiltinMachines, AreTheSixThatAreDocumented) {
+  EXPECT_THAT(ids(), testing::UnorderedElementsAre("hgx-h100-8", "hgx-b200-8", "dgx-a100-8", "l40s-4",
+                                                   "mi300x-8", "no-gpu"));
   EXPECT_THAT(builtin_machine("toaster").error().what, testing::HasSubstr("hgx-h100-8"));
 }
 

@@ -54,6 +54,15 @@ GpuDescription read_gpu(YamlMap map) {
   return gpu;
 }
 
+AmdGpuDescription read_amd_gpu(YamlMap map) {
+  AmdGpuDescription gpu;
+  gpu.first_serial = map.required_integer("first_serial");
+  if (const YamlNode* files = map.map("files"))
+    for (const YamlMember& file : files->members)
+      gpu.files[file.key] = file.value.text;
+  return gpu;
+}
+
 InfinibandDescription read_infiniband(YamlMap map) {
   InfinibandDescription infiniband;
   infiniband.type = map.required_word("type");
@@ -157,6 +166,8 @@ void read_devices(YamlMap& map, Description& machine, YamlProblems& problems) {
       if (!machine.kinds.contains(slot.kind))
         map.problem(map.line_of("pci"), slot.address + ": `devices` has no kind `" + slot.kind + "`");
   if (const YamlNode* node = map.map("gpu")) machine.gpu = read_gpu(YamlMap(*node, "gpu", problems));
+  if (const YamlNode* node = map.map("amd_gpu"))
+    machine.amd_gpu = read_amd_gpu(YamlMap(*node, "amd_gpu", problems));
   if (const YamlNode* node = map.map("infiniband"))
     machine.infiniband = read_infiniband(YamlMap(*node, "infiniband", problems));
   if (const YamlNode* node = map.list("ethernet"))

@@ -50,6 +50,12 @@ struct GpuDescription {
   YamlNode link_readings;             // of each link
 };
 
+// GPUs of the driver amdgpu: what stands in the folder of their PCI device.
+struct AmdGpuDescription {
+  std::int64_t first_serial = 0;
+  std::map<std::string, std::string> files;  // path below the folder, "hwmon/..." for its sensors -> text
+};
+
 struct InfinibandDescription {
   std::string type;
   std::string firmware;
@@ -114,6 +120,7 @@ struct Description {
   std::map<std::string, DeviceKind, std::less<>> kinds;
   std::vector<PciGroup> pci;
   std::optional<GpuDescription> gpu;
+  std::optional<AmdGpuDescription> amd_gpu;
   std::optional<InfinibandDescription> infiniband;
   std::vector<EthernetDescription> ethernet;
   std::optional<EthernetDescription> bond;

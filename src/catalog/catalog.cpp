@@ -102,7 +102,7 @@ std::string how_it_clears(const Reason& reason) {
 }
 
 const std::vector<std::string>& conditions() {
-  static const std::vector<std::string> words{"always", "nvidia_gpu", "nvme", "infiniband"};
+  static const std::vector<std::string> words{"always", "nvidia_gpu", "amd_gpu", "nvme", "infiniband"};
   return words;
 }
 

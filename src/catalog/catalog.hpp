@@ -156,7 +156,7 @@ struct CheckPage {
 // profiles.yaml
 struct RequiredCheck {
   std::string check;
-  std::string when;  // one of conditions(): "always", "nvidia_gpu", "nvme", "infiniband"
+  std::string when;  // one of conditions(): "always", "nvidia_gpu", "amd_gpu", "nvme", ...
 };
 struct Profile {
   std::string id;  // "local", "dropin", "full"

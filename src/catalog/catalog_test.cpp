@@ -49,7 +49,7 @@ TEST(BuiltinCatalog, finds_by_id) {
   EXPECT_EQ(catalog.threshold("gpu.throttle.hw_thermal_share")->unit, "ratio");
   EXPECT_EQ(catalog.threshold(""), nullptr);
   ASSERT_NE(catalog.profile("local"), nullptr);
-  EXPECT_EQ(catalog.profile("local")->required.size(), 5u);
+  EXPECT_EQ(catalog.profile("local")->required.size(), 7u);
   EXPECT_EQ(catalog.profile("none"), nullptr);
 }
 

@@ -22,6 +22,7 @@ std::span<const Check> builtin_checks() {
       kGpuClocks,            //
       kGpuProcesses,         //
       kGpuXid,               //
+      kGpuAmdgpuErrors,      //
       kNetworkIbPort,        //
       kNetworkRdmaCounters,  //
       kNetworkEfa,           //

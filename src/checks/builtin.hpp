@@ -21,6 +21,7 @@ extern const Check kGpuInforom;
 extern const Check kGpuClocks;
 extern const Check kGpuProcesses;
 extern const Check kGpuXid;
+extern const Check kGpuAmdgpuErrors;
 extern const Check kNetworkIbPort;
 extern const Check kNetworkRdmaCounters;
 extern const Check kNetworkEfa;

@@ -2,6 +2,7 @@
 #include "cli/machine.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "catalog/catalog.hpp"
@@ -20,7 +21,9 @@ std::vector<std::string> required_checks(const config::Config& config, const hos
   std::vector<std::string> required;
   if (const auto* profile = catalog::builtin().profile(config.profile))
     for (const auto& one : profile->required)
-      if (one.when == "always" || host::has_devices(files, one.when)) required.push_back(one.check);
+      if ((one.when == "always" || host::has_devices(files, one.when)) &&
+          std::ranges::find(required, one.check) == required.end())
+        required.push_back(one.check);
   return required;
 }
 
@@ -40,7 +43,8 @@ agent::Machine to_machine(host::OpenedHost opened, const config::Config& config)
   machine.node = config.node.empty() ? opened.node : config.node;
   machine.boot_id = opened.boot_id;
   machine.simulated = opened.simulated;
-  machine.has_accelerator = host::has_devices(opened.host->files, "nvidia_gpu");
+  machine.has_accelerator =
+      host::has_devices(opened.host->files, "nvidia_gpu") || host::has_devices(opened.host->files, "amd_gpu");
   machine.required_checks = [host = opened.host](const config::Config& now) {
     return required_checks(now, host->files);
   };

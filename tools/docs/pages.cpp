@@ -177,10 +177,13 @@ std::string causes_page(const Catalog& facts) {
 std::string requirement(const Catalog& facts, std::string_view profile_id, std::string_view check) {
   const catalog::Profile* profile = facts.profile(profile_id);
   if (profile == nullptr) return "";
-  for (const auto& required : profile->required)
-    if (required.check == check)
-      return required.when == "always" ? " Required." : " Required with " + required.when + ".";
-  return "";
+  std::string devices;
+  for (const auto& required : profile->required) {
+    if (required.check != check) continue;
+    if (required.when == "always") return " Required.";
+    devices.append(devices.empty() ? "" : " or ").append(required.when);
+  }
+  return devices.empty() ? "" : " Required with " + devices + ".";
 }
 
 std::string privileges_page(const Catalog& facts) {

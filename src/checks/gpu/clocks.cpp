@@ -14,7 +14,7 @@ using namespace host::reading;
 constexpr Duration kWindow = std::chrono::minutes{10};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return observe_gpus(host, request, {host::GpuGroup::clocks});
+  return observe_gpus(host, request, {host::GpuGroup::clocks}, Vendors::nvidia);
 }
 
 double median(std::vector<double> values) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -12,13 +13,14 @@ namespace {
 constexpr std::string_view kModuleVersion = "/proc/driver/nvidia/version";
 
 // Observations about the host.
-constexpr std::string_view kState = "driver.state";
 constexpr std::string_view kDetail = "driver.detail";
 constexpr std::string_view kLibrary = "driver.library";
 constexpr std::string_view kVersion = "driver.version";
 constexpr std::string_view kNvmlVersion = "driver.nvml_version";
 constexpr std::string_view kCudaVersion = "driver.cuda_version";
 constexpr std::string_view kModule = "driver.module_version";
+constexpr std::string_view kAmdDetail = "amdgpu.detail";
+constexpr std::string_view kAmdVersion = "amdgpu.version";  // of drivers that do not come with the kernel
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 ...": the word that begins with a
 // digit and holds a dot.
@@ -31,29 +33,56 @@ std::optional<std::string> module_version(std::string_view text) {
   return std::nullopt;
 }
 
-Result<Observed> observe(const host::Host& host, const Request& request) {
-  const auto known = host::scan_nvidia_gpus(host.files);
-  if (known && known->empty()) return fail(Errc::unsupported, "no NVIDIA GPU in the PCI tree");
-  const host::GpuReport report = TRY(host.gpus.read({host::GpuGroup::identity}, driver_deadline(request)));
-  // Without a look at the PCI tree nobody knows whether a library should be there.
-  if (!known && report.state == host::DriverState::library_missing) return fail(known.error());
-  Observed observed;
-  observed.witnesses.emplace_back(kNvml);
-  const auto add = [&](std::string_view name, const std::string& word, std::string_view source) {
-    if (!word.empty())
-      observed.observations.push_back(make_observation(name, host_subject(), word, "", source, request.now));
-  };
-  add(kState, std::string(to_string(report.state)), kNvml);
-  add(kDetail, report.detail, kNvml);
-  add(kLibrary, report.library_path, kNvml);
-  add(kVersion, report.driver_version, kNvml);
-  add(kNvmlVersion, report.nvml_version, kNvml);
-  add(kCudaVersion, report.cuda_version, kNvml);
-  if (const auto text = host.files.read(kModuleVersion, 4096)) {
-    observed.witnesses.emplace_back(kModuleVersion);
+class Round {
+ public:
+  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+
+  Status look_at(const GpuDriver& driver) {
+    const host::GpuReport report =
+        TRY(driver.gpus.read({host::GpuGroup::identity}, driver_deadline(request_)));
+    // Without a look at the PCI tree nobody knows whether a library should be there.
+    if (!driver.known && report.state == host::DriverState::library_missing)
+      return fail(driver.known.error());
+    observed_.witnesses.emplace_back(driver.witness);
+    add(driver_state_name(driver.vendor), std::string(to_string(report.state)), driver.witness);
+    if (driver.vendor == host::GpuVendor::amd) {
+      add(kAmdDetail, report.detail, driver.witness);
+      add(kAmdVersion, report.driver_version, driver.witness);
+      return {};
+    }
+    add(kDetail, report.detail, kNvml);
+    add(kLibrary, report.library_path, kNvml);
+    add(kVersion, report.driver_version, kNvml);
+    add(kNvmlVersion, report.nvml_version, kNvml);
+    add(kCudaVersion, report.cuda_version, kNvml);
+    look_at_module();
+    return {};
+  }
+
+  [[nodiscard]] Observed take() { return std::move(observed_); }
+
+ private:
+  void look_at_module() {
+    const auto text = host_.files.read(kModuleVersion, 4096);
+    if (!text) return;
+    observed_.witnesses.emplace_back(kModuleVersion);
     add(kModule, module_version(*text).value_or(""), kModuleVersion);
   }
-  return observed;
+  void add(std::string_view name, const std::string& word, std::string_view source) {
+    if (word.empty()) return;
+    observed_.observations.push_back(make_observation(name, host_subject(), word, "", source, request_.now));
+  }
+
+  const host::Host& host_;
+  const Request& request_;
+  Observed observed_;
+};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Round round(host, request);
+  for (const GpuDriver& driver : TRY(gpu_drivers(host, Vendors::all)))
+    TRY_STATUS(round.look_at(driver));
+  return round.take();
 }
 
 struct Verdict {
@@ -65,11 +94,11 @@ struct Verdict {
 
 constexpr std::array kVerdicts{
     Verdict{host::DriverState::library_missing, "library_missing", Health::unknown,
-            "there is an NVIDIA GPU, and the driver's library is not found"},
+            "there is a GPU, and the driver's library is not found"},
     Verdict{host::DriverState::library_broken, "library_broken", Health::degraded,
             "the driver's library cannot be used"},
     Verdict{host::DriverState::driver_not_loaded, "driver_not_loaded", Health::failed,
-            "the NVIDIA kernel module is not loaded"},
+            "the kernel module is not loaded"},
     Verdict{host::DriverState::version_mismatch, "driver_version_mismatch", Health::failed,
             "the driver's library and its kernel module are of different releases"},
     Verdict{host::DriverState::no_permission, "no_permission", Health::unknown,
@@ -86,8 +115,8 @@ constexpr std::array kVerdicts{
 
 // The first silence is no verdict, and no health either: nothing is known of the driver until it is asked
 // again.
-bool has_just_fallen_silent(const JudgeInput& input) {
-  const auto samples = input.history.samples(host_subject(), kState);
+bool has_just_fallen_silent(const JudgeInput& input, std::string_view state) {
+  const auto samples = input.history.samples(host_subject(), state);
   const auto is_silent = [](const Sample& sample) {
     return to_string(sample.value) == to_string(host::DriverState::unresponsive);
   };
@@ -95,36 +124,47 @@ bool has_just_fallen_silent(const JudgeInput& input) {
          (samples.size() == 1 || !is_silent(samples[samples.size() - 2]));
 }
 
-Findings judge(const JudgeInput& input) {
+void judge_driver(const JudgeInput& input, host::GpuVendor vendor, Findings& findings) {
   const Subject host = host_subject();
-  const std::string state = input.history.word(host, kState).value_or("");
-  for (const Verdict& verdict : kVerdicts) {
-    if (to_string(verdict.state) != state) continue;
-    const auto detail = input.history.word(host, kDetail);
-    Finding finding = make_finding(input, host, verdict.reason, verdict.health,
-                                   std::string(verdict.message) + (detail ? ": " + *detail : ""));
-    finding.evidence.emplace_back("state", state);
+  const std::string_view state_name = driver_state_name(vendor);
+  const std::string state = input.history.word(host, state_name).value_or("");
+  const auto* const verdict =
+      std::ranges::find_if(kVerdicts, [&](const Verdict& known) { return to_string(known.state) == state; });
+  if (verdict == kVerdicts.end()) return;
+  const bool is_amd = vendor == host::GpuVendor::amd;
+  const auto detail = input.history.word(host, is_amd ? kAmdDetail : kDetail);
+  Finding finding = make_finding(
+      input, host, verdict->reason, verdict->health,
+      std::string(to_string(vendor)) + ": " + std::string(verdict->message) + (detail ? ": " + *detail : ""));
+  finding.evidence.emplace_back("state", state);
+  if (!is_amd)
     for (const auto& [attribute, name] :
          {std::pair("library", kLibrary), std::pair("moduleVersion", kModule)})
       if (const auto word = input.history.word(host, name)) finding.evidence.emplace_back(attribute, *word);
-    if (!has_just_fallen_silent(input)) return {finding};
-    return {finding, make_finding(input, host, "timed_out", Health::unknown,
-                                  "the driver did not answer this time; it is asked again")};
-  }
-  return {};
+  findings.push_back(std::move(finding));
+  if (has_just_fallen_silent(input, state_name))
+    findings.push_back(make_finding(input, host, "timed_out", Health::unknown,
+                                    "the driver did not answer this time; it is asked again"));
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  for (const host::GpuVendor vendor : {host::GpuVendor::nvidia, host::GpuVendor::amd})
+    judge_driver(input, vendor, findings);
+  return findings;
 }
 
 }  // namespace
 
 const Check kGpuDriver = {
     .info = {.id = "gpu.driver",
-             .title = "NVIDIA driver",
+             .title = "GPU driver",
              .tags = {"gpu", "driver", "passive"},
              .period = std::chrono::seconds{30},
              .deadline = std::chrono::seconds{10},
              .window = std::chrono::minutes{10},
              .cost = Cost::moderate,
-             .witnesses = {std::string(kNvml), std::string(kModuleVersion)},
+             .witnesses = {std::string(kNvml), std::string(kModuleVersion), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
     .observe = observe,

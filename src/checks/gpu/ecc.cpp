@@ -21,6 +21,7 @@ class EccJudge {
 
   [[nodiscard]] Findings findings() {
     judge_retired_pages();
+    judge_bad_pages();
     if (number(kEccEnabled) == 0.0) {
       judge_disabled();
       return std::move(findings_);
@@ -109,6 +110,26 @@ class EccJudge {
                        gpu_text(gpu_) + " takes a bad memory page out of use at its next reset"));
   }
 
+  // Of AMD's GPUs.
+  void judge_bad_pages() {
+    const double pending = number(kBadPagesPending).value_or(0);
+    if (pending > 0)
+      add(make_finding(input_, gpu_, "bad_pages_pending", Health::degraded,
+                       gpu_text(gpu_) + " has " + rounded(pending) +
+                           " bad memory pages that are in use until its next reset"));
+    const double failed = number(kBadPagesFailed).value_or(0);
+    if (failed > 0)
+      add(make_finding(input_, gpu_, "bad_pages_unreserved", Health::degraded,
+                       gpu_text(gpu_) + " has " + rounded(failed) +
+                           " bad memory pages that could not be taken out of use"));
+    const Limit many = limit(input_, "gpu.ecc.bad_pages");
+    const double retired = number(kBadPagesRetired).value_or(0);
+    if (retired > many.value)
+      add(make_finding(input_, gpu_, "bad_pages_many", Health::degraded,
+                       gpu_text(gpu_) + " has taken " + rounded(retired) + " bad memory pages out of use",
+                       retired, many));
+  }
+
   const JudgeInput& input_;
   const Subject& gpu_;
   Findings findings_;
@@ -132,7 +153,7 @@ const Check kGpuEcc = {
              .deadline = std::chrono::seconds{10},
              .window = kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kNvml)},
+             .witnesses = {std::string(kNvml), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
     .observe = observe,

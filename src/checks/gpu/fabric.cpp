@@ -13,7 +13,7 @@ using namespace host::reading;
 using host::FabricState;
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return observe_gpus(host, request, {host::GpuGroup::fabric});
+  return observe_gpus(host, request, {host::GpuGroup::fabric}, Vendors::nvidia);
 }
 
 // A part of the mask that is bad news when it is 1.

@@ -33,7 +33,10 @@ Subject subject_of(const host::GpuDevice& gpu, const host::GpuReading& reading) 
 std::string why_unreadable(const JudgeInput& input, const Subject& gpu,
                            std::initializer_list<std::string_view> needed) {
   const auto state = input.history.word(gpu, kGpuState);
-  if (!state) return "the driver does not list it";
+  if (!state) {
+    const Observation* observation = input.history.find(gpu, kGpuState);
+    return observation != nullptr ? observation->missing : "the driver does not list it";
+  }
   if (*state != to_string(host::GpuState::ok)) return "its state is " + *state;
   std::string why;
   for (const std::string_view name : needed) {
@@ -45,21 +48,48 @@ std::string why_unreadable(const JudgeInput& input, const Subject& gpu,
   return why.empty() ? "it was not asked" : why;
 }
 
+void add_silent_gpus(Observations& observations, const GpuDriver& driver, const Error& problem, Instant now) {
+  for (const host::PciDevice& gpu : driver.known.value_or(std::vector<host::PciDevice>{})) {
+    const Subject subject{
+        .kind = SubjectKind::gpu, .key = gpu.address, .index = {}, .uuid = {}, .serial = {}};
+    observations.push_back(missing_observation(kGpuState, subject, problem.what, "", driver.witness, now));
+  }
+}
+
 Finding unsupported(const JudgeInput& input, const Subject& subject, const std::string& message) {
   return make_finding(input, subject, "not_supported", Health::unsupported, message);
 }
 
 }  // namespace
 
+std::string_view driver_state_name(host::GpuVendor vendor) {
+  return vendor == host::GpuVendor::amd ? "amdgpu.state" : "driver.state";
+}
+
+std::string_view kernel_driver_name(host::GpuVendor vendor) {
+  return vendor == host::GpuVendor::amd ? "amdgpu" : "nvidia";
+}
+
 MonoTime driver_deadline(const Request& request) {
   return request.now.mono + (request.deadline - request.now.mono) * 8 / 10;
 }
 
-Result<host::GpuReport> read_gpus(const host::Host& host, const Request& request,
+Result<std::vector<GpuDriver>> gpu_drivers(const host::Host& host, Vendors vendors) {
+  std::vector<GpuDriver> drivers;
+  auto nvidia = host::scan_gpus(host.files, host::GpuVendor::nvidia);
+  if (!nvidia || !nvidia->empty())
+    drivers.push_back({host::GpuVendor::nvidia, kNvml, host.gpus, std::move(nvidia)});
+  if (vendors == Vendors::all)
+    if (auto amd = host::scan_gpus(host.files, host::GpuVendor::amd); amd && !amd->empty())
+      drivers.push_back({host::GpuVendor::amd, kAmdgpu, host.amd_gpus, std::move(amd)});
+  if (!drivers.empty()) return drivers;
+  return fail(Errc::unsupported,
+              vendors == Vendors::all ? "no GPU in the PCI tree" : "no NVIDIA GPU in the PCI tree");
+}
+
+Result<host::GpuReport> read_gpus(const GpuDriver& driver, const Request& request,
                                   const std::vector<host::GpuGroup>& groups) {
-  const auto known = host::scan_nvidia_gpus(host.files);
-  if (known && known->empty()) return fail(Errc::unsupported, "no NVIDIA GPU in the PCI tree");
-  host::GpuReport report = TRY(host.gpus.read(groups, driver_deadline(request)));
+  host::GpuReport report = TRY(driver.gpus.read(groups, driver_deadline(request)));
   if (report.state != host::DriverState::ok)
     return fail(errc_of_state(report.state),
                 "the driver is " + std::string(to_string(report.state)) + ": " + report.detail);
@@ -86,29 +116,38 @@ Observation missing_observation(std::string_view name, const Subject& subject, s
   return observation;
 }
 
-void add_gpu(Observations& observations, const host::GpuDevice& gpu, Instant now) {
+void add_gpu(Observations& observations, const host::GpuDevice& gpu, std::string_view witness, Instant now) {
   observations.push_back(
-      make_observation(kGpuState, gpu.subject, std::string(to_string(gpu.state)), "", kNvml, now));
+      make_observation(kGpuState, gpu.subject, std::string(to_string(gpu.state)), "", witness, now));
   if (!gpu.name.empty())
-    observations.push_back(make_observation(kGpuModel, gpu.subject, gpu.name, "", kNvml, now));
+    observations.push_back(make_observation(kGpuModel, gpu.subject, gpu.name, "", witness, now));
   for (const host::GpuReading& reading : gpu.readings) {
     const host::ReadingInfo* info = host::find_reading(reading.name);
     const std::string_view unit = info != nullptr ? info->unit : "";
     const Subject subject = subject_of(gpu, reading);
     observations.push_back(
-        reading.value ? make_observation(reading.name, subject, *reading.value, unit, kNvml, now)
+        reading.value ? make_observation(reading.name, subject, *reading.value, unit, witness, now)
                       : missing_observation(reading.name, subject, host::reading_code_word(reading.code),
-                                            unit, kNvml, now));
+                                            unit, witness, now));
   }
 }
 
 Result<Observed> observe_gpus(const host::Host& host, const Request& request,
-                              const std::vector<host::GpuGroup>& groups) {
-  const host::GpuReport report = TRY(read_gpus(host, request, groups));
+                              const std::vector<host::GpuGroup>& groups, Vendors vendors) {
   Observed observed;
-  observed.witnesses.emplace_back(kNvml);
-  for (const host::GpuDevice& gpu : report.gpus)
-    add_gpu(observed.observations, gpu, request.now);
+  std::optional<Error> problem;
+  for (const GpuDriver& driver : TRY(gpu_drivers(host, vendors))) {
+    const auto report = read_gpus(driver, request, groups);
+    if (!report) {
+      if (!problem) problem = report.error();
+      add_silent_gpus(observed.observations, driver, report.error(), request.now);
+      continue;
+    }
+    observed.witnesses.emplace_back(driver.witness);
+    for (const host::GpuDevice& gpu : report->gpus)
+      add_gpu(observed.observations, gpu, driver.witness, request.now);
+  }
+  if (observed.witnesses.empty() && problem) return fail(*problem);
   if (observed.observations.empty())
     return fail(Errc::unavailable, "the driver lists no GPU, the PCI tree has some");
   return observed;

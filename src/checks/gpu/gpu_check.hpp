@@ -14,7 +14,13 @@
 namespace autopilot::checks {
 
 inline constexpr std::string_view kNvml = "nvml";
+inline constexpr std::string_view kAmdgpu = "amdgpu";
 inline constexpr std::string_view kSysfs = "sysfs";
+
+// Of the host, for each vendor: a word of host::DriverState.
+[[nodiscard]] std::string_view driver_state_name(host::GpuVendor vendor);
+// The kernel's word for the driver of a vendor: "nvidia", "amdgpu".
+[[nodiscard]] std::string_view kernel_driver_name(host::GpuVendor vendor);
 
 // Observations of every GPU besides its readings.
 inline constexpr std::string_view kGpuState = "gpu.state";  // word of host::GpuState
@@ -24,9 +30,22 @@ inline constexpr std::string_view kGpuModel = "gpu.model";  // product name
 // to be killed.
 [[nodiscard]] MonoTime driver_deadline(const Request& request);
 
-// The report of a driver that works. unsupported: the PCI scan shows no NVIDIA GPU; the driver is not asked
-// then. Any other state of the driver is an error: gpu.driver says what it means.
-[[nodiscard]] Result<host::GpuReport> read_gpus(const host::Host& host, const Request& request,
+// Whose GPUs a check can judge: what it reads is known of NVIDIA's alone, or of all.
+enum class Vendors : std::uint8_t { nvidia, all };
+
+// One vendor's driver, which is there to be asked.
+struct GpuDriver {
+  host::GpuVendor vendor;
+  std::string_view witness;
+  const host::Gpus& gpus;
+  Result<std::vector<host::PciDevice>> known;  // its GPUs in the PCI tree; an error: nobody could look
+};
+// Those of the vendors whose GPUs the PCI scan shows; where it cannot look, NVIDIA's, which can tell for
+// itself. unsupported: there is no such GPU, and nobody is asked.
+[[nodiscard]] Result<std::vector<GpuDriver>> gpu_drivers(const host::Host& host, Vendors vendors);
+
+// The report of a driver that works. Any other state of it is an error: gpu.driver says what it means.
+[[nodiscard]] Result<host::GpuReport> read_gpus(const GpuDriver& driver, const Request& request,
                                                 const std::vector<host::GpuGroup>& groups);
 
 [[nodiscard]] Observation make_observation(std::string_view name, const Subject& subject, Value value,
@@ -35,11 +54,15 @@ inline constexpr std::string_view kGpuModel = "gpu.model";  // product name
                                               std::string_view why, std::string_view unit,
                                               std::string_view source, Instant now);
 
-// State, model and readings of one GPU; readings of a link are about the subject nvlink "<gpu>/<link>".
-void add_gpu(Observations& observations, const host::GpuDevice& gpu, Instant now);
-// The whole observe of a check that reads the driver only.
+// State, model and readings of one GPU as `witness` tells them; readings of a link are about the subject
+// nvlink
+// "<gpu>/<link>".
+void add_gpu(Observations& observations, const host::GpuDevice& gpu, std::string_view witness, Instant now);
+// The whole observe of a check that reads drivers only. With drivers of two vendors, the GPUs of one that
+// does not answer are there without a state.
 [[nodiscard]] Result<Observed> observe_gpus(const host::Host& host, const Request& request,
-                                            const std::vector<host::GpuGroup>& groups);
+                                            const std::vector<host::GpuGroup>& groups,
+                                            Vendors vendors = Vendors::all);
 
 // The words that are neither good nor bad news: the GPU or its driver does not have the thing.
 [[nodiscard]] bool is_not_offered(std::string_view missing);

@@ -7,6 +7,7 @@
 #include "checks/builtin.hpp"
 #include "checks/gpu/gpu_check.hpp"
 #include "host/files/test_folder.hpp"
+#include "host/gpu/amd_gpus.hpp"
 #include "tests/fakes/fake_host.hpp"
 
 namespace autopilot::checks {
@@ -109,8 +110,17 @@ class GpuCheckTest : public ::testing::Test {
   FakeGpus gpus_;
   host::TestFolder folder_;
   host::Files files_{folder_.path()};
-  host::Host host_{empty_.clock,       files_,          empty_.kernel_log, gpus_,
-                   empty_.filesystems, empty_.ethernet, empty_.time_sync,  empty_.nvme};
+  host::AmdGpus amd_gpus_{files_, empty_.clock};
+  host::Host host_{empty_.clock,
+                   files_,
+                   empty_.kernel_log,
+                   gpus_,
+                   empty_.filesystems,
+                   empty_.ethernet,
+                   empty_.time_sync,
+                   empty_.nvme,
+                   host::SparedAdapters::none(),
+                   amd_gpus_};
   History history_;
   Expectation expectation_;
   std::vector<std::string> witnesses_;

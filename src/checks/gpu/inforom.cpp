@@ -8,7 +8,7 @@ namespace {
 using namespace host::reading;
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return observe_gpus(host, request, {host::GpuGroup::inforom});
+  return observe_gpus(host, request, {host::GpuGroup::inforom}, Vendors::nvidia);
 }
 
 Findings judge(const JudgeInput& input) {

@@ -14,7 +14,7 @@ using namespace host::reading;
 constexpr Duration kWindow = std::chrono::minutes{10};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return observe_gpus(host, request, {host::GpuGroup::identity, host::GpuGroup::nvlink});
+  return observe_gpus(host, request, {host::GpuGroup::identity, host::GpuGroup::nvlink}, Vendors::nvidia);
 }
 
 struct Links {

@@ -33,48 +33,62 @@ class Round {
  public:
   Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
 
-  Status look_at_sysfs() {
-    const std::vector<host::PciDevice> gpus = TRY(host::scan_nvidia_gpus(host_.files));
-    if (gpus.empty()) return fail(Errc::unsupported, "no NVIDIA GPU in the PCI tree");
-    observed_.witnesses.emplace_back(kSysfs);
-    for (const host::PciDevice& gpu : gpus)
-      look_at_link(gpu.address);
-    return {};
-  }
-
-  Status look_at_driver() {
-    const host::GpuReport report =
-        TRY(read_gpus(host_, request_, {host::GpuGroup::pcie, host::GpuGroup::clocks}));
-    observed_.witnesses.emplace_back(kNvml);
-    for (host::GpuDevice gpu : report.gpus) {
-      std::erase_if(gpu.readings, [](const host::GpuReading& reading) {
-        return !reading.name.starts_with("pcie.") && reading.name != kUtilization &&
-               reading.name != kPerformanceState;
-      });
-      add_gpu(observed_.observations, gpu, request_.now);
+  Status look() {
+    std::optional<Error> problem;
+    for (const GpuDriver& driver : TRY(gpu_drivers(host_, Vendors::all))) {
+      if (driver.known) look_at_links(*driver.known);
+      const Status answered = look_at_driver(driver);
+      if (answered || problem) continue;
+      problem = answered.error();
+      if (!driver.known) problem->what = driver.known.error().what + "; " + problem->what;
     }
+    if (observed_.witnesses.empty() && problem) return fail(*problem);
     return {};
   }
 
   [[nodiscard]] Observed take() { return std::move(observed_); }
 
  private:
-  void look_at_link(const std::string& address) {
+  Status look_at_driver(const GpuDriver& driver) {
+    const host::GpuReport report =
+        TRY(read_gpus(driver, request_, {host::GpuGroup::pcie, host::GpuGroup::clocks}));
+    observed_.witnesses.emplace_back(driver.witness);
+    for (host::GpuDevice gpu : report.gpus) {
+      std::erase_if(gpu.readings, [](const host::GpuReading& reading) {
+        return !reading.name.starts_with("pcie.") && reading.name != kUtilization &&
+               reading.name != kPerformanceState;
+      });
+      add_gpu(observed_.observations, gpu, driver.witness, request_.now);
+    }
+    return {};
+  }
+
+  void look_at_links(const std::vector<host::PciDevice>& gpus) {
+    if (std::ranges::find(observed_.witnesses, kSysfs) == observed_.witnesses.end())
+      observed_.witnesses.emplace_back(kSysfs);
+    for (const host::PciDevice& gpu : gpus)
+      look_at_link(gpu);
+  }
+
+  void look_at_link(const host::PciDevice& device) {
+    const std::string& address = device.address;
     const Subject gpu{.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
-    if (const auto link = host::read_pci_link(host_.files, address)) {
+    const auto bridges = host::pci_bridges_above(host_.files, address).value_or(std::vector<std::string>{});
+    const std::string edge = host::pci_card_edge(host_.files, device, bridges);
+    if (const auto link = host::read_pci_link(host_.files, edge)) {
       add(kWidth, gpu, link->width, "lanes");
       add(kMaxWidth, gpu, link->max_width, "lanes");
       add(kGeneration, gpu, generation(link->speed_gts), "");
       add(kMaxGeneration, gpu, generation(link->max_speed_gts), "");
     }
     look_at_errors(address, address);
-    const auto bridges = host::pci_bridges_above(host_.files, address);
-    if (!bridges || bridges->empty()) return;
-    if (const auto slot = host::read_pci_link(host_.files, bridges->front())) {
+    auto slot_address = edge == address ? bridges.begin() : std::next(std::ranges::find(bridges, edge));
+    if (slot_address == bridges.end()) return;
+    if (const auto slot = host::read_pci_link(host_.files, *slot_address)) {
       add(kSlotMaxWidth, gpu, slot->max_width, "lanes");
       add(kSlotMaxGeneration, gpu, generation(slot->max_speed_gts), "");
     }
-    for (const std::string& bridge : *bridges)
+    for (const std::string& bridge : bridges)
       look_at_errors(address, bridge);
   }
 
@@ -110,10 +124,7 @@ class Round {
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Round round(host, request);
-  const Status sysfs = round.look_at_sysfs();
-  if (!sysfs && sysfs.error().code == Errc::unsupported) return fail(sysfs.error());
-  const Status driver = round.look_at_driver();
-  if (!sysfs && !driver) return fail(driver.error().code, sysfs.error().what + "; " + driver.error().what);
+  TRY_STATUS(round.look());
   return round.take();
 }
 
@@ -300,7 +311,7 @@ const Check kGpuPcieLink = {
              .deadline = std::chrono::seconds{10},
              .window = kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kSysfs), std::string(kNvml)},
+             .witnesses = {std::string(kSysfs), std::string(kNvml), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
     .observe = observe,

@@ -12,7 +12,7 @@ constexpr std::string_view kPidFile = "/run/nvidia-persistenced/nvidia-persisten
 constexpr std::string_view kDaemon = "persistence.daemon";
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  Observed observed = TRY(observe_gpus(host, request, {host::GpuGroup::identity}));
+  Observed observed = TRY(observe_gpus(host, request, {host::GpuGroup::identity}, Vendors::nvidia));
   if (host.files.exists(kPidFile)) {
     observed.observations.push_back(
         make_observation(kDaemon, host_subject(), true, "", kPidFile, request.now));

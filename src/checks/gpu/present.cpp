@@ -15,10 +15,11 @@ constexpr std::string_view kProc = "/proc/driver/nvidia/gpus";
 constexpr Duration kWindow = std::chrono::minutes{10};
 
 // Observations about the host.
-constexpr std::string_view kDriverState = "driver.state";
 constexpr std::string_view kPciCount = "pci.gpu_count";
 constexpr std::string_view kDriverCount = "driver.gpu_count";
+constexpr std::string_view kDrivers = "driver";
 // About each GPU: what the PCI tree and the kernel module say of it.
+constexpr std::string_view kVendor = "pci.vendor";             // word of host::GpuVendor
 constexpr std::string_view kPciDriver = "pci.driver";          // "none": not bound
 constexpr std::string_view kModuleUuid = "module.uuid_known";  // false: the module could not initialise it
 constexpr std::string_view kModuleExcluded = "module.excluded";
@@ -29,28 +30,32 @@ class Round {
  public:
   Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
 
-  Status look_at_pci() {
-    const auto gpus = host::scan_nvidia_gpus(host_.files);
-    if (!gpus) return fail(gpus.error());
-    observed_.witnesses.emplace_back(kPci);
-    count_ = gpus->size();
-    add(kPciCount, host_subject(), static_cast<std::int64_t>(count_), "count", kPci);
-    for (const host::PciDevice& gpu : *gpus)
-      add(kPciDriver, subject(gpu.address), gpu.driver.empty() ? "none" : gpu.driver, "", kPci);
-    return {};
+  void found(std::size_t gpus) {
+    add_witness(kPci);
+    in_pci_ = in_pci_.value_or(0) + static_cast<std::int64_t>(gpus);
   }
 
-  Status look_at_driver() {
+  void look_at_pci(const GpuDriver& driver) {
+    if (!driver.known) return;
+    found(driver.known->size());
+    for (const host::PciDevice& gpu : *driver.known) {
+      add(kPciDriver, subject(gpu.address), gpu.driver.empty() ? "none" : gpu.driver, "", kPci);
+      add(kVendor, subject(gpu.address), std::string(to_string(driver.vendor)), "", kPci);
+    }
+  }
+
+  Status look_at_driver(const GpuDriver& driver) {
     const host::GpuReport report =
-        TRY(host_.gpus.read({host::GpuGroup::identity}, driver_deadline(request_)));
-    add(kDriverState, host_subject(), std::string(to_string(report.state)), "", kNvml);
+        TRY(driver.gpus.read({host::GpuGroup::identity}, driver_deadline(request_)));
+    add(driver_state_name(driver.vendor), host_subject(), std::string(to_string(report.state)), "",
+        driver.witness);
     if (report.state != host::DriverState::ok)
       return fail(Errc::unavailable,
                   "the driver is " + std::string(to_string(report.state)) + ": " + report.detail);
-    observed_.witnesses.emplace_back(kNvml);
-    add(kDriverCount, host_subject(), static_cast<std::int64_t>(report.gpus.size()), "count", kNvml);
+    add_witness(driver.witness);
+    listed_ = listed_.value_or(0) + static_cast<std::int64_t>(report.gpus.size());
     for (const host::GpuDevice& gpu : report.gpus)
-      add_gpu(observed_.observations, gpu, request_.now);
+      add_gpu(observed_.observations, gpu, driver.witness, request_.now);
     return {};
   }
 
@@ -67,8 +72,12 @@ class Round {
     }
   }
 
-  [[nodiscard]] std::size_t count() const { return count_; }
-  [[nodiscard]] Observed take() { return std::move(observed_); }
+  // The counts are those of all vendors together.
+  [[nodiscard]] Observed take() {
+    if (in_pci_) add(kPciCount, host_subject(), *in_pci_, "count", kPci);
+    if (listed_) add(kDriverCount, host_subject(), *listed_, "count", kDrivers);
+    return std::move(observed_);
+  }
 
  private:
   static Subject subject(const std::string& address) {
@@ -83,6 +92,10 @@ class Round {
     }
     return false;
   }
+  void add_witness(std::string_view witness) {
+    if (std::ranges::find(observed_.witnesses, witness) == observed_.witnesses.end())
+      observed_.witnesses.emplace_back(witness);
+  }
   void add(std::string_view name, const Subject& about, Value value, std::string_view unit,
            std::string_view source) {
     observed_.observations.push_back(
@@ -91,17 +104,24 @@ class Round {
 
   const host::Host& host_;
   const Request& request_;
-  std::size_t count_ = 0;
+  std::optional<std::int64_t> in_pci_;
+  std::optional<std::int64_t> listed_;
   Observed observed_;
 };
 
-// Without any GPU in the PCI tree the driver is not asked: there is nothing to compare.
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Round round(host, request);
-  const Status pci = round.look_at_pci();
-  if (pci && round.count() == 0) return round.take();
-  const Status driver = round.look_at_driver();
-  if (!pci && !driver) return fail(driver.error().code, pci.error().what + "; " + driver.error().what);
+  const auto drivers = gpu_drivers(host, Vendors::all);
+  if (!drivers) {
+    round.found(0);
+    return round.take();
+  }
+  for (const GpuDriver& driver : *drivers) {
+    round.look_at_pci(driver);
+    const Status answered = round.look_at_driver(driver);
+    if (!answered && !driver.known)
+      return fail(answered.error().code, driver.known.error().what + "; " + answered.error().what);
+  }
   round.look_at_module();
   return round.take();
 }
@@ -150,15 +170,23 @@ class PresenceJudge {
 
   [[nodiscard]] Findings findings() {
     judge_count();
-    const bool driver_answers =
-        history_.word(host_subject(), kDriverState) == std::string(to_string(host::DriverState::ok));
-    if (driver_answers)
-      for (const Subject& gpu : history_.subjects(SubjectKind::gpu))
-        judge_gpu(gpu);
+    for (const Subject& gpu : history_.subjects(SubjectKind::gpu))
+      if (driver_answers(vendor_of(gpu))) judge_gpu(gpu);
     return std::move(findings_);
   }
 
  private:
+  // Only NVIDIA's driver is asked without a look at the PCI tree.
+  [[nodiscard]] host::GpuVendor vendor_of(const Subject& gpu) const {
+    return history_.word(gpu, kVendor) == std::string(to_string(host::GpuVendor::amd))
+               ? host::GpuVendor::amd
+               : host::GpuVendor::nvidia;
+  }
+  [[nodiscard]] bool driver_answers(host::GpuVendor vendor) const {
+    return history_.word(host_subject(), driver_state_name(vendor)) ==
+           std::string(to_string(host::DriverState::ok));
+  }
+
   void add(const Subject& gpu, std::string_view reason, Health health, const std::string& message) {
     findings_.push_back(make_finding(input_, gpu, reason, health, message));
     const auto driver = history_.word(gpu, kPciDriver);
@@ -178,7 +206,8 @@ class PresenceJudge {
   void judge_unlisted(const Subject& gpu) {
     const std::string driver = history_.word(gpu, kPciDriver).value_or("none");
     const bool is_known_to_module = history_.find(gpu, kModuleUuid) != nullptr;
-    if (driver != "nvidia" && driver != "none") {
+    const std::string_view own = kernel_driver_name(vendor_of(gpu));
+    if (driver != own && driver != "none") {
       add(gpu, "gpu_not_used_here", Health::unsupported,
           gpu_text(gpu) + " belongs to the kernel driver " + driver);
     } else if (is_true(input_, gpu, kModuleExcluded)) {
@@ -186,7 +215,7 @@ class PresenceJudge {
     } else if (is_known_to_module && !is_true(input_, gpu, kModuleUuid)) {
       add(gpu, "gpu_uninitialised", Health::failed,
           gpu_text(gpu) + " is known to the kernel module, which could not initialise it");
-    } else if (driver == "nvidia" && !is_known_to_module && module_lists_others() && !all_are_expected()) {
+    } else if (driver == own && !is_known_to_module && module_lists_others() && !all_are_expected()) {
       // The container runtime shows a container only its own GPUs; the PCI tree shows all.
       add(gpu, "gpu_not_used_here", Health::unsupported,
           gpu_text(gpu) + " is in the machine and was not given to this container");
@@ -232,8 +261,8 @@ class PresenceJudge {
     } else if (const double before = most_seen(); *count < before) {
       add_count("gpu_vanished", Health::failed, *count, before, "seen a while ago");
     } else if (*count == 0) {
-      findings_.push_back(make_finding(input_, host_subject(), "not_present", Health::unsupported,
-                                       "no NVIDIA GPU in the PCI tree"));
+      findings_.push_back(
+          make_finding(input_, host_subject(), "not_present", Health::unsupported, "no GPU in the PCI tree"));
     }
   }
 
@@ -271,7 +300,7 @@ const Check kGpuPresent = {
              .deadline = std::chrono::seconds{10},
              .window = kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kPci), std::string(kNvml), std::string(kProc)},
+             .witnesses = {std::string(kPci), std::string(kNvml), std::string(kProc), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
     .observe = observe,

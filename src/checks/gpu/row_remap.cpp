@@ -8,7 +8,7 @@ namespace {
 using namespace host::reading;
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return observe_gpus(host, request, {host::GpuGroup::row_remap});
+  return observe_gpus(host, request, {host::GpuGroup::row_remap}, Vendors::nvidia);
 }
 
 void judge_flags(const JudgeInput& input, const Subject& gpu, Findings& findings) {

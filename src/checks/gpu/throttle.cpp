@@ -43,7 +43,7 @@ constexpr Brake kSlowdown{"throttle_hw_slowdown",
                           "slowed down by its hardware for a reason that it does not tell"};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return observe_gpus(host, request, {host::GpuGroup::clocks});
+  return observe_gpus(host, request, {host::GpuGroup::clocks}, Vendors::nvidia);
 }
 
 struct Share {

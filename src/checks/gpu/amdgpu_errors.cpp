@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+#include "checks/kernel_log/rule_findings.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kId = "gpu.amdgpu_errors";
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  const auto gpus = TRY(host::scan_gpus(host.files, host::GpuVendor::amd));
+  if (gpus.empty()) return fail(Errc::unsupported, "no AMD GPU in the PCI tree");
+  Observed observed;
+  TRY_STATUS(add_rule_events(host, request, kId, observed));
+  for (const host::PciDevice& gpu : gpus) {
+    const Subject subject{
+        .kind = SubjectKind::gpu, .key = gpu.address, .index = {}, .uuid = {}, .serial = {}};
+    observed.observations.push_back(make_observation(
+        "pci.driver", subject, gpu.driver.empty() ? "none" : gpu.driver, "", "pci", request.now));
+  }
+  return observed;
+}
+
+}  // namespace
+
+const Check kGpuAmdgpuErrors{{.id = std::string(kId),
+                              .title = "AMD driver errors",
+                              .tags = {"gpu", "driver", "kernel_log", "passive"},
+                              .period = 10s,
+                              .deadline = 5s,
+                              .window = 24h,
+                              .cost = Cost::cheap,
+                              .witnesses = {"/dev/kmsg"},
+                              .rights = {"CAP_SYSLOG"},
+                              .needs_window = false},
+                             observe,
+                             rule_findings};
+
+}  // namespace autopilot::checks
