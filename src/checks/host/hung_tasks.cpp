@@ -9,6 +9,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/call_trace.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/kernel_log/rule_findings.hpp"
 #include "checks/seen.hpp"
@@ -73,9 +74,24 @@ void add_zombies(const host::Files& files, const host::Tasks& tasks, Seen& seen)
   }
 }
 
+// The kernel writes a call trace below each report, where it was not told to leave it out.
+void add_places(const host::Host& host, const Request& request, Observed& observed) {
+  if (observed.observations.empty()) return;
+  const auto log = host.kernel_log.read_if(request.kernel_log_from, request.deadline, may_be_trace);
+  if (!log) return;
+  const auto places = waiting_places(log->records);
+  for (Observation& event : observed.observations) {
+    const auto place = places.find(event.sequence.value_or(0));
+    if (place == places.end()) continue;
+    if (!place->second.function.empty()) event.attributes.emplace_back("waitsIn", place->second.function);
+    if (!place->second.module.empty()) event.attributes.emplace_back("module", place->second.module);
+  }
+}
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   const Status log = add_rule_events(host, request, kId, observed);
+  if (log) add_places(host, request, observed);
   const auto tasks = host::read_tasks(host.files);
   if (!tasks && !log) return fail(tasks.error());
   Seen seen(request.now);
@@ -124,6 +140,17 @@ bool stood_still(const History& history, const Subject& subject, MonoTime since,
   });
 }
 
+// Whose code it waits in, where the kernel told.
+void name_places(Findings& findings) {
+  for (Finding& finding : findings) {
+    const Value* place = find_attribute(finding.evidence, "waitsIn");
+    const Value* module = find_attribute(finding.evidence, "module");
+    if (place != nullptr)
+      finding.message += "; it waits in " + to_string(*place) + std::string(kind_of(to_string(*place)));
+    if (module != nullptr) finding.message += ", module " + to_string(*module);
+  }
+}
+
 void judge_blocked(const JudgeInput& input, Findings& findings) {
   const Limit needed = limit(input, "host.hung_tasks.looks");
   const auto count = static_cast<std::size_t>(std::max(needed.value, 2.0));
@@ -165,6 +192,7 @@ void judge_zombies(const JudgeInput& input, Findings& findings) {
 
 Findings judge(const JudgeInput& input) {
   Findings findings = rule_findings(input);
+  name_places(findings);
   judge_blocked(input, findings);
   judge_zombies(input, findings);
   return findings;

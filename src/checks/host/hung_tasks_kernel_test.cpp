@@ -74,6 +74,14 @@ class HungTaskOfThisKernel : public ::testing::Test {
       reasons.push_back(finding.reason);
     return reasons;
   }
+  // What the call trace of the report told of `process`.
+  [[nodiscard]] std::string place_of(std::string_view process) const {
+    std::string place;
+    for (const Observation& event : history_.events())
+      if (may_act(event) && attribute_of(event, "process") == process)
+        place += attribute_of(event, "waitsIn");
+    return place;
+  }
   // True once the kernel itself reported `process` by its line.
   [[nodiscard]] bool is_reported(std::string_view process) const {
     for (const Observation& event : history_.events())
@@ -119,6 +127,7 @@ TEST_F(HungTaskOfThisKernel, a_writer_on_a_frozen_filesystem_is_reported_and_see
   writer.join();
 
   EXPECT_TRUE(reported);
+  EXPECT_NE(place_of("dd"), "") << "the call trace of the kernel itself";
   EXPECT_THAT(reasons, Contains("task_hung"));
   EXPECT_THAT(reasons, Contains("tasks_stuck"));
 }

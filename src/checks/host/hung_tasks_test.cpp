@@ -51,6 +51,23 @@ TEST_F(HostHungTasks, a_process_that_did_not_run_in_five_looks_is_stuck_until_it
   EXPECT_THAT(words(), IsEmpty());
 }
 
+TEST_F(HostHungTasks, a_report_names_the_place_and_the_module_of_the_call_trace_below_it) {
+  say("INFO: task python3:42 blocked for more than 120 seconds.");
+  for (const char* row :
+       {"Call Trace:", " <TASK>", " __schedule+0x34d/0x9e0", " schedule+0x5a/0xd0",
+        " rpc_wait_bit_killable+0x11/0x30 [sunrpc]", " nfs_getattr+0x6b/0x110 [nfs]", " </TASK>"})
+    say(row);
+  EXPECT_THAT(words(), ElementsAre("degraded task_hung"));
+  EXPECT_THAT(message_, HasSubstr("it waits in rpc_wait_bit_killable (disk or filesystem), module sunrpc"));
+}
+
+TEST_F(HostHungTasks, rows_that_user_space_wrote_name_no_place) {
+  say("INFO: task python3:42 blocked for more than 120 seconds.");
+  say(" uvm_ioctl+0x10/0x20 [nvidia_uvm]", 1);
+  EXPECT_THAT(words(), ElementsAre("degraded task_hung"));
+  EXPECT_THAT(message_, testing::Not(HasSubstr("waits in")));
+}
+
 TEST_F(HostHungTasks, a_busy_process_is_found_waiting_every_time_and_runs_between) {
   for (int look = 0; look < 10; ++look) {
     set(42, 'D', look);
