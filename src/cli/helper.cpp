@@ -14,6 +14,7 @@
 #include "host/helpers/helper_server.hpp"
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"
+#include "host/kubelet/kubelet_helper.hpp"
 #include "host/operations/known_arithmetic.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
@@ -38,6 +39,10 @@ constexpr std::array kKinds = {
                [](const std::vector<std::string>&) { return host::run_storage_helper(host::kHelperFd); }},
     HelperKind{"ib", [](const std::vector<std::string>&) { return host::run_ib_helper(host::kHelperFd); }},
     HelperKind{"kmsg", host::run_kmsg_helper_verb},
+    HelperKind{"kubelet",
+               [](const std::vector<std::string>& arguments) {
+                 return host::run_kubelet_helper(host::kHelperFd, arguments);
+               }},
     HelperKind{"self_test", host::run_self_test},
     HelperKind{"confined", host::run_confined},
 };

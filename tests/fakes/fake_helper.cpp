@@ -14,6 +14,7 @@
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
+#include "host/kubelet/kubelet_helper.hpp"
 #include "host/storage/storage_helper.hpp"
 
 namespace {
@@ -88,6 +89,7 @@ int main(int argc, char** argv) {
   if (kind == "nvml") return autopilot::host::run_nvml_helper(kHelperFd, {argv + 2, argv + argc});
   if (kind == "amdgpu") return autopilot::host::run_amdgpu_helper(kHelperFd, argc > 2 ? argv[2] : "");
   if (kind == "ib") return autopilot::host::run_ib_helper(kHelperFd, argc > 2 ? argv[2] : "");
+  if (kind == "kubelet") return autopilot::host::run_kubelet_helper(kHelperFd, {argv + 2, argv + argc});
   if (kind == "kmsg" && argc > 3) return listen_with_fed_log(argv[2], argv[3]);
   if (kind == "ib_that_lies")
     return autopilot::host::serve(kHelperFd, {{"read", [](std::string_view, MonoTime) -> Result<std::string> {
@@ -97,6 +99,14 @@ int main(int argc, char** argv) {
     return autopilot::host::serve(kHelperFd, {{"read", [](std::string_view, MonoTime) -> Result<std::string> {
                                                  return std::string(R"({"state":"splendid"})");
                                                }}});
+  if (kind == "lies_about_pods")
+    return autopilot::host::serve(kHelperFd,
+                                  {{"pod_resources", [](std::string_view, MonoTime) -> Result<std::string> {
+                                      return std::string(R"({"held":"all"})");
+                                    }}});
+  if (kind == "hangs_about_pods")
+    return autopilot::host::serve(
+        kHelperFd, {{"pod_resources", [](std::string_view, MonoTime) -> Result<std::string> { hang(); }}});
   if (kind == "dies_at_once") return 5;
   return autopilot::host::serve(
       kHelperFd,

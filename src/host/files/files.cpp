@@ -153,6 +153,10 @@ bool Files::exists(std::string_view path) const {
   return open_below(root_, path, O_PATH).has_value();
 }
 
+Result<Fd> Files::find(std::string_view path) const {
+  return open_below(root_, path, O_PATH);
+}
+
 Result<std::string> Files::resolve(std::string_view path) const {
   const Fd fd = TRY(open_below(root_, path, O_PATH));
   std::string real = TRY(path_of(fd.get(), path));

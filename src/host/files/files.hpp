@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::host {
 
@@ -44,6 +45,9 @@ class Files {
   [[nodiscard]] bool exists(std::string_view path) const;
   // The path with every symbolic link followed, as on the machine (without the root).
   [[nodiscard]] Result<std::string> resolve(std::string_view path) const;
+
+  // A handle on what is there, links followed, that opens nothing: for what is no file, like a socket.
+  [[nodiscard]] Result<Fd> find(std::string_view path) const;
 
   // True when the root is a machine tree, not the running machine.
   [[nodiscard]] bool is_tree() const { return !root_.empty(); }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/kubelet/kubelet_helper.hpp"
+
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "host/files/test_folder.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A machine with a socket at which nobody listens any more; the helpers are real processes.
+class KubeletHelper : public ::testing::Test {
+ protected:
+  [[nodiscard]] Command helper(const std::string& kind) const {
+    return {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
+            .arguments = {kind, "--root", folder_.path()},
+            .environment = own_environment()};
+  }
+  void put_socket() const {
+    const std::string path = folder_.path() + std::string(HelperKubelet::kSocket);
+    folder_.write(std::string(HelperKubelet::kFolder) + "/other", "");
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    ASSERT_LT(path.size(), sizeof(address.sun_path));
+    std::memcpy(address.sun_path, path.data(), path.size());
+    const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  }
+
+  const TestFolder folder_;
+  const Files files_{folder_.path()};
+};
+
+TEST_F(KubeletHelper, is_not_started_where_no_kubelet_is) {
+  const HelperKubelet kubelet(helper("kubelet"), files_);
+  EXPECT_EQ(kubelet.pod_resources(mono_now() + 20s).error().code, Errc::not_found);
+  folder_.write("/var/lib/kubelet/pod-resources/other", "");
+  EXPECT_EQ(kubelet.pod_resources(mono_now() + 20s).error().code, Errc::not_found);
+  EXPECT_EQ(kubelet.stats().starts, 0U);
+  EXPECT_THAT(kubelet.problem(), IsEmpty());
+}
+
+TEST_F(KubeletHelper, tells_that_nobody_answers_at_the_socket) {
+  put_socket();
+  const HelperKubelet kubelet(helper("kubelet"), files_);
+  for (int i = 0; i < 2; ++i) {
+    const auto resources = kubelet.pod_resources(mono_now() + 20s);
+    ASSERT_FALSE(resources);
+    EXPECT_EQ(resources.error().code, Errc::unavailable);
+    EXPECT_THAT(kubelet.problem(), HasSubstr("kubelet.sock: nobody answers there"));
+  }
+  EXPECT_EQ(kubelet.stats().starts, 1U) << "the helper stays";
+}
+
+TEST_F(KubeletHelper, asks_nothing_but_a_socket_of_its_own_machine) {
+  folder_.write(std::string(HelperKubelet::kSocket), "");
+  const HelperKubelet file(helper("kubelet"), files_);
+  EXPECT_EQ(file.pod_resources(mono_now() + 20s).error().code, Errc::malformed);
+  // A link of a hostile tree.
+  const TestFolder elsewhere;
+  elsewhere.write("/kubelet.sock", "");
+  const TestFolder tree;
+  tree.link(std::string(HelperKubelet::kSocket), elsewhere.path() + "/kubelet.sock");
+  const Files files(tree.path());
+  Command command = helper("kubelet");
+  command.arguments.back() = tree.path();
+  const HelperKubelet link(std::move(command), files);
+  EXPECT_EQ(link.pod_resources(mono_now() + 20s).error().code, Errc::not_found);
+}
+
+TEST_F(KubeletHelper, that_dies_or_lies_is_no_statement_about_the_kubelet) {
+  put_socket();
+  for (const auto& [kind, code] :
+       {std::pair{"dies_at_once", Errc::internal}, {"lies_about_pods", Errc::malformed}}) {
+    const HelperKubelet kubelet(helper(kind), files_);
+    const auto resources = kubelet.pod_resources(mono_now() + 20s);
+    ASSERT_FALSE(resources) << kind;
+    EXPECT_EQ(resources.error().code, code) << kind;
+    EXPECT_THAT(kubelet.problem(), HasSubstr("kubelet helper")) << kind;
+  }
+}
+
+TEST_F(KubeletHelper, that_hangs_costs_no_more_than_the_deadline) {
+  put_socket();
+  const HelperKubelet kubelet(helper("hangs_about_pods"), files_);
+  EXPECT_EQ(kubelet.pod_resources(mono_now() + 100ms).error().code, Errc::timed_out);
+}
+
+TEST_F(KubeletHelper, knows_its_words) {
+  EXPECT_EQ(run_kubelet_helper(-1, {"--socket", "/x"}), 64);
+  EXPECT_EQ(run_kubelet_helper(-1, {"--root"}), 64);
+}
+
+TEST(Kubelet, of_a_machine_without_one_is_not_there) {
+  EXPECT_EQ(Kubelet::none().pod_resources({}).error().code, Errc::not_found);
+}
+
+}  // namespace
+}  // namespace autopilot::host

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Pods that hold GPUs: the kubelet's pod-resources service, served by the kubelet's own code, asked by the helper."""
+
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import go_program
+import harness
+
+SOCKET = "root/var/lib/kubelet/pod-resources/kubelet.sock"
+NOBODY = 65534
+UNIMPLEMENTED, RESOURCE_EXHAUSTED, PERMISSION_DENIED, UNAVAILABLE = 12, 8, 7, 14
+
+
+def pod(name, *containers):
+    return {"name": name, "namespace": "ml", "containers": list(containers)}
+
+
+def container(name, *devices, claims=()):
+    return {"name": name, "cpu_ids": [1, 2, 3], "memory": [{"memory_type": "memory", "size": 1 << 30}],
+            "devices": [{"resource_name": resource, "device_ids": list(ids), "topology": {"nodes": [{"ID": 1}]}}
+                        for resource, *ids in devices],
+            "dynamic_resources": [
+                {"claim_name": "gpu", "claim_namespace": "ml", "claim_resources": [
+                    {"cdi_devices": [{"name": f"k8s.{driver}/claim=1-{device}"}], "driver_name": driver,
+                     "pool_name": "node-1", "device_name": device}]} for driver, device in claims]}
+
+
+class Kubelet:
+    """The service at a socket, with pods that may change while it serves."""
+
+    def __init__(self, program, folder, path, *options):
+        self._pods = os.path.join(folder, "pods.json")
+        self.set()
+        # By a relative path, for the address of a socket has no room for a long one.
+        place, name = os.path.split(path)
+        os.makedirs(place, exist_ok=True)
+        self._child = subprocess.Popen([program, "--socket", name, "--pods", self._pods, *options], cwd=place,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._child.stdout.readline() == "serving\n"
+
+    def set(self, *pods):
+        with open(self._pods + ".new", "w", encoding="ascii") as file:
+            json.dump({"pod_resources": pods}, file)
+        os.replace(self._pods + ".new", self._pods)
+
+    def stop(self):
+        self._child.stdin.close()
+        self._child.wait(20)
+        self._child.stdout.close()
+
+
+class Stranger:
+    """Listens at a socket and gives whoever comes the same bytes; `forever` again and again."""
+
+    def __init__(self, path, answer, forever=False):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self._answer, self._forever = answer, forever
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.bind(path)
+        self._socket.listen()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self):
+        while True:
+            try:
+                guest, _ = self._socket.accept()
+            except OSError:
+                return
+            with guest:
+                try:
+                    guest.sendall(self._answer)
+                    while self._forever:
+                        guest.sendall(self._answer)
+                    # Closing with unread bytes would take the answer away.
+                    guest.shutdown(socket.SHUT_WR)
+                    while guest.recv(4096):
+                        pass
+                except OSError:
+                    pass
+
+    def stop(self):
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(10)
+
+
+class Helper:
+    """`autopilot helper kubelet` with this test in the agent's place."""
+
+    def __init__(self, root, program=None, user=None):
+        self._socket, other = socket.socketpair()
+        become = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
+        # The helper finds its end as descriptor 3.
+        self._child = subprocess.Popen([program or harness.AUTOPILOT, "helper", "kubelet", "--root", root],
+                                       pass_fds=(3,), preexec_fn=lambda: os.dup2(other.fileno(), 3), cwd="/", **become)
+        other.close()
+        self._id = 0
+
+    def ask(self, patience=20.0):
+        """Its whole answer, and how long that took."""
+        self._id += 1
+        question = json.dumps({"version": 1, "id": self._id, "method": "pod_resources", "timeoutMs": int(patience * 1000),
+                               "params": None}).encode()
+        begin = time.monotonic()
+        self._socket.settimeout(patience + 20)
+        self._socket.sendall(struct.pack(">I", len(question)) + question)
+        size, = struct.unpack(">I", self._receive(4))
+        answer = json.loads(self._receive(size))
+        assert answer["id"] == self._id
+        return answer, time.monotonic() - begin
+
+    def _receive(self, size):
+        data = b""
+        while len(data) < size:
+            more = self._socket.recv(size - len(data))
+            assert more, "the helper ended"
+            data += more
+        return data
+
+    def stop(self):
+        self._socket.close()
+        return self._child.wait(20)
+
+
+class PodResourcesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = go_program.build("pod_resources")
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="ap-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.path = os.path.join(self.folder, SOCKET)
+
+    def serve(self, *options):
+        kubelet = Kubelet(self.program, self.folder, self.path, *options)
+        self.addCleanup(kubelet.stop)
+        return kubelet
+
+    def helper(self, **keywords):
+        helper = Helper(os.path.join(self.folder, "root"), **keywords)
+        self.addCleanup(lambda: self.assertEqual(helper.stop(), 0))
+        return helper
+
+    def held(self, helper):
+        answer, _ = helper.ask()
+        self.assertIn("result", answer)
+        return [(f'{one["namespace"]}/{one["pod"]}/{one["container"]}', one["resource"], *one["ids"])
+                for one in answer["result"]["held"]]
+
+    def refused(self, helper, **keywords):
+        answer, seconds = helper.ask(**keywords)
+        self.assertIn("error", answer)
+        return answer["error"]["code"], answer["error"]["what"], seconds
+
+    def test_every_kind_of_device_is_told(self):
+        kubelet = self.serve()
+        kubelet.set(
+            pod("train-0", container("main", ("nvidia.com/gpu", "GPU-1", "GPU-2"), ("rdma/hca", "7")), container("sidecar")),
+            pod("shared-0", container("main", ("nvidia.com/gpu", "GPU-3::0"))),
+            pod("shared-1", container("main", ("nvidia.com/gpu", "GPU-3::1"))),
+            pod("slice-0", container("main", ("nvidia.com/mig-1g.10gb", "MIG-1"))),
+            pod("claim-0", container("main", claims=[("gpu.nvidia.com", "gpu-4")])),
+            pod("amd-0", container("main", ("amd.com/gpu", "0000:3b:00.0"))),
+            pod("two-0", container("a", ("nvidia.com/gpu", "GPU-5")), container("b", ("nvidia.com/gpu", "GPU-6"))),
+            pod("idle-0", container("main")))
+        self.assertEqual(self.held(self.helper()), [
+            ("ml/train-0/main", "nvidia.com/gpu", "GPU-1", "GPU-2"), ("ml/train-0/main", "rdma/hca", "7"),
+            ("ml/shared-0/main", "nvidia.com/gpu", "GPU-3::0"), ("ml/shared-1/main", "nvidia.com/gpu", "GPU-3::1"),
+            ("ml/slice-0/main", "nvidia.com/mig-1g.10gb", "MIG-1"), ("ml/claim-0/main", "gpu.nvidia.com", "gpu-4"),
+            ("ml/amd-0/main", "amd.com/gpu", "0000:3b:00.0"),
+            ("ml/two-0/a", "nvidia.com/gpu", "GPU-5"), ("ml/two-0/b", "nvidia.com/gpu", "GPU-6")])
+
+    def test_no_pods_and_then_some(self):
+        kubelet = self.serve()
+        helper = self.helper()
+        self.assertEqual(self.held(helper), [])
+        kubelet.set(pod("train-0", container("main", ("nvidia.com/gpu", "GPU-1"))))
+        self.assertEqual(self.held(helper), [("ml/train-0/main", "nvidia.com/gpu", "GPU-1")])
+
+    def test_two_thousand_pods(self):
+        kubelet = self.serve()
+        kubelet.set(*(pod(f"train-{i}", container("main", ("nvidia.com/gpu", f"GPU-{i:036}"))) for i in range(2000)))
+        held = self.held(self.helper())
+        self.assertEqual(len(held), 2000)
+        self.assertEqual(held[1999], ("ml/train-1999/main", "nvidia.com/gpu", f"GPU-{1999:036}"))
+
+    def test_more_than_one_window_and_more_than_an_answer_may_have(self):
+        # 40,000 CPUs a pod: what is not wanted is most of the message.
+        cpus = dict(container("main", ("nvidia.com/gpu", "GPU-1")), cpu_ids=list(range(40_000)))
+        kubelet = self.serve()
+        kubelet.set(*(pod(f"p-{i}", cpus) for i in range(40)))
+        self.assertEqual(len(self.held(self.helper())), 40)
+        kubelet.set(*(pod(f"p-{i}", cpus) for i in range(200)))
+        code, what, _ = self.refused(self.helper())
+        self.assertEqual(code, "exhausted")
+        self.assertIn("bytes", what)
+
+    def test_a_kubelet_that_hangs_costs_the_deadline_and_no_more(self):
+        self.serve("--sleep", "1h")
+        helper = self.helper()
+        for _ in range(2):
+            code, _, seconds = self.refused(helper, patience=0.8)
+            self.assertEqual(code, "timed_out")
+            self.assertGreater(seconds, 0.5)
+
+    def test_an_error_is_told_with_its_name(self):
+        for status, code, word in ((RESOURCE_EXHAUSTED, "exhausted", "RESOURCE_EXHAUSTED: as the test wants it"),
+                                   (PERMISSION_DENIED, "denied", "PERMISSION_DENIED"),
+                                   (UNAVAILABLE, "unavailable", "UNAVAILABLE")):
+            with self.subTest(code):
+                kubelet = Kubelet(self.program, self.folder, self.path, "--code", str(status))
+                try:
+                    told, what, _ = self.refused(self.helper())
+                finally:
+                    kubelet.stop()
+                self.assertEqual(told, code)
+                self.assertIn(word, what)
+
+    def test_a_kubelet_without_the_service_is_none(self):
+        for options in (("--absent",), ("--code", str(UNIMPLEMENTED))):
+            kubelet = Kubelet(self.program, self.folder, self.path, *options)
+            try:
+                self.assertEqual(self.refused(self.helper())[0], "not_found", options)
+            finally:
+                kubelet.stop()
+
+    def test_no_socket(self):
+        code, what, _ = self.refused(self.helper())
+        self.assertEqual(code, "not_found")
+        self.assertIn("No such file", what)
+
+    def test_what_is_no_kubelet(self):
+        settings = b"\0\0\0\4\0\0\0\0\0"
+        # HEADERS of stream 1 with END_STREAM: ":status: 200" and no word of gRPC.
+        no_grpc = settings + b"\0\0\1\1\5\0\0\0\1" + b"\x88"
+        teapot = settings + b"\0\0\1\1\5\0\0\0\1" + b"\x8d"
+        for name, answer, codes in (("text", b"HTTP/1.1 400 Bad Request\r\n\r\n", {"malformed"}),
+                                    ("zeroes", bytes(100_000), {"malformed"}),
+                                    ("noise", bytes(range(256)) * 64, {"malformed"}),
+                                    ("nothing", b"", {"unavailable"}),
+                                    ("half a frame", settings + b"\0\0", {"unavailable"}),
+                                    ("no status of gRPC", no_grpc, {"malformed"}),
+                                    ("another status", teapot, {"malformed"})):
+            with self.subTest(name):
+                stranger = Stranger(self.path, answer)
+                try:
+                    code, what, _ = self.refused(self.helper(), patience=10)
+                finally:
+                    stranger.stop()
+                    os.unlink(self.path)
+                self.assertIn(code, codes, what)
+
+    def test_who_never_stops_to_talk_is_left_at_the_deadline(self):
+        settings, ping_answer = b"\0\0\0\4\0\0\0\0\0", b"\0\0\x08\6\1\0\0\0\0" + bytes(8)
+        stranger = Stranger(self.path, settings + ping_answer * 1000, forever=True)
+        self.addCleanup(stranger.stop)
+        code, _, seconds = self.refused(self.helper(), patience=1.0)
+        self.assertIn(code, {"timed_out", "malformed"})
+        self.assertLess(seconds, 15)
+
+    def test_a_socket_that_is_closed_to_the_agent(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become another user")
+        self.serve()
+        os.chmod(self.folder, 0o755)
+        # The build folder may be closed to others.
+        program = shutil.copy(harness.AUTOPILOT, self.folder)
+        os.chmod(self.path, 0o600)
+        self.assertEqual(self.refused(self.helper(program=program, user=NOBODY))[0], "denied")
+        os.chmod(os.path.dirname(self.path), 0o700)
+        self.assertEqual(self.refused(self.helper(program=program, user=NOBODY))[0], "denied")
+
+    def test_a_stranger_in_place_of_the_kubelet_is_not_believed(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become two other users")
+        os.chmod(self.folder, 0o777)
+        os.makedirs(os.path.dirname(self.path))
+        os.chmod(os.path.dirname(self.path), 0o777)
+        # What listened first is what is told of, whoever serves later.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            os.setresuid(-1, NOBODY, 0)
+            try:
+                listener.bind(self.path)
+                listener.listen()
+            finally:
+                os.setresuid(-1, 0, 0)
+            code, what, _ = self.refused(self.helper())
+        self.assertEqual(code, "denied")
+        self.assertIn("neither root nor this user", what)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
