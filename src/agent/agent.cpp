@@ -120,6 +120,7 @@ class Agent {
   void poll_soon();
   void note_operations();
   void tell_start(const std::string& moved_aside);
+  void say_pod_resources_problem(const std::string& problem);
   void reload();
   void look_at_configuration();
   void begin_stop(int signal);
@@ -130,6 +131,7 @@ class Agent {
   net::EventLoop loop_;
   std::unique_ptr<store::JournalWriter> journal_;
   std::string journal_problem_;
+  std::string pod_resources_problem_;  // the one that was said last
   runtime::Runtime runtime_;
   MetricsExporter metrics_;
   EventStreams streams_;
@@ -180,6 +182,7 @@ runtime::Outlets Agent::outlets() {
     };
   outlets.complete_self = [this](SelfStatus& self) {
     if (machine_.complete_self) machine_.complete_self(self);
+    say_pod_resources_problem(self.pod_resources_problem);
     self.journal_problem = journal_problem_;
     self.journal_durable = journal_ != nullptr;
     if (!journal_) return;
@@ -206,6 +209,16 @@ void Agent::tell_start(const std::string& moved_aside) {
   }
   if (!journal_problem_.empty())
     log_warning("going on without a journal: nothing survives this process", {{"cause", journal_problem_}});
+}
+
+// Once, not at every look.
+void Agent::say_pod_resources_problem(const std::string& problem) {
+  if (problem == pod_resources_problem_) return;
+  pod_resources_problem_ = problem;
+  if (problem.empty())
+    log_info("the kubelet tells which pods hold a GPU");
+  else
+    log_warning("the kubelet does not tell which pods hold a GPU", {{"cause", problem}});
 }
 
 // Wakes from any thread become one call of poll on the loop.

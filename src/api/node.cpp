@@ -70,6 +70,7 @@ void write_self(JsonWriter& out, const SelfStatus& self) {
   out.flag("journalDurable", self.journal_durable);
   out.word_if_any("journalProblem", self.journal_problem);
   out.count("configurationRefused", self.configuration_refused);
+  out.word_if_any("podResourcesProblem", self.pod_resources_problem);
   out.end_object();
 }
 
@@ -89,6 +90,7 @@ SelfStatus read_self(const JsonObject& object) {
   self.journal_durable = object.flag("journalDurable");
   self.journal_problem = object.word_or_empty("journalProblem");
   self.configuration_refused = object.count("configurationRefused");
+  self.pod_resources_problem = object.word_or_empty("podResourcesProblem");
   return self;
 }
 

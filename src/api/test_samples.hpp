@@ -118,6 +118,11 @@ using namespace std::chrono_literals;
   workload.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711"};
   workload.first_seen = sample_time(-90);
   workload.last_seen = sample_time(-60);
+  Workload holder;
+  holder.owner.pod_namespace = "ml";
+  holder.owner.pod = "idle-0";
+  holder.first_seen = holder.last_seen = sample_time(-60);
+  incident.workloads.push_back(holder);
   return incident;
 }
 
@@ -137,7 +142,7 @@ using namespace std::chrono_literals;
   quiet.health = Health::unknown;
   node.results = {sample_result(), quiet};
   node.incidents = {sample_incident()};
-  node.self = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1.5, 10, false, "the disk is full", 11};
+  node.self = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1.5, 10, false, "the disk is full", 11, "no right"};
   return node;
 }
 

@@ -68,7 +68,8 @@ struct Incident {
   bool injected = false;
   std::vector<IncidentMember> members;  // in order of time; the first that is not sympathetic is the cause
   std::int64_t further = 0;             // members beyond kMaxMembers, counted only
-  // Who used its GPUs while it lasted, also those that are gone; of a fault of one process that one alone.
+  // Who used or held its GPUs while it lasted, also those that are gone; of a fault of one process that one
+  // alone.
   std::vector<Workload> workloads;
 
   static constexpr std::size_t kMaxMembers = 64;

@@ -63,6 +63,7 @@ struct SelfStatus {
   bool journal_durable = true;  // false: no journal, or it does not keep up
   std::string journal_problem;  // empty: none
   std::uint64_t configuration_refused = 0;
+  std::string pod_resources_problem;  // why the kubelet that is here could not be asked; empty: none
 };
 
 // One immutable picture of the node. Made by the runtime, read by everybody; readers never wait for a check.

@@ -7,10 +7,11 @@
 namespace autopilot {
 namespace {
 
-constexpr std::string_view kName = "process.";
+constexpr std::string_view kProcess = "process.";
+constexpr std::string_view kPod = "pod.";
 constexpr std::size_t kShortId = 12;
 
-std::string to_string(const WorkloadOwner& owner) {
+std::string text_of(const WorkloadOwner& owner) {
   if (!owner.pod.empty()) return "pod " + owner.pod_namespace + "/" + owner.pod;
   if (!owner.pod_uid.empty()) return "pod " + owner.pod_uid;
   if (!owner.job.empty()) return owner.job;
@@ -18,24 +19,48 @@ std::string to_string(const WorkloadOwner& owner) {
   return {};
 }
 
+std::string name_of(const Workload& workload) {
+  if (workload.is_process()) return std::string(kProcess) + std::to_string(workload.pid);
+  return std::string(kPod) + workload.owner.pod_namespace + "/" + workload.owner.pod;
+}
+
+void read_owner(const Observation& observation, WorkloadOwner& owner) {
+  for (const WorkloadField& field : kWorkloadFields)
+    if (const Value* word = find_attribute(observation.attributes, field.name))
+      owner.*field.member = to_string(*word);
+}
+
 }  // namespace
 
+bool is_same_pod(const WorkloadOwner& a, const WorkloadOwner& b) {
+  if (!a.pod_uid.empty() && !b.pod_uid.empty()) return a.pod_uid == b.pod_uid;
+  return !a.pod.empty() && a.pod == b.pod && a.pod_namespace == b.pod_namespace;
+}
+
+bool Workload::is_same(const Workload& other) const {
+  if (pid != other.pid) return false;
+  if (!is_process()) return is_same_pod(owner, other.owner);
+  return started_ticks == other.started_ticks || started_ticks == 0 || other.started_ticks == 0;
+}
+
 std::string to_string(const Workload& workload) {
+  if (!workload.is_process()) return text_of(workload.owner);
   const std::string pid = std::to_string(workload.pid);
   const std::string process = workload.process.empty() ? pid : workload.process + ", " + pid;
-  const std::string owner = to_string(workload.owner);
+  const std::string owner = text_of(workload.owner);
   return owner.empty() ? "process " + process : owner + " (" + process + ")";
 }
 
 Observation to_observation(const Workload& workload, const Subject& gpu, std::string_view source,
                            Instant now) {
   Observation observation;
-  observation.name = std::string(kName) + std::to_string(workload.pid);
+  observation.name = name_of(workload);
   observation.subject = gpu;
-  observation.value = workload.process;
+  observation.value = workload.is_process() ? workload.process : workload.owner.pod;
   observation.source = source;
   observation.time = now;
-  observation.attributes.emplace_back("startedTicks", static_cast<std::int64_t>(workload.started_ticks));
+  if (workload.is_process())
+    observation.attributes.emplace_back("startedTicks", static_cast<std::int64_t>(workload.started_ticks));
   for (const WorkloadField& field : kWorkloadFields)
     if (const std::string& word = workload.owner.*field.member; !word.empty())
       observation.attributes.emplace_back(field.name, word);
@@ -43,18 +68,19 @@ Observation to_observation(const Workload& workload, const Subject& gpu, std::st
 }
 
 std::optional<Workload> workload_in(const Observation& observation) {
-  if (!observation.name.starts_with(kName) || !observation.value) return std::nullopt;
-  const auto pid = parse_number<std::int64_t>(std::string_view(observation.name).substr(kName.size()));
-  if (!pid) return std::nullopt;
+  const std::string_view name = observation.name;
+  if (!observation.value) return std::nullopt;
   Workload workload;
+  workload.first_seen = workload.last_seen = observation.time.wall;
+  read_owner(observation, workload.owner);
+  if (name.starts_with(kPod) && !workload.owner.pod.empty()) return workload;
+  if (!name.starts_with(kProcess)) return std::nullopt;
+  const auto pid = parse_number<std::int64_t>(name.substr(kProcess.size()));
+  if (!pid || *pid == 0) return std::nullopt;
   workload.pid = *pid;
   workload.process = to_string(*observation.value);
-  workload.first_seen = workload.last_seen = observation.time.wall;
   if (const Value* ticks = find_attribute(observation.attributes, "startedTicks"))
     workload.started_ticks = static_cast<std::uint64_t>(as_number(*ticks).value_or(0));
-  for (const WorkloadField& field : kWorkloadFields)
-    if (const Value* word = find_attribute(observation.attributes, field.name))
-      workload.owner.*field.member = to_string(*word);
   return workload;
 }
 

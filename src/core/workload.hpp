@@ -22,27 +22,30 @@ struct WorkloadOwner {
   friend bool operator==(const WorkloadOwner&, const WorkloadOwner&) = default;
 };
 
-// One process that uses a GPU, and what it belongs to.
+// By the UID where both tell it, otherwise by namespace and name. False where one of them is no pod.
+[[nodiscard]] bool is_same_pod(const WorkloadOwner& a, const WorkloadOwner& b);
+
+// One process that uses a GPU, and what it belongs to; or a pod that holds a GPU, whether or not one of its
+// processes uses it.
 struct Workload {
-  std::int64_t pid = 0;
+  std::int64_t pid = 0;  // 0: no process, but the pod of the owner
   // Since boot; with the pid it means one process only; 0: not told, as of one that only a line names.
   std::uint64_t started_ticks = 0;
   std::string process;  // the name of its program
   WorkloadOwner owner;
-  WallTime first_seen{};  // using the GPU
+  WallTime first_seen{};  // using or holding the GPU
   WallTime last_seen{};
 
-  [[nodiscard]] bool is_same_process(const Workload& other) const {
-    return pid == other.pid &&
-           (started_ticks == other.started_ticks || started_ticks == 0 || other.started_ticks == 0);
-  }
+  [[nodiscard]] bool is_process() const { return pid != 0; }
+  // The same process, or both no process and of the same pod.
+  [[nodiscard]] bool is_same(const Workload& other) const;
 };
 
 // "pod ml/train-0 (python3, 4200)", "slurm 4711 (python3, 4200)", "container 0123456789ab (...)", or only the
-// process.
+// process; of no process "pod ml/train-0".
 [[nodiscard]] std::string to_string(const Workload& workload);
 
-// How a look at a GPU tells of one: an observation about the GPU, named by the process.
+// How a look at a GPU tells of one: an observation about the GPU, named by the process or the pod.
 [[nodiscard]] Observation to_observation(const Workload& workload, const Subject& gpu,
                                          std::string_view source, Instant now);
 // Nothing when the observation tells of something else. Seen first and last at the time of the observation.

@@ -14,6 +14,45 @@ Workload training() {
   return workload;
 }
 
+Workload holder(const std::string& pod, const std::string& uid = "") {
+  Workload workload;
+  workload.owner.pod_namespace = "ml";
+  workload.owner.pod = pod;
+  workload.owner.pod_uid = uid;
+  return workload;
+}
+
+TEST(Workload, may_be_a_pod_without_a_process) {
+  EXPECT_EQ(to_string(holder("train-0")), "pod ml/train-0");
+  EXPECT_FALSE(holder("train-0").is_process());
+  EXPECT_TRUE(holder("train-0").is_same(holder("train-0")));
+  EXPECT_FALSE(holder("train-0").is_same(holder("train-1")));
+  EXPECT_FALSE(holder("train-0").is_same(training()));
+  Workload process = training();
+  process.owner = holder("train-0").owner;
+  EXPECT_FALSE(process.is_same(holder("train-0"))) << "one is a process of the other";
+  EXPECT_TRUE(is_same_pod(process.owner, holder("train-0").owner));
+}
+
+TEST(Workload, of_the_same_name_is_another_pod_where_the_uids_differ) {
+  EXPECT_FALSE(is_same_pod(holder("train-0", "1").owner, holder("train-0", "2").owner));
+  EXPECT_TRUE(is_same_pod(holder("train-0", "1").owner, holder("train-0").owner));
+  EXPECT_TRUE(is_same_pod(holder("", "1").owner, holder("train-0", "1").owner));
+  EXPECT_FALSE(is_same_pod(WorkloadOwner{}, WorkloadOwner{})) << "nobody's processes have no pod in common";
+}
+
+TEST(Workload, that_is_a_pod_is_found_again_in_what_a_look_tells) {
+  Subject gpu;
+  gpu.kind = SubjectKind::gpu;
+  gpu.key = "0000:3b:00.0";
+  const Observation told = to_observation(holder("train-0", "1"), gpu, "kubelet", Instant{});
+  EXPECT_EQ(told.name, "pod.ml/train-0");
+  const auto found = workload_in(told);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->owner, holder("train-0", "1").owner);
+  EXPECT_EQ(found->pid, 0);
+}
+
 TEST(Workload, is_named_by_what_it_belongs_to) {
   Workload workload = training();
   EXPECT_EQ(to_string(workload), "process python3, 4200");
@@ -40,7 +79,7 @@ TEST(Workload, survives_being_told_as_an_observation) {
   const Instant now{WallTime{std::chrono::hours{24 * 365 * 50}}, MonoTime{std::chrono::hours{1}}};
   const auto again = workload_in(to_observation(workload, gpu, "/proc", now));
   ASSERT_TRUE(again);
-  EXPECT_TRUE(again->is_same_process(workload));
+  EXPECT_TRUE(again->is_same(workload));
   EXPECT_EQ(again->process, "python3");
   EXPECT_EQ(again->owner, workload.owner);
   EXPECT_EQ(again->first_seen, now.wall);

@@ -19,6 +19,8 @@
 #include "host/infiniband/infiniband.hpp"
 #include "host/infiniband/spared_adapters.hpp"
 #include "host/kernel_log/kernel_log.hpp"
+#include "host/kubelet/gpu_device_id.hpp"
+#include "host/kubelet/kubelet.hpp"
 #include "host/memory/edac.hpp"
 #include "host/memory/usage.hpp"
 #include "host/pci/pci.hpp"
@@ -48,6 +50,7 @@ class Host {
   const NvmeDevices& nvme;
   const SparedAdapters& spared_adapters = SparedAdapters::none();
   const Gpus& amd_gpus = Gpus::none();
+  const Kubelet& kubelet = Kubelet::none();
 };
 
 }  // namespace autopilot::host

@@ -8,6 +8,7 @@
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/helper_source.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
+#include "host/kubelet/kubelet_helper.hpp"
 #include "host/open_host.hpp"
 #include "host/storage/system_filesystems.hpp"
 #include "host/storage/system_nvme.hpp"
@@ -55,7 +56,8 @@ struct SystemDoors {
         filesystems(files, storage_helper),
         ethernet(files),
         time_sync(files),
-        nvme(files, storage_helper) {}
+        nvme(files, storage_helper),
+        kubelet(helper_of(options, "kubelet", {}), files) {}
 
   SystemClock clock;
   IbFiles ib_files;
@@ -69,8 +71,9 @@ struct SystemDoors {
   NetlinkEthernet ethernet;
   SystemTimeSync time_sync;
   SystemNvmeDevices nvme;
-  Host host{clock,     files, kernel_log,      gpus,    filesystems, ethernet,
-            time_sync, nvme,  spared_adapters, amd_gpus};
+  HelperKubelet kubelet;
+  Host host{clock,     files, kernel_log,      gpus,     filesystems, ethernet,
+            time_sync, nvme,  spared_adapters, amd_gpus, kubelet};
 };
 
 }  // namespace
@@ -90,7 +93,9 @@ Result<OpenedHost> open_system_host(const OpenOptions& options) {
     self.kernel_records_lost = records.lost;
     self.driver_calls = alive->gpus.driver_calls();
     self.helpers_stuck = alive->storage_helper.stats().stuck + alive->gpus.stats().stuck +
-                         alive->amd_gpus.stats().stuck + alive->ib_files.stats().stuck;
+                         alive->amd_gpus.stats().stuck + alive->ib_files.stats().stuck +
+                         alive->kubelet.stats().stuck;
+    self.pod_resources_problem = alive->kubelet.problem();
   };
   return opened;
 }

@@ -10,6 +10,7 @@
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
 #include "host/kernel_log/tree_kernel_log.hpp"
+#include "host/kubelet/kubelet_helper.hpp"
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/machine_tree/unreadable_files.hpp"
 #include "host/open_host.hpp"
@@ -52,6 +53,13 @@ constexpr const char* kBrokenLibrary = "/dev/null";
 
 Command nvml_helper(const std::string& directory, const std::string& library, const OpenOptions& options) {
   Command command = helper_command("nvml", {"--library", library}, {"AUTOPILOT_SIM_MACHINE=" + directory});
+  if (!options.helper_program.empty()) command.program = options.helper_program;
+  return command;
+}
+
+// What listens in the tree in place of the kubelet.
+Command kubelet_helper(const std::string& root, const OpenOptions& options) {
+  Command command = helper_command("kubelet", {"--root", root});
   if (!options.helper_program.empty()) command.program = options.helper_program;
   return command;
 }
@@ -120,7 +128,8 @@ struct TreeDoors {
         filesystems(files, *file),
         ethernet(files),
         time_sync(files, *file),
-        nvme(files, *file) {}
+        nvme(files, *file),
+        kubelet(kubelet_helper(tree.root(), options), files) {}
 
   // What everybody reads: the records that the tree has, or those that somebody feeds.
   [[nodiscard]] const KernelLog& log() const {
@@ -140,7 +149,9 @@ struct TreeDoors {
   SysfsEthernet ethernet;
   TreeTimeSyncDoor time_sync;
   TreeNvmeDevices nvme;
-  Host host{*clock, files, log(), gpus, filesystems, ethernet, time_sync, nvme, spared_adapters, amd_gpus};
+  HelperKubelet kubelet;
+  Host host{*clock,    files, log(),           gpus,     filesystems, ethernet,
+            time_sync, nvme,  spared_adapters, amd_gpus, kubelet};
 };
 
 }  // namespace
@@ -166,7 +177,8 @@ Result<OpenedHost> open_tree_host(const std::string& directory, const OpenOption
       self.kernel_records_lost = records.lost;
     }
     self.driver_calls = alive->gpus.driver().driver_calls();
-    self.helpers_stuck = alive->gpus.driver().stats().stuck;
+    self.helpers_stuck = alive->gpus.driver().stats().stuck + alive->kubelet.stats().stuck;
+    self.pod_resources_problem = alive->kubelet.problem();
   };
   return opened;
 }

@@ -12,8 +12,7 @@ void add_those_of(const std::vector<Workload>& workloads, WallTime from, WallTim
   for (const Workload& one : workloads) {
     if (one.first_seen - GpuUsers::kBetweenLooks > to || one.last_seen + GpuUsers::kBetweenLooks < from)
       continue;
-    const auto known =
-        std::ranges::find_if(found, [&](const Workload& other) { return other.is_same_process(one); });
+    const auto known = std::ranges::find_if(found, [&](const Workload& other) { return other.is_same(one); });
     if (known == found.end()) found.push_back(one);
   }
 }
@@ -34,8 +33,7 @@ bool GpuUsers::note(const Observations& observations) {
 void GpuUsers::note(const Subject& gpu, Workload workload) {
   auto& known = by_gpu_[gpu];
   std::erase_if(known, [&](const Workload& one) { return one.last_seen + kKept < workload.last_seen; });
-  const auto same =
-      std::ranges::find_if(known, [&](const Workload& one) { return one.is_same_process(workload); });
+  const auto same = std::ranges::find_if(known, [&](const Workload& one) { return one.is_same(workload); });
   if (same != known.end()) {
     same->last_seen = workload.last_seen;
     // A clock may have been set back.

@@ -10,8 +10,8 @@
 
 namespace autopilot::incidents {
 
-// Who used which GPU, and when: what looks at the GPUs saw, kept for a while after the process is gone. Pure;
-// one owner.
+// Who used which GPU, or held it, and when: what looks at the GPUs saw, kept for a while after the process or
+// the pod is gone. Pure; one owner.
 class GpuUsers {
  public:
   static constexpr std::size_t kMaxPerGpu = 64;

@@ -32,6 +32,13 @@ Observation use(const Subject& gpu, std::int64_t pid, const std::string& pod, Du
   return to_observation(workload, gpu, "/proc", at(when));
 }
 
+Observation hold(const Subject& gpu, const std::string& pod, Duration when) {
+  Workload workload;
+  workload.owner.pod_namespace = "ml";
+  workload.owner.pod = pod;
+  return to_observation(workload, gpu, "kubelet", at(when));
+}
+
 std::vector<std::string> names(const std::vector<Workload>& workloads) {
   std::vector<std::string> result;
   for (const Workload& workload : workloads)
@@ -67,6 +74,17 @@ TEST(GpuUsers, a_number_that_is_used_again_is_another_process) {
   again.attributes.front().second = std::int64_t{999};
   users.note({use(kGpu, 1, "first", minutes{0}), again});
   EXPECT_THAT(users.of(kGpu, at(minutes{0}).wall, at(minutes{1}).wall), ::testing::SizeIs(2));
+}
+
+TEST(GpuUsers, are_also_pods_that_only_hold_it) {
+  GpuUsers users;
+  users.note({hold(kGpu, "first", minutes{0}), hold(kOther, "first", minutes{0})});
+  users.note({hold(kGpu, "first", minutes{10}), hold(kGpu, "second", minutes{20})});
+  EXPECT_THAT(names(users.of(kGpu, at(minutes{5}).wall, at(minutes{6}).wall)), ElementsAre("pod ml/first"));
+  EXPECT_THAT(users.of(kGpu, at(minutes{14}).wall, at(minutes{16}).wall), IsEmpty());
+  EXPECT_THAT(names(users.of(kGpu, at(minutes{19}).wall, at(minutes{19}).wall)),
+              ElementsAre("pod ml/second"));
+  EXPECT_THAT(names(users.of_any(at(minutes{0}).wall, at(minutes{0}).wall)), ElementsAre("pod ml/first"));
 }
 
 TEST(GpuUsers, a_clock_that_steps_back_hides_nobody) {
@@ -192,6 +210,43 @@ TEST_F(IncidentWorkloads, a_program_that_no_look_has_seen_is_named_by_its_line_u
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 7)"));
   EXPECT_TRUE(
       round("gpu.processes", minutes{2}, {}, {use(kGpu, 7, "train-0", minutes{2})}).incidents.empty());
+}
+
+TEST_F(IncidentWorkloads, are_pods_that_held_the_gpu_without_a_process_also_when_they_are_gone) {
+  round("gpu.processes", minutes{0}, {}, {hold(kGpu, "train-0", minutes{0}), hold(kOther, "x", minutes{0})});
+  round("gpu.processes", minutes{1}, {}, testing::answers({kGpu, kOther}));
+  const auto changes = round("gpu.xid", minutes{1}, {finding(kGpu, "gpu_fallen_off_bus")}, {});
+  ASSERT_EQ(changes.incidents.size(), 1U);
+  EXPECT_THAT(names(changes.incidents[0].workloads), ElementsAre("pod ml/train-0"));
+  round("gpu.processes", hours{3}, {}, testing::answers({kOther}));
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0"));
+}
+
+TEST_F(IncidentWorkloads, a_pod_is_told_by_its_processes_whichever_was_seen_first) {
+  round("gpu.xid", minutes{0}, {finding(kGpu, "gpu_fallen_off_bus")}, {});
+  round("gpu.processes", minutes{1}, {},
+        {hold(kGpu, "train-0", minutes{1}), hold(kGpu, "shared", minutes{1})});
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0", "pod ml/shared"));
+  const auto changes = round("gpu.processes", minutes{2}, {},
+                             {use(kGpu, 1, "train-0", minutes{2}), hold(kGpu, "train-0", minutes{2})});
+  ASSERT_EQ(changes.incidents.size(), 1U) << "it must reach the journal";
+  EXPECT_THAT(hit(), ElementsAre("pod ml/shared", "pod ml/train-0 (python3, 1)"));
+  EXPECT_TRUE(round("gpu.processes", minutes{3}, {}, {hold(kGpu, "train-0", minutes{3})}).incidents.empty());
+}
+
+TEST_F(IncidentWorkloads, of_a_programs_fault_that_no_look_saw_are_it_and_the_only_pod_on_the_gpu) {
+  round("gpu.processes", minutes{0}, {}, {hold(kGpu, "train-0", minutes{0}), hold(kOther, "x", minutes{0})});
+  round("gpu.xid", minutes{0}, {}, {}, {record_of(kGpu, "7")});
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0", "process python3, 7"));
+  round("gpu.processes", minutes{1}, {}, {use(kGpu, 7, "train-0", minutes{1})});
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 7)"));
+}
+
+TEST_F(IncidentWorkloads, of_a_programs_fault_are_no_pods_that_share_the_gpu) {
+  round("gpu.processes", minutes{0}, {},
+        {hold(kGpu, "shared-0", minutes{0}), hold(kGpu, "shared-1", minutes{0})});
+  round("gpu.xid", minutes{0}, {}, {}, {record_of(kGpu, "7")});
+  EXPECT_THAT(hit(), ElementsAre("process python3, 7"));
 }
 
 TEST_F(IncidentWorkloads, another_program_with_the_same_fault_is_named_too) {

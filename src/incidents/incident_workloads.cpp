@@ -27,12 +27,19 @@ std::vector<Workload> users_of(const IncidentMember& member, const GpuUsers& use
   return is_of_all ? users.of_any(finding.since, end_of(finding)) : std::vector<Workload>{};
 }
 
-// The program that the line names; what the line says of it, where no look has seen it.
+// The program that the line names. Where no look has seen it, what the line says of it, and the pod that held
+// the GPU if it was the only one.
 std::vector<Workload> program_among(std::vector<Workload> workloads, const Finding& finding) {
   const auto pid = parse_number<std::int64_t>(word_of(finding, "pid"));
   if (!pid) return workloads;
-  std::erase_if(workloads, [&](const Workload& one) { return one.pid != *pid; });
-  if (!workloads.empty()) return workloads;
+  const auto of_others =
+      std::ranges::stable_partition(workloads, [&](const Workload& one) { return one.pid == *pid; });
+  if (of_others.begin() != workloads.begin()) {
+    workloads.erase(of_others.begin(), workloads.end());
+    return workloads;
+  }
+  std::erase_if(workloads, [](const Workload& one) { return one.is_process(); });
+  if (workloads.size() > 1) workloads.clear();
   Workload& named = workloads.emplace_back();
   named.pid = *pid;
   named.process = word_of(finding, "process");
@@ -43,14 +50,22 @@ std::vector<Workload> program_among(std::vector<Workload> workloads, const Findi
 
 // True when it was not known, or is known better now.
 bool remember(Workload workload, std::vector<Workload>& workloads) {
+  // A pod is told by its processes as soon as one of them is seen.
+  const auto tells_more = [&](const Workload& one) {
+    return one.is_process() && !workload.is_process() && is_same_pod(one.owner, workload.owner);
+  };
+  if (std::ranges::any_of(workloads, tells_more)) return false;
+  std::erase_if(workloads, [&](const Workload& one) {
+    return workload.is_process() && !one.is_process() && is_same_pod(one.owner, workload.owner);
+  });
   const auto known =
-      std::ranges::find_if(workloads, [&](const Workload& one) { return one.is_same_process(workload); });
+      std::ranges::find_if(workloads, [&](const Workload& one) { return one.is_same(workload); });
   if (known == workloads.end()) {
     if (workloads.size() == Incident::kMaxWorkloads) return false;
     workloads.push_back(std::move(workload));
     return true;
   }
-  if (workload.started_ticks == 0) return false;
+  if (workload.is_process() && workload.started_ticks == 0) return false;
   const bool is_news = known->owner != workload.owner && workload.owner != WorkloadOwner{};
   workload.first_seen = std::min(workload.first_seen, known->first_seen);
   *known = std::move(workload);

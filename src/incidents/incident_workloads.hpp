@@ -6,9 +6,10 @@
 
 namespace autopilot::incidents {
 
-// Adds to the incident whom its members concern, of those who used the GPUs while the member lasted: all of
-// the GPU, or of any GPU where it is about all of them; of a fault of a program the one that its line names.
-// True when that is news. An injected incident concerns nobody.
+// Adds to the incident whom its members concern, of those who used or held the GPUs while the member lasted:
+// all of the GPU, or of any GPU where it is about all of them; of a fault of a program the one that its line
+// names. A pod of which a process is known is not told beside it. True when that is news. An injected
+// incident concerns nobody.
 bool add_workloads(Incident& incident, const GpuUsers& users);
 // The same of what is no member of its own: a record that only repeats one.
 bool add_workloads(Incident& incident, const IncidentMember& member, const GpuUsers& users);

@@ -72,14 +72,21 @@ TEST(RowText, the_workloads_of_an_incident_are_kept) {
   workload.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711"};
   workload.first_seen = WallTime{std::chrono::hours{5}};
   workload.last_seen = WallTime{std::chrono::hours{6}};
+  Workload holder;
+  holder.owner.pod_namespace = "ml";
+  holder.owner.pod = "idle-0";
+  incident.workloads.push_back(holder);
   const auto kept = parse_incident(to_text(incident));
   ASSERT_TRUE(kept);
-  ASSERT_EQ(kept->workloads.size(), 1U);
-  EXPECT_TRUE(kept->workloads[0].is_same_process(workload));
+  ASSERT_EQ(kept->workloads.size(), 2U);
+  const Workload& process = incident.workloads[0];
+  EXPECT_TRUE(kept->workloads[0].is_same(process));
   EXPECT_EQ(kept->workloads[0].process, "python3");
-  EXPECT_EQ(kept->workloads[0].owner, workload.owner);
-  EXPECT_EQ(kept->workloads[0].first_seen, workload.first_seen);
-  EXPECT_EQ(kept->workloads[0].last_seen, workload.last_seen);
+  EXPECT_EQ(kept->workloads[0].owner, process.owner);
+  EXPECT_EQ(kept->workloads[0].first_seen, process.first_seen);
+  EXPECT_EQ(kept->workloads[0].last_seen, process.last_seen);
+  EXPECT_FALSE(kept->workloads[1].is_process());
+  EXPECT_TRUE(kept->workloads[1].is_same(holder));
 }
 
 TEST(RowText, random_damage_never_crashes) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pods that hold GPUs: the kubelet's pod-resources service, served by the kubelet's own code, asked by the helper."""
+"""Pods that hold GPUs: the kubelet's pod-resources service, served by the kubelet's own code, asked by the helper and by
+the agent. The simulated machine has the socket in its tree."""
 
 import json
 import os
@@ -299,6 +300,107 @@ class PodResourcesTest(unittest.TestCase):
             code, what, _ = self.refused(self.helper())
         self.assertEqual(code, "denied")
         self.assertIn("neither root nor this user", what)
+
+
+class AgentTest(unittest.TestCase):
+    """The agent on a simulated machine whose tree has the kubelet's socket."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.program = go_program.build("pod_resources")
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="ap-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.agent = harness.Agent("--simulate", "hgx-h100-8", environment={"TMPDIR": self.folder})
+        self.addCleanup(self.agent.close)
+        self.agent.wait_ready()
+        machine, = (name for name in os.listdir(self.folder) if name.startswith("autopilot-sim-"))
+        self.path = os.path.join(self.folder, machine, "machine", SOCKET)
+        self.uuids = [gpu["uuid"] for gpu in sorted(self.gpus(), key=lambda gpu: gpu["index"])]
+        self.assertEqual(len(set(self.uuids)), 8)
+
+    def serve(self, *options):
+        kubelet = Kubelet(self.program, self.folder, self.path, *options)
+        self.addCleanup(kubelet.stop)
+        return kubelet
+
+    def inject(self, *arguments):
+        code, _, errors = harness.run("inject", *arguments, "--socket", self.agent.socket)
+        self.assertEqual(code, 0, errors)
+
+    def gpus(self):
+        """Every GPU that the driver lists, once."""
+        subjects = (one["subject"] for one in self.look() if one["name"] == "gpu.state")
+        return [one for one in subjects if one["kind"] == "gpu"]
+
+    def look(self):
+        """The observations of a look at the processes."""
+        status, body = self.agent.request("POST", "/v1/checks/gpu.processes", unix=True)
+        self.assertEqual(status, 200, body)
+        return json.loads(body)["observations"]
+
+    def pods(self):
+        return sorted((one["subject"]["index"], one["name"]) for one in self.look() if one["name"].startswith("pod."))
+
+    def incident(self, reason):
+        return next((one for one in self.agent.node()["incidents"] if one["reason"] == reason), None)
+
+    def test_an_incident_names_the_pod_that_held_the_gpu_also_when_it_is_gone(self):
+        kubelet = self.serve()
+        kubelet.set(pod("train-0", container("main", ("nvidia.com/gpu", self.uuids[2], self.uuids[3]))),
+                    pod("claim-0", container("main", claims=[("gpu.nvidia.com", "gpu-5")])),
+                    pod("shared-0", container("main", ("nvidia.com/gpu", self.uuids[6] + "::0"))),
+                    pod("other-0", container("main", ("nvidia.com/gpu", "GPU-of-another-machine"), ("rdma/hca", "1"))))
+        self.assertEqual(self.pods(), [(2, "pod.ml/train-0"), (3, "pod.ml/train-0"), (5, "pod.ml/claim-0"),
+                                       (6, "pod.ml/shared-0")])
+        told = {one["name"]: one.get("value") for one in self.look()}
+        self.assertEqual((told["pods.holding_gpus"], told["pods.other_devices"]), (3, 2))
+        self.assertIn("kubelet", self.agent.result("gpu.processes")["witnesses"])
+        kubelet.set()
+        harness.wait_until(lambda: not self.pods(), "the pods are gone")
+        self.inject("xid", "--subject", "gpu/2", "--magnitude", "79")
+        incident = harness.wait_until(lambda: self.incident("gpu_fallen_off_bus"), "the GPU fell off the bus")
+        self.assertEqual([(one["podNamespace"], one["pod"], one["pid"], one["process"]) for one in incident["workloads"]],
+                         [("ml", "train-0", 0, "")])
+        code, table, errors = harness.run("status", "--socket", self.agent.socket)
+        self.assertEqual(code, 2, errors)
+        self.assertIn("used by: pod ml/train-0", " ".join(table.split()))
+        self.assertNotIn("podResourcesProblem", self.agent.node()["self"])
+
+    def test_a_pod_with_a_process_is_told_once(self):
+        self.inject("busy", "--subject", "gpu/0")
+        self.serve().set(pod("train-0", container("main", ("nvidia.com/gpu", self.uuids[0]))))
+        harness.wait_until(lambda: "process.4200" in [one["name"] for one in self.look()], "the process is seen")
+        self.assertEqual(self.pods(), [(0, "pod.ml/train-0")])
+        self.inject("xid", "--subject", "gpu/0", "--magnitude", "79")
+        incident = harness.wait_until(lambda: self.incident("gpu_fallen_off_bus"), "the GPU fell off the bus")
+        self.assertEqual([(one["pod"], one["pid"]) for one in incident["workloads"]], [("train-0", 4200)])
+
+    def test_without_a_kubelet_nothing_is_said(self):
+        names = [one["name"] for one in self.look()]
+        self.assertEqual([name for name in names if name.startswith("pod")], [])
+        self.assertNotIn("kubelet", self.agent.result("gpu.processes")["witnesses"])
+        self.assertNotIn("podResourcesProblem", self.agent.node()["self"])
+        self.assertIsNone(self.agent.process.find("kubelet"))
+        self.assertEqual([pid for pid in harness.children_of(self.agent.pid) if "kubelet" in harness.arguments_of(pid)], [])
+
+    def test_one_that_cannot_be_asked_is_said_once_and_hides_nothing(self):
+        kubelet = Kubelet(self.program, self.folder, self.path, "--code", str(PERMISSION_DENIED))
+        try:
+            for _ in range(3):
+                told = {one["name"]: one for one in self.look()}
+                self.assertEqual(told["pods.holding_gpus"].get("missing"), "denied")
+            self.assertEqual(self.agent.result("gpu.processes")["health"], "healthy")
+            problem = harness.wait_until(lambda: self.agent.node()["self"].get("podResourcesProblem"), "the problem is told")
+            self.assertIn("PERMISSION_DENIED", problem)
+            said = [line for line in self.agent.process.log if "does not tell which pods hold a GPU" in line]
+            self.assertEqual(len(said), 1, said)
+        finally:
+            kubelet.stop()
+        self.serve().set(pod("train-0", container("main", ("nvidia.com/gpu", self.uuids[1]))))
+        self.assertEqual(self.pods(), [(1, "pod.ml/train-0")])
+        harness.wait_until(lambda: "podResourcesProblem" not in self.agent.node()["self"], "the problem is over")
 
 
 if __name__ == "__main__":

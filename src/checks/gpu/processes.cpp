@@ -6,6 +6,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/gpu/gpu_check.hpp"
+#include "checks/gpu/gpu_holders.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
@@ -59,11 +60,11 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed = TRY(observe_gpus(host, request, {host::GpuGroup::identity, host::GpuGroup::processes}));
   const auto thread = host.files.read_word(kKernelThread);
   const bool all_visible = thread && *thread == kKernelThreadName;
+  const host::PodNames pods = host::read_pod_names(host.files);
   Observations more;
   more.push_back(make_observation(kAllVisible, host_subject(), all_visible, "", kProc, request.now));
   if (all_visible) {
     observed.witnesses.emplace_back(kProc);
-    const host::PodNames pods = host::read_pod_names(host.files);
     for (const Observation& observation : observed.observations) {
       if (observation.name != kProcessPids || !observation.value) continue;
       const std::string pids = to_string(*observation.value);
@@ -73,6 +74,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     }
   }
   observed.observations.insert(observed.observations.end(), more.begin(), more.end());
+  add_holders(host, request, pods, observed);
   return observed;
 }
 
@@ -139,7 +141,8 @@ const Check kGpuProcesses = {
              .deadline = std::chrono::seconds{10},
              .window = std::chrono::minutes{10},
              .cost = Cost::moderate,
-             .witnesses = {std::string(kNvml), std::string(kProc), std::string(kAmdgpu)},
+             .witnesses = {std::string(kNvml), std::string(kProc), std::string(kKubelet),
+                           std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
     .observe = observe,

@@ -10,6 +10,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+struct FakeKubelet : host::Kubelet {
+  [[nodiscard]] Result<host::PodResources> pod_resources(MonoTime) const override { return resources; }
+  Result<host::PodResources> resources = host::PodResources{};
+};
+
 class GpuProcesses : public GpuCheckTest {
  protected:
   void SetUp() override {
@@ -93,6 +98,104 @@ TEST_F(GpuProcesses, each_of_many_is_named) {
   for (const Observation& seen : history_.latest())
     if (const auto workload = workload_in(seen)) named.push_back(workload->pid);
   EXPECT_THAT(named, ElementsAre(4194300, 4194301, 4194302, 4194303, 4194304, 4194305));
+}
+
+class GpuHolders : public GpuProcesses {
+ protected:
+  void SetUp() override {
+    GpuProcesses::SetUp();
+    set(0, "minor", 4);
+    set(1, "minor", 5);
+  }
+  void hold(const std::string& pod, const std::string& resource, std::vector<std::string> ids) {
+    kubelet_.resources->held.push_back({"ml", pod, "main", resource, std::move(ids)});
+  }
+  Observed ask() {
+    const host::Host& sees = host_;
+    const host::Host host{sees.clock,           sees.files,    sees.kernel_log, sees.gpus,
+                          sees.filesystems,     sees.ethernet, sees.time_sync,  sees.nvme,
+                          sees.spared_adapters, kubelet_};
+    const Instant now = sees.clock.now();
+    auto observed =
+        kGpuProcesses.observe(host, {.now = now, .deadline = now.mono + std::chrono::seconds{10}});
+    EXPECT_TRUE(observed);
+    return observed ? *observed : Observed{};
+  }
+  // "GPU 1 pod ml/train-0", in order.
+  static std::vector<std::string> holders(const Observed& observed) {
+    std::vector<std::string> named;
+    for (const Observation& seen : observed.observations) {
+      const auto workload = workload_in(seen);
+      if (workload && !workload->is_process())
+        named.push_back("GPU " + std::to_string(seen.subject.index.value_or(-1)) + " " +
+                        to_string(*workload));
+    }
+    return named;
+  }
+  static std::string told(const Observed& observed, std::string_view name) {
+    for (const Observation& seen : observed.observations)
+      if (seen.name == name) return seen.value ? to_string(*seen.value) : seen.missing;
+    return "nothing";
+  }
+
+  FakeKubelet kubelet_;
+};
+
+TEST_F(GpuHolders, are_the_pods_to_which_the_kubelet_gave_the_gpu) {
+  hold("train-0", "nvidia.com/gpu", {"GPU-0", "GPU-1"});
+  hold("shared-0", "nvidia.com/gpu", {"GPU-1::0", "GPU-1::1"});
+  hold("claim-0", "gpu.nvidia.com", {"gpu-4"});
+  hold("address-0", "amd.com/gpu", {address(1)});
+  const Observed observed = ask();
+  EXPECT_THAT(holders(observed),
+              ElementsAre("GPU 0 pod ml/claim-0", "GPU 0 pod ml/train-0", "GPU 1 pod ml/address-0",
+                          "GPU 1 pod ml/shared-0", "GPU 1 pod ml/train-0"));
+  EXPECT_EQ(told(observed, "pods.holding_gpus"), "4");
+  EXPECT_EQ(told(observed, "pods.other_devices"), "0");
+  EXPECT_THAT(observed.witnesses, ElementsAre("nvml", "/proc", "kubelet"));
+}
+
+TEST_F(GpuHolders, of_what_is_no_gpu_of_this_machine_are_counted) {
+  hold("train-0", "nvidia.com/gpu", {"GPU-9"});
+  hold("train-0", "rdma/hca", {"1", "2"});
+  hold("slice-0", "nvidia.com/mig-1g.10gb", {"MIG-1"});
+  kubelet_.resources->left_out = 3;
+  const Observed observed = ask();
+  EXPECT_THAT(holders(observed), IsEmpty());
+  EXPECT_EQ(told(observed, "pods.holding_gpus"), "0");
+  EXPECT_EQ(told(observed, "pods.other_devices"), "7");
+}
+
+TEST_F(GpuHolders, have_their_uid_from_the_folders_of_logs) {
+  const std::string uid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
+  write("/var/log/pods/ml_train-0_" + uid + "/main/0.log", "");
+  hold("train-0", "nvidia.com/gpu", {"GPU-0"});
+  const auto uid_seen = [&] {
+    const Observed observed = ask();
+    for (const Observation& seen : observed.observations)
+      if (const auto workload = workload_in(seen)) return workload->owner.pod_uid;
+    return std::string("nobody");
+  };
+  EXPECT_EQ(uid_seen(), uid);
+  write("/var/log/pods/ml_train-0_9b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d/main/0.log", "");
+  EXPECT_EQ(uid_seen(), "") << "one of them was there before, and nobody says which";
+}
+
+TEST_F(GpuHolders, are_seen_without_the_processes_of_the_machine) {
+  write("/proc/2/comm", "bash");
+  hold("train-0", "nvidia.com/gpu", {"GPU-0"});
+  EXPECT_THAT(holders(ask()), ElementsAre("GPU 0 pod ml/train-0"));
+}
+
+TEST_F(GpuHolders, are_not_there_where_no_kubelet_is_and_missing_where_it_cannot_be_asked) {
+  kubelet_.resources = fail(Errc::not_found, "no kubelet");
+  const Observed without = ask();
+  EXPECT_EQ(told(without, "pods.holding_gpus"), "nothing");
+  EXPECT_THAT(without.witnesses, ElementsAre("nvml", "/proc"));
+  kubelet_.resources = fail(Errc::denied, "kubelet.sock");
+  const Observed denied = ask();
+  EXPECT_EQ(told(denied, "pods.holding_gpus"), "denied");
+  EXPECT_THAT(denied.witnesses, ElementsAre("nvml", "/proc"));
 }
 
 TEST_F(GpuProcesses, from_within_a_namespace_nobody_is_called_gone) {

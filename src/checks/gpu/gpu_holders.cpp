@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/gpu/gpu_holders.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "checks/gpu/gpu_check.hpp"
+#include "core/workload.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+// So that the round ends within its own deadline also if the helper has to be killed.
+constexpr Duration kReserve = std::chrono::seconds{1};
+
+// The GPUs of a round by the words that device plugins have for them.
+class KnownGpus {
+ public:
+  explicit KnownGpus(const Observations& observations) {
+    for (const Observation& observation : observations)
+      if (observation.subject.kind == SubjectKind::gpu) add(observation);
+  }
+
+  [[nodiscard]] const Subject* find(const host::NamedGpu& named) const {
+    if (!named.uuid.empty()) return find_in(by_uuid_, named.uuid);
+    if (named.minor) return find_in(by_minor_, *named.minor);
+    return find_in(by_address_, named.pci_address);
+  }
+
+ private:
+  template <class Map, class Key>
+  static const Subject* find_in(const Map& map, const Key& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? nullptr : &found->second;
+  }
+
+  void add(const Observation& observation) {
+    const Subject& gpu = observation.subject;
+    by_address_.emplace(gpu.key, gpu);
+    if (!gpu.uuid.empty()) by_uuid_.emplace(gpu.uuid, gpu);
+    if (observation.name != host::reading::kMinor || !observation.value) return;
+    if (const auto minor = as_number(*observation.value)) by_minor_.emplace(static_cast<int>(*minor), gpu);
+  }
+
+  std::map<std::string, Subject, std::less<>> by_address_;
+  std::map<std::string, Subject, std::less<>> by_uuid_;
+  std::map<int, Subject> by_minor_;
+};
+
+// The kubelet does not tell the UID; the folders of its logs do, unless a pod of that name was there before.
+std::string uid_of(const host::HeldDevices& held, const host::PodNames& pods) {
+  const std::string* found = nullptr;
+  for (const auto& [uid, name] : pods) {
+    if (name.first != held.pod_namespace || name.second != held.pod) continue;
+    if (found != nullptr) return {};
+    found = &uid;
+  }
+  return found == nullptr ? std::string{} : *found;
+}
+
+Workload holder_of(const host::HeldDevices& held, const host::PodNames& pods) {
+  Workload holder;
+  holder.owner.pod_namespace = held.pod_namespace;
+  holder.owner.pod = held.pod;
+  holder.owner.pod_uid = uid_of(held, pods);
+  return holder;
+}
+
+// "<namespace>/<pod>"
+using HolderName = std::string;
+
+struct Holders {
+  std::map<std::pair<Subject, HolderName>, Workload> of_gpus;
+  std::map<HolderName, Workload> pods;
+  std::size_t other_devices = 0;
+};
+
+Holders holders_of(const host::PodResources& resources, const KnownGpus& gpus, const host::PodNames& names) {
+  Holders holders;
+  holders.other_devices = resources.left_out;
+  for (const host::HeldDevices& held : resources.held) {
+    for (const std::string& id : held.ids) {
+      const auto named = host::gpu_named_by(held.resource, id);
+      const Subject* gpu = named ? gpus.find(*named) : nullptr;
+      if (gpu == nullptr) {
+        ++holders.other_devices;
+        continue;
+      }
+      const HolderName name = held.pod_namespace + "/" + held.pod;
+      const auto [pod, is_new] = holders.pods.try_emplace(name);
+      if (is_new) pod->second = holder_of(held, names);
+      holders.of_gpus.try_emplace({*gpu, name}, pod->second);
+    }
+  }
+  return holders;
+}
+
+}  // namespace
+
+void add_holders(const host::Host& host, const Request& request, const host::PodNames& pods,
+                 Observed& observed) {
+  auto& seen = observed.observations;
+  const auto resources = host.kubelet.pod_resources(request.deadline - kReserve);
+  if (!resources) {
+    if (resources.error().code != Errc::not_found)
+      seen.push_back(missing_observation(kPodsHolding, host_subject(), to_string(resources.error().code), "",
+                                         kKubelet, request.now));
+    return;
+  }
+  observed.witnesses.emplace_back(kKubelet);
+  const Holders holders = holders_of(*resources, KnownGpus(seen), pods);
+  for (const auto& [gpu_and_name, holder] : holders.of_gpus)
+    seen.push_back(to_observation(holder, gpu_and_name.first, kKubelet, request.now));
+  const auto count = [](std::size_t number) { return Value{static_cast<std::int64_t>(number)}; };
+  seen.push_back(
+      make_observation(kPodsHolding, host_subject(), count(holders.pods.size()), "", kKubelet, request.now));
+  seen.push_back(
+      make_observation(kPodsOther, host_subject(), count(holders.other_devices), "", kKubelet, request.now));
+}
+
+}  // namespace autopilot::checks
