@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,7 @@ class KnownGpus {
   [[nodiscard]] const Subject* find(const host::NamedGpu& named) const {
     if (!named.uuid.empty()) return find_in(by_uuid_, named.uuid);
     if (named.minor) return find_in(by_minor_, *named.minor);
+    if (!named.instance_uuid.empty()) return only_divided();
     return find_in(by_address_, named.pci_address);
   }
 
@@ -36,17 +38,30 @@ class KnownGpus {
     return found == map.end() ? nullptr : &found->second;
   }
 
+  // An instance does not say of which GPU it is. Where one alone is divided, there is no other.
+  [[nodiscard]] const Subject* only_divided() const {
+    return divided_.size() == 1 ? &*divided_.begin() : nullptr;
+  }
+
   void add(const Observation& observation) {
     const Subject& gpu = observation.subject;
     by_address_.emplace(gpu.key, gpu);
     if (!gpu.uuid.empty()) by_uuid_.emplace(gpu.uuid, gpu);
+    if (observation.name == host::reading::kMig && may_be_divided(observation)) divided_.insert(gpu);
     if (observation.name != host::reading::kMinor || !observation.value) return;
     if (const auto minor = as_number(*observation.value)) by_minor_.emplace(static_cast<int>(*minor), gpu);
+  }
+
+  // One that could not be asked may be.
+  static bool may_be_divided(const Observation& observation) {
+    if (!observation.value) return !is_not_offered(observation.missing);
+    return as_number(*observation.value).value_or(0) != 0;
   }
 
   std::map<std::string, Subject, std::less<>> by_address_;
   std::map<std::string, Subject, std::less<>> by_uuid_;
   std::map<int, Subject> by_minor_;
+  std::set<Subject> divided_;
 };
 
 // The kubelet does not tell the UID; the folders of its logs do, unless a pod of that name was there before.

@@ -166,6 +166,19 @@ TEST_F(GpuHolders, of_what_is_no_gpu_of_this_machine_are_counted) {
   EXPECT_EQ(told(observed, "pods.other_devices"), "7");
 }
 
+TEST_F(GpuHolders, of_an_instance_are_those_of_the_only_divided_gpu) {
+  hold("slice-0", "nvidia.com/mig-1g.10gb", {"MIG-1"});
+  set_flag(0, "mig", false);
+  set_flag(1, "mig", true);
+  EXPECT_THAT(holders(ask()), ElementsAre("GPU 1 pod ml/slice-0"));
+  set(0, "mig", std::nullopt, 3);  // its model cannot be divided
+  EXPECT_THAT(holders(ask()), ElementsAre("GPU 1 pod ml/slice-0"));
+  set(0, "mig", std::nullopt, 999);  // nobody knows
+  EXPECT_THAT(holders(ask()), IsEmpty());
+  set_flag(0, "mig", true);
+  EXPECT_THAT(holders(ask()), IsEmpty());
+}
+
 TEST_F(GpuHolders, have_their_uid_from_the_folders_of_logs) {
   const std::string uid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
   write("/var/log/pods/ml_train-0_" + uid + "/main/0.log", "");

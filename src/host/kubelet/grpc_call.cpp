@@ -115,6 +115,7 @@ class UnaryCall {
   UnaryCall(Fd socket, MonoTime deadline) : socket_(std::move(socket)), deadline_(deadline) {}
   UnaryCall(const UnaryCall&) = delete;
   UnaryCall& operator=(const UnaryCall&) = delete;
+  ~UnaryCall() = default;
 
   Result<std::string> run(const std::string& method) {
     TRY_STATUS(begin(method));
