@@ -104,6 +104,24 @@ TEST(GpuUsers, what_was_known_of_a_process_is_not_forgotten_when_it_ends) {
               ElementsAre("pod ml/train-0 (python3, 1)"));
 }
 
+TEST(GpuUsers, what_a_later_look_does_not_see_of_a_pod_is_not_forgotten_either) {
+  Workload whole;
+  whole.pid = 7;
+  whole.process = "python3";
+  whole.owner.pod_uid = "8b7c1f8e";
+  whole.owner.container = "0123456789ab";
+  Workload partly = whole;
+  whole.owner.pod_namespace = "ml";
+  whole.owner.pod = "train-0";
+  partly.owner.container.clear();
+  GpuUsers users;
+  users.note({to_observation(whole, kGpu, "/proc", at(minutes{0}))});
+  users.note({to_observation(partly, kGpu, "/proc", at(minutes{1}))});
+  const auto seen = users.of(kGpu, at(minutes{1}).wall, at(minutes{1}).wall);
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].owner, whole.owner);
+}
+
 TEST(GpuUsers, of_too_many_those_are_kept_that_were_seen_last) {
   GpuUsers users;
   for (int i = 0; i < 63; ++i)
