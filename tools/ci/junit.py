@@ -33,13 +33,13 @@ def count_googletest(report: Path) -> Outcome:
 
 
 UNITTEST = re.compile(r"^.*\.\.\. (?P<result>ok|FAIL|ERROR|skipped (?P<reason>.+))$")
-NAMED = re.compile(r"^(test_\w+) \(")
+NAMED = re.compile(r"^((?:test_|setUp)\w+) \(")
 
 
 def count_unittest(entry: str, output: str) -> Outcome:
     """A test with a docstring is named on the line before its result."""
     outcome = Outcome()
-    name = "?"
+    name = entry
     for line in output.splitlines():
         if named := NAMED.match(line):
             name = f"{entry}.{named.group(1)}"

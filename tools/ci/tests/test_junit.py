@@ -17,6 +17,8 @@ test_b (systemd_test.Unit.test_b)
 Says something. ... skipped 'zsh is not installed'
 Ran 2 tests ... in no time
 </system-out></testcase>
+<testcase name="integration.nvml_test" status="run"><system-out>setUpModule (__main__) ... skipped 'no library'
+</system-out></testcase>
 <testcase name="script" status="run"><system-out>fine</system-out></testcase>
 <testcase name="probe" status="notrun"><system-out>SKIP: no loop device</system-out></testcase>
 </testsuite>"""
@@ -39,12 +41,13 @@ class Count(unittest.TestCase):
             for program, text in (("core", CORE), ("host", HOST), ("net", NET)):
                 (folder / f"autopilot_{program}_tests.xml").write_text(text)
             outcome = junit.count(folder / "ctest.xml", folder)
-        self.assertEqual((4, 2, 3), (outcome.passed, outcome.failed, outcome.skipped))
+        self.assertEqual((4, 2, 4), (outcome.passed, outcome.failed, outcome.skipped))
         self.assertEqual([
             "skipped: A.two: needs root",
             "failed: B.bad",
             "failed: net: its program ended badly (crash, leak or timeout)",
             "skipped: integration.systemd_test.test_b: zsh is not installed",
+            "skipped: integration.nvml_test.setUpModule: no library",
             "skipped: probe: no loop device",
         ], outcome.notes)
 
