@@ -31,6 +31,12 @@ class RecordTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.tree = os.path.join(self.folder, "tree")
 
+    def create(self, machine):
+        source = os.path.join(self.folder, "source")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", machine, "--out", source], check=True,
+                       stdout=subprocess.DEVNULL)
+        return source
+
     def record(self, *arguments):
         code, out, err = harness.run("record", self.tree, *arguments)
         self.assertEqual(code, 0, err)
@@ -47,9 +53,7 @@ class RecordTest(unittest.TestCase):
         return text
 
     def test_a_simulated_machine_with_faults(self):
-        source = os.path.join(self.folder, "source")
-        subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--out", source], check=True,
-                       stdout=subprocess.DEVNULL)
+        source = self.create("hgx-h100-8")
         for fault in (["row_remap_pending", "--subject", "gpu/2"], ["ib_port_down", "--subject", "nic_port/mlx5_3/1"],
                       ["nvme_wear"], ["mount_hang", "--subject", "mount//home"]):
             subprocess.run([harness.AUTOPILOT_SIM, "inject", source, *fault], check=True)
@@ -58,10 +62,39 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(check(self.folder, "--root", self.tree), before)
         self.assertTrue(any(findings for _, _, findings in before.values()))
 
+    def test_gpus_of_amd_that_nobody_uses(self):
+        source = self.create("mi300x-8")
+        # A virtual function that nobody drives: were it taken for a GPU, it would be one without its driver.
+        physical = os.path.realpath(os.path.join(source, "root/sys/bus/pci/devices/0000:05:00.0"))
+        virtual = os.path.join(os.path.dirname(physical), "0000:05:02.0")
+        os.mkdir(virtual)
+        for name in ("vendor", "device", "class"):
+            shutil.copy(os.path.join(physical, name), virtual)
+        os.symlink("../0000:05:00.0", os.path.join(virtual, "physfn"))
+        devices = os.path.join(source, "root/sys/bus/pci/devices")
+        os.symlink(os.path.relpath(virtual, devices), os.path.join(devices, "0000:05:02.0"))
+        self.assertEqual(os.listdir(os.path.join(source, "root/sys/class/kfd/kfd/proc")), [])
+        self.record("--root", source)
+        before = check(self.folder, "--root", source)
+        again = check(self.folder, "--root", self.tree)
+        for name in ("gpu.present", "gpu.driver", "gpu.processes"):
+            self.assertEqual(before[name][0], "healthy")
+            self.assertEqual(again[name], before[name])
+        self.assertEqual(again, before)
+
+    def test_a_gpu_of_amd_that_left_the_bus(self):
+        source = self.create("mi300x-8")
+        subprocess.run([harness.AUTOPILOT_SIM, "inject", source, "amd_off_bus", "--subject", "gpu/0000:46:00.0"],
+                       check=True)
+        self.record("--root", source)
+        before = check(self.folder, "--root", source)
+        self.assertIn(("gpu", "0000:46:00.0", "gpu_lost", "failed"), before["gpu.present"][2])
+        self.assertEqual(check(self.folder, "--root", self.tree), before)
+        configs = [path for path in self.read_all() if path.endswith("/config")]
+        self.assertEqual([os.path.getsize(os.path.join(self.tree, path)) for path in configs], [4])
+
     def test_a_driver_library_that_cannot_be_loaded(self):
-        source = os.path.join(self.folder, "source")
-        subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", source], check=True,
-                       stdout=subprocess.DEVNULL)
+        source = self.create("l40s-4")
         subprocess.run([harness.AUTOPILOT_SIM, "inject", source, "library_broken"], check=True)
         self.record("--root", source)
         before = check(self.folder, "--root", source)
@@ -91,9 +124,7 @@ class RecordTest(unittest.TestCase):
                 self.assertFalse([path for path, content in text.items() if address in content], address)
 
     def test_scrubbing_leaves_neither_pod_nor_container(self):
-        source = os.path.join(self.folder, "source")
-        subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--out", source], check=True,
-                       stdout=subprocess.DEVNULL)
+        source = self.create("hgx-h100-8")
         subprocess.run([harness.AUTOPILOT_SIM, "inject", source, "busy", "--subject", "gpu/0"], check=True)
         with open(os.path.join(source, "root/proc/4200/cgroup"), encoding="utf-8") as file:
             pod, container = file.read().strip().split("/")[-2:]
@@ -105,6 +136,25 @@ class RecordTest(unittest.TestCase):
         self.assertIn("root/proc/4200/cgroup", text)
         for secret in (pod, pod.removeprefix("pod"), container):
             self.assertEqual([path for path, content in text.items() if secret in content], [])
+
+    def test_scrubbing_leaves_no_number_of_a_gpu_of_amd(self):
+        source = self.create("mi300x-8")
+        with open(os.path.join(source, "root/sys/bus/pci/devices/0000:05:00.0/unique_id"), encoding="utf-8") as file:
+            unique = int(file.read(), 16)
+        hive = 0x3d17726e65b4610c
+        with open(os.path.join(source, "root/sys/class/kfd/kfd/topology/nodes/2/properties"), "a",
+                  encoding="utf-8") as file:
+            file.write(f"unique_id {unique}\nhive_id {hive}\n")
+        with open(os.path.join(source, "kmsg.jsonl"), "a", encoding="utf-8") as file:
+            for number in (hive, unique):
+                text = f"amdgpu 0000:05:00.0: amdgpu: XGMI: Add node 0, hive 0x{number:x}."
+                file.write(json.dumps({"prio": 6, "time": 40.0, "text": text}) + "\n")
+        self.record("--root", source, "--scrub")
+        text = self.read_all()
+        self.assertIn("XGMI: Add node 0, hive 0x", text["kmsg.jsonl"])
+        for number in (hive, unique):
+            for spelled in (f"{number}", f"{number:x}"):
+                self.assertEqual([path for path, content in text.items() if spelled in content], [])
 
     def test_a_full_disk_leaves_no_half_of_a_machine(self):
         disk = os.path.join(self.folder, "disk")

@@ -114,7 +114,7 @@ class GpuHolders : public GpuProcesses {
     const host::Host& sees = host_;
     const host::Host host{sees.clock,           sees.files,    sees.kernel_log, sees.gpus,
                           sees.filesystems,     sees.ethernet, sees.time_sync,  sees.nvme,
-                          sees.spared_adapters, kubelet_};
+                          sees.spared_adapters, sees.amd_gpus, kubelet_};
     const Instant now = sees.clock.now();
     auto observed =
         kGpuProcesses.observe(host, {.now = now, .deadline = now.mono + std::chrono::seconds{10}});

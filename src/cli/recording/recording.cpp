@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 
 #include "cli/recording/driver_answers.hpp"
 #include "cli/recording/scrubber.hpp"
@@ -212,12 +214,15 @@ void learn_from_cgroups(const std::string& text, Scrubber& scrubber) {
   scrubber.learn(Scrubber::Kind::container, owner.container);
 }
 
-// AMD's GPUs by the numbers that their compute driver gives them.
+// AMD's GPUs by the numbers that their compute driver gives them; unique_id is that of the file as well.
 void learn_from_node(const std::string& text, Scrubber& scrubber) {
+  using Kind = Scrubber::Kind;
   for (const std::string_view line : split(text, '\n')) {
     const std::vector<std::string_view> words = split_words(line);
-    if (words.size() == 2 && (words[0] == "unique_id" || words[0] == "hive_id"))
-      scrubber.learn(Scrubber::Kind::serial, words[1]);
+    const auto number = words.size() == 2 ? parse_number<std::uint64_t>(words[1]) : std::nullopt;
+    if (!number) continue;
+    if (words[0] == "unique_id") scrubber.learn_number(Kind::uuid, *number);
+    if (words[0] == "hive_id") scrubber.learn_number(Kind::serial, *number);
   }
 }
 

@@ -32,6 +32,23 @@ bool is_word_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
+// Shorter ones mean something else too often.
+bool is_long_hex(std::string_view value) {
+  constexpr std::size_t kShortestHex = 8;
+  return value.size() >= kShortestHex &&
+         std::ranges::all_of(value, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
+}
+
+// Whether no word goes on at `at`, or only the 0x of a number does.
+bool begins_at(std::string_view text, std::size_t at, std::string_view value) {
+  const auto begins_word = [text](std::size_t place) {
+    return place == 0 || !is_word_letter(text[place - 1]);
+  };
+  if (begins_word(at)) return true;
+  const bool follows_0x = at >= 2 && (text.substr(at - 2, 2) == "0x" || text.substr(at - 2, 2) == "0X");
+  return follows_0x && begins_word(at - 2) && is_long_hex(value);
+}
+
 bool is_mac(std::string_view token) {
   const auto parts = split(token, ':');
   return parts.size() == 6 && std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
@@ -82,6 +99,16 @@ void Scrubber::learn(Kind kind, std::string_view value) {
   }
 }
 
+void Scrubber::learn_number(Kind kind, std::uint64_t number) {
+  if (number == 0) return;
+  const auto digits = static_cast<unsigned long long>(number);
+  const std::string padded = print("%016llx", digits);
+  learn(kind, padded);
+  const std::string told = known_.at(padded);
+  for (const std::string& spelled : {print("%llx", digits), print("%llu", digits)})
+    if (spelled.size() >= kShortest) known_.try_emplace(spelled, told);
+}
+
 void Scrubber::learn_pod(const std::string& uid) {
   if (uid.empty() || known_.contains(uid)) return;
   std::string spelled = uid;
@@ -116,7 +143,7 @@ std::string Scrubber::replace_known(std::string_view text) const {
     for (std::size_t at = out.find(value); at != std::string::npos; at = out.find(value, at)) {
       const std::size_t end = at + value.size();
       // A name inside a longer word is another word.
-      if ((at > 0 && is_word_letter(out[at - 1])) || (end < out.size() && is_word_letter(out[end]))) {
+      if (!begins_at(out, at, value) || (end < out.size() && is_word_letter(out[end]))) {
         at = end;
         continue;
       }

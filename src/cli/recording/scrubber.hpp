@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,13 +10,17 @@ namespace autopilot::cli {
 
 // Takes out of texts what tells whose machine it is. The same value gets the same stand-in everywhere, so
 // that what belonged together still does. Addresses (MAC, IPv4, IPv6) are found in any text; names, serials
-// and UUIDs must be told first.
+// and UUIDs must be told first. A value inside a longer word is another word and stays; one of eight or more
+// hexadecimal digits is found behind 0x as well.
 class Scrubber {
  public:
   enum class Kind : unsigned char { host, serial, uuid, guid, container };
 
   // Ignores "localhost", and serials and the like of fewer than 4 characters ("0", "N/A").
   void learn(Kind kind, std::string_view value);
+  // A number in all the ways in which the kernel writes it: decimal and hexadecimal, as short as it can and
+  // with sixteen digits. They have one stand-in. Ignores 0.
+  void learn_number(Kind kind, std::uint64_t number);
   // The UID of a pod, as it stands in paths of control groups ("pod<uid>", and with _ for - in a slice).
   void learn_pod(const std::string& uid);
   // An address as the kernel's tables of routes write it: eight digits of IPv4 in the order of this machine,

@@ -46,6 +46,31 @@ TEST(Scrubber, gives_an_address_in_hex_the_stand_in_that_it_has_as_text) {
   EXPECT_EQ(scrubber.apply("fe800000000000000000000000000001"), "20010db8000000000000000000000001");
 }
 
+TEST(Scrubber, a_number_is_found_in_every_spelling_that_the_kernel_has_for_it) {
+  Scrubber scrubber;
+  scrubber.learn_number(Scrubber::Kind::serial, 0x3d17726e65b4610cU);
+  scrubber.learn_number(Scrubber::Kind::uuid, 0x00c51f2b0d4e6710U);
+  scrubber.learn(Scrubber::Kind::uuid, "00c51f2b0d4e6710\n");
+  EXPECT_EQ(scrubber.apply("XGMI: Add node 0, hive 0x3d17726e65b4610c."),
+            "XGMI: Add node 0, hive 0xSERIAL0001.");
+  EXPECT_EQ(scrubber.apply("hive_id 4402112979256238348"), "hive_id SERIAL0001");
+  const std::string told = "GPU-00000000-0000-0000-0000-000000000001";
+  EXPECT_EQ(scrubber.apply("00c51f2b0d4e6710 0xc51f2b0d4e6710 55484840179296016"),
+            told + " 0x" + told + " " + told);
+}
+
+TEST(Scrubber, a_number_that_tells_nothing_stays) {
+  Scrubber scrubber;
+  scrubber.learn_number(Scrubber::Kind::serial, 0);
+  scrubber.learn_number(Scrubber::Kind::serial, 7);
+  scrubber.learn(Scrubber::Kind::host, "a1");
+  scrubber.learn(Scrubber::Kind::serial, "1002");
+  scrubber.learn(Scrubber::Kind::serial, "3d17726e65b4610c");
+  for (const char* text : {"hive_id 0", "mask 0x0000000000000000", "node 7", "0xa1", "vendor 0x1002",
+                           "my0x3d17726e65b4610c", "x3d17726e65b4610c", "0x3d17726e65b4610c0"})
+    EXPECT_EQ(scrubber.apply(text), text);
+}
+
 TEST(Scrubber, pods_and_containers_keep_their_form) {
   const std::string uid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
   const std::string id(64, 'a');

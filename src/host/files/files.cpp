@@ -19,8 +19,8 @@
 namespace autopilot::host {
 namespace {
 
-// A page: what sysfs gives at most, so that a value is never put together from two reads of it.
-constexpr std::size_t kFirstRead = 4096;
+// What sysfs gives at most in one read, so that a value is never put together from two reads of it.
+constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMaxEntries = 1 << 17;
 
 Status check_path(std::string_view path) {
@@ -70,10 +70,12 @@ Result<Fd> open_regular(const std::string& root, std::string_view path) {
 }
 
 Result<std::string> read_all(int fd, std::string_view path, std::size_t limit) {
-  std::string text;
+  std::string text(2 * kPage, '\0');
   std::size_t used = 0;
   while (true) {
-    if (used == text.size()) text.resize(std::min(std::max(kFirstRead, used * 2), limit + 1));
+    // Some files give whole rows only: where the next one finds no room, it looks like the end. A page has
+    // room for one, also behind a file that is as long as it may be.
+    if (text.size() - used < kPage) text.resize(std::min(text.size() * 2, limit + kPage));
     const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno(errno, path);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/files/files.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -10,6 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "host/files/fuse_server.hpp"
 #include "host/files/test_folder.hpp"
 
 namespace autopilot::host {
@@ -130,6 +133,79 @@ TEST_F(FilesOfTree, reads_binary_and_big_files_within_the_limit) {
   EXPECT_EQ(files_.read("/big", std::size_t{16} << 20).value(), binary);
   EXPECT_EQ(files_.read("/big", binary.size()).value(), binary);
   EXPECT_EQ(files_.read("/big", binary.size() - 1).error().code, Errc::exhausted);
+}
+
+// A file as amdgpu's ras/gpu_vram_bad_pages: every read gives the whole rows that have room in a page. A
+// reader with less room than that gets an error here.
+class FileOfRows {
+ public:
+  static constexpr std::size_t kRowsOfPage = 146;
+
+  FileOfRows(std::string place, std::size_t rows)
+      : rows_(rows), server_(std::move(place), "fuse.test", "100444") {
+    server_.start([this](const fuse_in_header& request) { handle(request); });
+  }
+  FileOfRows(const FileOfRows&) = delete;
+  FileOfRows& operator=(const FileOfRows&) = delete;
+  ~FileOfRows() { server_.stop(); }
+
+  [[nodiscard]] const std::string& why_not() const { return server_.why_not(); }
+  static std::string text(std::size_t rows) {
+    std::string text;
+    for (std::size_t i = 0; i < rows; ++i)
+      text += "0x0001a2b0 : 0x00001000 : R\n";
+    return text;
+  }
+
+ private:
+  void handle(const fuse_in_header& request) {
+    switch (request.opcode) {
+      case FUSE_GETATTR: {
+        fuse_attr_out attributes{};
+        attributes.attr.ino = FUSE_ROOT_ID;
+        attributes.attr.mode = S_IFREG | 0444;
+        attributes.attr.nlink = 1;
+        return server_.reply(request.unique, attributes);
+      }
+      case FUSE_OPEN: {
+        left_ = rows_;
+        fuse_open_out opened{};
+        opened.open_flags = FOPEN_DIRECT_IO;
+        return server_.reply(request.unique, opened);
+      }
+      case FUSE_READ: {
+        const std::size_t rows = std::min(left_, kRowsOfPage);
+        left_ -= rows;
+        return server_.reply_text(request.unique, text(rows));
+      }
+      case FUSE_FLUSH:
+      case FUSE_RELEASE:
+        return server_.reply_text(request.unique, "");
+      default:
+        return server_.refuse(request.unique, ENOSYS);
+    }
+  }
+
+  const std::size_t rows_;
+  std::size_t left_ = 0;  // of the server's thread
+  FuseServer server_;
+};
+
+TEST_F(FilesOfTree, every_read_has_room_for_a_page_of_whole_rows) {
+  folder_.write("/rows", "");
+  constexpr std::size_t kRows = 20 * FileOfRows::kRowsOfPage + 3;
+  const FileOfRows file(folder_.path() + "/rows", kRows);
+  if (!file.why_not().empty()) GTEST_SKIP() << "no FUSE file here: " << file.why_not();
+  const std::string text = FileOfRows::text(kRows);
+  const auto read = files_.read("/rows");
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(*read, text);
+  EXPECT_EQ(files_.read("/rows", text.size()).value_or(""), text);
+  for (const std::size_t limit : {std::size_t{1}, std::size_t{4096}, text.size() - 1}) {
+    const auto cut = files_.read("/rows", limit);
+    ASSERT_FALSE(cut) << limit;
+    EXPECT_EQ(cut.error().code, Errc::exhausted) << limit << ": " << cut.error().what;
+  }
 }
 
 TEST_F(FilesOfTree, lists_names_in_order) {

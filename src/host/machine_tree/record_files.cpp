@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/machine_tree/record_files.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,6 +17,8 @@ namespace autopilot::host {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{256} << 10;
+
+constexpr std::string_view kPciDevices = "/sys/bus/pci/devices";
 
 // "*" stands for every name of its directory.
 constexpr std::string_view kMachineFiles[] = {
@@ -100,7 +104,13 @@ constexpr std::string_view kPciFiles[] = {"vendor",
                                           "aer_rootport_total_err_cor",
                                           "aer_rootport_total_err_nonfatal",
                                           "aer_rootport_total_err_fatal",
+                                          "power/runtime_status",
+                                          "physfn",
                                           "driver"};
+
+// What newer kernels ask the device itself, and wake it for that.
+constexpr std::string_view kPciFilesThatWake[] = {"current_link_speed", "current_link_width",
+                                                  "max_link_width"};
 
 constexpr std::string_view kInterfaceFiles[] = {"address",
                                                 "operstate",
@@ -176,7 +186,7 @@ struct DeviceClass {
   std::span<const std::string_view> files;
 };
 
-constexpr DeviceClass kClasses[] = {{"/sys/bus/pci/devices", kPciFiles},
+constexpr DeviceClass kClasses[] = {{kPciDevices, kPciFiles},
                                     {"/sys/class/net", kInterfaceFiles},
                                     {"/sys/class/infiniband", kInfinibandFiles},
                                     {"/sys/class/nvme", kNvmeFiles},
@@ -213,8 +223,10 @@ class Recorder {
       const auto device = files_.resolve(path);
       if (!device) continue;
       if (*device != path) recorded_[path] = {true, *device};
+      const bool is_asleep = kind.directory == kPciDevices && is_pci_asleep(files_, name);
       for (const std::string_view file : kind.files)
-        take(*device + "/" + std::string(file));
+        if (!is_asleep || std::ranges::find(kPciFilesThatWake, file) == std::end(kPciFilesThatWake))
+          take(*device + "/" + std::string(file));
     }
   }
 
@@ -242,17 +254,15 @@ class Recorder {
     const auto gpus = scan_amd_gpus(files_);
     if (!gpus) return;
     for (const PciDevice& gpu : *gpus) {
-      const auto folder = files_.resolve("/sys/bus/pci/devices/" + gpu.address);
-      if (!folder) continue;
-      take_one(*folder + "/power/runtime_status");
-      if (is_pci_asleep(files_, gpu.address)) continue;
+      const auto folder = files_.resolve(std::string(kPciDevices).append("/").append(gpu.address));
+      if (!folder || is_pci_asleep(files_, gpu.address)) continue;
+      take_config(*folder + "/config");
       for (const std::string_view file : amd_gpu_files())
         take(std::string(*folder).append("/").append(file));
     }
-    for (const char* pattern :
-         {"/sys/class/kfd/kfd/topology/nodes/*/gpu_id", "/sys/class/kfd/kfd/topology/nodes/*/properties",
-          "/sys/class/kfd/kfd/proc/*/vram_*"})
-      take(pattern);
+    take("/sys/class/kfd/kfd/topology/nodes/*/gpu_id");
+    take("/sys/class/kfd/kfd/topology/nodes/*/properties");
+    take_kfd_processes();
   }
 
   // What a kernel said when it died; not what programs left there, and nothing that cannot be scrubbed.
@@ -270,6 +280,21 @@ class Recorder {
   static std::optional<char> state_of(std::string_view stat) {
     const auto task = parse_task_state(stat);
     return task ? std::optional(task->state) : std::nullopt;
+  }
+
+  // Only vendor and device, which tell whether it is still on the bus; elsewhere may be its serial number.
+  void take_config(const std::string& path) {
+    constexpr std::size_t kIdBytes = 4;
+    if (const auto config = files_.read(path, kMaxFileBytes))
+      recorded_[path] = {false, config->substr(0, kIdBytes)};
+  }
+
+  // Where nobody computes the directory is empty, and there all the same. What keeps it is no process number.
+  void take_kfd_processes() {
+    const std::string folder = "/sys/class/kfd/kfd/proc";
+    if (!files_.list(folder)) return;
+    recorded_[folder + "/.keep"] = {};
+    take(folder + "/*/vram_*");
   }
 
   void take_one(const std::string& path) {
