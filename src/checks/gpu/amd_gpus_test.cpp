@@ -78,7 +78,7 @@ TEST_F(AmdGpuChecks, errors_of_any_block_are_a_fault_and_bad_pages_are_told_by_w
   set_amd(1, "ras/gpu_vram_bad_pages", rows + "0x0001a2b1 : 0x00001000 : P\n0x0001a2b2 : 0x00001000 : F");
   EXPECT_THAT(
       look(kGpuEcc),
-      ElementsAre(amd_gpu(0) + " failed ecc_uncorrected", amd_gpu(1) + " degraded bad_pages_pending",
+      ElementsAre(amd_gpu(0) + " failed ecc_chip_uncorrected", amd_gpu(1) + " degraded bad_pages_pending",
                   amd_gpu(1) + " degraded bad_pages_unreserved", amd_gpu(1) + " degraded bad_pages_many"));
 }
 
@@ -86,7 +86,7 @@ TEST_F(AmdGpuChecks, counters_that_cannot_be_read_at_the_moment_are_not_zero) {
   add_amd(0);
   set_amd(0, "ras/aca_umc", "Query currently inaccessible");
   EXPECT_THAT(look(kGpuEcc), ElementsAre(amd_gpu(0) + " unknown could_not_look"));
-  EXPECT_THAT(findings_[0].message, HasSubstr("unreadable"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("could not be read"));
 }
 
 TEST_F(AmdGpuChecks, a_gpu_without_error_counters_is_unsupported_beside_one_that_has_them) {
@@ -94,6 +94,52 @@ TEST_F(AmdGpuChecks, a_gpu_without_error_counters_is_unsupported_beside_one_that
   add_amd(1);
   std::filesystem::remove_all(folder_.path() + folders_[1] + "/ras");
   EXPECT_THAT(look(kGpuEcc), ElementsAre(amd_gpu(1) + " unsupported not_supported"));
+}
+
+TEST_F(AmdGpuChecks, errors_of_the_memory_are_told_from_those_of_the_chip) {
+  add_amd(0);
+  set_amd(0, "ras/aca_umc", "ue: 1\nce: 0\nde: 0");
+  set_amd(0, "ras/aca_gfx", "Query currently inaccessible");
+  EXPECT_THAT(look(kGpuEcc), ElementsAre(amd_gpu(0) + " failed ecc_uncorrected"));
+}
+
+TEST_F(AmdGpuChecks, bad_pages_are_told_also_where_nothing_counts_errors) {
+  add_amd(0);
+  std::filesystem::remove(folder_.path() + folders_[0] + "/ras/aca_umc");
+  set_amd(0, "ras/gpu_vram_bad_pages", "0x0001a2b1 : 0x00001000 : P");
+  EXPECT_THAT(look(kGpuEcc), ElementsAre(amd_gpu(0) + " degraded bad_pages_pending"));
+}
+
+TEST_F(AmdGpuChecks, a_gpu_that_is_silent_for_one_look_may_be_in_a_reset) {
+  add_amd(0);
+  EXPECT_THAT(look(kGpuPresent), IsEmpty());
+  set_amd(0, "config", std::string(64, '\xff'));
+  EXPECT_THAT(look(kGpuPresent), ElementsAre(amd_gpu(0) + " unknown could_not_look"));
+  EXPECT_THAT(look(kGpuPresent), ElementsAre(amd_gpu(0) + " failed gpu_lost"));
+}
+
+TEST_F(AmdGpuChecks, gpus_that_all_belong_to_others_are_unsupported) {
+  add_amd(0, "vfio-pci");
+  EXPECT_THAT(look(kGpuTemperature), ElementsAre("error unsupported"));
+}
+
+TEST_F(AmdGpuChecks, garbage_in_the_pci_tree_is_not_the_absence_of_a_gpu) {
+  add_amd(0);
+  set_amd(0, "class", "what");
+  expectation_.gpu_count = 1;
+  for (const Check* check : {&kGpuPresent, &kGpuDriver, &kGpuEcc})
+    EXPECT_THAT(look(*check), ElementsAre("error malformed")) << check->info.id;
+}
+
+TEST_F(AmdGpuChecks, memory_that_a_screen_uses_has_no_owner_and_is_no_fault) {
+  add_amd(0);
+  set_amd(0, "mem_info_vram_total", "1000");
+  set_amd(0, "mem_info_vram_used", "500");
+  write("/sys/class/kfd/kfd/topology/nodes/1/gpu_id", "7");
+  write("/sys/class/kfd/kfd/topology/nodes/1/properties", "location_id 20480");
+  write("/sys/class/kfd/kfd/proc/none", "");
+  write("/proc/2/comm", "kthreadd");
+  EXPECT_THAT(look(kGpuProcesses), IsEmpty());
 }
 
 TEST_F(AmdGpuChecks, a_gpu_that_sleeps_is_present_and_its_temperature_unknown) {

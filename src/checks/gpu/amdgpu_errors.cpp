@@ -16,7 +16,8 @@ constexpr std::string_view kId = "gpu.amdgpu_errors";
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto gpus = TRY(host::scan_gpus(host.files, host::GpuVendor::amd));
-  if (gpus.empty()) return fail(Errc::unsupported, "no AMD GPU in the PCI tree");
+  if (gpus.empty() && !host::is_amdgpu_module_loaded(host.files))
+    return fail(Errc::unsupported, "no AMD GPU in the PCI tree");
   Observed observed;
   TRY_STATUS(add_rule_events(host, request, kId, observed));
   for (const host::PciDevice& gpu : gpus) {

@@ -34,6 +34,19 @@ TEST_F(GpuAmdgpuErrors, an_error_is_a_fault_of_the_gpu_that_the_line_names) {
   EXPECT_EQ(findings[0].action, Action::drain_then_reset_gpu);
 }
 
+TEST_F(GpuAmdgpuErrors, errors_outside_of_the_memory_are_told_as_such) {
+  driver_says("2 uncorrectable hardware errors detected in gfx block");
+  EXPECT_THAT(reasons(), ElementsAre("failed ecc_chip_uncorrected"));
+}
+
+TEST_F(GpuAmdgpuErrors, a_gpu_that_could_not_be_initialised_is_told_though_no_driver_has_it) {
+  folder_.write("/sys/bus/pci/devices/0000:05:00.0/class", "0x030000\n");
+  EXPECT_THAT(reasons(), ElementsAre("unsupported"));
+  folder_.write("/sys/module/amdgpu/initstate", "live\n");
+  driver_says("Fatal error during GPU init");
+  EXPECT_THAT(reasons(), ElementsAre("failed amd_init_failed"));
+}
+
 TEST_F(GpuAmdgpuErrors, what_programs_do_wrong_and_what_was_corrected_is_shown_and_not_judged) {
   driver_says("[gfxhub0] no-retry page fault (src_id:0 ring:24 vmid:8 pasid:32769)");
   driver_says("ring gfx_0.0.0 timeout, signaled seq=81, emitted seq=83");
@@ -60,7 +73,7 @@ TEST_F(GpuAmdgpuErrors, a_reset_that_succeeds_takes_back_one_that_failed_before_
 TEST_F(GpuAmdgpuErrors, heat_is_told_from_the_power_cap) {
   driver_says("WARN: GPU is throttled, expect performance decrease. PPT.");
   EXPECT_THAT(reasons(), IsEmpty());
-  driver_says("WARN: GPU is throttled, expect performance decrease. PPT HBM.");
+  driver_says("WARN: GPU thermal throttling temperature reached, expect performance decrease. GPU.");
   EXPECT_THAT(reasons(), ElementsAre("degraded amd_throttled"));
   EXPECT_THAT(reasons(20min), IsEmpty());
 }

@@ -26,7 +26,7 @@ class EccJudge {
       judge_disabled();
       return std::move(findings_);
     }
-    if (!number(kEccVolatileUncorrected))
+    if (!number(kEccVolatileUncorrected) && !is_not_offered_here(kEccVolatileUncorrected))
       add(make_finding(input_, gpu_, "could_not_look", Health::unknown,
                        gpu_text(gpu_) + ": the counter of uncorrected errors could not be read"));
     judge_uncorrected();
@@ -39,6 +39,15 @@ class EccJudge {
     return input_.history.number(gpu_, name);
   }
   void add(Finding finding) { findings_.push_back(std::move(finding)); }
+  [[nodiscard]] bool is_not_offered_here(std::string_view name) const {
+    const Observation* observation = input_.history.find(gpu_, name);
+    return observation != nullptr && is_not_offered(observation->missing);
+  }
+  // AMD's driver counts the errors of every block of the chip; NVIDIA's those of its memories.
+  [[nodiscard]] bool counts_blocks() const {
+    const Observation* observation = input_.history.find(gpu_, kEccVolatileUncorrected);
+    return observation != nullptr && observation->source == kAmdgpu;
+  }
 
   void judge_disabled() {
     const auto name = input_.history.word(gpu_, kGpuModel);
@@ -53,7 +62,9 @@ class EccJudge {
 
   void judge_uncorrected() {
     const Limit allowed = limit(input_, "gpu.ecc.volatile_uncorrected");
-    if (const auto errors = number(kEccVolatileUncorrected); errors && *errors > allowed.value) {
+    if (counts_blocks()) judge_chip(allowed);
+    const auto lost = number(counts_blocks() ? kEccDramVolatileUncorrected : kEccVolatileUncorrected);
+    if (const auto errors = lost; errors && *errors > allowed.value) {
       Finding finding = make_finding(input_, gpu_, "ecc_uncorrected", Health::failed,
                                      gpu_text(gpu_) + " lost data: " + rounded(*errors) +
                                          " uncorrected memory errors since the driver was loaded",
@@ -69,6 +80,16 @@ class EccJudge {
         finding.evidence.emplace_back("sramAggregate", *sram);
       add(std::move(finding));
     }
+  }
+
+  // What is no memory of the GPU: caches, engines, links.
+  void judge_chip(const Limit& allowed) {
+    const double errors = number(kEccSramVolatileUncorrected).value_or(0);
+    if (errors > allowed.value)
+      add(make_finding(input_, gpu_, "ecc_chip_uncorrected", Health::failed,
+                       gpu_text(gpu_) + " counts " + rounded(errors) +
+                           " uncorrected errors outside of its memory since the driver was loaded",
+                       errors, allowed));
   }
 
   void judge_corrected() {
@@ -137,7 +158,8 @@ class EccJudge {
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  for (const Subject& gpu : readable_gpus(input, {kEccVolatileUncorrected, kEccEnabled}, findings))
+  for (const Subject& gpu :
+       readable_gpus(input, {kEccVolatileUncorrected, kEccEnabled, kBadPagesRetired}, findings))
     for (Finding& finding : EccJudge(input, gpu).findings())
       findings.push_back(std::move(finding));
   return findings;

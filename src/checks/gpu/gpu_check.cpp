@@ -48,6 +48,13 @@ std::string why_unreadable(const JudgeInput& input, const Subject& gpu,
   return why.empty() ? "it was not asked" : why;
 }
 
+// To virtual machines, or to whoever else has a driver for them.
+bool is_given_away(const GpuDriver& driver) {
+  return driver.known && std::ranges::all_of(*driver.known, [&](const host::PciDevice& gpu) {
+           return !gpu.driver.empty() && gpu.driver != kernel_driver_name(driver.vendor);
+         });
+}
+
 void add_silent_gpus(Observations& observations, const GpuDriver& driver, const Error& problem, Instant now) {
   for (const host::PciDevice& gpu : driver.known.value_or(std::vector<host::PciDevice>{})) {
     const Subject subject{
@@ -79,9 +86,12 @@ Result<std::vector<GpuDriver>> gpu_drivers(const host::Host& host, Vendors vendo
   auto nvidia = host::scan_gpus(host.files, host::GpuVendor::nvidia);
   if (!nvidia || !nvidia->empty())
     drivers.push_back({host::GpuVendor::nvidia, kNvml, host.gpus, std::move(nvidia)});
-  if (vendors == Vendors::all)
-    if (auto amd = host::scan_gpus(host.files, host::GpuVendor::amd); amd && !amd->empty())
-      drivers.push_back({host::GpuVendor::amd, kAmdgpu, host.amd_gpus, std::move(amd)});
+  // AMD's driver is files of the PCI tree: without one there is nothing to know.
+  const bool sees_pci = drivers.empty() || drivers.front().known.has_value();
+  if (vendors == Vendors::all && sees_pci) {
+    auto amd = TRY(host::scan_gpus(host.files, host::GpuVendor::amd));
+    if (!amd.empty()) drivers.push_back({host::GpuVendor::amd, kAmdgpu, host.amd_gpus, std::move(amd)});
+  }
   if (!drivers.empty()) return drivers;
   return fail(Errc::unsupported,
               vendors == Vendors::all ? "no GPU in the PCI tree" : "no NVIDIA GPU in the PCI tree");
@@ -136,7 +146,9 @@ Result<Observed> observe_gpus(const host::Host& host, const Request& request,
                               const std::vector<host::GpuGroup>& groups, Vendors vendors) {
   Observed observed;
   std::optional<Error> problem;
+  bool given_away = true;
   for (const GpuDriver& driver : TRY(gpu_drivers(host, vendors))) {
+    given_away = given_away && is_given_away(driver);
     const auto report = read_gpus(driver, request, groups);
     if (!report) {
       if (!problem) problem = report.error();
@@ -148,9 +160,9 @@ Result<Observed> observe_gpus(const host::Host& host, const Request& request,
       add_gpu(observed.observations, gpu, driver.witness, request.now);
   }
   if (observed.witnesses.empty() && problem) return fail(*problem);
-  if (observed.observations.empty())
-    return fail(Errc::unavailable, "the driver lists no GPU, the PCI tree has some");
-  return observed;
+  if (!observed.observations.empty()) return observed;
+  if (given_away) return fail(Errc::unsupported, "every GPU belongs to another kernel driver");
+  return fail(Errc::unavailable, "the driver lists no GPU, the PCI tree has some");
 }
 
 bool is_not_offered(std::string_view missing) {

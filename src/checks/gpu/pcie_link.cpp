@@ -67,7 +67,7 @@ class Round {
     if (std::ranges::find(observed_.witnesses, kSysfs) == observed_.witnesses.end())
       observed_.witnesses.emplace_back(kSysfs);
     for (const host::PciDevice& gpu : gpus)
-      look_at_link(gpu);
+      if (!host::is_pci_asleep(host_.files, gpu.address)) look_at_link(gpu);
   }
 
   void look_at_link(const host::PciDevice& device) {

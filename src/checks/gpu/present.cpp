@@ -112,6 +112,7 @@ class Round {
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Round round(host, request);
   const auto drivers = gpu_drivers(host, Vendors::all);
+  if (!drivers && drivers.error().code != Errc::unsupported) return fail(drivers.error());
   if (!drivers) {
     round.found(0);
     return round.take();
@@ -196,10 +197,25 @@ class PresenceJudge {
   void judge_gpu(const Subject& gpu) {
     const auto state = history_.word(gpu, kGpuState);
     if (!state) return judge_unlisted(gpu);
+    if (has_just_left(gpu)) {
+      add(gpu, "could_not_look", Health::unknown,
+          gpu_text(gpu) + " does not answer on the bus at this moment; it may be in the middle of a reset");
+      return;
+    }
     for (const StateVerdict& verdict : kStateVerdicts)
       if (*state == to_string(verdict.state))
         add(gpu, verdict.reason, verdict.health, gpu_text(gpu) + " " + std::string(verdict.message));
     judge_wish(gpu);
+  }
+
+  // AMD's GPUs are silent for a moment while their driver resets them.
+  [[nodiscard]] bool has_just_left(const Subject& gpu) const {
+    if (vendor_of(gpu) != host::GpuVendor::amd) return false;
+    const auto samples = history_.samples(gpu, kGpuState);
+    const auto is_lost = [](const Sample& sample) {
+      return to_string(sample.value) == to_string(host::GpuState::lost);
+    };
+    return samples.size() > 1 && is_lost(samples.back()) && !is_lost(samples[samples.size() - 2]);
   }
 
   // In the PCI tree, and not in the driver's list.

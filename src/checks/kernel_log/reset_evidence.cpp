@@ -10,12 +10,17 @@ namespace autopilot::checks {
 namespace {
 
 constexpr std::int64_t kNoRecoveryNeeded = 0;
+// Log rules of the catalog.
+constexpr std::string_view kAmdLoadedRule = "gpu.amd_loaded";
+constexpr std::string_view kAmdResetRule = "gpu.amd_reset_done";
 
 }  // namespace
 
 std::optional<SeenReset> reset_in(const Observation& record) {
   if (!may_act(record)) return std::nullopt;
-  if (record.name == kDriverLoadedEvent) return SeenReset{host_subject(), is_injected(record)};
+  if (record.name == kDriverLoadedEvent || record.name == kAmdLoadedRule)
+    return SeenReset{host_subject(), is_injected(record)};
+  if (record.name == kAmdResetRule) return SeenReset{record.subject, is_injected(record)};
   if (record.name != kXidEvent) return std::nullopt;
   const Value* to = find_attribute(record.attributes, "recoveryTo");
   if (to == nullptr || *to != Value{kNoRecoveryNeeded}) return std::nullopt;

@@ -14,9 +14,9 @@ struct SeenReset {
   bool injected = false;
 };
 
-// THE rule for what a driver's record says about resets: the driver was loaded (all GPUs), or it takes back
-// its verdict that a GPU needs to be recovered (Xid 154 to None). Nothing for any other record, and for one
-// that user space wrote or whose writer nobody can vouch for.
+// THE rule for what a driver's record says about resets: the driver was loaded (all GPUs), it takes back
+// its verdict that a GPU needs to be recovered (Xid 154 to None), or it says that it has reset one (AMD).
+// Nothing for any other record, and for one that user space wrote or whose writer nobody can vouch for.
 //
 // Counters that fall prove nothing: volatile ECC counts can be cleared by hand without a reset, and lifetime
 // counts survive one.

@@ -8,6 +8,7 @@
 
 #include "core/parse.hpp"
 #include "host/gpu/amd_reader.hpp"
+#include "host/gpu/driver_module.hpp"
 #include "host/gpu/kfd_processes.hpp"
 #include "host/gpu/readings.hpp"
 #include "host/pci/pci.hpp"
@@ -39,16 +40,15 @@ GpuState state_of(const Files& files, const std::string& address) {
   return is_on_bus(files, folder_of(address)) ? GpuState::ok : GpuState::lost;
 }
 
-Result<std::vector<std::int64_t>> pids_of(const Result<ProcessesByGpu>& processes,
-                                          const std::string& address) {
+Result<std::vector<std::int64_t>> pids_of(const Result<KfdProcesses>& processes, const std::string& address) {
   if (!processes) return fail(processes.error());
-  const auto found = processes->find(address);
-  if (found == processes->end()) return fail(Errc::unsupported, address + " does not compute");
-  return found->second;
+  const auto found = processes->by_gpu.find(address);
+  if (found != processes->by_gpu.end()) return found->second;
+  return fail(processes->some_denied ? Errc::denied : Errc::unsupported, address + ": no compute node");
 }
 
 GpuDevice read_gpu(const Files& files, const PciDevice& found, int index, const std::vector<GpuGroup>& groups,
-                   const Result<ProcessesByGpu>& processes) {
+                   const Result<KfdProcesses>& processes) {
   const std::string folder = folder_of(found.address);
   GpuDevice gpu;
   gpu.subject = {.kind = SubjectKind::gpu, .key = found.address, .index = index, .uuid = {}, .serial = {}};
@@ -97,7 +97,7 @@ Result<GpuReport> AmdGpus::read(const std::vector<GpuGroup>& groups, MonoTime) c
   GpuReport report;
   report.time = clock_.now();
   const bool is_needed = std::ranges::any_of(gpus, [](const PciDevice& gpu) { return gpu.driver.empty(); });
-  if (is_needed && !files_.exists(kModule)) {
+  if (is_needed && !is_amdgpu_module_loaded(files_)) {
     report.state = DriverState::driver_not_loaded;
     report.detail = std::string(kModule) + " does not exist";
     return report;
@@ -105,7 +105,7 @@ Result<GpuReport> AmdGpus::read(const std::vector<GpuGroup>& groups, MonoTime) c
   report.driver_version = word_in(files_, std::string(kModule) + "/version");
   std::erase_if(gpus, [](const PciDevice& gpu) { return !is_driven(gpu); });
   const bool wants_processes = std::ranges::find(groups, GpuGroup::processes) != groups.end();
-  const Result<ProcessesByGpu> processes = wants_processes ? read_kfd_processes(files_) : ProcessesByGpu{};
+  const Result<KfdProcesses> processes = wants_processes ? read_kfd_processes(files_) : KfdProcesses{};
   int index = 0;
   for (const PciDevice& gpu : gpus)
     report.gpus.push_back(read_gpu(files_, gpu, index++, groups, processes));

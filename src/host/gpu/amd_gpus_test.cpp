@@ -121,7 +121,8 @@ TEST_F(AmdGpusTest, what_a_gpu_does_not_have_is_not_offered_and_what_cannot_be_r
   const GpuDevice& gpu = report.gpus.front();
   EXPECT_EQ(why_missing(gpu, kTemperatureMemoryMax), "not_supported");
   EXPECT_EQ(why_missing(gpu, kPowerLimitDefault), "unreadable");
-  EXPECT_EQ(why_missing(gpu, kEccVolatileUncorrected), "unreadable") << "a part of the sum is unknown";
+  EXPECT_EQ(value(gpu, kEccVolatileUncorrected), Value{std::int64_t{1}}) << "what is known is there at least";
+  EXPECT_EQ(why_missing(gpu, kEccSramVolatileUncorrected), "unreadable") << "nothing known is not 0";
   EXPECT_EQ(why_missing(gpu, kProcesses), "not_supported") << "there is no compute driver";
 }
 
@@ -185,17 +186,64 @@ TEST_F(AmdGpusTest, processes_are_those_that_hold_memory_to_compute) {
   folder_.write(kfd + "topology/nodes/0/properties", "location_id 0\n");
   folder_.write(kfd + "topology/nodes/1/gpu_id", "11743\n");
   folder_.write(kfd + "topology/nodes/1/properties", "simd_count 1216\nlocation_id 1280\ndomain 0\n");
+  // A part of the same GPU.
+  folder_.write(kfd + "topology/nodes/2/gpu_id", "11744\n");
+  folder_.write(kfd + "topology/nodes/2/properties", "simd_count 152\nlocation_id 268436736\ndomain 0\n");
+  folder_.write(kfd + "proc/4242/vram_11744", "4096\n");
   folder_.write(kfd + "proc/4242/vram_11743", "17179869184\n");
   folder_.write(kfd + "proc/777/vram_11743", "4096\n");
   folder_.write(kfd + "proc/900/vram_11743", "0\n");
   folder_.write(kfd + "proc/garbage/vram_11743", "1\n");
   const auto processes = read_kfd_processes(files_);
   ASSERT_TRUE(processes) << processes.error().what;
-  EXPECT_THAT(*processes,
+  EXPECT_THAT(processes->by_gpu,
               testing::ElementsAre(testing::Pair("0000:05:00.0", testing::ElementsAre(777, 4242))));
   const GpuReport report = read({GpuGroup::processes});
   EXPECT_EQ(value(report.gpus.at(0), kProcesses), Value{std::int64_t{2}});
   EXPECT_EQ(value(report.gpus.at(0), kProcessPids), Value{std::string("777 4242")});
+}
+
+TEST_F(AmdGpusTest, numbers_that_no_chip_has_are_not_believed) {
+  write("hwmon/hwmon4/temp2_input", "65535000\n");
+  write("hwmon/hwmon4/power1_cap", "0\n");
+  write("ras/aca_umc", "ue: 9223372036854775807\nce: 0\nde: 0\n");
+  const GpuReport report = read();
+  ASSERT_EQ(report.gpus.size(), 1U);
+  EXPECT_EQ(why_missing(report.gpus[0], kTemperatureGpu), "unreadable");
+  EXPECT_EQ(why_missing(report.gpus[0], kPowerLimit), "unreadable");
+  EXPECT_EQ(value(report.gpus[0], kEccVolatileUncorrected), Value{std::int64_t{3}})
+      << "those of the other block";
+}
+
+TEST_F(AmdGpusTest, a_block_that_is_told_twice_counts_once) {
+  write("ras/umc_err_count", "ue: 1\nce: 12\n");
+  const GpuReport report = read({GpuGroup::ecc});
+  ASSERT_EQ(report.gpus.size(), 1U);
+  EXPECT_EQ(value(report.gpus[0], kEccVolatileUncorrected), Value{std::int64_t{4}});
+}
+
+TEST_F(AmdGpusTest, beside_an_nvidia_gpu_a_vga_controller_is_the_screen_of_the_processor) {
+  add_gpu("0000:0a:00.0", "0x030000");
+  EXPECT_EQ(scan_amd_gpus(files_)->size(), 2U);
+  folder_.write("/sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
+  folder_.write("/sys/bus/pci/devices/0000:3b:00.0/device", "0x2330\n");
+  folder_.write("/sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
+  EXPECT_EQ(scan_amd_gpus(files_)->size(), 1U);
+}
+
+TEST_F(AmdGpusTest, names_that_cannot_be_printed_travel_through_the_helper) {
+  write("product_name", "AMD \xff\xffInstinct \xc3\xa9\n");
+  write("serial_number", std::string(3000, '7') + "\n");
+  const HelperGpus gpus(GpuVendor::amd,
+                        {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
+                         .arguments = {"amdgpu", folder_.path()},
+                         .environment = own_environment()},
+                        clock_, files_);
+  const auto report = gpus.read({GpuGroup::identity}, clock_.now().mono + 20s);
+  ASSERT_TRUE(report) << report.error().what;
+  EXPECT_EQ(report->state, DriverState::ok) << report->detail;
+  ASSERT_EQ(report->gpus.size(), 1U);
+  EXPECT_THAT(report->gpus[0].name, testing::StartsWith("AMD ??Instinct"));
 }
 
 TEST_F(AmdGpusTest, the_helper_reads_in_a_process_of_its_own) {

@@ -16,6 +16,11 @@ using namespace reading;
 
 constexpr std::string_view kSensorDriver = "amdgpu";
 constexpr std::string_view kMemoryBlock = "umc";  // the memory controllers
+constexpr std::string_view kOldCount = "_err_count";
+constexpr std::string_view kNewCount = "aca_";
+// Beyond it a number is garbage; sums of some stay far from the end of their type.
+constexpr std::int64_t kMostErrors = std::int64_t{1} << 53;
+constexpr double kHottest = 200;  // no chip was ever so hot
 constexpr double kMilli = 1e-3;
 constexpr double kMicro = 1e-6;
 constexpr double kPerCent = 1e-2;
@@ -52,11 +57,12 @@ Result<Value> value_of(const Result<T>& from, std::int64_t T::*count) {
 // "umc" for "umc_err_count" and for "aca_umc", as newer drivers call it for newer GPUs; empty for any other
 // file.
 std::string_view counting_block(std::string_view name) {
-  constexpr std::string_view kOld = "_err_count";
-  constexpr std::string_view kNew = "aca_";
-  if (name.ends_with(kOld)) return name.substr(0, name.size() - kOld.size());
-  if (name.starts_with(kNew)) return name.substr(kNew.size());
+  if (name.ends_with(kOldCount)) return name.substr(0, name.size() - kOldCount.size());
+  if (name.starts_with(kNewCount)) return name.substr(kNewCount.size());
   return {};
+}
+std::string new_name(std::string_view block) {
+  return std::string(kNewCount).append(block);
 }
 
 std::string first_of(const std::vector<std::int64_t>& pids) {
@@ -83,7 +89,7 @@ Result<RasCounts> parse_ras_counts(std::string_view text) {
     auto* const count =
         std::ranges::find(counts, trim(line.substr(0, colon)), [](const auto& c) { return c.first; });
     const auto number = parse_number<std::int64_t>(trim(line.substr(colon + 1)));
-    if (count == counts.end() || !number || *number < 0) return malformed(line);
+    if (count == counts.end() || !number || *number < 0 || *number > kMostErrors) return malformed(line);
     count->second = number;
   }
   const auto& [uncorrected, corrected, deferred] = counts;
@@ -156,41 +162,57 @@ void AmdReader::read_group(GpuGroup group, const Result<std::vector<std::int64_t
   }
 }
 
+// The errors of some blocks together.
+struct AmdReader::BlockCounts {
+  RasCounts counts;
+  bool any = false;              // at least one of them counts
+  std::optional<Error> problem;  // of one that could not be read
+
+  void add(const Result<RasCounts>& block) {
+    any = true;
+    if (!block) {
+      problem = block.error();
+      return;
+    }
+    counts.uncorrected += block->uncorrected;
+    counts.corrected += block->corrected;
+    counts.deferred += block->deferred;
+  }
+  // What is known is at least there, also when a part could not be read; but nothing known is not 0.
+  [[nodiscard]] Result<Value> told(std::int64_t RasCounts::*count) const {
+    if (!any) return fail(Errc::not_found, "no block counts errors");
+    if (problem && counts.*count == 0) return fail(*problem);
+    return Value{counts.*count};
+  }
+};
+
+Result<RasCounts> AmdReader::read_block(const std::string& file) const {
+  const std::string text = TRY(files_.read(folder_ + "/ras/" + file, 4096));
+  return parse_ras_counts(text);
+}
+
 // Every block that counts has one file: the memory controllers (umc) and what is on the chip (gfx, sdma,
 // ...).
 void AmdReader::read_ecc() {
-  const auto names = files_.list(folder_ + "/ras");
-  RasCounts memory;
-  RasCounts chip;
-  std::optional<Error> problem;
-  bool counts_memory = false;
-  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
+  const auto names = files_.list(folder_ + "/ras").value_or(std::vector<std::string>{});
+  BlockCounts memory;
+  BlockCounts chip;
+  BlockCounts all;
+  for (const std::string& name : names) {
     const std::string_view block = counting_block(name);
-    if (block.empty()) continue;
-    const auto text = files_.read(std::string(folder_).append("/ras/").append(name), 4096);
-    const auto counts = text ? parse_ras_counts(*text) : Result<RasCounts>(fail(text.error()));
-    if (!counts) {
-      problem = counts.error();
-      continue;
-    }
-    const bool is_memory = block == kMemoryBlock;
-    counts_memory = counts_memory || is_memory;
-    RasCounts& sum = is_memory ? memory : chip;
-    sum.uncorrected += counts->uncorrected;
-    sum.corrected += counts->corrected;
-    sum.deferred += counts->deferred;
+    const bool is_told_again =
+        name.ends_with(kOldCount) && std::ranges::find(names, new_name(block)) != names.end();
+    if (block.empty() || is_told_again) continue;
+    const auto counts = read_block(name);
+    (block == kMemoryBlock ? memory : chip).add(counts);
+    all.add(counts);
   }
-  if (!problem && !counts_memory) problem = Error{Errc::not_found, "no counts of the memory controllers"};
-  const auto told = [&](std::int64_t count) -> Result<Value> {
-    if (problem) return fail(*problem);
-    return Value{count};
-  };
-  add(kEccEnabled, problem ? Result<Value>(fail(*problem)) : Value{true});
-  add(kEccVolatileCorrected, told(memory.corrected + chip.corrected));
-  add(kEccVolatileUncorrected, told(memory.uncorrected + chip.uncorrected));
-  add(kEccVolatileDeferred, told(memory.deferred + chip.deferred));
-  add(kEccDramVolatileUncorrected, told(memory.uncorrected));
-  add(kEccSramVolatileUncorrected, told(chip.uncorrected));
+  add(kEccEnabled, all.any ? Result<Value>(Value{true}) : fail(Errc::not_found, "no block counts errors"));
+  add(kEccVolatileCorrected, all.told(&RasCounts::corrected));
+  add(kEccVolatileUncorrected, all.told(&RasCounts::uncorrected));
+  add(kEccVolatileDeferred, all.told(&RasCounts::deferred));
+  add(kEccDramVolatileUncorrected, memory.told(&RasCounts::uncorrected));
+  add(kEccSramVolatileUncorrected, chip.told(&RasCounts::uncorrected));
   read_bad_pages();
 }
 
@@ -217,7 +239,7 @@ void AmdReader::read_temperature() {
   const auto memory = sensor_with_label("mem");
   const auto add_of = [&](std::string_view name, const Result<std::string>& sensor, std::string_view what) {
     if (!sensor) return add(name, fail(sensor.error()));
-    add_sensor(name, *sensor + std::string(what), kMilli);
+    add_plausible(name, *sensor + std::string(what), kMilli, kHottest);
   };
   add_of(kTemperatureGpu, chip, "_input");
   add_of(kTemperatureSlowdown, chip, "_crit");
@@ -230,8 +252,9 @@ void AmdReader::read_power() {
   const auto& folder = sensors();
   const bool averages = folder && files_.exists(*folder + "/power1_average");
   add_sensor(kPowerUsage, averages ? "power1_average" : "power1_input", kMicro);
-  add_sensor(kPowerLimit, "power1_cap", kMicro);
-  add_sensor(kPowerLimitDefault, "power1_cap_default", kMicro);
+  constexpr double kMostWatts = 10000;
+  add_plausible(kPowerLimit, "power1_cap", kMicro, kMostWatts);
+  add_plausible(kPowerLimitDefault, "power1_cap_default", kMicro, kMostWatts);
 }
 
 void AmdReader::read_processes(const Result<std::vector<std::int64_t>>& pids) {
@@ -259,6 +282,15 @@ void AmdReader::add_sensor(std::string_view name, const std::string& file, doubl
   const auto& folder = sensors();
   if (!folder) return add(name, fail(folder.error()));
   add(name, scaled(files_.read_integer(*folder + "/" + file), scale));
+}
+
+void AmdReader::add_plausible(std::string_view name, const std::string& file, double scale, double most) {
+  add_sensor(name, file, scale);
+  GpuReading& reading = readings_.back();
+  const auto number = reading.value ? as_number(*reading.value) : std::nullopt;
+  if (!number || (*number > 0 && *number <= most)) return;
+  reading.value.reset();
+  reading.code = reading_code::kUnreadable;
 }
 
 Result<std::string> AmdReader::sensor_with_label(std::string_view label) {

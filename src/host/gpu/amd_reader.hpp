@@ -14,6 +14,15 @@
 
 namespace autopilot::host {
 
+// Errors of one block of the GPU since the driver was loaded.
+struct RasCounts {
+  std::int64_t uncorrected = 0;
+  std::int64_t corrected = 0;
+  std::int64_t deferred = 0;  // 0 as well where the driver does not tell them
+};
+// "ue: 0\nce: 3\nde: 1\n". malformed without the first two, and for anything that is no count.
+[[nodiscard]] Result<RasCounts> parse_ras_counts(std::string_view text);
+
 // Reads the files of one GPU of the driver amdgpu. A file that is not there is a reading that the GPU does
 // not offer; one that cannot be read says so.
 class AmdReader {
@@ -29,6 +38,8 @@ class AmdReader {
                                              const Result<std::vector<std::int64_t>>& pids);
 
  private:
+  struct BlockCounts;
+  [[nodiscard]] Result<RasCounts> read_block(const std::string& file) const;
   void read_group(GpuGroup group, const Result<std::vector<std::int64_t>>& pids);
   void read_ecc();
   void read_bad_pages();
@@ -42,6 +53,8 @@ class AmdReader {
   void add_file(std::string_view name, std::string_view file);
   // An integer in a file of its sensors (hwmon), times `scale`.
   void add_sensor(std::string_view name, const std::string& file, double scale);
+  // The same where only numbers above 0 up to `most` make sense.
+  void add_plausible(std::string_view name, const std::string& file, double scale, double most);
   // "temp2" for the label "junction"; not_found where no sensor has that label.
   [[nodiscard]] Result<std::string> sensor_with_label(std::string_view label);
   [[nodiscard]] const Result<std::string>& sensors();
@@ -51,15 +64,6 @@ class AmdReader {
   std::optional<Result<std::string>> sensors_;  // folder; nothing: not looked for yet
   std::vector<GpuReading> readings_;
 };
-
-// Errors of one block of the GPU since the driver was loaded.
-struct RasCounts {
-  std::int64_t uncorrected = 0;
-  std::int64_t corrected = 0;
-  std::int64_t deferred = 0;  // 0 as well where the driver does not tell them
-};
-// "ue: 0\nce: 3\nde: 1\n". malformed without the first two, and for anything that is no count.
-[[nodiscard]] Result<RasCounts> parse_ras_counts(std::string_view text);
 
 struct BadPages {
   std::int64_t retired = 0;

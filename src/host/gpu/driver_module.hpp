@@ -10,4 +10,9 @@ namespace autopilot::host {
   return files.exists("/proc/driver/nvidia/version");
 }
 
+// The same of AMD's.
+[[nodiscard]] inline bool is_amdgpu_module_loaded(const Files& files) {
+  return files.exists("/sys/module/amdgpu");
+}
+
 }  // namespace autopilot::host

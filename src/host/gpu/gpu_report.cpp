@@ -42,9 +42,12 @@ json::object json_of(const GpuDevice& gpu) {
     if (reading.link) link = *reading.link;
     readings.push_back(json::array{reading.name, std::move(link), json_of(reading.value), reading.code});
   }
-  json::object object{{"address", gpu.subject.key},    {"uuid", gpu.subject.uuid},
-                      {"serial", gpu.subject.serial},  {"name", gpu.name},
-                      {"state", to_string(gpu.state)}, {"readings", std::move(readings)}};
+  json::object object{{"address", gpu.subject.key},
+                      {"uuid", presentable(gpu.subject.uuid)},
+                      {"serial", presentable(gpu.subject.serial)},
+                      {"name", presentable(gpu.name)},
+                      {"state", to_string(gpu.state)},
+                      {"readings", std::move(readings)}};
   if (gpu.subject.index) object["index"] = *gpu.subject.index;
   return object;
 }
@@ -186,9 +189,9 @@ std::string format_gpu_report(const GpuReport& report) {
   return json::serialize(json::object{{"state", to_string(report.state)},
                                       {"detail", presentable(report.detail)},
                                       {"libraryPath", presentable(report.library_path)},
-                                      {"driverVersion", report.driver_version},
-                                      {"nvmlVersion", report.nvml_version},
-                                      {"cudaVersion", report.cuda_version},
+                                      {"driverVersion", presentable(report.driver_version)},
+                                      {"nvmlVersion", presentable(report.nvml_version)},
+                                      {"cudaVersion", presentable(report.cuda_version)},
                                       {"calls", report.calls},
                                       {"gpus", std::move(gpus)}});
 }

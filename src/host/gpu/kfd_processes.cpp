@@ -14,7 +14,11 @@ namespace {
 constexpr std::string_view kNodes = "/sys/class/kfd/kfd/topology/nodes";
 constexpr std::string_view kProcesses = "/sys/class/kfd/kfd/proc";
 
-using GpuIds = std::map<std::string, std::string>;  // address by the driver's number of a GPU
+// The numbers by which the driver knows its GPUs.
+struct GpuIds {
+  std::map<std::string, std::string> addresses;  // by number
+  bool some_denied = false;
+};
 
 // A row "location_id 15104" of the properties of a node.
 std::optional<std::uint64_t> property(std::string_view text, std::string_view name) {
@@ -40,33 +44,38 @@ Result<GpuIds> read_gpu_ids(const Files& files) {
   for (const std::string& node : TRY(files.list(kNodes))) {
     const std::string folder = std::string(kNodes).append("/").append(node);
     const auto id = files.read_word(folder + "/gpu_id");
+    ids.some_denied = ids.some_denied || (!id && id.error().code == Errc::denied);
     if (!id || id->empty() || *id == "0") continue;
     const auto properties = files.read(folder + "/properties", 65536);
     if (!properties) continue;
     const auto location = property(*properties, "location_id");
-    if (location) ids[*id] = address_of(property(*properties, "domain").value_or(0), *location);
+    if (location) ids.addresses[*id] = address_of(property(*properties, "domain").value_or(0), *location);
   }
   return ids;
 }
 
 }  // namespace
 
-Result<ProcessesByGpu> read_kfd_processes(const Files& files) {
+Result<KfdProcesses> read_kfd_processes(const Files& files) {
   const GpuIds ids = TRY(read_gpu_ids(files));
-  ProcessesByGpu processes;
-  for (const auto& [id, address] : ids)
-    processes.try_emplace(address);
+  KfdProcesses processes;
+  processes.some_denied = ids.some_denied;
+  for (const auto& [id, address] : ids.addresses)
+    processes.by_gpu.try_emplace(address);
   std::size_t looked_at = 0;
   for (const std::string& name : TRY(files.list(kProcesses))) {
     const auto pid = parse_number<std::int64_t>(name);
     if (!pid || looked_at++ >= kMostKfdProcesses) continue;
-    for (const auto& [id, address] : ids) {
+    for (const auto& [id, address] : ids.addresses) {
       const std::string file = std::string(kProcesses).append("/").append(name).append("/vram_").append(id);
-      if (files.read_integer(file).value_or(0) > 0) processes[address].push_back(*pid);
+      if (files.read_integer(file).value_or(0) > 0) processes.by_gpu[address].push_back(*pid);
     }
   }
-  for (auto& [address, pids] : processes)
+  // A GPU that is divided has a number for each of its parts.
+  for (auto& [address, pids] : processes.by_gpu) {
     std::sort(pids.begin(), pids.end());
+    pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  }
   return processes;
 }
 

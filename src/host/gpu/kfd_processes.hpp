@@ -14,11 +14,14 @@ namespace autopilot::host {
 
 inline constexpr std::size_t kMostKfdProcesses = 4096;  // looked at
 
-// Process numbers in order, by PCI address of the GPU. Every GPU that the driver knows has an entry.
-using ProcessesByGpu = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+struct KfdProcesses {
+  // Process numbers in order, by PCI address. Every GPU that the driver tells of has an entry.
+  std::map<std::string, std::vector<std::int64_t>, std::less<>> by_gpu;
+  bool some_denied = false;  // it tells this process of a part of its GPUs only (device control group)
+};
 
 // Who holds memory of AMD's GPUs in order to compute on them, as their kernel driver (KFD) lists it. Programs
 // that only draw are not among them. An error where there is no such driver.
-[[nodiscard]] Result<ProcessesByGpu> read_kfd_processes(const Files& files);
+[[nodiscard]] Result<KfdProcesses> read_kfd_processes(const Files& files);
 
 }  // namespace autopilot::host

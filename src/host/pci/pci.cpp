@@ -126,10 +126,12 @@ Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files) {
 
 Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files) {
   std::vector<PciDevice> devices = TRY(scan_pci(files, kPciVendorAmd));
-  std::erase_if(devices, [&files](const PciDevice& device) {
+  const auto others = scan_nvidia_gpus(files);
+  const bool has_others = others && !others->empty();
+  std::erase_if(devices, [&](const PciDevice& device) {
     if (files.exists(path_of(device.address, "physfn"))) return true;
     const unsigned kind = device.class_code >> 8U;
-    if (kind == kVgaController) return device.driver != "amdgpu";
+    if (kind == kVgaController) return has_others || device.driver != "amdgpu";
     return kind != kDisplayOther && kind != kAccelerator;
   });
   return devices;
@@ -137,7 +139,7 @@ Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files) {
 
 bool is_pci_asleep(const Files& files, std::string_view address) {
   const auto status = files.read_word(path_of(address, "power/runtime_status"));
-  return status && (*status == "suspended" || *status == "suspending");
+  return status && (*status == "suspended" || *status == "suspending" || *status == "resuming");
 }
 
 Result<std::vector<std::string>> pci_bridges_above(const Files& files, std::string_view address) {

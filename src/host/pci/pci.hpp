@@ -59,8 +59,8 @@ inline constexpr unsigned kInfiniband = 0x0207;
 // The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files);
 // AMD's accelerators and display controllers. A VGA controller is one of them only while the driver amdgpu
-// has it: servers have such for their console. A virtual function beside its physical one belongs to somebody
-// else.
+// has it, and where there is no GPU of NVIDIA: servers have such for their console, processors for a screen.
+// A virtual function beside its physical one belongs to somebody else.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files);
 
 // As NVML and the configuration space hold them: the device in the upper half, the vendor in the lower.
