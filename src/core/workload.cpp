@@ -37,6 +37,15 @@ bool is_same_pod(const WorkloadOwner& a, const WorkloadOwner& b) {
   return !a.pod.empty() && a.pod == b.pod && a.pod_namespace == b.pod_namespace;
 }
 
+void learn(WorkloadOwner& known, const WorkloadOwner& now) {
+  if (!known.pod_uid.empty() && !now.pod_uid.empty() && known.pod_uid != now.pod_uid) {
+    known = now;
+    return;
+  }
+  for (const WorkloadField& field : kWorkloadFields)
+    if (const std::string& word = now.*field.member; !word.empty()) known.*field.member = word;
+}
+
 bool Workload::is_same(const Workload& other) const {
   if (pid != other.pid) return false;
   if (!is_process()) return is_same_pod(owner, other.owner);

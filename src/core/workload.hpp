@@ -24,6 +24,10 @@ struct WorkloadOwner {
 
 // By the UID where both tell it, otherwise by namespace and name. False where one of them is no pod.
 [[nodiscard]] bool is_same_pod(const WorkloadOwner& a, const WorkloadOwner& b);
+// Adds to `known` what a later look tells of the same one. A look may see less than one before it: the
+// kubelet takes a pod's folder away while its process still ends. Another UID is another pod, and replaces
+// all.
+void learn(WorkloadOwner& known, const WorkloadOwner& now);
 
 // One process that uses a GPU, and what it belongs to; or a pod that holds a GPU, whether or not one of its
 // processes uses it.

@@ -57,7 +57,7 @@ struct SystemDoors {
         ethernet(files),
         time_sync(files),
         nvme(files, storage_helper),
-        kubelet(helper_of(options, "kubelet", {}), files) {}
+        kubelet(helper_of(options, "kubelet", {}), clock, files) {}
 
   SystemClock clock;
   IbFiles ib_files;

@@ -129,7 +129,7 @@ struct TreeDoors {
         ethernet(files),
         time_sync(files, *file),
         nvme(files, *file),
-        kubelet(kubelet_helper(tree.root(), options), files) {}
+        kubelet(kubelet_helper(tree.root(), options), *clock, files) {}
 
   // What everybody reads: the records that the tree has, or those that somebody feeds.
   [[nodiscard]] const KernelLog& log() const {

@@ -17,18 +17,6 @@ void add_those_of(const std::vector<Workload>& workloads, WallTime from, WallTim
   }
 }
 
-// A look may see less than one before it: the kubelet takes a pod's folder away while its process still ends.
-void learn(WorkloadOwner& known, WorkloadOwner now) {
-  const bool is_another = !known.pod_uid.empty() && !now.pod_uid.empty() && known.pod_uid != now.pod_uid;
-  if (is_another) {
-    known = std::move(now);
-    return;
-  }
-  for (const auto part : {&WorkloadOwner::container, &WorkloadOwner::pod_uid, &WorkloadOwner::pod_namespace,
-                          &WorkloadOwner::pod, &WorkloadOwner::job})
-    if (!(now.*part).empty()) known.*part = std::move(now.*part);
-}
-
 }  // namespace
 
 bool GpuUsers::note(const Observations& observations) {
@@ -50,10 +38,12 @@ void GpuUsers::note(const Subject& gpu, Workload workload) {
     same->last_seen = workload.last_seen;
     // A clock may have been set back.
     same->first_seen = std::min(same->first_seen, workload.last_seen);
-    learn(same->owner, std::move(workload.owner));
+    learn(same->owner, workload.owner);
     return;
   }
-  if (known.size() == kMaxPerGpu) known.erase(std::ranges::min_element(known, {}, &Workload::last_seen));
+  // A pod is told by its processes as well: it goes before them.
+  const auto worth = [](const Workload& one) { return std::pair(one.last_seen, one.is_process()); };
+  if (known.size() == kMaxPerGpu) known.erase(std::ranges::min_element(known, {}, worth));
   known.push_back(std::move(workload));
 }
 

@@ -122,6 +122,22 @@ TEST(GpuUsers, what_a_later_look_does_not_see_of_a_pod_is_not_forgotten_either) 
   EXPECT_EQ(seen[0].owner, whole.owner);
 }
 
+TEST(GpuUsers, a_pod_that_is_made_again_is_another_also_after_a_look_that_could_not_tell) {
+  const auto hold_by = [](const std::string& uid, Duration when) {
+    Workload workload;
+    workload.owner = {.container = {}, .pod_uid = uid, .pod_namespace = "ml", .pod = "train-0", .job = {}};
+    return to_observation(workload, kGpu, "kubelet", at(when));
+  };
+  GpuUsers users;
+  users.note({hold_by("1", minutes{0})});
+  users.note({hold_by("", minutes{1})});
+  users.note({hold_by("2", minutes{2})});
+  std::vector<std::string> uids;
+  for (const Workload& one : users.of(kGpu, at(minutes{0}).wall, at(minutes{2}).wall))
+    uids.push_back(one.owner.pod_uid);
+  EXPECT_THAT(uids, ElementsAre("1", "2"));
+}
+
 TEST(GpuUsers, of_too_many_those_are_kept_that_were_seen_last) {
   GpuUsers users;
   for (int i = 0; i < 63; ++i)
@@ -258,6 +274,15 @@ TEST_F(IncidentWorkloads, of_a_programs_fault_that_no_look_saw_are_it_and_the_on
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0", "process python3, 7"));
   round("gpu.processes", minutes{1}, {}, {use(kGpu, 7, "train-0", minutes{1})});
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 7)"));
+}
+
+TEST_F(IncidentWorkloads, of_a_programs_fault_a_pod_that_was_a_guess_goes_when_a_look_finds_the_program) {
+  round("gpu.processes", minutes{0}, {}, {hold(kGpu, "train-0", minutes{0})});
+  round("gpu.xid", minutes{0}, {}, {}, {record_of(kGpu, "7")});
+  EXPECT_THAT(hit(), ElementsAre("pod ml/train-0", "process python3, 7"));
+  const auto changes = round("gpu.processes", minutes{1}, {}, {use(kGpu, 7, "monitor", minutes{1})});
+  ASSERT_EQ(changes.incidents.size(), 1U) << "it must reach the journal";
+  EXPECT_THAT(hit(), ElementsAre("pod ml/monitor (python3, 7)"));
 }
 
 TEST_F(IncidentWorkloads, of_a_programs_fault_are_no_pods_that_share_the_gpu) {

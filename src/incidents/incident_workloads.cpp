@@ -66,10 +66,21 @@ bool remember(Workload workload, std::vector<Workload>& workloads) {
     return true;
   }
   if (workload.is_process() && workload.started_ticks == 0) return false;
-  const bool is_news = known->owner != workload.owner && workload.owner != WorkloadOwner{};
+  WorkloadOwner owner = known->owner;
+  learn(owner, workload.owner);
+  const bool is_news = known->owner != owner;
+  workload.owner = std::move(owner);
   workload.first_seen = std::min(workload.first_seen, known->first_seen);
   *known = std::move(workload);
   return is_news;
+}
+
+// Of a program's fault a pod without a process is a guess: it was the only one on the GPU. True when a look
+// has found the program, and a guess had to go.
+bool forget_guesses(const std::vector<Workload>& found, std::vector<Workload>& workloads) {
+  const bool is_found = std::ranges::any_of(
+      found, [](const Workload& one) { return one.is_process() && one.started_ticks != 0; });
+  return is_found && std::erase_if(workloads, [](const Workload& one) { return !one.is_process(); }) > 0;
 }
 
 }  // namespace
@@ -78,7 +89,7 @@ bool add_workloads(Incident& incident, const IncidentMember& member, const GpuUs
   if (incident.injected) return false;
   auto workloads = users_of(member, users);
   if (incident.end == FaultEnd::application) workloads = program_among(std::move(workloads), member.finding);
-  bool has_more = false;
+  bool has_more = incident.end == FaultEnd::application && forget_guesses(workloads, incident.workloads);
   for (Workload& workload : workloads)
     has_more = remember(std::move(workload), incident.workloads) || has_more;
   return has_more;

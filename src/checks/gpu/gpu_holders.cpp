@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "checks/gpu/gpu_check.hpp"
 #include "core/workload.hpp"
@@ -19,9 +20,13 @@ constexpr Duration kReserve = std::chrono::seconds{1};
 // The GPUs of a round by the words that device plugins have for them.
 class KnownGpus {
  public:
-  explicit KnownGpus(const Observations& observations) {
+  // `in_pci`: those of NVIDIA in the PCI tree, also where the driver does not list them.
+  KnownGpus(const Observations& observations, const Result<std::vector<host::PciDevice>>& in_pci) {
     for (const Observation& observation : observations)
       if (observation.subject.kind == SubjectKind::gpu) add(observation);
+    if (!in_pci) return;
+    for (const host::PciDevice& gpu : *in_pci)
+      if (!by_address_.contains(gpu.address)) has_unlisted_ = true;
   }
 
   [[nodiscard]] const Subject* find(const host::NamedGpu& named) const {
@@ -38,30 +43,39 @@ class KnownGpus {
     return found == map.end() ? nullptr : &found->second;
   }
 
-  // An instance does not say of which GPU it is. Where one alone is divided, there is no other.
+  // An instance does not say of which GPU it is. Where one is divided and all others are known not to be,
+  // there is no other.
   [[nodiscard]] const Subject* only_divided() const {
-    return divided_.size() == 1 ? &*divided_.begin() : nullptr;
+    const bool all_told = !has_unlisted_ && divided_.size() + undivided_.size() == by_address_.size();
+    return all_told && divided_.size() == 1 ? &*divided_.begin() : nullptr;
   }
 
   void add(const Observation& observation) {
     const Subject& gpu = observation.subject;
     by_address_.emplace(gpu.key, gpu);
     if (!gpu.uuid.empty()) by_uuid_.emplace(gpu.uuid, gpu);
-    if (observation.name == host::reading::kMig && may_be_divided(observation)) divided_.insert(gpu);
+    note_division(observation);
     if (observation.name != host::reading::kMinor || !observation.value) return;
     if (const auto minor = as_number(*observation.value)) by_minor_.emplace(static_cast<int>(*minor), gpu);
   }
 
-  // One that could not be asked may be.
-  static bool may_be_divided(const Observation& observation) {
-    if (!observation.value) return !is_not_offered(observation.missing);
-    return as_number(*observation.value).value_or(0) != 0;
+  // One that could not be asked is neither.
+  void note_division(const Observation& observation) {
+    const bool is_amd = observation.name == kGpuState && observation.source == kAmdgpu;
+    const bool is_told =
+        observation.name == host::reading::kMig && (observation.value || is_not_offered(observation.missing));
+    if (!is_amd && !is_told) return;
+    const bool is_divided = observation.name == host::reading::kMig && observation.value &&
+                            as_number(*observation.value).value_or(0) != 0;
+    (is_divided ? divided_ : undivided_).insert(observation.subject);
   }
 
   std::map<std::string, Subject, std::less<>> by_address_;
   std::map<std::string, Subject, std::less<>> by_uuid_;
   std::map<int, Subject> by_minor_;
   std::set<Subject> divided_;
+  std::set<Subject> undivided_;
+  bool has_unlisted_ = false;
 };
 
 // The kubelet does not tell the UID; the folders of its logs do, unless a pod of that name was there before.
@@ -125,7 +139,8 @@ void add_holders(const host::Host& host, const Request& request, const host::Pod
     return;
   }
   observed.witnesses.emplace_back(kKubelet);
-  const Holders holders = holders_of(*resources, KnownGpus(seen), pods);
+  const KnownGpus gpus(seen, host::scan_gpus(host.files, host::GpuVendor::nvidia));
+  const Holders holders = holders_of(*resources, gpus, pods);
   for (const auto& [gpu_and_name, holder] : holders.of_gpus)
     seen.push_back(to_observation(holder, gpu_and_name.first, kKubelet, request.now));
   const auto count = [](std::size_t number) { return Value{static_cast<std::int64_t>(number)}; };

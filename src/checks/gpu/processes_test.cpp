@@ -177,6 +177,11 @@ TEST_F(GpuHolders, of_an_instance_are_those_of_the_only_divided_gpu) {
   EXPECT_THAT(holders(ask()), IsEmpty());
   set_flag(0, "mig", true);
   EXPECT_THAT(holders(ask()), IsEmpty());
+  gpus_.report.gpus[0].state = host::GpuState::lost;
+  gpus_.report.gpus[0].readings.clear();
+  EXPECT_THAT(holders(ask()), IsEmpty()) << "nobody knows of the lost one";
+  gpus_.report.gpus.erase(gpus_.report.gpus.begin());
+  EXPECT_THAT(holders(ask()), IsEmpty()) << "nor of one that the driver does not list any more";
 }
 
 TEST_F(GpuHolders, have_their_uid_from_the_folders_of_logs) {

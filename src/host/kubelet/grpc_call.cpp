@@ -210,6 +210,11 @@ class UnaryCall {
     return fail(Errc::unavailable, "closed the connection before it had answered");
   }
 
+  [[nodiscard]] tl::unexpected<Error> call_broken_off() const {
+    return fail(Errc::unavailable,
+                std::string("broke the call off: ") + nghttp2_http2_strerror(stream_error_));
+  }
+
   [[nodiscard]] std::string_view word(std::string_view name) const {
     const auto found = headers_.find(name);
     return found == headers_.end() ? std::string_view{} : std::string_view(found->second);
@@ -217,14 +222,12 @@ class UnaryCall {
 
   Result<std::string> answer() {
     if (problem_) return fail(*problem_);
+    if (word(":status").empty() && stream_error_ != NGHTTP2_NO_ERROR) return call_broken_off();
     if (word(":status") != "200")
       return fail(Errc::malformed, "HTTP status '" + presentable(word(":status")) + "'");
     const auto status = parse_number<unsigned>(word("grpc-status"));
     if (!status)
-      return stream_error_ == NGHTTP2_NO_ERROR
-                 ? fail(Errc::malformed, "no gRPC status")
-                 : fail(Errc::unavailable,
-                        std::string("broke the call off: ") + nghttp2_http2_strerror(stream_error_));
+      return stream_error_ == NGHTTP2_NO_ERROR ? fail(Errc::malformed, "no gRPC status") : call_broken_off();
     if (*status != 0) return fail(error_of_status(*status, word("grpc-message")));
     if (body_.size() < kPrefix || body_.size() != kPrefix + length())
       return fail(Errc::malformed, "no whole gRPC message");

@@ -62,8 +62,8 @@ int run_kubelet_helper(int fd, const std::vector<std::string>& arguments) {
                      }}});
 }
 
-HelperKubelet::HelperKubelet(Command helper, const Files& files)
-    : files_(files), helper_("kubelet", std::move(helper)) {}
+HelperKubelet::HelperKubelet(Command helper, const Clock& clock, const Files& files)
+    : clock_(clock), files_(files), helper_("kubelet", std::move(helper)) {}
 
 Result<PodResources> HelperKubelet::pod_resources(MonoTime deadline) const {
   auto resources = ask(deadline);
@@ -82,7 +82,8 @@ Result<PodResources> HelperKubelet::ask(MonoTime deadline) const {
   const auto names = TRY(files_.list(kFolder));
   if (std::ranges::find(names, kSocket.substr(kFolder.size() + 1)) == names.end())
     return fail(Errc::not_found, std::string(kSocket));
-  auto answer = helper_.call(kPodResources, "null", std::min(deadline, mono_now() + kPatience));
+  const Duration patience = std::min(deadline - clock_.now().mono, Duration{kPatience});
+  auto answer = helper_.call(kPodResources, "null", mono_now() + patience);
   if (!answer) return fail(error_of(std::move(answer).error()));
   return parse_pod_resources_answer(*answer);
 }

@@ -25,7 +25,8 @@ class HelperKubelet final : public Kubelet {
   // What one answer may take, within the deadline of the caller.
   static constexpr Duration kPatience = std::chrono::seconds{3};
 
-  HelperKubelet(Command helper, const Files& files);
+  // `clock` is that of the machine, in which callers give their deadlines. All outlive the object.
+  HelperKubelet(Command helper, const Clock& clock, const Files& files);
 
   [[nodiscard]] Result<PodResources> pod_resources(MonoTime deadline) const override;
   [[nodiscard]] HelperStats stats() const { return helper_.stats(); }
@@ -35,6 +36,7 @@ class HelperKubelet final : public Kubelet {
  private:
   [[nodiscard]] Result<PodResources> ask(MonoTime deadline) const;
 
+  const Clock& clock_;
   const Files& files_;
   mutable HelperClient helper_;
   mutable std::mutex mutex_;

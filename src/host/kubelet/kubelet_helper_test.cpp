@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "host/clock/system_clock.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/process/poll.hpp"
 
@@ -38,10 +39,30 @@ class KubeletHelper : public ::testing::Test {
 
   const TestFolder folder_;
   const Files files_{folder_.path()};
+  const SystemClock clock_;
 };
 
+// Of a machine tree, which was not up for as long as this machine.
+class YoungClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override {
+    const Instant now = system_.now();
+    return {now.wall, now.mono - std::chrono::hours{1000}};
+  }
+
+ private:
+  SystemClock system_;
+};
+
+TEST_F(KubeletHelper, understands_deadlines_of_another_clock) {
+  put_socket();
+  const YoungClock clock;
+  const HelperKubelet kubelet(helper("kubelet"), clock, files_);
+  EXPECT_EQ(kubelet.pod_resources(clock.now().mono + 20s).error().code, Errc::unavailable);
+}
+
 TEST_F(KubeletHelper, is_not_started_where_no_kubelet_is) {
-  const HelperKubelet kubelet(helper("kubelet"), files_);
+  const HelperKubelet kubelet(helper("kubelet"), clock_, files_);
   EXPECT_EQ(kubelet.pod_resources(mono_now() + 20s).error().code, Errc::not_found);
   folder_.write("/var/lib/kubelet/pod-resources/other", "");
   EXPECT_EQ(kubelet.pod_resources(mono_now() + 20s).error().code, Errc::not_found);
@@ -51,7 +72,7 @@ TEST_F(KubeletHelper, is_not_started_where_no_kubelet_is) {
 
 TEST_F(KubeletHelper, tells_that_nobody_answers_at_the_socket) {
   put_socket();
-  const HelperKubelet kubelet(helper("kubelet"), files_);
+  const HelperKubelet kubelet(helper("kubelet"), clock_, files_);
   for (int i = 0; i < 2; ++i) {
     const auto resources = kubelet.pod_resources(mono_now() + 20s);
     ASSERT_FALSE(resources);
@@ -63,7 +84,7 @@ TEST_F(KubeletHelper, tells_that_nobody_answers_at_the_socket) {
 
 TEST_F(KubeletHelper, asks_nothing_but_a_socket_of_its_own_machine) {
   folder_.write(std::string(HelperKubelet::kSocket), "");
-  const HelperKubelet file(helper("kubelet"), files_);
+  const HelperKubelet file(helper("kubelet"), clock_, files_);
   EXPECT_EQ(file.pod_resources(mono_now() + 20s).error().code, Errc::malformed);
   // A link of a hostile tree.
   const TestFolder elsewhere;
@@ -73,7 +94,7 @@ TEST_F(KubeletHelper, asks_nothing_but_a_socket_of_its_own_machine) {
   const Files files(tree.path());
   Command command = helper("kubelet");
   command.arguments.back() = tree.path();
-  const HelperKubelet link(std::move(command), files);
+  const HelperKubelet link(std::move(command), clock_, files);
   EXPECT_EQ(link.pod_resources(mono_now() + 20s).error().code, Errc::not_found);
 }
 
@@ -81,7 +102,7 @@ TEST_F(KubeletHelper, that_dies_or_lies_is_no_statement_about_the_kubelet) {
   put_socket();
   for (const auto& [kind, code] :
        {std::pair{"dies_at_once", Errc::internal}, {"lies_about_pods", Errc::malformed}}) {
-    const HelperKubelet kubelet(helper(kind), files_);
+    const HelperKubelet kubelet(helper(kind), clock_, files_);
     const auto resources = kubelet.pod_resources(mono_now() + 20s);
     ASSERT_FALSE(resources) << kind;
     EXPECT_EQ(resources.error().code, code) << kind;
@@ -91,7 +112,7 @@ TEST_F(KubeletHelper, that_dies_or_lies_is_no_statement_about_the_kubelet) {
 
 TEST_F(KubeletHelper, that_hangs_costs_no_more_than_the_deadline) {
   put_socket();
-  const HelperKubelet kubelet(helper("hangs_about_pods"), files_);
+  const HelperKubelet kubelet(helper("hangs_about_pods"), clock_, files_);
   EXPECT_EQ(kubelet.pod_resources(mono_now() + 100ms).error().code, Errc::timed_out);
 }
 

@@ -36,7 +36,9 @@ json::object json_of(const HeldDevices& held) {
 
 Result<std::string> text_of(const json::value& value) {
   const json::string* text = value.if_string();
-  if (text == nullptr || text->empty() || text->size() > PodResources::kMaxName)
+  const auto is_printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (text == nullptr || text->empty() || text->size() > PodResources::kMaxName ||
+      !std::ranges::all_of(*text, is_printable))
     return malformed("no name where one should be");
   return std::string(*text);
 }
@@ -92,7 +94,9 @@ Result<PodResources> parse_pod_resources_answer(std::string_view text) {
     return malformed("held is no list");
   PodResources resources;
   if (left_out != nullptr) resources.left_out = left_out->to_number<std::size_t>(error);
-  if (left_out == nullptr || error) return malformed("leftOut is no number");
+  constexpr std::size_t kMostLeftOut = 1'000'000'000;
+  if (left_out == nullptr || error || resources.left_out > kMostLeftOut)
+    return malformed("leftOut is no number");
   for (const json::value& one : held->get_array())
     resources.held.push_back(TRY(held_of(one)));
   return resources;
