@@ -56,11 +56,26 @@ bool is_given_away(const GpuDriver& driver) {
 }
 
 void add_silent_gpus(Observations& observations, const GpuDriver& driver, const Error& problem, Instant now) {
-  for (const host::PciDevice& gpu : driver.known.value_or(std::vector<host::PciDevice>{})) {
+  if (!driver.known) return;
+  for (const host::PciDevice& gpu : *driver.known) {
     const Subject subject{
         .kind = SubjectKind::gpu, .key = gpu.address, .index = {}, .uuid = {}, .serial = {}};
     observations.push_back(missing_observation(kGpuState, subject, problem.what, "", driver.witness, now));
   }
+}
+
+// An error where the driver does not answer.
+Status look_at(const GpuDriver& driver, const Request& request, const std::vector<host::GpuGroup>& groups,
+               Observed& observed) {
+  const auto report = read_gpus(driver, request, groups);
+  if (!report) {
+    add_silent_gpus(observed.observations, driver, report.error(), request.now);
+    return fail(report.error());
+  }
+  observed.witnesses.emplace_back(driver.witness);
+  for (const host::GpuDevice& gpu : report->gpus)
+    add_gpu(observed.observations, gpu, driver.witness, request.now);
+  return {};
 }
 
 Finding unsupported(const JudgeInput& input, const Subject& subject, const std::string& message) {
@@ -144,24 +159,16 @@ void add_gpu(Observations& observations, const host::GpuDevice& gpu, std::string
 
 Result<Observed> observe_gpus(const host::Host& host, const Request& request,
                               const std::vector<host::GpuGroup>& groups, Vendors vendors) {
+  const std::vector<GpuDriver> drivers = TRY(gpu_drivers(host, vendors));
   Observed observed;
-  std::optional<Error> problem;
-  bool given_away = true;
-  for (const GpuDriver& driver : TRY(gpu_drivers(host, vendors))) {
-    given_away = given_away && is_given_away(driver);
-    const auto report = read_gpus(driver, request, groups);
-    if (!report) {
-      if (!problem) problem = report.error();
-      add_silent_gpus(observed.observations, driver, report.error(), request.now);
-      continue;
-    }
-    observed.witnesses.emplace_back(driver.witness);
-    for (const host::GpuDevice& gpu : report->gpus)
-      add_gpu(observed.observations, gpu, driver.witness, request.now);
-  }
-  if (observed.witnesses.empty() && problem) return fail(*problem);
+  std::vector<Error> problems;
+  for (const GpuDriver& driver : drivers)
+    if (const Status looked = look_at(driver, request, groups, observed); !looked)
+      problems.push_back(looked.error());
+  if (observed.witnesses.empty() && !problems.empty()) return fail(problems.front());
   if (!observed.observations.empty()) return observed;
-  if (given_away) return fail(Errc::unsupported, "every GPU belongs to another kernel driver");
+  if (std::ranges::all_of(drivers, is_given_away))
+    return fail(Errc::unsupported, "every GPU belongs to another kernel driver");
   return fail(Errc::unavailable, "the driver lists no GPU, the PCI tree has some");
 }
 
