@@ -2,7 +2,7 @@
 #include "host/gpu/amd_reader.hpp"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -81,22 +81,18 @@ Result<Value> value_or_not_offered(const std::optional<T>& value) {
 }  // namespace
 
 Result<RasCounts> parse_ras_counts(std::string_view text) {
-  std::array<std::pair<std::string_view, std::optional<std::int64_t>>, 3> counts{
-      {{"ue", std::nullopt}, {"ce", std::nullopt}, {"de", std::nullopt}}};
+  std::map<std::string_view, std::int64_t> counts{{"de", 0}};
   for (const std::string_view line : split(trim(text), '\n')) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) return malformed(line);
-    auto* const count =
-        std::ranges::find(counts, trim(line.substr(0, colon)), [](const auto& c) { return c.first; });
+    const std::string_view name = trim(line.substr(0, colon));
     const auto number = parse_number<std::int64_t>(trim(line.substr(colon + 1)));
-    if (count == counts.end() || !number || *number < 0 || *number > kMostErrors) return malformed(line);
-    count->second = number;
+    const bool is_known = name == "ue" || name == "ce" || name == "de";
+    if (!is_known || !number || *number < 0 || *number > kMostErrors) return malformed(line);
+    counts[name] = *number;
   }
-  const auto& [uncorrected, corrected, deferred] = counts;
-  if (!uncorrected.second || !corrected.second) return malformed(text);
-  return RasCounts{.uncorrected = *uncorrected.second,
-                   .corrected = *corrected.second,
-                   .deferred = deferred.second.value_or(0)};
+  if (!counts.contains("ue") || !counts.contains("ce")) return malformed(text);
+  return RasCounts{.uncorrected = counts.at("ue"), .corrected = counts.at("ce"), .deferred = counts.at("de")};
 }
 
 Result<BadPages> parse_bad_pages(std::string_view text) {
