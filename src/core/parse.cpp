@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/parse.hpp"
 
+#include <algorithm>
+
 namespace autopilot {
 namespace {
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
@@ -24,6 +26,11 @@ std::size_t utf8_length(std::string_view text) {
   }
   return 0;
 }
+
+bool is_printable_byte(char c) {
+  return c >= ' ' && c <= '~';
+}
+
 }  // namespace
 
 std::string_view trim(std::string_view text) {
@@ -60,6 +67,17 @@ std::string to_lower(std::string_view text) {
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return lower;
+}
+
+bool is_printable(std::string_view text) {
+  return std::ranges::all_of(text, is_printable_byte);
+}
+
+std::string to_printable(std::string_view text, std::size_t longest) {
+  std::string printable(text.substr(0, longest));
+  std::ranges::replace_if(
+      printable, [](char c) { return !is_printable_byte(c); }, '?');
+  return printable;
 }
 
 std::string to_utf8(std::string_view text) {

@@ -46,6 +46,11 @@ template <class T>
 [[nodiscard]] std::vector<std::string_view> split_words(std::string_view text);
 // ASCII letters only.
 [[nodiscard]] std::string to_lower(std::string_view text);
+// ASCII that stands for itself, the space among it.
+[[nodiscard]] bool is_printable(std::string_view text);
+// The beginning of a text, at most `longest` bytes, with a question mark for every byte that is not
+// printable.
+[[nodiscard]] std::string to_printable(std::string_view text, std::size_t longest = std::string_view::npos);
 // The text with every byte that is not part of valid UTF-8 replaced by U+FFFD: what JSON and terminals need.
 [[nodiscard]] std::string to_utf8(std::string_view text);
 

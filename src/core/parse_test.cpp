@@ -55,6 +55,23 @@ TEST(ToLower, touches_ascii_letters_only) {
   EXPECT_EQ(to_lower("NVRM: Xid \xc3\x84"), "nvrm: xid \xc3\x84");
 }
 
+TEST(ToPrintable, marks_every_byte_that_does_not_stand_for_itself) {
+  EXPECT_TRUE(is_printable("GPU 0 ~"));
+  EXPECT_EQ(to_printable("GPU 0 ~"), "GPU 0 ~");
+  EXPECT_FALSE(is_printable("tab\t"));
+  EXPECT_FALSE(is_printable("\x7f"));
+  EXPECT_FALSE(is_printable("\xc3\xa4"));
+  EXPECT_EQ(to_printable("a\tb\x7f\xc3\xa4\n"), "a?b????");
+}
+
+TEST(ToPrintable, keeps_the_beginning_of_what_is_too_long) {
+  EXPECT_EQ(to_printable("abc\x01"
+                         "def",
+                         4),
+            "abc?");
+  EXPECT_EQ(to_printable("", 4), "");
+}
+
 TEST(ToUtf8, keeps_what_is_valid) {
   const std::string_view valid = "plain, \xc3\xa4, \xe2\x82\xac, \xf0\x9f\x98\x80";
   EXPECT_EQ(to_utf8(valid), valid);

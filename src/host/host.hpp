@@ -43,7 +43,7 @@ class Host {
   const Clock& clock;
   const Files& files;
   const KernelLog& kernel_log;
-  const Gpus& gpus;  // NVIDIA's
+  const Gpus& nvidia_gpus;
   const Filesystems& filesystems;
   const Ethernet& ethernet;
   const TimeSync& time_sync;

@@ -73,7 +73,7 @@ class TreeGpus final : public Gpus {
         nvml_(tree.nvml()),
         driver_(GpuVendor::nvidia, nvml_helper(tree.directory, options.nvml_library, options), clock, files),
         broken_(GpuVendor::nvidia, nvml_helper(tree.directory, kBrokenLibrary, options), clock, files),
-        none_(nvml_ + " does not exist") {}
+        none_(DriverState::library_missing, nvml_ + " does not exist") {}
 
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups,
                                        MonoTime deadline) const override {

@@ -22,7 +22,7 @@ class GpuUsers {
 
   // Those among the observations that tell of one; false when there is none.
   bool note(const Observations& observations);
-  // Of this GPU in that time, those seen first before others; no subject: of any GPU.
+  // Of this GPU in that time, those seen first before others.
   [[nodiscard]] std::vector<Workload> of(const Subject& gpu, WallTime from, WallTime to) const;
   [[nodiscard]] std::vector<Workload> of_any(WallTime from, WallTime to) const;
 

@@ -20,12 +20,8 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     return fail(Errc::unsupported, "no AMD GPU in the PCI tree");
   Observed observed;
   TRY_STATUS(add_rule_events(host, request, kId, observed));
-  for (const host::PciDevice& gpu : gpus) {
-    const Subject subject{
-        .kind = SubjectKind::gpu, .key = gpu.address, .index = {}, .uuid = {}, .serial = {}};
-    observed.observations.push_back(make_observation(
-        "pci.driver", subject, gpu.driver.empty() ? "none" : gpu.driver, "", "pci", request.now));
-  }
+  for (const host::PciDevice& gpu : gpus)
+    observed.observations.push_back(pci_driver_observation(gpu, request.now));
   return observed;
 }
 

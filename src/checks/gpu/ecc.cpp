@@ -44,10 +44,7 @@ class EccJudge {
     return observation != nullptr && is_not_offered(observation->missing);
   }
   // AMD's driver counts the errors of every block of the chip; NVIDIA's those of its memories.
-  [[nodiscard]] bool counts_blocks() const {
-    const Observation* observation = input_.history.find(gpu_, kEccVolatileUncorrected);
-    return observation != nullptr && observation->source == kAmdgpu;
-  }
+  [[nodiscard]] bool counts_blocks() const { return is_of_amd(input_, gpu_, kEccVolatileUncorrected); }
 
   void judge_disabled() {
     const auto name = input_.history.word(gpu_, kGpuModel);

@@ -57,11 +57,9 @@ bool is_given_away(const GpuDriver& driver) {
 
 void add_silent_gpus(Observations& observations, const GpuDriver& driver, const Error& problem, Instant now) {
   if (!driver.known) return;
-  for (const host::PciDevice& gpu : *driver.known) {
-    const Subject subject{
-        .kind = SubjectKind::gpu, .key = gpu.address, .index = {}, .uuid = {}, .serial = {}};
-    observations.push_back(missing_observation(kGpuState, subject, problem.what, "", driver.witness, now));
-  }
+  for (const host::PciDevice& gpu : *driver.known)
+    observations.push_back(
+        missing_observation(kGpuState, gpu_subject(gpu.address), problem.what, "", driver.witness, now));
 }
 
 // An error where the driver does not answer.
@@ -100,7 +98,7 @@ Result<std::vector<GpuDriver>> gpu_drivers(const host::Host& host, Vendors vendo
   std::vector<GpuDriver> drivers;
   auto nvidia = host::scan_gpus(host.files, host::GpuVendor::nvidia);
   if (!nvidia || !nvidia->empty())
-    drivers.push_back({host::GpuVendor::nvidia, kNvml, host.gpus, std::move(nvidia)});
+    drivers.push_back({host::GpuVendor::nvidia, kNvml, host.nvidia_gpus, std::move(nvidia)});
   // AMD's driver is files of the PCI tree: without one there is nothing to know.
   const bool sees_pci = drivers.empty() || drivers.front().known.has_value();
   if (vendors == Vendors::all && sees_pci) {
@@ -119,6 +117,15 @@ Result<host::GpuReport> read_gpus(const GpuDriver& driver, const Request& reques
     return fail(errc_of_state(report.state),
                 "the driver is " + std::string(to_string(report.state)) + ": " + report.detail);
   return report;
+}
+
+Subject gpu_subject(const std::string& address) {
+  return {.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
+}
+
+Observation pci_driver_observation(const host::PciDevice& gpu, Instant now) {
+  return make_observation(kPciDriver, gpu_subject(gpu.address), gpu.driver.empty() ? "none" : gpu.driver, "",
+                          kPci, now);
 }
 
 Observation make_observation(std::string_view name, const Subject& subject, Value value,
@@ -206,6 +213,11 @@ std::vector<Subject> alike(const JudgeInput& input, const Subject& gpu, const st
   for (const Subject& other : gpus)
     if (other == gpu || (model && input.history.word(other, kGpuModel) == model)) same.push_back(other);
   return same;
+}
+
+bool is_of_amd(const JudgeInput& input, const Subject& subject, std::string_view name) {
+  const Observation* observation = input.history.find(subject, name);
+  return observation != nullptr && observation->source == kAmdgpu;
 }
 
 bool is_true(const JudgeInput& input, const Subject& subject, std::string_view name) {

@@ -22,6 +22,10 @@ inline constexpr std::string_view kSysfs = "sysfs";
 // The kernel's word for the driver of a vendor: "nvidia", "amdgpu".
 [[nodiscard]] std::string_view kernel_driver_name(host::GpuVendor vendor);
 
+// Observations of a GPU in the PCI tree, from the source "pci".
+inline constexpr std::string_view kPci = "pci";
+inline constexpr std::string_view kPciDriver = "pci.driver";  // "none": not bound
+
 // Observations of every GPU besides its readings.
 inline constexpr std::string_view kGpuState = "gpu.state";  // word of host::GpuState
 inline constexpr std::string_view kGpuModel = "gpu.model";  // product name
@@ -48,15 +52,19 @@ struct GpuDriver {
 [[nodiscard]] Result<host::GpuReport> read_gpus(const GpuDriver& driver, const Request& request,
                                                 const std::vector<host::GpuGroup>& groups);
 
+// One that only the bus tells of: its address and nothing else.
+[[nodiscard]] Subject gpu_subject(const std::string& address);
+
+// The kernel driver of a GPU in the PCI tree.
+[[nodiscard]] Observation pci_driver_observation(const host::PciDevice& gpu, Instant now);
 [[nodiscard]] Observation make_observation(std::string_view name, const Subject& subject, Value value,
                                            std::string_view unit, std::string_view source, Instant now);
 [[nodiscard]] Observation missing_observation(std::string_view name, const Subject& subject,
                                               std::string_view why, std::string_view unit,
                                               std::string_view source, Instant now);
 
-// State, model and readings of one GPU as `witness` tells them; readings of a link are about the subject
-// nvlink
-// "<gpu>/<link>".
+// State, model and readings of one GPU as `witness` tells them; readings of a link are about a subject of
+// kind nvlink, "<gpu>/<link>".
 void add_gpu(Observations& observations, const host::GpuDevice& gpu, std::string_view witness, Instant now);
 // The whole observe of a check that reads drivers only. With drivers of two vendors, the GPUs of one that
 // does not answer are there without a state.
@@ -80,6 +88,8 @@ inline constexpr std::size_t kFewestAlike = 3;
 [[nodiscard]] std::vector<Subject> alike(const JudgeInput& input, const Subject& gpu,
                                          const std::vector<Subject>& gpus);
 
+// True when the last round has it from the driver of AMD.
+[[nodiscard]] bool is_of_amd(const JudgeInput& input, const Subject& subject, std::string_view name);
 // True when the last round has it and it is true.
 [[nodiscard]] bool is_true(const JudgeInput& input, const Subject& subject, std::string_view name);
 // "GPU 3 (0000:3b:00.0)"; the address alone where there is no index.

@@ -72,7 +72,7 @@ class Round {
 
   void look_at_link(const host::PciDevice& device) {
     const std::string& address = device.address;
-    const Subject gpu{.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
+    const Subject gpu = gpu_subject(address);
     const auto bridges = host::pci_bridges_above(host_.files, address).value_or(std::vector<std::string>{});
     const std::string edge = host::pci_card_edge(host_.files, device, bridges);
     if (const auto link = host::read_pci_link(host_.files, edge)) {

@@ -10,7 +10,6 @@
 namespace autopilot::checks {
 namespace {
 
-constexpr std::string_view kPci = "pci";
 constexpr std::string_view kProc = "/proc/driver/nvidia/gpus";
 constexpr Duration kWindow = std::chrono::minutes{10};
 
@@ -20,7 +19,6 @@ constexpr std::string_view kDriverCount = "driver.gpu_count";
 constexpr std::string_view kDrivers = "driver";
 // About each GPU: what the PCI tree and the kernel module say of it.
 constexpr std::string_view kVendor = "pci.vendor";             // word of host::GpuVendor
-constexpr std::string_view kPciDriver = "pci.driver";          // "none": not bound
 constexpr std::string_view kModuleUuid = "module.uuid_known";  // false: the module could not initialise it
 constexpr std::string_view kModuleExcluded = "module.excluded";
 
@@ -39,8 +37,8 @@ class Round {
     if (!driver.known) return;
     found(driver.known->size());
     for (const host::PciDevice& gpu : *driver.known) {
-      add(kPciDriver, subject(gpu.address), gpu.driver.empty() ? "none" : gpu.driver, "", kPci);
-      add(kVendor, subject(gpu.address), std::string(to_string(driver.vendor)), "", kPci);
+      observed_.observations.push_back(pci_driver_observation(gpu, request_.now));
+      add(kVendor, gpu_subject(gpu.address), std::string(to_string(driver.vendor)), "", kPci);
     }
   }
 
@@ -67,8 +65,8 @@ class Round {
       const auto address = canonical_pci_address(name);
       const auto text = host_.files.read(std::string(kProc) + "/" + name + "/information", 16384);
       if (!address || !text) continue;
-      add(kModuleUuid, subject(*address), !says(*text, "GPU UUID", "??"), "", kProc);
-      add(kModuleExcluded, subject(*address), says(*text, "GPU Excluded", "Yes"), "", kProc);
+      add(kModuleUuid, gpu_subject(*address), !says(*text, "GPU UUID", "??"), "", kProc);
+      add(kModuleExcluded, gpu_subject(*address), says(*text, "GPU Excluded", "Yes"), "", kProc);
     }
   }
 
@@ -80,9 +78,6 @@ class Round {
   }
 
  private:
-  static Subject subject(const std::string& address) {
-    return {.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
-  }
   // A line "<name>: <value>" whose value holds `word`.
   static bool says(std::string_view text, std::string_view name, std::string_view word) {
     for (const std::string_view line : split(text, '\n')) {

@@ -107,15 +107,10 @@ class ProcessesJudge {
     findings_.back().evidence = {{"pids", *ended}};
   }
 
-  // AMD's driver lists those that compute, not those that draw.
-  [[nodiscard]] bool are_all_listed(const Subject& gpu) const {
-    const Observation* count = input_.history.find(gpu, kProcesses);
-    return count != nullptr && count->source != kAmdgpu;
-  }
-
-  // The instances of a divided GPU have processes of their own that the whole does not always list.
+  // The instances of a divided GPU have processes of their own that the whole does not always list; AMD's
+  // driver lists those that compute, not those that draw.
   void judge_memory(const Subject& gpu) {
-    if (!are_all_listed(gpu)) return;
+    if (is_of_amd(input_, gpu, kProcesses)) return;
     const auto processes = input_.history.number(gpu, kProcesses);
     const auto used = input_.history.number(gpu, kMemoryUsed);
     const auto total = input_.history.number(gpu, kMemoryTotal);

@@ -112,7 +112,7 @@ class GpuHolders : public GpuProcesses {
   }
   Observed ask() {
     const host::Host& sees = host_;
-    const host::Host host{sees.clock,           sees.files,    sees.kernel_log, sees.gpus,
+    const host::Host host{sees.clock,           sees.files,    sees.kernel_log, sees.nvidia_gpus,
                           sees.filesystems,     sees.ethernet, sees.time_sync,  sees.nvme,
                           sees.spared_adapters, sees.amd_gpus, kubelet_};
     const Instant now = sees.clock.now();

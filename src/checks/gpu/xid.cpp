@@ -47,10 +47,10 @@ Observation about_log(std::string_view name, Value value, std::string_view sourc
 // Only needed where the log cannot be read or lost records: it wakes the driver. A driver that does not work
 // or lets nobody listen tells no events, which must not pass for silence.
 Result<std::vector<host::GpuEvent>> library_events(const host::Host& host, const Request& request) {
-  const auto report = TRY(host.gpus.read({host::GpuGroup::identity}, request.deadline));
+  const auto report = TRY(host.nvidia_gpus.read({host::GpuGroup::identity}, request.deadline));
   if (report.state != host::DriverState::ok)
     return fail(Errc::unavailable, "the driver is " + std::string(to_string(report.state)));
-  return host.gpus.take_events(request.deadline);
+  return host.nvidia_gpus.take_events(request.deadline);
 }
 
 // What could not listen is shown as missing, with the reason.

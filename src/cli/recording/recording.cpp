@@ -136,7 +136,7 @@ class MachineRecorder {
   }
 
   void driver() {
-    const auto report = host_.gpus.read(kAllGroups, deadline());
+    const auto report = host_.nvidia_gpus.read(kAllGroups, deadline());
     if (!report) return gap("the NVIDIA driver", report.error());
     recording_.nvml = driver_answers(*report, host_.files);
     for (const host::GpuDevice& gpu : report->gpus)

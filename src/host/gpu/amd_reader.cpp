@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -63,19 +64,6 @@ std::string_view counting_block(std::string_view name) {
 }
 std::string new_name(std::string_view block) {
   return std::string(kNewCount).append(block);
-}
-
-std::string first_of(const std::vector<std::int64_t>& pids) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(pids.size(), AmdReader::kToldPids); ++i)
-    text.append(i == 0 ? "" : " ").append(std::to_string(pids[i]));
-  return text;
-}
-
-template <class T>
-Result<Value> value_or_not_offered(const std::optional<T>& value) {
-  if (!value) return fail(Errc::unsupported, "not told");
-  return Value{std::int64_t{*value}};
 }
 
 }  // namespace
@@ -224,7 +212,9 @@ void AmdReader::read_clocks() {
   add_sensor(kClocksSm, "freq1_input", kMicro);
   add_sensor(kClocksMemory, "freq2_input", kMicro);
   const auto levels = files_.read(folder_ + "/pp_dpm_sclk", 4096);
-  add(kClocksSmMax, value_or_not_offered(levels ? highest_clock(*levels) : std::nullopt));
+  const auto highest = levels ? highest_clock(*levels) : std::nullopt;
+  add(kClocksSmMax,
+      highest ? Result<Value>(Value{std::int64_t{*highest}}) : fail(Errc::unsupported, "not told"));
   add(kUtilization, scaled(files_.read_integer(folder_ + "/gpu_busy_percent"), kPerCent));
 }
 
@@ -255,7 +245,7 @@ void AmdReader::read_power() {
 
 void AmdReader::read_processes(const Result<std::vector<std::int64_t>>& pids) {
   add(kProcesses, pids ? Result<Value>(static_cast<std::int64_t>(pids->size())) : fail(pids.error()));
-  add(kProcessPids, pids ? Result<Value>(first_of(*pids)) : fail(pids.error()));
+  add(kProcessPids, pids ? Result<Value>(pids_text(std::span(*pids))) : fail(pids.error()));
   add_file(kMemoryTotal, "mem_info_vram_total");
   add_file(kMemoryUsed, "mem_info_vram_used");
 }

@@ -27,8 +27,6 @@ struct RasCounts {
 // not offer; one that cannot be read says so.
 class AmdReader {
  public:
-  static constexpr std::size_t kToldPids = 32;
-
   // `folder` is that of the PCI device.
   AmdReader(const Files& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
 

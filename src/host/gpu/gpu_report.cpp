@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/gpu/gpu_report.hpp"
 
-#include <algorithm>
 #include <boost/json.hpp>
 #include <set>
 
+#include "core/parse.hpp"
 #include "host/gpu/nvml_abi.h"
 #include "host/gpu/readings.hpp"
 
@@ -20,14 +20,10 @@ constexpr std::size_t kMaxText = 1024;
 constexpr std::size_t kMaxEvents = 4096;
 
 // ---- writing
-// ------------------------------------------------------------------------------------------------
 
 // Paths and the loader's words may hold anything; what travels is short and printable.
 std::string presentable(std::string_view text) {
-  std::string clean(text.substr(0, kMaxText));
-  std::replace_if(
-      clean.begin(), clean.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return clean;
+  return to_printable(text, kMaxText);
 }
 
 json::value json_of(const std::optional<Value>& value) {
@@ -53,7 +49,6 @@ json::object json_of(const GpuDevice& gpu) {
 }
 
 // ---- reading
-// ------------------------------------------------------------------------------------------------
 
 tl::unexpected<Error> malformed(std::string what) {
   return fail(Errc::malformed, "helper's answer: " + std::move(what));
@@ -66,10 +61,6 @@ Result<json::object> parse_object(std::string_view text) {
   if (error) return malformed("not JSON: " + error.message());
   if (!value.is_object()) return malformed("not an object");
   return std::move(value.as_object());
-}
-
-bool is_printable(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 Result<std::string> text_of(const json::value& value, std::string_view name) {

@@ -65,18 +65,6 @@ std::optional<E> value_of(const Words<E, N>& words, std::string_view word) {
   return std::nullopt;
 }
 
-class NoDriver final : public Gpus {
- public:
-  [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>&, MonoTime) const override {
-    GpuReport report;
-    report.state = DriverState::driver_not_loaded;
-    return report;
-  }
-  [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime) const override {
-    return fail(Errc::unsupported, "no driver");
-  }
-};
-
 }  // namespace
 
 std::string_view to_string(GpuVendor vendor) {
@@ -111,8 +99,19 @@ const GpuReading* GpuDevice::find(std::string_view reading, std::optional<int> l
 }
 
 const Gpus& Gpus::none() {
-  static const NoDriver nobody;
+  static const NoGpus nobody(DriverState::driver_not_loaded, "");
   return nobody;
+}
+
+Result<GpuReport> NoGpus::read(const std::vector<GpuGroup>&, MonoTime) const {
+  GpuReport report;
+  report.state = state_;
+  report.detail = detail_;
+  return report;
+}
+
+Result<std::vector<GpuEvent>> NoGpus::take_events(MonoTime) const {
+  return fail(Errc::unavailable, "the driver is " + std::string(to_string(state_)) + ": " + detail_);
 }
 
 Result<std::vector<PciDevice>> scan_gpus(const Files& files, GpuVendor vendor) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -123,6 +124,19 @@ class Gpus {
 
   // Those of a vendor whose driver is not there.
   [[nodiscard]] static const Gpus& none();
+};
+
+// A machine, or a machine tree, whose driver cannot be asked: the same report for every question.
+class NoGpus final : public Gpus {
+ public:
+  // Any state but ok.
+  NoGpus(DriverState state, std::string detail) : state_(state), detail_(std::move(detail)) {}
+  [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
+  [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
+
+ private:
+  DriverState state_;
+  std::string detail_;
 };
 
 // The GPUs of a vendor in the PCI tree, with or without a driver; errors as scan_pci.

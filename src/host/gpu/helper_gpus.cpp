@@ -146,15 +146,4 @@ MonoTime HelperGpus::process_time(MonoTime deadline) const {
   return mono_now() + (deadline - clock_.now().mono);
 }
 
-Result<GpuReport> NoGpus::read(const std::vector<GpuGroup>&, MonoTime) const {
-  GpuReport report;
-  report.state = DriverState::library_missing;
-  report.detail = detail_;
-  return report;
-}
-
-Result<std::vector<GpuEvent>> NoGpus::take_events(MonoTime) const {
-  return fail(Errc::unavailable, "the driver is library_missing: " + detail_);
-}
-
 }  // namespace autopilot::host

@@ -58,15 +58,4 @@ class HelperGpus final : public Gpus {
   mutable std::uint64_t driver_calls_ = 0;
 };
 
-// A machine, or a machine tree, whose driver cannot be asked: the same report for every question.
-class NoGpus final : public Gpus {
- public:
-  explicit NoGpus(std::string detail) : detail_(std::move(detail)) {}
-  [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
-  [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
-
- private:
-  std::string detail_;
-};
-
 }  // namespace autopilot::host

@@ -143,7 +143,7 @@ TEST_F(HelperGpusTest, a_program_that_cannot_be_started_is_an_error) {
 }
 
 TEST(NoGpus, says_that_there_is_no_library) {
-  const NoGpus gpus("the tree has no nvml.yaml");
+  const NoGpus gpus(DriverState::library_missing, "the tree has no nvml.yaml");
   const auto report = gpus.read(kTemperature, MonoTime{});
   ASSERT_TRUE(report);
   EXPECT_EQ(report->state, DriverState::library_missing);

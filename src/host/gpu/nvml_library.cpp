@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/parse.hpp"
+
 namespace autopilot::host {
 namespace {
 
@@ -123,10 +125,7 @@ DriverState driver_state_of(nvml::Return init_code) {
 }
 
 std::string driver_text(const char* text, std::size_t size) {
-  std::string printable;
-  for (std::size_t i = 0; i < size && text[i] != '\0'; ++i)
-    printable += text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-  return printable;
+  return to_printable({text, strnlen(text, size)});
 }
 
 }  // namespace autopilot::host

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "host/gpu/readings.hpp"
 
@@ -288,11 +289,8 @@ void NvmlReader::read_processes() {
   }
   std::sort(pids.begin(), pids.end());
   pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
-  std::string text;
-  for (std::size_t i = 0; i < std::min(pids.size(), kToldPids); ++i)
-    text += (i == 0 ? "" : " ") + std::to_string(pids[i]);
   add(kProcesses, code, static_cast<std::int64_t>(pids.size()));
-  add(kProcessPids, code, text);
+  add(kProcessPids, code, pids_text(std::span(std::as_const(pids))));
   read_memory();
 }
 

@@ -23,10 +23,9 @@ using GpuFacts = std::map<std::pair<std::string, int>, GpuReading>;  // (name, l
 // reset: those two are answers about the GPU as a whole.
 class NvmlReader {
  public:
-  // Processes of one GPU: room at the first question, at most, and how many are told by number.
+  // Processes of one GPU: room at the first question, and at most.
   static constexpr std::size_t kUsualPids = 64;
   static constexpr std::size_t kMostPids = 4096;
-  static constexpr std::size_t kToldPids = 32;
   // In place of the scale of a field.
   static constexpr double kAsFlag = 0;
   static constexpr double kAsBitErrorRate = -1;

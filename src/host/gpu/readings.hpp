@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -38,6 +39,16 @@ inline constexpr int kUnreadable = -2;      // the file of the driver says nothi
 // What a GpuReading::code says: "ok", "not_supported", "function_absent", "unreadable", "denied",
 // "timed_out", "gpu_lost", "reset_required", otherwise "nvml_<code>".
 [[nodiscard]] std::string reading_code_word(int code);
+
+// The reading processes.pids: numbers with a space between, of the first 32 only.
+template <class Pid>
+[[nodiscard]] std::string pids_text(std::span<const Pid> pids) {
+  constexpr std::size_t kTold = 32;
+  std::string text;
+  for (const Pid pid : pids.first(std::min(pids.size(), kTold)))
+    text.append(text.empty() ? "" : " ").append(std::to_string(pid));
+  return text;
+}
 
 // Bits of the reading clocks.event_reasons.
 namespace clocks_reason {

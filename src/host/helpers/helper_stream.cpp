@@ -32,6 +32,21 @@ std::string_view to_string(HelperFailure failure) {
   return "refused";
 }
 
+Error error_of_subject(HelperError error) {
+  switch (error.failure) {
+    case HelperFailure::crashed:
+    case HelperFailure::malformed:
+    case HelperFailure::not_started:
+      error.error.code = Errc::internal;
+      break;
+    case HelperFailure::refused:
+    case HelperFailure::timed_out:
+    case HelperFailure::exhausted:
+      break;
+  }
+  return std::move(error.error);
+}
+
 HelperResult HelperStream::exchange(std::string_view method, std::string_view params, MonoTime deadline) {
   const std::uint64_t id = next_id_++;
   const HelperRequest request{.id = id,

@@ -31,6 +31,10 @@ struct HelperError {
   pid_t stuck_pid = -1;  // set when the helper that was asked could not be killed; see HelperClient::is_stuck
 };
 
+// The error for whoever asked about a device, a mount or a service: what the helper was refused and the time
+// that ran out are about that; internal means that the helper failed and nothing is known.
+[[nodiscard]] Error error_of_subject(HelperError error);
+
 // JSON text.
 using HelperResult = tl::expected<std::string, HelperError>;
 

@@ -43,22 +43,6 @@ std::string adapter_of(std::string_view path) {
   return std::string(path.substr(0, path.find('/')));
 }
 
-// What the helper did wrong is no statement about the adapter.
-Error error_of(HelperError error) {
-  switch (error.failure) {
-    case HelperFailure::crashed:
-    case HelperFailure::malformed:
-    case HelperFailure::not_started:
-      error.error.code = Errc::internal;
-      break;
-    case HelperFailure::refused:
-    case HelperFailure::timed_out:
-    case HelperFailure::exhausted:
-      break;
-  }
-  return std::move(error.error);
-}
-
 }  // namespace
 
 int run_ib_helper(int fd, const std::string& root) {
@@ -81,7 +65,7 @@ Result<std::string> IbFiles::read(std::string_view path) {
       const std::lock_guard lock(mutex_);
       hangs_[adapter] = {.helper = answer.error().stuck_pid, .ask_again = mono_now() + ask_again_};
     }
-    Error error = error_of(std::move(answer).error());
+    Error error = error_of_subject(std::move(answer).error());
     return fail(error.code, std::string(path) + ": " + error.what);
   }
   auto text = text_in(*answer);

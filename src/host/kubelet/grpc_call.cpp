@@ -75,18 +75,11 @@ constexpr std::array kStatuses = {
     GrpcStatus{"DATA_LOSS", Errc::unavailable},        GrpcStatus{"UNAUTHENTICATED", Errc::denied},
 };
 
-std::string presentable(std::string_view text) {
-  std::string clean(text.substr(0, kMaxReason));
-  std::ranges::replace_if(
-      clean, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return clean;
-}
-
 Error error_of_status(unsigned status, std::string_view reason) {
   const bool is_known = status >= 1 && status <= kStatuses.size();
   Error error{is_known ? kStatuses[status - 1].code : Errc::malformed, "gRPC status "};
   error.what += is_known ? std::string(kStatuses[status - 1].name) : std::to_string(status);
-  if (!reason.empty()) error.what += ": " + presentable(reason);
+  if (!reason.empty()) error.what += ": " + to_printable(reason, kMaxReason);
   return error;
 }
 
@@ -224,7 +217,7 @@ class UnaryCall {
     if (problem_) return fail(*problem_);
     if (word(":status").empty() && stream_error_ != NGHTTP2_NO_ERROR) return call_broken_off();
     if (word(":status") != "200")
-      return fail(Errc::malformed, "HTTP status '" + presentable(word(":status")) + "'");
+      return fail(Errc::malformed, "HTTP status '" + to_printable(word(":status"), kMaxReason) + "'");
     const auto status = parse_number<unsigned>(word("grpc-status"));
     if (!status)
       return stream_error_ == NGHTTP2_NO_ERROR ? fail(Errc::malformed, "no gRPC status") : call_broken_off();

@@ -30,22 +30,6 @@ Result<std::string> answer_pod_resources(const Files& files, MonoTime deadline) 
   return format_pod_resources(*resources);
 }
 
-// What the helper did wrong is no statement about the kubelet.
-Error error_of(HelperError error) {
-  switch (error.failure) {
-    case HelperFailure::crashed:
-    case HelperFailure::malformed:
-    case HelperFailure::not_started:
-      error.error.code = Errc::internal;
-      break;
-    case HelperFailure::refused:
-    case HelperFailure::timed_out:
-    case HelperFailure::exhausted:
-      break;
-  }
-  return std::move(error.error);
-}
-
 }  // namespace
 
 int run_kubelet_helper(int fd, const std::vector<std::string>& arguments) {
@@ -84,7 +68,7 @@ Result<PodResources> HelperKubelet::ask(MonoTime deadline) const {
     return fail(Errc::not_found, std::string(kSocket));
   const Duration patience = std::min(deadline - clock_.now().mono, Duration{kPatience});
   auto answer = helper_.call(kPodResources, "null", mono_now() + patience);
-  if (!answer) return fail(error_of(std::move(answer).error()));
+  if (!answer) return fail(error_of_subject(std::move(answer).error()));
   return parse_pod_resources_answer(*answer);
 }
 

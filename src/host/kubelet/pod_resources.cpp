@@ -25,11 +25,6 @@ constexpr std::uint32_t kClaimDriver = 2;
 constexpr std::uint32_t kClaimDevice = 4;
 }  // namespace field
 
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= PodResources::kMaxName &&
-         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\\'; });
-}
-
 // Calls visit(number, bytes) for every field that is text or a message.
 template <class Visit>
 Status for_each_field(std::string_view message, Visit visit) {
@@ -60,7 +55,7 @@ class PodResourcesParser {
       if (number == field::kPodNamespace) held.pod_namespace = bytes;
       return {};
     }));
-    if (!is_name(held.pod) || !is_name(held.pod_namespace))
+    if (!PodResources::is_name(held.pod) || !PodResources::is_name(held.pod_namespace))
       return fail(Errc::malformed, "the kubelet tells of a pod without a name");
     return for_each_field(message, [&](std::uint32_t number, std::string_view bytes) -> Status {
       return number == field::kPodContainers ? add_container(held, bytes) : Status{};
@@ -72,7 +67,7 @@ class PodResourcesParser {
       if (number == field::kContainerName) held.container = bytes;
       return {};
     }));
-    if (!is_name(held.container))
+    if (!PodResources::is_name(held.container))
       return fail(Errc::malformed, "the kubelet tells of a container without a name");
     const std::size_t first = resources_.held.size();
     return for_each_field(message, [&](std::uint32_t number, std::string_view bytes) -> Status {
@@ -114,7 +109,7 @@ class PodResourcesParser {
                   std::string_view id) {
     auto& all = resources_.held;
     const bool goes_on = all.size() > first && all.back().resource == resource;
-    if (!is_name(resource) || !is_name(id) || ids_ == PodResources::kMaxIds ||
+    if (!PodResources::is_name(resource) || !PodResources::is_name(id) || ids_ == PodResources::kMaxIds ||
         (!goes_on && all.size() == PodResources::kMaxHeld)) {
       ++resources_.left_out;
       return;
@@ -133,6 +128,11 @@ class PodResourcesParser {
 };
 
 }  // namespace
+
+bool PodResources::is_name(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxName &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
 
 Result<PodResources> parse_pod_resources(std::string_view message) {
   return PodResourcesParser().parse(message);

@@ -32,6 +32,9 @@ struct PodResources {
   std::vector<HeldDevices> held;  // containers without a device are left out
   std::size_t left_out = 0;       // devices beyond the limits, or with a name that is none
 
+  // Printable ASCII without blanks, quotes and backslashes, not longer than kMaxName.
+  [[nodiscard]] static bool is_name(std::string_view text);
+
   friend bool operator==(const PodResources&, const PodResources&) = default;
 };
 

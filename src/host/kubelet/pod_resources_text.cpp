@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <boost/json.hpp>
 #include <utility>
 
@@ -36,10 +35,7 @@ json::object json_of(const HeldDevices& held) {
 
 Result<std::string> text_of(const json::value& value) {
   const json::string* text = value.if_string();
-  const auto is_printable = [](char c) { return c > ' ' && c <= '~'; };
-  if (text == nullptr || text->empty() || text->size() > PodResources::kMaxName ||
-      !std::ranges::all_of(*text, is_printable))
-    return malformed("no name where one should be");
+  if (text == nullptr || !PodResources::is_name(*text)) return malformed("no name where one should be");
   return std::string(*text);
 }
 

@@ -136,19 +136,4 @@ tl::expected<NvmeHealth, HelperError> ask_nvme_health(HelperClient& client, cons
   return *health;
 }
 
-Error error_of_subject(HelperError error) {
-  switch (error.failure) {
-    case HelperFailure::crashed:
-    case HelperFailure::malformed:
-    case HelperFailure::not_started:
-      error.error.code = Errc::internal;
-      break;
-    case HelperFailure::refused:
-    case HelperFailure::timed_out:
-    case HelperFailure::exhausted:
-      break;
-  }
-  return std::move(error.error);
-}
-
 }  // namespace autopilot::host

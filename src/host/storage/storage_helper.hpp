@@ -21,8 +21,4 @@ namespace autopilot::host {
                                                                     const std::string& controller,
                                                                     MonoTime deadline);
 
-// The error for whoever asked about the mount or device: timed_out and what the helper itself was refused are
-// about that; internal means that the helper failed and nothing is known.
-[[nodiscard]] Error error_of_subject(HelperError error);
-
 }  // namespace autopilot::host
