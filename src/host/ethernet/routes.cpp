@@ -103,8 +103,10 @@ Result<std::vector<std::string>> read_resolvers(const Files& files) {
   const std::string text = TRY(files.read(kResolvers));
   std::vector<std::string> resolvers;
   for (const std::string_view line : split(text, '\n')) {
+    // The C library takes a keyword for one only where the line begins with it.
     const auto words = split_words(line);
-    if (words.size() >= 2 && words[0] == "nameserver") resolvers.emplace_back(words[1]);
+    if (words.size() >= 2 && words[0] == "nameserver" && line.starts_with(words[0]))
+      resolvers.emplace_back(words[1]);
   }
   return resolvers;
 }

@@ -27,7 +27,8 @@ struct Neighbour {
 // The default routes of the main table that can be used. Empty: there is none. Nothing is sent.
 [[nodiscard]] Result<std::vector<DefaultRoute>> read_default_routes(const Files& files);
 [[nodiscard]] Result<std::vector<Neighbour>> read_neighbours(const Files& files);
-// The resolvers of /etc/resolv.conf, in order; those on this machine ("127.0.0.53") too.
+// The resolvers of /etc/resolv.conf, in order; those on this machine ("127.0.0.53") too. Lines that begin
+// with blanks are none, as for the C library.
 [[nodiscard]] Result<std::vector<std::string>> read_resolvers(const Files& files);
 
 // The texts of /proc/net/route, /proc/net/ipv6_route and /proc/net/arp. Rows that are no rows are malformed.

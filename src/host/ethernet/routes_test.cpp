@@ -71,7 +71,8 @@ TEST(Resolvers, are_in_the_order_of_the_file) {
   const Files files(folder.path());
   EXPECT_EQ(read_resolvers(files).error().code, Errc::not_found);
   folder.write("/etc/resolv.conf",
-               "# x\nsearch example\nnameserver 192.0.2.53\n nameserver ::1\nnameserver\n");
+               "# x\nsearch example\nnameserver 192.0.2.53\n nameserver 192.0.2.54\n\tnameserver 192.0.2.55\n"
+               "nameserver\t::1 # y\nnameserver\nnameservers 192.0.2.56\n");
   EXPECT_EQ(read_resolvers(files).value(), (std::vector<std::string>{"192.0.2.53", "::1"}));
 }
 
