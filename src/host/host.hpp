@@ -8,6 +8,7 @@
 #include "host/boot/crash_records.hpp"
 #include "host/clock/time_sync.hpp"
 #include "host/cpu/processors.hpp"
+#include "host/dns/name_servers.hpp"
 #include "host/ethernet/bond.hpp"
 #include "host/ethernet/ethernet.hpp"
 #include "host/ethernet/routes.hpp"
@@ -51,6 +52,7 @@ class Host {
   const SparedAdapters& spared_adapters = SparedAdapters::none();
   const Gpus& amd_gpus = Gpus::none();
   const Kubelet& kubelet = Kubelet::none();
+  const NameServers& name_servers = NameServers::none();
 };
 
 }  // namespace autopilot::host

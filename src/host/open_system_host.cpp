@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/clock/system_clock.hpp"
 #include "host/clock/time_sync_doors.hpp"
+#include "host/dns/name_server_doors.hpp"
 #include "host/ethernet/ethernet_doors.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
@@ -57,7 +58,8 @@ struct SystemDoors {
         ethernet(files),
         time_sync(files),
         nvme(files, storage_helper),
-        kubelet(helper_of(options, "kubelet", {}), clock, files) {}
+        kubelet(helper_of(options, "kubelet", {}), clock, files),
+        name_servers(files) {}
 
   SystemClock clock;
   IbFiles ib_files;
@@ -72,8 +74,9 @@ struct SystemDoors {
   SystemTimeSync time_sync;
   SystemNvmeDevices nvme;
   HelperKubelet kubelet;
+  SystemNameServers name_servers;
   Host host{clock,     files, kernel_log,      gpus,     filesystems, ethernet,
-            time_sync, nvme,  spared_adapters, amd_gpus, kubelet};
+            time_sync, nvme,  spared_adapters, amd_gpus, kubelet,     name_servers};
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "host/clock/system_clock.hpp"
 #include "host/clock/time_sync_doors.hpp"
+#include "host/dns/name_server_doors.hpp"
 #include "host/ethernet/ethernet_doors.hpp"
 #include "host/gpu/amd_gpus.hpp"
 #include "host/gpu/helper_gpus.hpp"
@@ -129,7 +130,8 @@ struct TreeDoors {
         ethernet(files),
         time_sync(files, *file),
         nvme(files, *file),
-        kubelet(kubelet_helper(tree.root(), options), *clock, files) {}
+        kubelet(kubelet_helper(tree.root(), options), *clock, files),
+        name_servers(files, *file) {}
 
   // What everybody reads: the records that the tree has, or those that somebody feeds.
   [[nodiscard]] const KernelLog& log() const {
@@ -150,8 +152,9 @@ struct TreeDoors {
   TreeTimeSyncDoor time_sync;
   TreeNvmeDevices nvme;
   HelperKubelet kubelet;
+  TreeNameServers name_servers;
   Host host{*clock,    files, log(),           gpus,     filesystems, ethernet,
-            time_sync, nvme,  spared_adapters, amd_gpus, kubelet};
+            time_sync, nvme,  spared_adapters, amd_gpus, kubelet,     name_servers};
 };
 
 }  // namespace

@@ -71,6 +71,27 @@ TreeNvmeHealth read_nvme(YamlMap map) {
   return nvme;
 }
 
+NameServerAnswer read_name_server(const std::string& address, YamlMap map) {
+  constexpr double nanoseconds = 1e6;  // in a millisecond
+  constexpr double most_milliseconds = 1e6;
+  NameServerAnswer answer;
+  answer.address = address;
+  const auto outcome = map.choice<NameServerOutcome>(
+      "outcome", parse_name_server_outcome,
+      {"answered", "helpless", "silent", "closed", "malformed", "unreachable", "denied"});
+  if (outcome)
+    answer.outcome = *outcome;
+  else if (!map.has("outcome"))
+    map.problem(map.line(), address + ": `outcome` is missing");
+  read_number(map, "code", answer.code);
+  const double milliseconds = map.number("milliseconds").value_or(0);
+  if (milliseconds >= 0 && milliseconds <= most_milliseconds)
+    answer.after = Duration{static_cast<Duration::rep>(milliseconds * nanoseconds)};
+  else
+    map.problem(map.line_of("milliseconds"), "`milliseconds` is out of range");
+  return answer;
+}
+
 TreeObstacle read_obstacle(const std::string& path, YamlMap map) {
   TreeObstacle obstacle;
   obstacle.hangs = map.boolean("hangs").value_or(false);
@@ -127,6 +148,10 @@ MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
   if (const YamlNode* controllers = map.map("nvme"))
     for (const YamlMember& member : controllers->members)
       tree.nvme[member.key] = read_nvme(YamlMap(member.value, "nvme", problems));
+  if (const YamlNode* servers = map.map("name_servers"))
+    for (const YamlMember& member : servers->members)
+      tree.name_servers[member.key] =
+          read_name_server(member.key, YamlMap(member.value, "name server", problems));
   tree.driver_library_broken = read_driver_library(map);
   if (const YamlNode* paths = map.map("unreadable"))
     for (const YamlMember& member : paths->members)

@@ -11,6 +11,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/clock/time_sync.hpp"
+#include "host/dns/name_servers.hpp"
 #include "host/storage/filesystems.hpp"
 #include "host/storage/nvme.hpp"
 
@@ -49,10 +50,11 @@ struct MachineTree {
   bool simulated = false;  // false: recorded from a real machine
   bool live = false;       // being played: its clocks are the real ones
   std::string description;
-  std::map<std::string, TreeUsage, std::less<>> filesystems;    // by mount point
-  std::optional<TreeTimeSync> time_sync;                        // nothing: was not asked when recorded
-  std::map<std::string, TreeNvmeHealth, std::less<>> nvme;      // by controller: "nvme0"
-  std::map<std::string, TreeObstacle, std::less<>> unreadable;  // by path as on the machine
+  std::map<std::string, TreeUsage, std::less<>> filesystems;          // by mount point
+  std::optional<TreeTimeSync> time_sync;                              // nothing: was not asked when recorded
+  std::map<std::string, TreeNvmeHealth, std::less<>> nvme;            // by controller: "nvme0"
+  std::map<std::string, NameServerAnswer, std::less<>> name_servers;  // by address
+  std::map<std::string, TreeObstacle, std::less<>> unreadable;        // by path as on the machine
   bool driver_library_broken = false;  // libnvidia-ml.so.1 is there and cannot be loaded
 
   [[nodiscard]] std::string root() const { return directory + "/root"; }

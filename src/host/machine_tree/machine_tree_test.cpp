@@ -35,6 +35,8 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
                                            "nvme:\n"
                                            "  nvme0: {percentage_used: 3, critical_warning: 4}\n"
                                            "  nvme1: {error: denied}\n"
+                                           "name_servers:\n"
+                                           "  192.0.2.53: {outcome: answered, milliseconds: 2}\n"
                                            "unreadable:\n"
                                            "  /sys/class/net: {error: denied}\n"
                                            "  /proc/meminfo: {hangs: true}\n"
@@ -51,6 +53,7 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
   EXPECT_TRUE(tree->time_sync->state.synchronised);
   EXPECT_EQ(tree->nvme.at("nvme0").health.critical_warning, 4);
   EXPECT_EQ(tree->nvme.at("nvme1").error, Errc::denied);
+  EXPECT_EQ(tree->name_servers.at("192.0.2.53").after, 2ms);
   EXPECT_EQ(tree->unreadable.at("/sys/class/net").error, Errc::denied);
   EXPECT_TRUE(tree->unreadable.at("/proc/meminfo").hangs);
   EXPECT_TRUE(tree->driver_library_broken);

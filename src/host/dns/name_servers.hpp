@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/files/files.hpp"
+
+namespace autopilot::host {
+
+// What became of the questions to one name server.
+enum class NameServerOutcome : std::uint8_t {
+  answered,     // to the question; `code` says what
+  helpless,     // not in time; but to one that it answers out of itself
+  silent,       // nothing came
+  closed,       // its machine says that nobody listens on the port
+  malformed,    // only something that is no answer to what was asked
+  unreachable,  // the kernel or a router knows no way to it
+  denied,       // this process may not send to it
+};
+
+[[nodiscard]] std::string_view to_string(NameServerOutcome outcome);
+[[nodiscard]] std::optional<NameServerOutcome> parse_name_server_outcome(std::string_view word);
+
+// Response codes of an answer (RFC 1035, 4.1.1): "NOERROR", "SERVFAIL", ...; the number where it has no name.
+inline constexpr int kServerFailure = 2;
+[[nodiscard]] std::string dns_code_name(int code);
+
+struct NameServerAnswer {
+  std::string address;  // as /etc/resolv.conf spells it
+  NameServerOutcome outcome = NameServerOutcome::silent;
+  int code = 0;       // of the answer, where there was one
+  Duration after{0};  // from that question to its answer
+};
+
+struct NameServersSeen {
+  bool is_configured = true;  // false: /etc/resolv.conf names none, and this machine itself was asked
+  std::vector<NameServerAnswer> answers;
+};
+
+// The name servers that the C library of this machine asks.
+class NameServers {
+ public:
+  NameServers() = default;
+  NameServers(const NameServers&) = delete;
+  NameServers& operator=(const NameServers&) = delete;
+  virtual ~NameServers() = default;
+  // Asks each of them whether it answers, all at once, and returns when all have or at the deadline. Servers
+  // that do not answer are outcomes; an error means that nobody was asked: the list cannot be read, there is
+  // no room for a socket, or (unavailable) a machine tree does not say. Thread-safe.
+  [[nodiscard]] virtual Result<NameServersSeen> ask(MonoTime deadline) const = 0;
+
+  // unsupported: for machines that are made without.
+  [[nodiscard]] static const NameServers& none();
+};
+
+struct NameServerList {
+  bool is_configured = true;
+  std::vector<std::string> addresses;
+};
+
+// What the C library makes of /etc/resolv.conf: the first three addresses, each once; without the file or an
+// address in it the name server of this machine (resolv.conf(5)).
+[[nodiscard]] Result<NameServerList> read_name_servers(const Files& files);
+
+}  // namespace autopilot::host
