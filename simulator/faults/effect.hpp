@@ -122,6 +122,7 @@ void apply_ethernet_down(FaultEffect& effect);
 void apply_lacp_apart(FaultEffect& effect);
 void apply_adapter_error(FaultEffect& effect);
 void apply_gateway_silent(FaultEffect& effect);
+void apply_name_servers(FaultEffect& effect);
 void apply_nvme_wear(FaultEffect& effect);
 void apply_nvme_critical(FaultEffect& effect);
 void apply_nvme_dead(FaultEffect& effect);

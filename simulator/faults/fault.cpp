@@ -61,6 +61,7 @@ const std::vector<FaultType>& table() {
     {"lacp_apart", "LACP keeps a member of a bond from carrying traffic", "ethernet", "", 0, {"member", "switch"}, apply_lacp_apart},
     {"adapter_error", "The driver of an adapter reports an error", "infiniband", "", 0, {"firmware", "timeout", "power", "hot", "cable"}, apply_adapter_error},
     {"gateway_silent", "The way out does not answer", "host", "", 0, {"gateway", "resolver", "route"}, apply_gateway_silent},
+    {"name_servers", "The name servers do not answer as they should", "host", "", 0, {"silent", "closed", "malformed", "unreachable", "helpless", "failing", "slow"}, apply_name_servers},
     {"nvme_wear", "The rated endurance of an NVMe disk is used", "disk", "percent", 101, {}, apply_nvme_wear},
     {"nvme_critical", "An NVMe disk raises a critical warning", "disk", "bits of the warning", 4, {}, apply_nvme_critical},
     {"nvme_dead", "An NVMe controller does not come back", "disk", "", 0, {}, apply_nvme_dead, true},

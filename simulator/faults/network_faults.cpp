@@ -177,6 +177,17 @@ void apply_gateway_silent(FaultEffect& effect) {
   effect.files.write("/proc/net/arp", changed);
 }
 
+void apply_name_servers(FaultEffect& effect) {
+  constexpr int server_failure = 2;
+  if (!effect.is_active) return;
+  const bool answers = effect.kind == "failing" || effect.kind == "slow";
+  for (YamlMember& server : yaml_member(effect.machine.machine, "name_servers").members) {
+    yaml_member(server.value, "outcome") = yaml_word(answers ? "answered" : effect.kind);
+    yaml_member(server.value, "code") = yaml_integer(effect.kind == "failing" ? server_failure : 0);
+    if (effect.kind == "slow") yaml_member(server.value, "milliseconds") = yaml_integer(1800);
+  }
+}
+
 void apply_ethernet_down(FaultEffect& effect) {
   const std::string interface = "/sys/class/net/" + effect.key;
   const std::string pci = effect.files.resolve(interface + "/device").value_or("");

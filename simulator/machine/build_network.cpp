@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/parse.hpp"
+#include "core/yaml_text.hpp"
 #include "machine/build.hpp"
 
 namespace autopilot::simulator {
@@ -76,7 +77,8 @@ void write_adapter(const Description& description, const InfinibandDescription& 
 }
 
 // The way out: over the bond, else over the first interface.
-void write_routes(const std::string& interface, FileTree& files) {
+void write_routes(const std::string& interface, Machine& machine) {
+  FileTree& files = machine.files;
   files.write("/proc/net/route",
               "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n" +
                   interface + "\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n" + interface +
@@ -88,6 +90,10 @@ void write_routes(const std::string& interface, FileTree& files) {
                   "192.0.2.53       0x1         0x2         00:1c:73:5e:12:35     *        " + interface +
                   "\n");
   files.write("/etc/resolv.conf", "search example\nnameserver 192.0.2.53\n");
+  YamlNode& answer = yaml_member(yaml_member(machine.machine, "name_servers"), "192.0.2.53");
+  yaml_member(answer, "outcome") = yaml_word("answered");
+  yaml_member(answer, "code") = yaml_integer(0);
+  yaml_member(answer, "milliseconds") = yaml_number(0.4);
 }
 
 }  // namespace
@@ -151,7 +157,7 @@ void build_ethernet(const Description& description, Machine& machine) {
     }
   }
   if (!description.ethernet.empty())
-    write_routes(description.bond ? description.bond->name : description.ethernet.front().name, files);
+    write_routes(description.bond ? description.bond->name : description.ethernet.front().name, machine);
   if (!description.bond) return;
   write_interface({.name = description.bond->name,
                    .directory = virtual_devices,

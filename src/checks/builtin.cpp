@@ -30,6 +30,7 @@ std::span<const Check> builtin_checks() {
       kNetworkBond,          //
       kNetworkAdapter,       //
       kNetworkReachability,  //
+      kNetworkDns,           //
       kStorageFilesystem,    //
       kStorageFsErrors,      //
       kStorageNvme,          //

@@ -29,6 +29,7 @@ extern const Check kNetworkEthernetLink;
 extern const Check kNetworkBond;
 extern const Check kNetworkAdapter;
 extern const Check kNetworkReachability;
+extern const Check kNetworkDns;
 extern const Check kStorageFilesystem;
 extern const Check kStorageFsErrors;
 extern const Check kStorageNvme;

@@ -5,13 +5,19 @@
 #include <gtest/gtest.h>
 #include <stdexcept>
 
+#include "incidents/finding_tracker.hpp"
 #include "incidents/verdict.hpp"
+#include "tests/fakes/fake_host.hpp"
 
 namespace autopilot::runtime {
 namespace {
 
 using namespace std::chrono_literals;
+using host::NameServerOutcome;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Result<checks::Observed> never_observed(const host::Host&, const checks::Request&) {
   return fail(Errc::internal, "not called");
@@ -140,6 +146,68 @@ TEST(HealthOf, failed_outranks_unknown_and_unknown_outranks_degraded) {
   EXPECT_EQ(health_of({degraded, unknown}), Health::unknown);
   EXPECT_EQ(health_of({unknown, failed, degraded}), Health::failed);
   EXPECT_EQ(health_of({}), Health::healthy);
+}
+
+struct ToldNameServers final : host::NameServers {
+  [[nodiscard]] Result<host::NameServersSeen> ask(MonoTime) const override {
+    return host::NameServersSeen{true, answers};
+  }
+  std::vector<host::NameServerAnswer> answers;
+};
+
+// network.dns on a network without the Internet, with what stays of it.
+class NameServersOfAClosedNetwork : public ::testing::Test {
+ protected:
+  // One round in which both say the same; what stands after it, "subject reason".
+  std::vector<std::string> round(NameServerOutcome outcome) {
+    servers_.answers = {{.address = "192.0.2.53", .outcome = outcome, .code = host::kServerFailure},
+                        {.address = "192.0.2.54", .outcome = outcome, .code = host::kServerFailure}};
+    empty_.clock.advance(60s);
+    const Instant now = empty_.clock.now();
+    auto observed = check_.observe(host_, {.now = now, .deadline = now.mono + check_.info.deadline});
+    const Observations observations = observed ? observed->observations : Observations{};
+    const Findings findings =
+        conclude(check_, std::move(observed), check_.info.window, now, catalog::builtin(), {}, history_);
+    static_cast<void>(tracker_.complete_round(check_.info.id, now, findings, observations));
+    std::vector<std::string> standing;
+    for (const Finding& finding : tracker_.findings(check_.info.id))
+      standing.push_back(to_string(finding.subject) + " " + finding.reason);
+    return standing;
+  }
+
+  const checks::Check& check_ = *checks::find_check("network.dns");
+  fakes::EmptyHost empty_;
+  ToldNameServers servers_;
+  host::Host host_{empty_.clock,       empty_.files,          empty_.kernel_log,
+                   empty_.gpus,        empty_.filesystems,    empty_.ethernet,
+                   empty_.time_sync,   empty_.nvme,           host::SparedAdapters::none(),
+                   host::Gpus::none(), host::Kubelet::none(), servers_};
+  History history_;
+  incidents::FindingTracker tracker_{
+      [](std::string_view reason) { return catalog::builtin().reason(reason); }, "boot"};
+};
+
+TEST_F(NameServersOfAClosedNetwork, are_no_longer_silent_once_they_answer) {
+  static_cast<void>(round(NameServerOutcome::closed));
+  EXPECT_THAT(round(NameServerOutcome::closed),
+              ElementsAre("peer/192.0.2.53 name_server_silent", "peer/192.0.2.54 name_server_silent",
+                          "host no_name_server"));
+  static_cast<void>(round(NameServerOutcome::answered));
+  EXPECT_THAT(round(NameServerOutcome::answered), IsEmpty());
+  EXPECT_THAT(round(NameServerOutcome::helpless), IsEmpty());
+}
+
+TEST_F(NameServersOfAClosedNetwork, do_not_keep_what_another_boot_said_of_them) {
+  incidents::SavedFinding saved{.check = "network.dns", .finding = {}, .boot_id = "earlier", .state = ""};
+  saved.finding.subject = {SubjectKind::peer, "192.0.2.53", {}, {}, {}};
+  saved.finding.health = Health::degraded;
+  saved.finding.reason = "name_server_failing";
+  tracker_.restore({saved}, empty_.clock.now());
+  // As long as nothing of the server is seen, nothing is known to be over.
+  for (int i = 0; i < 3; ++i)
+    EXPECT_THAT(round(NameServerOutcome::silent), Contains("peer/192.0.2.53 name_server_failing"));
+  static_cast<void>(round(NameServerOutcome::answered));
+  EXPECT_THAT(round(NameServerOutcome::answered), IsEmpty());
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ class MachineRecorder {
     recording_.files = TRY(host::record_files(host_.files));
     identity(node, boot_id);
     time_sync();
+    name_servers();
     filesystems();
     disks();
     driver();
@@ -85,6 +86,21 @@ class MachineRecorder {
     yaml_member(node, "offset_ns") = yaml_integer(state->offset_ns);
     yaml_member(node, "max_error_us") = yaml_integer(state->max_error_us);
     yaml_member(node, "estimated_error_us") = yaml_integer(state->estimated_error_us);
+  }
+
+  void name_servers() {
+    const auto seen = host_.name_servers.ask(deadline());
+    if (!seen) {
+      if (seen.error().code != Errc::unsupported) gap("name servers", seen.error());
+      return;
+    }
+    YamlNode& list = yaml_member(recording_.machine, "name_servers");
+    for (const host::NameServerAnswer& answer : seen->answers) {
+      YamlNode& node = yaml_member(list, answer.address);
+      yaml_member(node, "outcome") = yaml_word(to_string(answer.outcome));
+      yaml_member(node, "code") = yaml_integer(answer.code);
+      yaml_member(node, "milliseconds") = yaml_number(to_seconds(answer.after) * 1000);
+    }
   }
 
   void filesystems() {

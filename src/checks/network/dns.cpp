@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/seen.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kResolvConf = "/etc/resolv.conf";
+constexpr std::string_view kQuestions = "dns";
+
+// About the host: whether anybody named a name server.
+constexpr std::string_view kConfigured = "name_servers.configured";
+// About each server: what became of the question, whether it was answered with anything but SERVFAIL, and how
+// long that took.
+constexpr std::string_view kAnswer = "answer";
+constexpr std::string_view kFound = "answer.found";
+constexpr std::string_view kEverFound = "answer.found.largest";
+constexpr std::string_view kSeconds = "answer.seconds";
+
+// Left for the way back: at the deadline itself the round would be given up, and nothing known.
+constexpr Duration kSlack = 300ms;
+// Fewer answers have no median worth the name.
+constexpr std::size_t kEnoughAnswers = 3;
+
+using host::NameServerOutcome;
+
+Subject peer(const std::string& address) {
+  Subject subject;
+  subject.kind = SubjectKind::peer;
+  subject.key = address;
+  return subject;
+}
+
+bool is_answer(NameServerOutcome outcome) {
+  return outcome == NameServerOutcome::answered || outcome == NameServerOutcome::helpless;
+}
+
+void add_answer(const host::NameServerAnswer& answer, Seen& seen) {
+  const Subject server = peer(answer.address);
+  if (answer.outcome == NameServerOutcome::denied) {
+    seen.add_missing(server, kAnswer, kQuestions, "denied", "this process may not send to it");
+    return;
+  }
+  Observation& word = seen.add(server, kAnswer, kQuestions, std::string(to_string(answer.outcome)));
+  if (is_answer(answer.outcome)) word.attributes = {{"code", host::dns_code_name(answer.code)}};
+  const bool has_found = answer.outcome == NameServerOutcome::answered && answer.code != host::kServerFailure;
+  seen.add(server, kFound, kQuestions, has_found);
+  if (has_found) seen.add(server, kSeconds, kQuestions, to_seconds(answer.after), "seconds");
+}
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  const host::NameServersSeen servers = TRY(host.name_servers.ask(request.deadline - kSlack));
+  Observed observed;
+  observed.witnesses = {std::string(kResolvConf), std::string(kQuestions)};
+  Seen seen(request.now);
+  seen.add(host_subject(), kConfigured, kResolvConf, servers.is_configured);
+  for (const host::NameServerAnswer& answer : servers.answers)
+    add_answer(answer, seen);
+  observed.observations = seen.take();
+  return observed;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+struct Silence {
+  NameServerOutcome outcome;
+  std::string_view what;
+  bool is_shown = false;  // somebody there says so: it need not have answered before to be missed
+};
+
+constexpr std::array kSilences{
+    Silence{NameServerOutcome::silent, "does not answer"},
+    Silence{NameServerOutcome::closed, "is not there: its machine says that nobody listens on port 53", true},
+    Silence{NameServerOutcome::malformed, "sends what is no answer", true},
+    Silence{NameServerOutcome::unreachable, "cannot be reached: there is no way to it"},
+};
+
+// One name server, with what is known of it.
+class Server {
+ public:
+  Server(const JudgeInput& input, const Observation& answer) : input_(input), subject_(answer.subject) {
+    if (!answer.value) return;
+    outcome_ = to_string(*answer.value);
+    if (const Value* code = find_attribute(answer.attributes, "code")) code_ = to_string(*code);
+  }
+
+  [[nodiscard]] const std::string& address() const { return subject_.key; }
+  [[nodiscard]] const std::string& outcome() const { return outcome_; }
+  [[nodiscard]] bool was_asked() const { return !outcome_.empty(); }
+  [[nodiscard]] bool is_silent() const { return silence_of(outcome_) != nullptr; }
+  // One lost packet says nothing.
+  [[nodiscard]] bool stays_silent() const { return is_silent() && of_both_rounds(kAnswer, is_silence); }
+  // Answers, or did and was lost once.
+  [[nodiscard]] bool is_there() const {
+    return was_asked() && (!is_silent() || (has_ever_found() && !stays_silent()));
+  }
+  [[nodiscard]] bool is_shown_silent() const { return is_silent() && silence_of(outcome_)->is_shown; }
+  [[nodiscard]] bool has_ever_found() const {
+    return input_.history.number(subject_, kEverFound).value_or(0) != 0;
+  }
+
+  [[nodiscard]] std::optional<Finding> finding(bool is_one_there) const {
+    if (!was_asked())
+      return make_finding(input_, subject_, "not_permitted", Health::unknown,
+                          "this process may not send to the name server " + address());
+    if (is_silent()) return silent(is_one_there);
+    // On a network without the others the root is never found, and nothing is wrong. That is not unknown: the
+    // server was seen to answer, and what was said of its silence is over.
+    if (has_ever_found() && stays_helpless()) return failing();
+    return slow();
+  }
+
+ private:
+  static const Silence* silence_of(std::string_view outcome) {
+    const auto* const found = std::ranges::find_if(
+        kSilences, [&](const Silence& silence) { return to_string(silence.outcome) == outcome; });
+    return found == kSilences.end() ? nullptr : found;
+  }
+
+  static bool is_silence(const Value& outcome) { return silence_of(to_string(outcome)) != nullptr; }
+
+  // Of the last two rounds, both of which must have asked this server: a list may lack it for a while.
+  [[nodiscard]] bool of_both_rounds(std::string_view name,
+                                    const std::function<bool(const Value&)>& holds) const {
+    const auto rounds = input_.history.samples(host_subject(), kConfigured);
+    const auto samples = input_.history.samples(subject_, name);
+    if (rounds.size() < 2 || samples.size() < 2) return false;
+    return std::ranges::equal(std::span(rounds).last(2), std::span(samples).last(2),
+                              [&](const Sample& round, const Sample& sample) {
+                                return round.time == sample.time && holds(sample.value);
+                              });
+  }
+  // Answers, and found nothing out in two rounds.
+  [[nodiscard]] bool stays_helpless() const {
+    return of_both_rounds(kFound, [](const Value& value) { return as_number(value) == 0; }) &&
+           of_both_rounds(kAnswer, std::not_fn(is_silence));
+  }
+
+  [[nodiscard]] Finding told(std::string_view reason, Health health, const std::string& what) const {
+    std::string message = "the name server ";
+    message.append(address()).append(" ").append(what);
+    Finding finding = make_finding(input_, subject_, reason, health, std::move(message));
+    finding.evidence = {{"outcome", outcome_}};
+    if (!code_.empty()) finding.evidence.emplace_back("code", code_);
+    return finding;
+  }
+
+  [[nodiscard]] std::optional<Finding> silent(bool is_one_there) const {
+    // The kernel says so at once, and the C library goes on to the next one.
+    if (is_one_there && outcome_ == to_string(NameServerOutcome::unreachable)) return std::nullopt;
+    std::string what(silence_of(outcome_)->what);
+    if (stays_silent() && (has_ever_found() || is_shown_silent()))
+      return told("name_server_silent", Health::degraded, what);
+    // What it did before is what is known of it until the next round.
+    if (has_ever_found()) return std::nullopt;
+    return told("name_server_unproven", Health::unknown,
+                what.append("; nothing was found out through it since the machine started"));
+  }
+
+  [[nodiscard]] Finding failing() const {
+    return told("name_server_failing", Health::degraded,
+                outcome_ == to_string(NameServerOutcome::answered)
+                    ? "answers " + code_
+                    : "answers, and does not find out in time what it is asked");
+  }
+
+  [[nodiscard]] std::optional<Finding> slow() const {
+    std::vector<double> times;
+    for (const Sample& sample : input_.history.samples(subject_, kSeconds))
+      if (const auto seconds = as_number(sample.value)) times.push_back(*seconds);
+    if (times.size() < kEnoughAnswers) return std::nullopt;
+    const double seconds = median(std::move(times));
+    const Limit most = limit(input_, "network.dns.slow_seconds");
+    if (seconds <= most.value) return std::nullopt;
+    return make_finding(input_, subject_, "name_server_slow", Health::degraded,
+                        "the name server " + address() + " takes " + rounded(seconds) + " s to answer",
+                        seconds, most);
+  }
+
+  const JudgeInput& input_;
+  Subject subject_;
+  std::string outcome_;  // empty: it could not be asked
+  std::string code_;
+};
+
+// One of which nothing was ever seen may be sound and behind a firewall, unless there is no way to it anyway.
+bool may_be_sound(const Server& server) {
+  return server.outcome() == to_string(NameServerOutcome::silent);
+}
+
+std::optional<Finding> nobody_answers(const JudgeInput& input, const std::vector<Server>& servers) {
+  if (servers.empty() || !std::ranges::all_of(servers, &Server::stays_silent)) return std::nullopt;
+  const bool is_change = std::ranges::any_of(servers, &Server::has_ever_found);
+  const bool is_shown =
+      std::ranges::any_of(servers, &Server::is_shown_silent) && std::ranges::none_of(servers, may_be_sound);
+  if (!is_change && !is_shown) return std::nullopt;
+  Finding finding = make_finding(
+      input, host_subject(), "no_name_server", Health::degraded,
+      servers.size() == 1 ? "the only name server does not answer" : "none of the name servers answers");
+  for (const Server& server : servers)
+    finding.evidence.emplace_back(server.address(), server.outcome());
+  return finding;
+}
+
+// Nobody named a name server, and none has run here: names are not looked up by asking.
+bool does_without(const JudgeInput& input, const std::vector<Server>& servers) {
+  return input.history.number(host_subject(), kConfigured) == 0 &&
+         std::ranges::all_of(
+             servers, [](const Server& server) { return server.is_silent() && !server.has_ever_found(); });
+}
+
+Findings judge(const JudgeInput& input) {
+  std::vector<Server> servers;
+  for (const Observation& observation : input.history.latest())
+    if (observation.name == kAnswer) servers.emplace_back(input, observation);
+  if (does_without(input, servers))
+    return {make_finding(input, host_subject(), "not_present", Health::unsupported,
+                         "no name server is configured, and none runs on this machine")};
+  Findings findings;
+  // Beside those of the servers: what is wrong with one of them does not end when the last one goes too.
+  if (auto nobody = nobody_answers(input, servers)) findings.push_back(*std::move(nobody));
+  const bool is_one_there = std::ranges::any_of(servers, &Server::is_there);
+  for (const Server& server : servers)
+    if (auto finding = server.finding(is_one_there)) findings.push_back(*std::move(finding));
+  return findings;
+}
+
+}  // namespace
+
+const Check kNetworkDns = {
+    .info = {.id = "network.dns",
+             .title = "Name servers",
+             .tags = {"network", "passive"},
+             .period = 60s,
+             .deadline = 3s,  // catalog/checks.yaml says so; less than the C library waits for one server
+             .window = 10min,
+             .cost = Cost::moderate,
+             .witnesses = {std::string(kResolvConf), std::string(kQuestions)},
+             .rights = {},
+             .needs_window = true,
+             .baselines = {std::string(kFound)}},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
