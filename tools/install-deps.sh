@@ -14,7 +14,7 @@ build=(
   libsqlite3-dev libre2-dev libnl-3-dev libnl-route-3-dev libnghttp2-dev
 )
 test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
-extras=(curl prometheus systemd e2fsprogs iproute2 util-linux mount procps python3-venv zsh)
+extras=(curl prometheus systemd e2fsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base)
 lint=(clang-format-16 clang-tidy-16 shellcheck)
 
 # Services that a test drives as plain programs and that must not start with the machine because of us.
