@@ -24,7 +24,7 @@ const std::vector<FaultType>& table() {
     {"pcie_generation", "The PCIe link is slow under load", "gpu", "generation", 3, {}, apply_pcie_generation},
     {"aer", "PCIe errors reported by the root port", "gpu", "errors per second", 5, {"correctable", "nonfatal", "fatal"}, apply_aer, true},
     {"nvlink_down", "An NVLink is down", "nvlink", "", 0, {}, apply_nvlink_down},
-    {"nvlink_errors", "Errors of an NVLink", "nvlink", "errors per second", 1, {"replay", "recovery", "crc"}, apply_nvlink_errors, true},
+    {"nvlink_errors", "Errors of an NVLink", "nvlink", "errors per second", 1, {"replay", "recovery", "crc", "crc_data", "integrity", "receive", "symbol"}, apply_nvlink_errors, true},
     {"fabric", "The NVLink fabric has trouble with a GPU", "gpu", "", 0, {"in_progress", "not_started", "refused", "bandwidth", "recovering", "route", "configuration", "partition"}, apply_fabric},
     {"repair", "A repair of the GPU waits for a reset, or none is possible", "gpu", "", 0, {"channel", "tpc", "unrepairable"}, apply_repair},
     {"inforom", "The configuration memory of the board is damaged", "gpu", "", 0, {}, apply_inforom},

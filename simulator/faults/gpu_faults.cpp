@@ -54,6 +54,14 @@ std::string gpu_word(FaultEffect& effect, const char* word) {
   return value == nullptr ? "" : value->text;
 }
 
+// Of as many symbols as a link sends in some ten seconds.
+void set_symbol_ratio(YamlNode& link, std::int64_t errors) {
+  constexpr std::string_view kRatio = "nvlink.symbol_ber";
+  constexpr double kSymbols = 1e12;
+  if (errors > 0 && link.find(kRatio) != nullptr)
+    yaml_member(link, kRatio) = yaml_number(static_cast<double>(errors) / kSymbols);
+}
+
 }  // namespace
 
 void apply_row_remap_pending(FaultEffect& effect) {
@@ -208,10 +216,18 @@ void apply_nvlink_down(FaultEffect& effect) {
 }
 
 void apply_nvlink_errors(FaultEffect& effect) {
-  static const std::map<std::string, const char*> readings{
-      {"replay", "nvlink.replays"}, {"recovery", "nvlink.recoveries"}, {"crc", "nvlink.crc_errors"}};
+  static const std::map<std::string, const char*> readings{{"replay", "nvlink.replays"},
+                                                           {"recovery", "nvlink.recoveries"},
+                                                           {"crc", "nvlink.crc_errors"},
+                                                           {"crc_data", "nvlink.crc_data_errors"},
+                                                           {"integrity", "nvlink.integrity_errors"},
+                                                           {"receive", "nvlink.receive_errors"}};
   const auto [gpu, number] = link_of(effect.key);
-  if (YamlNode* link = effect.link(gpu, number))
+  YamlNode* link = effect.link(gpu, number);
+  if (link == nullptr) return;
+  if (effect.kind == "symbol")
+    set_symbol_ratio(*link, effect.grown());
+  else
     FaultEffect::add_to(*link, readings.at(effect.kind), effect.grown());
 }
 

@@ -67,6 +67,12 @@ std::string rounded(double number) {
   return text.data();
 }
 
+std::string scientific(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1e", number);
+  return text.data();
+}
+
 std::string percent(double ratio) {
   return rounded(ratio * 100) + " %";
 }

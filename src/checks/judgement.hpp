@@ -30,5 +30,7 @@ struct Limit {
 // 0.42 -> "42 %", 12.345 -> "12.3"; at most one digit behind the point.
 [[nodiscard]] std::string percent(double ratio);
 [[nodiscard]] std::string rounded(double number);
+// 0.0000000000032 -> "3.2e-12".
+[[nodiscard]] std::string scientific(double number);
 
 }  // namespace autopilot::checks

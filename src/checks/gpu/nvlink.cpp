@@ -149,34 +149,73 @@ class NvLinkJudge {
                                  {"expectedBy", expected.source}};
   }
 
+  // At most one finding for each link: the first that says why.
   void judge_errors(const Subject& gpu, const Subject& link) {
-    const Limit crc = limit(input_, "gpu.nvlink.crc_flit_per_second");
-    if (const auto growth = grown(link, kNvLinkCrcErrors); growth && growth->per_second() >= crc.value) {
-      findings_.push_back(make_finding(
-          input_, link, "nvlink_crc_errors", Health::failed,
-          link_text(gpu, link) + " damages " + rounded(growth->per_second()) + " packets per second",
-          growth->per_second(), crc));
-      return;
-    }
+    judge_rate(gpu, link, kNvLinkCrcErrors, "gpu.nvlink.crc_flit_per_second", "packets");
+    judge_rate(gpu, link, kNvLinkCrcDataErrors, "gpu.nvlink.crc_data_per_second", "data packets");
     judge_count(gpu, link, kNvLinkReplays, "gpu.nvlink.replays", true, "replayed packets");
     judge_count(gpu, link, kNvLinkRecoveries, "gpu.nvlink.recoveries", true, "recoveries");
     judge_count(gpu, link, kNvLinkRecoveriesFailed, "gpu.nvlink.failed_recoveries", false,
                 "failed recoveries");
+    judge_count(gpu, link, kNvLinkIntegrityErrors, "gpu.nvlink.integrity_errors", true, "integrity errors");
+    judge_count(gpu, link, kNvLinkReceiveErrors, "gpu.nvlink.receive_errors", true, "receive errors");
+    judge_symbols(gpu, link);
   }
 
-  // At most one finding of this reason for each link. reaches: trouble begins at the limit, not above it.
+  [[nodiscard]] bool is_judged(const Subject& link) const {
+    return !findings_.empty() && findings_.back().subject == link;
+  }
+
+  void judge_rate(const Subject& gpu, const Subject& link, std::string_view counter,
+                  std::string_view threshold, const std::string& what) {
+    if (is_judged(link)) return;
+    const Limit most = limit(input_, threshold);
+    const auto growth = grown(link, counter);
+    if (!growth || growth->per_second() < most.value) return;
+    findings_.push_back(make_finding(
+        input_, link, "nvlink_crc_errors", Health::failed,
+        link_text(gpu, link) + " damages " + rounded(growth->per_second()) + " " + what + " per second",
+        growth->per_second(), most));
+    findings_.back().evidence.emplace_back("counter", std::string(counter));
+  }
+
+  // reaches: trouble begins at the limit, not above it.
   void judge_count(const Subject& gpu, const Subject& link, std::string_view counter,
                    std::string_view threshold, bool reaches, const std::string& what) {
+    if (is_judged(link)) return;
     const Limit most = limit(input_, threshold);
     const auto growth = grown(link, counter);
     if (!growth || growth->delta < most.value || (!reaches && growth->delta == most.value)) return;
-    if (!findings_.empty() && findings_.back().subject == link) return;
     findings_.push_back(
         make_finding(input_, link, "nvlink_errors", Health::degraded,
                      link_text(gpu, link) + " counted " + rounded(growth->delta) + " " + what + " in " +
                          format_duration(std::chrono::duration_cast<std::chrono::seconds>(growth->interval)),
                      growth->delta, most));
     findings_.back().evidence.emplace_back("counter", std::string(counter));
+  }
+
+  // The rate counts from when the link came up: it falls while nothing goes wrong, and one symbol that was
+  // wrong then stays in it. Only a rise is news.
+  void judge_symbols(const Subject& gpu, const Subject& link) {
+    if (is_judged(link)) return;
+    const Limit none = limit(input_, "gpu.nvlink.symbol_error_ratio");
+    const std::vector<double> ratios = numbers(link, kNvLinkSymbolBer);
+    if (ratios.empty() || ratios.back() <= none.value) return;
+    const double lowest = *std::ranges::min_element(ratios);
+    if (ratios.back() <= std::max(lowest, none.value)) return;
+    findings_.push_back(make_finding(input_, link, "nvlink_errors", Health::degraded,
+                                     link_text(gpu, link) + " gets more and more symbols wrong: " +
+                                         scientific(ratios.back()) + " of all since it came up",
+                                     ratios.back(), none));
+    findings_.back().evidence.emplace_back("counter", std::string(kNvLinkSymbolBer));
+  }
+
+  // Of the window, the latest last.
+  [[nodiscard]] std::vector<double> numbers(const Subject& link, std::string_view name) const {
+    std::vector<double> numbers;
+    for (const Sample& sample : input_.history.samples(link, name))
+      if (const auto number = as_number(sample.value)) numbers.push_back(*number);
+    return numbers;
   }
 
   [[nodiscard]] std::optional<Growth> grown(const Subject& link, std::string_view counter) const {

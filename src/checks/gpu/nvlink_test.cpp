@@ -109,5 +109,42 @@ TEST_F(GpuNvLink, errors_count_when_they_grow) {
               ElementsAre(link(0, 2) + " degraded nvlink_errors", link(0, 4) + " failed nvlink_crc_errors"));
 }
 
+TEST_F(GpuNvLink, damaged_data_packets_are_as_bad_as_damaged_flits) {
+  add_linked(0, 18);
+  set_link(0, 2, "nvlink.crc_data_errors", Value{std::int64_t{3}});
+  EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty());
+  EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty());
+  set_link(0, 2, "nvlink.crc_data_errors", Value{std::int64_t{100'000}});
+  EXPECT_THAT(look(kGpuNvlink, 60s), ElementsAre(link(0, 2) + " failed nvlink_crc_errors"));
+}
+
+TEST_F(GpuNvLink, the_counters_of_the_fifth_generation_count_when_they_grow) {
+  add_linked(0, 18);
+  set_link(0, 2, "nvlink.receive_errors", Value{std::int64_t{5}});
+  set_link(0, 3, "nvlink.integrity_errors", Value{std::int64_t{5}});
+  EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty()) << "what was counted before is no news";
+  EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty());
+  set_link(0, 2, "nvlink.receive_errors", Value{std::int64_t{6}});
+  set_link(0, 3, "nvlink.integrity_errors", Value{std::int64_t{6}});
+  EXPECT_THAT(look(kGpuNvlink, 60s),
+              ElementsAre(link(0, 2) + " degraded nvlink_errors", link(0, 3) + " degraded nvlink_errors"));
+}
+
+TEST_F(GpuNvLink, wrong_symbols_count_when_there_are_more_and_more) {
+  constexpr double kNone = 15e-255;
+  add_linked(0, 18);
+  set_link(0, 2, "nvlink.symbol_ber", Value{kNone});
+  set_link(0, 3, "nvlink.symbol_ber", Value{2e-12});
+  EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty());
+  set_link(0, 2, "nvlink.symbol_ber", Value{15e-238});
+  set_link(0, 3, "nvlink.symbol_ber", Value{1e-12});
+  EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty()) << "another word for none, and a share that falls";
+  set_link(0, 2, "nvlink.symbol_ber", Value{3e-12});
+  EXPECT_THAT(look(kGpuNvlink, 60s), ElementsAre(link(0, 2) + " degraded nvlink_errors"));
+  EXPECT_THAT(findings_.at(0).message, HasSubstr("3.0e-12 of all"));
+  set_link(0, 2, "nvlink.symbol_ber", Value{kNone});
+  EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty()) << "the link was trained again";
+}
+
 }  // namespace
 }  // namespace autopilot::checks
