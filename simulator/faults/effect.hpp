@@ -106,6 +106,7 @@ void apply_library_broken(FaultEffect& effect);
 void apply_version_mismatch(FaultEffect& effect);
 void apply_driver_not_loaded(FaultEffect& effect);
 void apply_busy(FaultEffect& effect);
+void apply_divided(FaultEffect& effect);
 void apply_amd_errors(FaultEffect& effect);
 void apply_amd_bad_pages(FaultEffect& effect);
 void apply_amd_temperature(FaultEffect& effect);

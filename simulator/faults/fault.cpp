@@ -45,6 +45,7 @@ const std::vector<FaultType>& table() {
     {"version_mismatch", "Library and kernel module of the driver differ", "host", "", 0, {}, apply_version_mismatch},
     {"driver_not_loaded", "The kernel module of the driver is not loaded", "host", "", 0, {}, apply_driver_not_loaded},
     {"busy", "No fault: the GPU works at full speed", "gpu", "", 0, {}, apply_busy},
+    {"divided", "No fault: the GPU is divided into instances (MIG)", "gpu", "instances", 2, {}, apply_divided},
     {"amd_errors", "The memory of an AMD GPU counts errors", "amd_gpu", "errors", 1, {"uncorrected", "corrected", "deferred"}, apply_amd_errors},
     {"amd_bad_pages", "An AMD GPU has bad memory pages", "amd_gpu", "pages", 16, {"retired", "pending", "unreserved"}, apply_amd_bad_pages},
     {"amd_temperature", "A hot AMD GPU", "amd_gpu", "degrees Celsius", 101, {"junction", "memory"}, apply_amd_temperature},

@@ -115,6 +115,17 @@ TEST(Faults, RowRemapEndsWithAResetButTheRowStaysReplaced) {
   EXPECT_EQ(reading(simulation.at(60s), "row_remap.correctable"), "1");
 }
 
+TEST(Faults, ADividedGpuHasInstancesOfItsOwn) {
+  Machine machine = with({.id = "divided", .subject = "gpu/2", .magnitude = 3}).at(1s);
+  EXPECT_EQ(reading(machine, "mig"), "true");
+  const YamlNode* instances = machine.gpu(kGpu)->find("instances");
+  ASSERT_NE(instances, nullptr);
+  ASSERT_EQ(instances->items.size(), 3U);
+  EXPECT_EQ(instances->items[1].find("gpu_instance")->text, "8");
+  const std::string own = machine.gpu(kGpu)->find("uuid")->text;
+  EXPECT_EQ(instances->items[1].find("uuid")->text, "MIG-00000001" + own.substr(12));
+}
+
 TEST(Faults, ThrottleCountsTheShareOfTime) {
   const Simulation simulation =
       with({.id = "throttle", .subject = "gpu/2", .magnitude = 0.25, .kind = "power_brake", .until = 100s});

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of GPUs that only the driver's answers show.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
 
 #include "faults/effect.hpp"
 
@@ -22,6 +26,20 @@ constexpr std::array kMaskParts{
     MaskPart{"bandwidth", 0, 0x3, 1},     MaskPart{"recovering", 2, 0x3, 1}, MaskPart{"route", 4, 0x3, 1},
     MaskPart{"configuration", 8, 0xf, 5}, MaskPart{"partition", 12, 0x3, 2},
 };
+
+// NVIDIA numbers the instances of one slice from 7 on; there are at most seven.
+constexpr std::int64_t kFirstSlice = 7;
+constexpr std::int64_t kMostInstances = 7;
+
+// "MIG-00000001-..." with the rest of the GPU's own.
+std::string instance_uuid(const YamlNode& gpu, std::int64_t number) {
+  constexpr std::size_t kNumbered = std::string_view("GPU-00000000").size();
+  const YamlNode* uuid = gpu.find("uuid");
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "MIG-%08x", static_cast<unsigned>(number));
+  return text.data() +
+         (uuid == nullptr || uuid->text.size() < kNumbered ? std::string{} : uuid->text.substr(kNumbered));
+}
 
 }  // namespace
 
@@ -71,6 +89,20 @@ void apply_orphan(FaultEffect& effect) {
   effect.set(effect.key, "memory.used",
              yaml_number(effect.number(effect.key, "memory.total") * effect.share()));
   if (effect.kind == "ended") effect.set(effect.key, "processes.count", yaml_integer(1));
+}
+
+void apply_divided(FaultEffect& effect) {
+  YamlNode* gpu = effect.machine.gpu(effect.key);
+  if (!effect.is_active || gpu == nullptr) return;
+  effect.set(effect.key, "mig", yaml_flag(true));
+  YamlNode instances = yaml_list();
+  for (std::int64_t i = 0; i < std::clamp<std::int64_t>(effect.count(), 1, kMostInstances); ++i) {
+    YamlNode& instance = instances.items.emplace_back(yaml_map());
+    yaml_member(instance, "gpu_instance") = yaml_integer(kFirstSlice + i);
+    yaml_member(instance, "compute_instance") = yaml_integer(0);
+    yaml_member(instance, "uuid") = yaml_word(instance_uuid(*gpu, i));
+  }
+  yaml_member(*gpu, "instances") = std::move(instances);
 }
 
 }  // namespace autopilot::simulator

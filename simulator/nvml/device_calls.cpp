@@ -50,8 +50,11 @@ Return answer_mode(const char* function, Device device, std::string_view reading
 }  // namespace
 
 AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetUUID(Device device, char* text, unsigned size) {
-  return session().with_gpu("nvmlDeviceGetUUID", device,
-                            [&](const GpuModelState& gpu) { return put_text(gpu.uuid, text, size); });
+  return session().with_gpu("nvmlDeviceGetUUID", device, [&](const GpuModelState& gpu) {
+    if (!device->instance) return put_text(gpu.uuid, text, size);
+    const InstanceState* instance = gpu.instance(*device->instance);
+    return instance == nullptr ? abi::kNotFound : put_text(instance->uuid, text, size);
+  });
 }
 
 AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetSerial(Device device, char* text, unsigned size) {

@@ -37,6 +37,13 @@ std::uint32_t read_id(YamlMap& map, std::string_view key) {
   return id.value_or(0);
 }
 
+InstanceState read_instance(const YamlNode& node, YamlProblems& problems) {
+  YamlMap map(node, "instance", problems);
+  return {.gpu_instance = static_cast<unsigned>(map.required_integer("gpu_instance")),
+          .compute_instance = static_cast<unsigned>(map.required_integer("compute_instance")),
+          .uuid = map.required_word("uuid")};
+}
+
 GpuModelState read_gpu(const std::string& address, const YamlNode& node, YamlProblems& problems) {
   GpuModelState gpu;
   YamlMap map(node, "gpu", problems);
@@ -52,6 +59,9 @@ GpuModelState read_gpu(const std::string& address, const YamlNode& node, YamlPro
   if (const YamlNode* links = map.list("links"))
     for (const YamlNode& link : links->items)
       gpu.links.push_back(read_readings(link, problems));
+  if (const YamlNode* instances = map.list("instances"))
+    for (const YamlNode& instance : instances->items)
+      gpu.instances.push_back(read_instance(instance, problems));
   return gpu;
 }
 

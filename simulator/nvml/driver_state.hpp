@@ -21,6 +21,13 @@ enum class Misbehaviour : std::uint8_t { hang, abort, segfault };
 using Answer = std::variant<Value, int>;
 using Readings = std::map<std::string, Answer, std::less<>>;
 
+// A part of a divided GPU.
+struct InstanceState {
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
+  std::string uuid;
+};
+
 struct GpuModelState {
   std::string address;  // PCI, as the kernel spells it
   int state = 0;        // NVML's code of every call about this GPU
@@ -32,6 +39,12 @@ struct GpuModelState {
   std::uint32_t pci_subsystem_id = 0;
   Readings readings;            // names and units of host/gpu/readings.hpp
   std::vector<Readings> links;  // one for each NVLink
+  std::vector<InstanceState> instances;
+
+  // Null: there is none at that place any more.
+  [[nodiscard]] const InstanceState* instance(std::size_t place) const {
+    return place < instances.size() ? &instances[place] : nullptr;
+  }
 };
 
 struct XidEvent {

@@ -82,7 +82,7 @@ abi::Return Session::init() {
   if (initialised_++ > 0) return abi::kSuccess;
   visible_.clear();
   for (const GpuModelState& gpu : model->gpus)
-    if (gpu.state != abi::kGpuIsLost) visible_.push_back(handle(gpu.address));
+    if (gpu.state != abi::kGpuIsLost) visible_.push_back(handle(gpu.address, std::nullopt));
   return abi::kSuccess;
 }
 
@@ -93,10 +93,14 @@ abi::Return Session::shutdown() {
   return abi::kSuccess;
 }
 
-abi::Device Session::handle(const std::string& address) {
+abi::Device Session::handle(const std::string& address, std::optional<std::size_t> instance) {
   for (const auto& known : handles_)
-    if (known->address == address) return known.get();
-  return handles_.emplace_back(std::make_unique<abi::DeviceTag>(abi::DeviceTag{address})).get();
+    if (known->address == address && known->instance == instance) return known.get();
+  return handles_.emplace_back(std::make_unique<abi::DeviceTag>(abi::DeviceTag{address, instance})).get();
+}
+
+abi::Device Session::instance_handle(const std::string& address, std::size_t place) {
+  return handle(address, place);
 }
 
 abi::Return Session::with_driver(const char* function, const Body& body) {
@@ -116,6 +120,14 @@ abi::Return Session::with_gpu(const char* function, abi::Device device, const Gp
       return gpu->state == abi::kSuccess ? body(*gpu) : gpu->state;
     }
     return abi::kInvalidArgument;
+  });
+}
+
+abi::Return Session::with_instance(const char* function, abi::Device device, const InstanceBody& body) {
+  return with_gpu(function, device, [&](const GpuModelState& gpu) {
+    if (!device->instance) return abi::kInvalidArgument;
+    const InstanceState* instance = gpu.instance(*device->instance);
+    return instance == nullptr ? abi::kNotFound : body(*instance);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,10 @@
 
 namespace autopilot::host::nvml {
 
-// What a handle of ours is.
+// What a handle of ours is: a GPU, or the instance of it at a place of nvml.yaml.
 struct DeviceTag {
   std::string address;
+  std::optional<std::size_t> instance;
 };
 
 struct EventSetTag {
@@ -49,13 +51,19 @@ class Session {
   using GpuBody = std::function<abi::Return(const GpuModelState&)>;
   [[nodiscard]] abi::Return with_gpu(const char* function, abi::Device device, const GpuBody& body);
 
+  // The same for one instance of a GPU: INVALID_ARGUMENT for a whole one, NOT_FOUND for one that is gone.
+  using InstanceBody = std::function<abi::Return(const InstanceState&)>;
+  [[nodiscard]] abi::Return with_instance(const char* function, abi::Device device, const InstanceBody& body);
+  // Of the instance of a GPU at `place`; call within a body.
+  [[nodiscard]] abi::Device instance_handle(const std::string& address, std::size_t place);
+
   // The GPUs that init saw, in NVML's order; call within a body.
   [[nodiscard]] const std::vector<abi::Device>& devices() const { return visible_; }
 
  private:
   // The file's state, read again when it changed. Null: the machine has no NVML library.
   std::shared_ptr<const DriverModel> refresh();
-  [[nodiscard]] abi::Device handle(const std::string& address);
+  [[nodiscard]] abi::Device handle(const std::string& address, std::optional<std::size_t> instance);
 
   std::recursive_mutex mutex_;
   std::shared_ptr<const DriverModel> model_;

@@ -49,7 +49,8 @@ struct Workload {
 // process; of no process "pod ml/train-0".
 [[nodiscard]] std::string to_string(const Workload& workload);
 
-// How a look at a GPU tells of one: an observation about the GPU, named by the process or the pod.
+// How a look at a GPU tells of one: an observation about the GPU or a part of it, named by the process or the
+// pod.
 [[nodiscard]] Observation to_observation(const Workload& workload, const Subject& gpu,
                                          std::string_view source, Instant now);
 // Nothing when the observation tells of something else. Seen first and last at the time of the observation.

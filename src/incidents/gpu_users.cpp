@@ -2,6 +2,7 @@
 #include "incidents/gpu_users.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace autopilot::incidents {
@@ -15,6 +16,15 @@ void add_those_of(const std::vector<Workload>& workloads, WallTime from, WallTim
     const auto known = std::ranges::find_if(found, [&](const Workload& other) { return other.is_same(one); });
     if (known == found.end()) found.push_back(one);
   }
+}
+
+bool is_within(std::string_view part, std::string_view whole) {
+  return part == whole || (part.starts_with(whole) && part[whole.size()] == '/');
+}
+
+// Whether what happens at `subject` happens to who was seen at `place`.
+bool concerns(const Subject& subject, const Subject& place) {
+  return is_within(subject.key, place.key) || is_within(place.key, subject.key);
 }
 
 }  // namespace
@@ -49,8 +59,9 @@ void GpuUsers::note(const Subject& gpu, Workload workload) {
 
 std::vector<Workload> GpuUsers::of(const Subject& gpu, WallTime from, WallTime to) const {
   std::vector<Workload> found;
-  if (const auto known = by_gpu_.find(gpu); known != by_gpu_.end())
-    add_those_of(known->second, from, to, found);
+  for (const auto& [place, known] : by_gpu_)
+    if (concerns(gpu, place)) add_those_of(known, from, to, found);
+  std::ranges::stable_sort(found, {}, &Workload::first_seen);
   return found;
 }
 

@@ -22,7 +22,8 @@ class GpuUsers {
 
   // Those among the observations that tell of one; false when there is none.
   bool note(const Observations& observations);
-  // Of this GPU in that time, those seen first before others.
+  // Of this GPU and of its parts in that time, those seen first before others. Of a part: of it, and those
+  // that nobody can place within the GPU.
   [[nodiscard]] std::vector<Workload> of(const Subject& gpu, WallTime from, WallTime to) const;
   [[nodiscard]] std::vector<Workload> of_any(WallTime from, WallTime to) const;
 

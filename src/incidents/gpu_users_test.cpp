@@ -87,6 +87,26 @@ TEST(GpuUsers, are_also_pods_that_only_hold_it) {
   EXPECT_THAT(names(users.of_any(at(minutes{0}).wall, at(minutes{0}).wall)), ElementsAre("pod ml/first"));
 }
 
+TEST(GpuUsers, of_a_part_are_those_of_it_and_those_that_nobody_can_place) {
+  const auto part = [](const std::string& key) {
+    Subject subject;
+    subject.kind = SubjectKind::gpu_instance;
+    subject.key = key;
+    return subject;
+  };
+  GpuUsers users;
+  users.note({hold(part(kGpu.key + "/5/0"), "fifth", minutes{1}),
+              hold(part(kGpu.key + "/50/0"), "other", minutes{0}), use(kGpu, 1, "whole", minutes{2}),
+              hold(part(kOther.key + "/5/0"), "elsewhere", minutes{0})});
+  const auto of = [&](const Subject& subject) {
+    return names(users.of(subject, at(minutes{1}).wall, at(minutes{1}).wall));
+  };
+  EXPECT_THAT(of(part(kGpu.key + "/5")), ElementsAre("pod ml/fifth", "pod ml/whole (python3, 1)"));
+  EXPECT_THAT(of(part(kGpu.key + "/5/0")), ElementsAre("pod ml/fifth", "pod ml/whole (python3, 1)"));
+  EXPECT_THAT(of(part(kGpu.key + "/5/1")), ElementsAre("pod ml/whole (python3, 1)"));
+  EXPECT_THAT(of(kGpu), ElementsAre("pod ml/other", "pod ml/fifth", "pod ml/whole (python3, 1)"));
+}
+
 TEST(GpuUsers, a_clock_that_steps_back_hides_nobody) {
   GpuUsers users;
   users.note({use(kGpu, 1, "long", hours{5})});

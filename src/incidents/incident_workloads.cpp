@@ -23,7 +23,9 @@ std::vector<Workload> users_of(const IncidentMember& member, const GpuUsers& use
   const Subject device = device_of(finding.subject);
   const bool is_of_all = device.kind == SubjectKind::nvswitch ||
                          (device.kind == SubjectKind::host && member.check.starts_with("gpu."));
-  if (device.kind == SubjectKind::gpu) return users.of(device, finding.since, end_of(finding));
+  const bool is_instance = finding.subject.kind == SubjectKind::gpu_instance;
+  if (device.kind == SubjectKind::gpu)
+    return users.of(is_instance ? finding.subject : device, finding.since, end_of(finding));
   return is_of_all ? users.of_any(finding.since, end_of(finding)) : std::vector<Workload>{};
 }
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr unsigned kGpus = 3;
 int g_gpus[kGpus];
+constexpr unsigned kInstances = 2;
+int g_instances[kInstances];  // of the first GPU, where "mig=1"
 
 std::string conduct() {
   const char* text = std::getenv("FAKE_NVML");
@@ -31,6 +34,12 @@ Return told(const std::string& call) {
   const std::string all = conduct();
   const auto at = all.find("," + call + "=");
   return at == std::string::npos ? kSuccess : std::atoi(all.c_str() + at + call.size() + 2);
+}
+
+std::optional<unsigned> instance_of(Device device) {
+  for (unsigned i = 0; i < kInstances; ++i)
+    if (reinterpret_cast<int*>(device) == &g_instances[i]) return i;
+  return std::nullopt;
 }
 
 unsigned index_of(Device device) {
@@ -73,6 +82,7 @@ Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
   return told("handle" + std::to_string(index));
 }
 Return nvmlDeviceGetUUID(Device device, char* text, unsigned size) {
+  if (const auto instance = instance_of(device)) return print(text, size, "MIG-" + std::to_string(*instance));
   return print(text, size, "GPU-0000000" + std::to_string(index_of(device)));
 }
 Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
@@ -137,6 +147,28 @@ Return nvmlDeviceGetNvLinkState(Device, unsigned link, unsigned* active) {
 Return nvmlDeviceGetNvLinkVersion(Device, unsigned, unsigned* version) {
   *version = static_cast<unsigned>(told("link"));
   return kSuccess;
+}
+Return nvmlDeviceGetMigMode(Device device, unsigned* current, unsigned* pending) {
+  *current = *pending = index_of(device) == 0 ? static_cast<unsigned>(told("mig")) : kMigDisabled;
+  return kSuccess;
+}
+Return nvmlDeviceGetMaxMigDeviceCount(Device, unsigned* count) {
+  *count = 7;
+  return kSuccess;
+}
+// The places that are taken need not be the first ones.
+Return nvmlDeviceGetMigDeviceHandleByIndex(Device, unsigned index, Device* instance) {
+  if (index % 2 == 0 || index / 2 >= kInstances) return kNotFound;
+  *instance = reinterpret_cast<Device>(&g_instances[index / 2]);
+  return kSuccess;
+}
+Return nvmlDeviceGetGpuInstanceId(Device instance, unsigned* id) {
+  *id = 5 + instance_of(instance).value_or(0);
+  return kSuccess;
+}
+Return nvmlDeviceGetComputeInstanceId(Device instance, unsigned* id) {
+  *id = 0;
+  return instance_of(instance).value_or(0) == 1 ? told("compute_instance") : kSuccess;
 }
 Return nvmlDeviceValidateInforom(Device) {
   return told("inforom");

@@ -102,6 +102,35 @@ class NvmlPythonTest(unittest.TestCase):
         with self.assertRaises(pynvml.NVMLError_NotSupported):
             pynvml.nvmlDeviceGetTemperatureThreshold(handle, pynvml.NVML_TEMPERATURE_THRESHOLD_SHUTDOWN)
 
+    def test_the_parts_of_a_divided_gpu(self):
+        address, gpu = self.gpus[3]
+        parts = [{"gpu_instance": 5, "compute_instance": 0, "uuid": "MIG-1"},
+                 {"gpu_instance": 6, "compute_instance": 1, "uuid": "MIG-2"}]
+        gpu["readings"]["mig"] = True
+        gpu["instances"] = parts
+        path = os.path.join(self.tree, "nvml.yaml")
+        with open(path, encoding="utf-8") as file:
+            before = file.read()
+        self.addCleanup(self.replace, path, before)
+        self.replace(path, yaml.safe_dump(self.driver, sort_keys=False))
+        handle = pynvml.nvmlDeviceGetHandleByIndex(3)
+        self.assertEqual(pynvml.nvmlDeviceGetMigMode(handle), [1, 1])
+        self.assertEqual(pynvml.nvmlDeviceGetMaxMigDeviceCount(handle), 7)
+        for number, part in enumerate(parts):
+            instance = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, number)
+            self.assertEqual(pynvml.nvmlDeviceGetUUID(instance), part["uuid"])
+            self.assertEqual(pynvml.nvmlDeviceGetGpuInstanceId(instance), part["gpu_instance"])
+            self.assertEqual(pynvml.nvmlDeviceGetComputeInstanceId(instance), part["compute_instance"])
+        with self.assertRaises(pynvml.NVMLError_NotFound):
+            pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, len(parts))
+        self.assertEqual(pynvml.nvmlDeviceGetUUID(handle), gpu["uuid"], address)
+
+    @staticmethod
+    def replace(path, text):
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(path + ".new", path)
+
     def test_a_lost_gpu_moves_the_others_up(self):
         third = pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByIndex(3))
         lost = pynvml.nvmlDeviceGetHandleByIndex(2)

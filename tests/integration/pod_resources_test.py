@@ -343,6 +343,11 @@ class AgentTest(unittest.TestCase):
     def pods(self):
         return sorted((one["subject"]["index"], one["name"]) for one in self.look() if one["name"].startswith("pod."))
 
+    def parts(self):
+        """By key, once those of both GPUs are told: an answer of the driver may be a second old."""
+        parts = {one["subject"]["key"]: one["value"] for one in self.look() if one["name"] == "gpu.instance"}
+        return parts if len(parts) == 6 else None
+
     def incident(self, reason):
         return next((one for one in self.agent.node()["incidents"] if one["reason"] == reason), None)
 
@@ -376,6 +381,20 @@ class AgentTest(unittest.TestCase):
         self.inject("xid", "--subject", "gpu/0", "--magnitude", "79")
         incident = harness.wait_until(lambda: self.incident("gpu_fallen_off_bus"), "the GPU fell off the bus")
         self.assertEqual([(one["pod"], one["pid"]) for one in incident["workloads"]], [("train-0", 4200)])
+
+    def test_a_pod_that_holds_a_part_of_a_gpu(self):
+        for gpu in ("gpu/2", "gpu/5"):
+            self.inject("divided", "--subject", gpu, "--magnitude", "3")
+        parts = harness.wait_until(self.parts, "the driver tells of the parts")
+        self.assertEqual(len(set(parts.values())), 6)
+        part = sorted(parts)[4]
+        self.serve().set(pod("slice-0", container("main", ("nvidia.com/mig-1g.10gb", parts[part]))))
+        held = [(one["subject"]["kind"], one["subject"]["key"], one["name"]) for one in self.look()
+                if one["name"].startswith("pod.")]
+        self.assertEqual(held, [("gpu_instance", part, "pod.ml/slice-0")])
+        self.inject("xid", "--subject", "gpu/5", "--magnitude", "79")
+        incident = harness.wait_until(lambda: self.incident("gpu_fallen_off_bus"), "the GPU fell off the bus")
+        self.assertEqual([one["pod"] for one in incident["workloads"]], ["slice-0"])
 
     def test_without_a_kubelet_nothing_is_said(self):
         names = [one["name"] for one in self.look()]

@@ -29,6 +29,15 @@ Subject subject_of(const host::GpuDevice& gpu, const host::GpuReading& reading) 
           .serial = {}};
 }
 
+Subject subject_of(const host::GpuDevice& gpu, const host::GpuInstance& instance) {
+  return {.kind = SubjectKind::gpu_instance,
+          .key = gpu.subject.key + "/" + std::to_string(instance.gpu_instance) + "/" +
+                 std::to_string(instance.compute_instance),
+          .index = {},
+          .uuid = instance.uuid,
+          .serial = {}};
+}
+
 // Empty: the GPU can be judged. Otherwise why not, as the word of the first of `needed` that says why.
 std::string why_unreadable(const JudgeInput& input, const Subject& gpu,
                            std::initializer_list<std::string_view> needed) {
@@ -162,6 +171,9 @@ void add_gpu(Observations& observations, const host::GpuDevice& gpu, std::string
                       : missing_observation(reading.name, subject, host::reading_code_word(reading.code),
                                             unit, witness, now));
   }
+  for (const host::GpuInstance& instance : gpu.instances)
+    observations.push_back(
+        make_observation(kGpuInstance, subject_of(gpu, instance), instance.uuid, "", witness, now));
 }
 
 Result<Observed> observe_gpus(const host::Host& host, const Request& request,

@@ -29,6 +29,8 @@ inline constexpr std::string_view kPciDriver = "pci.driver";  // "none": not bou
 // Observations of every GPU besides its readings.
 inline constexpr std::string_view kGpuState = "gpu.state";  // word of host::GpuState
 inline constexpr std::string_view kGpuModel = "gpu.model";  // product name
+// About each part of a divided GPU, a subject of kind gpu_instance: its UUID.
+inline constexpr std::string_view kGpuInstance = "gpu.instance";
 
 // When the driver must have answered, so that the round ends within its own deadline also if the helper has
 // to be killed.
@@ -63,8 +65,8 @@ struct GpuDriver {
                                               std::string_view why, std::string_view unit,
                                               std::string_view source, Instant now);
 
-// State, model and readings of one GPU as `witness` tells them; readings of a link are about a subject of
-// kind nvlink, "<gpu>/<link>".
+// State, model, readings and parts of one GPU as `witness` tells them; readings of a link are about a subject
+// of kind nvlink, "<gpu>/<link>".
 void add_gpu(Observations& observations, const host::GpuDevice& gpu, std::string_view witness, Instant now);
 // The whole observe of a check that reads drivers only. With drivers of two vendors, the GPUs of one that
 // does not answer are there without a state.

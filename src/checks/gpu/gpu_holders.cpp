@@ -17,13 +17,16 @@ namespace {
 // So that the round ends within its own deadline also if the helper has to be killed.
 constexpr Duration kReserve = std::chrono::seconds{1};
 
-// The GPUs of a round by the words that device plugins have for them.
+// The GPUs of a round, and the parts of those that are divided, by the words that device plugins have for
+// them.
 class KnownGpus {
  public:
   // `in_pci`: those of NVIDIA in the PCI tree, also where the driver does not list them.
   KnownGpus(const Observations& observations, const Result<std::vector<host::PciDevice>>& in_pci) {
-    for (const Observation& observation : observations)
+    for (const Observation& observation : observations) {
       if (observation.subject.kind == SubjectKind::gpu) add(observation);
+      if (observation.name == kGpuInstance) instances_.emplace(observation.subject.uuid, observation.subject);
+    }
     if (!in_pci) return;
     for (const host::PciDevice& gpu : *in_pci)
       if (!by_address_.contains(gpu.address)) has_unlisted_ = true;
@@ -32,7 +35,7 @@ class KnownGpus {
   [[nodiscard]] const Subject* find(const host::NamedGpu& named) const {
     if (!named.uuid.empty()) return find_in(by_uuid_, named.uuid);
     if (named.minor) return find_in(by_minor_, *named.minor);
-    if (!named.instance_uuid.empty()) return only_divided();
+    if (!named.instance_uuid.empty()) return instance(named.instance_uuid);
     return find_in(by_address_, named.pci_address);
   }
 
@@ -43,8 +46,13 @@ class KnownGpus {
     return found == map.end() ? nullptr : &found->second;
   }
 
-  // An instance does not say of which GPU it is. Where one is divided and all others are known not to be,
-  // there is no other.
+  [[nodiscard]] const Subject* instance(const std::string& uuid) const {
+    const Subject* told = find_in(instances_, uuid);
+    return told != nullptr ? told : only_divided();
+  }
+
+  // An instance that the driver does not tell: where one GPU is divided and all others are known not to be,
+  // it is a part of that one.
   [[nodiscard]] const Subject* only_divided() const {
     const bool all_told = !has_unlisted_ && divided_.size() + undivided_.size() == by_address_.size();
     return all_told && divided_.size() == 1 ? &*divided_.begin() : nullptr;
@@ -73,6 +81,7 @@ class KnownGpus {
   std::map<std::string, Subject, std::less<>> by_address_;
   std::map<std::string, Subject, std::less<>> by_uuid_;
   std::map<int, Subject> by_minor_;
+  std::map<std::string, Subject, std::less<>> instances_;
   std::set<Subject> divided_;
   std::set<Subject> undivided_;
   bool has_unlisted_ = false;

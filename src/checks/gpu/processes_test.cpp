@@ -184,6 +184,26 @@ TEST_F(GpuHolders, of_an_instance_are_those_of_the_only_divided_gpu) {
   EXPECT_THAT(holders(ask()), IsEmpty()) << "nor of one that the driver does not list any more";
 }
 
+TEST_F(GpuHolders, of_an_instance_are_told_of_that_part_of_the_gpu) {
+  for (int i = 0; i < 2; ++i) {
+    set_flag(i, "mig", true);
+    gpus_.report.gpus[static_cast<std::size_t>(i)].instances = {
+        {.gpu_instance = 5, .compute_instance = 0, .uuid = "MIG-" + std::to_string(i)}};
+  }
+  hold("slice-0", "nvidia.com/mig-1g.10gb", {"MIG-0"});
+  hold("slice-1", "nvidia.com/mig-1g.10gb", {"MIG-1"});
+  hold("slice-2", "nvidia.com/mig-1g.10gb", {"MIG-2"});
+  std::vector<std::string> named;
+  const Observed observed = ask();
+  for (const Observation& seen : observed.observations)
+    if (const auto workload = workload_in(seen))
+      named.push_back(to_string(seen.subject) + " " + to_string(*workload));
+  EXPECT_THAT(named, ElementsAre("gpu_instance/" + address(0) + "/5/0 pod ml/slice-0",
+                                 "gpu_instance/" + address(1) + "/5/0 pod ml/slice-1"));
+  EXPECT_EQ(told(observed, "pods.other_devices"), "1");
+  EXPECT_THAT(look(kGpuProcesses), IsEmpty());
+}
+
 TEST_F(GpuHolders, have_their_uid_from_the_folders_of_logs) {
   const std::string uid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
   write("/var/log/pods/ml_train-0_" + uid + "/main/0.log", "");

@@ -73,6 +73,17 @@ std::string pci_id(std::uint32_t id) {
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
+YamlNode instances_node(const std::vector<host::GpuInstance>& instances) {
+  YamlNode list = yaml_list();
+  for (const host::GpuInstance& instance : instances) {
+    YamlNode& node = list.items.emplace_back(yaml_map());
+    yaml_member(node, "gpu_instance") = yaml_integer(instance.gpu_instance);
+    yaml_member(node, "compute_instance") = yaml_integer(instance.compute_instance);
+    yaml_member(node, "uuid") = yaml_word(instance.uuid);
+  }
+  return list;
+}
+
 YamlNode gpu_node(const host::GpuDevice& gpu, const host::Files& files) {
   YamlNode node = yaml_map();
   yaml_member(node, "state") = yaml_integer(gpu_code(gpu.state));
@@ -97,6 +108,7 @@ YamlNode gpu_node(const host::GpuDevice& gpu, const host::Files& files) {
   }
   yaml_member(node, "readings") = std::move(readings);
   if (!links.items.empty()) yaml_member(node, "links") = std::move(links);
+  if (!gpu.instances.empty()) yaml_member(node, "instances") = instances_node(gpu.instances);
   return node;
 }
 

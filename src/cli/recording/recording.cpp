@@ -274,6 +274,9 @@ void learn_from_driver(const YamlNode& nvml, Scrubber& scrubber) {
   for (const YamlMember& gpu : gpus->members) {
     scrubber.learn(Scrubber::Kind::uuid, gpu.value.find("uuid")->text);
     scrubber.learn(Scrubber::Kind::serial, gpu.value.find("serial")->text);
+    if (const YamlNode* instances = gpu.value.find("instances"))
+      for (const YamlNode& instance : instances->items)
+        scrubber.learn(Scrubber::Kind::uuid, instance.find("uuid")->text);
   }
 }
 

@@ -87,7 +87,8 @@ void Scrubber::learn(Kind kind, std::string_view value) {
       stand_in = print("SERIAL%04d", ++serials_);
       break;
     case Kind::uuid:
-      stand_in = print("GPU-00000000-0000-0000-0000-%012d", ++uuids_);
+      stand_in = value.starts_with("MIG-") ? "MIG" : "GPU";
+      stand_in += print("-00000000-0000-0000-0000-%012d", ++uuids_);
       break;
     case Kind::guid:
       stand_in = print("0000:0000:0000:%04x", static_cast<unsigned>(++guids_));

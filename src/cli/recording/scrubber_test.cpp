@@ -16,6 +16,9 @@ TEST(Scrubber, TheSameValueGetsTheSameStandIn) {
   EXPECT_EQ(scrubber.apply("GPU-55e30905-e576-41d4-a27b-a3a892c46d43"),
             "GPU-00000000-0000-0000-0000-000000000001");
   EXPECT_EQ(scrubber.apply("my_gpu-node-17x"), "my_gpu-node-17x");
+  scrubber.learn(Scrubber::Kind::uuid, "MIG-0f6c7a2b-e576-41d4-a27b-a3a892c46d43");
+  EXPECT_EQ(scrubber.apply("MIG-0f6c7a2b-e576-41d4-a27b-a3a892c46d43"),
+            "MIG-00000000-0000-0000-0000-000000000002");
 }
 
 TEST(Scrubber, FindsAddressesByThemselves) {

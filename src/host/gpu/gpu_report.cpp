@@ -31,6 +31,13 @@ json::value json_of(const std::optional<Value>& value) {
   return std::visit([](const auto& held) -> json::value { return json::value(held); }, *value);
 }
 
+json::array json_of(const std::vector<GpuInstance>& instances) {
+  json::array list;
+  for (const GpuInstance& instance : instances)
+    list.push_back(json::array{instance.gpu_instance, instance.compute_instance, presentable(instance.uuid)});
+  return list;
+}
+
 json::object json_of(const GpuDevice& gpu) {
   json::array readings;
   for (const GpuReading& reading : gpu.readings) {
@@ -45,6 +52,7 @@ json::object json_of(const GpuDevice& gpu) {
                       {"state", to_string(gpu.state)},
                       {"readings", std::move(readings)}};
   if (gpu.subject.index) object["index"] = *gpu.subject.index;
+  if (!gpu.instances.empty()) object["instances"] = json_of(gpu.instances);
   return object;
 }
 
@@ -138,6 +146,19 @@ Result<GpuReading> reading_of(const json::value& value) {
   return reading;
 }
 
+Result<GpuInstance> instance_of(const json::value& value) {
+  constexpr std::size_t kParts = 3;
+  constexpr std::int64_t kHighestId = 1023;
+  const json::array* parts = value.if_array();
+  if (parts == nullptr || parts->size() != kParts) return malformed("an instance is no list of three");
+  GpuInstance instance;
+  instance.gpu_instance = static_cast<int>(TRY(integer_of((*parts)[0], "GPU instance", 0, kHighestId)));
+  instance.compute_instance =
+      static_cast<int>(TRY(integer_of((*parts)[1], "compute instance", 0, kHighestId)));
+  instance.uuid = TRY(text_of((*parts)[2], "UUID of an instance"));
+  return instance;
+}
+
 Result<GpuDevice> device_of(const json::value& value) {
   if (!value.is_object()) return malformed("a GPU is no object");
   const json::object& object = value.as_object();
@@ -156,6 +177,9 @@ Result<GpuDevice> device_of(const json::value& value) {
   gpu.state = *known;
   for (const json::value& reading : *TRY(array_member(object, "readings", kMaxReadings)))
     gpu.readings.push_back(TRY(reading_of(reading)));
+  if (object.contains("instances"))
+    for (const json::value& instance : *TRY(array_member(object, "instances", GpuInstance::kMost)))
+      gpu.instances.push_back(TRY(instance_of(instance)));
   return gpu;
 }
 

@@ -23,6 +23,8 @@ GpuReport example() {
                   {"nvlink.active", 17, Value{false}, 0},
                   {"nvlink.remote", 17, Value{std::string("0000:05:00.0")}, 0},
                   {"ecc.enabled", std::nullopt, std::nullopt, 3}};
+  gpu.instances = {{.gpu_instance = 5, .compute_instance = 0, .uuid = "MIG-1"},
+                   {.gpu_instance = 5, .compute_instance = 1, .uuid = "MIG-2"}};
   report.gpus.push_back(gpu);
   GpuDevice lost;
   lost.subject = {SubjectKind::gpu, "index-3", 3, "", ""};
@@ -49,7 +51,21 @@ TEST(GpuReport, is_read_back_as_it_was_written) {
     EXPECT_EQ(read->gpus[0].readings[i].value, report.gpus[0].readings[i].value);
     EXPECT_EQ(read->gpus[0].readings[i].code, report.gpus[0].readings[i].code);
   }
+  EXPECT_EQ(read->gpus[0].instances, report.gpus[0].instances);
   EXPECT_EQ(read->gpus[1].state, GpuState::lost);
+}
+
+TEST(GpuReport, parts_that_no_gpu_has_are_malformed) {
+  const std::string good = format_gpu_report(example());
+  const std::string part = R"([5,0,"MIG-1"])";
+  const auto at = good.find(part);
+  ASSERT_NE(at, std::string::npos) << good;
+  for (const std::string bad : {"7", "[5,0]", R"([5,0,"MIG-1",0])", R"([-1,0,"MIG-1"])", R"([5,"0","MIG-1"])",
+                                R"([5,0,"MIG-\u0001"])", R"([5,0,null])"}) {
+    const auto report = parse_gpu_report(std::string(good).replace(at, part.size(), bad));
+    ASSERT_FALSE(report) << bad;
+    EXPECT_EQ(report.error().code, Errc::malformed);
+  }
 }
 
 TEST(GpuReport, unprintable_detail_still_travels) {

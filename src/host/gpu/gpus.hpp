@@ -78,11 +78,23 @@ struct GpuReading {
   int code = 0;                // NVML's return code; 3 is NOT_SUPPORTED; or one of reading_code
 };
 
+// A part of a divided GPU (MIG) that a program is given as if it were a GPU.
+struct GpuInstance {
+  static constexpr std::size_t kMost = 64;  // of one GPU
+
+  int gpu_instance = 0;
+  int compute_instance = 0;
+  std::string uuid;  // "MIG-..."
+
+  friend bool operator==(const GpuInstance&, const GpuInstance&) = default;
+};
+
 struct GpuDevice {
   Subject subject;   // kind gpu: PCI address, index, UUID, serial
   std::string name;  // product
   GpuState state = GpuState::ok;
   std::vector<GpuReading> readings;
+  std::vector<GpuInstance> instances;  // told with the groups identity and processes
 
   [[nodiscard]] const GpuReading* find(std::string_view reading,
                                        std::optional<int> link = std::nullopt) const;

@@ -441,6 +441,10 @@ static_assert(sizeof(EventData) == 32 && offsetof(EventData, gpuInstanceId) == 2
   X(optional, nvmlDeviceValidateInforom, Return, (Device device)) \
   X(optional, nvmlDeviceGetPersistenceMode, Return, (Device device, unsigned* mode)) \
   X(optional, nvmlDeviceGetMigMode, Return, (Device device, unsigned* current, unsigned* pending)) \
+  X(optional, nvmlDeviceGetMaxMigDeviceCount, Return, (Device device, unsigned* count)) \
+  X(optional, nvmlDeviceGetMigDeviceHandleByIndex, Return, (Device device, unsigned index, Device* instance)) \
+  X(optional, nvmlDeviceGetGpuInstanceId, Return, (Device instance, unsigned* id)) \
+  X(optional, nvmlDeviceGetComputeInstanceId, Return, (Device instance, unsigned* id)) \
   X(optional, nvmlEventSetCreate, Return, (EventSet* set)) \
   X(optional, nvmlDeviceRegisterEvents, Return, (Device device, unsigned long long types, EventSet set)) \
   X(optional, nvmlEventSetWait_v2, Return, (EventSet set, EventData* data, unsigned timeout_ms)) \

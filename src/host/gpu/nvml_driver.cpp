@@ -6,6 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "host/gpu/nvml_instances.hpp"
+#include "host/gpu/readings.hpp"
+
 namespace autopilot::host {
 namespace {
 
@@ -14,6 +17,11 @@ GpuState gpu_state_of(nvml::Return code) {
   if (code == nvml::kGpuIsLost) return GpuState::lost;
   if (code == nvml::kResetRequired) return GpuState::reset_required;
   return GpuState::unreadable;
+}
+
+bool is_divided(const GpuDevice& gpu) {
+  const GpuReading* mode = gpu.find(reading::kMig);
+  return mode != nullptr && mode->value == Value{true};
 }
 
 // NVML writes 1000 * major + 10 * minor.
@@ -193,6 +201,9 @@ GpuDevice NvmlDriver::read_gpu(nvml::Device device, std::optional<int> index,
   NvmlReader reader(library(), device, known_[*address].facts);
   gpu.readings = reader.read(groups);
   if (reader.state() != GpuState::ok) gpu.state = reader.state();
+  const bool is_wanted = std::ranges::find(groups, GpuGroup::processes) != groups.end();
+  if (is_wanted && gpu.state == GpuState::ok && is_divided(gpu))
+    gpu.instances = read_instances(library(), device);
   return gpu;
 }
 

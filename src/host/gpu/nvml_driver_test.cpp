@@ -11,6 +11,7 @@
 namespace autopilot::host {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -214,6 +215,22 @@ TEST_F(NvmlDriverTest, a_damaged_inforom_is_an_answer) {
   conduct("inforom=3");
   EXPECT_EQ(driver_.read({GpuGroup::inforom}, {}).gpus.at(0).find(reading::kInforomValid)->code,
             nvml::kNotSupported);
+}
+
+TEST_F(NvmlDriverTest, the_parts_of_a_divided_gpu_are_told_with_its_processes) {
+  const std::vector<GpuGroup> groups{GpuGroup::identity, GpuGroup::processes};
+  conduct("mig=1");
+  const GpuReport report = driver_.read(groups, {});
+  const GpuInstance first{.gpu_instance = 5, .compute_instance = 0, .uuid = "MIG-0"};
+  const GpuInstance second{.gpu_instance = 6, .compute_instance = 0, .uuid = "MIG-1"};
+  EXPECT_THAT(report.gpus.at(0).instances, ElementsAre(first, second));
+  EXPECT_THAT(report.gpus.at(1).instances, IsEmpty());
+  EXPECT_THAT(driver_.read({GpuGroup::identity}, {}).gpus.at(0).instances, IsEmpty()) << "nobody asked";
+  conduct("mig=1,compute_instance=6");
+  EXPECT_THAT(driver_.read(groups, {}).gpus.at(0).instances, ElementsAre(first))
+      << "the other one has just gone";
+  conduct("");
+  EXPECT_THAT(driver_.read(groups, {}).gpus.at(0).instances, IsEmpty());
 }
 
 TEST_F(NvmlDriverTest, a_bit_error_rate_is_decoded) {
