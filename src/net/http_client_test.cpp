@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/parse.hpp"
+#include "host/files/test_folder.hpp"
 #include "net/test_program.hpp"
 #include "net/test_server.hpp"
 
@@ -20,7 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::eventually;
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 using testing::TestServer;
 
 HttpTarget tcp(std::uint16_t port) {
@@ -89,7 +89,7 @@ TEST(HttpTarget, reads_what_a_person_writes) {
 }
 
 TEST(HttpClient, asks_over_both_kinds_of_socket) {
-  const TemporaryFolder folder;
+  const host::TestFolder folder;
   TestServer server;
   ASSERT_TRUE(server.server().listen_unix(folder.path() + "/socket", 0600));
   server.start();
@@ -139,7 +139,7 @@ TEST(HttpClient, any_status_is_an_answer) {
 }
 
 TEST(HttpClient, says_why_nobody_answers) {
-  const TemporaryFolder folder;
+  const host::TestFolder folder;
   HttpTarget target;
   target.socket_path = folder.path() + "/socket";
   const auto missing = send_request(target, get("/"));
@@ -183,7 +183,7 @@ TEST(HttpClient, reads_answers_without_a_length_and_in_chunks) {
 
 TEST(HttpClient, asks_a_server_not_written_here) {
   if (!testing::has_program("python3")) GTEST_SKIP() << "python3 is not installed";
-  const TemporaryFolder folder;
+  const host::TestFolder folder;
   const std::string script =
       "import http.server, sys, os\n"
       "os.chdir('" +

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "host/files/test_folder.hpp"
 #include "net/test_program.hpp"
 #include "net/test_server.hpp"
 
@@ -25,7 +27,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::RawClient;
 using ::testing::StartsWith;
-using testing::TemporaryFolder;
 using testing::TestServer;
 
 const std::string kHello = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -237,7 +238,7 @@ TEST(HttpServer, refuses_connections_beyond_the_limit_and_recovers) {
 }
 
 TEST(HttpServer, one_listener_cannot_take_the_connections_of_the_other) {
-  const TemporaryFolder folder;
+  const host::TestFolder folder;
   ServerLimits limits;
   limits.connections_per_listener = 1;
   TestServer server(limits);
@@ -358,7 +359,7 @@ TEST(HttpServer, no_header_of_an_answer_can_begin_another) {
 
 TEST(HttpServer, actions_are_for_the_unix_socket_with_the_kernels_word_on_the_peer) {
   if (!testing::has_program("curl")) GTEST_SKIP() << "curl is not installed";
-  const TemporaryFolder folder;
+  const host::TestFolder folder;
   const std::string path = folder.path() + "/socket";
   TestServer server;
   server.server().route(
@@ -383,7 +384,7 @@ TEST(HttpServer, actions_are_for_the_unix_socket_with_the_kernels_word_on_the_pe
 }
 
 TEST(HttpServer, replaces_a_stale_socket_and_respects_a_living_one) {
-  const TemporaryFolder folder;
+  const host::TestFolder folder;
   const std::string path = folder.path() + "/socket";
   EventLoop loop;
   {
@@ -411,7 +412,7 @@ TEST(HttpServer, replaces_a_stale_socket_and_respects_a_living_one) {
 }
 
 TEST(HttpServer, does_not_remove_what_is_no_socket) {
-  const TemporaryFolder folder;
+  const host::TestFolder folder;
   const std::string path = folder.path() + "/file";
   std::ofstream(path) << "precious";
   EventLoop loop;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
 #include "store/test_random.hpp"
 
@@ -49,7 +51,7 @@ class DamagedJournal : public ::testing::Test {
     EXPECT_EQ(opened->journal->commit(batch_of(event("new"))).value().at(0), 1U);
   }
 
-  testing::TemporaryFolder folder_;
+  host::TestFolder folder_;
   std::string path_ = folder_ / "journal.db";
 };
 

@@ -2,11 +2,13 @@
 #include "store/journal.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <sys/stat.h>
 
+#include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
 
 namespace autopilot::store {
@@ -36,7 +38,7 @@ class JournalTest : public ::testing::Test {
     return messages;
   }
 
-  testing::TemporaryFolder folder_;
+  host::TestFolder folder_;
   std::string path_ = folder_ / "a/b/journal.db";
 };
 

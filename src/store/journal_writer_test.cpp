@@ -4,11 +4,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
 
+#include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
 
 namespace autopilot::store {
@@ -347,7 +349,7 @@ TEST_F(JournalWriterTest, takes_batches_from_many_threads) {
 }
 
 TEST(JournalSink, goes_on_in_a_new_journal_when_the_file_is_taken_away) {
-  const testing::TemporaryFolder folder;
+  const host::TestFolder folder;
   const std::string path = folder / "journal.db";
   ManualClock clock;
   JournalWriter writer(make_journal_sink(Journal::open(path, kNow).value().journal), clock, {});
@@ -364,7 +366,7 @@ TEST(JournalSink, goes_on_in_a_new_journal_when_the_file_is_taken_away) {
 }
 
 TEST(JournalSink, goes_on_in_a_new_journal_when_the_file_is_replaced) {
-  const testing::TemporaryFolder folder;
+  const host::TestFolder folder;
   const std::string path = folder / "journal.db";
   ManualClock clock;
   JournalWriter writer(make_journal_sink(Journal::open(path, kNow).value().journal), clock, {});

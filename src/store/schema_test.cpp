@@ -4,6 +4,7 @@
 #include <array>
 #include <gtest/gtest.h>
 
+#include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
 
 namespace autopilot::store {
@@ -19,7 +20,7 @@ class MigrateTest : public ::testing::Test {
   [[nodiscard]] sqlite::Connection open() const {
     return sqlite::Connection::open(path_, sqlite::Access::read_write).value();
   }
-  testing::TemporaryFolder folder_;
+  host::TestFolder folder_;
   std::string path_ = folder_ / "old.db";
 };
 

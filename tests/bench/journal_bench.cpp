@@ -5,6 +5,7 @@
 #include <string>
 
 #include "host/clock/system_clock.hpp"
+#include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
 #include "store/journal_writer.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 
 // Batches of that many events, each waited for.
 void commit_events(benchmark::State& state) {
-  const store::testing::TemporaryFolder folder;
+  const host::TestFolder folder;
   const host::SystemClock clock;
   auto opened = store::Journal::open(folder / "journal.db", clock.now().wall);
   if (!opened) return state.SkipWithError(opened.error().what.c_str());

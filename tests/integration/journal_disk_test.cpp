@@ -15,6 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "host/files/test_folder.hpp"
 #include "host/process/run_program.hpp"
 #include "store/journal_fixture.hpp"
 #include "store/journal_writer.hpp"
@@ -96,7 +97,7 @@ class SmallDisk {
     return done;
   }
 
-  testing::TemporaryFolder folder_;
+  host::TestFolder folder_;
   std::string reason_;
   bool is_mounted_ = false;
   bool is_frozen_ = false;

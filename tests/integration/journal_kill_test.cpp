@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/parse.hpp"
+#include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
 #include "store/test_random.hpp"
 
@@ -126,7 +127,7 @@ class JournalKillTest : public ::testing::Test {
       EXPECT_EQ(entry.path().string().find(".unusable-"), std::string::npos) << entry.path();
   }
 
-  testing::TemporaryFolder folder_;
+  host::TestFolder folder_;
   std::mt19937 random_ = testing::random_numbers(20260101);
   int number_ = 0;
   std::uint64_t acknowledged_ = 0;

@@ -25,6 +25,7 @@ class TestFolder {
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   void write(const std::string& name, std::string_view text) const {
     make_parent(name);
     std::ofstream(path_ + name, std::ios::binary) << text;
