@@ -2,6 +2,7 @@
 #include "agent/agent.hpp"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <sys/stat.h>
@@ -79,6 +80,8 @@ int run_agent_verb(const AgentVerbOptions& options) {
       .service_manager =
           agent::ServiceManager(variable(variables, "NOTIFY_SOCKET"), variable(variables, "WATCHDOG_USEC")),
   };
+  // Whoever reads its log may end before it does.
+  std::signal(SIGPIPE, SIG_IGN);
   const auto ended = agent::run_agent(std::move(agent_options));
   return ended ? kExitHealthy : report(ended.error());
 }

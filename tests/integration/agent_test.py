@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import time
 import unittest
@@ -160,6 +161,20 @@ class AgentTest(unittest.TestCase):
                 while "STOPPING=1" not in seen:
                     seen.append(manager.recv(4096).decode())
                 self.assertFalse(os.path.exists(agent.socket))
+
+    def test_who_reads_its_log_may_end_before_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            control = os.path.join(folder, "agent.sock")
+            reader, writer = os.pipe()
+            child = subprocess.Popen([harness.AUTOPILOT, "agent", "--listen", "127.0.0.1:0", "--simulate", "no-gpu"],
+                                     env={**os.environ, "AUTOPILOT_STATE_DIR": folder, "AUTOPILOT_SOCKET": control},
+                                     stdin=subprocess.DEVNULL, stdout=writer, stderr=writer)
+            os.close(writer)
+            with open(reader, encoding="utf-8") as log:
+                self.assertTrue(any("agent ready" in line for line in log))
+            child.terminate()
+            self.assertEqual(child.wait(30), 0)
+            self.assertFalse(os.path.exists(control), "it stopped in order")
 
     def test_a_beginning_of_events_that_is_none_is_refused(self):
         with harness.Agent("--simulate", "no-gpu") as agent:
