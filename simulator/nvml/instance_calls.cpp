@@ -35,7 +35,7 @@ AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, 
   if (instance == nullptr || index >= kMostInstances) return abi::kInvalidArgument;
   return session().with_gpu("nvmlDeviceGetMigDeviceHandleByIndex", device, [&](const GpuModelState& gpu) {
     if (index >= gpu.instances.size()) return abi::kNotFound;
-    *instance = session().instance_handle(gpu.address, index);
+    *instance = session().handle(gpu.address, index);
     return abi::kSuccess;
   });
 }

@@ -82,7 +82,7 @@ abi::Return Session::init() {
   if (initialised_++ > 0) return abi::kSuccess;
   visible_.clear();
   for (const GpuModelState& gpu : model->gpus)
-    if (gpu.state != abi::kGpuIsLost) visible_.push_back(handle(gpu.address, std::nullopt));
+    if (gpu.state != abi::kGpuIsLost) visible_.push_back(handle(gpu.address));
   return abi::kSuccess;
 }
 
@@ -97,10 +97,6 @@ abi::Device Session::handle(const std::string& address, std::optional<std::size_
   for (const auto& known : handles_)
     if (known->address == address && known->instance == instance) return known.get();
   return handles_.emplace_back(std::make_unique<abi::DeviceTag>(abi::DeviceTag{address, instance})).get();
-}
-
-abi::Device Session::instance_handle(const std::string& address, std::size_t place) {
-  return handle(address, place);
 }
 
 abi::Return Session::with_driver(const char* function, const Body& body) {

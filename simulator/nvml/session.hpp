@@ -54,8 +54,8 @@ class Session {
   // The same for one instance of a GPU: INVALID_ARGUMENT for a whole one, NOT_FOUND for one that is gone.
   using InstanceBody = std::function<abi::Return(const InstanceState&)>;
   [[nodiscard]] abi::Return with_instance(const char* function, abi::Device device, const InstanceBody& body);
-  // Of the instance of a GPU at `place`; call within a body.
-  [[nodiscard]] abi::Device instance_handle(const std::string& address, std::size_t place);
+  // Of a GPU, or of the instance of it at this place; call within a body.
+  [[nodiscard]] abi::Device handle(const std::string& address, std::optional<std::size_t> instance = {});
 
   // The GPUs that init saw, in NVML's order; call within a body.
   [[nodiscard]] const std::vector<abi::Device>& devices() const { return visible_; }
@@ -63,7 +63,6 @@ class Session {
  private:
   // The file's state, read again when it changed. Null: the machine has no NVML library.
   std::shared_ptr<const DriverModel> refresh();
-  [[nodiscard]] abi::Device handle(const std::string& address, std::optional<std::size_t> instance);
 
   std::recursive_mutex mutex_;
   std::shared_ptr<const DriverModel> model_;

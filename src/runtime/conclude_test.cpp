@@ -7,7 +7,7 @@
 
 #include "incidents/finding_tracker.hpp"
 #include "incidents/verdict.hpp"
-#include "tests/fakes/fake_host.hpp"
+#include "tests/fakes/told_name_servers.hpp"
 
 namespace autopilot::runtime {
 namespace {
@@ -148,20 +148,15 @@ TEST(HealthOf, failed_outranks_unknown_and_unknown_outranks_degraded) {
   EXPECT_EQ(health_of({}), Health::healthy);
 }
 
-struct ToldNameServers final : host::NameServers {
-  [[nodiscard]] Result<host::NameServersSeen> ask(MonoTime) const override {
-    return host::NameServersSeen{true, answers};
-  }
-  std::vector<host::NameServerAnswer> answers;
-};
-
 // network.dns on a network without the Internet, with what stays of it.
 class NameServersOfAClosedNetwork : public ::testing::Test {
  protected:
   // One round in which both say the same; what stands after it, "subject reason".
   std::vector<std::string> round(NameServerOutcome outcome) {
-    servers_.answers = {{.address = "192.0.2.53", .outcome = outcome, .code = host::kServerFailure},
-                        {.address = "192.0.2.54", .outcome = outcome, .code = host::kServerFailure}};
+    servers_.seen =
+        host::NameServersSeen{true,
+                              {{.address = "192.0.2.53", .outcome = outcome, .code = host::kServerFailure},
+                               {.address = "192.0.2.54", .outcome = outcome, .code = host::kServerFailure}}};
     empty_.clock.advance(60s);
     const Instant now = empty_.clock.now();
     auto observed = check_.observe(host_, {.now = now, .deadline = now.mono + check_.info.deadline});
@@ -177,11 +172,8 @@ class NameServersOfAClosedNetwork : public ::testing::Test {
 
   const checks::Check& check_ = *checks::find_check("network.dns");
   fakes::EmptyHost empty_;
-  ToldNameServers servers_;
-  host::Host host_{empty_.clock,       empty_.files,          empty_.kernel_log,
-                   empty_.gpus,        empty_.filesystems,    empty_.ethernet,
-                   empty_.time_sync,   empty_.nvme,           host::SparedAdapters::none(),
-                   host::Gpus::none(), host::Kubelet::none(), servers_};
+  fakes::ToldNameServers servers_;
+  host::Host host_ = fakes::host_with(empty_, servers_);
   History history_;
   incidents::FindingTracker tracker_{
       [](std::string_view reason) { return catalog::builtin().reason(reason); }, "boot"};

@@ -2,11 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "checks/builtin.hpp"
-#include "tests/fakes/fake_host.hpp"
+#include "tests/fakes/told_name_servers.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -31,15 +30,6 @@ NameServerAnswer answered(const char* address, int code = 0, Duration after = 1m
 NameServerAnswer with(const char* address, NameServerOutcome outcome, int code = 0) {
   return {.address = address, .outcome = outcome, .code = code};
 }
-
-struct ToldNameServers final : host::NameServers {
-  [[nodiscard]] Result<host::NameServersSeen> ask(MonoTime until) const override {
-    deadline = until;
-    return seen;
-  }
-  Result<host::NameServersSeen> seen;
-  mutable std::optional<MonoTime> deadline;
-};
 
 class NetworkDns : public ::testing::Test {
  protected:
@@ -87,11 +77,8 @@ class NetworkDns : public ::testing::Test {
   }
 
   fakes::EmptyHost empty_;
-  ToldNameServers servers_;
-  host::Host host_{empty_.clock,       empty_.files,          empty_.kernel_log,
-                   empty_.gpus,        empty_.filesystems,    empty_.ethernet,
-                   empty_.time_sync,   empty_.nvme,           host::SparedAdapters::none(),
-                   host::Gpus::none(), host::Kubelet::none(), servers_};
+  fakes::ToldNameServers servers_;
+  host::Host host_ = fakes::host_with(empty_, servers_);
   bool is_configured_ = true;
   History history_;
   std::map<Subject, double> most_;
