@@ -71,8 +71,9 @@ int run_agent_verb(const AgentVerbOptions& options) {
       .reload = [options] { return load(options); },
       .configuration_version = [file = settings_file(options.config_file)] { return version_of(file); },
       .open_machine = [options, opened_with](const OnKernelNews& on_kernel_news) -> Result<agent::Machine> {
-        auto machine = TRY(open_machine(options.machine, opened_with, Timeline::live, on_kernel_news));
         auto known = TRY(checks_of(options.machine, opened_with));
+        auto machine = TRY(open_machine(options.machine, opened_with, Timeline::live,
+                                        {.tell = on_kernel_news, .operator_rules = known.operator_rules}));
         machine.checks = std::move(known.checks);
         machine.facts = std::move(known.facts);
         return machine;

@@ -23,7 +23,7 @@ std::vector<store::LastSample> samples_of_the_agent(const config::Config& settin
 Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks,
                           const catalog::Catalog& facts) {
   const auto settings = TRY(load_settings(request.config_file));
-  const auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, [](LogParts) {}));
+  const auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, {}));
   runtime::OneShot one_shot;
   one_shot.options.node = machine.node;
   one_shot.options.boot_id = machine.boot_id;

@@ -28,11 +28,13 @@ std::vector<std::string> required_checks(const config::Config& config, const hos
 }
 
 // A record is news when it means something to us; most of a kernel log does not.
-LogParts news_in(const std::vector<host::SourcedRecord>& batch) {
+LogParts news_in(const std::vector<host::SourcedRecord>& batch, const checks::OperatorRules* rules) {
   LogParts news = LogParts::none;
   for (const auto& [record, lost] : batch) {
     const LogParts part = checks::log_part_of(record.text);
     if (!overlap(news, part) && checks::builtin_decoder().decode(record)) news = news | part;
+    if (rules != nullptr && !overlap(news, LogParts::operator_rules) && rules->recognise(record))
+      news = news | LogParts::operator_rules;
   }
   return news;
 }
@@ -103,10 +105,12 @@ void add_machine_options(CLI::App& verb, MachineChoice& choice) {
 }
 
 Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
-                                    Timeline timeline, const OnKernelNews& on_kernel_news) {
+                                    Timeline timeline, const KernelNews& kernel_news) {
   host::OpenOptions options;
-  options.news_in = news_in;
-  options.on_kernel_news = on_kernel_news;
+  options.news_in = [rules = kernel_news.operator_rules](const std::vector<host::SourcedRecord>& batch) {
+    return news_in(batch, rules.get());
+  };
+  options.on_kernel_news = kernel_news.tell;
   options.kernel_log_socket = config.kernel_log.helper_socket;
   if (choice.is_this_machine()) {
     auto machine = to_machine(TRY(host::open_system_host(options)), config);
@@ -115,7 +119,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   }
   options.nvml_library = TRY(simulated_library());
   if (!choice.root.empty()) return to_machine(TRY(open_tree(choice.root, options)), config);
-  return open_simulation(choice, config, timeline, options, on_kernel_news);
+  return open_simulation(choice, config, timeline, options, kernel_news.tell);
 }
 
 }  // namespace autopilot::cli

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <functional>
+#include <memory>
 #include <string>
 
 #include "agent/agent.hpp"
+#include "checks/custom/log_rules_check.hpp"
 #include "config/config.hpp"
 #include "core/log_parts.hpp"
 #include "core/result.hpp"
@@ -27,9 +28,15 @@ void add_machine_options(CLI::App& verb, MachineChoice& choice);
 // can be injected.
 enum class Timeline : unsigned char { at_end, live };
 
+// Who is told that the kernel log has news.
+struct KernelNews {
+  OnKernelNews tell = [](LogParts) {};
+  std::shared_ptr<const checks::OperatorRules> operator_rules = nullptr;  // their lines are news as well
+};
+
 // Opens it with everything that the agent and one-shot looks need. What was started for it (a simulated
 // machine's player, its folder) ends with the last copy of the result.
 [[nodiscard]] Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
-                                                  Timeline timeline, const OnKernelNews& on_kernel_news);
+                                                  Timeline timeline, const KernelNews& kernel_news);
 
 }  // namespace autopilot::cli

@@ -53,7 +53,8 @@ Result<MachineChecks> checks_of(const MachineChoice& choice, const config::Confi
   } else {
     const auto rules = TRY(read_log_rules(config.log_rules));
     all.facts = std::make_shared<const catalog::Catalog>(catalog::with_log_rules(catalog::builtin(), rules));
-    all.checks.push_back(checks::log_rules_check(rules));
+    all.operator_rules = std::make_shared<const checks::OperatorRules>(rules);
+    all.checks.push_back(checks::log_rules_check(all.operator_rules));
   }
   if (!choice.is_this_machine()) return all;
   const auto runner = std::make_shared<host::ChildRunner>();

@@ -16,6 +16,7 @@ namespace autopilot::cli {
 struct MachineChecks {
   std::vector<checks::Check> checks;  // own what they need
   std::shared_ptr<const catalog::Catalog> facts;
+  std::shared_ptr<const checks::OperatorRules> operator_rules;  // null: none
 };
 
 // malformed names every problem of the files with log rules.

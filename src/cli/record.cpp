@@ -23,7 +23,7 @@ struct RecordOptions {
 int record(const RecordOptions& options) {
   const auto settings = load_settings(options.config_file);
   if (!settings) return report(settings.error());
-  const auto machine = open_machine(options.machine, *settings, Timeline::at_end, [](LogParts) {});
+  const auto machine = open_machine(options.machine, *settings, Timeline::at_end, {});
   if (!machine) return report(machine.error());
   const auto recording = record_machine(*machine->host, machine->node, machine->boot_id);
   if (!recording) return report(recording.error());

@@ -12,7 +12,8 @@ enum class LogParts : std::uint8_t {
   none = 0,
   gpu_driver = 1,
   others = 2,
-  all = gpu_driver | others,
+  operator_rules = 4,  // lines that a rule of the operator recognises, whatever else they are
+  all = gpu_driver | others | operator_rules,
 };
 
 [[nodiscard]] constexpr LogParts operator|(LogParts a, LogParts b) {

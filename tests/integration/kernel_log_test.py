@@ -2,47 +2,17 @@
 """A kernel log that is written while the agent reads it: single records, and more than anybody can read."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import tempfile
 import unittest
 
 import harness
+from fed_kernel_log import FedKernelLog
 
 GPU = "0000:43:00"  # of hgx-h100-8
 
 
 def xid(code, text, gpu=GPU):
     return f"NVRM: Xid (PCI:{gpu}): {code}, {text}"
-
-
-class FedKernelLog:
-    """A simulated machine whose kernel log is ours to write; keywords go to `autopilot-sim feed`."""
-
-    def __init__(self, **options):
-        self.folder = tempfile.mkdtemp(prefix="autopilot-test-")
-        self.tree = os.path.join(self.folder, "machine")
-        subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--now", "--out", self.tree], check=True,
-                       stdout=subprocess.DEVNULL)
-        words = [word for key, value in options.items() for word in ("--" + key.replace("_", "-"), str(value))]
-        self.feeder = subprocess.Popen([harness.AUTOPILOT_SIM, "feed", self.tree, *words], stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, text=True)
-        self.boot_records = int(self.feeder.stdout.readline().split()[0])
-
-    def write(self, *lines):
-        self.feeder.stdin.write("".join(line + "\n" for line in lines))
-        self.feeder.stdin.flush()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.feeder.stdin.close()
-        self.feeder.wait(10)
-        self.feeder.stdout.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def self_metric(agent, name):

@@ -9,6 +9,7 @@ import time
 import unittest
 
 import harness
+from fed_kernel_log import FedKernelLog
 
 RULES = """log_rules:
   - id: array.battery
@@ -86,6 +87,14 @@ class LogRulesTest(unittest.TestCase):
         self.assertEqual([(one["subject"]["key"], one["reason"]) for one in result["findings"]],
                          [("md0", "log_rule_degraded")])
         self.assertIn("Replace the battery of the array", result["findings"][0]["message"])
+
+    def test_a_line_is_seen_without_waiting_for_the_next_round(self):
+        config = self.config(self.rules, checks={"custom.log_rules": {"period": "1d"}})
+        with FedKernelLog() as log, harness.Agent("--root", log.tree, "--config", config) as agent:
+            agent.wait_ready()
+            self.assertEqual(agent.result("custom.log_rules")["health"], "healthy")
+            log.write("raid md0: battery low")
+            harness.wait_until(lambda: agent.result("custom.log_rules")["health"] == "degraded", "the line is judged")
 
     def test_what_a_program_wrote_never_acts(self):
         code, result = self.look(USER, "raid md0: battery low")

@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checks/custom/log_rules_check.hpp"
 
-#include <string>
 #include <utility>
 
-#include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/kernel_log/rule_findings.hpp"
 
 namespace autopilot::checks {
 namespace {
 
-// The operator's rules alone: what a rule of ours recognises as well is still theirs to judge.
-struct OwnRules {
-  explicit OwnRules(catalog::Facts own) : facts(std::move(own)), decoder(facts) {}
-
-  catalog::Catalog facts;
-  Decoder decoder;
-};
+catalog::Catalog only(const std::vector<catalog::LogRule>& rules) {
+  catalog::Facts facts;
+  facts.log_rules = rules;
+  return catalog::Catalog(std::move(facts));
+}
 
 }  // namespace
 
-Check log_rules_check(const std::vector<catalog::LogRule>& rules) {
-  catalog::Facts facts;
-  facts.log_rules = rules;
+OperatorRules::OperatorRules(const std::vector<catalog::LogRule>& rules)
+    : facts_(only(rules)), decoder_(facts_) {}
+
+bool OperatorRules::recognise(const host::KernelRecord& record) const {
+  const auto decoded = decoder_.decode(record);
+  return decoded && is_by_rule(*decoded);
+}
+
+Check log_rules_check(std::shared_ptr<const OperatorRules> rules) {
   Check check;
   check.info.id = kLogRulesCheck;
   check.info.title = "Kernel lines of your own rules";
@@ -33,10 +35,10 @@ Check log_rules_check(const std::vector<catalog::LogRule>& rules) {
   check.info.window = std::chrono::hours{1};
   check.info.witnesses = {"/dev/kmsg"};
   check.info.rights = {"CAP_SYSLOG"};
-  check.observe = [own = std::make_shared<const OwnRules>(std::move(facts))](
-                      const host::Host& host, const Request& request) -> Result<Observed> {
+  check.observe = [rules = std::move(rules)](const host::Host& host,
+                                             const Request& request) -> Result<Observed> {
     Observed observed;
-    TRY_STATUS(add_rule_events(host, request, own->decoder, own->facts, observed));
+    TRY_STATUS(add_rule_events(host, request, rules->decoder(), rules->facts(), observed));
     return observed;
   };
   check.judge = rule_findings;

@@ -124,8 +124,7 @@ Status add_rule_events(const host::Host& host, const Request& request,
 Status add_rule_events(const host::Host& host, const Request& request, const Decoder& decoder,
                        const catalog::Catalog& facts, Observed& observed) {
   const auto log = TRY(host.kernel_log.read(request.kernel_log_from, request.deadline));
-  observed.kernel_log_parts = LogParts::all;
-  const auto is_by_rule = [](const DecodedRecord& decoded) { return !decoded.code; };
+  observed.kernel_log_parts = LogParts::operator_rules;
   add_events(
       log, decoder, is_by_rule,
       [&facts](const DecodedRecord& decoded) { return subject_by_rule(facts, decoded); }, observed);
@@ -150,6 +149,10 @@ Status add_rule_events(const host::Host& host, const Request& request, std::stri
 
 bool may_act(const Observation& event) {
   return is_true(event, "fromKernel") || is_injected(event);
+}
+
+bool is_by_rule(const DecodedRecord& decoded) {
+  return !decoded.code;
 }
 
 bool is_injected(const Observation& event) {
