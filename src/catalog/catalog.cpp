@@ -2,20 +2,21 @@
 #include "catalog/catalog.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "core/word_table.hpp"
 
 namespace autopilot::catalog {
 namespace {
 
-constexpr std::array<std::pair<EvidenceKind, std::string_view>, 4> kEvidenceWords{{
+constexpr WordTable<EvidenceKind, 4> kEvidenceWords{{
     {EvidenceKind::vendor, "vendor"},
     {EvidenceKind::peer, "peer"},
     {EvidenceKind::own, "own"},
     {EvidenceKind::measured, "measured"},
 }};
 
-constexpr std::array<std::pair<ClearRule, std::string_view>, 6> kClearWords{{
+constexpr WordTable<ClearRule, 6> kClearWords{{
     {ClearRule::healthy_rounds, "healthy_rounds"},
     {ClearRule::gpu_reset, "gpu_reset"},
     {ClearRule::reboot, "reboot"},
@@ -24,7 +25,7 @@ constexpr std::array<std::pair<ClearRule, std::string_view>, 6> kClearWords{{
     {ClearRule::replaced, "replaced"},
 }};
 
-constexpr std::array<std::pair<StatusMatch, std::string_view>, 3> kMatchWords{{
+constexpr WordTable<StatusMatch, 3> kMatchWords{{
     {StatusMatch::bits, "bits"},
     {StatusMatch::value, "value"},
     {StatusMatch::any, "any"},
@@ -51,33 +52,27 @@ std::string rounds_text(int count) {
 }  // namespace
 
 std::string_view to_string(EvidenceKind kind) {
-  return kEvidenceWords.at(static_cast<std::size_t>(kind)).second;
+  return word_of(kEvidenceWords, kind);
 }
 
 std::optional<EvidenceKind> parse_evidence_kind(std::string_view word) {
-  for (const auto& [kind, text] : kEvidenceWords)
-    if (text == word) return kind;
-  return std::nullopt;
+  return value_of(kEvidenceWords, word);
 }
 
 std::string_view to_string(ClearRule rule) {
-  return kClearWords.at(static_cast<std::size_t>(rule)).second;
+  return word_of(kClearWords, rule);
 }
 
 std::optional<ClearRule> parse_clear_rule(std::string_view word) {
-  for (const auto& [rule, text] : kClearWords)
-    if (text == word) return rule;
-  return std::nullopt;
+  return value_of(kClearWords, word);
 }
 
 std::string_view to_string(StatusMatch match) {
-  return kMatchWords.at(static_cast<std::size_t>(match)).second;
+  return word_of(kMatchWords, match);
 }
 
 std::optional<StatusMatch> parse_status_match(std::string_view word) {
-  for (const auto& [match, text] : kMatchWords)
-    if (text == word) return match;
-  return std::nullopt;
+  return value_of(kMatchWords, word);
 }
 
 std::string how_it_clears(const Reason& reason) {

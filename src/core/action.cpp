@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/action.hpp"
 
-#include <array>
-#include <utility>
+#include "core/word_table.hpp"
 
 namespace autopilot {
 namespace {
 
-constexpr std::array<std::pair<Action, std::string_view>, 17> kActionWords{{
+constexpr WordTable<Action, 17> kActionWords{{
     {Action::none, "none"},
     {Action::restart_app, "restart_app"},
     {Action::check_application, "check_application"},
@@ -30,15 +29,11 @@ constexpr std::array<std::pair<Action, std::string_view>, 17> kActionWords{{
 }  // namespace
 
 std::string_view to_string(Action action) {
-  for (const auto& [value, word] : kActionWords)
-    if (value == action) return word;
-  return "none";
+  return word_of(kActionWords, action);
 }
 
 std::optional<Action> parse_action(std::string_view word) {
-  for (const auto& [value, name] : kActionWords)
-    if (name == word) return value;
-  return std::nullopt;
+  return value_of(kActionWords, word);
 }
 
 bool takes_device_out_of_service(Action action) {

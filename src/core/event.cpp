@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/event.hpp"
 
-#include <array>
+#include "core/word_table.hpp"
 
 namespace autopilot {
 namespace {
 
-constexpr std::array<std::pair<EventKind, std::string_view>, 17> kKindWords{{
+constexpr WordTable<EventKind, 17> kKindWords{{
     {EventKind::agent_started, "agent_started"},
     {EventKind::agent_stopped, "agent_stopped"},
     {EventKind::finding_raised, "finding_raised"},
@@ -29,15 +29,11 @@ constexpr std::array<std::pair<EventKind, std::string_view>, 17> kKindWords{{
 }  // namespace
 
 std::string_view to_string(EventKind kind) {
-  for (const auto& [value, word] : kKindWords)
-    if (value == kind) return word;
-  return "agent_started";
+  return word_of(kKindWords, kind);
 }
 
 std::optional<EventKind> parse_event_kind(std::string_view word) {
-  for (const auto& [value, name] : kKindWords)
-    if (name == word) return value;
-  return std::nullopt;
+  return value_of(kKindWords, word);
 }
 
 }  // namespace autopilot

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/health.hpp"
 
-#include <array>
-#include <utility>
+#include "core/word_table.hpp"
 
 namespace autopilot {
 namespace {
 
-constexpr std::array<std::pair<Health, std::string_view>, 5> kHealthWords{{
+constexpr WordTable<Health, 5> kHealthWords{{
     {Health::healthy, "healthy"},
     {Health::degraded, "degraded"},
     {Health::failed, "failed"},
@@ -15,7 +14,7 @@ constexpr std::array<std::pair<Health, std::string_view>, 5> kHealthWords{{
     {Health::unsupported, "unsupported"},
 }};
 
-constexpr std::array<std::pair<Verdict, std::string_view>, 5> kVerdictWords{{
+constexpr WordTable<Verdict, 5> kVerdictWords{{
     {Verdict::none, ""},
     {Verdict::pass, "PASS"},
     {Verdict::warn, "WARN"},
@@ -42,15 +41,11 @@ int weight(Health health) {
 }  // namespace
 
 std::string_view to_string(Health health) {
-  for (const auto& [value, word] : kHealthWords)
-    if (value == health) return word;
-  return "unknown";
+  return word_of(kHealthWords, health);
 }
 
 std::optional<Health> parse_health(std::string_view word) {
-  for (const auto& [value, name] : kHealthWords)
-    if (name == word) return value;
-  return std::nullopt;
+  return value_of(kHealthWords, word);
 }
 
 Health worst(Health a, Health b) {
@@ -58,15 +53,11 @@ Health worst(Health a, Health b) {
 }
 
 std::string_view to_string(Verdict verdict) {
-  for (const auto& [value, word] : kVerdictWords)
-    if (value == verdict) return word;
-  return "";
+  return word_of(kVerdictWords, verdict);
 }
 
 std::optional<Verdict> parse_verdict(std::string_view word) {
-  for (const auto& [value, name] : kVerdictWords)
-    if (name == word) return value;
-  return std::nullopt;
+  return value_of(kVerdictWords, word);
 }
 
 }  // namespace autopilot

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/operation.hpp"
 
-#include <array>
+#include "core/word_table.hpp"
 
 namespace autopilot {
 namespace {
 
-constexpr std::array<std::pair<OperationState, std::string_view>, 6> kStateWords{{
+constexpr WordTable<OperationState, 6> kStateWords{{
     {OperationState::queued, "queued"},
     {OperationState::running, "running"},
     {OperationState::succeeded, "succeeded"},
@@ -18,15 +18,11 @@ constexpr std::array<std::pair<OperationState, std::string_view>, 6> kStateWords
 }  // namespace
 
 std::string_view to_string(OperationState state) {
-  for (const auto& [value, word] : kStateWords)
-    if (value == state) return word;
-  return "failed";
+  return word_of(kStateWords, state);
 }
 
 std::optional<OperationState> parse_operation_state(std::string_view word) {
-  for (const auto& [value, name] : kStateWords)
-    if (name == word) return value;
-  return std::nullopt;
+  return value_of(kStateWords, word);
 }
 
 }  // namespace autopilot

@@ -3,14 +3,14 @@
 
 #include <array>
 #include <cstdio>
-#include <utility>
 
 #include "core/parse.hpp"
+#include "core/word_table.hpp"
 
 namespace autopilot {
 namespace {
 
-constexpr std::array<std::pair<SubjectKind, std::string_view>, 14> kKindWords{{
+constexpr WordTable<SubjectKind, 14> kKindWords{{
     {SubjectKind::gpu, "gpu"},
     {SubjectKind::gpu_instance, "gpu_instance"},
     {SubjectKind::nvlink, "nvlink"},
@@ -30,15 +30,11 @@ constexpr std::array<std::pair<SubjectKind, std::string_view>, 14> kKindWords{{
 }  // namespace
 
 std::string_view to_string(SubjectKind kind) {
-  for (const auto& [value, word] : kKindWords)
-    if (value == kind) return word;
-  return "host";
+  return word_of(kKindWords, kind);
 }
 
 std::optional<SubjectKind> parse_subject_kind(std::string_view word) {
-  for (const auto& [value, name] : kKindWords)
-    if (name == word) return value;
-  return std::nullopt;
+  return value_of(kKindWords, word);
 }
 
 std::string to_string(const Subject& subject) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "core/word_table.hpp"
 #include "host/dns/ask_name_servers.hpp"
 #include "host/ethernet/routes.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxServers = 3;
 constexpr std::string_view kThisMachine = "127.0.0.1";
 
-constexpr std::array<std::pair<NameServerOutcome, std::string_view>, 7> kOutcomes{{
+constexpr WordTable<NameServerOutcome, 7> kOutcomes{{
     {NameServerOutcome::answered, "answered"},
     {NameServerOutcome::helpless, "helpless"},
     {NameServerOutcome::silent, "silent"},
@@ -38,15 +39,11 @@ class NoNameServers final : public NameServers {
 }  // namespace
 
 std::string_view to_string(NameServerOutcome outcome) {
-  for (const auto& [each, word] : kOutcomes)
-    if (each == outcome) return word;
-  return "";
+  return word_of(kOutcomes, outcome);
 }
 
 std::optional<NameServerOutcome> parse_name_server_outcome(std::string_view word) {
-  for (const auto& [outcome, each] : kOutcomes)
-    if (each == word) return outcome;
-  return std::nullopt;
+  return value_of(kOutcomes, word);
 }
 
 std::string dns_code_name(int code) {

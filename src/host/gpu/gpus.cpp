@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/gpu/gpus.hpp"
 
-#include <array>
-#include <utility>
+#include "core/word_table.hpp"
 
 namespace autopilot::host {
 namespace {
 
-template <class E, std::size_t N>
-using Words = std::array<std::pair<E, std::string_view>, N>;
-
-constexpr Words<DriverState, 10> kDriverStates{{
+constexpr WordTable<DriverState, 10> kDriverStates{{
     {DriverState::ok, "ok"},
     {DriverState::library_missing, "library_missing"},
     {DriverState::library_broken, "library_broken"},
@@ -23,12 +19,12 @@ constexpr Words<DriverState, 10> kDriverStates{{
     {DriverState::exhausted, "exhausted"},
 }};
 
-constexpr Words<GpuVendor, 2> kGpuVendors{{
+constexpr WordTable<GpuVendor, 2> kGpuVendors{{
     {GpuVendor::nvidia, "NVIDIA"},
     {GpuVendor::amd, "AMD"},
 }};
 
-constexpr Words<GpuState, 6> kGpuStates{{
+constexpr WordTable<GpuState, 6> kGpuStates{{
     {GpuState::ok, "ok"},
     {GpuState::lost, "lost"},
     {GpuState::reset_required, "reset_required"},
@@ -37,7 +33,7 @@ constexpr Words<GpuState, 6> kGpuStates{{
     {GpuState::asleep, "asleep"},
 }};
 
-constexpr Words<GpuGroup, 11> kGpuGroups{{
+constexpr WordTable<GpuGroup, 11> kGpuGroups{{
     {GpuGroup::identity, "identity"},
     {GpuGroup::row_remap, "row_remap"},
     {GpuGroup::ecc, "ecc"},
@@ -50,20 +46,6 @@ constexpr Words<GpuGroup, 11> kGpuGroups{{
     {GpuGroup::fabric, "fabric"},
     {GpuGroup::inforom, "inforom"},
 }};
-
-template <class E, std::size_t N>
-std::string_view word_of(const Words<E, N>& words, E value) {
-  for (const auto& [known, word] : words)
-    if (known == value) return word;
-  return "";
-}
-
-template <class E, std::size_t N>
-std::optional<E> value_of(const Words<E, N>& words, std::string_view word) {
-  for (const auto& [value, known] : words)
-    if (known == word) return value;
-  return std::nullopt;
-}
 
 }  // namespace
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace autopilot {
+
+// Which word stands for which value of an enumeration, in texts that others read.
+template <class E, std::size_t N>
+using WordTable = std::array<std::pair<E, std::string_view>, N>;
+
+// Empty for what is no value of the enumeration.
+template <class E, std::size_t N>
+[[nodiscard]] constexpr std::string_view word_of(const WordTable<E, N>& table, E value) {
+  for (const auto& [known, word] : table)
+    if (known == value) return word;
+  return {};
+}
+
+template <class E, std::size_t N>
+[[nodiscard]] constexpr std::optional<E> value_of(const WordTable<E, N>& table, std::string_view word) {
+  for (const auto& [value, known] : table)
+    if (known == word) return value;
+  return std::nullopt;
+}
+
+}  // namespace autopilot
