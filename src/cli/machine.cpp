@@ -112,6 +112,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   };
   options.on_kernel_news = kernel_news.tell;
   options.kernel_log_socket = config.kernel_log.helper_socket;
+  options.trusts_injected = config.inject;
   if (choice.is_this_machine()) {
     auto machine = to_machine(TRY(host::open_system_host(options)), config);
     if (config.inject) machine.inject = inject_for_real;

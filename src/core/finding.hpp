@@ -25,7 +25,7 @@ struct Finding {
       since{};  // when the condition began: of the judge where its evidence says, else of the state machine
   WallTime last_seen{};     // set by the state machine: the last round that reported it
   std::string clears_when;  // set by the state machine: for a person, from the catalog's clear rule
-  bool injected = false;    // made by `autopilot inject`; never acts
+  bool injected = false;    // made by `autopilot inject`; shown, changes no health and never acts
   bool held = false;  // set by the state machine: the condition is gone, its clear rule has not fired yet
 };
 

@@ -33,6 +33,7 @@ KernelLogTail::Options tail_options(const OpenOptions& options) {
   KernelLogTail::Options tail;
   tail.news_in = options.news_in;
   tail.on_news = options.on_kernel_news;
+  tail.trusts_injected = options.trusts_injected;
   return tail;
 }
 

@@ -107,6 +107,7 @@ std::unique_ptr<KernelLogTail> fed_kernel_log(const MachineTree& tree, const Ope
   KernelLogTail::Options tail;
   tail.news_in = options.news_in;
   tail.on_news = options.on_kernel_news;
+  tail.trusts_injected = options.trusts_injected;
   return std::make_unique<KernelLogTail>(
       [socket = tree.kernel_log_socket(), &clock]() -> Result<std::unique_ptr<RecordSource>> {
         return TRY(KmsgSource::connect(socket, "/dev/kmsg", clock));

@@ -16,7 +16,7 @@ bool is_completed(const CheckResult& result) {
 // Beside a failed subject another one may be unknown, which alone would decide the word of the whole check.
 bool has_finding(const CheckResult& result, Health health) {
   return result.health == health || std::ranges::any_of(result.findings, [health](const Finding& finding) {
-           return finding.health == health;
+           return finding.health == health && !finding.injected;
          });
 }
 

@@ -115,6 +115,13 @@ TEST(NodeHealth, is_decided_by_the_worst_that_matters) {
   EXPECT_EQ(node_health(Results{}), Health::unknown);
 }
 
+TEST(NodeHealth, does_not_count_what_was_injected) {
+  auto exercise = result("gpu.xid", Health::healthy);
+  exercise.findings = result("", Health::failed).findings;
+  exercise.findings[0].injected = true;
+  EXPECT_EQ(node_health(std::vector{exercise}), Health::healthy);
+}
+
 TEST(NodeHealth, sees_the_degraded_subject_beside_the_unknown_one) {
   auto mixed = result("storage.filesystem", Health::unknown);
   mixed.findings.push_back(result("", Health::degraded).findings[0]);

@@ -96,6 +96,7 @@ Health health_of(const Findings& findings) {
   Health health = Health::healthy;
   bool whole_unsupported = false;
   for (const Finding& finding : findings) {
+    if (finding.injected) continue;
     health = worst(health, finding.health);
     if (finding.health == Health::unsupported && finding.subject == host_subject()) whole_unsupported = true;
   }

@@ -136,6 +136,13 @@ TEST(HealthOf, one_unsupported_device_among_healthy_ones_is_healthy) {
   EXPECT_EQ(health_of({finding}), Health::healthy);
 }
 
+TEST(HealthOf, what_was_injected_does_not_count) {
+  Finding failed;
+  failed.health = Health::failed;
+  failed.injected = true;
+  EXPECT_EQ(health_of({failed}), Health::healthy);
+}
+
 TEST(HealthOf, failed_outranks_unknown_and_unknown_outranks_degraded) {
   Finding failed;
   failed.health = Health::failed;

@@ -282,6 +282,18 @@ TEST_F(GpuXidTest, what_user_space_wrote_is_shown_and_never_acts) {
   EXPECT_EQ(*find_attribute(history_.events()[0].attributes, "fromKernel"), Value{false});
 }
 
+TEST_F(GpuXidTest, a_program_cannot_write_that_the_driver_injected_a_fault) {
+  const std::string line =
+      "NVRM: Xid (PCI:0000:3b:00): 144, SAW_MVB Fatal XC0 i1 Link 2 (0x00000021 0x00000002 0x0 0x0 0x0 0x0 "
+      "0x0)";
+  log_.write(line, 1);
+  EXPECT_THAT(look(), IsEmpty());
+  log_.write(line);
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_TRUE(findings[0].injected);
+}
+
 TEST_F(GpuXidTest, an_injected_record_makes_a_finding_that_says_so) {
   log_.write("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.", 1, true);
   const auto findings = look();

@@ -93,6 +93,8 @@ std::optional<DriverRecord> driver_record(const host::KernelRecord& record) {
   if (!may_be_nvidia(record.text)) return std::nullopt;
   auto decoded = decode_of_driver(record);
   if (!decoded) return std::nullopt;
+  // Only the driver itself can tell of its error injection; a program may write what it likes.
+  decoded->injected = record.injected || (decoded->injected && record.from_kernel());
   const std::string_view name = event_name(*decoded);
   if (name.empty()) return std::nullopt;
   return DriverRecord{std::move(*decoded), name};

@@ -83,7 +83,7 @@ class LogOfThisKernel : public ::testing::Test {
 
   host::SystemClock clock_;
   host::Files files_;
-  host::KernelLogTail tail_{[this] { return host::open_kernel_log(clock_); }};
+  host::KernelLogTail tail_{[this] { return host::open_kernel_log(clock_); }, {.trusts_injected = true}};
   fakes::EmptyHost empty_;
   host::Host host_{clock_,          files_,           tail_,      empty_.gpus, empty_.filesystems,
                    empty_.ethernet, empty_.time_sync, empty_.nvme};

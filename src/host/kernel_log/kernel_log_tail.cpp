@@ -103,6 +103,7 @@ void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::
       lost = std::min(lost, record.sequence - *resume_at);
       resume_at.reset();
     }
+    if (!options_.trusts_injected) record.injected = false;
     if (ring_.next() > 0) lost_ += lost;
     ++read_;
     ring_.add(std::move(record), lost);

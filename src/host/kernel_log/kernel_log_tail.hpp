@@ -37,6 +37,9 @@ class KernelLogTail final : public KernelLog {
     // per batch, and not for what was there at the start. Must return at once and not call the tail.
     NewsIn news_in{};
     OnKernelNews on_news{};
+    // Whether records that say they were injected may act. Whoever may write to the log can say so; where
+    // nobody allowed that they are what any program wrote.
+    bool trusts_injected = false;
   };
 
   explicit KernelLogTail(Open open);

@@ -137,6 +137,21 @@ TEST(KernelLogTail, says_why_there_is_no_source_and_looks_again) {
   EXPECT_TRUE(read_until(tail, 0, [](const auto&) { return true; }));
 }
 
+TEST(KernelLogTail, takes_the_word_injected_only_where_the_operator_allows_it) {
+  const FixedClock clock;
+  for (const bool is_allowed : {false, true}) {
+    Feeder feeder;
+    KernelLogTail tail(feeder.opener(clock), {.trusts_injected = is_allowed});
+    ASSERT_TRUE(tail.read(0, soon()));
+    feeder.send("12,0,5,-;autopilot-injected: NVRM: Xid");
+    const auto all = read_until(tail, 0, [](const auto& records) { return records.next == 1; });
+    ASSERT_TRUE(all);
+    ASSERT_EQ(all->records.size(), 1U);
+    EXPECT_EQ(all->records[0].injected, is_allowed);
+    EXPECT_FALSE(all->records[0].from_kernel());
+  }
+}
+
 TEST(KernelLogTail, tells_news_of_new_records_that_matter) {
   const FixedClock clock;
   Feeder feeder;
