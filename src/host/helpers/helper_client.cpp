@@ -71,6 +71,21 @@ HelperResult HelperClient::call(std::string_view method, std::string_view params
   return result;
 }
 
+void HelperClient::rest() {
+  std::unique_lock lock(mutex_);
+  if (is_busy_ || !connection_) return;
+  is_busy_ = true;
+  lock.unlock();
+  connection_->stream.close();
+  if (!connection_->child.wait_until(mono_now() + limits_.kill_patience))
+    connection_->child.send_signal(SIGKILL);
+  lock.lock();
+  static_cast<void>(retire());
+  is_busy_ = false;
+  lock.unlock();
+  free_.notify_one();
+}
+
 HelperStats HelperClient::stats() {
   const std::lock_guard lock(mutex_);
   count_stuck();

@@ -45,6 +45,8 @@ class HelperClient {
 
   // params: JSON text.
   [[nodiscard]] HelperResult call(std::string_view method, std::string_view params, MonoTime deadline);
+  // Ends a helper that nobody is asking: it takes memory. The next call starts another.
+  void rest();
   [[nodiscard]] HelperStats stats();
   // True until the process that HelperError::stuck_pid named has ended.
   [[nodiscard]] bool is_stuck(pid_t pid);

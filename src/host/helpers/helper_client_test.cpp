@@ -55,6 +55,20 @@ TEST(HelperClient, asks_one_process_again_and_again) {
   EXPECT_EQ(stats.failures, 0U);
 }
 
+TEST(HelperClient, that_rests_has_no_process_until_the_next_call) {
+  HelperClient client("fake", fake());
+  client.rest();
+  EXPECT_EQ(client.stats().starts, 0U);
+  const pid_t pid = pid_of(client);
+  client.rest();
+  EXPECT_FALSE(client.stats().is_alive);
+  EXPECT_EQ(client.stats().stuck, 0);
+  EXPECT_EQ(::kill(pid, 0), -1);
+  EXPECT_NE(pid_of(client), pid);
+  EXPECT_EQ(client.stats().starts, 2U);
+  EXPECT_EQ(client.stats().failures, 0U);
+}
+
 TEST(HelperClient, an_honest_no_is_no_failure) {
   HelperClient client("fake", fake());
   const auto refused = client.call("refuse", "null", in(20s));

@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/infiniband/ib_helper.hpp"
 
-#include <boost/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "host/helpers/helper_server.hpp"
+#include "host/helpers/text_message.hpp"
 #include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {
 
-namespace json = boost::json;
-
 constexpr std::string_view kRead = "read";
 constexpr std::size_t kMaxFile = 4096;  // of sysfs
-
-// The one text in a question or an answer.
-std::optional<std::string> text_in(std::string_view message) {
-  json::error_code error;
-  json::parse_options options;
-  options.allow_invalid_utf8 = true;
-  const json::value value = json::parse({message.data(), message.size()}, error, {}, options);
-  if (error || !value.is_string()) return std::nullopt;
-  return std::string(value.get_string());
-}
 
 // The helper may hold rights that its agent has not.
 bool is_inside(std::string_view path) {
@@ -34,7 +22,7 @@ bool is_inside(std::string_view path) {
 Result<std::string> answer_read(const Files& files, std::string_view params) {
   const auto path = text_in(params);
   if (!path || !is_inside(*path)) return fail(Errc::malformed, "read: no file of an adapter");
-  return json::serialize(json::string(TRY(files.read(*path, kMaxFile))));
+  return make_text_message(TRY(files.read(*path, kMaxFile)));
 }
 
 // "mlx5_0"
@@ -59,7 +47,7 @@ Result<std::string> IbFiles::read(std::string_view path) {
   const std::string adapter = adapter_of(path);
   if (still_hangs(adapter))
     return fail(Errc::timed_out, std::string(path) + ": the adapter did not answer when last asked");
-  auto answer = helper_.call(kRead, json::serialize(json::string(path)), mono_now() + kPatience);
+  auto answer = helper_.call(kRead, make_text_message(path), mono_now() + kPatience);
   if (!answer) {
     if (answer.error().failure == HelperFailure::timed_out) {
       const std::lock_guard lock(mutex_);

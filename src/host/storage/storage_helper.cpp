@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include "core/hex.hpp"
 #include "core/parse.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/storage/nvme_ioctl.hpp"
@@ -62,27 +63,6 @@ std::optional<Usage> decode_usage(std::string_view text) {
                .available_bytes = *available,
                .total_inodes = *inodes,
                .free_inodes = *free_inodes};
-}
-
-std::string to_hex(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<std::uint8_t>(c);
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
-
-std::optional<std::string> from_hex(std::string_view text) {
-  std::string bytes;
-  for (; text.size() >= 2; text.remove_prefix(2)) {
-    const auto byte = parse_number<unsigned>(text.substr(0, 2), 16);
-    if (!byte) return std::nullopt;
-    bytes += static_cast<char>(*byte);
-  }
-  return text.empty() ? std::optional(bytes) : std::nullopt;
 }
 
 Result<std::string> answer_statfs(std::string_view params, MonoTime) {
