@@ -9,6 +9,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/verbs.hpp"
+#include "host/ethtool/ethtool_helper.hpp"
 #include "host/gpu/amdgpu_helper.hpp"
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/helper_server.hpp"
@@ -38,6 +39,8 @@ constexpr std::array kKinds = {
     HelperKind{"storage",
                [](const std::vector<std::string>&) { return host::run_storage_helper(host::kHelperFd); }},
     HelperKind{"ib", [](const std::vector<std::string>&) { return host::run_ib_helper(host::kHelperFd); }},
+    HelperKind{"ethtool",
+               [](const std::vector<std::string>&) { return host::run_ethtool_helper(host::kHelperFd); }},
     HelperKind{"kmsg", host::run_kmsg_helper_verb},
     HelperKind{"kubelet",
                [](const std::vector<std::string>& arguments) {

@@ -12,6 +12,8 @@
 #include "host/ethernet/bond.hpp"
 #include "host/ethernet/ethernet.hpp"
 #include "host/ethernet/routes.hpp"
+#include "host/ethtool/ethtool.hpp"
+#include "host/ethtool/module.hpp"
 #include "host/files/files.hpp"
 #include "host/gpu/driver_module.hpp"
 #include "host/gpu/gpus.hpp"
@@ -53,6 +55,7 @@ class Host {
   const Gpus& amd_gpus = Gpus::none();
   const Kubelet& kubelet = Kubelet::none();
   const NameServers& name_servers = NameServers::none();
+  const Ethtool& ethtool = Ethtool::none();
 };
 
 }  // namespace autopilot::host

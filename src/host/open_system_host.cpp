@@ -3,6 +3,7 @@
 #include "host/clock/time_sync_doors.hpp"
 #include "host/dns/name_server_doors.hpp"
 #include "host/ethernet/ethernet_doors.hpp"
+#include "host/ethtool/ethtool_helper.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/host_facts.hpp"
@@ -60,7 +61,8 @@ struct SystemDoors {
         time_sync(files),
         nvme(files, storage_helper),
         kubelet(helper_of(options, "kubelet", {}), clock, files),
-        name_servers(files) {}
+        name_servers(files),
+        ethtool(helper_of(options, "ethtool", {}), clock) {}
 
   SystemClock clock;
   IbFiles ib_files;
@@ -76,8 +78,9 @@ struct SystemDoors {
   SystemNvmeDevices nvme;
   HelperKubelet kubelet;
   SystemNameServers name_servers;
-  Host host{clock,     files, kernel_log,      gpus,     filesystems, ethernet,
-            time_sync, nvme,  spared_adapters, amd_gpus, kubelet,     name_servers};
+  HelperEthtool ethtool;
+  Host host{clock, files,           kernel_log, gpus,    filesystems,  ethernet, time_sync,
+            nvme,  spared_adapters, amd_gpus,   kubelet, name_servers, ethtool};
 };
 
 }  // namespace
@@ -98,7 +101,7 @@ Result<OpenedHost> open_system_host(const OpenOptions& options) {
     self.driver_calls = alive->gpus.driver_calls();
     self.helpers_stuck = alive->storage_helper.stats().stuck + alive->gpus.stats().stuck +
                          alive->amd_gpus.stats().stuck + alive->ib_files.stats().stuck +
-                         alive->kubelet.stats().stuck;
+                         alive->kubelet.stats().stuck + alive->ethtool.stats().stuck;
     self.pod_resources_problem = alive->kubelet.problem();
   };
   return opened;

@@ -5,6 +5,7 @@
 #include "host/clock/time_sync_doors.hpp"
 #include "host/dns/name_server_doors.hpp"
 #include "host/ethernet/ethernet_doors.hpp"
+#include "host/ethtool/tree_ethtool.hpp"
 #include "host/gpu/amd_gpus.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
@@ -132,7 +133,8 @@ struct TreeDoors {
         time_sync(files, *file),
         nvme(files, *file),
         kubelet(kubelet_helper(tree.root(), options), *clock, files),
-        name_servers(files, *file) {}
+        name_servers(files, *file),
+        ethtool(*file) {}
 
   // What everybody reads: the records that the tree has, or those that somebody feeds.
   [[nodiscard]] const KernelLog& log() const {
@@ -154,8 +156,9 @@ struct TreeDoors {
   TreeNvmeDevices nvme;
   HelperKubelet kubelet;
   TreeNameServers name_servers;
-  Host host{*clock,    files, log(),           gpus,     filesystems, ethernet,
-            time_sync, nvme,  spared_adapters, amd_gpus, kubelet,     name_servers};
+  TreeEthtool ethtool;
+  Host host{*clock, files,           log(),    gpus,    filesystems,  ethernet, time_sync,
+            nvme,   spared_adapters, amd_gpus, kubelet, name_servers, ethtool};
 };
 
 }  // namespace

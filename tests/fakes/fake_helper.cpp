@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "host/clock/system_clock.hpp"
+#include "host/ethtool/ethtool_helper.hpp"
 #include "host/gpu/amdgpu_helper.hpp"
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/frame.hpp"
@@ -91,6 +92,14 @@ int main(int argc, char** argv) {
   if (kind == "ib") return autopilot::host::run_ib_helper(kHelperFd, argc > 2 ? argv[2] : "");
   if (kind == "kubelet") return autopilot::host::run_kubelet_helper(kHelperFd, {argv + 2, argv + argc});
   if (kind == "kmsg" && argc > 3) return listen_with_fed_log(argv[2], argv[3]);
+  if (kind == "ethtool") return autopilot::host::run_ethtool_helper(kHelperFd);
+  if (kind == "hangs_about_eth1")
+    return autopilot::host::serve(
+        kHelperFd, {{"read", [](std::string_view interface, MonoTime) -> Result<std::string> {
+                       if (interface == R"("eth1")") hang();
+                       return std::string(R"({"link":{"reason":"","detail":""},"fec":{"mode":"rs"},)"
+                                          R"("module":{"error":{"code":"denied","what":"no right"}}})");
+                     }}});
   if (kind == "ib_that_lies")
     return autopilot::host::serve(kHelperFd, {{"read", [](std::string_view, MonoTime) -> Result<std::string> {
                                                  return std::string(R"({"text":42})");

@@ -17,8 +17,9 @@ struct EthernetLink {
   std::optional<Error> problem;  // why nobody can say whether it is sound; the rest is not to be used then
   std::string driver_kind;       // "veth", "bridge", "bond", ...; empty for hardware
   bool is_physical = false;      // has a device behind it
-  bool is_infiniband = false;    // IP over InfiniBand
-  bool is_up = false;            // the administrator wants it up
+  bool is_virtual_function = false;  // a part of an adapter; the port belongs to its physical function
+  bool is_infiniband = false;        // IP over InfiniBand
+  bool is_up = false;                // the administrator wants it up
   bool has_carrier = false;
   std::string operational_state;  // "up", "down", "dormant", "unknown", ...
   std::optional<int> speed_mbps;  // nothing where the driver does not say
@@ -32,6 +33,11 @@ struct EthernetLink {
   std::uint64_t rx_crc_errors = 0;
   std::string bond_master;  // empty: none
   std::string pci_address;  // empty: none
+
+  // Hardware of its own, with something to plug in.
+  [[nodiscard]] bool is_port() const {
+    return is_physical && !is_infiniband && !is_virtual_function && !problem;
+  }
 };
 
 class Ethernet {

@@ -68,6 +68,7 @@ void add_hardware(const Files& files, EthernetLink& link) {
   link.duplex = files.read_word(path_of(link.name, "duplex")).value_or("");
   const auto device = files.resolve(path_of(link.name, "device"));
   link.is_physical = device.has_value();
+  link.is_virtual_function = files.exists(path_of(link.name, "device/physfn"));
   link.is_infiniband = files.read_integer(path_of(link.name, "type")).value_or(0) == kInfiniband;
   // sysfs is not mounted, or shows another network namespace.
   const bool is_shown = device || !link.driver_kind.empty() || files.exists(path_of(link.name, ""));

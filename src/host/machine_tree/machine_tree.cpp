@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/yaml.hpp"
+#include "host/machine_tree/ethernet_port.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -152,6 +153,10 @@ MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
     for (const YamlMember& member : servers->members)
       tree.name_servers[member.key] =
           read_name_server(member.key, YamlMap(member.value, "name server", problems));
+  if (const YamlNode* ports = map.map("ethernet_ports"))
+    for (const YamlMember& member : ports->members)
+      tree.ethernet_ports.emplace(member.key,
+                                  read_ethernet_port(YamlMap(member.value, "Ethernet port", problems)));
   tree.driver_library_broken = read_driver_library(map);
   if (const YamlNode* paths = map.map("unreadable"))
     for (const YamlMember& member : paths->members)

@@ -12,6 +12,7 @@
 #include "core/result.hpp"
 #include "host/clock/time_sync.hpp"
 #include "host/dns/name_servers.hpp"
+#include "host/ethtool/ethtool.hpp"
 #include "host/storage/filesystems.hpp"
 #include "host/storage/nvme.hpp"
 
@@ -54,7 +55,8 @@ struct MachineTree {
   std::optional<TreeTimeSync> time_sync;                              // nothing: was not asked when recorded
   std::map<std::string, TreeNvmeHealth, std::less<>> nvme;            // by controller: "nvme0"
   std::map<std::string, NameServerAnswer, std::less<>> name_servers;  // by address
-  std::map<std::string, TreeObstacle, std::less<>> unreadable;        // by path as on the machine
+  std::map<std::string, Result<EthtoolPort>, std::less<>> ethernet_ports;  // by interface
+  std::map<std::string, TreeObstacle, std::less<>> unreadable;             // by path as on the machine
   bool driver_library_broken = false;  // libnvidia-ml.so.1 is there and cannot be loaded
 
   [[nodiscard]] std::string root() const { return directory + "/root"; }

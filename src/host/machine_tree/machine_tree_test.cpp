@@ -26,22 +26,30 @@ std::string problem_of(const std::string& text) {
 }
 
 TEST(MachineTree, ReadsWhatFilesCannotHold) {
-  const auto tree = parse_machine_tree(std::string(kMinimal) +
-                                           "filesystems:\n"
-                                           "  /: {total_bytes: 100, free_bytes: 20, available_bytes: 10,"
-                                           " total_inodes: 7, free_inodes: 3}\n"
-                                           "  /mnt/data: {hangs: true}\n"
-                                           "time_sync: {synchronised: true, max_error_us: 500}\n"
-                                           "nvme:\n"
-                                           "  nvme0: {percentage_used: 3, critical_warning: 4}\n"
-                                           "  nvme1: {error: denied}\n"
-                                           "name_servers:\n"
-                                           "  192.0.2.53: {outcome: answered, milliseconds: 2}\n"
-                                           "unreadable:\n"
-                                           "  /sys/class/net: {error: denied}\n"
-                                           "  /proc/meminfo: {hangs: true}\n"
-                                           "driver_library: broken\n",
-                                       "/t");
+  const auto tree =
+      parse_machine_tree(std::string(kMinimal) +
+                             "filesystems:\n"
+                             "  /: {total_bytes: 100, free_bytes: 20, available_bytes: 10,"
+                             " total_inodes: 7, free_inodes: 3}\n"
+                             "  /mnt/data: {hangs: true}\n"
+                             "time_sync: {synchronised: true, max_error_us: 500}\n"
+                             "nvme:\n"
+                             "  nvme0: {percentage_used: 3, critical_warning: 4}\n"
+                             "  nvme1: {error: denied}\n"
+                             "name_servers:\n"
+                             "  192.0.2.53: {outcome: answered, milliseconds: 2}\n"
+                             "ethernet_ports:\n"
+                             "  eth0:\n"
+                             "    link: {reason: no_cable}\n"
+                             "    fec: {mode: rs, corrected_blocks: 7}\n"
+                             "    module: {50/00/0: 110704, 50/00/22: 2600, error: unavailable}\n"
+                             "  eth1: {error: timed_out}\n"
+                             "  eth2: {module: {error: denied}}\n"
+                             "unreadable:\n"
+                             "  /sys/class/net: {error: denied}\n"
+                             "  /proc/meminfo: {hangs: true}\n"
+                             "driver_library: broken\n",
+                         "/t");
   ASSERT_TRUE(tree) << tree.error().what;
   EXPECT_EQ(tree->node, "node-1");
   EXPECT_EQ(tree->uptime, 36h);
@@ -54,6 +62,15 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
   EXPECT_EQ(tree->nvme.at("nvme0").health.critical_warning, 4);
   EXPECT_EQ(tree->nvme.at("nvme1").error, Errc::denied);
   EXPECT_EQ(tree->name_servers.at("192.0.2.53").after, 2ms);
+  const auto& port = tree->ethernet_ports.at("eth0");
+  EXPECT_EQ(port->link->reason, "no_cable");
+  EXPECT_EQ(port->fec->corrected_blocks, 7U);
+  EXPECT_FALSE(port->fec->uncorrectable_blocks);
+  EXPECT_EQ(port->module->parts.at({0x50, 0, 0}), "\x11\x07\x04");
+  EXPECT_EQ(port->module->problem->code, Errc::unavailable);
+  EXPECT_EQ(tree->ethernet_ports.at("eth1").error().code, Errc::timed_out);
+  EXPECT_EQ(tree->ethernet_ports.at("eth2")->module.error().code, Errc::denied);
+  EXPECT_EQ(tree->ethernet_ports.at("eth2")->fec.error().code, Errc::unsupported);
   EXPECT_EQ(tree->unreadable.at("/sys/class/net").error, Errc::denied);
   EXPECT_TRUE(tree->unreadable.at("/proc/meminfo").hangs);
   EXPECT_TRUE(tree->driver_library_broken);
