@@ -120,6 +120,11 @@ void apply_ib_rate(FaultEffect& effect);
 void apply_ib_errors(FaultEffect& effect);
 void apply_ib_port_hang(FaultEffect& effect);
 void apply_ethernet_down(FaultEffect& effect);
+void apply_module_light(FaultEffect& effect);
+void apply_module_heat(FaultEffect& effect);
+void apply_fec_errors(FaultEffect& effect);
+// What the driver says of a link that is down: the kind of ethernet_down.
+void apply_link_reason(FaultEffect& effect);
 void apply_lacp_apart(FaultEffect& effect);
 void apply_adapter_error(FaultEffect& effect);
 void apply_gateway_silent(FaultEffect& effect);

@@ -195,6 +195,7 @@ void apply_ethernet_down(FaultEffect& effect) {
   const std::string label =
       driver.substr(driver.rfind('/') + 1) + " " + pci.substr(pci.rfind('/') + 1) + " " + effect.key;
   set_carrier(effect, interface, !effect.is_active, 1);
+  apply_link_reason(effect);
   effect.log(0, 6, label + ": Link down");
   const std::string master = effect.files.resolve(interface + "/master").value_or("");
   if (!master.empty())

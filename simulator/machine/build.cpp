@@ -66,6 +66,7 @@ Machine build_machine(const Description& description) {
   build_amd_gpus(description, machine);
   build_infiniband(description, machine);
   build_ethernet(description, machine);
+  build_modules(description, machine);
   build_nvme(description, machine);
   build_raid(description, machine);
   build_mounts(description, machine);

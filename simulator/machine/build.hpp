@@ -21,6 +21,7 @@ void build_gpus(const Description& description, Machine& machine);
 void build_amd_gpus(const Description& description, Machine& machine);
 void build_infiniband(const Description& description, Machine& machine);
 void build_ethernet(const Description& description, Machine& machine);
+void build_modules(const Description& description, Machine& machine);
 void build_nvme(const Description& description, Machine& machine);
 void build_raid(const Description& description, Machine& machine);
 void build_mounts(const Description& description, Machine& machine);

@@ -27,6 +27,7 @@ std::span<const Check> builtin_checks() {
       kNetworkRdmaCounters,  //
       kNetworkEfa,           //
       kNetworkEthernetLink,  //
+      kNetworkOptics,        //
       kNetworkBond,          //
       kNetworkAdapter,       //
       kNetworkReachability,  //

@@ -26,6 +26,7 @@ extern const Check kNetworkIbPort;
 extern const Check kNetworkRdmaCounters;
 extern const Check kNetworkEfa;
 extern const Check kNetworkEthernetLink;
+extern const Check kNetworkOptics;
 extern const Check kNetworkBond;
 extern const Check kNetworkAdapter;
 extern const Check kNetworkReachability;

@@ -274,6 +274,35 @@ TEST_F(Causes, several_links_of_a_gpu_blame_the_gpu_and_one_link_blames_the_link
   EXPECT_EQ(only().blamed, kGpu);
 }
 
+TEST_F(Causes, why_a_port_has_no_link_and_that_it_has_none_are_one_incident) {
+  Subject port;
+  port.kind = SubjectKind::nic_port;
+  port.key = "eth0";
+  Subject other = port;
+  other.key = "eth1";
+  const auto down = [this](const Subject& subject) {
+    auto result = finding(subject, "link_down", Health::failed);
+    result.since = at(now_).wall;
+    return result;
+  };
+  const Findings both{down(port), down(other)};
+  const auto look = [&](std::string_view check, const Findings& findings) {
+    state_.complete_round(check, at(now_), findings, answers({port, other}), {});
+  };
+  for (int i = 0; i < 3; ++i, now_ += seconds{30})
+    look("network.ethernet_link", both);
+  auto told = finding(port, "link_unplugged", Health::degraded);
+  told.since = at(now_).wall;
+  for (int i = 0; i < 2; ++i, now_ += minutes{1})
+    look("network.optics", {told});
+  const auto incidents = state_.incidents();
+  ASSERT_EQ(incidents.size(), 2U) << "the other port has its own";
+  const auto& joined =
+      *std::ranges::find_if(incidents, [](const Incident& incident) { return incident.members.size() == 2; });
+  EXPECT_EQ(to_string(joined.blamed), "nic_port/eth0");
+  EXPECT_EQ(joined.cause, "ethernet_link");
+}
+
 TEST_F(Causes, survive_a_restart_of_the_agent) {
   xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {record(kGpu, "xid_sympathetic", 45, "python")});
   const auto before = only().id;

@@ -55,7 +55,9 @@ class RecordTest(unittest.TestCase):
     def test_a_simulated_machine_with_faults(self):
         source = self.create("hgx-h100-8")
         for fault in (["row_remap_pending", "--subject", "gpu/2"], ["ib_port_down", "--subject", "nic_port/mlx5_3/1"],
-                      ["nvme_wear"], ["mount_hang", "--subject", "mount//home"]):
+                      ["nvme_wear"], ["mount_hang", "--subject", "mount//home"],
+                      ["module_light", "--subject", "nic_port/ens41f0np0"],
+                      ["ethernet_down", "--subject", "nic_port/ens41f1np1", "--kind", "no_cable"]):
             subprocess.run([harness.AUTOPILOT_SIM, "inject", source, *fault], check=True)
         self.record("--root", source)
         before = check(self.folder, "--root", source)

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "cli/recording/driver_answers.hpp"
+#include "cli/recording/port_answers.hpp"
 #include "cli/recording/scrubber.hpp"
 #include "core/parse.hpp"
 #include "core/yaml_text.hpp"
@@ -41,6 +42,7 @@ class MachineRecorder {
     identity(node, boot_id);
     time_sync();
     name_servers();
+    ethernet_ports();
     filesystems();
     disks();
     driver();
@@ -100,6 +102,21 @@ class MachineRecorder {
       yaml_member(node, "outcome") = yaml_word(to_string(answer.outcome));
       yaml_member(node, "code") = yaml_integer(answer.code);
       yaml_member(node, "milliseconds") = yaml_number(to_seconds(answer.after) * 1000);
+    }
+  }
+
+  void ethernet_ports() {
+    const auto links = host_.ethernet.links(deadline());
+    if (!links) return gap("Ethernet ports", links.error());
+    std::vector<std::string> ports;
+    for (const host::EthernetLink& link : *links)
+      if (link.is_port() &&
+          (link.pci_address.empty() || !host_.spared_adapters.is_spared(link.pci_address, deadline())))
+        ports.push_back(link.name);
+    const auto answers = host_.ethtool.read(ports, deadline());
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      if (!answers[i]) gap("Ethernet port " + ports[i], answers[i].error());
+      yaml_member(yaml_member(recording_.machine, "ethernet_ports"), ports[i]) = port_answers(answers[i]);
     }
   }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "checks/check.hpp"
+
+// What network.optics sees of a port and what it concludes from that; the two halves of the check.
+namespace autopilot::checks::optics {
+
+inline constexpr std::string_view kEthtool = "ethtool";
+inline constexpr std::string_view kModuleMemory = "module memory";
+
+// Of each port.
+inline constexpr std::string_view kPort = "port";  // missing: nothing could be asked
+inline constexpr std::string_view kUp = "up";
+inline constexpr std::string_view kCarrier = "carrier";
+inline constexpr std::string_view kCarrierChanges = "carrier_changes";
+inline constexpr std::string_view kLinkReason = "link.reason";  // attribute `detail`
+inline constexpr std::string_view kSignalQuality = "link.signal_quality";
+inline constexpr std::string_view kFecMode = "fec.mode";
+inline constexpr std::string_view kCorrected = "fec.corrected";
+inline constexpr std::string_view kUncorrectable = "fec.uncorrectable";
+inline constexpr std::string_view kModule = "module";  // kind; attributes vendor, part, copper, problem
+inline constexpr std::string_view kModuleState = "module.state";  // attribute `cause`
+// What it measures, with its own limits as attributes.
+inline constexpr std::string_view kTemperature = "module.temperature";
+inline constexpr std::string_view kVoltage = "module.voltage";
+// And of each lane, with its number behind a point.
+inline constexpr std::string_view kReceived = "module.received";
+inline constexpr std::string_view kSent = "module.sent";
+inline constexpr std::string_view kCurrent = "module.current";
+
+inline constexpr std::string_view kHighAlarm = "highAlarm";
+inline constexpr std::string_view kHighWarning = "highWarning";
+inline constexpr std::string_view kLowWarning = "lowWarning";
+inline constexpr std::string_view kLowAlarm = "lowAlarm";
+
+inline constexpr std::string_view kSparedPort = "spared";
+
+inline constexpr Duration kWindow = std::chrono::minutes{10};
+
+[[nodiscard]] Findings judge(const JudgeInput& input);
+
+}  // namespace autopilot::checks::optics
