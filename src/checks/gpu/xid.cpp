@@ -29,6 +29,9 @@ constexpr std::string_view kLost = "kernel_log.lost";
 constexpr std::string_view kListening = "driver_events.readable";
 // An event of the library and a record of the kernel log within this time are one.
 constexpr Duration kJoin = 5s;
+// A GPU that the driver misses while it is being loaded is told before the line that says it was loaded.
+constexpr std::string_view kMissedAtLoad = "gpu.off_bus_at_load";
+constexpr Duration kLoading = 1min;
 
 bool has_nvidia_driver_or_gpu(const host::Host& host) {
   const auto gpus = host::scan_nvidia_gpus(host.files);
@@ -151,7 +154,7 @@ class Judgement {
 
   void take(const Observation& event) {
     if (const auto reset = reset_in(event)) {
-      begin_anew(*reset);
+      begin_anew(*reset, event);
     } else if (event.name == kOffBusEvent) {
       note(event, gpu_of(event.subject), "gpu_fallen_off_bus", Health::failed, std::nullopt,
            "The driver lost the GPU on the bus");
@@ -168,16 +171,22 @@ class Judgement {
 
   // What the records before a reset said is no condition of now. Whether a finding goes is not decided here:
   // its clear rule does that.
-  void begin_anew(const SeenReset& reset) {
+  void begin_anew(const SeenReset& reset, const Observation& event) {
     std::erase_if(conditions_, [&](const auto& entry) {
       const Key& key = entry.first;
       return key.injected == reset.injected &&
-             (reset.gpu.kind == SubjectKind::host || gpu_of(key.subject) == reset.gpu);
+             (reset.gpu.kind == SubjectKind::host || gpu_of(key.subject) == reset.gpu) &&
+             !is_of_this_load(*entry.second.last, event);
     });
     std::erase_if(xids_, [&](const Observation* event) {
       return is_injected(*event) == reset.injected &&
              (reset.gpu.kind == SubjectKind::host || gpu_of(event->subject) == reset.gpu);
     });
+  }
+
+  static bool is_of_this_load(const Observation& told, const Observation& loaded) {
+    return loaded.name == kDriverLoadedEvent && told.value == Value{std::string(kMissedAtLoad)} &&
+           loaded.time.mono - told.time.mono <= kLoading;
   }
 
   void take_xid(const Observation& event) {

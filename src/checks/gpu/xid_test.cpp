@@ -334,6 +334,25 @@ TEST_F(GpuXidTest, a_new_driver_ends_what_the_old_one_said) {
   EXPECT_THAT(look(), IsEmpty());
 }
 
+// The order of NVIDIA/NVSentinel 155: the GPU is missed first, and the driver says then that it was loaded.
+TEST_F(GpuXidTest, a_driver_that_missed_a_gpu_while_it_was_loaded_takes_nothing_back) {
+  const std::string missed =
+      "NVRM: The NVIDIA GPU 0000:3b:00.0\nNVRM: (PCI ID: 10de:26b5) installed in this system has\n"
+      "NVRM: fallen off the bus and is not responding to commands.";
+  const std::string loaded =
+      "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.158.01  Release Build";
+  log_.write("NVRM: GPU 0000:5e:00.0: GPU has fallen off the bus.");
+  log_.write(missed);
+  log_.write("NVRM: The NVIDIA probe routine failed for 1 device(s).");
+  log_.write(loaded);
+  EXPECT_THAT(look(),
+              ElementsAre(IsFinding(kGpu, "gpu_fallen_off_bus", Health::failed, Action::power_cycle)));
+
+  clock_.advance(2min);
+  log_.write(loaded);
+  EXPECT_THAT(look(), IsEmpty());
+}
+
 TEST_F(GpuXidTest, reports_switch_errors_by_the_drivers_word) {
   log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up");
   log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Data {0x00000004}");
