@@ -303,6 +303,18 @@ TEST_F(Causes, why_a_port_has_no_link_and_that_it_has_none_are_one_incident) {
   EXPECT_EQ(joined.cause, "ethernet_link");
 }
 
+TEST_F(Causes, a_gpu_that_lost_all_its_links_is_blamed_and_not_the_one_link_that_the_driver_named) {
+  Subject link;
+  link.kind = SubjectKind::nvlink;
+  link.key = kGpu.key + "/0";
+  xid({coded(link, "xid_nvlink", 149)});
+  EXPECT_EQ(only().blamed, link);
+  round("gpu.nvlink", {finding(kGpu, "nvlink_down")});
+  now_ += seconds{30};
+  round("gpu.nvlink", {finding(kGpu, "nvlink_down")});
+  EXPECT_EQ(only().blamed, kGpu);
+}
+
 TEST_F(Causes, survive_a_restart_of_the_agent) {
   xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {record(kGpu, "xid_sympathetic", 45, "python")});
   const auto before = only().id;

@@ -72,15 +72,6 @@ bool is_of_same_process(const Finding& a, const Finding& b) {
   return !pid.empty() && pid == word_of(b, "pid") && a.subject == b.subject;
 }
 
-// Several links of one GPU have the GPU in common.
-bool has_several_links(const Incident& incident, const Subject& device) {
-  std::set<Subject> links;
-  for (const IncidentMember& member : incident.members)
-    if (member.finding.subject.kind == SubjectKind::nvlink && device_of(member.finding.subject) == device)
-      links.insert(member.finding.subject);
-  return links.size() > 1;
-}
-
 std::size_t devices_with_cause(const Incident& incident) {
   std::set<Subject> devices;
   for (const IncidentMember& member : incident.members)
@@ -302,9 +293,24 @@ void IncidentBook::show_cause(Incident& incident, const catalog::Cause& cause) c
     if (several.blames == "host") incident.blamed = host_subject();
     if (several.blames == "application") incident.end = FaultEnd::application;
   }
-  if (has_several_links(incident, device_of(finding.subject))) incident.blamed = device_of(finding.subject);
+  if (const Subject device = device_of(finding.subject); has_lost_several_links(incident, device))
+    incident.blamed = device;
   if (incident.end == FaultEnd::application || several.blames == "application")
     incident.blamed = program_of(finding);
+}
+
+// Several links of one GPU have the GPU in common; one that lost all of them may tell that itself.
+bool IncidentBook::has_lost_several_links(const Incident& incident, const Subject& device) const {
+  std::set<Subject> links;
+  bool is_told_by_device = false;
+  for (const IncidentMember& member : incident.members) {
+    const Subject& subject = member.finding.subject;
+    if (device_of(subject) != device) continue;
+    if (subject.kind == SubjectKind::nvlink) links.insert(subject);
+    const auto* cause = rules_.cause_of(member.finding);
+    is_told_by_device |= subject == device && cause != nullptr && cause->id == incident.cause;
+  }
+  return links.size() > 1 || (!links.empty() && is_told_by_device);
 }
 
 Incident IncidentBook::close(Open::iterator found, std::string by, WallTime now) {

@@ -66,6 +66,7 @@ class IncidentBook {
   void add(Incident& incident, IncidentMember member) const;
   void show(Incident& incident) const;
   void show_cause(Incident& incident, const catalog::Cause& cause) const;
+  [[nodiscard]] bool has_lost_several_links(const Incident& incident, const Subject& device) const;
   [[nodiscard]] double confidence_of(std::string_view reason) const;
   Incident close(Open::iterator found, std::string by, WallTime now);
   void make_room_for_records(std::vector<Incident>& closed, WallTime now);
