@@ -65,6 +65,12 @@ class MachinesTest(unittest.TestCase):
                 self.assertEqual((node["health"], node["verdict"]), (expected["health"], expected["verdict"]))
                 self.assertEqual(answer.returncode, EXIT_CODES[expected["health"]])
 
+    def test_every_machine_is_told_where_it_comes_from(self):
+        readme = (MACHINES / "README.md").read_text()
+        for source in MACHINES.iterdir():
+            if source.is_dir():
+                self.assertIn(f"| `{source.name}` |", readme)
+
 
 if __name__ == "__main__":
     unittest.main()
