@@ -61,6 +61,26 @@ std::optional<std::uint64_t> seconds_since_boot(std::string_view text) {
   return *seconds * 1'000'000 + *rest;
 }
 
+// Takes the caller off the front: "[   T1234]" or "[    C3]", which the kernel writes right behind the time
+// and dmesg after a blank. Blanks that are not followed by one stay.
+void take_caller(std::string_view& text) {
+  std::string_view rest = text;
+  if (rest.starts_with(' ')) rest.remove_prefix(1);
+  if (!rest.starts_with('[')) return;
+  const auto end = rest.substr(0, 24).find(']');
+  if (end == std::string_view::npos) return;
+  const auto caller = trim(rest.substr(1, end - 1));
+  if (caller.size() < 2 || (caller.front() != 'T' && caller.front() != 'C')) return;
+  if (!std::ranges::all_of(caller.substr(1), is_digit)) return;
+  text = rest.substr(end + 1);
+}
+
+// Takes what stands between the time and the text: a caller, where there is one, and one blank.
+void take_behind_time(std::string_view& text) {
+  take_caller(text);
+  if (text.starts_with(' ')) text.remove_prefix(1);
+}
+
 // Takes "[  12.345678] " and the caller behind it off the front.
 std::optional<std::uint64_t> take_bracket_time(std::string_view& text) {
   if (!text.starts_with('[')) return std::nullopt;
@@ -69,14 +89,7 @@ std::optional<std::uint64_t> take_bracket_time(std::string_view& text) {
   const auto time = seconds_since_boot(text.substr(1, close - 1));
   if (!time) return std::nullopt;
   text.remove_prefix(close + 1);
-  if (text.starts_with('[') && text.size() > 2) {  // "[   T1234]" or "[    C3]"
-    const auto end = text.substr(0, 24).find(']');
-    const auto caller = end == std::string_view::npos ? std::string_view{} : trim(text.substr(1, end - 1));
-    if (caller.size() > 1 && (caller.front() == 'T' || caller.front() == 'C') &&
-        std::ranges::all_of(caller.substr(1), is_digit))
-      text.remove_prefix(end + 1);
-  }
-  if (text.starts_with(' ')) text.remove_prefix(1);
+  take_behind_time(text);
   return time;
 }
 
@@ -128,7 +141,9 @@ std::optional<TextRow> parse_iso(std::string_view line) {
   row.wall = iso_time(stamp);
   if (stamp.find(',') != std::string_view::npos) {  // dmesg --time-format iso has no host
     row.form = TextRow::Form::dmesg;
-    row.text = line.substr(end + 1);
+    line.remove_prefix(end);
+    take_behind_time(line);
+    row.text = line;
   } else {
     set_syslog_text(line.substr(end + 1), row);
   }
@@ -207,6 +222,15 @@ std::optional<int> index_of(std::string_view word, const std::vector<std::string
   return found == words.end() ? std::nullopt : std::optional(static_cast<int>(found - words.begin()));
 }
 
+// dmesg -T: "[Sat Nov 21 03:04:05 2026] text", in a zone it does not name. False for anything else.
+bool take_human_time(std::string_view& text) {
+  constexpr std::string_view kPicture = "[AAA AAA _0 00:00:00 0000]";
+  if (!looks_like(text, kPicture)) return false;
+  text.remove_prefix(kPicture.size());
+  take_behind_time(text);
+  return true;
+}
+
 // dmesg -x: "kern  :err   : [   12.345678] text"
 std::optional<TextRow> parse_decoded_dmesg(std::string_view line) {
   static const std::vector<std::string_view> kFacilities{
@@ -225,7 +249,7 @@ std::optional<TextRow> parse_decoded_dmesg(std::string_view line) {
   row.form = TextRow::Form::dmesg;
   row.facility = *facility;
   row.priority = *level;
-  row.microseconds = take_bracket_time(line);
+  if (!take_human_time(line)) row.microseconds = take_bracket_time(line);
   row.text = line;
   return row;
 }
@@ -234,8 +258,8 @@ std::optional<TextRow> parse_bracket(std::string_view line) {
   if (!line.starts_with('[')) return std::nullopt;
   TextRow row;
   row.form = TextRow::Form::dmesg;
-  if (looks_like(line, "[AAA AAA _0 00:00:00 0000] ")) {  // dmesg -T, in a zone it does not name
-    row.text = line.substr(27);
+  if (take_human_time(line)) {
+    row.text = line;
     return row;
   }
   const auto close = line.substr(0, 40).find(']');
@@ -289,11 +313,12 @@ std::optional<TextRow> parse_journal_entry(const json::object& entry) {
   row.form = TextRow::Form::journal_json;
   row.text = std::move(*message);
   row.priority = static_cast<int>(journal_number(entry, "PRIORITY").value_or(6) & 7U);
-  // The journal sets the transport itself; what user space wrote to the kernel log has another facility.
-  const std::uint64_t facility = journal_number(entry, "SYSLOG_FACILITY").value_or(0);
+  // The journal sets the transport itself; what user space wrote to the kernel log has another facility. An
+  // entry of that transport without one (an old journal, or an export of some fields) proves neither.
+  const auto facility = journal_number(entry, "SYSLOG_FACILITY");
   row.is_kernel = journal_word(entry, "_TRANSPORT") == "kernel";
-  row.facility = row.is_kernel ? static_cast<int>(std::min<std::uint64_t>(facility, 0xffff))
-                               : std::max(1, static_cast<int>(std::min<std::uint64_t>(facility, 0xffff)));
+  if (facility) row.facility = static_cast<int>(std::min<std::uint64_t>(*facility, 0xffff));
+  if (!row.is_kernel) row.facility = std::max(1, row.facility.value_or(1));
   if (const auto wall = journal_number(entry, "__REALTIME_TIMESTAMP");
       wall && *wall < (std::uint64_t{1} << 53U))
     row.wall = WallTime(std::chrono::microseconds(*wall));

@@ -51,7 +51,7 @@ std::vector<KernelRecord> TextLogReader::add_line(std::string_view line) {
   auto whole = close_open();
   auto row = parse_text_row(line);
   if (!row) return whole;
-  takes_indented_ = row->form == TextRow::Form::syslog;
+  takes_indented_ = row->form == TextRow::Form::syslog || row->form == TextRow::Form::dmesg;
   takes_properties_ = row->form == TextRow::Form::kmsg;
   open_ = to_record(std::move(*row), lines_);
   return whole;
