@@ -139,13 +139,13 @@ const Reason* Catalog::reason(std::string_view id) const {
   return find_sorted_id(facts_.reasons, id);
 }
 
-const Xid* Catalog::xid(int code) const {
+const Xid* Catalog::xid(std::uint32_t code) const {
   const auto at = std::lower_bound(facts_.xids.begin(), facts_.xids.end(), code,
-                                   [](const Xid& xid, int wanted) { return xid.code < wanted; });
+                                   [](const Xid& xid, std::uint32_t wanted) { return xid.code < wanted; });
   return at != facts_.xids.end() && at->code == code ? &*at : nullptr;
 }
 
-const Sxid* Catalog::sxid(int code) const {
+const Sxid* Catalog::sxid(std::uint32_t code) const {
   const auto at = std::ranges::find_if(
       facts_.sxids, [code](const Sxid& sxid) { return code >= sxid.code && code <= sxid.last; });
   return at == facts_.sxids.end() ? nullptr : &*at;

@@ -202,9 +202,9 @@ class Catalog {
 
   [[nodiscard]] const Threshold* threshold(std::string_view id) const;
   [[nodiscard]] const Reason* reason(std::string_view id) const;
-  [[nodiscard]] const Xid* xid(int code) const;
+  [[nodiscard]] const Xid* xid(std::uint32_t code) const;
   // The entry of the code, or that of its unit.
-  [[nodiscard]] const Sxid* sxid(int code) const;
+  [[nodiscard]] const Sxid* sxid(std::uint32_t code) const;
   [[nodiscard]] const LinkDownReason* link_down_reason(int number) const;
   [[nodiscard]] const LogRule* log_rule(std::string_view id) const;
   [[nodiscard]] const GpuModel* gpu_model(std::string_view product_name) const;

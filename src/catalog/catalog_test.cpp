@@ -95,11 +95,11 @@ TEST(BuiltinCatalog, every_check_has_a_page_and_a_reason) {
 }
 
 TEST(BuiltinCatalog, knows_every_code_of_the_driver) {
-  for (int code = 1; code <= 176; ++code)
+  for (std::uint32_t code = 1; code <= 176; ++code)
     EXPECT_NE(builtin().xid(code), nullptr) << code;
   EXPECT_EQ(builtin().xid(0), nullptr);
   EXPECT_EQ(builtin().xid(177), nullptr);
-  for (const int code : {48, 64, 79, 95, 119, 120, 140, 143, 158, 167})
+  for (const std::uint32_t code : {48U, 64U, 79U, 95U, 119U, 120U, 140U, 143U, 158U, 167U})
     EXPECT_EQ(builtin().xid(code)->health, Health::failed) << code;
   EXPECT_EQ(builtin().xid(63)->health, Health::degraded);
   EXPECT_EQ(builtin().xid(94)->health, Health::degraded);
@@ -108,14 +108,14 @@ TEST(BuiltinCatalog, knows_every_code_of_the_driver) {
 }
 
 TEST(BuiltinCatalog, knows_every_switch_code_that_the_vendor_treats_in_its_own_way) {
-  const std::vector<std::pair<int, int>> codes{
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> codes{
       {10001, 10005}, {11001, 11001}, {11004, 11004}, {11009, 11009}, {11012, 11013}, {11018, 11023},
       {12001, 12002}, {12020, 12028}, {12030, 12032}, {14017, 14017}, {15001, 15001}, {15006, 15006},
       {15008, 15013}, {19047, 19049}, {19054, 19071}, {19084, 19084}, {20001, 20001}, {20009, 20009},
       {20012, 20012}, {20034, 20034}, {22003, 22003}, {22011, 22013}, {23001, 23017}, {24001, 24007},
       {25010, 25010}, {26001, 26008}, {27001, 27007}, {28001, 28005}};
   for (const auto& [first, last] : codes)
-    for (int code = first; code <= last; ++code) {
+    for (std::uint32_t code = first; code <= last; ++code) {
       const Sxid* sxid = builtin().sxid(code);
       ASSERT_NE(sxid, nullptr) << code;
       EXPECT_FALSE(sxid->is_unit()) << code;
@@ -126,7 +126,7 @@ TEST(BuiltinCatalog, knows_every_switch_code_that_the_vendor_treats_in_its_own_w
 }
 
 TEST(BuiltinCatalog, a_switch_code_without_entry_is_an_event_of_its_unit) {
-  for (int unit = 10; unit <= 30; ++unit) {
+  for (std::uint32_t unit = 10; unit <= 30; ++unit) {
     const Sxid* sxid = builtin().sxid(unit * 1000 + 999);
     ASSERT_NE(sxid, nullptr) << unit;
     EXPECT_TRUE(sxid->is_unit());
@@ -147,16 +147,18 @@ TEST(BuiltinCatalog, knows_every_reason_for_which_a_link_goes_down) {
 }
 
 TEST(BuiltinCatalog, every_unit_of_an_nvlink_has_one_number_in_each_layout) {
-  std::map<std::string, std::vector<int>> numbers;
+  std::map<std::string, std::vector<std::uint32_t>> numbers;
   for (const NvLinkError& error : builtin().nvlink_errors()) {
     EXPECT_NE(builtin().xid(error.xid), nullptr) << error.id;
     for (const std::string& unit : error.units) {
-      const std::vector<int> mine{error.xid, error.block_v1, error.unit_v1, error.unit_v2};
+      const std::vector<std::uint32_t> mine{error.xid, static_cast<std::uint32_t>(error.block_v1),
+                                            static_cast<std::uint32_t>(error.unit_v1),
+                                            static_cast<std::uint32_t>(error.unit_v2)};
       EXPECT_EQ(numbers.try_emplace(unit, mine).first->second, mine) << error.id;
     }
   }
-  EXPECT_EQ(numbers.at("RLW_SRC_TRACK"), (std::vector<int>{145, 2, 7, 7}));
-  EXPECT_EQ(numbers.at("TLW_TX_PIPE1"), (std::vector<int>{146, 3, 11, 13}));
+  EXPECT_EQ(numbers.at("RLW_SRC_TRACK"), (std::vector<std::uint32_t>{145, 2, 7, 7}));
+  EXPECT_EQ(numbers.at("TLW_TX_PIPE1"), (std::vector<std::uint32_t>{146, 3, 11, 13}));
 }
 
 TEST(BuiltinCatalog, a_fault_of_a_program_never_takes_a_gpu_out_of_service) {
@@ -341,7 +343,7 @@ TEST(ParseCatalog, refuses_driver_errors_that_cannot_be) {
       "    date: 2026-11-21\n    evidence: own\n";
   const std::string sxid = "sxids:\n  - code: 12000\n    last: 11000\n    name: X\n    classes: [nvlink]\n";
   EXPECT_THAT(problems_of("sxid.yaml", sxid + "    health: healthy\n" + std::string(rest)),
-              HasSubstr("sxid.yaml:3: `last`: expected 12000 to 100000, found 11000"));
+              HasSubstr("sxid.yaml:3: `last`: expected 12000 to 4294967295, found 11000"));
   const std::string unit = "sxids:\n  - code: 12000\n    last: 12999\n    name: X\n    classes: [nvlink]\n";
   EXPECT_THAT(problems_of("sxid.yaml", unit + "    health: degraded\n" + std::string(rest)),
               HasSubstr("a unit names unknown codes, which never act"));

@@ -15,7 +15,7 @@ namespace autopilot::catalog {
 
 // xid.yaml
 struct Xid {
-  int code = 0;
+  std::uint32_t code = 0;
   std::string name;
   std::string meaning;
   std::vector<std::string> classes;  // the first one, then alternatives; words of the architecture
@@ -29,8 +29,8 @@ struct Xid {
 
 // sxid.yaml: a code of the NVSwitch driver, or all of one unit that have no entry of their own.
 struct Sxid {
-  int code = 0;
-  int last = 0;  // the same as `code`, but for a unit
+  std::uint32_t code = 0;
+  std::uint32_t last = 0;  // the same as `code`, but for a unit
   std::string name;
   std::string meaning;
   std::vector<std::string> classes;
@@ -52,7 +52,7 @@ enum class StatusMatch : std::uint8_t { bits, value, any };
 // nvlink_errors.yaml: what Xid 144 to 150 mean by unit and status.
 struct NvLinkError {
   std::string id;
-  int xid = 0;
+  std::uint32_t xid = 0;
   std::vector<std::string> units;  // the names that drivers print
   int block_v1 = 0;                // bits 4:0 of the first register before driver 575
   int unit_v1 = 0;                 // bits 9:5

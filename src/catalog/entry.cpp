@@ -2,6 +2,7 @@
 #include "catalog/entry.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <re2/re2.h>
 
 namespace autopilot::catalog {
@@ -64,12 +65,20 @@ int Entry::rounds(std::string_view key, int fallback) {
   return static_cast<int>(std::clamp<std::int64_t>(value, 1, 100));
 }
 
-int Entry::within(std::string_view key, int least, int most) {
+std::int64_t Entry::integer_within(std::string_view key, std::int64_t least, std::int64_t most) {
   const std::int64_t value = required_integer(key);
   if (value < least || value > most)
     problem(line_of(key), "`" + std::string(key) + "`: expected " + std::to_string(least) + " to " +
                               std::to_string(most) + ", found " + std::to_string(value));
-  return static_cast<int>(std::clamp<std::int64_t>(value, least, most));
+  return std::clamp(value, least, most);
+}
+
+int Entry::within(std::string_view key, int least, int most) {
+  return static_cast<int>(integer_within(key, least, most));
+}
+
+std::uint32_t Entry::code(std::string_view key, std::uint32_t least) {
+  return static_cast<std::uint32_t>(integer_within(key, least, std::numeric_limits<std::uint32_t>::max()));
 }
 
 void Entry::known_word(std::string_view key, const std::string& word, const std::vector<std::string>& known) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ class Entry : public YamlMap {
   int rounds(std::string_view key, int fallback);
   // A required integer; out of the limits is a problem and gives the nearest one.
   int within(std::string_view key, int least, int most);
+  // Likewise, a code of a driver: drivers print 32 bits without a sign.
+  std::uint32_t code(std::string_view key, std::uint32_t least = 0);
   void known_word(std::string_view key, const std::string& word, const std::vector<std::string>& known);
   // A required word out of a list.
   template <class T>
@@ -36,6 +39,9 @@ class Entry : public YamlMap {
     if (required_word(key).empty()) return T{};
     return choice<T>(key, parse, known).value_or(T{});
   }
+
+ private:
+  std::int64_t integer_within(std::string_view key, std::int64_t least, std::int64_t most);
 };
 
 }  // namespace autopilot::catalog

@@ -8,8 +8,6 @@
 namespace autopilot::catalog {
 namespace {
 
-constexpr int kLargestCode = 100'000;
-
 // What the table of each kind of error says in the same words.
 template <class Error>
 void read_advice(Entry& entry, Error& error) {
@@ -46,7 +44,7 @@ std::vector<std::uint32_t> read_registers(Entry& entry, std::string_view key) {
 
 Xid read_xid(Entry& entry) {
   Xid xid;
-  xid.code = entry.within("code", 0, kLargestCode);
+  xid.code = entry.code("code");
   xid.name = entry.required_word("name");
   xid.classes = read_classes(entry);
   read_advice(entry, xid);
@@ -55,8 +53,8 @@ Xid read_xid(Entry& entry) {
 
 Sxid read_sxid(Entry& entry) {
   Sxid sxid;
-  sxid.code = entry.within("code", 0, kLargestCode);
-  sxid.last = entry.has("last") ? entry.within("last", sxid.code, kLargestCode) : sxid.code;
+  sxid.code = entry.code("code");
+  sxid.last = entry.has("last") ? entry.code("last", sxid.code) : sxid.code;
   sxid.name = entry.required_word("name");
   sxid.classes = read_classes(entry);
   read_advice(entry, sxid);
@@ -68,7 +66,7 @@ Sxid read_sxid(Entry& entry) {
 NvLinkError read_nvlink_error(Entry& entry) {
   NvLinkError error;
   error.id = entry.id("[a-z][a-z0-9_]*");
-  error.xid = entry.within("xid", 0, kLargestCode);
+  error.xid = entry.code("xid");
   error.units = entry.required_words("units");
   error.block_v1 = entry.within("block_v1", 0, 31);
   error.unit_v1 = entry.within("unit_v1", 0, 31);

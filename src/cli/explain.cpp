@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -39,26 +40,26 @@ std::optional<std::string> explain_id(const catalog::Catalog& facts, std::string
   return std::nullopt;
 }
 
-Result<int> code_in(std::string_view text, const std::string& kind, const std::string& example) {
-  const auto code = parse_number<int>(text);
-  if (code && *code >= 0) return *code;
+Result<std::uint32_t> code_in(std::string_view text, const std::string& kind, const std::string& example) {
+  const auto code = parse_number<std::uint32_t>(text);
+  if (code) return *code;
   return fail(Errc::malformed,
               kind + ": expected a number such as " + example + ", not '" + std::string(text) + "'");
 }
 
-std::string not_in_catalog(const std::string& name, int code) {
+std::string not_in_catalog(const std::string& name, std::uint32_t code) {
   return name + " " + std::to_string(code) +
          ": not in the catalog. It is kept as an event of class unknown and never acts by itself.\n";
 }
 
 Result<std::string> explain_xid(const catalog::Catalog& facts, std::string_view text) {
-  const int code = TRY(code_in(text, "xid", "79"));
+  const std::uint32_t code = TRY(code_in(text, "xid", "79"));
   const auto* xid = facts.xid(code);
   return xid == nullptr ? not_in_catalog("Xid", code) : explain(*xid, facts);
 }
 
 Result<std::string> explain_sxid(const catalog::Catalog& facts, std::string_view text) {
-  const int code = TRY(code_in(text, "sxid", "20034"));
+  const std::uint32_t code = TRY(code_in(text, "sxid", "20034"));
   const auto* sxid = facts.sxid(code);
   return sxid == nullptr ? not_in_catalog("SXid", code) : explain(*sxid, facts);
 }

@@ -28,7 +28,7 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string class_of(int code) {
+std::string class_of(std::uint32_t code) {
   const catalog::Xid* xid = catalog::builtin().xid(code);
   return xid == nullptr || xid->classes.empty() ? "unknown" : xid->classes.front();
 }

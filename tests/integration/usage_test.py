@@ -90,6 +90,7 @@ class UsageTest(unittest.TestCase):
             (("xid", "79"), "Xid 79: "),
             (("sxid", "20034"), "SXid 20034: "),
             (("sxid", "99999999"), "not in the catalog"),
+            (("xid", "4294967295"), "Xid 4294967295: not in the catalog"),
         ):
             with self.subTest(words):
                 answer = autopilot("explain", *words)

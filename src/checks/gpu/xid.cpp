@@ -191,7 +191,7 @@ class Judgement {
 
   void take_xid(const Observation& event) {
     xids_.push_back(&event);
-    const int code = code_of(event);
+    const std::uint32_t code = code_of(event);
     if (const auto to = attribute_number(event, "recoveryTo")) {
       take_verdict(event, *to);
       return;

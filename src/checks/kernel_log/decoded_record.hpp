@@ -27,7 +27,7 @@ struct DecodedRecord {
   std::string kind;  // xid, sxid, off_bus, or the kind of a log rule: aer, edac, oom, ext4, ...
   std::string
       rule;  // id of the entry of the catalog: "xid.79", "sxid.12028", or of a log rule: "gpu.off_bus"
-  std::optional<int> code;          // of an Xid or SXid
+  std::optional<std::uint32_t> code;  // of an Xid or SXid
   std::string name;                 // the catalog's name of the code or title of the rule; empty when unknown
   std::string pci;                  // canonical
   std::optional<int> gpu_instance;  // of MIG
@@ -35,7 +35,7 @@ struct DecodedRecord {
   std::optional<std::int64_t> pid;
   std::string process;  // chosen by the process: never trust it, it may hold anything
   std::string text;     // the message without prefix, code, pid and process
-  std::optional<int> caused_by;
+  std::optional<std::uint32_t> caused_by;
   std::optional<NvLinkDetail> nvlink;
   std::string severity;              // SXid: "Fatal", "Non-fatal", "Correctable"; empty where it has none
   std::optional<int> recovery_from;  // Xid 154: the driver's numbers

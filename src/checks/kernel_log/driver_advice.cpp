@@ -67,7 +67,7 @@ bool has_status(const NvLinkError& error, std::uint32_t status) {
   return false;
 }
 
-const NvLinkError* worst_error(const Catalog& facts, int code, const NvLinkDetail& detail) {
+const NvLinkError* worst_error(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail) {
   constexpr unsigned kQualifier = 20;
   constexpr unsigned kQualifierBits = 6;
   if (detail.registers.empty() || !detail.status) return nullptr;
@@ -102,8 +102,9 @@ void take(const Error& error, DriverAdvice& advice) {
 }
 
 // False where the tables are silent.
-bool take_registers(const Catalog& facts, int code, const NvLinkDetail& detail, DriverAdvice& advice) {
-  constexpr int kOldNvLink = 74;
+bool take_registers(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail,
+                    DriverAdvice& advice) {
+  constexpr std::uint32_t kOldNvLink = 74;
   if (code == kOldNvLink) {
     const auto* meaning = worst_register(facts, detail);
     if (meaning != nullptr) take(*meaning, advice);
@@ -155,7 +156,7 @@ std::optional<NvLinkDetail> nvlink_of(const Observation& event) {
 
 }  // namespace
 
-DriverAdvice advice_on_xid(const Catalog& facts, int code, const NvLinkDetail* nvlink) {
+DriverAdvice advice_on_xid(const Catalog& facts, std::uint32_t code, const NvLinkDetail* nvlink) {
   DriverAdvice advice;
   advice.fault_class = kUnknown;
   advice.meaning = "not in the catalog";
@@ -168,7 +169,7 @@ DriverAdvice advice_on_xid(const Catalog& facts, int code, const NvLinkDetail* n
   return advice;
 }
 
-DriverAdvice advice_on_sxid(const Catalog& facts, int code, std::string_view severity) {
+DriverAdvice advice_on_sxid(const Catalog& facts, std::uint32_t code, std::string_view severity) {
   DriverAdvice advice;
   advice.fault_class = kUnknown;
   advice.meaning = "not in the catalog";
@@ -191,14 +192,13 @@ DriverAdvice advice_on_sxid(const Catalog& facts, int code, std::string_view sev
   return advice;
 }
 
-std::string reason_of_xid(int code, std::string_view fault_class) {
-  constexpr int kOffBus = 79;
+std::string reason_of_xid(std::uint32_t code, std::string_view fault_class) {
+  constexpr std::uint32_t kOffBus = 79;
   return code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + std::string(fault_class);
 }
 
 DriverAdvice advice_on_event(const Catalog& facts, const Observation& event) {
-  const auto number = event.value ? as_number(*event.value) : std::nullopt;
-  const int code = number ? static_cast<int>(*number) : 0;
+  const std::uint32_t code = code_of(event);
   if (event.name == kSxidEvent) return advice_on_sxid(facts, code, word_of(event, "severity"));
   const auto nvlink = nvlink_of(event);
   return advice_on_xid(facts, code, nvlink ? &*nvlink : nullptr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,13 +24,15 @@ struct DriverAdvice {
 // For an NVLink error (74, 144 to 150) by what its registers say, where the catalog knows that; otherwise by
 // the code, and by the driver's own word for its severity. `nvlink` may be null. The driver's own verdict
 // (Xid 154) outranks it; that is the caller's.
-[[nodiscard]] DriverAdvice advice_on_xid(const catalog::Catalog& facts, int code, const NvLinkDetail* nvlink);
+[[nodiscard]] DriverAdvice advice_on_xid(const catalog::Catalog& facts, std::uint32_t code,
+                                         const NvLinkDetail* nvlink);
 
 // `severity` is the word of the line: it outranks the table. Empty: the table decides.
-[[nodiscard]] DriverAdvice advice_on_sxid(const catalog::Catalog& facts, int code, std::string_view severity);
+[[nodiscard]] DriverAdvice advice_on_sxid(const catalog::Catalog& facts, std::uint32_t code,
+                                          std::string_view severity);
 
 // The reason of the findings that such an Xid makes.
-[[nodiscard]] std::string reason_of_xid(int code, std::string_view fault_class);
+[[nodiscard]] std::string reason_of_xid(std::uint32_t code, std::string_view fault_class);
 inline constexpr std::string_view kReasonOfSxids = "xid_nvlink";
 
 // Of an event named kXidEvent or kSxidEvent.

@@ -2,6 +2,7 @@
 #include "checks/kernel_log/driver_events.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <ranges>
@@ -62,7 +63,8 @@ Observation to_observation(const host::KernelRecord& record, const DecodedRecord
 }
 
 // What makes two records say the same.
-using Kind = std::tuple<std::string_view, std::string, int, int, int, std::string, int, int, bool, bool>;
+using Kind = std::tuple<std::string_view, std::string, int, int, int, std::string,
+                        std::optional<std::uint32_t>, int, bool, bool>;
 
 Kind kind_of(const DecodedRecord& decoded, std::string_view name) {
   return {name,
@@ -71,7 +73,7 @@ Kind kind_of(const DecodedRecord& decoded, std::string_view name) {
           decoded.compute_instance.value_or(-1),
           decoded.nvlink ? decoded.nvlink->link.value_or(-1) : -1,
           decoded.rule,
-          decoded.caused_by.value_or(-1),
+          decoded.caused_by,
           decoded.recovery_to.value_or(-1),
           decoded.from_kernel,
           decoded.injected};
@@ -108,9 +110,10 @@ struct Group {
 
 }  // namespace
 
-int code_of(const Observation& event) {
+std::uint32_t code_of(const Observation& event) {
+  constexpr double kLargest = std::numeric_limits<std::uint32_t>::max();
   const auto number = event.value ? as_number(*event.value) : std::nullopt;
-  return number ? static_cast<int>(*number) : 0;
+  return number && *number >= 0 && *number <= kLargest ? static_cast<std::uint32_t>(*number) : 0;
 }
 
 Subject gpu_of(const Subject& subject) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ inline constexpr std::string_view kDriverLoadedEvent = "driver_loaded";
 inline constexpr std::string_view kNvmlEvents = "nvml events";
 
 // The number of an Xid or SXid; 0 where the event has none.
-[[nodiscard]] int code_of(const Observation& event);
+[[nodiscard]] std::uint32_t code_of(const Observation& event);
 // The GPU that an instance or a link belongs to; anything else as it is.
 [[nodiscard]] Subject gpu_of(const Subject& subject);
 

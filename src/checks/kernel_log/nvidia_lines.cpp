@@ -35,7 +35,7 @@ bool read_address_and_code(std::string_view& rest, DecodedRecord& decoded) {
   }
   rest.remove_prefix(close + 3);
   const auto end = rest.find_first_not_of("0123456789");
-  const auto code = parse_number<int>(rest.substr(0, end));
+  const auto code = parse_number<std::uint32_t>(rest.substr(0, end));
   if (!code) return false;
   decoded.code = *code;
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end);

@@ -15,7 +15,7 @@ bool counts(const Observation& record) {
   return may_act(record) || record.source == kNvmlEvents;
 }
 
-Finding sign_of(const Observation& record, int code, const DriverAdvice& advice) {
+Finding sign_of(const Observation& record, std::uint32_t code, const DriverAdvice& advice) {
   Finding sign;
   sign.health = Health::healthy;
   sign.subject = link_of(record).value_or(record.subject);
@@ -39,11 +39,8 @@ Findings signs_in(const Observations& records, const catalog::Catalog& facts) {
   for (const Observation& record : records) {
     if (record.name != kXidEvent || !counts(record) || !record.value) continue;
     if (find_attribute(record.attributes, "recoveryTo") != nullptr) continue;
-    const auto number = as_number(*record.value);
-    if (!number) continue;
-    const int code = static_cast<int>(*number);
     const DriverAdvice advice = advice_on_event(facts, record);
-    if (advice.health == Health::healthy) signs.push_back(sign_of(record, code, advice));
+    if (advice.health == Health::healthy) signs.push_back(sign_of(record, code_of(record), advice));
   }
   return signs;
 }

@@ -17,10 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 
 // The work flows of these two ask whether the fault repeats at its place in other jobs.
-constexpr int kEngineException = 13;
-constexpr int kPageFault = 31;
+constexpr std::uint32_t kEngineException = 13;
+constexpr std::uint32_t kPageFault = 31;
 // What the driver reports of a program, not of the hardware.
-constexpr std::array kOfPrograms{8, 13, 31, 32, 43, 45, 68, 69};
+constexpr std::array<std::uint32_t, 8> kOfPrograms{8, 13, 31, 32, 43, 45, 68, 69};
 constexpr Duration kConsequence = 30s;
 
 std::string program_of(const Observation& event) {
@@ -52,7 +52,7 @@ class Faults {
   }
 
  private:
-  using Place = std::tuple<std::string, int, int, int, bool>;
+  using Place = std::tuple<std::string, std::uint32_t, int, int, bool>;
 
   [[nodiscard]] bool counts(const Observation& record) const {
     const std::string program = program_of(record);
@@ -85,7 +85,7 @@ class Faults {
   }
 
   std::span<const Observation* const> records_;
-  std::map<std::pair<int, std::string>, std::set<std::string>> gpus_of_;
+  std::map<std::pair<std::uint32_t, std::string>, std::set<std::string>> gpus_of_;
   std::map<Place, RepeatedFault> faults_;
 };
 

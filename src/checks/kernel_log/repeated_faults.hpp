@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,7 +16,7 @@ namespace autopilot::checks {
 // stayed.
 struct RepeatedFault {
   Subject gpu;
-  int code = 0;  // 13 or 31
+  std::uint32_t code = 0;  // 13 or 31
   // The unit that the line names; a page fault names none that counts.
   std::optional<int> gpc;
   std::optional<int> tpc;

@@ -57,8 +57,8 @@ std::string_view read_cause(std::string_view text, DecodedRecord& decoded) {
   if (at == std::string_view::npos) return text;
   auto number = trim(text.substr(at + kMark.size()));
   if (number.ends_with('.')) number.remove_suffix(1);
-  const auto code = parse_number<int>(number);
-  if (!code || *code < 0) return text;
+  const auto code = parse_number<std::uint32_t>(number);
+  if (!code) return text;
   decoded.caused_by = *code;
   auto front = text.substr(0, at);
   if (front.ends_with(',')) front.remove_suffix(1);

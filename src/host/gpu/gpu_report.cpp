@@ -2,6 +2,7 @@
 #include "host/gpu/gpu_report.hpp"
 
 #include <boost/json.hpp>
+#include <limits>
 #include <set>
 
 #include "core/parse.hpp"
@@ -251,7 +252,8 @@ Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text) {
     if (!is_gpu_key(event.subject.key)) return malformed("no PCI address: " + event.subject.key);
     const json::value* code = item.if_contains("code");
     if (code == nullptr) return malformed("code is missing");
-    event.code = static_cast<int>(TRY(integer_of(*code, "code", 0, 100000)));
+    event.code = static_cast<std::uint32_t>(
+        TRY(integer_of(*code, "code", 0, std::numeric_limits<std::uint32_t>::max())));
     events.push_back(std::move(event));
   }
   return events;

@@ -122,7 +122,10 @@ TEST(GpuEvents, are_read_back_and_checked) {
   ASSERT_TRUE(read);
   ASSERT_EQ(read->size(), 1U);
   EXPECT_EQ(read->front().subject, event.subject);
-  EXPECT_EQ(read->front().code, 79);
+  EXPECT_EQ(read->front().code, 79U);
+  event.code = 4'294'967'295;
+  EXPECT_EQ(parse_gpu_events(format_gpu_events({event})).value().front().code, event.code);
+  EXPECT_FALSE(parse_gpu_events(R"({"events":[{"address":"0000:1b:00.0","code":4294967296}]})"));
   EXPECT_FALSE(parse_gpu_events(R"({"events":[{"address":"nowhere","code":79}]})"));
   EXPECT_FALSE(parse_gpu_events(R"({"events":[{"address":"0000:1b:00.0"}]})"));
   EXPECT_FALSE(parse_gpu_events(R"({"events":7})"));

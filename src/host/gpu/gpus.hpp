@@ -115,7 +115,7 @@ struct GpuReport {
 // An Xid seen by NVIDIA's library; second witness beside the kernel log.
 struct GpuEvent {
   Subject subject;
-  int code = 0;  // 999: the library does not know it
+  std::uint32_t code = 0;  // 999: the library does not know it
   Instant time;
 };
 

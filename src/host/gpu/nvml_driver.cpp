@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -271,7 +272,8 @@ std::optional<GpuEvent> NvmlDriver::event_of(const nvml::EventData& data) {
   if (!address) return std::nullopt;
   GpuEvent event;
   event.subject = {SubjectKind::gpu, *address, std::nullopt, "", ""};
-  event.code = static_cast<int>(std::min<unsigned long long>(data.eventData, 100000));
+  event.code = static_cast<std::uint32_t>(
+      std::min<unsigned long long>(data.eventData, std::numeric_limits<std::uint32_t>::max()));
   event.time = clock_.now();
   return event;
 }
