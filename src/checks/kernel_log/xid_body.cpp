@@ -23,15 +23,16 @@ std::string_view unquoted(std::string_view text) {
 }
 
 // The name of a process may hold commas and anything else. It is short, so its end is among the first
-// characters; of several ends the first one counts after which a message begins as messages do.
+// characters; of several ends the last one counts after which a message begins as messages do, because a name
+// may look like one, and no message that is known has such a place so early.
 std::size_t end_of_process_name(std::string_view text) {
-  std::size_t first = std::string_view::npos;
-  for (auto at = text.find(", "); at <= kMaxProcessName; at = text.find(", ", at + 1)) {
-    if (first == std::string_view::npos) first = at;
+  const auto first = text.find(", ");
+  auto end = first;
+  for (auto at = first; at <= kMaxProcessName; at = text.find(", ", at + 1)) {
     const auto rest = text.substr(at + 2);
-    if (!rest.empty() && rest.front() >= 'A' && rest.front() <= 'Z') return at;
+    if (!rest.empty() && rest.front() >= 'A' && rest.front() <= 'Z') end = at;
   }
-  return first;
+  return first <= kMaxProcessName ? end : std::string_view::npos;
 }
 
 std::string_view read_process(std::string_view body, DecodedRecord& decoded) {
