@@ -58,14 +58,30 @@ std::string told(const Subject& subject, const std::string& message) {
   return label_of(subject) + message;
 }
 
+template <class Unit>
+std::string age(WallTime then, WallTime now) {
+  return format_duration(std::chrono::floor<Unit>(now - then));
+}
+
+// " (for 3h, last seen 20s ago)"; nothing in the first minute.
+std::string times_of(WallTime since, WallTime last_seen, WallTime now) {
+  using std::chrono::minutes;
+  if (since == WallTime{} || now <= since + minutes{1}) return {};
+  std::string text = " (for " + age<minutes>(since, now);
+  if (last_seen != WallTime{} && last_seen <= now)
+    text += ", last seen " +
+            (now < last_seen + minutes{1} ? age<std::chrono::seconds>(last_seen, now)
+                                          : age<minutes>(last_seen, now)) +
+            " ago";
+  return text + ")";
+}
+
 std::string line_of(const Finding& finding, WallTime now) {
   std::string text = told(finding.subject, finding.message);
   if (finding.injected) text += " [injected]";
   if (finding.held)
     text += finding.clears_when.empty() ? " [gone]" : " [gone; clears " + finding.clears_when + "]";
-  if (finding.since != WallTime{} && finding.health != Health::unknown &&
-      now > finding.since + std::chrono::minutes{1})
-    text += " (for " + format_duration(std::chrono::floor<std::chrono::minutes>(now - finding.since)) + ")";
+  if (finding.health != Health::unknown) text += times_of(finding.since, finding.last_seen, now);
   if (finding.action != Action::none) text += " -> " + std::string(to_string(finding.action));
   return text;
 }
@@ -129,10 +145,11 @@ std::string workloads_of(const Incident& incident) {
   return "used by: " + joined(words) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
-std::vector<std::string> texts_of(const Incident& incident) {
+std::vector<std::string> texts_of(const Incident& incident, WallTime now) {
   std::string first = told(incident.blamed, incident.summary);
   if (incident.injected) first += " [injected]";
   first += " [" + std::string(to_string(incident.state)) + (incident.acknowledged ? ", acknowledged]" : "]");
+  first += times_of(incident.opened, {}, now);
   if (incident.action != Action::none) first += " -> " + std::string(to_string(incident.action));
   std::vector<std::string> texts{std::move(first)};
   if (incident.end) texts.push_back(std::string(to_string(*incident.end)) + ": " + incident.because);
@@ -193,7 +210,7 @@ std::string render_node(const NodeSnapshot& snapshot, const TableStyle& style) {
   if (!snapshot.incidents.empty()) {
     out += "\nINCIDENTS\n";
     for (const Incident& incident : snapshot.incidents)
-      append_row(out, incident.id, incident.health, texts_of(incident), style);
+      append_row(out, incident.id, incident.health, texts_of(incident, snapshot.time), style);
   }
   if (!snapshot.self.journal_problem.empty())
     out += "\nJOURNAL  " + printable(snapshot.self.journal_problem) + "\n";

@@ -31,6 +31,13 @@ NodeSnapshot sample() {
   return snapshot;
 }
 
+std::string one_line(const std::string& table) {
+  std::string text;
+  for (const auto word : split_words(table))
+    text.append(word).append(" ");
+  return text;
+}
+
 TEST(NodeTable, says_what_where_and_what_to_do) {
   const auto text = render_node(sample(), {});
   EXPECT_THAT(text, HasSubstr("node-a  degraded  verdict WARN"));
@@ -54,11 +61,27 @@ TEST(NodeTable, what_is_gone_says_when_it_clears) {
   finding.clears_when = "when the GPU was reset, or the machine rebooted";
   EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("clears")));
   finding.held = true;
-  const std::string table = render_node(snapshot, {});
-  std::string text;
-  for (const auto word : split_words(table))
-    text.append(word).append(" ");
-  EXPECT_THAT(text, HasSubstr("[gone; clears when the GPU was reset, or the machine rebooted]"));
+  EXPECT_THAT(one_line(render_node(snapshot, {})),
+              HasSubstr("[gone; clears when the GPU was reset, or the machine rebooted]"));
+}
+
+TEST(NodeTable, says_since_when_and_when_it_was_last_seen) {
+  using namespace std::chrono_literals;
+  auto snapshot = sample();
+  snapshot.time = WallTime{1'800'000'000s};
+  auto& finding = snapshot.results[0].findings[0];
+  finding.since = snapshot.time - 3h - 20s;
+  finding.last_seen = snapshot.time - 20s;
+  Incident& incident = snapshot.incidents.emplace_back();
+  incident.id = "0123abcd-1";
+  incident.summary = "a row remap waits";
+  incident.opened = snapshot.time - 2h;
+  EXPECT_THAT(one_line(render_node(snapshot, {})), HasSubstr("(for 3h, last seen 20s ago)"));
+  EXPECT_THAT(one_line(render_node(snapshot, {})), HasSubstr("a row remap waits [open] (for 2h)"));
+  finding.last_seen = snapshot.time - 2h - 5s;
+  EXPECT_THAT(one_line(render_node(snapshot, {})), HasSubstr("(for 3h, last seen 2h ago)"));
+  finding.since = snapshot.time - 10s;
+  EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("last seen")));
 }
 
 TEST(NodeTable, a_simulated_machine_says_so) {
