@@ -138,6 +138,14 @@ TEST(BuiltinCatalog, a_switch_code_without_entry_is_an_event_of_its_unit) {
   EXPECT_EQ(builtin().sxid(31000), nullptr);
 }
 
+TEST(BuiltinCatalog, knows_which_errors_end_others) {
+  EXPECT_EQ(builtin().xid(162)->takes_back, std::vector<std::uint32_t>{163});
+  for (const Xid& xid : builtin().xids())
+    if (xid.code != 162) {
+      EXPECT_TRUE(xid.takes_back.empty()) << xid.code;
+    }
+}
+
 TEST(BuiltinCatalog, knows_every_reason_for_which_a_link_goes_down) {
   EXPECT_EQ(builtin().link_down_reasons().size(), 21U);
   ASSERT_NE(builtin().link_down_reason(35), nullptr);

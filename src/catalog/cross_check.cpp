@@ -113,6 +113,14 @@ void check_causes(const Facts& facts, const std::set<std::string>& reasons, cons
           findings.add("causes.yaml", cause.id, "`" + word + "` is neither a reason nor a code");
 }
 
+void check_take_backs(const Facts& facts, const std::set<std::string>& xids, Findings& findings) {
+  for (const Xid& xid : facts.xids)
+    for (const std::uint32_t other : xid.takes_back)
+      if (other == xid.code || !xids.contains(std::to_string(other)))
+        findings.add("xid.yaml", key_of(xid),
+                     "takes back " + std::to_string(other) + ", which is no other code");
+}
+
 }  // namespace
 
 std::string cross_check(const Facts& facts) {
@@ -131,6 +139,7 @@ std::string cross_check(const Facts& facts) {
   unique_keys(facts.counters, "counters.yaml", findings);
   unique_keys(facts.profiles, "profiles.yaml", findings);
   check_product_names(facts, findings);
+  check_take_backs(facts, xids, findings);
   if (!facts.checks.empty()) {
     check_references(facts, thresholds, checks, findings);
     check_causes(facts, reasons, xids, findings);

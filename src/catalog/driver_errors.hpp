@@ -24,6 +24,7 @@ struct Xid {
   Health health =
       Health::degraded;     // of a finding made from this code alone; healthy: an event only, no finding
   double confidence = 0.5;  // that the GPU named in the line is at fault
+  std::vector<std::uint32_t> takes_back;  // codes whose earlier records about the same GPU are over
   Provenance provenance;
 };
 

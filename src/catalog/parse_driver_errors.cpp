@@ -48,6 +48,12 @@ Xid read_xid(Entry& entry) {
   xid.name = entry.required_word("name");
   xid.classes = read_classes(entry);
   read_advice(entry, xid);
+  for (const std::string& word : entry.words("takes_back").value_or(std::vector<std::string>{})) {
+    const auto code = parse_number<std::uint32_t>(word);
+    if (!code)
+      entry.problem(entry.line_of("takes_back"), "`takes_back`: expected a code, found `" + word + "`");
+    xid.takes_back.push_back(code.value_or(0));
+  }
   return xid;
 }
 

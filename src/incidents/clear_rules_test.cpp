@@ -44,6 +44,7 @@ class Node {
     state_.restore(saved, at(now_));
   }
   void reset(const Subject& gpu) { state_.gpu_was_reset(gpu, at(now_)); }
+  void taken_back(const Subject& gpu, std::uint32_t code) { state_.taken_back(gpu, code, at(now_)); }
   void acknowledge() {
     const auto open = state_.incidents();
     ASSERT_EQ(open.size(), 1U);
@@ -129,6 +130,25 @@ TEST_F(ClearRules, a_reset_of_the_gpu_ends_what_waits_for_it) {
       node.quiet_look();
       EXPECT_NE(node.stands(), reason.clear == ClearRule::gpu_reset || is_cleared_by_one_look(reason));
     });
+}
+
+TEST_F(ClearRules, what_the_driver_takes_back_ends_by_time_no_longer) {
+  const catalog::Reason& reason = *catalog::builtin().reason("xid_power");
+  ASSERT_EQ(reason.clear, ClearRule::expiry);
+  Node node(reason);
+  Findings told = node.said();
+  told[0].evidence = {{"code", std::int64_t{163}}};
+  node.look(told, {kCard, kOther});
+  node.taken_back(kOther, 163);
+  node.taken_back(kCard, 54);
+  node.quiet_look();
+  EXPECT_TRUE(node.stands()) << "of another card, or another error";
+  node.taken_back(kCard, 163);
+  EXPECT_FALSE(node.stands());
+  // Told again afterwards, it counts anew.
+  node.look(told, {kCard, kOther});
+  node.quiet_look();
+  EXPECT_TRUE(node.stands());
 }
 
 TEST_F(ClearRules, a_reset_of_another_gpu_ends_nothing) {

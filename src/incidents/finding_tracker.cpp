@@ -268,7 +268,7 @@ bool FindingTracker::may_clear(const Key& key, const Tracked& tracked, Instant n
       return memory.clear_rounds >= reason.clear_rounds &&
              now.mono - memory.reported.mono >= reason.clear_after;
     case ClearRule::expiry:
-      return now.mono - memory.fresh.mono >= reason.clear_after;
+      return memory.released || now.mono - memory.fresh.mono >= reason.clear_after;
     case ClearRule::gpu_reset:
     case ClearRule::reboot:
     case ClearRule::acknowledged:
@@ -331,6 +331,14 @@ std::vector<Transition> FindingTracker::gpu_was_reset(const Subject& gpu) {
   return release([&](const Key& key, const Tracked&) {
     return (gpu.kind == SubjectKind::host || device_of(key.subject) == gpu) &&
            facts(key.reason).clear == ClearRule::gpu_reset;
+  });
+}
+
+std::vector<Transition> FindingTracker::taken_back(const Subject& gpu, std::uint32_t code) {
+  return release([&](const Key& key, const Tracked& tracked) {
+    const Value* told = find_attribute(tracked.finding.evidence, "code");
+    return !key.injected && device_of(key.subject) == gpu && told != nullptr &&
+           *told == Value{std::int64_t{code}};
   });
 }
 

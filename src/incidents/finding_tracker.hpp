@@ -60,6 +60,8 @@ class FindingTracker {
   // Somebody saw this GPU being reset (the kernel log, the driver, our own action). The host stands for all
   // of its GPUs and switches.
   std::vector<Transition> gpu_was_reset(const Subject& gpu);
+  // The driver says that what its error of that code told about the GPU is over.
+  std::vector<Transition> taken_back(const Subject& gpu, std::uint32_t code);
   // An operator has seen the finding of that incident. Clears it where that is its rule and the condition is
   // gone, or as soon as it is gone.
   std::vector<Transition> acknowledge(std::string_view incident);

@@ -18,7 +18,7 @@ struct Memory {
   Instant fresh;            // last time with new evidence
   bool answered = false;    // the device answered while the finding was reported
   bool gone = false;        // the device was not even listed in the last round that looked
-  bool released = false;    // reset, rebooted or acknowledged since the last new evidence
+  bool released = false;    // reset, rebooted, acknowledged or taken back since the last new evidence
 };
 
 // One line of text; parse gives nothing unless every word is there and well-formed.

@@ -120,6 +120,10 @@ Changes NodeState::gpu_was_reset(const Subject& gpu, Instant now) {
   return apply(tracker_.gpu_was_reset(gpu), now);
 }
 
+Changes NodeState::taken_back(const Subject& gpu, std::uint32_t code, Instant now) {
+  return apply(tracker_.taken_back(gpu, code), now);
+}
+
 Result<Changes> NodeState::acknowledge(std::string_view incident, const Acknowledgement& acknowledgement,
                                        Instant now) {
   const auto* acknowledged = book_.acknowledge(incident, acknowledgement);

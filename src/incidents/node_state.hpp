@@ -48,6 +48,7 @@ class NodeState {
                          const Observations& observations, const Findings& records = {});
   // The host stands for all of its GPUs and switches.
   Changes gpu_was_reset(const Subject& gpu, Instant now);
+  Changes taken_back(const Subject& gpu, std::uint32_t code, Instant now);
   // not_found when no open or recovering incident has that id.
   Result<Changes> acknowledge(std::string_view incident, const Acknowledgement& acknowledgement, Instant now);
 

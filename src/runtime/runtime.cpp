@@ -7,6 +7,7 @@
 
 #include "checks/kernel_log/record_signs.hpp"
 #include "checks/kernel_log/reset_evidence.hpp"
+#include "checks/kernel_log/taken_back.hpp"
 #include "incidents/verdict.hpp"
 #include "runtime/conclude.hpp"
 #include "runtime/runtime_events.hpp"
@@ -232,6 +233,8 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
     signs = checks::signs_in(news, facts_);
     for (const Subject& gpu : checks::resets_in(news))
       apply_changes(state_.gpu_was_reset(gpu, now), now);
+    for (const checks::TakenBack& over : checks::taken_back_in(news, facts_))
+      apply_changes(state_.taken_back(over.gpu, over.code, now), now);
     record_counts_.add(id, news);
     read_kernel_log(entry, *observed, news);
     roll_ups_.add(id, observed->observations);

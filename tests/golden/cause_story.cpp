@@ -9,6 +9,7 @@
 
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/record_signs.hpp"
+#include "checks/kernel_log/taken_back.hpp"
 #include "core/yaml_text.hpp"
 #include "host/open_host.hpp"
 #include "incidents/node_state.hpp"
@@ -183,6 +184,8 @@ class Agent {
         for (const Observation& record : observed->observations)
           if (record.sequence && *record.sequence >= memory.kernel_log_next) news.push_back(record);
         signs = checks::signs_in(news, catalog::builtin());
+        for (const checks::TakenBack& over : checks::taken_back_in(news, catalog::builtin()))
+          note(state_.taken_back(over.gpu, over.code, now));
         memory.reads_kernel_log = observed->kernel_log_next.has_value();
         memory.kernel_log_next = observed->kernel_log_next.value_or(memory.kernel_log_next);
       }

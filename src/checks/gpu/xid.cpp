@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@
 #include "checks/kernel_log/repeated_faults.hpp"
 #include "checks/kernel_log/reset_evidence.hpp"
 #include "checks/kernel_log/rule_events.hpp"
+#include "checks/kernel_log/taken_back.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -117,6 +120,9 @@ bool attribute_is_true(const Observation& event, std::string_view name) {
 class Judgement {
  public:
   explicit Judgement(const JudgeInput& input) : input_(input) {
+    std::vector<TakenBack> taken_back;
+    for (const Observation& event : input_.history.events())
+      std::ranges::copy(taken_back_by(event, input_.facts), std::back_inserter(taken_back));
     const auto* readable = input.history.find(host_subject(), kReadable);
     is_log_readable_ = readable == nullptr || readable->value == Value{true};
   }
@@ -124,7 +130,7 @@ class Judgement {
   Findings judge() {
     for (const Observation& event : input_.history.events()) {
       if (event.source == kNvmlEvents ? !counts_alone(event) : !may_act(event)) continue;
-      take(event);
+      if (!is_over(event, taken_back)) take(event);
     }
     Findings result = findings();
     for (const RepeatedFault& fault : repeated_faults(xids_))

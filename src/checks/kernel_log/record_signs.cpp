@@ -39,6 +39,8 @@ Findings signs_in(const Observations& records, const catalog::Catalog& facts) {
   for (const Observation& record : records) {
     if (record.name != kXidEvent || !counts(record) || !record.value) continue;
     if (find_attribute(record.attributes, "recoveryTo") != nullptr) continue;
+    const catalog::Xid* xid = facts.xid(code_of(record));
+    if (xid != nullptr && !xid->takes_back.empty()) continue;  // it ends what others are signs of
     const DriverAdvice advice = advice_on_event(facts, record);
     if (advice.health == Health::healthy) signs.push_back(sign_of(record, code_of(record), advice));
   }
