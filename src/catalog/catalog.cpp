@@ -25,10 +25,11 @@ constexpr WordTable<ClearRule, 6> kClearWords{{
     {ClearRule::replaced, "replaced"},
 }};
 
-constexpr WordTable<StatusMatch, 3> kMatchWords{{
+constexpr WordTable<StatusMatch, 4> kMatchWords{{
     {StatusMatch::bits, "bits"},
     {StatusMatch::value, "value"},
     {StatusMatch::any, "any"},
+    {StatusMatch::reason, "reason"},
 }};
 
 template <class Entry>

@@ -135,7 +135,8 @@ void describe(Archive& a, T& v) {
   else if constexpr (std::is_same_v<U, LinkDownReason>)
     a(v.number, v.id, v.meaning, v.action_now, v.action_later, v.health, v.confidence, v.provenance);
   else if constexpr (std::is_same_v<U, NvLinkRegister>)
-    a(v.id, v.number, v.bits, v.meaning, v.action_now, v.action_later, v.health, v.confidence, v.provenance);
+    a(v.id, v.number, v.bits, v.meaning, v.action_now, v.action_later, v.health, v.confidence, v.from_times,
+      v.provenance);
   else if constexpr (std::is_same_v<U, LogRule>)
     a(v.id, v.kind, v.pattern, v.title, v.examples, v.fault_class, v.action, v.reason, v.health, v.subject,
       v.takes_back, v.provenance);

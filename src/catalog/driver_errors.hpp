@@ -44,8 +44,9 @@ struct Sxid {
   [[nodiscard]] bool is_unit() const { return last != code; }
 };
 
-// Which status registers an NvLinkError is about.
-enum class StatusMatch : std::uint8_t { bits, value, any };
+// Which status registers an NvLinkError is about. reason: the unit tells that a link went down, and bits
+// 25:20 of the first register are the number of a LinkDownReason, which outranks the entry.
+enum class StatusMatch : std::uint8_t { bits, value, any, reason };
 
 [[nodiscard]] std::string_view to_string(StatusMatch match);
 [[nodiscard]] std::optional<StatusMatch> parse_status_match(std::string_view word);
@@ -91,6 +92,8 @@ struct NvLinkRegister {
   Action action_later = Action::none;
   Health health = Health::degraded;
   double confidence = 0.5;
+  // `health` holds from so many errors of these bits on one link; fewer are degraded at worst.
+  int from_times = 1;
   Provenance provenance;
 };
 

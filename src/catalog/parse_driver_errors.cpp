@@ -77,8 +77,9 @@ NvLinkError read_nvlink_error(Entry& entry) {
   error.block_v1 = entry.within("block_v1", 0, 31);
   error.unit_v1 = entry.within("unit_v1", 0, 31);
   error.unit_v2 = entry.within("unit_v2", 0, 127);
-  error.match = entry.required<StatusMatch>("match", &parse_status_match, {"bits", "value", "any"});
-  if (error.match != StatusMatch::any) error.status = read_registers(entry, "status");
+  error.match = entry.required<StatusMatch>("match", &parse_status_match, {"bits", "value", "any", "reason"});
+  if (error.match == StatusMatch::bits || error.match == StatusMatch::value)
+    error.status = read_registers(entry, "status");
   error.promoted = entry.choice<Action>("promoted", &parse_action, action_words());
   read_advice(entry, error);
   return error;
@@ -103,6 +104,7 @@ NvLinkRegister read_nvlink_register(Entry& entry) {
     meaning.bits.push_back(std::clamp(bit.value_or(0), 0, 31));
   }
   read_advice(entry, meaning);
+  if (entry.has("from_times")) meaning.from_times = entry.within("from_times", 1, 100);
   return meaning;
 }
 

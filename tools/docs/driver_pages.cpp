@@ -13,10 +13,11 @@ using catalog::Catalog;
 
 // The last columns of every table of errors: meaning, now, later, finding.
 template <class Error>
-std::string advice(const Error& error) {
-  const std::string finding = error.health == Health::healthy
-                                  ? "event"
-                                  : std::string(to_string(error.health)) + ", " + number(error.confidence);
+std::string advice(const Error& error, int from_times = 1) {
+  std::string finding = error.health == Health::healthy
+                            ? "event"
+                            : std::string(to_string(error.health)) + ", " + number(error.confidence);
+  if (from_times > 1) finding += " from " + std::to_string(from_times) + " on one link, else degraded";
   return cell(error.meaning) + " | " + action_text(error.action_now) + " | " +
          action_text(error.action_later) + " | " + finding + " |\n";
 }
@@ -66,6 +67,7 @@ std::string nvlink_errors(const Catalog& facts) {
       "finding |\n|---|---|---|---|---|---|---|---|\n";
   for (const auto& error : facts.nvlink_errors()) {
     std::string status = error.match == catalog::StatusMatch::any ? "any" : "";
+    if (error.match == catalog::StatusMatch::reason) status = "see below";
     for (const std::uint32_t value : error.status)
       status += (status.empty() ? "" : ", ") + hexadecimal(value);
     if (error.match == catalog::StatusMatch::value) status.insert(0, "is ");
@@ -94,7 +96,8 @@ std::string nvlink_registers(const Catalog& facts) {
     std::string bits;
     for (const int bit : meaning.bits)
       bits += (bits.empty() ? "" : ", ") + std::to_string(bit);
-    text += "| " + std::to_string(meaning.number) + " | " + bits + " | " + advice(meaning);
+    text +=
+        "| " + std::to_string(meaning.number) + " | " + bits + " | " + advice(meaning, meaning.from_times);
   }
   return text;
 }

@@ -112,22 +112,17 @@ struct Condition {
   std::int64_t count = 0;
 };
 
-bool attribute_is_true(const Observation& event, std::string_view name) {
-  const Value* value = find_attribute(event.attributes, name);
-  return value != nullptr && *value == Value{true};
-}
-
 class Judgement {
  public:
   explicit Judgement(const JudgeInput& input) : input_(input) {
-    std::vector<TakenBack> taken_back;
-    for (const Observation& event : input_.history.events())
-      std::ranges::copy(taken_back_by(event, input_.facts), std::back_inserter(taken_back));
     const auto* readable = input.history.find(host_subject(), kReadable);
     is_log_readable_ = readable == nullptr || readable->value == Value{true};
   }
 
   Findings judge() {
+    std::vector<TakenBack> taken_back;
+    for (const Observation& event : input_.history.events())
+      std::ranges::copy(taken_back_by(event, input_.facts), std::back_inserter(taken_back));
     for (const Observation& event : input_.history.events()) {
       if (event.source == kNvmlEvents ? !counts_alone(event) : !may_act(event)) continue;
       if (!is_over(event, taken_back)) take(event);
@@ -202,20 +197,13 @@ class Judgement {
       take_verdict(event, *to);
       return;
     }
-    const DriverAdvice advice = advice_on_event(input_.facts, event);
+    const DriverAdvice advice = advice_on_event(input_.facts, event, xids_);
     if (advice.health == Health::healthy) return;
     // An error that takes the whole device along is not that of an instance.
     const bool is_whole = takes_device_out_of_service(advice.now) || advice.health == Health::failed;
     note(event, link_of(event).value_or(is_whole ? gpu_of(event.subject) : event.subject),
-         reason_of_xid(code, advice.fault_class), advice.health, advised_action(event, advice.now),
+         reason_of_xid(code, advice.fault_class), advice.health, advice.now,
          "Xid " + std::to_string(code) + ": " + std::string(advice.meaning));
-  }
-
-  // RST and D-RST of the line are the driver's own advice for this error.
-  static Action advised_action(const Observation& event, Action table) {
-    if (attribute_is_true(event, "resetAdvised")) return Action::reset_gpu;
-    if (attribute_is_true(event, "drainResetAdvised")) return Action::drain_then_reset_gpu;
-    return table;
   }
 
   void take_verdict(const Observation& event, int number) {

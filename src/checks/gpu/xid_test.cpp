@@ -353,6 +353,24 @@ TEST_F(GpuXidTest, a_driver_that_missed_a_gpu_while_it_was_loaded_takes_nothing_
   EXPECT_THAT(look(), IsEmpty());
 }
 
+TEST_F(GpuXidTest, power_smoothing_that_works_again_ends_the_finding_but_no_other) {
+  xid("163, Power smoothing disengaged");
+  EXPECT_THAT(look(), ElementsAre(IsFinding(kGpu, "xid_power", Health::degraded, Action::none)));
+  clock_.advance(30s);
+  xid("162, Power smoothing re-engaged");
+  EXPECT_THAT(look(), IsEmpty());
+  clock_.advance(30s);
+  xid("54, Aux power is not connected");
+  EXPECT_THAT(look(), ElementsAre(IsFinding(kGpu, "xid_power", Health::failed, Action::check_mechanicals)));
+}
+
+TEST_F(GpuXidTest, a_switch_error_without_entry_is_told_in_whole_sentences) {
+  log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 99999, Fatal, Link 30 something new");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].message, "SXid 99999: Not in the catalog. The driver calls it Fatal.");
+}
+
 TEST_F(GpuXidTest, reports_switch_errors_by_the_drivers_word) {
   log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up");
   log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Data {0x00000004}");

@@ -106,16 +106,11 @@ void add_facts(const catalog::Catalog& facts, DecodedRecord& decoded) {
     decoded.action = rule->action.value_or(reason == nullptr ? Action::none : reason->action);
     return;
   }
-  const DriverAdvice advice =
-      decoded.kind == "sxid"
-          ? advice_on_sxid(facts, *decoded.code, decoded.severity)
-          : advice_on_xid(facts, *decoded.code, decoded.nvlink ? &*decoded.nvlink : nullptr);
+  add_link_down_reason(facts, decoded);
+  const DriverAdvice advice = advice_on(facts, decoded);
   decoded.name = advice.name;
   decoded.fault_class = advice.fault_class;
   decoded.action = advice.now;
-  if (decoded.reset_advised == true) decoded.action = Action::reset_gpu;
-  if (decoded.drain_reset_advised == true) decoded.action = Action::drain_then_reset_gpu;
-  if (decoded.recovery_to) decoded.action = recovery_action(*decoded.recovery_to).value_or(decoded.action);
 }
 
 }  // namespace autopilot::checks

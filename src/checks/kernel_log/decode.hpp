@@ -35,7 +35,7 @@ class Decoder {
 // The one for the built-in catalog, made when it is first asked for.
 [[nodiscard]] const Decoder& builtin_decoder();
 
-// name, fault_class and action of the code or the rule, from the catalog.
+// name, fault_class and action of the code or the rule, and why a link went down, from the catalog.
 void add_facts(const catalog::Catalog& facts, DecodedRecord& decoded);
 
 }  // namespace autopilot::checks

@@ -18,7 +18,7 @@ struct NvLinkDetail {
   std::string severity;                 // the driver's word: "Fatal", "Nonfatal"; empty where it has none
   std::optional<int> link;              // the driver prints -1 where no single link is meant: then nothing
   std::optional<std::uint32_t> status;  // 144 to 150: the error status register
-  std::optional<int> reason;            // 149: why the link went down, the number of the management interface
+  std::optional<int> reason;  // 149: why the link went down, a number of the catalog; by add_link_down_reason
   std::vector<std::uint32_t> registers;  // as printed, in order
 };
 
@@ -40,7 +40,7 @@ struct DecodedRecord {
   std::string severity;              // SXid: "Fatal", "Non-fatal", "Correctable"; empty where it has none
   std::optional<int> recovery_from;  // Xid 154: the driver's numbers
   std::optional<int> recovery_to;
-  std::optional<bool> reset_advised;        // RST of Xid 94 and 95
+  std::optional<bool> reset_advised;        // RST, as of Xid 94 and 95
   std::optional<bool> drain_reset_advised;  // D-RST
   std::optional<int> gpc;
   std::optional<int> tpc;

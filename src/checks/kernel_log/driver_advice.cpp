@@ -2,9 +2,11 @@
 #include "checks/kernel_log/driver_advice.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 
 #include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/rule_events.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
@@ -12,6 +14,7 @@ namespace {
 
 using catalog::Catalog;
 using catalog::NvLinkError;
+using catalog::NvLinkRegister;
 using catalog::StatusMatch;
 
 constexpr std::string_view kUnknown = "unknown";
@@ -25,18 +28,42 @@ bool is_worse(Health health, double confidence, Health than, double than_confide
   return confidence > than_confidence;
 }
 
-// The worst of what the set bits mean.
-const catalog::NvLinkRegister* worst_register(const Catalog& facts, const NvLinkDetail& detail) {
-  const catalog::NvLinkRegister* worst = nullptr;
-  for (const auto& meaning : facts.nvlink_registers()) {
-    const auto index = static_cast<std::size_t>(meaning.number) - 1;
-    if (index >= detail.registers.size()) continue;
-    const auto is_set = [word = detail.registers[index]](int bit) { return (word >> bit & 1U) != 0; };
-    if (!std::ranges::any_of(meaning.bits, is_set)) continue;
-    if (worst == nullptr || is_worse(meaning.health, meaning.confidence, worst->health, worst->confidence))
-      worst = &meaning;
+bool has_bits(const NvLinkRegister& meaning, const NvLinkDetail& detail) {
+  const auto index = static_cast<std::size_t>(meaning.number) - 1;
+  if (index >= detail.registers.size()) return false;
+  const auto is_set = [word = detail.registers[index]](int bit) { return (word >> bit & 1U) != 0; };
+  return std::ranges::any_of(meaning.bits, is_set);
+}
+
+Health health_of(const NvLinkRegister& meaning, const TimesSeen& times) {
+  if (meaning.from_times <= 1 || meaning.health != Health::failed) return meaning.health;
+  return times && times(meaning) >= meaning.from_times ? Health::failed : Health::degraded;
+}
+
+template <class Error>
+void take(const Error& error, DriverAdvice& advice) {
+  advice.meaning = error.meaning;
+  advice.now = error.action_now;
+  advice.later = error.action_later;
+  advice.health = error.health;
+}
+
+// The worst of what the set bits mean. False where they mean nothing known.
+bool take_worst_register(const Catalog& facts, const NvLinkDetail& detail, const TimesSeen& times,
+                         DriverAdvice& advice) {
+  const NvLinkRegister* worst = nullptr;
+  Health health = Health::healthy;
+  for (const NvLinkRegister& meaning : facts.nvlink_registers()) {
+    if (!has_bits(meaning, detail)) continue;
+    const Health mine = health_of(meaning, times);
+    if (worst != nullptr && !is_worse(mine, meaning.confidence, health, worst->confidence)) continue;
+    worst = &meaning;
+    health = mine;
   }
-  return worst;
+  if (worst == nullptr) return false;
+  take(*worst, advice);
+  advice.health = health;
+  return true;
 }
 
 bool has_number_v1(const NvLinkError& error, std::uint32_t info) {
@@ -59,6 +86,8 @@ bool has_status(const NvLinkError& error, std::uint32_t status) {
   switch (error.match) {
     case StatusMatch::any:
       return true;
+    case StatusMatch::reason:
+      return false;
     case StatusMatch::value:
       return std::ranges::find(error.status, status) != error.status.end();
     case StatusMatch::bits:
@@ -67,17 +96,36 @@ bool has_status(const NvLinkError& error, std::uint32_t status) {
   return false;
 }
 
-const NvLinkError* worst_error(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail) {
+// Bits 25:20 of the first register, in both layouts that drivers have used.
+int qualifier(const NvLinkDetail& detail) {
   constexpr unsigned kQualifier = 20;
   constexpr unsigned kQualifierBits = 6;
-  if (detail.registers.empty() || !detail.status) return nullptr;
-  if (bits(detail.registers.front(), kQualifier, kQualifierBits) != 0) return nullptr;
-  const bool is_name_known = std::ranges::any_of(facts.nvlink_errors(), [&](const NvLinkError& error) {
+  return static_cast<int>(bits(detail.registers.front(), kQualifier, kQualifierBits));
+}
+
+bool is_name_known(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail) {
+  return std::ranges::any_of(facts.nvlink_errors(), [&](const NvLinkError& error) {
     return error.xid == code && std::ranges::find(error.units, detail.unit) != error.units.end();
   });
+}
+
+// The entry of the unit that tells of links that went down, where the line is of that unit.
+const NvLinkError* link_down_error(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail) {
+  if (detail.registers.empty() || !detail.status) return nullptr;
+  const bool is_known = is_name_known(facts, code, detail);
+  const auto found = std::ranges::find_if(facts.nvlink_errors(), [&](const NvLinkError& error) {
+    return error.match == StatusMatch::reason && error.xid == code && is_of_unit(error, detail, is_known);
+  });
+  return found == facts.nvlink_errors().end() ? nullptr : &*found;
+}
+
+const NvLinkError* worst_error(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail) {
+  if (detail.registers.empty() || !detail.status) return nullptr;
+  if (qualifier(detail) != 0) return nullptr;
+  const bool is_known = is_name_known(facts, code, detail);
   const NvLinkError* worst = nullptr;
   for (const NvLinkError& error : facts.nvlink_errors()) {
-    if (error.xid != code || !is_of_unit(error, detail, is_name_known) || !has_status(error, *detail.status))
+    if (error.xid != code || !is_of_unit(error, detail, is_known) || !has_status(error, *detail.status))
       continue;
     if (worst == nullptr || is_worse(error.health, error.confidence, worst->health, worst->confidence))
       worst = &error;
@@ -93,45 +141,48 @@ bool is_promoted(const NvLinkError& error, std::uint32_t info) {
   return has_number_v1(error, info) && bits(info, kPromotedV1, 1) != 0;
 }
 
-template <class Error>
-void take(const Error& error, DriverAdvice& advice) {
-  advice.meaning = error.meaning;
-  advice.now = error.action_now;
-  advice.later = error.action_later;
-  advice.health = error.health;
+void take_fatal(const NvLinkDetail& detail, DriverAdvice& advice) {
+  if (detail.severity != "Fatal" || advice.health == Health::failed) return;
+  advice.health = Health::failed;
+  advice.now = Action::reset_gpu;
 }
 
-// False where the tables are silent.
-bool take_registers(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail,
-                    DriverAdvice& advice) {
-  constexpr std::uint32_t kOldNvLink = 74;
-  if (code == kOldNvLink) {
-    const auto* meaning = worst_register(facts, detail);
-    if (meaning != nullptr) take(*meaning, advice);
-    return meaning != nullptr;
-  }
-  if (detail.reason) {
-    const auto* reason = facts.link_down_reason(*detail.reason);
-    if (reason != nullptr) take(*reason, advice);
-    return reason != nullptr;
-  }
-  const NvLinkError* error = worst_error(facts, code, detail);
-  if (error == nullptr) return false;
-  take(*error, advice);
-  if (!error->promoted || !is_promoted(*error, detail.registers.front())) return true;
-  advice.now = *error->promoted;
-  advice.health = takes_device_out_of_service(advice.now) ? Health::failed : advice.health;
-  return true;
-}
-
+// Where the tables are silent about the registers.
 void take_severity(const NvLinkDetail& detail, DriverAdvice& advice) {
   if (advice.health == Health::healthy) return;
   if (detail.severity == "Nonfatal") {
     advice.health = Health::degraded;
     advice.now = Action::run_diagnostics;
-  } else if (detail.severity == "Fatal" && advice.health != Health::failed) {
-    advice.health = Health::failed;
-    advice.now = Action::reset_gpu;
+  }
+  take_fatal(detail, advice);
+}
+
+void take_link_down(const Catalog& facts, const NvLinkError& link_down, const NvLinkDetail& detail,
+                    DriverAdvice& advice) {
+  if (const auto* reason = facts.link_down_reason(qualifier(detail))) {
+    take(*reason, advice);
+  } else {
+    take(link_down, advice);
+    take_severity(detail, advice);
+  }
+}
+
+void take_registers(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail,
+                    const TimesSeen& times, DriverAdvice& advice) {
+  constexpr std::uint32_t kOldNvLink = 74;
+  if (code == kOldNvLink) {
+    if (!take_worst_register(facts, detail, times, advice)) take_severity(detail, advice);
+  } else if (const NvLinkError* link_down = link_down_error(facts, code, detail)) {
+    take_link_down(facts, *link_down, detail, advice);
+  } else if (const NvLinkError* error = worst_error(facts, code, detail)) {
+    take(*error, advice);
+    if (error->promoted && is_promoted(*error, detail.registers.front())) {
+      advice.now = *error->promoted;
+      advice.health = takes_device_out_of_service(advice.now) ? Health::failed : advice.health;
+    }
+    take_fatal(detail, advice);
+  } else {
+    take_severity(detail, advice);
   }
 }
 
@@ -140,12 +191,15 @@ std::string word_of(const Observation& event, std::string_view name) {
   return value == nullptr ? std::string{} : to_string(*value);
 }
 
-// The opposite of to_attributes, for what the advice depends on.
+bool is_yes(const Observation& event, std::string_view name) {
+  const Value* value = find_attribute(event.attributes, name);
+  return value != nullptr && *value == Value{true};
+}
+
 std::optional<NvLinkDetail> nvlink_of(const Observation& event) {
   NvLinkDetail detail;
   detail.unit = word_of(event, "nvlinkUnit");
   detail.severity = word_of(event, "nvlinkSeverity");
-  detail.reason = parse_number<int>(word_of(event, "nvlinkReason"));
   detail.status = parse_hex<std::uint32_t>(word_of(event, "nvlinkStatus"));
   const std::string registers = word_of(event, "nvlinkRegisters");
   for (const std::string_view word : split_words(registers))
@@ -154,30 +208,61 @@ std::optional<NvLinkDetail> nvlink_of(const Observation& event) {
   return detail;
 }
 
-}  // namespace
+// The opposite of to_attributes, for what the advice depends on.
+DecodedRecord decoded_of(const Observation& event) {
+  DecodedRecord decoded;
+  decoded.kind = event.name == kSxidEvent ? "sxid" : "xid";
+  decoded.code = code_of(event);
+  decoded.severity = word_of(event, "severity");
+  decoded.nvlink = nvlink_of(event);
+  decoded.reset_advised = is_yes(event, "resetAdvised");
+  decoded.drain_reset_advised = is_yes(event, "drainResetAdvised");
+  decoded.recovery_to = parse_number<int>(word_of(event, "recoveryTo"));
+  return decoded;
+}
 
-DriverAdvice advice_on_xid(const Catalog& facts, std::uint32_t code, const NvLinkDetail* nvlink) {
-  DriverAdvice advice;
+// Of the errors on the link of `event`, itself among them. More than `from_times` say nothing new.
+std::int64_t times_on_link(const NvLinkRegister& meaning, const Observation& event,
+                           std::span<const Observation* const> told) {
+  std::int64_t times = event_count(event);
+  const auto link = link_of(event);
+  if (!link) return times;
+  for (const Observation* other : told | std::views::reverse) {
+    if (times >= meaning.from_times) break;
+    if (other == &event || code_of(*other) != code_of(event) || link_of(*other) != link ||
+        is_injected(*other) != is_injected(event))
+      continue;
+    const auto detail = nvlink_of(*other);
+    if (detail && has_bits(meaning, *detail)) times += event_count(*other);
+  }
+  return times;
+}
+
+template <class Error>
+void take_entry(const Error* entry, DriverAdvice& advice) {
   advice.fault_class = kUnknown;
-  advice.meaning = "not in the catalog";
+  advice.meaning = "Not in the catalog.";
+  if (entry == nullptr) return;
+  take(*entry, advice);
+  advice.name = entry->name;
+  if (!entry->classes.empty()) advice.fault_class = entry->classes.front();
+}
+
+DriverAdvice advice_on_xid(const Catalog& facts, const DecodedRecord& decoded, const TimesSeen& times) {
+  DriverAdvice advice;
+  const std::uint32_t code = decoded.code.value_or(0);
   const catalog::Xid* xid = facts.xid(code);
-  if (xid == nullptr) return advice;
-  take(*xid, advice);
-  advice.name = xid->name;
-  if (!xid->classes.empty()) advice.fault_class = xid->classes.front();
-  if (nvlink != nullptr && !take_registers(facts, code, *nvlink, advice)) take_severity(*nvlink, advice);
+  take_entry(xid, advice);
+  if (xid != nullptr && decoded.nvlink) take_registers(facts, code, *decoded.nvlink, times, advice);
+  if (decoded.drain_reset_advised == true) advice.now = Action::drain_then_reset_gpu;
+  if (decoded.reset_advised == true) advice.now = Action::reset_gpu;
+  if (decoded.recovery_to) advice.now = recovery_action(*decoded.recovery_to).value_or(advice.now);
   return advice;
 }
 
 DriverAdvice advice_on_sxid(const Catalog& facts, std::uint32_t code, std::string_view severity) {
   DriverAdvice advice;
-  advice.fault_class = kUnknown;
-  advice.meaning = "not in the catalog";
-  if (const catalog::Sxid* sxid = facts.sxid(code)) {
-    take(*sxid, advice);
-    advice.name = sxid->name;
-    if (!sxid->classes.empty()) advice.fault_class = sxid->classes.front();
-  }
+  take_entry(facts.sxid(code), advice);
   if (severity == "Fatal") {
     if (!takes_device_out_of_service(advice.now)) advice.now = Action::drain_then_reset_gpu;
     advice.health = Health::failed;
@@ -192,16 +277,28 @@ DriverAdvice advice_on_sxid(const Catalog& facts, std::uint32_t code, std::strin
   return advice;
 }
 
+}  // namespace
+
+DriverAdvice advice_on(const Catalog& facts, const DecodedRecord& decoded, const TimesSeen& times) {
+  if (decoded.kind == "sxid") return advice_on_sxid(facts, decoded.code.value_or(0), decoded.severity);
+  return advice_on_xid(facts, decoded, times);
+}
+
 std::string reason_of_xid(std::uint32_t code, std::string_view fault_class) {
   constexpr std::uint32_t kOffBus = 79;
   return code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + std::string(fault_class);
 }
 
-DriverAdvice advice_on_event(const Catalog& facts, const Observation& event) {
-  const std::uint32_t code = code_of(event);
-  if (event.name == kSxidEvent) return advice_on_sxid(facts, code, word_of(event, "severity"));
-  const auto nvlink = nvlink_of(event);
-  return advice_on_xid(facts, code, nvlink ? &*nvlink : nullptr);
+DriverAdvice advice_on_event(const Catalog& facts, const Observation& event,
+                             std::span<const Observation* const> told) {
+  return advice_on(facts, decoded_of(event),
+                   [&](const NvLinkRegister& meaning) { return times_on_link(meaning, event, told); });
+}
+
+void add_link_down_reason(const Catalog& facts, DecodedRecord& decoded) {
+  if (!decoded.nvlink || !decoded.code) return;
+  if (link_down_error(facts, *decoded.code, *decoded.nvlink) != nullptr)
+    decoded.nvlink->reason = qualifier(*decoded.nvlink);
 }
 
 }  // namespace autopilot::checks

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,21 +23,30 @@ struct DriverAdvice {
   Health health = Health::healthy;  // of a finding; healthy: an event only
 };
 
-// For an NVLink error (74, 144 to 150) by what its registers say, where the catalog knows that; otherwise by
-// the code, and by the driver's own word for its severity. `nvlink` may be null. The driver's own verdict
-// (Xid 154) outranks it; that is the caller's.
-[[nodiscard]] DriverAdvice advice_on_xid(const catalog::Catalog& facts, std::uint32_t code,
-                                         const NvLinkDetail* nvlink);
+// How often bits of a register of Xid 74 were seen on the link of the line, with the line itself.
+using TimesSeen = std::function<std::int64_t(const catalog::NvLinkRegister&)>;
 
-// `severity` is the word of the line: it outranks the table. Empty: the table decides.
-[[nodiscard]] DriverAdvice advice_on_sxid(const catalog::Catalog& facts, std::uint32_t code,
-                                          std::string_view severity);
+// Of an Xid or SXid: THE rule for what to do about it, for every reader. What the line says outranks the
+// table:
+// - the registers of an NVLink error (74, 144 to 150) where the catalog knows them;
+// - "Fatal" of 144 to 150 where the catalog knows nothing of the registers, or only what is milder;
+// - the severity of an SXid;
+// - RST and D-RST. RST is the stronger one: the GPU is of no use until it is reset, and nothing is gained by
+//   waiting for its work. D-RST lets the work end first;
+// - the verdict of Xid 154.
+// Without `times` each error is the first one on its link.
+[[nodiscard]] DriverAdvice advice_on(const catalog::Catalog& facts, const DecodedRecord& decoded,
+                                     const TimesSeen& times = {});
+
+// Of an event named kXidEvent or kSxidEvent. `told`: what the driver told up to now, oldest first.
+[[nodiscard]] DriverAdvice advice_on_event(const catalog::Catalog& facts, const Observation& event,
+                                           std::span<const Observation* const> told = {});
+
+// Sets nvlink->reason of a record whose unit, by its name or its number, tells that a link went down.
+void add_link_down_reason(const catalog::Catalog& facts, DecodedRecord& decoded);
 
 // The reason of the findings that such an Xid makes.
 [[nodiscard]] std::string reason_of_xid(std::uint32_t code, std::string_view fault_class);
 inline constexpr std::string_view kReasonOfSxids = "xid_nvlink";
-
-// Of an event named kXidEvent or kSxidEvent.
-[[nodiscard]] DriverAdvice advice_on_event(const catalog::Catalog& facts, const Observation& event);
 
 }  // namespace autopilot::checks

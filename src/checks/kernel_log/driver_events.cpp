@@ -12,6 +12,7 @@
 
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 
 namespace autopilot::checks {
@@ -162,8 +163,9 @@ DriverEvents collect_driver_events(const host::KernelRecords& records) {
   }
   const auto add = [&](std::size_t index, std::int64_t count) {
     const auto& record = records.records[index];
-    const auto told = driver_record(record);
+    auto told = driver_record(record);
     if (!told) return;
+    add_link_down_reason(catalog::builtin(), told->decoded);
     result.events.push_back(to_observation(record, told->decoded, told->name, records.witness));
     if (count > 1) result.events.back().attributes.emplace_back("count", count);
   };

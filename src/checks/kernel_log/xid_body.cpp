@@ -180,9 +180,6 @@ void read_nvlink5(std::string_view text, DecodedRecord& decoded) {
   for (const auto word : words)
     detail.unit += (detail.unit.empty() ? "" : " ") + std::string(word);
   detail.status = detail.registers[1];
-  // Bits 25:20 of the first word, in both layouts that drivers have used.
-  if (detail.unit == "NETIR_LINK_DOWN" || detail.unit == "NETIR_LINK_EVT")
-    detail.reason = static_cast<int>(detail.registers[0] >> 20U & 0x3fU);
   decoded.injected = decoded.injected || is_injected;
   decoded.nvlink = std::move(detail);
 }
@@ -192,16 +189,13 @@ void read_nvlink5(std::string_view text, DecodedRecord& decoded) {
 void read_xid_body(std::string_view body, DecodedRecord& decoded) {
   const std::string_view text = read_cause(read_process(body, decoded), decoded);
   decoded.text = trim(text);
+  read_advice(text, decoded);
   switch (decoded.code.value_or(0)) {
     case 13:
       read_unit(text, decoded);
       break;
     case 74:
       read_nvlink(text, decoded);
-      break;
-    case 94:
-    case 95:
-      read_advice(text, decoded);
       break;
     case 144:
     case 145:
