@@ -116,7 +116,9 @@ class Printer {
               << padded(decoded.fault_class.empty() ? "-" : decoded.fault_class, 10) << ' '
               << (decoded.fault_class.empty() ? "-" : std::string(to_string(decoded.action)))
               << (decoded.injected ? " (injected)" : "") << '\n';
-    for (const auto& line : wrapped(printable(decoded.text), 72))
+    std::string text = decoded.text;
+    std::ranges::replace(text, '\n', ' ');
+    for (const auto& line : wrapped(printable(text), 72))
       std::cout << "        " << line << '\n';
   }
 

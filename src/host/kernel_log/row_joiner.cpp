@@ -40,9 +40,10 @@ bool continues_message(std::string_view text) {
 std::vector<KernelRecord> RowJoiner::add(KernelRecord row) {
   std::vector<KernelRecord> whole;
   if (open_) {
-    if (row.facility == open_->facility && row.verified == open_->verified && continues_message(row.text) &&
-        open_->text.size() + row.text.size() < KernelRecord::kMaxText) {
+    if (row.facility == open_->facility && (open_->verified || !row.verified) &&
+        continues_message(row.text) && open_->text.size() + row.text.size() < KernelRecord::kMaxText) {
       open_->text += "\n" + row.text;
+      open_->verified = row.verified;
       ++rows_;
       if (ends_message(open_->text) || rows_ >= kMaxRows) {
         whole.push_back(std::move(*open_));

@@ -153,6 +153,18 @@ TEST(TextLog, joins_the_rows_that_are_printed_below_each_other) {
   }
 }
 
+TEST(TextLog, joins_rows_without_a_facility_and_trusts_the_whole_no_more) {
+  const auto records = read(
+      "<3>[    2.000000] NVRM: The NVIDIA GPU 0000:b3:00.0\n"
+      "NVRM: (PCI ID: 10de:26b5) installed in this system has\n"
+      "NVRM: fallen off the bus and is not responding to commands.\n"
+      "<6>[    3.000000] next\n");
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_NE(records[0].text.find("fallen off"), std::string::npos);
+  EXPECT_FALSE(records[0].from_kernel());
+  EXPECT_TRUE(records[1].from_kernel());
+}
+
 // A row that looks like a line of its own is still part of the record above it.
 TEST(TextLog, takes_no_row_of_a_user_for_a_line_of_the_kernel) {
   const auto records = read(
