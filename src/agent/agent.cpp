@@ -89,7 +89,7 @@ OpenedJournal open_journal(const config::Config& config, const Machine& machine)
     return opened;
   }
   opened.moved_aside = journal->moved_aside;
-  auto remembered = recall(*journal->journal, machine.boot_id);
+  auto remembered = recall(*journal->journal, machine.boot_id, machine.checks);
   if (!remembered) {
     opened.problem = remembered.error().what;
     return opened;

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "checks/check.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::agent {
@@ -11,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMaxIncidents = 1024;
 
-// "<boot id>/<position>"; 0 when it is of another boot.
-std::uint64_t position_of(std::string_view text, std::string_view boot_id) {
+// "<boot id>/<number>"; 0 when it is of another boot.
+std::uint64_t number_of_boot(std::string_view text, std::string_view boot_id) {
   const auto slash = text.rfind('/');
   if (slash == std::string_view::npos || text.substr(0, slash) != boot_id) return 0;
   return parse_number<std::uint64_t>(text.substr(slash + 1)).value_or(0);
@@ -20,7 +19,8 @@ std::uint64_t position_of(std::string_view text, std::string_view boot_id) {
 
 }  // namespace
 
-Result<runtime::Remembered> recall(const store::Journal& journal, const std::string& boot_id) {
+Result<runtime::Remembered> recall(const store::Journal& journal, const std::string& boot_id,
+                                   std::span<const checks::Check> checks) {
   runtime::Remembered remembered;
   for (store::StoredFinding& stored : TRY(journal.findings()))
     remembered.state.findings.push_back({std::move(stored.check), std::move(stored.finding),
@@ -36,9 +36,12 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
   latest.after_id =
       remembered.last_event_id > latest.limit ? remembered.last_event_id - latest.limit : std::uint64_t{0};
   remembered.events = TRY(journal.events(latest));
-  for (const checks::Check& check : checks::builtin_checks()) {
-    const auto position = TRY(journal.value("kernel_log.position/" + check.info.id));
-    if (position) remembered.kernel_log_positions[check.info.id] = position_of(*position, boot_id);
+  for (const checks::Check& check : checks) {
+    const std::string& id = check.info.id;
+    const auto position = TRY(journal.value("kernel_log.position/" + id));
+    if (position) remembered.kernel_log_positions[id] = number_of_boot(*position, boot_id);
+    const auto untold = TRY(journal.value("kernel_log.untold/" + id));
+    if (untold) remembered.kernel_log_untold[id] = number_of_boot(*untold, boot_id);
   }
   return remembered;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalog/catalog.hpp"
@@ -29,17 +30,21 @@ struct Request {
   // Kernel-log records with a sequence below this were seen in an earlier round (of this boot); see
   // host/kernel_log.
   std::uint64_t kernel_log_from = 0;
+  // Records with a sequence below this were told and counted by an earlier run of this boot: they are read
+  // again for what they say about now, and no event stands for some of them and some later ones.
+  std::uint64_t kernel_log_counted = 0;
+  std::string_view reader{};  // of the kernel log: the check's id
 };
 
 // A round of looking.
 struct Observed {
   Observations observations;
   std::vector<std::string> witnesses;  // those that looked
-  // Set by checks that read the kernel log: which lines of it, where the next round begins, and what the ring
-  // overwrote before it was read.
+  // Set by checks that read the kernel log: which lines of it, where the next round begins, and how many new
+  // records were more than one round may tell. What the log itself lost it counts for all readers.
   LogParts kernel_log_parts = LogParts::none;
   std::optional<std::uint64_t> kernel_log_next;
-  std::uint64_t records_lost = 0;
+  std::uint64_t records_dropped = 0;
 };
 
 struct JudgeInput {

@@ -110,6 +110,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   options.news_in = [rules = kernel_news.operator_rules](const std::vector<host::SourcedRecord>& batch) {
     return news_in(batch, rules.get());
   };
+  options.part_of = [](const host::KernelRecord& record) { return checks::log_part_of(record.text); };
   options.on_kernel_news = kernel_news.tell;
   options.kernel_log_socket = config.kernel_log.helper_socket;
   options.trusts_injected = config.inject;

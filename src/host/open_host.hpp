@@ -30,6 +30,7 @@ struct OpenOptions {
   // Kernel records that news_in finds something in make on_kernel_news be called, from any thread. Of trees
   // only for those whose kernel log is fed.
   NewsIn news_in;
+  PartOf part_of;  // of a kernel record; none: every record concerns every reader
   OnKernelNews on_kernel_news;
 };
 

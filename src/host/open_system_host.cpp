@@ -33,6 +33,7 @@ std::vector<std::string> library_argument(const std::string& library) {
 KernelLogTail::Options tail_options(const OpenOptions& options) {
   KernelLogTail::Options tail;
   tail.news_in = options.news_in;
+  tail.part_of = options.part_of;
   tail.on_news = options.on_kernel_news;
   tail.trusts_injected = options.trusts_injected;
   return tail;
@@ -97,7 +98,6 @@ Result<OpenedHost> open_system_host(const OpenOptions& options) {
     if (!alive) return;
     const auto records = alive->kernel_log.counts();
     self.kernel_records_read = records.read;
-    self.kernel_records_lost = records.lost;
     self.driver_calls = alive->gpus.driver_calls();
     self.helpers_stuck = alive->storage_helper.stats().stuck + alive->gpus.stats().stuck +
                          alive->amd_gpus.stats().stuck + alive->ib_files.stats().stuck +

@@ -107,6 +107,7 @@ std::unique_ptr<KernelLogTail> fed_kernel_log(const MachineTree& tree, const Ope
   if (!is_there(tree.kernel_log_socket())) return nullptr;
   KernelLogTail::Options tail;
   tail.news_in = options.news_in;
+  tail.part_of = options.part_of;
   tail.on_news = options.on_kernel_news;
   tail.trusts_injected = options.trusts_injected;
   return std::make_unique<KernelLogTail>(
@@ -181,7 +182,6 @@ Result<OpenedHost> open_tree_host(const std::string& directory, const OpenOption
     if (alive->fed) {
       const auto records = alive->fed->counts();
       self.kernel_records_read = records.read;
-      self.kernel_records_lost = records.lost;
     }
     self.driver_calls = alive->gpus.driver().driver_calls();
     self.helpers_stuck = alive->gpus.driver().stats().stuck + alive->kubelet.stats().stuck;

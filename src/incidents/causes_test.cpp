@@ -88,6 +88,20 @@ TEST_F(Causes, a_gpu_off_the_bus_takes_what_follows_from_it) {
                              [](const auto& a, const auto& b) { return a.finding.since < b.finding.since; }));
 }
 
+TEST_F(Causes, a_repeated_record_is_no_news_and_its_count_is_for_the_journal) {
+  xid({}, {record(kGpu, "xid_sympathetic", 45, "python", "41")});
+  EXPECT_FALSE(state_.has_recounted());
+  now_ += seconds{1};
+  EXPECT_TRUE(xid({}, {record(kGpu, "xid_sympathetic", 45, "python", "41")}).incidents.empty());
+  EXPECT_TRUE(state_.has_recounted());
+  const auto recounted = state_.take_recounted();
+  ASSERT_EQ(recounted.size(), 1U);
+  const Finding& counted = recounted[0].members.at(0).finding;
+  EXPECT_EQ(*find_attribute(counted.evidence, "count"), Value{std::int64_t{2}});
+  EXPECT_EQ(counted.last_seen, at(now_).wall);
+  EXPECT_TRUE(state_.take_recounted().empty());
+}
+
 TEST_F(Causes, a_cause_told_after_its_consequences_takes_their_incident_over) {
   const auto first = xid({}, {record(kGpu, "xid_sympathetic", 45, "python", "41")});
   ASSERT_EQ(first.opened.size(), 1U);

@@ -137,6 +137,7 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
         !is_of_same_process(known->finding, record))
       continue;
     add_count(known->finding, record);
+    recounted_.insert(open_id);
     // Another program may repeat the fault of the first: then the incident names it too.
     if (!add_workloads(incident, {std::string(check), record, false, std::nullopt}, users_))
       return std::nullopt;
@@ -154,6 +155,13 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
   add_workloads(found->second, users_);
   applied.incident = found->second;
   return applied;
+}
+
+std::vector<Incident> IncidentBook::take_recounted() {
+  std::vector<Incident> recounted;
+  for (const std::string& id : std::exchange(recounted_, {}))
+    if (const auto found = open_.find(id); found != open_.end()) recounted.push_back(found->second);
+  return recounted;
 }
 
 // The open incident that the member belongs to, the one of the same device first, then the newest; tells the

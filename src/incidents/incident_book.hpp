@@ -42,9 +42,12 @@ class IncidentBook {
   // The transition must name an incident; of a new finding that belongs to an open one that name is not used.
   Applied apply(const Transition& transition, WallTime now);
   // A record (see is_record) of that check. Nothing where no rule knows it, or where it only repeats what an
-  // open incident has.
+  // open incident has: then it is counted there, for take_recounted() to tell.
   std::optional<Applied> note_record(std::string_view check, const Finding& record,
                                      const std::function<std::string()>& new_id, WallTime now);
+  // Incidents of which note_record changed no more than counts, since the last call.
+  [[nodiscard]] std::vector<Incident> take_recounted();
+  [[nodiscard]] bool has_recounted() const { return !recounted_.empty(); }
   // Closes incidents of records whose last one is older than their reason's clear_after.
   std::vector<Incident> expire(WallTime now);
   // Values in the evidence change from round to round without a transition.
@@ -75,6 +78,7 @@ class IncidentBook {
   CauseRules rules_;
   GpuUsers users_;
   Open open_;
+  std::set<std::string, std::less<>> recounted_;  // ids
 };
 
 }  // namespace autopilot::incidents

@@ -49,6 +49,10 @@ class NodeState {
   // The host stands for all of its GPUs and switches.
   Changes gpu_was_reset(const Subject& gpu, Instant now);
   Changes taken_back(const Subject& gpu, std::uint32_t code, Instant now);
+  // Incidents of which rounds changed no more than how often records were seen and when last, since the last
+  // call: for the journal, no news for anybody else.
+  [[nodiscard]] std::vector<Incident> take_recounted() { return book_.take_recounted(); }
+  [[nodiscard]] bool has_recounted() const { return book_.has_recounted(); }
   // not_found when no open or recovering incident has that id.
   Result<Changes> acknowledge(std::string_view incident, const Acknowledgement& acknowledgement, Instant now);
 

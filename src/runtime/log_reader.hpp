@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "checks/check.hpp"
 #include "core/event.hpp"
@@ -18,22 +19,32 @@ class LogReader {
  public:
   static constexpr std::size_t kMaxToldPerMinute = 200;  // the rest is counted
 
-  // Records below were journaled by an earlier run of this boot.
-  void restore(std::uint64_t journaled) { journaled_ = journaled; }
+  // What an earlier run of this boot journaled: records below the position, of which so many were not told.
+  void restore(std::uint64_t journaled, std::size_t untold) {
+    journaled_ = journaled;
+    untold_ = untold;
+  }
 
   // Records that no earlier round and no earlier run of this boot has seen.
   [[nodiscard]] Observations news_in(const Observations& round) const;
-  // Takes over where the round ended and gives its news to `tell`. True: journaled() has moved.
-  bool take(const std::string& check, const checks::Observed& round, const Observations& news,
+  // Takes over where the round ended and gives its news to `tell`.
+  void take(const std::string& check, const checks::Observed& round, const Observations& news,
             const std::function<void(Event)>& tell);
   // A minute is over: what was counted and not told is told in one event.
   void end_minute(const std::string& check, const std::function<void(Event)>& tell);
 
+  // Whether journaled() or untold() changed since the last call. Both belong in the journal, with what the
+  // records led to, so that a restart neither forgets a record nor counts it twice.
+  [[nodiscard]] bool take_moved() { return std::exchange(moved_, false); }
+  // They must be written again.
+  void set_moved() { moved_ = parts_ != LogParts::none; }
+  [[nodiscard]] bool has_moved() const { return moved_; }
+
   // Where the next round begins.
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::uint64_t journaled() const { return journaled_; }
-  // Since the start, as this check counts them.
-  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  // Records below journaled() that are counted and will be told in one event.
+  [[nodiscard]] std::size_t untold() const { return untold_; }
   // none until it has read the log.
   [[nodiscard]] LogParts parts() const { return parts_; }
 
@@ -41,9 +52,9 @@ class LogReader {
   LogParts parts_ = LogParts::none;
   std::uint64_t next_ = 0;
   std::uint64_t journaled_ = 0;
-  std::uint64_t lost_ = 0;
-  std::size_t told_ = 0;  // in this minute
+  std::size_t told_ = 0;  // events of this minute
   std::size_t untold_ = 0;
+  bool moved_ = false;
 };
 
 }  // namespace autopilot::runtime

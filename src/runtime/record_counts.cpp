@@ -4,15 +4,12 @@
 #include <string>
 
 namespace autopilot::runtime {
-namespace {
 
-std::uint64_t times(const Observation& record) {
+std::uint64_t times_told(const Observation& record) {
   const Value* count = find_attribute(record.attributes, "count");
   const auto number = count == nullptr ? std::nullopt : as_number(*count);
   return number && *number >= 1 ? static_cast<std::uint64_t>(*number) : 1;
 }
-
-}  // namespace
 
 void RecordCounts::add(std::string_view check, const Observations& records) {
   for (const Observation& record : records) {
@@ -20,7 +17,7 @@ void RecordCounts::add(std::string_view check, const Observations& records) {
                     record.subject};
     if (counts_.size() >= kMaxKinds && !counts_.contains(kind))
       kind = {std::string(check), "other", "", host_subject()};
-    counts_[kind] += times(record);
+    counts_[kind] += times_told(record);
   }
 }
 

@@ -12,6 +12,9 @@
 
 namespace autopilot::runtime {
 
+// How many records the event stands for (attribute "count").
+[[nodiscard]] std::uint64_t times_told(const Observation& record);
+
 // How often each kind of kernel record was seen, known or not. Of further kinds beyond kMaxKinds only the sum
 // is kept, under the name "other".
 class RecordCounts {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "checks/kernel_log/driver_events.hpp"
 #include "checks/kernel_log/record_signs.hpp"
 #include "checks/kernel_log/reset_evidence.hpp"
 #include "checks/kernel_log/taken_back.hpp"
@@ -28,6 +29,9 @@ constexpr int kDeadlinesInQueue = 3;
 constexpr int kRest = 3;
 constexpr Duration kLongestRest = seconds{1};
 constexpr Duration kIdle = seconds{60};
+// What only repeats is written this often, however fast it comes.
+constexpr Duration kCountsEvery = seconds{2};
+constexpr Duration kLossesEvery = seconds{5};
 
 std::uint64_t seed_of(std::string_view node) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
@@ -91,7 +95,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
     entry.result.findings = {not_looked_yet()};
     if (const auto position = remembered.kernel_log_positions.find(check.info.id);
         position != remembered.kernel_log_positions.end())
-      entry.log.restore(position->second);
+      entry.log.restore(position->second, remembered.kernel_log_untold[check.info.id]);
     entries_.push_back(std::move(entry));
   }
   for (const store::LastSample& sample : remembered.last_samples)
@@ -144,7 +148,7 @@ MonoTime Runtime::poll() {
     for (const std::size_t index : schedule_.take_due(now.mono))
       start(index, now);
   note_periodic(now);
-  flush();
+  flush(now);
   if (changed_) publish(now);
   return next_poll(now);
 }
@@ -162,12 +166,13 @@ void Runtime::start(std::size_t index, Instant now) {
   const auto beginning = std::make_shared<Beginning>();
   ++self_.checks_run;
   const auto ticket = lanes_.submit([host = host_, inbox = inbox_, observe = entry.check->observe, beginning,
-                                     deadline, from = entry.log.next(), index, run] {
+                                     deadline, from = entry.log.next(), counted = entry.log.journaled(),
+                                     reader = entry.check->info.id, index, run] {
     const Instant began = host->clock.now();
     beginning->at = began.mono.time_since_epoch().count();
     Result<checks::Observed> observed = fail(Errc::internal, "");
     try {
-      observed = observe(*host, {began, began.mono + deadline, from});
+      observed = observe(*host, {began, began.mono + deadline, from, counted, reader});
     } catch (const std::exception& error) {
       observed = fail(Errc::internal, std::string("observe failed: ") + error.what());
     }
@@ -229,7 +234,8 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   result.witnesses = observed ? observed->witnesses : std::vector<std::string>{};
   Findings signs;
   if (observed) {
-    const Observations news = entry.log.news_in(observed->observations);
+    const Observations news =
+        checks::joined(entry.log.news_in(observed->observations), entry.history.events());
     signs = checks::signs_in(news, facts_);
     for (const Subject& gpu : checks::resets_in(news))
       apply_changes(state_.gpu_was_reset(gpu, now), now);
@@ -275,15 +281,19 @@ CheckResult Runtime::shown_of(const Entry& entry) {
 
 void Runtime::read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news) {
   const std::string& id = entry.check->info.id;
-  const bool has_moved =
-      entry.log.take(id, observed, news, [this](Event event) { (void)tell(std::move(event)); });
-  if (has_moved)
-    ledger_.batch().values.emplace_back("kernel_log.position/" + id,
-                                        options_.boot_id + "/" + std::to_string(entry.log.journaled()));
-  // Every check that reads the log misses the same records: each is told once, by whoever notices first.
-  if (entry.log.lost() <= lost_records_told_) return;
-  const std::uint64_t told = std::exchange(lost_records_told_, entry.log.lost());
-  (void)tell(records_lost_event(entry.log.lost() - told));
+  entry.log.take(id, observed, news, [this](Event event) { (void)tell(std::move(event)); });
+  records_dropped_ += observed.records_dropped;
+}
+
+std::uint64_t Runtime::records_lost() const {
+  return host_->kernel_log.lost() + records_dropped_;
+}
+
+// In a storm every round loses some.
+void Runtime::tell_lost_records() {
+  const std::uint64_t lost = records_lost();
+  if (lost <= lost_records_told_) return;
+  (void)tell(records_lost_event(lost - std::exchange(lost_records_told_, lost)));
 }
 
 void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
@@ -359,6 +369,11 @@ void Runtime::tell_untold_records() {
 }
 
 void Runtime::note_periodic(Instant now) {
+  if (now.mono >= next_loss_ && records_lost() > lost_records_told_) {
+    tell_lost_records();
+    changed_ = true;
+    next_loss_ = now.mono + kLossesEvery;
+  }
   if (now.mono < next_minute_) return;
   next_minute_ = now.mono + minutes{1};
   tell_untold_records();
@@ -367,15 +382,40 @@ void Runtime::note_periodic(Instant now) {
   if (ledger_.take_missed()) {
     findings_changed_ = true;
     ledger_.add(state_.incidents());
+    for (Entry& entry : entries_)
+      entry.log.set_moved();
   }
 }
 
-void Runtime::flush() {
+bool Runtime::has_new_counts() const {
+  return state_.has_recounted() ||
+         std::any_of(entries_.begin(), entries_.end(), [](const Entry& one) { return one.log.has_moved(); });
+}
+
+// How far the log was read, what was told of it and what was counted are written together or not at all.
+void Runtime::journal_counts() {
+  for (Entry& entry : entries_) {
+    if (!entry.log.take_moved()) continue;
+    const std::string& id = entry.check->info.id;
+    const auto of_boot = [this](std::uint64_t number) {
+      return options_.boot_id + "/" + std::to_string(number);
+    };
+    ledger_.batch().values.emplace_back("kernel_log.position/" + id, of_boot(entry.log.journaled()));
+    ledger_.batch().values.emplace_back("kernel_log.untold/" + id, of_boot(entry.log.untold()));
+  }
+  ledger_.add(state_.take_recounted());
+}
+
+void Runtime::flush(Instant now) {
   if (findings_changed_) {
     auto saved = state_.save();
     ledger_.batch().findings = to_store(std::move(saved.findings));
     ledger_.batch().values.emplace_back("incidents.next", std::to_string(saved.next_incident));
     findings_changed_ = false;
+  }
+  if (has_new_counts() && (now.mono >= next_counts_ || !ledger_.batch().empty())) {
+    journal_counts();
+    next_counts_ = now.mono + kCountsEvery;
   }
   ledger_.flush();
 }
@@ -386,11 +426,13 @@ void Runtime::when_durable(std::function<void(bool)> done) {
 
 void Runtime::stop() {
   stopping_ = true;
+  tell_lost_records();
   tell_untold_records();
   ledger_.add(roll_ups_.take_all());
   add_last_samples();
   findings_changed_ = true;
-  flush();
+  ledger_.add(state_.incidents());  // with what the last rounds saw of their members
+  flush(host_->clock.now());
 }
 
 void Runtime::publish(Instant now) {
@@ -414,6 +456,7 @@ void Runtime::publish(Instant now) {
   const auto lanes = lanes_.counts();
   next->self.lanes = lanes.lanes;
   next->self.lanes_stuck = lanes.stuck;
+  next->self.kernel_records_lost = records_lost();
   if (outlets_.complete_self) outlets_.complete_self(next->self);
   const std::lock_guard lock(snapshot_mutex_);
   snapshot_ = std::move(next);
@@ -424,6 +467,8 @@ MonoTime Runtime::next_poll(Instant now) {
   if (const auto due = schedule_.next(); due && !stopping_) next = std::min(next, *due);
   for (const Entry& entry : entries_)
     if (entry.running) next = std::min(next, std::max(entry.running->give_up(), now.mono + kGrace));
+  if (records_lost() > lost_records_told_) next = std::min(next, next_loss_);
+  if (has_new_counts()) next = std::min(next, next_counts_);
   if (const auto flush = ledger_.next_flush()) next = std::min(next, *flush);
   return std::min(next, next_minute_);
 }

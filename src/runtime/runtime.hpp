@@ -64,6 +64,8 @@ struct Remembered {
   std::uint64_t last_event_id = 0;
   // By check: kernel records below were journaled by an earlier run of this boot.
   std::map<std::string, std::uint64_t, std::less<>> kernel_log_positions;
+  // By check: how many of these were counted and not told.
+  std::map<std::string, std::uint64_t, std::less<>> kernel_log_untold;
 };
 
 // To the outside. Called on the runtime's thread, except wake.
@@ -154,10 +156,15 @@ class Runtime {
   void read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news);
   [[nodiscard]] static CheckResult shown_of(const Entry& entry);
   void tell_untold_records();
+  void tell_lost_records();
+  // By the log, and by checks that found more than a round may tell.
+  [[nodiscard]] std::uint64_t records_lost() const;
+  [[nodiscard]] bool has_new_counts() const;
+  void journal_counts();
   void apply_changes(const incidents::Changes& changes, Instant now);
   void note_periodic(Instant now);
   void add_last_samples();
-  void flush();
+  void flush(Instant now);
   void publish(Instant now);
   [[nodiscard]] Duration period_of(const Entry& entry) const;
   [[nodiscard]] Duration window_of(const Entry& entry) const;
@@ -174,9 +181,12 @@ class Runtime {
   incidents::NodeState state_;
   RollUps roll_ups_;
   RecordCounts record_counts_;
+  std::uint64_t records_dropped_ = 0;
   std::uint64_t lost_records_told_ = 0;
   SelfStatus self_;
   MonoTime next_minute_{};
+  MonoTime next_counts_{};
+  MonoTime next_loss_{};
   bool findings_changed_ = false;
   bool changed_ = true;
   bool stopping_ = false;

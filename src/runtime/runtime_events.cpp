@@ -33,7 +33,8 @@ Event further_records_event(const std::string& check, std::size_t count) {
 Event records_lost_event(std::uint64_t count) {
   Event lost;
   lost.kind = EventKind::records_lost;
-  lost.message = std::to_string(count) + " kernel log records were overwritten before they were read";
+  lost.message = std::to_string(count) +
+                 " kernel log records were overwritten before they were read, or were too many at once";
   lost.details.emplace_back("lost", static_cast<std::int64_t>(count));
   return lost;
 }

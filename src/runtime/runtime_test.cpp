@@ -63,9 +63,18 @@ Result<checks::Observed> observe_nothing(const host::Host& host, const checks::R
   return checks::Observed{{record}, {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 2, 0};
 }
 
+// Of what it found, seven records are more than a round may tell.
 Result<checks::Observed> observe_loss(const host::Host&, const checks::Request& request) {
   return checks::Observed{{}, {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 10, 7};
 }
+
+struct LossyLog : host::KernelLog {
+  [[nodiscard]] Result<host::KernelRecords> read(std::uint64_t, MonoTime) const override {
+    return fail(Errc::denied, "/dev/kmsg");
+  }
+  [[nodiscard]] std::uint64_t lost() const override { return lost_; }
+  std::atomic<std::uint64_t> lost_{0};
+};
 
 // A storm: far more than anybody wants to read.
 Result<checks::Observed> observe_storm(const host::Host& host, const checks::Request& request) {
@@ -134,8 +143,9 @@ class RuntimeTest : public ::testing::Test {
       batches_.push_back(std::move(batch));
       if (commits_) done(true);
     };
-    runtime_ = std::make_unique<Runtime>(fakes::EmptyHost::share(host_), catalog_, checks_, options,
-                                         std::move(settings), outlets, std::move(remembered));
+    runtime_ =
+        std::make_unique<Runtime>(machine_ ? machine_ : fakes::EmptyHost::share(host_), catalog_, checks_,
+                                  options, std::move(settings), outlets, std::move(remembered));
     return *runtime_;
   }
 
@@ -163,6 +173,7 @@ class RuntimeTest : public ::testing::Test {
 
   World world_;
   std::shared_ptr<fakes::EmptyHost> host_ = std::make_shared<fakes::EmptyHost>();
+  std::shared_ptr<const host::Host> machine_;  // none: that of host_
   catalog::Catalog catalog_;
   std::array<checks::Check, 2> checks_{make_check("test.count", observe_count, judge_count),
                                        make_check("test.log", observe_nothing, judge_nothing)};
@@ -311,17 +322,52 @@ TEST_F(RuntimeTest, a_storm_of_records_is_told_in_part_and_counted_whole) {
   EXPECT_EQ(further, 100);
 }
 
-TEST_F(RuntimeTest, records_that_every_reader_of_the_log_missed_are_told_once) {
-  for (auto& check : checks_)
-    check.observe = observe_loss;
+TEST_F(RuntimeTest, how_far_a_log_is_read_that_tells_nothing_is_written_every_two_seconds) {
+  checks_[1].observe = observe_loss;
   start();
   ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  for (int i = 0; i < 10; ++i) {
+    host_->clock.advance(1s);
+    bool is_done = false;
+    ASSERT_TRUE(runtime_->run_now("test.log", [&is_done](const CheckResult&) { is_done = true; }));
+    ASSERT_TRUE(poll_until([&is_done] { return is_done; }));
+  }
+  int written = 0;
+  for (const auto& batch : batches_)
+    for (const auto& [name, value] : batch.values)
+      written += name == "kernel_log.position/test.log" ? 1 : 0;
+  EXPECT_GE(written, 2);
+  EXPECT_LE(written, 7);
+}
+
+TEST_F(RuntimeTest, lost_records_are_told_with_the_number_that_is_counted_and_not_every_round) {
+  LossyLog log;
+  log.lost_ = 100;
+  host::Host machine{host_->clock,    host_->files,     log,        host_->gpus, host_->filesystems,
+                     host_->ethernet, host_->time_sync, host_->nvme};
+  machine_ = std::shared_ptr<const host::Host>(&machine, [](const host::Host*) {});
+  checks_[1].observe = observe_loss;
+  start();
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  for (int i = 0; i < 20; ++i) {
+    log.lost_ += 10;
+    host_->clock.advance(500ms);
+    (void)runtime_->poll();
+  }
+  runtime_->stop();
   std::int64_t lost = 0;
+  int times = 0;
   for (const auto& batch : batches_)
     for (const Event& event : batch.events)
-      if (event.kind == EventKind::records_lost)
+      if (event.kind == EventKind::records_lost) {
         lost += static_cast<std::int64_t>(as_number(*find_attribute(event.details, "lost")).value_or(0));
-  EXPECT_EQ(lost, 7);
+        ++times;
+      }
+  EXPECT_EQ(lost, 307);
+  EXPECT_LE(times, 4);  // at once, every five seconds, and at the end
+  (void)runtime_->poll();
+  EXPECT_EQ(runtime_->snapshot()->self.kernel_records_lost, 307U);
+  runtime_.reset();
 }
 
 TEST_F(RuntimeTest, new_kernel_records_make_those_look_at_once_who_read_such) {

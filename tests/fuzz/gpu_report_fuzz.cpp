@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto report = autopilot::host::parse_gpu_report(text))
     AUTOPILOT_ASSERT(autopilot::host::parse_gpu_report(autopilot::host::format_gpu_report(*report)));
-  (void)autopilot::host::parse_gpu_events(text);
+  (void)autopilot::host::parse_gpu_events(text, {});
   (void)autopilot::host::parse_gpu_question(text);
   (void)autopilot::host::parse_ras_counts(text);
   (void)autopilot::host::parse_bad_pages(text);

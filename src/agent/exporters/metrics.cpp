@@ -132,7 +132,8 @@ void self_families(MetricsText& metrics, const SelfStatus& self) {
   gauge("autopilot_lanes_stuck", "Threads given up in a call that does not return.", self.lanes_stuck);
   gauge("autopilot_helpers_stuck", "Helper processes that cannot be killed.", self.helpers_stuck);
   counter("autopilot_kernel_records_read_total", "Kernel log records read.", self.kernel_records_read);
-  counter("autopilot_kernel_records_lost_total", "Kernel log records overwritten before they could be read.",
+  counter("autopilot_kernel_records_lost_total",
+          "Kernel log records that a check could not have: overwritten too early, or too many at once.",
           self.kernel_records_lost);
   counter("autopilot_driver_calls_total", "Calls into the GPU driver library.", self.driver_calls);
   gauge("autopilot_journal_lag_seconds", "Age of the oldest entry that is not durable yet.",

@@ -30,8 +30,6 @@ using namespace std::chrono_literals;
 constexpr std::string_view kReadable = "kernel_log.readable";
 constexpr std::string_view kLost = "kernel_log.lost";
 constexpr std::string_view kListening = "driver_events.readable";
-// An event of the library and a record of the kernel log within this time are one.
-constexpr Duration kJoin = 5s;
 // A GPU that the driver misses while it is being loaded is told before the line that says it was loaded.
 constexpr std::string_view kMissedAtLoad = "gpu.off_bus_at_load";
 constexpr Duration kLoading = 1min;
@@ -50,8 +48,8 @@ Observation about_log(std::string_view name, Value value, std::string_view sourc
   return observation;
 }
 
-// Only needed where the log cannot be read or lost records: it wakes the driver. A driver that does not work
-// or lets nobody listen tells no events, which must not pass for silence.
+// Only needed where the log cannot be read or lost records. A driver that does not work or lets nobody listen
+// tells no events, which must not pass for silence.
 Result<std::vector<host::GpuEvent>> library_events(const host::Host& host, const Request& request) {
   const auto report = TRY(host.nvidia_gpus.read({host::GpuGroup::identity}, request.deadline));
   if (report.state != host::DriverState::ok)
@@ -83,18 +81,21 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (!has_nvidia_driver_or_gpu(host))
     return fail(Errc::unsupported, "no NVIDIA GPU in the PCI scan and no driver loaded");
   Observed observed;
-  const auto log = host.kernel_log.read_if(request.kernel_log_from, request.deadline, is_of_driver);
+  std::uint64_t lost = 0;
+  const auto log = host.kernel_log.read_if(request.kernel_log_from, request.deadline,
+                                           {request.reader, LogParts::gpu_driver, is_of_driver});
   if (log) {
     observed.witnesses.push_back(log->witness);
     observed.kernel_log_parts = LogParts::gpu_driver;
     observed.kernel_log_next = log->next;
-    auto collected = collect_driver_events(*log);
-    observed.records_lost = log->lost + collected.dropped;
+    auto collected = collect_driver_events(*log, request.kernel_log_counted);
+    observed.records_dropped = collected.dropped;
+    lost = log->lost + collected.dropped;
     observed.observations = std::move(collected.events);
     observed.observations.push_back(
-        about_log(kLost, static_cast<std::int64_t>(observed.records_lost), log->witness, request.now));
+        about_log(kLost, static_cast<std::int64_t>(lost), log->witness, request.now));
   }
-  if (!log || observed.records_lost > 0)
+  if (!log || lost > 0)
     if (const auto heard = take_library_events(host, request, observed); !heard && !log)
       return fail(log.error().code, log.error().what + "; events of the driver: " + heard.error().what);
   observed.observations.push_back(
@@ -114,10 +115,7 @@ struct Condition {
 
 class Judgement {
  public:
-  explicit Judgement(const JudgeInput& input) : input_(input) {
-    const auto* readable = input.history.find(host_subject(), kReadable);
-    is_log_readable_ = readable == nullptr || readable->value == Value{true};
-  }
+  explicit Judgement(const JudgeInput& input) : input_(input) {}
 
   Findings judge() {
     std::vector<TakenBack> taken_back;
@@ -141,16 +139,12 @@ class Judgement {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
-  // The log is the better witness where it can be read and lost nothing.
+  // The library is asked only where the log could not be read or lost records; what the log tells as well
+  // counts by the log.
   [[nodiscard]] bool counts_alone(const Observation& event) const {
-    if (is_log_readable_ && input_.history.number(host_subject(), kLost).value_or(0) <= 0) return false;
-    for (const Observation& other : input_.history.events()) {
-      if (other.source == kNvmlEvents || other.name != kXidEvent || !may_act(other)) continue;
-      if (gpu_of(other.subject) == gpu_of(event.subject) && code_of(other) == code_of(event) &&
-          std::chrono::abs(other.time.mono - event.time.mono) <= kJoin)
-        return false;
-    }
-    return true;
+    return std::ranges::none_of(input_.history.events(), [&event](const Observation& record) {
+      return tells_the_same(record, event);
+    });
   }
 
   void take(const Observation& event) {
@@ -297,7 +291,6 @@ class Judgement {
   }
 
   const JudgeInput& input_;
-  bool is_log_readable_ = true;
   std::map<Key, Condition> conditions_;
   std::vector<const Observation*> xids_;  // those that act, since the last reset of their GPU; oldest first
 };

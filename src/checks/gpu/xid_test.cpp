@@ -8,6 +8,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/rule_events.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/host.hpp"
 
@@ -318,6 +319,22 @@ TEST_F(GpuXidTest, a_storm_of_consequences_does_not_bury_the_cause) {
   EXPECT_EQ(*find_attribute(history_.events()[2].attributes, "count"), Value{std::int64_t{19'999}});
 }
 
+TEST_F(GpuXidTest, records_of_an_earlier_run_are_never_counted_together_with_new_ones) {
+  for (int i = 0; i < 51; ++i)
+    xid("45, pid=7, name=x, Ch 00000010");
+  const auto observed = kGpuXid.observe(host_, {.now = clock_.now(),
+                                                .deadline = clock_.now().mono + 5s,
+                                                .kernel_log_from = 0,
+                                                .kernel_log_counted = 50});
+  ASSERT_TRUE(observed);
+  std::int64_t before = 0;
+  std::int64_t news = 0;
+  for (const Observation& event : observed->observations)
+    if (event.name == kXidEvent) (*event.sequence < 50 ? before : news) += event_count(event);
+  EXPECT_EQ(before, 50);
+  EXPECT_EQ(news, 1);
+}
+
 TEST_F(GpuXidTest, the_evidence_stays_the_same_until_there_is_more) {
   xid("48, pid=12, name=python, DBE (double bit error) ECC Error");
   const auto first = look();
@@ -406,9 +423,17 @@ TEST_F(GpuXidTest, asks_the_driver_for_what_the_ring_lost) {
   gpus_.events = {{Subject{SubjectKind::gpu, kGpu, 0, "", ""}, 48, clock_.now()}};
   const auto observed = observe();
   ASSERT_TRUE(observed);
-  EXPECT_EQ(observed->records_lost, 500U);
   history_.add(observed->observations, 1h);
   EXPECT_EQ(judge().size(), 1U);
+}
+
+TEST_F(GpuXidTest, what_the_driver_told_of_a_loss_stands_when_nothing_more_is_lost) {
+  log_.lost = 500;
+  gpus_.events = {{Subject{SubjectKind::gpu, kGpu, 0, "", ""}, 95, clock_.now()}};
+  EXPECT_EQ(look().size(), 1U);
+  log_.lost = 0;
+  clock_.advance(30s);
+  EXPECT_EQ(look().size(), 1U);
 }
 
 TEST_F(GpuXidTest, says_why_it_cannot_look) {

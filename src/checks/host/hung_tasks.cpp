@@ -77,7 +77,8 @@ void add_zombies(const host::Files& files, const host::Tasks& tasks, Seen& seen)
 // The kernel writes a call trace below each report, where it was not told to leave it out.
 void add_places(const host::Host& host, const Request& request, Observed& observed) {
   if (observed.observations.empty()) return;
-  const auto log = host.kernel_log.read_if(request.kernel_log_from, request.deadline, may_be_trace);
+  const auto log = host.kernel_log.read_if(request.kernel_log_from, request.deadline,
+                                           {request.reader, LogParts::others, may_be_trace});
   if (!log) return;
   const auto places = waiting_places(log->records);
   for (Observation& event : observed.observations) {

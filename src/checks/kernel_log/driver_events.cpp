@@ -2,10 +2,13 @@
 #include "checks/kernel_log/driver_events.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -14,9 +17,15 @@
 #include "checks/kernel_log/decoded_record.hpp"
 #include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
+#include "checks/kernel_log/rule_events.hpp"
 
 namespace autopilot::checks {
 namespace {
+
+// An event of the library and a record of the kernel log within this time are one.
+constexpr Duration kJoin = std::chrono::seconds{5};
+// Seconds that may have passed before the library's event was heard.
+constexpr std::string_view kLate = "late";
 
 std::string_view event_name(const DecodedRecord& decoded) {
   if (decoded.kind == "xid") return kXidEvent;
@@ -109,6 +118,39 @@ struct Group {
   std::int64_t count = 0;
 };
 
+DriverEvents fold(std::span<const host::KernelRecord> records, const std::string& witness) {
+  DriverEvents result;
+  std::map<Kind, Group> groups;
+  for (std::size_t index = 0; index < records.size(); ++index) {
+    const auto told = driver_record(records[index]);
+    if (!told) continue;
+    auto kind = kind_of(told->decoded, told->name);
+    auto found = groups.find(kind);
+    if (found == groups.end()) {
+      if (groups.size() >= DriverEvents::kMaxKinds) {
+        ++result.dropped;
+        continue;
+      }
+      found = groups.emplace(std::move(kind), Group{index, index, 0}).first;
+    }
+    found->second.last = index;
+    ++found->second.count;
+  }
+  const auto add = [&](std::size_t index, std::int64_t count) {
+    auto told = driver_record(records[index]);
+    if (!told) return;
+    add_link_down_reason(catalog::builtin(), told->decoded);
+    result.events.push_back(to_observation(records[index], told->decoded, told->name, witness));
+    if (count > 1) result.events.back().attributes.emplace_back("count", count);
+  };
+  for (const Group& group : std::views::values(groups)) {
+    add(group.first, 1);
+    if (group.last != group.first) add(group.last, group.count - 1);
+  }
+  std::ranges::sort(result.events, {}, [](const Observation& event) { return *event.sequence; });
+  return result;
+}
+
 }  // namespace
 
 std::uint32_t code_of(const Observation& event) {
@@ -143,37 +185,15 @@ std::optional<Subject> link_of(const Observation& event) {
   return link;
 }
 
-DriverEvents collect_driver_events(const host::KernelRecords& records) {
-  DriverEvents result;
-  std::map<Kind, Group> groups;
-  for (std::size_t index = 0; index < records.records.size(); ++index) {
-    const auto told = driver_record(records.records[index]);
-    if (!told) continue;
-    auto kind = kind_of(told->decoded, told->name);
-    auto found = groups.find(kind);
-    if (found == groups.end()) {
-      if (groups.size() >= DriverEvents::kMaxKinds) {
-        ++result.dropped;
-        continue;
-      }
-      found = groups.emplace(std::move(kind), Group{index, index, 0}).first;
-    }
-    found->second.last = index;
-    ++found->second.count;
-  }
-  const auto add = [&](std::size_t index, std::int64_t count) {
-    const auto& record = records.records[index];
-    auto told = driver_record(record);
-    if (!told) return;
-    add_link_down_reason(catalog::builtin(), told->decoded);
-    result.events.push_back(to_observation(record, told->decoded, told->name, records.witness));
-    if (count > 1) result.events.back().attributes.emplace_back("count", count);
-  };
-  for (const Group& group : std::views::values(groups)) {
-    add(group.first, 1);
-    if (group.last != group.first) add(group.last, group.count - 1);
-  }
-  std::ranges::sort(result.events, {}, [](const Observation& event) { return *event.sequence; });
+DriverEvents collect_driver_events(const host::KernelRecords& records, std::uint64_t counted) {
+  const std::span<const host::KernelRecord> all(records.records);
+  const auto first_new = std::ranges::partition_point(
+      all, [counted](const host::KernelRecord& record) { return record.sequence < counted; });
+  const auto old = static_cast<std::size_t>(first_new - all.begin());
+  DriverEvents result = fold(all.first(old), records.witness);
+  DriverEvents news = fold(all.subspan(old), records.witness);
+  std::ranges::move(news.events, std::back_inserter(result.events));
+  result.dropped = news.dropped;
   return result;
 }
 
@@ -184,12 +204,35 @@ Observation to_observation(const host::GpuEvent& event) {
   observation.value = std::int64_t{event.code};
   observation.source = kNvmlEvents;
   observation.time = event.time;
+  if (event.late > Duration{0}) observation.attributes.emplace_back(kLate, to_seconds(event.late));
   // The library numbers nothing: time and place tell one event from the next.
   std::uint64_t number = static_cast<std::uint64_t>(event.time.mono.time_since_epoch().count());
   for (const char c : event.subject.key)
     number = number * 31 + static_cast<unsigned char>(c);
   observation.sequence = (number * 1024 + static_cast<std::uint64_t>(event.code)) >> 1U;
   return observation;
+}
+
+bool tells_the_same(const Observation& record, const Observation& library_event) {
+  if (record.source == kNvmlEvents || record.name != kXidEvent || !may_act(record)) return false;
+  if (gpu_of(record.subject) != gpu_of(library_event.subject) || code_of(record) != code_of(library_event))
+    return false;
+  const Value* late = find_attribute(library_event.attributes, kLate);
+  const std::chrono::duration<double> seconds{late == nullptr ? 0 : as_number(*late).value_or(0)};
+  const MonoTime heard = library_event.time.mono;
+  const MonoTime earliest = heard - std::chrono::duration_cast<Duration>(seconds) - kJoin;
+  return record.time.mono >= earliest && record.time.mono <= heard + kJoin;
+}
+
+Observations joined(Observations news, const std::deque<Observation>& earlier) {
+  if (std::ranges::find(news, kNvmlEvents, &Observation::source) == news.end()) return news;
+  const Observations all = news;
+  std::erase_if(news, [&](const Observation& event) {
+    if (event.source != kNvmlEvents) return false;
+    const auto is_told_by = [&event](const Observation& record) { return tells_the_same(record, event); };
+    return std::ranges::any_of(all, is_told_by) || std::ranges::any_of(earlier, is_told_by);
+  });
+  return news;
 }
 
 }  // namespace autopilot::checks

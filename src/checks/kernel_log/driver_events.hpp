@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,10 +39,19 @@ struct DriverEvents {
 
 // Records that say the same (same event, subject, link, code, cause, verdict and writer) become the first and
 // the last of them; the last has how many it stands for as attribute "count". So a storm stays small, and no
-// cause is pushed out by its consequences.
-[[nodiscard]] DriverEvents collect_driver_events(const host::KernelRecords& records);
+// cause is pushed out by its consequences. Records below `counted` (see Request::kernel_log_counted) are
+// collected apart from the others, and nothing of them counts as dropped.
+[[nodiscard]] DriverEvents collect_driver_events(const host::KernelRecords& records,
+                                                 std::uint64_t counted = 0);
 
 [[nodiscard]] Observation to_observation(const host::GpuEvent& event);
+
+// THE rule for two witnesses of one error: a record of the kernel log about the same GPU with the same code,
+// not more than five seconds before the library's event can have happened or after it was heard.
+[[nodiscard]] bool tells_the_same(const Observation& record, const Observation& library_event);
+// `news` without the library's events that a record tells, among them or among `earlier` ones: each error is
+// counted once.
+[[nodiscard]] Observations joined(Observations news, const std::deque<Observation>& earlier);
 
 // The link that the line names, of an event about a GPU.
 [[nodiscard]] std::optional<Subject> link_of(const Observation& event);

@@ -92,19 +92,22 @@ bool may_be_by_rule(const host::KernelRecord& record) {
 
 using IsWanted = std::function<bool(const DecodedRecord& decoded)>;
 
-void add_events(const host::KernelRecords& log, const Decoder& decoder, const IsWanted& is_wanted,
-                const SubjectOf& subject_of, Observed& observed) {
+void add_events(const host::KernelRecords& log, const Request& request, const Decoder& decoder,
+                const IsWanted& is_wanted, const SubjectOf& subject_of, Observed& observed) {
   observed.witnesses.push_back(log.witness);
   observed.kernel_log_next = log.next;
-  observed.records_lost = log.lost;
-  Collected collected;
+  Collected counted;
+  Collected news;
   std::for_each(log.records.rbegin(), log.records.rend(), [&](const host::KernelRecord& record) {
     const auto decoded = decoder.decode(record);
     if (!decoded || !is_wanted(*decoded)) return;
-    if (!collected.add(to_event(record, *decoded, subject_of(*decoded), log.witness)))
-      ++observed.records_lost;
+    const bool is_new = record.sequence >= request.kernel_log_counted;
+    Collected& collected = is_new ? news : counted;
+    if (!collected.add(to_event(record, *decoded, subject_of(*decoded), log.witness)) && is_new)
+      ++observed.records_dropped;
   });
-  collected.move_to(observed.observations);
+  counted.move_to(observed.observations);
+  news.move_to(observed.observations);
 }
 
 }  // namespace
@@ -112,21 +115,23 @@ void add_events(const host::KernelRecords& log, const Decoder& decoder, const Is
 Status add_rule_events(const host::Host& host, const Request& request,
                        std::span<const std::string_view> rules, const SubjectOf& subject_of,
                        Observed& observed) {
-  const auto log = TRY(host.kernel_log.read_if(request.kernel_log_from, request.deadline, may_be_by_rule));
+  const auto log = TRY(host.kernel_log.read_if(request.kernel_log_from, request.deadline,
+                                               {request.reader, LogParts::others, may_be_by_rule}));
   observed.kernel_log_parts = LogParts::others;
   const auto is_wanted = [&rules](const DecodedRecord& decoded) {
     return std::find(rules.begin(), rules.end(), decoded.rule) != rules.end();
   };
-  add_events(log, builtin_decoder(), is_wanted, subject_of, observed);
+  add_events(log, request, builtin_decoder(), is_wanted, subject_of, observed);
   return {};
 }
 
 Status add_rule_events(const host::Host& host, const Request& request, const Decoder& decoder,
                        const catalog::Catalog& facts, Observed& observed) {
-  const auto log = TRY(host.kernel_log.read(request.kernel_log_from, request.deadline));
+  const auto log =
+      TRY(host.kernel_log.read_if(request.kernel_log_from, request.deadline, {.reader = request.reader}));
   observed.kernel_log_parts = LogParts::operator_rules;
   add_events(
-      log, decoder, is_by_rule,
+      log, request, decoder, is_by_rule,
       [&facts](const DecodedRecord& decoded) { return subject_by_rule(facts, decoded); }, observed);
   return {};
 }

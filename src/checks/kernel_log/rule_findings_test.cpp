@@ -25,7 +25,9 @@ class RuleFindings : public ::testing::Test {
     Observed observed;
     const Instant now = empty_.clock.now();
     const auto status = add_rule_events(
-        host_, {.now = now, .deadline = now.mono + 5s, .kernel_log_from = from_}, "host.lockups", observed);
+        host_,
+        {.now = now, .deadline = now.mono + 5s, .kernel_log_from = from_, .kernel_log_counted = counted_},
+        "host.lockups", observed);
     EXPECT_TRUE(status) << status.error().what;
     from_ = observed.kernel_log_next.value_or(from_);
     return observed;
@@ -52,6 +54,7 @@ class RuleFindings : public ::testing::Test {
                    empty_.ethernet, empty_.time_sync, empty_.nvme};
   History history_;
   std::uint64_t from_ = 0;
+  std::uint64_t counted_ = 0;
 };
 
 TEST_F(RuleFindings, nothing_of_a_log_without_such_lines) {
@@ -81,11 +84,23 @@ TEST_F(RuleFindings, are_one_for_a_thousand_lines_and_count_them) {
   write(kStall);
   Observed observed = look();
   EXPECT_EQ(observed.observations.size(), kMaxEqualEvents + 2);
-  EXPECT_EQ(observed.records_lost, 0U);
+  EXPECT_EQ(observed.records_dropped, 0U);
   const Findings findings = judge(std::move(observed));
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_THAT(findings[0].message, HasSubstr("(1000 lines)"));
   EXPECT_THAT(findings[1].message, HasSubstr("(2 lines)"));
+}
+
+TEST_F(RuleFindings, of_an_earlier_run_are_never_counted_together_with_new_ones) {
+  for (int i = 0; i < 100; ++i)
+    write(kSoft);
+  counted_ = 71;  // the test's log begins at 1
+  std::int64_t before = 0;
+  std::int64_t news = 0;
+  for (const Observation& event : look().observations)
+    (*event.sequence < counted_ ? before : news) += event_count(event);
+  EXPECT_EQ(before, 70);
+  EXPECT_EQ(news, 30);
 }
 
 TEST_F(RuleFindings, keep_their_evidence_until_there_is_news) {

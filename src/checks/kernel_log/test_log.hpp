@@ -35,7 +35,7 @@ class TestLog final : public host::KernelLog {
   }
 
  private:
-  host::RecordRing ring_;
+  mutable host::RecordRing ring_;
   std::uint64_t next_ = 1;
   bool is_refused_ = false;
 };

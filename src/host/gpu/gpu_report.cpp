@@ -19,6 +19,7 @@ constexpr std::size_t kMaxGpus = 128;
 constexpr std::size_t kMaxReadings = 1024;  // of one GPU
 constexpr std::size_t kMaxText = 1024;
 constexpr std::size_t kMaxEvents = 4096;
+constexpr std::int64_t kMaxAge = 86'400'000;  // milliseconds
 
 // ---- writing
 
@@ -95,6 +96,17 @@ Result<std::int64_t> integer_of(const json::value& value, std::string_view name,
     return malformed(std::string(name) + " is no integer from " + std::to_string(low) + " to " +
                      std::to_string(high));
   return number;
+}
+
+Result<std::int64_t> integer_member(const json::object& object, std::string_view name, std::int64_t high) {
+  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
+  if (value == nullptr) return malformed(std::string(name) + " is missing");
+  return integer_of(*value, name, 0, high);
+}
+
+std::int64_t milliseconds(Duration duration) {
+  const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  return std::clamp<std::int64_t>(count, 0, kMaxAge);
 }
 
 Result<const json::array*> array_member(const json::object& object, std::string_view name,
@@ -233,14 +245,17 @@ Result<GpuReport> parse_gpu_report(std::string_view text) {
   return report;
 }
 
-std::string format_gpu_events(const std::vector<GpuEvent>& events) {
+std::string format_gpu_events(const std::vector<GpuEvent>& events, Instant now) {
   json::array list;
   for (const GpuEvent& event : events)
-    list.push_back(json::object{{"address", event.subject.key}, {"code", event.code}});
+    list.push_back(json::object{{"address", event.subject.key},
+                                {"code", event.code},
+                                {"ago", milliseconds(now.mono - event.time.mono)},
+                                {"late", milliseconds(event.late)}});
   return json::serialize(json::object{{"events", std::move(list)}});
 }
 
-Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text) {
+Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text, Instant now) {
   const json::object object = TRY(parse_object(text));
   std::vector<GpuEvent> events;
   for (const json::value& value : *TRY(array_member(object, "events", kMaxEvents))) {
@@ -254,6 +269,9 @@ Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text) {
     if (code == nullptr) return malformed("code is missing");
     event.code = static_cast<std::uint32_t>(
         TRY(integer_of(*code, "code", 0, std::numeric_limits<std::uint32_t>::max())));
+    const std::chrono::milliseconds ago{TRY(integer_member(item, "ago", kMaxAge))};
+    event.time = {now.wall - ago, now.mono - ago};
+    event.late = std::chrono::milliseconds{TRY(integer_member(item, "late", kMaxAge))};
     events.push_back(std::move(event));
   }
   return events;

@@ -17,8 +17,9 @@ namespace autopilot::host {
 // Errc::malformed and says where.
 [[nodiscard]] Result<GpuReport> parse_gpu_report(std::string_view text);
 
-[[nodiscard]] std::string format_gpu_events(const std::vector<GpuEvent>& events);
-[[nodiscard]] Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text);
+// Their times travel as ages: the two ends may have different clocks.
+[[nodiscard]] std::string format_gpu_events(const std::vector<GpuEvent>& events, Instant now);
+[[nodiscard]] Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text, Instant now);
 
 // What to read, as it travels to the helper.
 struct GpuQuestion {

@@ -118,17 +118,27 @@ TEST(GpuEvents, are_read_back_and_checked) {
   GpuEvent event;
   event.subject = {SubjectKind::gpu, "0000:1b:00.0", std::nullopt, "", ""};
   event.code = 79;
-  const auto read = parse_gpu_events(format_gpu_events({event}));
+  event.time = {WallTime{std::chrono::hours{1}}, MonoTime{std::chrono::hours{2}}};
+  event.late = std::chrono::seconds{30};
+  const Instant sent{WallTime{}, event.time.mono + std::chrono::seconds{40}};
+  const Instant received{WallTime{std::chrono::hours{9}}, MonoTime{std::chrono::hours{5}}};
+  const auto read = parse_gpu_events(format_gpu_events({event}, sent), received);
   ASSERT_TRUE(read);
   ASSERT_EQ(read->size(), 1U);
   EXPECT_EQ(read->front().subject, event.subject);
   EXPECT_EQ(read->front().code, 79U);
+  EXPECT_EQ(read->front().time.mono, received.mono - std::chrono::seconds{40});
+  EXPECT_EQ(read->front().time.wall, received.wall - std::chrono::seconds{40});
+  EXPECT_EQ(read->front().late, event.late);
   event.code = 4'294'967'295;
-  EXPECT_EQ(parse_gpu_events(format_gpu_events({event})).value().front().code, event.code);
-  EXPECT_FALSE(parse_gpu_events(R"({"events":[{"address":"0000:1b:00.0","code":4294967296}]})"));
-  EXPECT_FALSE(parse_gpu_events(R"({"events":[{"address":"nowhere","code":79}]})"));
-  EXPECT_FALSE(parse_gpu_events(R"({"events":[{"address":"0000:1b:00.0"}]})"));
-  EXPECT_FALSE(parse_gpu_events(R"({"events":7})"));
+  EXPECT_EQ(parse_gpu_events(format_gpu_events({event}, sent), received).value().front().code, event.code);
+  for (const std::string_view bad :
+       {R"({"events":[{"address":"0000:1b:00.0","code":4294967296,"ago":0,"late":0}]})",
+        R"({"events":[{"address":"nowhere","code":79,"ago":0,"late":0}]})",
+        R"({"events":[{"address":"0000:1b:00.0","ago":0,"late":0}]})",
+        R"({"events":[{"address":"0000:1b:00.0","code":79,"late":0}]})",
+        R"({"events":[{"address":"0000:1b:00.0","code":79,"ago":-1,"late":0}]})", R"({"events":7})"})
+    EXPECT_FALSE(parse_gpu_events(bad, received)) << bad;
 }
 
 TEST(GpuQuestion, is_read_back_and_checked) {

@@ -116,7 +116,8 @@ struct GpuReport {
 struct GpuEvent {
   Subject subject;
   std::uint32_t code = 0;  // 999: the library does not know it
-  Instant time;
+  Instant time;            // when it was heard
+  Duration late{0};        // it happened at most so long before
 };
 
 // The GPUs of one vendor in one machine. Never blocks past the deadline: the driver is asked in a helper
@@ -131,7 +132,8 @@ class Gpus {
   // identity is always part of the answer. Thread-safe; equal questions within a second may share one answer.
   [[nodiscard]] virtual Result<GpuReport> read(const std::vector<GpuGroup>& groups,
                                                MonoTime deadline) const = 0;
-  // Xid events since the last call. An error where nobody can listen to the driver. Thread-safe.
+  // Xid events since the last call, but of the last minutes only; they are listened to from the first
+  // question of any kind on. An error where nobody can listen to the driver. Thread-safe.
   [[nodiscard]] virtual Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const = 0;
 
   // Those of a vendor whose driver is not there.

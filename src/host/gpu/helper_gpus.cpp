@@ -131,10 +131,7 @@ Result<std::vector<GpuEvent>> HelperGpus::take_events(MonoTime deadline) const {
   }
   const HelperResult answer = client_.call("events", "{}", process_time(deadline));
   if (!answer) return fail(answer.error().error);
-  std::vector<GpuEvent> events = TRY(parse_gpu_events(*answer));
-  for (GpuEvent& event : events)
-    event.time = clock_.now();
-  return events;
+  return parse_gpu_events(*answer, clock_.now());
 }
 
 std::uint64_t HelperGpus::driver_calls() const {

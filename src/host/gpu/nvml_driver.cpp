@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -51,6 +50,8 @@ DriverState NvmlDriver::start() {
   ready_ = true;
   started_ = now.mono;
   read_versions();
+  // Long before anybody asks for events. Who does is told when nobody could listen.
+  (void)events_.listen(library());
   return DriverState::ok;
 }
 
@@ -61,10 +62,13 @@ NvmlLibrary& NvmlDriver::library() {
 
 // A library that failed is loaded afresh the next time: an update of the driver replaces the file.
 void NvmlDriver::stop() {
-  if (ready_) library().call(library().functions().nvmlShutdown);
+  if (ready_) {
+    (void)events_.drain(library());
+    library().call(library().functions().nvmlShutdown);
+  }
   ready_ = false;
   troubled_ = false;
-  events_ = nullptr;
+  events_.end();
   known_.clear();
   if (library_) calls_before_ += library_->calls();
   library_.reset();
@@ -99,6 +103,7 @@ GpuReport NvmlDriver::read(const std::vector<GpuGroup>& groups, const std::vecto
     report.nvml_version = nvml_version_;
     report.cuda_version = cuda_version_;
     read_gpus(report, groups, addresses);
+    (void)events_.drain(library());
   } else {
     report.detail = detail_;
   }
@@ -229,70 +234,13 @@ void NvmlDriver::read_identity(nvml::Device device, GpuDevice& gpu) {
   gpu.subject.serial = known.serial;
 }
 
-tl::unexpected<Error> NvmlDriver::call_failed(std::string_view function, nvml::Return code) {
-  if (code == nvml::kSymbolAbsent)
-    return fail(Errc::unsupported, "the driver's library has no " + std::string(function));
-  return fail(code == nvml::kNoPermission ? Errc::denied : Errc::unavailable,
-              std::string(function) + ": " + library().error_text(code));
-}
-
-Status NvmlDriver::listen() {
-  const nvml::Functions& functions = library().functions();
-  nvml::EventSet events = nullptr;
-  if (const auto code = library().call(functions.nvmlEventSetCreate, &events); code != nvml::kSuccess)
-    return call_failed("nvmlEventSetCreate", code);
-  unsigned count = 0;
-  nvml::Return why = library().call(functions.nvmlDeviceGetCount_v2, &count);
-  bool is_heard = false;
-  for (unsigned i = 0; i < std::min(count, kMaxGpus); ++i) {
-    nvml::Device device = nullptr;
-    nvml::Return code = library().call(functions.nvmlDeviceGetHandleByIndex_v2, i, &device);
-    if (code == nvml::kSuccess)
-      code = library().call(functions.nvmlDeviceRegisterEvents, device, nvml::kEventXidCriticalError, events);
-    if (code == nvml::kSuccess)
-      is_heard = true;
-    else
-      why = code;
-  }
-  if (is_heard) {
-    events_ = events;
-    return {};
-  }
-  library().call(functions.nvmlEventSetFree, events);
-  if (why == nvml::kSuccess) return fail(Errc::unavailable, "the driver lists no GPU to listen to");
-  return call_failed("nvmlDeviceRegisterEvents", why);
-}
-
-std::optional<GpuEvent> NvmlDriver::event_of(const nvml::EventData& data) {
-  if ((data.eventType & nvml::kEventXidCriticalError) == 0) return std::nullopt;
-  nvml::PciInfo pci{};
-  if (library().call(library().functions().nvmlDeviceGetPciInfo_v3, data.device, &pci) != nvml::kSuccess)
-    return std::nullopt;
-  const auto address = canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
-  if (!address) return std::nullopt;
-  GpuEvent event;
-  event.subject = {SubjectKind::gpu, *address, std::nullopt, "", ""};
-  event.code = static_cast<std::uint32_t>(
-      std::min<unsigned long long>(data.eventData, std::numeric_limits<std::uint32_t>::max()));
-  event.time = clock_.now();
-  return event;
-}
-
 Result<std::vector<GpuEvent>> NvmlDriver::take_events() {
   if (const DriverState state = start(); state != DriverState::ok)
     return fail(Errc::unavailable, "the driver is " + std::string(to_string(state)) + ": " + detail_);
-  if (events_ == nullptr) TRY_STATUS(listen());
-  std::vector<GpuEvent> taken;
-  for (int i = 0; i < kMaxEvents; ++i) {
-    nvml::EventData data{};
-    const auto code = library().call(library().functions().nvmlEventSetWait_v2, events_, &data, 0U);
-    if (code == nvml::kTimeout) break;
-    if (code != nvml::kSuccess) {
-      if (taken.empty()) return call_failed("nvmlEventSetWait_v2", code);
-      break;
-    }
-    if (auto event = event_of(data)) taken.push_back(std::move(*event));
-  }
+  TRY_STATUS(events_.listen(library()));
+  const Status drained = events_.drain(library());
+  std::vector<GpuEvent> taken = events_.take();
+  if (!drained && taken.empty()) return fail(drained.error());
   return taken;
 }
 

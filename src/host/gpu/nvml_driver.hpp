@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "host/gpu/gpus.hpp"
+#include "host/gpu/nvml_events.hpp"
 #include "host/gpu/nvml_library.hpp"
 #include "host/gpu/nvml_reader.hpp"
 
@@ -18,7 +19,6 @@ namespace autopilot::host {
 class NvmlDriver {
  public:
   static constexpr unsigned kMaxGpus = 64;
-  static constexpr int kMaxEvents = 256;  // of one call of take_events
   // NVML fixes its list of GPUs at init. While a GPU is in a bad state it is initialised again this often, to
   // see what has come back; with all GPUs well it is not.
   static constexpr Duration kLookAgainAfter = std::chrono::minutes{1};
@@ -26,7 +26,7 @@ class NvmlDriver {
   // library_path: exactly this file; "" searches (NvmlLibrary::search_places).
   // `watch` shows other threads the call in progress.
   NvmlDriver(std::string library_path, const Clock& clock, CallWatch& watch)
-      : library_path_(std::move(library_path)), clock_(clock), watch_(watch) {}
+      : library_path_(std::move(library_path)), clock_(clock), watch_(watch), events_(clock) {}
   NvmlDriver(const NvmlDriver&) = delete;
   NvmlDriver& operator=(const NvmlDriver&) = delete;
   ~NvmlDriver() { stop(); }
@@ -36,8 +36,8 @@ class NvmlDriver {
   // which only the index is known has the key "index-<n>".
   [[nodiscard]] GpuReport read(const std::vector<GpuGroup>& groups,
                                const std::vector<std::string>& addresses);
-  // Xid events since the last call; the first call only begins to listen. An error where nobody can listen:
-  // silence would pass for health.
+  // Xid events since the last call and since the library was initialised, at most NvmlEvents::kKeptFor old.
+  // An error where nobody can listen: silence would pass for health.
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events();
 
  private:
@@ -58,9 +58,6 @@ class NvmlDriver {
                                              GpuState state) const;
   [[nodiscard]] std::uint64_t calls() const { return calls_before_ + (library_ ? library_->calls() : 0); }
   void read_identity(nvml::Device device, GpuDevice& gpu);
-  Status listen();
-  [[nodiscard]] tl::unexpected<Error> call_failed(std::string_view function, nvml::Return code);
-  [[nodiscard]] std::optional<GpuEvent> event_of(const nvml::EventData& data);
 
   // What identifies a GPU and does not change while NVML is initialised.
   struct Known {
@@ -84,7 +81,7 @@ class NvmlDriver {
   std::string nvml_version_;
   std::string cuda_version_;
   std::map<std::string, Known, std::less<>> known_;  // by PCI address
-  nvml::EventSet events_ = nullptr;
+  NvmlEvents events_;
 };
 
 }  // namespace autopilot::host

@@ -181,8 +181,8 @@ TEST_F(NvmlDriverTest, looks_again_after_a_while_when_a_gpu_was_in_trouble) {
 TEST_F(NvmlDriverTest, facts_are_asked_once) {
   const std::uint64_t first = driver_.read({GpuGroup::temperature}, {}).calls;
   const std::uint64_t second = driver_.read({GpuGroup::temperature}, {}).calls;
-  // Count, and per GPU: handle, PCI address, temperature, fields.
-  EXPECT_EQ(second, 1U + 3U * 4U);
+  // Count, and per GPU: handle, PCI address, temperature, fields; and whether there is an event.
+  EXPECT_EQ(second, 1U + 3U * 4U + 1U);
   EXPECT_GT(first, second);
 }
 
@@ -270,6 +270,16 @@ TEST_F(NvmlDriverTest, xid_events_come_once_and_name_the_gpu) {
   EXPECT_EQ(events->front().subject.key, "0000:1d:00.0");
   EXPECT_EQ(events->front().code, 79);
   EXPECT_THAT(driver_.take_events().value(), IsEmpty());
+}
+
+TEST_F(NvmlDriverTest, an_xid_is_heard_with_whatever_question_is_asked_and_kept_until_somebody_wants_it) {
+  (void)driver_.read({GpuGroup::temperature}, {});
+  conduct("nvmlEventSetWait_v2=3");  // from now on nothing more is heard
+  const auto events = driver_.take_events();
+  ASSERT_TRUE(events) << events.error().what;
+  ASSERT_EQ(events->size(), 1U);
+  EXPECT_EQ(events->front().code, 79);
+  EXPECT_FALSE(driver_.take_events());
 }
 
 TEST_F(NvmlDriverTest, who_cannot_listen_says_so_and_tries_again) {

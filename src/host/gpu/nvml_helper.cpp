@@ -45,7 +45,10 @@ class NvmlService {
 
   Result<std::string> take_events(std::string_view, MonoTime deadline) {
     auto answer = ask(
-        [this]() -> Result<std::string> { return format_gpu_events(TRY(driver_.take_events())); }, deadline);
+        [this]() -> Result<std::string> {
+          return format_gpu_events(TRY(driver_.take_events()), clock_.now());
+        },
+        deadline);
     if (!answer) return fail(Errc::timed_out, what_hangs());
     return std::move(*answer);
   }

@@ -39,10 +39,12 @@ const SparedAdapters& SparedAdapters::none() {
 
 bool ComplainingAdapters::is_spared(const std::string& pci_address, MonoTime deadline) const {
   const std::lock_guard lock(mutex_);
-  if (const auto news = log_.read(next_, deadline)) {
+  const KernelLog::Wanted wanted{"spared adapters", LogParts::others,
+                                 [](const KernelRecord& record) { return record.from_kernel(); }};
+  if (const auto news = log_.read_if(next_, deadline, wanted)) {
     next_ = news->next;
     for (const KernelRecord& record : news->records) {
-      if (!record.from_kernel() || complaining_.size() >= kMaxAdapters) continue;
+      if (complaining_.size() >= kMaxAdapters) break;
       if (auto address = complaining_adapter(record.text)) complaining_.insert(*std::move(address));
     }
   }

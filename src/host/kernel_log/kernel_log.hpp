@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/log_parts.hpp"
 #include "core/result.hpp"
 
 namespace autopilot::host {
@@ -26,10 +28,13 @@ struct KernelRecord {
   [[nodiscard]] bool from_kernel() const { return verified && facility == 0; }
 };
 
+// Which part of the log a record belongs to.
+using PartOf = std::function<LogParts(const KernelRecord&)>;
+
 struct KernelRecords {
   std::vector<KernelRecord> records;  // oldest first
   std::uint64_t next = 0;             // ask for these next time
-  std::uint64_t lost = 0;             // records the ring overwrote before they were read, since `from`
+  std::uint64_t lost = 0;             // records that this reader missed since he read last
   std::string witness;                // "/dev/kmsg", "syslog", or the file
 };
 
@@ -46,15 +51,21 @@ class KernelLog {
   // Records with sequence >= from, at most kMaxRecords of the newest (the rest counts as lost). denied:
   // CAP_SYSLOG is missing. Thread-safe.
   [[nodiscard]] virtual Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const = 0;
-  // The same without the records for which `wanted` does not hold; they are not lost. `wanted` is asked about
-  // thousands while writers wait: it must be quick.
-  using Wanted = std::function<bool(const KernelRecord&)>;
+  struct Wanted {
+    std::string_view reader{};       // who asks, by the same word each time: what he misses is told to him
+    LogParts parts = LogParts::all;  // he misses nothing of the others
+    // Records for which it does not hold are left out, and not lost. Asked about thousands while writers
+    // wait: must be quick.
+    std::function<bool(const KernelRecord&)> holds{};
+  };
   [[nodiscard]] virtual Result<KernelRecords> read_if(std::uint64_t from, MonoTime deadline,
                                                       const Wanted& wanted) const {
     auto records = read(from, deadline);
-    if (records) std::erase_if(records->records, std::not_fn(wanted));
+    if (records && wanted.holds) std::erase_if(records->records, std::not_fn(wanted.holds));
     return records;
   }
+  // Records that at least one reader missed since the log was opened, each counted once. Thread-safe.
+  [[nodiscard]] virtual std::uint64_t lost() const { return 0; }
 };
 
 }  // namespace autopilot::host

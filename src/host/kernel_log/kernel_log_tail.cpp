@@ -14,7 +14,7 @@ KernelLogTail::KernelLogTail(Open open) : KernelLogTail(std::move(open), Options
 KernelLogTail::KernelLogTail(Open open, Options options)
     : open_(std::move(open)),
       options_(std::move(options)),
-      ring_(options_.limits),
+      ring_(options_.limits, options_.part_of),
       thread_([this] { run(); }) {}
 
 KernelLogTail::~KernelLogTail() {
@@ -33,7 +33,7 @@ Result<KernelRecords> KernelLogTail::read_if(std::uint64_t from, MonoTime deadli
   if (!changed_.wait_until(lock, deadline, [this] { return is_ready_; }))
     return fail(Errc::timed_out, "kernel log: not read to its end yet");
   if (error_) return fail(*error_);
-  KernelRecords records = ring_.read(from, wanted);
+  KernelRecords records = ring_.read(from, wanted, deadline);
   records.witness = witness_;
   return records;
 }
@@ -49,7 +49,8 @@ void KernelLogTail::run() {
         source_ = source->get();
         // Numbers of one witness mean nothing to another.
         if (const auto witness = source_->witness(); witness != witness_) {
-          ring_ = RecordRing(options_.limits);
+          lost_in_other_rings_ += ring_.lost();
+          ring_ = RecordRing(options_.limits, options_.part_of);
           witness_ = witness;
         }
       }
@@ -104,10 +105,10 @@ void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::
       resume_at.reset();
     }
     if (!options_.trusts_injected) record.injected = false;
-    if (ring_.next() > 0) lost_ += lost;
     ++read_;
     ring_.add(std::move(record), lost);
   }
+  lost_ = lost_in_other_rings_ + ring_.lost();
 }
 
 void KernelLogTail::set_ready(std::optional<Error> error) {

@@ -26,7 +26,7 @@ class KernelLogTail final : public KernelLog {
   using Open = std::function<Result<std::unique_ptr<RecordSource>>()>;
   struct Counts {
     std::uint64_t read = 0;
-    std::uint64_t lost = 0;  // between the records read; what the ring drops itself is told by read()
+    std::uint64_t lost = 0;  // between the records read, or dropped by the ring before a reader came to them
   };
 
   struct Options {
@@ -36,6 +36,7 @@ class KernelLogTail final : public KernelLog {
     // on_news is called on the tail's thread when records in which news_in finds something can be read, once
     // per batch, and not for what was there at the start. Must return at once and not call the tail.
     NewsIn news_in{};
+    PartOf part_of{};
     OnKernelNews on_news{};
     // Whether records that say they were injected may act. Whoever may write to the log can say so; where
     // nobody allowed that they are what any program wrote.
@@ -54,6 +55,7 @@ class KernelLogTail final : public KernelLog {
   }
   [[nodiscard]] Result<KernelRecords> read_if(std::uint64_t from, MonoTime deadline,
                                               const Wanted& wanted) const override;
+  [[nodiscard]] std::uint64_t lost() const override { return lost_; }
   // Never waits.
   [[nodiscard]] Counts counts() const { return {read_, lost_}; }
 
@@ -70,7 +72,8 @@ class KernelLogTail final : public KernelLog {
   std::atomic<std::uint64_t> lost_{0};
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  RecordRing ring_;  // guarded by mutex_, as all below
+  mutable RecordRing ring_;                // guarded by mutex_, as all below
+  std::uint64_t lost_in_other_rings_ = 0;  // of earlier witnesses
   std::string witness_;
   std::optional<Error> error_;
   bool is_ready_ = false;  // the log was read to its end, or cannot be read

@@ -9,54 +9,103 @@ namespace {
 
 // What one record costs in memory, near enough to keep the bound.
 std::size_t cost(const KernelRecord& record) {
-  return sizeof(KernelRecord) + 2 * sizeof(std::uint64_t) + record.text.capacity();
+  constexpr std::size_t kBookkeeping = 64;
+  return sizeof(KernelRecord) + kBookkeeping + record.text.capacity();
+}
+
+// Up to the first comma: of an Xid its GPU and its code. Most lines without one tell their device early.
+std::size_t kind_of(const KernelRecord& record) {
+  constexpr std::size_t kBeginning = 48;
+  const std::string_view text(record.text);
+  const std::size_t hash =
+      std::hash<std::string_view>{}(text.substr(0, std::min(text.find(','), kBeginning)));
+  return hash * 4 + (record.from_kernel() ? 2U : 0U) + (record.injected ? 1U : 0U);
 }
 
 }  // namespace
 
 void RecordRing::add(KernelRecord record, std::uint64_t lost_before) {
-  if (first_ && record.sequence < next_) record.sequence = next_;
-  if (!first_) {
-    first_ = record.sequence;
-    lost_before_first_ = lost_before;
+  if (is_begun_) {
+    record.sequence = std::max(record.sequence, next_);
+    note_lost(lost_before);
   }
+  is_begun_ = true;
   next_ = record.sequence + 1;
-  bytes_ += cost(record);
-  entries_.push_back({std::move(record), lost_before});
-  while (entries_.size() > 1 && (bytes_ > limits_.bytes || entries_.size() > limits_.records))
-    drop_oldest();
+  const std::size_t kind = kind_of(record);
+  const auto known = kinds_.find(kind);
+  const bool is_rare = known == kinds_.end() || known->second < kKeptOfKind;
+  if (is_rare) ++kinds_[kind];
+  Half& half = is_rare ? rare_ : repeats_;
+  half.bytes += cost(record);
+  const LogParts part = part_of_ ? part_of_(record) : LogParts::all;
+  half.entries.push_back({std::move(record), part, kind});
+  while (size() > 1 && (bytes() > limits_.bytes || size() > limits_.records))
+    drop_one();
 }
 
-void RecordRing::drop_oldest() {
-  bytes_ -= cost(entries_.front().record);
-  last_dropped_ = entries_.front().record.sequence;
-  entries_.pop_front();
+// From the half that has more than its share.
+void RecordRing::drop_one() {
+  const bool are_repeats = rare_.entries.empty() || 2 * repeats_.bytes > limits_.bytes ||
+                           2 * repeats_.entries.size() > limits_.records;
+  Half& half = are_repeats ? repeats_ : rare_;
+  const Entry& oldest = half.entries.front();
+  note_dropped(oldest);
+  half.bytes -= cost(oldest.record);
+  if (!are_repeats)
+    if (const auto kind = kinds_.find(oldest.kind); --kind->second == 0) kinds_.erase(kind);
+  half.entries.pop_front();
 }
 
-// Between `from` and the oldest entry that the caller gets.
-std::uint64_t RecordRing::lost_in_front_of(const Entry& entry, std::uint64_t from) const {
-  if (!first_) return 0;
-  std::uint64_t lost = 0;
-  if (from > 0 && from < *first_) lost += std::min(lost_before_first_, *first_ - from);
-  if (entry.record.sequence == *first_) return lost;
-  if (last_dropped_ && from <= *last_dropped_) lost += *last_dropped_ + 1 - std::max(from, *first_);
-  // `from` may lie inside the gap in front of the entry.
-  return lost + std::min(entry.lost_before, entry.record.sequence - from);
+// Whatever they were.
+void RecordRing::note_lost(std::uint64_t count) {
+  if (count == 0) return;
+  lost_ += count;
+  missing_[LogParts::all] += count;
+  for (auto& [name, reader] : readers_)
+    reader.missed += count;
 }
 
-KernelRecords RecordRing::read(std::uint64_t from, const KernelLog::Wanted& wanted) const {
+void RecordRing::note_dropped(const Entry& entry) {
+  bool is_missed = readers_.empty();
+  for (auto& [name, reader] : readers_) {
+    if (entry.record.sequence < reader.next || !overlap(entry.part, reader.parts)) continue;
+    ++reader.missed;
+    is_missed = true;
+  }
+  ++missing_[entry.part];
+  if (is_missed) ++lost_;
+}
+
+RecordRing::Reader& RecordRing::reader_of(const KernelLog::Wanted& wanted, MonoTime now) {
+  std::erase_if(readers_, [now](const auto& one) { return one.second.seen + kReaderIsGone < now; });
+  const auto [found, is_new] = readers_.try_emplace(std::string(wanted.reader));
+  Reader& reader = found->second;
+  reader.parts = wanted.parts;
+  reader.seen = now;
+  if (is_new)
+    for (const auto& [part, count] : missing_)
+      if (overlap(part, wanted.parts)) reader.missed += count;
+  return reader;
+}
+
+KernelRecords RecordRing::read(std::uint64_t from, const KernelLog::Wanted& wanted, MonoTime now) {
   KernelRecords result;
   if (from > next_) from = 0;
-  result.next = std::max(from, next_);
-  auto entry = std::lower_bound(
-      entries_.begin(), entries_.end(), from,
-      [](const Entry& candidate, std::uint64_t sequence) { return candidate.record.sequence < sequence; });
-  if (entry == entries_.end()) return result;
-
-  result.lost = lost_in_front_of(*entry, from);
-  for (auto one = entry; one != entries_.end(); ++one) {
-    if (one != entry) result.lost += one->lost_before;
-    if (!wanted || wanted(one->record)) result.records.push_back(one->record);
+  Reader& reader = reader_of(wanted, now);
+  result.lost = std::exchange(reader.missed, 0);
+  result.next = reader.next = next_;
+  const auto first_of = [from](const Half& half) {
+    return std::ranges::lower_bound(half.entries, from, {},
+                                    [](const Entry& entry) { return entry.record.sequence; });
+  };
+  auto rare = first_of(rare_);
+  auto repeat = first_of(repeats_);
+  while (rare != rare_.entries.end() || repeat != repeats_.entries.end()) {
+    const bool is_rare = repeat == repeats_.entries.end() ||
+                         (rare != rare_.entries.end() && rare->record.sequence < repeat->record.sequence);
+    const Entry& entry = is_rare ? *rare++ : *repeat++;
+    if (overlap(entry.part, wanted.parts) && (!wanted.holds || wanted.holds(entry.record)))
+      result.records.push_back(entry.record);
   }
   return result;
 }

@@ -4,53 +4,85 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <unordered_map>
 
+#include "core/clock.hpp"
+#include "core/log_parts.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 
 namespace autopilot::host {
 
-// The newest kernel records, bounded by bytes and by number; the oldest goes first. Not thread-safe.
+// The newest kernel records, bounded by bytes and by number. Of lines that begin alike (for an Xid: the same
+// GPU and code) the first kKeptOfKind have one half of the room for themselves and all further ones the
+// other; what one half leaves empty the other may use, and in each the oldest goes first. So a storm does not
+// push out what is told once. Not thread-safe.
 class RecordRing {
  public:
+  static constexpr std::size_t kKeptOfKind = 8;
+  // A reader who has not come for so long is gone: nothing counts as lost for him.
+  static constexpr Duration kReaderIsGone = std::chrono::hours{2};
+
   struct Limits {
     std::size_t bytes = std::size_t{2} << 20;
     std::size_t records = KernelLog::kMaxRecords;
   };
 
   RecordRing() = default;
-  explicit RecordRing(Limits limits) : limits_(limits) {}
+  // Without part_of every record concerns every reader.
+  explicit RecordRing(Limits limits, PartOf part_of = {}) : limits_(limits), part_of_(std::move(part_of)) {}
 
-  // `lost_before`: records missing between the one added last and this one; for the first one those since the
-  // log's beginning. A sequence that does not grow is taken as one more than the last.
+  // `lost_before`: records missing between the one added last and this one; what is missing before the first
+  // one is not lost. A sequence that does not grow is taken as one more than the last.
   void add(KernelRecord record, std::uint64_t lost_before);
 
-  // Records with sequence >= from, oldest first, and what is missing among them: never delivered, or dropped
-  // here. from = 0 asks for everything there is and misses nothing older than the first record ever added. A
-  // `from` past the end belongs to another log and counts as 0. witness stays empty.
-  // Without the records for which `wanted` does not hold, where there is one.
-  [[nodiscard]] KernelRecords read(std::uint64_t from, const KernelLog::Wanted& wanted = {}) const;
+  // Records with sequence >= from, oldest first, and how many this reader missed since he read last (the
+  // first time: since the first record ever added): lost before, or dropped here and of the parts that he
+  // wants. A `from` past the end belongs to another log and counts as 0. witness stays empty.
+  [[nodiscard]] KernelRecords read(std::uint64_t from, const KernelLog::Wanted& wanted = {},
+                                   MonoTime now = {});
 
+  // Records that at least one reader missed, each counted once.
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
   [[nodiscard]] std::uint64_t next() const { return next_; }
-  [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t size() const { return rare_.entries.size() + repeats_.entries.size(); }
+  [[nodiscard]] std::size_t bytes() const { return rare_.bytes + repeats_.bytes; }
 
  private:
   struct Entry {
     KernelRecord record;
-    std::uint64_t lost_before = 0;
+    LogParts part = LogParts::all;
+    std::size_t kind = 0;
+  };
+  struct Half {
+    std::deque<Entry> entries;  // oldest first
+    std::size_t bytes = 0;
+  };
+  struct Reader {
+    LogParts parts = LogParts::all;
+    std::uint64_t next = 0;  // he has all below
+    std::uint64_t missed = 0;
+    MonoTime seen{};
   };
 
-  void drop_oldest();
-  [[nodiscard]] std::uint64_t lost_in_front_of(const Entry& entry, std::uint64_t from) const;
+  void drop_one();
+  void note_lost(std::uint64_t count);
+  void note_dropped(const Entry& entry);
+  [[nodiscard]] Reader& reader_of(const KernelLog::Wanted& wanted, MonoTime now);
 
   Limits limits_;
-  std::deque<Entry> entries_;
-  std::size_t bytes_ = 0;
+  PartOf part_of_;
+  Half rare_;
+  Half repeats_;
+  std::unordered_map<std::size_t, std::size_t> kinds_;  // how many entries of rare_ are of that kind
+  std::map<std::string, Reader, std::less<>> readers_;
+  std::map<LogParts, std::uint64_t> missing_;  // lost or dropped since the first record, by part
   std::uint64_t next_ = 0;
-  std::optional<std::uint64_t> first_;  // sequence of the first record ever added
-  std::uint64_t lost_before_first_ = 0;
-  std::optional<std::uint64_t> last_dropped_;  // sequence of the record dropped last
+  std::uint64_t lost_ = 0;
+  bool is_begun_ = false;
 };
 
 }  // namespace autopilot::host

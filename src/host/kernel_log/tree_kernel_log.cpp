@@ -94,13 +94,19 @@ Result<std::variant<TreeLogLine, TreeLogLoss, TreeLogError>> parse_tree_log_line
   return parsed;
 }
 
-Result<KernelRecords> TreeKernelLog::read(std::uint64_t from, MonoTime) const {
+Result<KernelRecords> TreeKernelLog::read_if(std::uint64_t from, MonoTime deadline,
+                                             const Wanted& wanted) const {
   const std::lock_guard lock(mutex_);
   TRY_STATUS(follow());
   if (error_) return fail(*error_);
-  KernelRecords records = ring_.read(from);
+  KernelRecords records = ring_.read(from, wanted, deadline);
   records.witness = "/dev/kmsg";
   return records;
+}
+
+std::uint64_t TreeKernelLog::lost() const {
+  const std::lock_guard lock(mutex_);
+  return ring_.lost();
 }
 
 Status TreeKernelLog::follow() const {

@@ -45,7 +45,12 @@ class TreeKernelLog final : public KernelLog {
   TreeKernelLog(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
 
   // unavailable: the tree has no kernel log. malformed: path and line. Otherwise what the file says.
-  [[nodiscard]] Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const override;
+  [[nodiscard]] Result<KernelRecords> read(std::uint64_t from, MonoTime deadline) const override {
+    return read_if(from, deadline, {});
+  }
+  [[nodiscard]] Result<KernelRecords> read_if(std::uint64_t from, MonoTime deadline,
+                                              const Wanted& wanted) const override;
+  [[nodiscard]] std::uint64_t lost() const override;
 
  private:
   [[nodiscard]] Status follow() const;
