@@ -36,6 +36,7 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
   latest.after_id =
       remembered.last_event_id > latest.limit ? remembered.last_event_id - latest.limit : std::uint64_t{0};
   remembered.events = TRY(journal.events(latest));
+  remembered.gpu_resets = TRY(journal.value("gpu.resets")).value_or("");
   for (const checks::Check& check : checks) {
     const std::string& id = check.info.id;
     const auto position = TRY(journal.value("kernel_log.position/" + id));

@@ -31,6 +31,8 @@ class History {
   // Forgets samples and events before that moment. For the owner, who knows the time: rounds without any
   // observation do not tell it.
   void forget_before(MonoTime time);
+  // An event that was not part of a round; not added again either.
+  void add_event(Observation event) { append_event(std::move(event)); }
   // A sample from before this process (the journal's), older than every round. Does not become part of the
   // latest round.
   void restore(const Observation& sample);

@@ -130,8 +130,7 @@ std::vector<Transition> FindingTracker::complete_round(std::string_view check, I
   follow_cards(transitions);
 
   const Round round(now, findings, observations);
-  for (const Subject& gpu : returned_gpus(check, round))
-    std::ranges::move(gpu_was_reset(gpu), std::back_inserter(transitions));
+  note_resets(check, round, observations, transitions);
   auto reported = incoming(check, findings);
   KeyedFindings passing;
   for (auto entry = reported.begin(); entry != reported.end();) {
@@ -222,6 +221,21 @@ void FindingTracker::note_return(const Key& key, Tracked& tracked, const Round& 
   if (!tracked.memory.gone || !round.listed.contains(key.subject)) return;
   tracked.memory.gone = false;
   if (facts(key.reason).clear == ClearRule::gpu_reset) tracked.memory.released = true;
+}
+
+void FindingTracker::note_resets(std::string_view check, const Round& round, const Observations& observations,
+                                 std::vector<Transition>& transitions) {
+  auto reset = resets_.note(check, observations);
+  // Whoever still has it as gone would tell of the same reset again.
+  for (const Subject& gpu : reset)
+    for (auto& [other, gpus] : listed_gpus_)
+      if (const auto known = gpus.find(gpu); known != gpus.end()) known->second = false;
+  for (Subject& gpu : returned_gpus(check, round))
+    if (std::ranges::find(reset, gpu) == reset.end()) reset.push_back(std::move(gpu));
+  for (Subject& gpu : reset) {
+    std::ranges::move(gpu_was_reset(gpu), std::back_inserter(transitions));
+    seen_resets_.push_back(std::move(gpu));
+  }
 }
 
 std::vector<Subject> FindingTracker::returned_gpus(std::string_view check, const Round& round) {

@@ -18,6 +18,7 @@
 #include "incidents/memory.hpp"
 #include "incidents/passing_findings.hpp"
 #include "incidents/placement.hpp"
+#include "incidents/reset_witness.hpp"
 #include "incidents/transition.hpp"
 
 namespace autopilot::incidents {
@@ -41,8 +42,8 @@ struct SavedFinding {
 // - A finding counts after Reason::raise_rounds rounds in a row; the same number is needed to get worse.
 // - It goes away only when its clear rule fires; until then it is shown as held. Another card in its slot
 //   ends it whatever its rule, and it follows its card (serial, else UUID) to another slot.
-// - A GPU that a check does not list for a while, and then again, was reset: all checks' findings about it
-//   learn so.
+// - A GPU that a check does not list for a while, and then again, was reset, and so was one of which looks
+//   prove it otherwise (see ResetWitness): all checks' findings about it learn so.
 // - A round in which the check could not look at the subject counts for nothing: neither up nor down. It
 //   could not look where it said `unknown` about the subject, its GPU or the host, or where a device that
 //   used to answer it did not answer. A judge says unknown about a subject only if it saw nothing of it.
@@ -80,6 +81,9 @@ class FindingTracker {
   // whose state cannot be read keeps its health, starts its clear rule anew and gets another incident.
   void restore(const std::vector<SavedFinding>& saved, Instant now);
 
+  // GPUs that complete_round found to have been reset, by looks alone, since the last call.
+  [[nodiscard]] std::vector<Subject> take_seen_resets() { return std::exchange(seen_resets_, {}); }
+
   // Every raised degraded or failed finding as if it were raised now.
   [[nodiscard]] std::vector<Transition> raised() const;
   // The number of the next incident: must be saved and restored, so that ids stay unique.
@@ -110,6 +114,8 @@ class FindingTracker {
   void not_reported(Entries::iterator entry, const Round& round, std::vector<Transition>& transitions);
   void note_return(const Key& key, Tracked& tracked, const Round& round);
   [[nodiscard]] std::vector<Subject> returned_gpus(std::string_view check, const Round& round);
+  void note_resets(std::string_view check, const Round& round, const Observations& observations,
+                   std::vector<Transition>& transitions);
   [[nodiscard]] std::vector<Transition> release(
       const std::function<bool(const Key&, const Tracked&)>& concerns);
   [[nodiscard]] bool may_clear(const Key& key, const Tracked& tracked, Instant now) const;
@@ -122,6 +128,8 @@ class FindingTracker {
   Placement placement_;
   // By check: the GPUs it has listed in this boot, true while they are gone.
   std::map<std::string, std::map<Subject, bool>, std::less<>> listed_gpus_;
+  ResetWitness resets_;
+  std::vector<Subject> seen_resets_;
   std::uint64_t next_incident_ = 1;
   std::size_t dropped_ = 0;
 };

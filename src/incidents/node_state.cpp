@@ -113,6 +113,7 @@ Changes NodeState::complete_round(std::string_view check, Instant now, const Fin
       take(std::move(*applied), changes);
   std::ranges::move(book_.expire(now.wall), std::back_inserter(changes.incidents));
   book_.refresh(check, tracker_.findings(check));
+  changes.resets = tracker_.take_seen_resets();
   return changes;
 }
 

@@ -20,8 +20,9 @@ struct Changes {
   std::vector<Transition> transitions;
   std::vector<Incident> incidents;  // opened, changed or closed, as they are now
   std::set<std::string> opened;     // ids of those that are new
+  std::vector<Subject> resets;      // GPUs that were reset, as the looks prove
 
-  [[nodiscard]] bool empty() const { return transitions.empty() && incidents.empty(); }
+  [[nodiscard]] bool empty() const { return transitions.empty() && incidents.empty() && resets.empty(); }
 };
 
 // What the journal keeps between runs.

@@ -83,6 +83,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
       outlets_(std::move(outlets)),
       schedule_(seed_of(options_.node)),
       state_(lookup_in(facts, options_.has_hysteresis), facts.causes(), options_.boot_id),
+      seen_resets_(options_.boot_id, remembered.gpu_resets),
       inbox_(std::make_shared<Inbox>(outlets_.wake)),
       ledger_({options_.boot_id, options_.simulated}, host_->clock, outlets_.commit, inbox_),
       lanes_(options_.lanes) {
@@ -101,6 +102,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
   for (const store::LastSample& sample : remembered.last_samples)
     for (Entry& entry : entries_)
       if (entry.check->info.id == sample.check) entry.history.restore(sample.observation);
+  tell_judges_of_resets();
   std::erase_if(remembered.state.findings, [this](const incidents::SavedFinding& saved) {
     return std::none_of(entries_.begin(), entries_.end(),
                         [&saved](const Entry& entry) { return entry.check->info.id == saved.check; });
@@ -249,7 +251,9 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   const Findings said = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
                                  settings_.expectation, entry.history);
   const SharedObservations seen = entry.looked ? entry.history.latest() : SharedObservations{};
-  apply_changes(state_.complete_round(id, now, said, seen.all(), signs), now);
+  const auto changes = state_.complete_round(id, now, said, seen.all(), signs);
+  apply_changes(changes, now);
+  if (!changes.resets.empty()) note_resets(changes.resets, now);
   result.findings = state_.findings(id);
   result.health = health_of(result.findings);
   changed_ = true;
@@ -258,6 +262,26 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   const CheckResult shown = shown_of(entry);
   for (auto& done : std::exchange(entry.waiting, {}))
     done(shown);
+}
+
+// Those of driver records: what was said before a reset is no condition of now.
+void Runtime::tell_judges_of_resets() {
+  const Observations resets = seen_resets_.events(host_->clock.now());
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const auto& tags = entries_[i].check->info.tags;
+    const auto has = [&tags](std::string_view tag) { return std::ranges::find(tags, tag) != tags.end(); };
+    if (!has("gpu") || !has("kernel_log")) continue;
+    for (const Observation& reset : resets)
+      entries_[i].history.add_event(reset);
+    if (entries_[i].completed && !entries_[i].running) schedule_.trigger(i);
+  }
+}
+
+void Runtime::note_resets(const std::vector<Subject>& gpus, Instant now) {
+  for (const Subject& gpu : gpus)
+    seen_resets_.add(gpu, now.mono);
+  ledger_.batch().values.emplace_back("gpu.resets", seen_resets_.to_text());
+  tell_judges_of_resets();
 }
 
 void Runtime::ask_why(const Entry& silent, Instant started) {

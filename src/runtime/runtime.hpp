@@ -24,6 +24,7 @@
 #include "runtime/record_counts.hpp"
 #include "runtime/roll_ups.hpp"
 #include "runtime/schedule.hpp"
+#include "runtime/seen_resets.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::runtime {
@@ -66,6 +67,7 @@ struct Remembered {
   std::map<std::string, std::uint64_t, std::less<>> kernel_log_positions;
   // By check: how many of these were counted and not told.
   std::map<std::string, std::uint64_t, std::less<>> kernel_log_untold;
+  std::string gpu_resets;  // see SeenResets
 };
 
 // To the outside. Called on the runtime's thread, except wake.
@@ -153,6 +155,8 @@ class Runtime {
   void give_up_overdue(Instant now);
   void complete(std::size_t index, Result<checks::Observed> observed, Instant started, Instant now);
   void ask_why(const Entry& silent, Instant started);
+  void tell_judges_of_resets();
+  void note_resets(const std::vector<Subject>& gpus, Instant now);
   void read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news);
   [[nodiscard]] static CheckResult shown_of(const Entry& entry);
   void tell_untold_records();
@@ -181,6 +185,7 @@ class Runtime {
   incidents::NodeState state_;
   RollUps roll_ups_;
   RecordCounts record_counts_;
+  SeenResets seen_resets_;
   std::uint64_t records_dropped_ = 0;
   std::uint64_t lost_records_told_ = 0;
   SelfStatus self_;

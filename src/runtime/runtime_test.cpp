@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checks/kernel_log/reset_evidence.hpp"
 #include "tests/fakes/fake_host.hpp"
 
 namespace autopilot::runtime {
@@ -90,6 +91,29 @@ Result<checks::Observed> observe_storm(const host::Host& host, const checks::Req
   }
   return checks::Observed{
       std::move(records), {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 150, 0};
+}
+
+// A GPU that is lost as long as the count is 1.
+Result<checks::Observed> observe_gpu(const host::Host& host, const checks::Request&) {
+  Observation state;
+  state.name = "gpu.state";
+  state.subject = {SubjectKind::gpu, "0000:3b:00.0", std::nullopt, "", ""};
+  state.value = std::string(world->count == 1 ? "lost" : "ok");
+  state.time = host.clock.now();
+  return checks::Observed{{state}, {"nvml"}, LogParts::none, std::nullopt, 0};
+}
+
+Findings judge_resets(const checks::JudgeInput& input) {
+  Findings findings;
+  for (const Observation& event : input.history.events())
+    if (const auto reset = checks::reset_in(event)) {
+      Finding finding;
+      finding.health = Health::degraded;
+      finding.reason = "was_reset";
+      finding.subject = reset->gpu;
+      findings.push_back(finding);
+    }
+  return findings;
 }
 
 Result<checks::Observed> observe_refused(const host::Host&, const checks::Request&) {
@@ -368,6 +392,30 @@ TEST_F(RuntimeTest, lost_records_are_told_with_the_number_that_is_counted_and_no
   (void)runtime_->poll();
   EXPECT_EQ(runtime_->snapshot()->self.kernel_records_lost, 307U);
   runtime_.reset();
+}
+
+TEST_F(RuntimeTest, a_reset_that_looks_prove_is_told_to_the_judges_of_driver_records_and_outlives_a_restart) {
+  checks_[0].observe = observe_gpu;
+  checks_[0].judge = judge_nothing;
+  checks_[1].judge = judge_resets;
+  checks_[1].info.tags = {"gpu", "kernel_log"};
+  world_.count = 1;
+  start();
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  EXPECT_THAT(result("test.log").findings, IsEmpty());
+  world_.count = 0;
+  host_->clock.advance(1s);
+  ASSERT_TRUE(runtime_->run_now("test.count", [](const CheckResult&) {}));
+  ASSERT_TRUE(poll_until([this] { return !result("test.log").findings.empty(); }));
+  EXPECT_EQ(result("test.log").findings[0].subject.key, "0000:3b:00.0");
+
+  Remembered remembered;
+  for (const auto& batch : batches_)
+    for (const auto& [name, value] : batch.values)
+      if (name == "gpu.resets") remembered.gpu_resets = value;
+  start({}, remembered);
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
+  EXPECT_THAT(result("test.log").findings, SizeIs(1));
 }
 
 TEST_F(RuntimeTest, new_kernel_records_make_those_look_at_once_who_read_such) {

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import harness
+from fed_kernel_log import FedKernelLog
 
 MACHINE = "hgx-h100-8"
 
@@ -32,6 +33,18 @@ def wait_without(agent, check, reason, gpu):
 def slots(agent):
     """The PCI addresses of the GPUs, in the driver's order."""
     return sorted({one["subject"]["key"] for one in agent.result("gpu.row_remap")["observations"]})
+
+
+def subjects(agent, check):
+    """What a fresh look of a check lists."""
+    look(agent, check)
+    return {one["subject"]["key"] for one in agent.result(check)["observations"]}
+
+
+def replace(path, text):
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.rename(path + ".new", path)
 
 
 def events(agent):
@@ -63,6 +76,29 @@ class OneBootTest(unittest.TestCase):
             closed = harness.wait_until(
                 lambda: [one for one in events(agent) if one["kind"] == "incident_closed"], "an incident is closed")
             self.assertEqual({one["details"]["closedBy"] for one in closed}, {"gpu_reset"})
+
+    def test_a_reset_that_no_line_tells_is_seen_by_whichever_checks_look(self):
+        with FedKernelLog() as log, tempfile.TemporaryDirectory(prefix="autopilot-test-") as folder:
+            with harness.Agent("--root", log.tree, folder=folder) as agent:
+                agent.wait_ready()
+                gpu = slots(agent)[2]
+                log.write(f"NVRM: Xid (PCI:{gpu[:-2]}): 95, pid=4200, name=python3, Uncontained: LTC TAG (0x2, 0x1). "
+                          "RST: Yes, D-RST: No")
+                wait_for(agent, "gpu.xid", "xid_memory", gpu)
+                path = os.path.join(log.tree, "nvml.yaml")
+                with open(path, encoding="utf-8") as file:
+                    whole = file.read()
+                without = re.sub(rf'(?ms)^  "{re.escape(gpu)}":\n.*?(?=^  "|^\S|\Z)', "", whole)
+                self.assertNotEqual(without, whole)
+                # One check misses it, another one finds it again.
+                replace(path, without)
+                harness.wait_until(lambda: gpu not in subjects(agent, "gpu.ecc"), "gpu.ecc misses it", 60)
+                replace(path, whole)
+                harness.wait_until(lambda: gpu in subjects(agent, "gpu.throttle"), "gpu.throttle finds it", 60)
+                wait_without(agent, "gpu.xid", "xid_memory", gpu)
+            with harness.Agent("--root", log.tree, folder=folder) as agent:
+                agent.wait_ready()
+                self.assertNotIn(("xid_memory", gpu), look(agent, "gpu.xid"), "the log is read again")
 
     def test_what_is_held_says_when_it_clears(self):
         with harness.Agent("--simulate", MACHINE) as agent:
