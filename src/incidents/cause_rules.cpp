@@ -68,6 +68,19 @@ const catalog::Cause* CauseRules::find(std::string_view id) const {
   return found == causes_->end() ? nullptr : &*found;
 }
 
+bool CauseRules::may_take(const Finding& finding) const {
+  return std::ranges::any_of(*causes_, [&](const catalog::Cause& cause) {
+    return has_any(finding, cause.takes) || has_any(finding, cause.takes_anywhere);
+  });
+}
+
+Duration CauseRules::longest_window() const {
+  Duration longest{0};
+  for (const catalog::Cause& cause : *causes_)
+    longest = std::max(longest, cause.window_before);
+  return longest;
+}
+
 bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands, const Finding& other) {
   const bool concerns_device = is_same_device(root, other) || other.subject.kind == SubjectKind::host;
   if (root_stands && concerns_device && !is_record(other) && has_any(other, cause.explains)) return true;

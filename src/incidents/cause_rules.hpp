@@ -23,6 +23,10 @@ class CauseRules {
   // The first rule that has it as a root; null where none has.
   [[nodiscard]] const catalog::Cause* cause_of(const Finding& finding) const;
   [[nodiscard]] const catalog::Cause* find(std::string_view id) const;
+  // As a consequence, by any rule.
+  [[nodiscard]] bool may_take(const Finding& finding) const;
+  // Of all rules, how long a consequence may be told before its cause.
+  [[nodiscard]] Duration longest_window() const;
   // a stands further up in the catalog.
   [[nodiscard]] static bool outranks(const catalog::Cause& a, const catalog::Cause& b) { return &a < &b; }
 

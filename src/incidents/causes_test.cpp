@@ -4,69 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "incidents/node_state.hpp"
-#include "incidents/node_state_fixture.hpp"
+#include "incidents/causes_fixture.hpp"
+#include "incidents/verdict.hpp"
 
 namespace autopilot::incidents {
 namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
-using testing::answers;
 using testing::at;
+using testing::Causes;
 using testing::finding;
 using testing::gpu;
-
-const Subject kGpu = gpu("0000:3b:00.0", "S1");
-const Subject kOther = gpu("0000:5d:00.0", "S2");
-constexpr std::string_view kXid = "gpu.xid";
-
-class Causes : public ::testing::Test {
- protected:
-  Causes() : state_(lookup(), catalog::builtin().causes(), std::string(testing::kBoot)) {}
-
-  static ReasonLookup lookup() {
-    return [](std::string_view id) { return catalog::builtin().reason(id); };
-  }
-  [[nodiscard]] Finding coded(Subject subject, const std::string& reason, int code,
-                              Health health = Health::failed) const {
-    auto result = finding(std::move(subject), reason, health);
-    result.evidence = {{"code", std::int64_t{code}}};
-    result.since = at(now_).wall;
-    return result;
-  }
-  [[nodiscard]] Finding record(const Subject& subject, const std::string& reason, int code,
-                               const std::string& process = "", const std::string& pid = "") const {
-    auto result = coded(subject, reason, code, Health::healthy);
-    result.last_seen = result.since;
-    result.message = "Xid " + std::to_string(code);
-    if (!process.empty()) result.evidence.emplace_back("process", process);
-    if (!pid.empty()) result.evidence.emplace_back("pid", pid);
-    return result;
-  }
-  Changes round(std::string_view check, const Findings& findings, const Findings& records = {}) {
-    return state_.complete_round(check, at(now_), findings, answers({kGpu, kOther}), records);
-  }
-  Changes xid(const Findings& findings, const Findings& records = {}) {
-    return round(kXid, findings, records);
-  }
-  const Incident& only() {
-    incidents_ = state_.incidents();
-    EXPECT_EQ(incidents_.size(), 1U);
-    static const Incident none;
-    return incidents_.empty() ? none : incidents_.front();
-  }
-  void restart() {
-    const auto saved = state_.save();
-    state_ = NodeState(lookup(), catalog::builtin().causes(), std::string(testing::kBoot));
-    const auto changes = state_.restore(saved, at(now_));
-    EXPECT_TRUE(changes.empty());
-  }
-
-  NodeState state_;
-  Duration now_{0};
-  std::vector<Incident> incidents_;
-};
+using testing::kGpu;
+using testing::kOther;
+using testing::kXid;
 
 TEST_F(Causes, a_gpu_off_the_bus_takes_what_follows_from_it) {
   xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {record(kGpu, "xid_sympathetic", 45, "python", "41"),
@@ -178,6 +130,26 @@ TEST_F(Causes, several_gpus_off_the_bus_at_once_blame_the_machine) {
   EXPECT_LT(only().confidence, 0.8);
 }
 
+TEST_F(Causes, several_gpus_off_the_bus_do_not_make_a_milder_verdict_than_one) {
+  const auto dead = [&](const Subject& gpu) {
+    auto said = coded(gpu, "gpu_fallen_off_bus", 79);
+    said.action = Action::power_cycle;
+    return said;
+  };
+  const auto verdict = [&] {
+    const auto incidents = state_.incidents();
+    return verdict_of({{}, incidents, true, false, lookup()});
+  };
+  xid({dead(kGpu)});
+  EXPECT_EQ(verdict(), Verdict::evict);
+  xid({dead(kGpu), dead(kOther)});
+  EXPECT_EQ(only().blamed, host_subject());
+  EXPECT_EQ(verdict(), Verdict::evict);
+  xid({});
+  state_.gpu_was_reset(kGpu, at(now_));
+  EXPECT_EQ(verdict(), Verdict::evict) << "the other one is still dead";
+}
+
 TEST_F(Causes, the_same_fault_on_two_gpus_an_hour_apart_is_two_incidents) {
   xid({coded(kGpu, "gpu_fallen_off_bus", 79)});
   const auto first = coded(kGpu, "gpu_fallen_off_bus", 79);
@@ -206,33 +178,9 @@ TEST_F(Causes, the_verdict_of_the_driver_outranks_the_table) {
   EXPECT_EQ(only().action, Action::reboot_node);
 }
 
-TEST_F(Causes, a_storm_of_consequences_stays_one_incident_with_a_count) {
-  xid({coded(kGpu, "gpu_fallen_off_bus", 79)});
-  for (int i = 0; i < 1000; ++i) {
-    auto storm = record(kGpu, "xid_sympathetic", 45, "python", std::to_string(i));
-    storm.evidence.emplace_back("count", std::int64_t{168});
-    const auto changes = xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, {storm});
-    if (i > 0) {
-      EXPECT_TRUE(changes.empty());
-    }
-  }
-  ASSERT_EQ(only().members.size(), 2U);
-  EXPECT_EQ(*find_attribute(only().members[1].finding.evidence, "count"), Value{std::int64_t{168'000}});
-}
-
-TEST_F(Causes, programs_that_never_stop_failing_stay_within_the_limits) {
-  for (int i = 0; i < 500; ++i) {
-    now_ += seconds{1};
-    xid({}, {record(kGpu, "xid_app", 31, "program" + std::to_string(i))});
-  }
-  EXPECT_LE(state_.incidents().size(), IncidentBook::kMaxOfRecords);
-  now_ += minutes{1};
-  Findings programs;
-  for (int i = 0; i < 200; ++i)
-    programs.push_back(record(kGpu, "xid_sympathetic", 45, "victim" + std::to_string(i)));
-  xid({coded(kGpu, "gpu_fallen_off_bus", 79)}, programs);
-  for (const auto& incident : state_.incidents())
-    EXPECT_LE(incident.members.size(), Incident::kMaxMembers);
+TEST_F(Causes, one_end_of_a_link_is_not_said_to_be_the_first_of_several) {
+  xid({coded(kGpu, "xid_nvlink", 74)});
+  EXPECT_TRUE(only().because.find("both") == std::string::npos) << only().because;
 }
 
 TEST_F(Causes, an_incident_closes_when_its_last_finding_does_and_says_which_members_are_gone) {
@@ -263,16 +211,6 @@ TEST_F(Causes, a_program_that_was_killed_is_named_and_its_gpu_is_not_blamed) {
   xid({}, {record(kGpu, "xid_sympathetic", 45, "train", "41")});
   EXPECT_EQ(only().cause, "work_cancelled");
   EXPECT_EQ(to_string(only().blamed), "process/41");
-}
-
-TEST_F(Causes, one_process_that_repeats_its_fault_is_one_incident) {
-  xid({}, {record(kGpu, "xid_app", 13, "sampler", "41")});
-  now_ += minutes{3};
-  xid({}, {record(kGpu, "xid_app", 13, "sampler", "41")});
-  EXPECT_EQ(only().cause, "application_fault");
-  now_ += minutes{3};
-  xid({}, {record(kGpu, "xid_app", 13, "sampler", "99")});
-  EXPECT_EQ(state_.incidents().size(), 2U);
 }
 
 TEST_F(Causes, several_links_of_a_gpu_blame_the_gpu_and_one_link_blames_the_link) {

@@ -44,6 +44,18 @@ Duration age_by_wall_clock(Instant then, Instant now) {
   return std::max(Duration{0}, now.wall - then.wall);
 }
 
+// A record of a log has a number, and only another one is news: which of them is shown is not.
+bool is_news(const Finding& before, const Finding& now) {
+  const auto newest = [](const Finding& finding) {
+    const Value* last = find_attribute(finding.evidence, "lastSequence");
+    return last == nullptr ? find_attribute(finding.evidence, "sequence") : last;
+  };
+  const Value* one = newest(before);
+  const Value* other = newest(now);
+  if (one == nullptr || other == nullptr) return before.evidence != now.evidence;
+  return *one != *other;
+}
+
 // "0123abcd" of a boot id; other letters than digits and a-z would not survive in a URL or a label.
 std::string id_prefix(std::string_view boot_id) {
   constexpr std::size_t kDigits = 8;
@@ -97,8 +109,10 @@ void FindingTracker::restore_next_incident(std::uint64_t number) {
 std::pair<FindingTracker::Entries::iterator, FindingTracker::Entries::iterator> FindingTracker::of_check(
     std::string_view check) {
   const std::string id{check};
-  return {entries_.lower_bound(Key{id, {static_cast<SubjectKind>(0), {}, {}, {}, {}}, {}, false}),
-          entries_.lower_bound(Key{id + '\0', {static_cast<SubjectKind>(0), {}, {}, {}, {}}, {}, false})};
+  return {entries_.lower_bound(
+              Key{.check = id, .subject = {static_cast<SubjectKind>(0), {}, {}, {}, {}}, .reason = {}}),
+          entries_.lower_bound(Key{
+              .check = id + '\0', .subject = {static_cast<SubjectKind>(0), {}, {}, {}, {}}, .reason = {}})};
 }
 
 KeyedFindings FindingTracker::incoming(std::string_view check, const Findings& findings) const {
@@ -115,7 +129,7 @@ KeyedFindings FindingTracker::incoming(std::string_view check, const Findings& f
       finding.subject = placement_.identified(std::move(finding.subject));
     }
     finding.held = false;
-    Key key{std::string(check), finding.subject, finding.reason, finding.injected};
+    Key key = key_of(check, finding);
     const auto [place, is_new] = result.emplace(std::move(key), finding);
     if (!is_new && rank(place->second) < rank(finding)) place->second = std::move(finding);
   }
@@ -168,8 +182,7 @@ void FindingTracker::report(const Key& key, const Finding& finding, const Round&
   auto& tracked = entry->second;
   auto& memory = tracked.memory;
   note_return(key, tracked, round);
-  if (tracked.boot_id != boot_id_ || tracked.finding.held || is_new ||
-      tracked.finding.evidence != finding.evidence) {
+  if (tracked.boot_id != boot_id_ || tracked.finding.held || is_new || is_news(tracked.finding, finding)) {
     memory.fresh = round.now;
     memory.released = false;
   }
@@ -390,7 +403,7 @@ std::vector<SavedFinding> FindingTracker::save() const {
 void FindingTracker::restore(const std::vector<SavedFinding>& saved, Instant now) {
   for (const auto& [check, finding, boot_id, state] : saved) {
     if (!is_bad(finding.health)) continue;
-    Key key{check, finding.subject, finding.reason, finding.injected};
+    Key key = key_of(check, finding);
     Tracked tracked{finding, boot_id, {}};
     auto& memory = tracked.memory;
     if (auto parsed = parse_memory(state)) {

@@ -5,8 +5,11 @@
 #include <span>
 #include <utility>
 
+#include "incidents/blame.hpp"
+#include "incidents/confidence.hpp"
 #include "incidents/evidence.hpp"
 #include "incidents/incident_workloads.hpp"
+#include "incidents/record_members.hpp"
 
 namespace autopilot::incidents {
 namespace {
@@ -19,64 +22,15 @@ std::string closing_word(const Transition& transition) {
   return std::string(catalog::to_string(*transition.rule));
 }
 
-bool stands(const IncidentMember& member) {
-  return !is_record(member.finding) && !member.cleared;
-}
-
 bool has_findings(const Incident& incident) {
   return std::ranges::any_of(incident.members,
                              [](const IncidentMember& member) { return !is_record(member.finding); });
-}
-
-bool is_same(const IncidentMember& member, std::string_view check, const Finding& finding) {
-  return member.check == check && member.finding.subject == finding.subject &&
-         member.finding.reason == finding.reason && member.finding.injected == finding.injected &&
-         is_record(member.finding) == is_record(finding);
-}
-
-bool is_same_record(const IncidentMember& member, std::string_view check, const Finding& record) {
-  return is_same(member, check, record) && word_of(member.finding, "code") == word_of(record, "code") &&
-         word_of(member.finding, "process") == word_of(record, "process");
-}
-
-std::int64_t count_of(const Finding& record) {
-  const Value* value = find_attribute(record.evidence, "count");
-  return value == nullptr ? 1 : static_cast<std::int64_t>(as_number(*value).value_or(1));
-}
-
-void add_count(Finding& record, const Finding& more) {
-  const std::int64_t count = count_of(record) + count_of(more);
-  std::erase_if(record.evidence, [](const auto& entry) { return entry.first == "count"; });
-  record.evidence.emplace_back("count", count);
-  record.last_seen = std::max(record.last_seen, more.last_seen);
-}
-
-const IncidentMember& cause_member(const Incident& incident) {
-  const auto found = std::ranges::find(incident.members, false, &IncidentMember::sympathetic);
-  return found == incident.members.end() ? incident.members.front() : *found;
-}
-
-// The process that the record names; where it names none, what it is about.
-Subject program_of(const Finding& finding) {
-  const std::string pid = word_of(finding, "pid");
-  if (pid.empty()) return finding.subject;
-  Subject subject;
-  subject.kind = SubjectKind::process;
-  subject.key = pid;
-  return subject;
 }
 
 // One process may repeat its fault for as long as it lives.
 bool is_of_same_process(const Finding& a, const Finding& b) {
   const std::string pid = word_of(a, "pid");
   return !pid.empty() && pid == word_of(b, "pid") && a.subject == b.subject;
-}
-
-std::size_t devices_with_cause(const Incident& incident) {
-  std::set<Subject> devices;
-  for (const IncidentMember& member : incident.members)
-    if (!member.sympathetic) devices.insert(device_of(member.finding.subject));
-  return devices.size();
 }
 
 WallTime last_record(const Incident& incident) {
@@ -110,7 +64,7 @@ IncidentBook::Applied IncidentBook::apply(const Transition& transition, WallTime
     return is_same(one, transition.check, transition.finding);
   });
   if (known != incident.members.end()) {
-    known->finding = transition.finding;
+    retell(*known, transition.finding);
     known->cleared = transition.kind == TransitionKind::cleared ? std::optional(now) : std::nullopt;
   }
   incident.updated = now;
@@ -127,11 +81,10 @@ IncidentBook::Applied IncidentBook::apply(const Transition& transition, WallTime
 std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view check, const Finding& record,
                                                                const std::function<std::string()>& new_id,
                                                                WallTime now) {
+  if (!is_record(record)) return note_line(check, record, now);
   for (auto& [open_id, incident] : open_) {
-    const auto known = std::ranges::find_if(incident.members, [&](const IncidentMember& member) {
-      return is_same_record(member, check, record);
-    });
-    if (known == incident.members.end()) continue;
+    IncidentMember* known = counted_by(incident, check, record);
+    if (known == nullptr) continue;
     const auto* rule = rules_.find(incident.cause);
     if (rule != nullptr && record.since > known->finding.last_seen + rule->window &&
         !is_of_same_process(known->finding, record))
@@ -145,7 +98,10 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
   }
   IncidentMember member{std::string(check), record, false, std::nullopt};
   const bool belongs = that_takes(member) != open_.end();
-  if (!belongs && rules_.cause_of(record) == nullptr) return std::nullopt;
+  if (!belongs && rules_.cause_of(record) == nullptr) {
+    if (rules_.may_take(record)) waiting_.keep(check, record);
+    return std::nullopt;
+  }
   Applied applied;
   if (!belongs) make_room_for_records(applied.merged, now);
   const auto found = place(member, belongs ? std::string() : new_id(), applied.merged, now);
@@ -162,6 +118,42 @@ std::vector<Incident> IncidentBook::take_recounted() {
   for (const std::string& id : std::exchange(recounted_, {}))
     if (const auto found = open_.find(id); found != open_.end()) recounted.push_back(found->second);
   return recounted;
+}
+
+// A finding counts the record, so it is a member only where it tells of another process than the finding.
+std::optional<IncidentBook::Applied> IncidentBook::note_line(std::string_view check, const Finding& record,
+                                                             WallTime now) {
+  for (auto& [id, incident] : open_) {
+    const auto counting = std::ranges::find_if(incident.members, [&](const IncidentMember& member) {
+      return stands(member) && is_same(member, check, record);
+    });
+    if (counting == incident.members.end()) continue;
+    if (is_of_one_process(counting->finding, record)) return std::nullopt;
+    IncidentMember line{std::string(check), record, counting->sympathetic, std::nullopt};
+    line.finding.health = Health::healthy;
+    if (IncidentMember* known = counted_by(incident, check, line.finding)) {
+      add_count(known->finding, line.finding);
+      recounted_.insert(id);
+      return std::nullopt;
+    }
+    add(incident, std::move(line));
+    incident.updated = now;
+    show(incident);
+    add_workloads(incident, users_);
+    return Applied{incident, false, {}};
+  }
+  return std::nullopt;
+}
+
+// What was told before its cause joins it.
+void IncidentBook::take_waiting(Incident& incident) {
+  const catalog::Cause* rule = rules_.find(incident.cause);
+  if (rule == nullptr) return;
+  const IncidentMember cause = cause_member(incident);
+  for (IncidentMember& member : waiting_.take([&](const Finding& record) {
+         return record.injected == incident.injected && takes(*rule, cause.finding, stands(cause), record);
+       }))
+    add(incident, std::move(member));
 }
 
 // The open incident that the member belongs to, the one of the same device first, then the newest; tells the
@@ -221,6 +213,7 @@ IncidentBook::Open::iterator IncidentBook::place(const IncidentMember& newcomer,
       found = open_.emplace(id, std::move(opened)).first;
     }
     add(found->second, std::move(member));
+    take_waiting(found->second);
     return found;
   }
   // Its consequences were told first: the oldest of their incidents becomes that of the cause.
@@ -239,6 +232,7 @@ IncidentBook::Open::iterator IncidentBook::place(const IncidentMember& newcomer,
   kept->second.opened = std::min(kept->second.opened, member.finding.since);
   member.sympathetic = false;
   add(kept->second, std::move(member));
+  take_waiting(kept->second);
   return kept;
 }
 
@@ -255,11 +249,6 @@ void IncidentBook::add(Incident& incident, IncidentMember member) const {
   std::ranges::stable_sort(incident.members, {}, [](const IncidentMember& one) { return one.finding.since; });
 }
 
-double IncidentBook::confidence_of(std::string_view reason) const {
-  const auto* facts = reasons_(reason);
-  return facts == nullptr ? catalog::Reason{}.confidence : facts->confidence;
-}
-
 void IncidentBook::show(Incident& incident) const {
   const IncidentMember& cause = cause_member(incident);
   incident.check = cause.check;
@@ -267,17 +256,23 @@ void IncidentBook::show(Incident& incident) const {
   incident.blamed = cause.finding.subject;
   incident.action = cause.finding.action;
   incident.summary = cause.finding.message;
-  incident.confidence = confidence_of(incident.reason);
+  incident.confidence = confidence_of(cause.finding, reasons_);
   incident.health = Health::healthy;
   bool is_held = has_findings(incident);
+  std::optional<Action> verdict;
   for (const IncidentMember& member : incident.members) {
     if (!stands(member)) continue;
     if (incident.health != Health::failed) incident.health = member.finding.health;
     is_held = is_held && member.finding.held;
-    if (member.finding.reason == kDriverVerdict) incident.action = member.finding.action;
+    if (member.finding.reason == kDriverVerdict) verdict = member.finding.action;
+    if (member.sympathetic || device_of(member.finding.subject) != device_of(incident.blamed)) continue;
+    // Whichever of the errors that show the cause came first.
+    incident.action = stronger(incident.action, member.finding.action);
+    incident.confidence = std::max(incident.confidence, confidence_of(member.finding, reasons_));
   }
+  incident.action = verdict.value_or(incident.action);
   incident.state = is_held ? IncidentState::recovering : IncidentState::open;
-  if (const auto* rule = rules_.find(incident.cause)) show_cause(incident, *rule);
+  if (const auto* rule = rules_.find(incident.cause)) blame(incident, *rule);
 }
 
 std::vector<Incident> IncidentBook::note_users(const Observations& observations) {
@@ -286,39 +281,6 @@ std::vector<Incident> IncidentBook::note_users(const Observations& observations)
   for (auto& [id, incident] : open_)
     if (add_workloads(incident, users_)) changed.push_back(incident);
   return changed;
-}
-
-void IncidentBook::show_cause(Incident& incident, const catalog::Cause& cause) const {
-  const Finding& finding = cause_member(incident).finding;
-  const auto& several = cause.several;
-  const bool is_several =
-      several.count > 0 && devices_with_cause(incident) >= static_cast<std::size_t>(several.count);
-  incident.end = cause.end;
-  incident.because = is_several ? several.because : cause.because;
-  if (is_several) {
-    incident.action = several.action;
-    incident.confidence = several.confidence;
-    if (several.blames == "host") incident.blamed = host_subject();
-    if (several.blames == "application") incident.end = FaultEnd::application;
-  }
-  if (const Subject device = device_of(finding.subject); has_lost_several_links(incident, device))
-    incident.blamed = device;
-  if (incident.end == FaultEnd::application || several.blames == "application")
-    incident.blamed = program_of(finding);
-}
-
-// Several links of one GPU have the GPU in common; one that lost all of them may tell that itself.
-bool IncidentBook::has_lost_several_links(const Incident& incident, const Subject& device) const {
-  std::set<Subject> links;
-  bool is_told_by_device = false;
-  for (const IncidentMember& member : incident.members) {
-    const Subject& subject = member.finding.subject;
-    if (device_of(subject) != device) continue;
-    if (subject.kind == SubjectKind::nvlink) links.insert(subject);
-    const auto* cause = rules_.cause_of(member.finding);
-    is_told_by_device |= subject == device && cause != nullptr && cause->id == incident.cause;
-  }
-  return links.size() > 1 || (!links.empty() && is_told_by_device);
 }
 
 Incident IncidentBook::close(Open::iterator found, std::string by, WallTime now) {
@@ -342,6 +304,7 @@ void IncidentBook::make_room_for_records(std::vector<Incident>& closed, WallTime
 }
 
 std::vector<Incident> IncidentBook::expire(WallTime now) {
+  waiting_.forget_before(now - rules_.longest_window());
   std::vector<Incident> closed;
   for (auto next = open_.begin(); next != open_.end();) {
     const auto found = next++;
@@ -363,7 +326,7 @@ void IncidentBook::refresh(std::string_view check, const Findings& findings) {
         return is_same(member, check, finding) && finding.health == member.finding.health;
       });
       if (current == findings.end()) continue;
-      member.finding = *current;
+      retell(member, *current);
       is_changed = true;
     }
     if (is_changed) show(incident);

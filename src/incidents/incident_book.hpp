@@ -14,6 +14,7 @@
 #include "incidents/cause_rules.hpp"
 #include "incidents/finding_tracker.hpp"
 #include "incidents/gpu_users.hpp"
+#include "incidents/record_members.hpp"
 
 namespace autopilot::incidents {
 
@@ -41,8 +42,10 @@ class IncidentBook {
   };
   // The transition must name an incident; of a new finding that belongs to an open one that name is not used.
   Applied apply(const Transition& transition, WallTime now);
-  // A record (see is_record) of that check. Nothing where no rule knows it, or where it only repeats what an
-  // open incident has: then it is counted there, for take_recounted() to tell.
+  // A record of that check: one that makes no finding (see is_record), or one of the health of the finding
+  // that counts it. Nothing where no rule knows it, or where it only repeats what an open incident has:
+  // then it is counted there, for take_recounted() to tell. One that only ever is a consequence waits for its
+  // cause.
   std::optional<Applied> note_record(std::string_view check, const Finding& record,
                                      const std::function<std::string()>& new_id, WallTime now);
   // Incidents of which note_record changed no more than counts, since the last call.
@@ -64,19 +67,19 @@ class IncidentBook {
 
   [[nodiscard]] Open::iterator place(const IncidentMember& newcomer, const std::string& id,
                                      std::vector<Incident>& merged, WallTime now);
+  std::optional<Applied> note_line(std::string_view check, const Finding& record, WallTime now);
+  void take_waiting(Incident& incident);
   [[nodiscard]] Open::iterator that_takes(IncidentMember& member);
   [[nodiscard]] std::vector<Open::iterator> taken_by(const catalog::Cause& cause, const Finding& root);
   void add(Incident& incident, IncidentMember member) const;
   void show(Incident& incident) const;
-  void show_cause(Incident& incident, const catalog::Cause& cause) const;
-  [[nodiscard]] bool has_lost_several_links(const Incident& incident, const Subject& device) const;
-  [[nodiscard]] double confidence_of(std::string_view reason) const;
   Incident close(Open::iterator found, std::string by, WallTime now);
   void make_room_for_records(std::vector<Incident>& closed, WallTime now);
 
   ReasonLookup reasons_;
   CauseRules rules_;
   GpuUsers users_;
+  WaitingRecords waiting_;
   Open open_;
   std::set<std::string, std::less<>> recounted_;  // ids
 };

@@ -44,7 +44,7 @@ class NodeState {
   Changes restore(const SavedState& saved, Instant now);
   [[nodiscard]] SavedState save() const;
 
-  // records: what the round saw for the first time and makes no finding (see is_record).
+  // records: what the round saw for the first time, see IncidentBook::note_record.
   Changes complete_round(std::string_view check, Instant now, const Findings& findings,
                          const Observations& observations, const Findings& records = {});
   // The host stands for all of its GPUs and switches.

@@ -3,7 +3,9 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +21,13 @@ struct FindingKey {
   std::string check;
   Subject subject;
   std::string reason;
+  std::optional<std::int64_t> code{};  // error_code of the finding
   bool injected = false;
   friend std::strong_ordering operator<=>(const FindingKey&, const FindingKey&) = default;
 };
+[[nodiscard]] inline FindingKey key_of(std::string_view check, const Finding& finding) {
+  return {std::string(check), finding.subject, finding.reason, error_code(finding), finding.injected};
+}
 using KeyedFindings = std::map<FindingKey, Finding>;
 
 // Findings of health unknown or unsupported: they last exactly as long as they are said, without hysteresis,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "incidents/confidence.hpp"
+
 namespace autopilot::incidents {
 namespace {
 
@@ -29,12 +31,21 @@ bool is_accelerator_part(SubjectKind kind) {
          kind == SubjectKind::nvswitch;
 }
 
-bool makes_evict(const Incident& incident) {
+bool is_evicting_end(const Subject& end, double confidence, Action action) {
+  return is_accelerator_part(end.kind) && confidence >= kEvictConfidence &&
+         takes_device_out_of_service(action);
+}
+
+bool makes_evict(const Incident& incident, const ReasonLookup& reasons) {
   if (incident.injected || incident.state == IncidentState::closed) return false;
-  if (!is_accelerator_part(incident.blamed.kind) || incident.confidence < kEvictConfidence) return false;
-  if (!takes_device_out_of_service(incident.action)) return false;
-  return std::ranges::any_of(incident.members, [](const IncidentMember& member) {
-    return member.finding.health == Health::failed && !member.cleared;
+  const bool is_of_end = is_evicting_end(incident.blamed, incident.confidence, incident.action);
+  const bool has_several_ends = incident.blamed.kind == SubjectKind::host;
+  return std::ranges::any_of(incident.members, [&](const IncidentMember& member) {
+    const Finding& finding = member.finding;
+    if (finding.health != Health::failed || member.cleared) return false;
+    // What the devices have in common is blamed; that makes none of them work.
+    return is_of_end || (has_several_ends && !member.sympathetic &&
+                         is_evicting_end(finding.subject, confidence_of(finding, reasons), finding.action));
   });
 }
 
@@ -100,7 +111,8 @@ Verdict verdict_of(const VerdictInput& input) {
       input.results, [](const CheckResult& result) { return !result.required || is_completed(result); });
   if (!complete) return Verdict::none;
   if (input.reserved_for_deep_test) return Verdict::testing;
-  if (std::ranges::any_of(input.incidents, makes_evict)) return Verdict::evict;
+  const auto evicts = [&](const Incident& incident) { return makes_evict(incident, input.reasons); };
+  if (std::ranges::any_of(input.incidents, evicts)) return Verdict::evict;
   if (std::ranges::any_of(input.results, makes_warn)) return Verdict::warn;
   return input.has_accelerator ? Verdict::pass : Verdict::none;
 }

@@ -6,6 +6,7 @@
 #include "core/check_info.hpp"
 #include "core/incident.hpp"
 #include "core/snapshot.hpp"
+#include "incidents/finding_tracker.hpp"
 
 namespace autopilot::incidents {
 
@@ -25,10 +26,12 @@ struct VerdictInput {
   std::span<const Incident> incidents;   // open and recovering
   bool has_accelerator = false;          // by the PCI scan
   bool reserved_for_deep_test = false;
+  ReasonLookup reasons{};  // without it every reason has the confidence of catalog::Reason
 };
 
 // The table of the architecture: TESTING, EVICT, WARN, PASS; none before every required check has completed
-// once, and in place of PASS where there is no accelerator. Injected findings never count.
+// once, and in place of PASS where there is no accelerator. Injected findings never count. Where an incident
+// blames the host for what several devices show, each of these is an end as well (docs/adr/0015).
 [[nodiscard]] Verdict verdict_of(const VerdictInput& input);
 
 }  // namespace autopilot::incidents

@@ -474,7 +474,8 @@ void Runtime::publish(Instant now) {
   next->records = record_counts_.counts();
   next->health = incidents::node_health(next->results);
   next->coverage = incidents::coverage_of(next->results, check_infos());
-  next->verdict = incidents::verdict_of({next->results, next->incidents, options_.has_accelerator, false});
+  next->verdict = incidents::verdict_of({next->results, next->incidents, options_.has_accelerator, false,
+                                         [this](std::string_view id) { return facts_.reason(id); }});
   next->self = self_;
   next->self.checks_late = schedule_.late();
   const auto lanes = lanes_.counts();

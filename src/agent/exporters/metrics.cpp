@@ -2,6 +2,9 @@
 #include "agent/exporters/metrics.hpp"
 
 #include <array>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 #include "telemetry/build_info.hpp"
 #include "telemetry/metrics_text.hpp"
@@ -64,9 +67,14 @@ void check_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
 
 void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
   metrics.family("autopilot_finding", MetricType::gauge,
-                 "1 for each finding there is now; held ones wait for their clear rule.");
-  for (const CheckResult& result : snapshot.results)
-    for (const Finding& finding : result.findings)
+                 "1 for each subject and reason with a finding now; held ones wait for their clear rule.");
+  for (const CheckResult& result : snapshot.results) {
+    std::set<std::tuple<Subject, std::string_view, Health, Action, bool, bool>> told;
+    for (const Finding& finding : result.findings) {
+      // Several errors of one reason are one series: a code is no label.
+      const auto [place, is_new] = told.emplace(finding.subject, finding.reason, finding.health, finding.action,
+                                                finding.held, finding.injected);
+      if (!is_new) continue;
       metrics.sample({{"check", result.check},
                       {"subject", to_string(finding.subject)},
                       {"index", index_of(finding.subject)},
@@ -77,6 +85,8 @@ void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
                       {"held", finding.held ? "true" : "false"},
                       {"injected", finding.injected ? "true" : "false"}},
                      1);
+    }
+  }
   metrics.family("autopilot_incident_confidence_ratio", MetricType::gauge,
                  "Confidence that the blamed subject is at fault, for each incident that is not closed.");
   for (const Incident& incident : snapshot.incidents)

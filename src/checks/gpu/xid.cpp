@@ -33,6 +33,8 @@ constexpr std::string_view kListening = "driver_events.readable";
 // A GPU that the driver misses while it is being loaded is told before the line that says it was loaded.
 constexpr std::string_view kMissedAtLoad = "gpu.off_bus_at_load";
 constexpr Duration kLoading = 1min;
+constexpr std::string_view kVerdict = "xid_verdict";
+constexpr std::uint32_t kVerdictXid = 154;
 
 bool has_nvidia_driver_or_gpu(const host::Host& host) {
   const auto gpus = host::scan_nvidia_gpus(host.files);
@@ -103,13 +105,22 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observed;
 }
 
-// What the records of the window say about one subject for one reason.
-struct Condition {
+// What one record says.
+struct Saying {
+  std::string reason;
+  std::uint32_t code = 0;  // 0: the line has none
   Health health = Health::degraded;
-  Action action = Action::none;
+  std::optional<Action> action;  // without one, that of the reason
   std::string message;
-  WallTime since{};  // of the first record
-  const Observation* last = nullptr;
+  std::optional<double> confidence;  // likewise
+};
+
+// What the records of the window say about one subject for one reason and code.
+struct Condition {
+  Saying worst;
+  WallTime since{};                    // of the first record
+  const Observation* first = nullptr;  // of those with the worst health
+  const Observation* last = nullptr;   // likewise
   std::int64_t count = 0;
 };
 
@@ -135,6 +146,7 @@ class Judgement {
   struct Key {
     Subject subject;
     std::string reason;
+    std::uint32_t code = 0;
     bool injected = false;  // kept apart from real ones
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -151,12 +163,17 @@ class Judgement {
     if (const auto reset = reset_in(event)) {
       begin_anew(*reset, event);
     } else if (event.name == kOffBusEvent) {
-      note(event, gpu_of(event.subject), "gpu_fallen_off_bus", Health::failed, std::nullopt,
-           "The driver lost the GPU on the bus");
+      note(event, gpu_of(event.subject),
+           {.reason = "gpu_fallen_off_bus",
+            .code = kOffBusXid,
+            .health = Health::failed,
+            .message = "The driver lost the GPU on the bus"});
     } else if (event.name == kInitFailedEvent) {
       if (event.subject.kind == SubjectKind::gpu)
-        note(event, event.subject, "gpu_init_failed", Health::failed, std::nullopt,
-             "The driver cannot open the GPU");
+        note(event, event.subject,
+             {.reason = "gpu_init_failed",
+              .health = Health::failed,
+              .message = "The driver cannot open the GPU"});
     } else if (event.name == kSxidEvent) {
       take_sxid(event);
     } else if (event.name == kXidEvent) {
@@ -193,83 +210,109 @@ class Judgement {
     }
     const DriverAdvice advice = advice_on_event(input_.facts, event, xids_);
     if (advice.health == Health::healthy) return;
-    // An error that takes the whole device along is not that of an instance.
-    const bool is_whole = takes_device_out_of_service(advice.now) || advice.health == Health::failed;
-    note(event, link_of(event).value_or(is_whole ? gpu_of(event.subject) : event.subject),
-         reason_of_xid(code, advice.fault_class), advice.health, advice.now,
-         "Xid " + std::to_string(code) + ": " + std::string(advice.meaning));
+    note(event, subject_of_error(event, advice),
+         {.reason = reason_of_xid(code, advice.fault_class),
+          .code = code,
+          .health = advice.health,
+          .action = advice.now,
+          .message = "Xid " + std::to_string(code) + ": " + std::string(advice.meaning),
+          .confidence = advice.confidence});
   }
 
   void take_verdict(const Observation& event, int number) {
     const Subject gpu = gpu_of(event.subject);
     const auto action = recovery_action(number);
     const bool is_failed = action && takes_device_out_of_service(*action);
-    note(event, gpu, "xid_verdict", is_failed ? Health::failed : Health::degraded,
-         action.value_or(Action::run_diagnostics),
-         action ? "The driver asks for: " + std::string(to_string(*action))
-                : "The driver asks for an action this release does not know: " + std::to_string(number));
+    note(event, gpu,
+         {.reason = std::string(kVerdict),
+          .code = kVerdictXid,
+          .health = is_failed ? Health::failed : Health::degraded,
+          .action = action.value_or(Action::run_diagnostics),
+          .message =
+              action ? "The driver asks for: " + std::string(to_string(*action))
+                     : "The driver asks for an action this release does not know: " + std::to_string(number),
+          .confidence = advice_on_event(input_.facts, event).confidence});
   }
 
   void take_sxid(const Observation& event) {
     const DriverAdvice advice = advice_on_event(input_.facts, event);
     if (advice.health == Health::healthy) return;
     const Value* severity = find_attribute(event.attributes, "severity");
-    note(event, event.subject, std::string(kReasonOfSxids), advice.health, advice.now,
-         "SXid " + std::to_string(code_of(event)) + ": " + std::string(advice.meaning) +
-             (severity == nullptr ? "" : " The driver calls it " + to_string(*severity) + "."));
+    note(event, event.subject,
+         {.reason = std::string(kReasonOfSxids),
+          .code = code_of(event),
+          .health = advice.health,
+          .action = advice.now,
+          .message = "SXid " + std::to_string(code_of(event)) + ": " + std::string(advice.meaning) +
+                     (severity == nullptr ? "" : " The driver calls it " + to_string(*severity) + "."),
+          .confidence = advice.confidence});
   }
 
-  void note(const Observation& event, const Subject& subject, const std::string& reason, Health health,
-            std::optional<Action> action, std::string message) {
-    const catalog::Reason* facts = input_.facts.reason(reason);
+  // The order of records with one code does not matter, but of verdicts the last one counts.
+  void note(const Observation& event, const Subject& subject, Saying saying) {
+    const catalog::Reason* facts = input_.facts.reason(saying.reason);
     if (facts != nullptr && facts->clear == catalog::ClearRule::expiry &&
         input_.now.mono - event.time.mono > facts->clear_after)
       return;
-    auto& condition = conditions_[{subject, reason, is_injected(event)}];
+    if (!saying.action) saying.action = facts == nullptr ? Action::none : facts->action;
+    Condition& condition = conditions_[{subject, saying.reason, saying.code, is_injected(event)}];
     condition.count += attribute_number(event, "count").value_or(1);
     if (condition.last == nullptr) condition.since = event.time.wall;
-    if (condition.last != nullptr && condition.health == Health::failed && health != Health::failed) return;
-    condition.health = health;
-    condition.action = action.value_or(facts == nullptr ? Action::none : facts->action);
-    condition.message = std::move(message);
+    const bool is_known = condition.last != nullptr;
+    if (is_known && condition.worst.health == Health::failed && saying.health != Health::failed) return;
     condition.last = &event;
+    if (is_known && condition.worst.health == saying.health && saying.reason != kVerdict) {
+      condition.worst.action = stronger(*condition.worst.action, *saying.action);
+      return;
+    }
+    condition.first = &event;
+    condition.worst = std::move(saying);
   }
 
   // What the driver says last, about the whole GPU, outranks what the table says about a code.
   [[nodiscard]] Action action_for(const Key& key, const Condition& condition) const {
-    const auto verdict = conditions_.find({gpu_of(key.subject), "xid_verdict", key.injected});
-    return verdict == conditions_.end() ? condition.action : verdict->second.action;
+    const auto verdict =
+        conditions_.find({gpu_of(key.subject), std::string(kVerdict), kVerdictXid, key.injected});
+    return *(verdict == conditions_.end() ? condition : verdict->second).worst.action;
   }
 
   [[nodiscard]] Findings findings() const {
     Findings result;
-    for (const auto& entry : conditions_) {
-      const Condition& condition = entry.second;
-      std::string message = condition.message;
+    for (const auto& [key, condition] : conditions_) {
+      std::string message = condition.worst.message;
       if (condition.count > 1) message += " (" + std::to_string(condition.count) + " times)";
       Finding finding =
-          make_finding(input_, entry.first.subject, entry.first.reason, condition.health, std::move(message));
-      finding.action = action_for(entry.first, condition);
-      finding.injected = entry.first.injected;
+          make_finding(input_, key.subject, key.reason, condition.worst.health, std::move(message));
+      finding.action = action_for(key, condition);
+      finding.injected = key.injected;
       finding.since = condition.since;
-      finding.evidence = evidence_of(*condition.last);
+      finding.evidence = evidence_of(*condition.first, condition.last, key.code);
+      if (condition.worst.confidence)
+        finding.evidence.emplace_back("confidence", *condition.worst.confidence);
       result.push_back(std::move(finding));
     }
     return result;
   }
 
-  // Of the record that counts most; stays the same until another one does.
-  static Attributes evidence_of(const Observation& event) {
+  // The line is that of the first record; the others of its code only show that there was news.
+  static Attributes evidence_of(const Observation& event, const Observation* last, std::uint32_t code) {
     Attributes evidence;
-    if (event.name == kXidEvent || event.name == kSxidEvent)
-      evidence.emplace_back("code", std::int64_t{code_of(event)});
+    if (code != 0) evidence.emplace_back("code", std::int64_t{code});
     evidence.emplace_back("time", format_time(event.time.wall));
     evidence.emplace_back("witness", event.source);
-    evidence.emplace_back("sequence", static_cast<std::int64_t>(event.sequence.value_or(0)));
+    evidence.emplace_back("sequence", sequence_of(event));
+    if (last != &event) {
+      evidence.emplace_back("lastTime", format_time(last->time.wall));
+      evidence.emplace_back("lastSequence", sequence_of(*last));
+    }
     for (const std::string_view name :
          {"line", "pid", "process", "causedBy", "nvlinkUnit", "nvlinkLink", "nvlinkStatus", "nvlinkReason"})
       if (const Value* value = find_attribute(event.attributes, name)) evidence.emplace_back(name, *value);
     return evidence;
+  }
+
+  static std::int64_t sequence_of(const Observation& event) {
+    return static_cast<std::int64_t>(event.sequence.value_or(0));
   }
 
   [[nodiscard]] Finding to_finding(const RepeatedFault& fault) const {
@@ -278,15 +321,12 @@ class Judgement {
                                                           ", TPC " + std::to_string(*fault.tpc) + ")"
                                                     : std::string();
     Finding finding = make_finding(input_, fault.gpu, "program_faults_repeat", Health::degraded,
-                                   "Xid " + code + unit + " in " + std::to_string(fault.programs.size()) +
-                                       " different programs: the program changed, the fault stayed");
+                                   "Xid " + code + unit + " in " + std::to_string(fault.processes.size()) +
+                                       " different processes: the program changed, the fault stayed");
     finding.injected = fault.injected;
     finding.since = fault.second->time.wall;
-    finding.evidence = evidence_of(*fault.last);
-    std::string programs;
-    for (const std::string& program : fault.programs)
-      programs.append(programs.empty() ? "" : ", ").append(program);
-    finding.evidence.emplace_back("programs", programs);
+    finding.evidence = evidence_of(*fault.last, fault.last, fault.code);
+    finding.evidence.emplace_back("processes", fault.named());
     return finding;
   }
 

@@ -226,10 +226,10 @@ TEST_F(GpuXidTest, a_programs_errors_and_their_clean_up_are_no_hardware_finding)
   EXPECT_EQ(history_.events().size(), 4U);
 }
 
-TEST_F(GpuXidTest, one_place_in_two_programs_is_a_suspicion_of_the_chip) {
+TEST_F(GpuXidTest, one_place_in_two_processes_is_a_suspicion_of_the_chip) {
   xid("13, pid=1, name=train, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0): Out Of Range Address");
-  xid("13, pid=9, name=train, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 1): Out Of Range Address");
-  EXPECT_THAT(look(), IsEmpty()) << "one program that fails again";
+  xid("13, pid=1, name=worker, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 1): Out Of Range Address");
+  EXPECT_THAT(look(), IsEmpty()) << "another thread of one process";
   xid("13, pid=2, name=serve, Graphics SM Warp Exception on (GPC 3, TPC 1, SM 0): Out Of Range Address");
   EXPECT_THAT(look(), IsEmpty()) << "another place";
   xid("13, pid=3, name=fold, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 1): Out Of Range Address");
@@ -238,9 +238,58 @@ TEST_F(GpuXidTest, one_place_in_two_programs_is_a_suspicion_of_the_chip) {
   EXPECT_THAT(findings[0],
               IsFinding(kGpu, "program_faults_repeat", Health::degraded, Action::run_diagnostics));
   EXPECT_EQ(findings[0].message,
-            "Xid 13 in the same unit (GPC 2, TPC 1) in 2 different programs: the program changed, the fault "
-            "stayed");
-  EXPECT_EQ(*find_attribute(findings[0].evidence, "programs"), Value{std::string("fold, train")});
+            "Xid 13 in the same unit (GPC 2, TPC 1) in 2 different processes: the program changed, the "
+            "fault stayed");
+  EXPECT_EQ(*find_attribute(findings[0].evidence, "processes"), Value{std::string("1 (train), 3 (fold)")});
+}
+
+TEST_F(GpuXidTest, codes_of_one_class_do_not_swallow_each_other_whatever_their_order) {
+  const std::string first = "48, pid=1, name=x, DBE (double bit error) ECC Error";
+  const std::string second = "64, Row Remapper: failed to record";
+  std::vector<std::vector<std::string>> said;
+  for (const auto& [one, other] : {std::pair{first, second}, std::pair{second, first}}) {
+    history_ = History{};
+    xid(one);
+    xid(other);
+    xid(other);
+    auto& texts = said.emplace_back();
+    for (const Finding& finding : look())
+      texts.push_back(to_string(*find_attribute(finding.evidence, "code")) + " " +
+                      std::string(to_string(finding.action)) +
+                      (finding.message.ends_with("(2 times)") ? " twice" : " once"));
+  }
+  EXPECT_THAT(said, ElementsAre(ElementsAre("48 drain_then_reset_gpu once", "64 reset_gpu twice"),
+                                ElementsAre("48 drain_then_reset_gpu twice", "64 reset_gpu once")));
+}
+
+TEST_F(GpuXidTest, the_stronger_advice_for_one_code_stays) {
+  xid("95, pid=1, name=x, Uncontained: LTC TAG (0x2, 0x1). RST: Yes, D-RST: No");
+  xid("95, pid=2, name=y, Uncontained: LTC TAG (0x2, 0x1). RST: No, D-RST: Yes");
+  EXPECT_THAT(look(), ElementsAre(IsFinding(kGpu, "xid_memory", Health::failed, Action::reset_gpu)));
+}
+
+TEST_F(GpuXidTest, a_finding_keeps_its_first_line_and_says_that_there_was_more) {
+  xid("95, pid=1, name=x, Uncontained: LTC TAG (0x2, 0x1). RST: Yes, D-RST: No");
+  look();
+  xid("95, pid=2, name=y, Uncontained: LTC TAG (0x2, 0x1). RST: Yes, D-RST: No");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(to_string(*find_attribute(findings[0].evidence, "pid")), "1");
+  EXPECT_EQ(to_string(*find_attribute(findings[0].evidence, "sequence")), "0");
+  EXPECT_EQ(to_string(*find_attribute(findings[0].evidence, "lastSequence")), "1");
+}
+
+TEST_F(GpuXidTest, the_catalogs_confidence_in_a_code_reaches_its_finding) {
+  xid("173, C2C fatal link failure");
+  log_.write("nvidia-nvswitch0: SXid (PCI:0000:07:00.0): 23001, Fatal, ingress buffer overflow");
+  for (const Finding& finding : look())
+    EXPECT_EQ(find_attribute(finding.evidence, "confidence") != nullptr &&
+                  *find_attribute(finding.evidence, "confidence") ==
+                      Value{finding.subject.kind == SubjectKind::gpu
+                                ? catalog::builtin().xid(173)->confidence
+                                : catalog::builtin().sxid(23001)->confidence},
+              true)
+        << finding.message;
 }
 
 TEST_F(GpuXidTest, keeps_unknown_codes_as_events) {

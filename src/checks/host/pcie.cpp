@@ -3,9 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
@@ -101,13 +103,58 @@ class Round {
   Seen seen_;
 };
 
+// Which GPU an address of a PCIe error concerns. Looked up when the first line asks.
+class GpuPaths {
+ public:
+  explicit GpuPaths(const host::Host& host) : host_(host) {}
+
+  // The GPU itself or the only one behind that bridge.
+  [[nodiscard]] std::optional<std::string> gpu_at(const std::string& address) {
+    if (!is_read_) read();
+    const auto found = gpus_behind_.find(address);
+    if (found == gpus_behind_.end() || found->second.size() != 1) return std::nullopt;
+    return found->second.front();
+  }
+
+ private:
+  void read() {
+    is_read_ = true;
+    const auto gpus = host::scan_nvidia_gpus(host_.files);
+    if (!gpus) return;
+    for (const host::PciDevice& gpu : *gpus) {
+      gpus_behind_[gpu.address].push_back(gpu.address);
+      const auto bridges = host::pci_bridges_above(host_.files, gpu.address);
+      if (!bridges) continue;
+      for (const std::string& bridge : *bridges)
+        gpus_behind_[bridge].push_back(gpu.address);
+    }
+  }
+
+  const host::Host& host_;
+  bool is_read_ = false;
+  std::map<std::string, std::vector<std::string>> gpus_behind_;
+};
+
+// A PCIe error is about the GPU that reports it or whose port does; the counters of other devices suffice.
+Subject subject_of(const DecodedRecord& decoded, GpuPaths& paths) {
+  const catalog::LogRule* rule = catalog::builtin().log_rule(decoded.rule);
+  if (rule != nullptr && rule->kind == "aer")
+    for (const std::string_view name : {"reporter", "device"})
+      if (const auto address = canonical_pci_address(attribute_of(decoded, name)))
+        if (auto gpu = paths.gpu_at(*address))
+          return {.kind = SubjectKind::gpu, .key = *std::move(gpu), .index = {}, .uuid = {}, .serial = {}};
+  return subject_by_rule(catalog::builtin(), decoded);
+}
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Round round(host, request);
   const Status devices = round.look_at_devices();
   Observed observed;
   observed.observations = round.take();
   if (!observed.observations.empty()) observed.witnesses.emplace_back(kSysfs);
-  const Status log = add_rule_events(host, request, kId, observed);
+  GpuPaths paths(host);
+  const auto about = [&paths](const DecodedRecord& decoded) { return subject_of(decoded, paths); };
+  const Status log = add_rule_events(host, request, kId, about, observed);
   if (!devices && !log) return fail(devices.error());
   if (devices && observed.observations.empty())
     return fail(Errc::unsupported, "no network card and no NVMe disk with a PCIe link of its own");

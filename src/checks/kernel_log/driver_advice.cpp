@@ -46,6 +46,7 @@ void take(const Error& error, DriverAdvice& advice) {
   advice.now = error.action_now;
   advice.later = error.action_later;
   advice.health = error.health;
+  advice.confidence = error.confidence;
 }
 
 // The worst of what the set bits mean. False where they mean nothing known.
@@ -285,8 +286,7 @@ DriverAdvice advice_on(const Catalog& facts, const DecodedRecord& decoded, const
 }
 
 std::string reason_of_xid(std::uint32_t code, std::string_view fault_class) {
-  constexpr std::uint32_t kOffBus = 79;
-  return code == kOffBus ? "gpu_fallen_off_bus" : "xid_" + std::string(fault_class);
+  return code == kOffBusXid ? "gpu_fallen_off_bus" : "xid_" + std::string(fault_class);
 }
 
 DriverAdvice advice_on_event(const Catalog& facts, const Observation& event,
@@ -299,6 +299,13 @@ void add_link_down_reason(const Catalog& facts, DecodedRecord& decoded) {
   if (!decoded.nvlink || !decoded.code) return;
   if (link_down_error(facts, *decoded.code, *decoded.nvlink) != nullptr)
     decoded.nvlink->reason = qualifier(*decoded.nvlink);
+}
+
+Subject subject_of_error(const Observation& event, const DriverAdvice& advice) {
+  if (event.name == kSxidEvent) return event.subject;
+  if (auto link = link_of(event)) return *std::move(link);
+  const bool is_whole = takes_device_out_of_service(advice.now) || advice.health == Health::failed;
+  return is_whole ? gpu_of(event.subject) : event.subject;
 }
 
 }  // namespace autopilot::checks

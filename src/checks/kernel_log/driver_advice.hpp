@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct DriverAdvice {
   Action now = Action::none;
   Action later = Action::none;
   Health health = Health::healthy;  // of a finding; healthy: an event only
+  std::optional<double> confidence;  // that the subject is at fault; nothing for a code that it does not know
 };
 
 // How often bits of a register of Xid 74 were seen on the link of the line, with the line itself.
@@ -45,8 +47,14 @@ using TimesSeen = std::function<std::int64_t(const catalog::NvLinkRegister&)>;
 // Sets nvlink->reason of a record whose unit, by its name or its number, tells that a link went down.
 void add_link_down_reason(const catalog::Catalog& facts, DecodedRecord& decoded);
 
+// "fallen off the bus": the driver also tells it in lines without the number.
+inline constexpr std::uint32_t kOffBusXid = 79;
 // The reason of the findings that such an Xid makes.
 [[nodiscard]] std::string reason_of_xid(std::uint32_t code, std::string_view fault_class);
 inline constexpr std::string_view kReasonOfSxids = "xid_nvlink";
+
+// What a finding of such an event is about: the link that its line names, the whole GPU where the error takes
+// all of it along, else the subject of the event.
+[[nodiscard]] Subject subject_of_error(const Observation& event, const DriverAdvice& advice);
 
 }  // namespace autopilot::checks

@@ -41,12 +41,27 @@ TEST(RecordSigns, a_code_that_nobody_knows_is_a_sign_of_class_unknown) {
   EXPECT_EQ(signs[0].reason, "xid_unknown");
 }
 
-TEST(RecordSigns, codes_that_make_findings_and_verdicts_are_no_signs) {
-  EXPECT_TRUE(
+TEST(RecordSigns, a_code_that_makes_a_finding_has_the_health_of_that) {
+  const auto signs =
       signs_of({record("NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=a, GPU has fallen off the bus."),
                 record("NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to "
-                       "0x1 (GPU Reset Required)")})
-          .empty());
+                       "0x1 (GPU Reset Required)")});
+  ASSERT_EQ(signs.size(), 1U) << "a verdict is no error";
+  EXPECT_EQ(signs[0].health, Health::failed);
+  EXPECT_EQ(signs[0].reason, "gpu_fallen_off_bus");
+}
+
+TEST(RecordSigns, a_pcie_error_line_about_a_gpu_is_a_sign) {
+  Observation line;
+  line.name = "pcie.aer";
+  line.value = line.name;
+  line.attributes = {{"fromKernel", true}, {"line", std::string("pcieport ...: AER: ...")}};
+  EXPECT_TRUE(signs_in({line}, catalog::builtin()).empty()) << "about the host";
+  line.subject = {.kind = SubjectKind::gpu, .key = "0000:3b:00.0", .index = {}, .uuid = {}, .serial = {}};
+  const auto signs = signs_in({line}, catalog::builtin());
+  ASSERT_EQ(signs.size(), 1U);
+  EXPECT_EQ(signs[0].reason, "pcie_error_line");
+  EXPECT_EQ(signs[0].health, Health::healthy);
 }
 
 TEST(RecordSigns, what_user_space_wrote_is_no_sign) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -23,8 +24,8 @@ constexpr std::uint32_t kPageFault = 31;
 constexpr std::array<std::uint32_t, 8> kOfPrograms{8, 13, 31, 32, 43, 45, 68, 69};
 constexpr Duration kConsequence = 30s;
 
-std::string program_of(const Observation& event) {
-  return attribute_of(event, "process");
+std::string process_of(const Observation& event) {
+  return attribute_of(event, "pid");
 }
 
 // A code, and for engine exceptions the unit; a line that names no unit says nothing about a place.
@@ -39,7 +40,8 @@ class Faults {
   explicit Faults(std::span<const Observation* const> records) : records_(records) {
     for (const Observation* record : records)
       if (has_place(*record))
-        gpus_of_[{code_of(*record), program_of(*record)}].insert(gpu_of(record->subject).key);
+        for (const std::string& program : programs_of(*record))
+          gpus_of_[{code_of(*record), program}].insert(gpu_of(record->subject).key);
   }
 
   std::vector<RepeatedFault> repeated() {
@@ -47,17 +49,26 @@ class Faults {
       if (counts(*record)) note(*record);
     std::vector<RepeatedFault> result;
     for (auto& [place, fault] : faults_)
-      if (fault.programs.size() > 1) result.push_back(std::move(fault));
+      if (fault.processes.size() > 1) result.push_back(std::move(fault));
     return result;
   }
 
  private:
   using Place = std::tuple<std::string, std::uint32_t, int, int, bool>;
 
+  // Its pid, and its name where it has one.
+  static std::vector<std::string> programs_of(const Observation& record) {
+    std::vector<std::string> programs{"pid " + process_of(record)};
+    if (std::string name = attribute_of(record, "process"); !name.empty())
+      programs.push_back(std::move(name));
+    return programs;
+  }
+
   [[nodiscard]] bool counts(const Observation& record) const {
-    const std::string program = program_of(record);
-    return has_place(record) && !program.empty() && gpus_of_.at({code_of(record), program}).size() == 1 &&
-           !is_consequence(record);
+    if (!has_place(record) || process_of(record).empty() || is_consequence(record)) return false;
+    return std::ranges::all_of(programs_of(record), [&](const std::string& program) {
+      return gpus_of_.at({code_of(record), program}).size() == 1;
+    });
   }
 
   [[nodiscard]] bool is_consequence(const Observation& record) const {
@@ -79,8 +90,8 @@ class Faults {
     fault.gpc = gpc;
     fault.tpc = tpc;
     fault.injected = is_injected(record);
-    fault.programs.insert(program_of(record));
-    if (fault.second == nullptr && fault.programs.size() > 1) fault.second = &record;
+    fault.processes.emplace(process_of(record), attribute_of(record, "process"));
+    if (fault.second == nullptr && fault.processes.size() > 1) fault.second = &record;
     fault.last = &record;
   }
 
@@ -90,6 +101,18 @@ class Faults {
 };
 
 }  // namespace
+
+std::string RepeatedFault::named() const {
+  constexpr std::size_t kNamed = 8;
+  std::string text;
+  std::size_t told = 0;
+  for (const auto& [pid, name] : processes) {
+    if (told++ == kNamed) return text + " and " + std::to_string(processes.size() - kNamed) + " more";
+    text.append(text.empty() ? "" : ", ").append(pid);
+    if (!name.empty()) text.append(" (").append(name).append(")");
+  }
+  return text;
+}
 
 std::vector<RepeatedFault> repeated_faults(std::span<const Observation* const> records) {
   return Faults(records).repeated();

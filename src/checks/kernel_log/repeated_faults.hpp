@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace autopilot::checks {
 
-// The same program fault at the same place of one GPU in different programs: the program changed, the fault
+// The same program fault at the same place of one GPU in different processes: the program changed, the fault
 // stayed.
 struct RepeatedFault {
   Subject gpu;
@@ -21,15 +21,19 @@ struct RepeatedFault {
   std::optional<int> gpc;
   std::optional<int> tpc;
   bool injected = false;
-  std::set<std::string> programs;       // at least two names
-  const Observation* second = nullptr;  // of the first fault in another program
+  std::map<std::string, std::string> processes;  // at least two: pid -> a name it had
+  const Observation* second = nullptr;           // of the first fault in another process
   const Observation* last = nullptr;
+
+  // "4711 (python3), 5822 (serve)"; beyond eight only how many more.
+  [[nodiscard]] std::string named() const;
 };
 
 // `records`: Xid events that may act, oldest first; the result points into them. Left out are faults of a
 // program that had the same on another GPU as well (they follow the program), and those within 30 s after an
-// error of the hardware of the same GPU, whose consequence they are. Programs are told apart by their names:
-// a program that is started again and fails again is one.
+// error of the hardware of the same GPU, whose consequence they are. A process is its pid, since the records
+// are of one boot: its threads have names of their own, and two processes may share one. A program on several
+// GPUs is a name or a pid, since a job has a process on each.
 [[nodiscard]] std::vector<RepeatedFault> repeated_faults(std::span<const Observation* const> records);
 
 }  // namespace autopilot::checks

@@ -24,7 +24,13 @@ class RepeatedFaults : public ::testing::Test {
     event.value = std::int64_t{code};
     event.time.mono = MonoTime{} + now_;
     event.attributes.emplace_back("process", program);
+    // A process of its own for each program, unless the test says more.
+    if (!program.empty()) event.attributes.emplace_back("pid", "1000" + program);
     return events_.emplace_back(std::move(event));
+  }
+  void add_of(const std::string& pid, int code, const std::string& program,
+              const std::string& gpu = "0000:3b:00.0") {
+    add(code, program, gpu).attributes.back() = {"pid", pid};
   }
   void add_in(int gpc, int tpc, const std::string& program) {
     Observation& event = add(13, program);
@@ -39,7 +45,7 @@ class RepeatedFaults : public ::testing::Test {
     for (const RepeatedFault& fault : repeated_faults(records))
       texts.push_back(fault.gpu.key + " " + std::to_string(fault.code) + " " +
                       std::to_string(fault.gpc.value_or(-1)) + "/" + std::to_string(fault.tpc.value_or(-1)) +
-                      " " + std::to_string(fault.programs.size()));
+                      " " + std::to_string(fault.processes.size()));
     return texts;
   }
 
@@ -52,6 +58,33 @@ TEST_F(RepeatedFaults, two_programs_at_one_unit) {
   add_in(2, 1, "serve");
   add_in(2, 2, "fold");
   EXPECT_THAT(places(), ElementsAre("0000:3b:00.0 13 2/1 2"));
+}
+
+TEST_F(RepeatedFaults, threads_of_one_process_have_names_of_their_own) {
+  add_of("100", 31, "pt_main_thread");
+  add_of("100", 31, "pt_autograd_0");
+  EXPECT_THAT(places(), IsEmpty());
+}
+
+TEST_F(RepeatedFaults, two_processes_may_have_one_name) {
+  add_of("100", 31, "python3");
+  add_of("200", 31, "python3");
+  EXPECT_THAT(places(), ElementsAre("0000:3b:00.0 31 -1/-1 2"));
+}
+
+TEST_F(RepeatedFaults, a_job_with_a_process_on_each_gpu_takes_its_fault_along_when_it_is_started_again) {
+  add_of("100", 31, "python3");
+  add_of("101", 31, "python3", "0000:5e:00.0");
+  add_of("200", 31, "python3");
+  add_of("201", 31, "python3", "0000:5e:00.0");
+  EXPECT_THAT(places(), IsEmpty());
+}
+
+TEST_F(RepeatedFaults, names_the_processes) {
+  RepeatedFault fault;
+  for (int pid = 10; pid < 20; ++pid)
+    fault.processes.emplace(std::to_string(pid), pid == 10 ? "train" : "");
+  EXPECT_EQ(fault.named(), "10 (train), 11, 12, 13, 14, 15, 16, 17 and 2 more");
 }
 
 TEST_F(RepeatedFaults, page_faults_of_two_programs_at_one_gpu) {
@@ -67,7 +100,7 @@ TEST_F(RepeatedFaults, a_program_that_fails_on_several_gpus_takes_its_fault_alon
   EXPECT_THAT(places(), IsEmpty());
 }
 
-TEST_F(RepeatedFaults, no_unit_no_place_and_no_name_no_program) {
+TEST_F(RepeatedFaults, no_unit_no_place_and_no_pid_no_process) {
   add(13, "train");
   add(13, "serve");
   add(31, "");

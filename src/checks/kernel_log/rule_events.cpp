@@ -74,17 +74,6 @@ class Collected {
   Observations events_;
 };
 
-Subject subject_by_rule(const catalog::Catalog& facts, const DecodedRecord& decoded) {
-  const catalog::LogRule* rule = facts.log_rule(decoded.rule);
-  if (rule == nullptr || rule->subject == SubjectKind::host) return host_subject();
-  const std::string device = attribute_of(decoded, "device");
-  if (device.empty()) return host_subject();
-  Subject subject;
-  subject.kind = rule->subject;
-  subject.key = subject.kind == SubjectKind::gpu ? canonical_pci_address(device).value_or(device) : device;
-  return subject;
-}
-
 // A storm of the driver's lines is another check's.
 bool may_be_by_rule(const host::KernelRecord& record) {
   return !may_be_nvidia(record.text);
@@ -111,6 +100,17 @@ void add_events(const host::KernelRecords& log, const Request& request, const De
 }
 
 }  // namespace
+
+Subject subject_by_rule(const catalog::Catalog& facts, const DecodedRecord& decoded) {
+  const catalog::LogRule* rule = facts.log_rule(decoded.rule);
+  if (rule == nullptr || rule->subject == SubjectKind::host) return host_subject();
+  const std::string device = attribute_of(decoded, "device");
+  if (device.empty()) return host_subject();
+  Subject subject;
+  subject.kind = rule->subject;
+  subject.key = subject.kind == SubjectKind::gpu ? canonical_pci_address(device).value_or(device) : device;
+  return subject;
+}
 
 Status add_rule_events(const host::Host& host, const Request& request,
                        std::span<const std::string_view> rules, const SubjectOf& subject_of,

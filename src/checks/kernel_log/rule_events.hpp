@@ -19,6 +19,8 @@ inline constexpr std::size_t kMaxRuleEvents = 256;
 inline constexpr std::size_t kMaxEqualEvents = 16;
 
 using SubjectOf = std::function<Subject(const DecodedRecord& decoded)>;
+// What the record's rule names, by `facts`.
+[[nodiscard]] Subject subject_by_rule(const catalog::Catalog& facts, const DecodedRecord& decoded);
 
 // Adds to `observed` what the kernel wrote since request.kernel_log_from and a log rule among `rules` (ids of
 // the catalog) recognises: an event with the rule as name and value, facts and line as attributes. A storm
