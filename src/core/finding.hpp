@@ -16,8 +16,8 @@
 
 namespace autopilot {
 
-// An opinion of a check about one subject. Identity is check + subject + reason + error_code. A healthy subject
-// has none.
+// An opinion of a check about one subject. Identity is check + subject + reason + error_code. A healthy
+// subject has none.
 struct Finding {
   Subject subject;
   Health health = Health::unknown;

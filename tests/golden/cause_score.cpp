@@ -47,10 +47,10 @@ bool is_told_by(const ToldLine& line, const IncidentMember& member) {
   const Finding& finding = member.finding;
   if (line.time + kSlack < finding.since) return false;
   const Value* code = find_attribute(finding.evidence, "code");
-  if (!is_record(finding)) return is_reason_of(*line.decoded, finding.reason);
-  return code != nullptr && line.decoded->code &&
-         autopilot::to_string(*code) == std::to_string(*line.decoded->code) &&
-         line.time <= std::max(finding.since, finding.last_seen) + kSlack;
+  const bool has_code = code != nullptr && line.decoded->code;
+  const bool is_same_code = has_code && autopilot::to_string(*code) == std::to_string(*line.decoded->code);
+  if (!is_record(finding)) return is_reason_of(*line.decoded, finding.reason) && (is_same_code || !has_code);
+  return is_same_code && line.time <= std::max(finding.since, finding.last_seen) + kSlack;
 }
 
 const IncidentMember* member_of(const Incident& incident, const ToldLine& line) {

@@ -72,8 +72,8 @@ void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
     std::set<std::tuple<Subject, std::string_view, Health, Action, bool, bool>> told;
     for (const Finding& finding : result.findings) {
       // Several errors of one reason are one series: a code is no label.
-      const auto [place, is_new] = told.emplace(finding.subject, finding.reason, finding.health, finding.action,
-                                                finding.held, finding.injected);
+      const auto [place, is_new] = told.emplace(finding.subject, finding.reason, finding.health,
+                                                finding.action, finding.held, finding.injected);
       if (!is_new) continue;
       metrics.sample({{"check", result.check},
                       {"subject", to_string(finding.subject)},

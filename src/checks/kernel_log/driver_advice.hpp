@@ -21,7 +21,7 @@ struct DriverAdvice {
   std::string_view meaning;
   Action now = Action::none;
   Action later = Action::none;
-  Health health = Health::healthy;  // of a finding; healthy: an event only
+  Health health = Health::healthy;   // of a finding; healthy: an event only
   std::optional<double> confidence;  // that the subject is at fault; nothing for a code that it does not know
 };
 

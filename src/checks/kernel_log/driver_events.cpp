@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -12,6 +13,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
@@ -112,6 +114,26 @@ std::optional<DriverRecord> driver_record(const host::KernelRecord& record) {
   return DriverRecord{std::move(*decoded), name};
 }
 
+// Which of the processes with one error a record is of: the first few have a group each, the others share
+// one.
+class Processes {
+ public:
+  int number_of(const Kind& kind, const DecodedRecord& decoded, std::size_t groups) {
+    auto& known = known_[kind];
+    const auto found = std::ranges::find(known, decoded.pid);
+    const auto number = static_cast<int>(found - known.begin());
+    if (found != known.end()) return number;
+    const bool has_room = groups < DriverEvents::kMaxKinds / 2 || known.empty();
+    if (!has_room || known.size() >= DriverEvents::kMaxProcesses) return kOthers;
+    known.push_back(decoded.pid);
+    return number;
+  }
+
+ private:
+  static constexpr int kOthers = -1;
+  std::map<Kind, std::vector<std::optional<std::int64_t>>> known_;
+};
+
 struct Group {
   std::size_t first = 0;  // indexes of records
   std::size_t last = 0;
@@ -120,11 +142,13 @@ struct Group {
 
 DriverEvents fold(std::span<const host::KernelRecord> records, const std::string& witness) {
   DriverEvents result;
-  std::map<Kind, Group> groups;
+  std::map<std::pair<Kind, int>, Group> groups;
+  Processes processes;
   for (std::size_t index = 0; index < records.size(); ++index) {
     const auto told = driver_record(records[index]);
     if (!told) continue;
-    auto kind = kind_of(told->decoded, told->name);
+    std::pair kind{kind_of(told->decoded, told->name), 0};
+    kind.second = processes.number_of(kind.first, told->decoded, groups.size());
     auto found = groups.find(kind);
     if (found == groups.end()) {
       if (groups.size() >= DriverEvents::kMaxKinds) {

@@ -32,15 +32,17 @@ inline constexpr std::string_view kNvmlEvents = "nvml events";
 
 struct DriverEvents {
   static constexpr std::size_t kMaxKinds = 512;
+  static constexpr std::size_t kMaxProcesses = 4;  // with the same error that are told apart
 
   Observations events;      // oldest first
   std::size_t dropped = 0;  // records of further kinds beyond kMaxKinds
 };
 
-// Records that say the same (same event, subject, link, code, cause, verdict and writer) become the first and
-// the last of them; the last has how many it stands for as attribute "count". So a storm stays small, and no
-// cause is pushed out by its consequences. Records below `counted` (see Request::kernel_log_counted) are
-// collected apart from the others, and nothing of them counts as dropped.
+// Records that say the same (same event, subject, link, code, cause, verdict, process and writer) become the
+// first and the last of them; processes beyond kMaxProcesses, or beyond half of kMaxKinds, are as one; the
+// last has how many it stands for as attribute "count". So a storm stays small, and no cause is pushed out by
+// its consequences. Records below `counted` (see Request::kernel_log_counted) are collected apart from the
+// others, and nothing of them counts as dropped.
 [[nodiscard]] DriverEvents collect_driver_events(const host::KernelRecords& records,
                                                  std::uint64_t counted = 0);
 
