@@ -33,7 +33,4 @@ enum class Action : std::uint8_t {
 // True for the actions of the EVICT row: no job may run on the device until it was done.
 [[nodiscard]] bool takes_device_out_of_service(Action action);
 
-// The one that asks for more; those that take the device out of service ask for more than the others.
-[[nodiscard]] Action stronger(Action a, Action b);
-
 }  // namespace autopilot

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "core/action.hpp"
@@ -16,8 +13,7 @@
 
 namespace autopilot {
 
-// An opinion of a check about one subject. Identity is check + subject + reason + error_code. A healthy
-// subject has none.
+// An opinion of a check about one subject. Identity is check + subject + reason. A healthy subject has none.
 struct Finding {
   Subject subject;
   Health health = Health::unknown;
@@ -34,14 +30,6 @@ struct Finding {
 };
 
 using Findings = std::vector<Finding>;
-
-// The number of the driver's error that it is about, by its evidence: errors of one reason do not hide each
-// other. Nothing for any other finding.
-[[nodiscard]] inline std::optional<std::int64_t> error_code(const Finding& finding) {
-  const Value* code = find_attribute(finding.evidence, "code");
-  const auto* number = code == nullptr ? nullptr : std::get_if<std::int64_t>(code);
-  return number == nullptr ? std::nullopt : std::optional(*number);
-}
 
 // The reason of a finding that says `unknown` because a right is missing.
 inline constexpr std::string_view kNotPermitted = "not_permitted";

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "core/stronger_action.hpp"
 #include "incidents/blame.hpp"
 #include "incidents/confidence.hpp"
 #include "incidents/evidence.hpp"

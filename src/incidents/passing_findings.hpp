@@ -12,6 +12,7 @@
 
 #include "core/clock.hpp"
 #include "core/finding.hpp"
+#include "incidents/error_code.hpp"
 #include "incidents/transition.hpp"
 
 namespace autopilot::incidents {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "incidents/error_code.hpp"
 #include "incidents/evidence.hpp"
 
 namespace autopilot::incidents {

@@ -20,6 +20,7 @@
 #include "checks/kernel_log/reset_evidence.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/kernel_log/taken_back.hpp"
+#include "core/stronger_action.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
