@@ -58,8 +58,8 @@ bool has_word(const Finding& finding, std::string_view word) {
 }
 
 const catalog::Cause* CauseRules::cause_of(const Finding& finding) const {
-  const auto found = std::ranges::find_if(
-      *causes_, [&](const catalog::Cause& cause) { return has_any(finding, cause.roots); });
+  const auto found =
+      std::ranges::find_if(*causes_, [&](const catalog::Cause& cause) { return is_root(cause, finding); });
   return found == causes_->end() ? nullptr : &*found;
 }
 
@@ -81,6 +81,10 @@ Duration CauseRules::longest_window() const {
   return longest;
 }
 
+bool is_root(const catalog::Cause& cause, const Finding& finding) {
+  return has_any(finding, cause.roots);
+}
+
 bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands, const Finding& other) {
   const bool concerns_device = is_same_device(root, other) || other.subject.kind == SubjectKind::host;
   if (root_stands && concerns_device && !is_record(other) && has_any(other, cause.explains)) return true;
@@ -89,7 +93,7 @@ bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands, c
 }
 
 bool is_same_cause(const catalog::Cause& cause, const Finding& root, const Finding& other) {
-  if (!has_any(other, cause.roots)) return false;
+  if (!is_root(cause, other)) return false;
   if (is_record(root) && !is_same_program(root, other)) return false;
   if (is_same_device(root, other)) return is_within(cause, root, other) || !is_record(root);
   return cause.several.count > 0 && is_within(cause, root, other);

@@ -34,6 +34,8 @@ class CauseRules {
   const std::vector<catalog::Cause>* causes_;
 };
 
+// It shows the cause by itself.
+[[nodiscard]] bool is_root(const catalog::Cause& cause, const Finding& finding);
 // `other` is a consequence of `root`. root_stands: the finding of the root has not been cleared.
 [[nodiscard]] bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands,
                          const Finding& other);

@@ -260,20 +260,22 @@ void IncidentBook::show(Incident& incident) const {
   incident.confidence = confidence_of(cause.finding, reasons_);
   incident.health = Health::healthy;
   bool is_held = has_findings(incident);
+  const catalog::Cause* rule = rules_.find(incident.cause);
   std::optional<Action> verdict;
   for (const IncidentMember& member : incident.members) {
     if (!stands(member)) continue;
     if (incident.health != Health::failed) incident.health = member.finding.health;
     is_held = is_held && member.finding.held;
     if (member.finding.reason == kDriverVerdict) verdict = member.finding.action;
-    if (member.sympathetic || device_of(member.finding.subject) != device_of(incident.blamed)) continue;
-    // Whichever of the errors that show the cause came first.
+    // Of the errors that show the cause the strongest counts, whichever came first.
+    if (rule == nullptr || !is_root(*rule, member.finding)) continue;
+    if (device_of(member.finding.subject) != device_of(cause.finding.subject)) continue;
     incident.action = stronger(incident.action, member.finding.action);
     incident.confidence = std::max(incident.confidence, confidence_of(member.finding, reasons_));
   }
   incident.action = verdict.value_or(incident.action);
   incident.state = is_held ? IncidentState::recovering : IncidentState::open;
-  if (const auto* rule = rules_.find(incident.cause)) blame(incident, *rule);
+  if (rule != nullptr) blame(incident, *rule);
 }
 
 std::vector<Incident> IncidentBook::note_users(const Observations& observations) {
