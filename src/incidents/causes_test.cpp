@@ -170,6 +170,23 @@ TEST_F(Causes, a_switch_is_blamed_for_the_links_it_takes_down) {
   EXPECT_EQ(only().blamed, nvswitch);
 }
 
+TEST_F(Causes, a_fatal_error_of_a_switch_takes_the_node_out) {
+  Subject nvswitch;
+  nvswitch.kind = SubjectKind::nvswitch;
+  nvswitch.key = "0000:c3:00.0";
+  auto fatal = coded(nvswitch, "xid_nvlink", 23001);
+  fatal.action = Action::reboot_node;
+  xid({fatal});
+  const auto verdict = [&] {
+    const auto incidents = state_.incidents();
+    return verdict_of({{}, incidents, true, false, lookup()});
+  };
+  EXPECT_EQ(verdict(), Verdict::pass) << "the reason alone is not sure enough";
+  fatal.evidence.emplace_back("confidence", catalog::builtin().sxid(23001)->confidence);
+  xid({fatal});
+  EXPECT_EQ(verdict(), Verdict::evict);
+}
+
 TEST_F(Causes, the_verdict_of_the_driver_outranks_the_table) {
   auto verdict = coded(kGpu, "xid_verdict", 154);
   verdict.action = Action::reboot_node;
