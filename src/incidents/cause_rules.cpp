@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/incident.hpp"
+#include "incidents/error_code.hpp"
 #include "incidents/placement.hpp"
 
 namespace autopilot::incidents {
@@ -37,10 +38,22 @@ bool is_same_device(const Finding& a, const Finding& b) {
   return device_of(a.subject) == device_of(b.subject);
 }
 
+// Threads of one process have names of their own; processes of one job have a name in common.
 bool is_same_program(const Finding& a, const Finding& b) {
+  const Value* pid = find_attribute(a.evidence, "pid");
+  const Value* other_pid = find_attribute(b.evidence, "pid");
+  if (pid != nullptr && other_pid != nullptr && *pid == *other_pid) return true;
   const Value* one = find_attribute(a.evidence, "process");
   const Value* other = find_attribute(b.evidence, "process");
   return one == nullptr || other == nullptr || *one == *other;
+}
+
+bool is_named_root(const catalog::Cause& cause, const Finding& finding) {
+  const auto code = error_code(finding);
+  if (!code) return false;
+  const bool is_switch = finding.subject.kind == SubjectKind::nvswitch;
+  const std::string word = std::string(is_switch ? kSxid : kXid) + std::to_string(*code);
+  return std::ranges::find(cause.roots, word) != cause.roots.end();
 }
 
 }  // namespace
@@ -86,6 +99,8 @@ bool is_root(const catalog::Cause& cause, const Finding& finding) {
 }
 
 bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands, const Finding& other) {
+  // An error that the rule names as its cause is none of its consequences.
+  if (!is_record(other) && is_same_device(root, other) && is_named_root(cause, other)) return false;
   const bool concerns_device = is_same_device(root, other) || other.subject.kind == SubjectKind::host;
   if (root_stands && concerns_device && !is_record(other) && has_any(other, cause.explains)) return true;
   if (!is_within(cause, root, other)) return false;

@@ -29,7 +29,9 @@ bool is_same(const IncidentMember& member, std::string_view check, const Finding
 }
 
 bool is_of_one_process(const Finding& a, const Finding& b) {
-  return word_of(a, "pid") == word_of(b, "pid") && word_of(a, "process") == word_of(b, "process");
+  const std::string pid = word_of(a, "pid");
+  if (pid != word_of(b, "pid")) return false;
+  return !pid.empty() || word_of(a, "process") == word_of(b, "process");
 }
 
 bool is_same_record(const IncidentMember& member, std::string_view check, const Finding& record) {

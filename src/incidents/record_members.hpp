@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxProcessesOfOneError = 16;
 // The same error of the same process, or the same log rule.
 [[nodiscard]] bool is_same_record(const IncidentMember& member, std::string_view check,
                                   const Finding& record);
-// Of one process by pid and name, where the records name one.
+// By pid, since threads have names of their own; by name where there is no pid.
 [[nodiscard]] bool is_of_one_process(const Finding& a, const Finding& b);
 
 // `more` is the same again.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "incidents/causes_fixture.hpp"
+#include "incidents/error_code.hpp"
 
 namespace autopilot::incidents {
 namespace {
@@ -27,6 +28,16 @@ TEST_F(Causes, two_processes_of_one_name_are_two_members) {
   EXPECT_EQ(to_string(*find_attribute(only().members[1].finding.evidence, "pid")), "200");
 }
 
+TEST_F(Causes, threads_of_one_process_are_one_member) {
+  xid({}, {record(kGpu, "xid_app", 13, "pt_main_thread", "100")});
+  now_ += seconds{1};
+  xid({}, {record(kGpu, "xid_app", 13, "pt_autograd_0", "100")});
+  ASSERT_EQ(only().members.size(), 1U);
+  EXPECT_EQ(to_string(*find_attribute(only().members[0].finding.evidence, "count")), "2");
+  xid({}, {record(kGpu, "xid_app", 31, "pt_autograd_1", "100")});
+  EXPECT_EQ(only().members.size(), 2U) << "another error of the same process";
+}
+
 TEST_F(Causes, codes_of_one_reason_are_members_of_their_own_and_the_stronger_action_stays) {
   auto dbe = coded(kGpu, "xid_memory", 48);
   dbe.action = Action::drain_then_reset_gpu;
@@ -44,6 +55,8 @@ TEST_F(Causes, codes_of_one_reason_are_members_of_their_own_and_the_stronger_act
       standing.push_back(std::move(finding));
       xid(standing);
     }
+    for (const IncidentMember& member : only().members)
+      EXPECT_EQ(member.sympathetic, error_code(member.finding) == 63);
     return only().cause + " " + std::string(to_string(only().action)) + " " +
            std::to_string(only().members.size()) + " " + std::string(to_string(only().health));
   };

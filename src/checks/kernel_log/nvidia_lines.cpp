@@ -105,6 +105,8 @@ bool may_be_nvidia(std::string_view text) {
     case 'N':
       return text.starts_with(kDriver);
     case 'n':
+      // With a blank it is what the kernel says of a device that the driver has, as of its PCIe errors.
+      if (text.starts_with("nvidia ")) return false;
       return text.starts_with("nvidia") || text.starts_with("nvswitch_dev");
     case 'X':
       return text.starts_with("Xid (");
