@@ -105,6 +105,23 @@ TEST_F(HostPcie, a_card_that_left_its_slot_is_told_until_it_is_back) {
   EXPECT_THAT(look(61min), IsEmpty());
 }
 
+TEST_F(HostPcie, an_error_line_is_about_the_gpu_that_reports_it_or_is_alone_behind_the_port) {
+  const std::string port = "/sys/devices/pci0000:3a/0000:3a:01.0";
+  add(port, "0x060400");
+  add(port + "/0000:3b:00.0", "0x030200");
+  folder_.write(port + "/0000:3b:00.0/vendor", "0x10de\n");
+  say("pcieport 0000:3a:01.0: AER: Corrected error received: 0000:3b:00.0");
+  say("nvidia 0000:3b:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)");
+  say("pcieport 0000:3a:01.0: AER: Corrected error received: 0000:3a:01.0");
+  say("pcieport 0000:15:01.0: AER: Corrected error received: 0000:18:00.0");
+  EXPECT_THAT(look(), IsEmpty()) << "lines make no finding";
+  std::vector<std::string> subjects;
+  for (const Observation& event : history_.events())
+    subjects.push_back(to_string(event.subject));
+  const std::string gpu = "gpu/0000:3b:00.0";
+  EXPECT_THAT(subjects, ElementsAre(gpu, gpu, gpu, "host"));
+}
+
 TEST_F(HostPcie, where_nothing_has_a_link_nothing_is_judged) {
   folder_.write(kCard + "/max_link_width", "0\n");
   EXPECT_THAT(look(), ElementsAre("error unsupported"));
