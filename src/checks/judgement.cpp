@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checks/judgement.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +20,26 @@ const catalog::Reason& reason_of(const JudgeInput& input, std::string_view id) {
   if (reason == nullptr) reason = catalog::builtin().reason(id);
   AUTOPILOT_ASSERT(reason != nullptr);
   return *reason;
+}
+
+std::string_view unread_reason(std::string_view why) {
+  if (why == to_string(Errc::denied)) return kNotPermitted;
+  if (why == to_string(Errc::malformed)) return "malformed_answer";
+  return why == to_string(Errc::timed_out) ? "timed_out" : "could_not_look";
+}
+
+void add_if_unread(const JudgeInput& input, const Observation& observation, Findings& findings) {
+  const std::string& why = observation.missing;
+  if (why.empty() || why == "not_supported") return;
+  const std::string_view reason = unread_reason(why);
+  const bool is_told = std::ranges::any_of(findings, [&](const Finding& finding) {
+    return finding.reason == reason && finding.subject == observation.subject;
+  });
+  if (is_told) return;  // the first says it for all of the same kind
+  const Value* what = find_attribute(observation.attributes, "error");
+  findings.push_back(make_finding(input, observation.subject, reason, Health::unknown,
+                                  what == nullptr ? observation.name + ": " + why : to_string(*what)));
+  findings.back().evidence = {{"error", why}, {"witness", observation.source}};
 }
 
 }  // namespace
@@ -58,6 +79,16 @@ Finding make_finding(const JudgeInput& input, const Subject& subject, std::strin
                       {"thresholdId", limit.id},
                       {"thresholdSource", limit.source}};
   return finding;
+}
+
+void add_unread(const JudgeInput& input, Findings& findings) {
+  for (const Observation& observation : input.history.latest())
+    if (!observation.is_event()) add_if_unread(input, observation, findings);
+}
+
+void add_unread(const JudgeInput& input, const Subject& subject, std::string_view name, Findings& findings) {
+  if (const Observation* observation = input.history.find(subject, name))
+    add_if_unread(input, *observation, findings);
 }
 
 std::string rounded(double number) {

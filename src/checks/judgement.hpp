@@ -27,6 +27,12 @@ struct Limit {
 [[nodiscard]] Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
                                    Health health, std::string message, double value, const Limit& limit);
 
+// What could not be read is unknown beside what could: adds one finding for each subject and each way in
+// which observations of the last round were asked for and not answered. `not_supported` is an answer.
+void add_unread(const JudgeInput& input, Findings& findings);
+// The same for the observation of the last round with that name only.
+void add_unread(const JudgeInput& input, const Subject& subject, std::string_view name, Findings& findings);
+
 // 0.42 -> "42 %", 12.345 -> "12.3"; at most one digit behind the point.
 [[nodiscard]] std::string percent(double ratio);
 [[nodiscard]] std::string rounded(double number);

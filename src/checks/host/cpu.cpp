@@ -94,6 +94,7 @@ Findings judge(const JudgeInput& input) {
   Findings findings = rule_findings(input);
   judge_offline(input, findings);
   judge_throttling(input, findings);
+  add_unread(input, findings);
   return findings;
 }
 

@@ -87,6 +87,12 @@ TEST_F(HostCpu, looks_without_the_log_and_not_without_both) {
   EXPECT_THAT(reasons(), ElementsAre("malformed"));
 }
 
+TEST_F(HostCpu, the_log_alone_cannot_tell_that_all_work) {
+  set_online("garbage");
+  EXPECT_THAT(reasons(), ElementsAre("unknown malformed_answer"));
+  EXPECT_THAT(witnesses_, ElementsAre("/dev/kmsg"));
+}
+
 TEST_F(HostCpu, garbage_in_the_counter_is_left_out) {
   set_online("0-3");
   set_package(0, 0, 0);

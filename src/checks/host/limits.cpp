@@ -120,6 +120,7 @@ Findings judge(const JudgeInput& input) {
                                         percent(share) + " of what the kernel allows",
                                     share, highest));
   }
+  add_unread(input, findings);
   return findings;
 }
 

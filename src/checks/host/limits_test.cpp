@@ -11,6 +11,10 @@ using namespace std::chrono_literals;
 class HostLimits : public LogCheckTest {
  protected:
   HostLimits() : LogCheckTest(kHostLimits, 60s) {}
+  void SetUp() override {
+    set_files("18432", "9223372036854775807");
+    set_tasks("900", "4127000", "4194304");
+  }
   void set_files(const std::string& used, const std::string& most) {
     folder_.write("/proc/sys/fs/file-nr", used + "\t0\t" + most + "\n");
   }
@@ -22,8 +26,6 @@ class HostLimits : public LogCheckTest {
 };
 
 TEST_F(HostLimits, room_is_left) {
-  set_files("18432", "9223372036854775807");
-  set_tasks("900", "4127000", "4194304");
   EXPECT_THAT(reasons(), IsEmpty());
 }
 
@@ -59,7 +61,16 @@ TEST_F(HostLimits, looks_without_the_log_and_not_without_any_number) {
   set_files("95", "100");
   EXPECT_THAT(reasons(), ElementsAre("degraded files_near_limit"));
   set_files("many", "100");
+  EXPECT_THAT(reasons(), ElementsAre("unknown malformed_answer"));
+  folder_.write("/proc/loadavg", "many\n");
   EXPECT_THAT(reasons(), ElementsAre("malformed"));
+}
+
+TEST_F(HostLimits, the_log_alone_cannot_tell_how_near_the_limits_are) {
+  folder_.write("/proc/loadavg", "many\n");
+  set_files("many", "100");
+  EXPECT_THAT(reasons(), ElementsAre("unknown malformed_answer"));
+  EXPECT_THAT(witnesses_, ElementsAre("/dev/kmsg"));
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     } else {
       observation.missing =
           is_on.error().code == Errc::not_found ? "not_supported" : to_string(is_on.error().code);
+      observation.attributes = {{"error", is_on.error().what}};
     }
   }
   if (any_answered) observed.witnesses.emplace_back(kSysctl);
@@ -52,6 +53,7 @@ Findings judge(const JudgeInput& input) {
     findings.push_back(make_finding(input, host_subject(), "could_not_look", Health::unknown,
                                     "the kernel's soft lockup detector is switched off "
                                     "(kernel.soft_watchdog)"));
+  add_unread(input, findings);
   return findings;
 }
 

@@ -43,6 +43,12 @@ TEST_F(HostLockups, a_virtual_machine_without_the_hard_detector_is_looked_at) {
   EXPECT_THAT(reasons(), IsEmpty());
 }
 
+TEST_F(HostLockups, detectors_that_tell_nothing_sensible_are_unknown) {
+  set_detectors("garbage\n", "garbage\n");
+  EXPECT_THAT(reasons(), ElementsAre("unknown malformed_answer"));
+  EXPECT_THAT(witnesses_, ElementsAre("/dev/kmsg"));
+}
+
 TEST_F(HostLockups, cannot_look_without_the_log) {
   log_.refuse();
   EXPECT_THAT(reasons(), ElementsAre("denied"));

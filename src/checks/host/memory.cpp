@@ -46,14 +46,17 @@ class Round {
     const auto controllers = host::read_memory_controllers(files_);
     if (!controllers) return add_missing(kControllers, kEdac, controllers.error());
     add(kControllers, kEdac, "count").value = static_cast<std::int64_t>(controllers->size());
+    bool any_counts = false;
     for (const host::MemoryController& controller : *controllers) {
       const std::string name = "edac." + controller.name;
-      add_errors(name, controller.corrected, controller.uncorrected, {{"controller", controller.name}});
+      const Attributes place = {{"controller", controller.name}};
+      if (add_errors(name + std::string(kCorrectedSuffix), controller.corrected, place)) any_counts = true;
+      if (add_errors(name + std::string(kUncorrectedSuffix), controller.uncorrected, place))
+        any_counts = true;
       for (const host::MemoryModule& module : controller.modules)
-        add_errors(name + "." + module.name, module.corrected, module.uncorrected,
-                   {{"controller", controller.name}, {"module", module.name}, {"label", module.label}});
+        add_module(name + "." + module.name, controller.name, module);
     }
-    if (!controllers->empty()) add_witness(kEdac);
+    if (any_counts) add_witness(kEdac);
   }
 
   void look_at_usage() {
@@ -104,14 +107,23 @@ class Round {
   void add_count(std::string_view name, std::string_view source, std::uint64_t count, std::string_view unit) {
     add(name, source, unit).value = static_cast<std::int64_t>(count);
   }
-  void add_errors(const std::string& name, std::uint64_t corrected, std::uint64_t uncorrected,
-                  const Attributes& place) {
-    Observation& first = add(name + std::string(kCorrectedSuffix), kEdac, "count");
-    first.value = static_cast<std::int64_t>(corrected);
-    first.attributes = place;
-    Observation& second = add(name + std::string(kUncorrectedSuffix), kEdac, "count");
-    second.value = static_cast<std::int64_t>(uncorrected);
-    second.attributes = place;
+  // One counter that makes no sense says nothing of the others. True when it could be read.
+  bool add_errors(const std::string& name, const Result<std::uint64_t>& count, const Attributes& place) {
+    Observation& observation = add(name, kEdac, "count");
+    observation.attributes = place;
+    if (count) {
+      observation.value = static_cast<std::int64_t>(*count);
+      return true;
+    }
+    observation.missing = to_string(count.error().code);
+    observation.attributes.emplace_back("error", count.error().what);
+    if (!problem_) problem_ = count.error();
+    return false;
+  }
+  void add_module(const std::string& name, const std::string& controller, const host::MemoryModule& module) {
+    const Attributes place = {{"controller", controller}, {"module", module.name}, {"label", module.label}};
+    add_errors(name + std::string(kCorrectedSuffix), module.corrected, place);
+    add_errors(name + std::string(kUncorrectedSuffix), module.uncorrected, place);
   }
   void add_missing(std::string_view name, std::string_view source, const Error& error) {
     Observation& observation = add(name, source, "");
@@ -247,6 +259,7 @@ Findings judge(const JudgeInput& input) {
   judge_edac(input, findings);
   judge_usage(input, findings);
   judge_kills(input, findings);
+  add_unread(input, findings);
   return findings;
 }
 

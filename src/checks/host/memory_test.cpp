@@ -9,6 +9,7 @@
 namespace autopilot::checks {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -102,6 +103,17 @@ TEST_F(HostMemory, uncorrected_errors_name_the_module) {
   EXPECT_THAT(findings[0].message, HasSubstr("mc0: 2 on CPU0_DIMM_A3"));
 }
 
+TEST_F(HostMemory, a_counter_that_makes_no_sense_hides_no_other) {
+  folder_.write("/sys/devices/system/edac/mc/mc0/ce_count", "N/A\n");
+  folder_.write("/sys/devices/system/edac/mc/mc0/dimm2/dimm_ce_count", "");
+  folder_.write("/sys/devices/system/edac/mc/mc1/ce_count", "0\n");
+  folder_.write("/sys/devices/system/edac/mc/mc1/ue_count", "5\n");
+  EXPECT_THAT(words(), ElementsAre("failed memory_uncorrected", "unknown malformed_answer"));
+  EXPECT_THAT(witnesses_, Contains("edac"));
+  std::filesystem::remove(folder_.path() + "/sys/devices/system/edac/mc/mc0/ce_count");
+  EXPECT_THAT(words(), Contains("unknown could_not_look"));
+}
+
 TEST_F(HostMemory, corrected_errors_count_when_they_are_many_within_an_hour) {
   set_errors(5000, 0);
   EXPECT_THAT(words(), IsEmpty());  // before we looked
@@ -147,7 +159,7 @@ TEST_F(HostMemory, what_a_kernel_does_not_tell_is_missing_not_zero) {
   std::filesystem::remove(folder_.path() + "/proc/pressure/memory");
   folder_.write("/proc/vmstat", "garbage\n");
   folder_.write("/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 500 kB\n");
-  EXPECT_THAT(words(), IsEmpty());
+  EXPECT_THAT(words(), ElementsAre("unknown malformed_answer"));
   EXPECT_THAT(witnesses_, ElementsAre("/proc/meminfo", "/dev/kmsg"));
   EXPECT_EQ(history_.find(host_subject(), "memory.corrupted")->missing, "not_supported");
   EXPECT_EQ(history_.find(host_subject(), "memory.pressure_full_avg60")->missing, "not_supported");
@@ -158,7 +170,8 @@ TEST_F(HostMemory, cannot_look_when_nothing_can_be_read) {
   folder_.write("/proc/vmstat", "");
   folder_.write("/proc/meminfo", "garbage");
   std::filesystem::remove(folder_.path() + "/proc/pressure/memory");
-  folder_.write("/sys/devices/system/edac/mc/mc0/ue_count", "garbage");
+  for (const char* file : {"ce_count", "ue_count", "dimm2/dimm_ce_count", "dimm2/dimm_ue_count"})
+    folder_.write(std::string("/sys/devices/system/edac/mc/mc0/") + file, "garbage");
   const Instant now = empty_.clock.now();
   const auto observed =
       kHostMemory.observe(host_, {.now = now, .deadline = now.mono + 10s, .kernel_log_from = 0});

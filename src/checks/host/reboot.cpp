@@ -26,6 +26,8 @@ constexpr std::string_view kRecords = "crash_records";
 constexpr std::string_view kLines = "reboot.lines";  // new in this look
 // Only where some may not be read.
 constexpr std::string_view kWords = "crash_records.words";
+// Only where some could not be unpacked.
+constexpr std::string_view kPacked = "crash_records.packed";
 constexpr std::size_t kMostShown = 8;
 
 void add_records(const host::CrashRecords& crashes, Seen& seen) {
@@ -49,6 +51,10 @@ void add_unreadable(const host::CrashRecords& crashes, Seen& seen) {
   if (crashes.unreadable > 0)
     seen.add_missing(host_subject(), kWords, kPstore, "denied",
                      std::to_string(crashes.unreadable) + " records of a kernel may not be read");
+  if (crashes.packed > 0)
+    seen.add_missing(host_subject(), kPacked, kPstore, "malformed",
+                     std::to_string(crashes.packed) +
+                         " records of a kernel could not be unpacked by this one: they may tell of a crash");
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -115,6 +121,7 @@ Findings judge(const JudgeInput& input) {
   Findings findings = rule_findings(input);
   judge_crashes(input, findings);
   judge_unreadable(input, findings);
+  add_unread(input, findings);
   return findings;
 }
 

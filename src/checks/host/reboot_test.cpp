@@ -92,6 +92,12 @@ TEST_F(HostReboot, a_record_that_may_not_be_read_leaves_it_unknown) {
   EXPECT_THAT(reasons(), ElementsAre("unknown not_permitted"));
 }
 
+TEST_F(HostReboot, a_record_that_cannot_be_unpacked_leaves_it_unknown) {
+  can_keep_records();
+  folder_.write("/sys/fs/pstore/dmesg-efi-176372640001001.enc.z", "x^\x01\x02");
+  EXPECT_THAT(reasons(), ElementsAre("unknown malformed_answer"));
+}
+
 TEST_F(HostReboot, what_nobody_proved_is_shown_and_not_judged) {
   was_reset("internal CPU thermal limit was tripped");
   was_reset("internal CPU shutdown event occurred");

@@ -16,12 +16,13 @@ constexpr std::string_view kBackend = "/sys/module/pstore/parameters/backend";
 constexpr std::string_view kStore = "/sys/fs/pstore";
 constexpr std::string_view kArchive = "/var/lib/systemd/pstore";
 constexpr std::size_t kMaxWords = 200;
+// How the kernel names a record that it could not unpack.
+constexpr std::string_view kPacked = ".enc.z";
 
 // The identity of a record holds its time: ERST keeps seconds in the upper half, EFI five digits of part and
 // number behind them, and systemd names a folder by the seconds alone.
 std::optional<WallTime> time_in(std::string_view name) {
-  constexpr std::string_view kCompressed = ".enc.z";
-  if (name.ends_with(kCompressed)) name.remove_suffix(kCompressed.size());
+  if (name.ends_with(kPacked)) name.remove_suffix(kPacked.size());
   const std::size_t begin = name.find_last_not_of("0123456789") + 1;
   const auto number = parse_number<std::uint64_t>(name.substr(begin));
   if (!number) return std::nullopt;
@@ -96,6 +97,7 @@ class Collector {
   CrashRecords collected() && {
     CrashRecords crashes;
     crashes.unreadable = unreadable_;
+    crashes.packed = packed_;
     for (Part& part : parts_)
       crashes.records.push_back(std::move(part.record));
     std::ranges::stable_sort(crashes.records, {}, &CrashRecord::time);
@@ -111,7 +113,9 @@ class Collector {
     Part part;
     part.record.path = path;
     part.record.time = time_in(name);
-    if (const auto text = files_.read(path)) {
+    if (name.ends_with(kPacked)) {
+      ++packed_;
+    } else if (const auto text = files_.read(path)) {
       part.mark = text->substr(0, text->find(' '));
       part.record.words = reason_in(*text);
       part.record.is_panic = part.mark.starts_with("Panic#") || part.record.words.starts_with("Kernel panic");
@@ -143,6 +147,7 @@ class Collector {
   const Files& files_;
   std::vector<Part> parts_;
   std::size_t unreadable_ = 0;
+  std::size_t packed_ = 0;
   bool has_archive_ = false;
 };
 

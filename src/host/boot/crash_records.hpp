@@ -27,6 +27,7 @@ struct CrashRecords {
   std::vector<CrashRecord> records;  // oldest first, those without a time before all others
   std::size_t left_out = 0;          // beyond kMost
   std::size_t unreadable = 0;        // parts that are there and may not be read
+  std::size_t packed = 0;            // parts that this kernel could not unpack: nobody knows what they say
 };
 
 // /sys/fs/pstore, and where systemd-pstore puts what it finds there. unsupported when this machine has no

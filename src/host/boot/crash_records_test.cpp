@@ -108,6 +108,7 @@ TEST_F(CrashRecordsTest, names_without_a_time_and_texts_without_words) {
   folder_.write(std::string(kStore) + "console-ramoops-0", "[    0.0] Linux version\n");
   folder_.write(std::string(kStore) + "dmesg-efi-99999999999999999999999", "<\n[\n<0>[\n");
   const CrashRecords crashes = read();
+  EXPECT_EQ(crashes.packed, 1U);
   ASSERT_THAT(crashes.records, SizeIs(3));
   for (const CrashRecord& record : crashes.records) {
     EXPECT_FALSE(record.time) << record.path;

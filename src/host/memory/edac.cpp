@@ -18,25 +18,26 @@ Result<std::uint64_t> read_count(const Files& files, const std::string& path) {
   return static_cast<std::uint64_t>(count);
 }
 
-Result<MemoryModule> read_module(const Files& files, const std::string& folder, const std::string& name) {
+MemoryModule read_module(const Files& files, const std::string& folder, const std::string& name) {
   MemoryModule module;
   module.name = name;
   const std::string path = folder + "/" + name + "/dimm_";
   module.label = files.read_word(path + "label").value_or("");
-  module.corrected = TRY(read_count(files, path + "ce_count"));
-  module.uncorrected = TRY(read_count(files, path + "ue_count"));
+  module.corrected = read_count(files, path + "ce_count");
+  module.uncorrected = read_count(files, path + "ue_count");
   return module;
 }
 
-Result<MemoryController> read_controller(const Files& files, const std::string& name) {
+MemoryController read_controller(const Files& files, const std::string& name) {
   const std::string folder = std::string(kRoot) + "/" + name;
   MemoryController controller;
   controller.name = name;
-  controller.corrected = TRY(read_count(files, folder + "/ce_count"));
-  controller.uncorrected = TRY(read_count(files, folder + "/ue_count"));
-  for (const std::string& entry : TRY(files.list(folder)))
+  controller.corrected = read_count(files, folder + "/ce_count");
+  controller.uncorrected = read_count(files, folder + "/ue_count");
+  // The modules say where the errors of the controller are; it counts them by itself.
+  for (const std::string& entry : files.list(folder).value_or(std::vector<std::string>{}))
     if (is_numbered(entry, "dimm") || is_numbered(entry, "rank"))
-      controller.modules.push_back(TRY(read_module(files, folder, entry)));
+      controller.modules.push_back(read_module(files, folder, entry));
   return controller;
 }
 
@@ -48,7 +49,7 @@ Result<std::vector<MemoryController>> read_memory_controllers(const Files& files
   if (!names && names.error().code == Errc::not_found) return controllers;
   if (!names) return fail(names.error());
   for (const std::string& name : *names)
-    if (is_numbered(name, "mc")) controllers.push_back(TRY(read_controller(files, name)));
+    if (is_numbered(name, "mc")) controllers.push_back(read_controller(files, name));
   return controllers;
 }
 

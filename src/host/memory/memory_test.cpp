@@ -46,9 +46,11 @@ TEST(Edac, garbage_names_its_file) {
   folder.write("/sys/devices/system/edac/mc/mc0/ue_count", "0\n");
   for (const std::string_view text : {"", "many", "-1", "1\n2"}) {
     folder.write("/sys/devices/system/edac/mc/mc0/ce_count", text);
-    const auto controllers = read_memory_controllers(Files(folder.path()));
-    ASSERT_FALSE(controllers.has_value()) << text;
-    EXPECT_THAT(controllers.error().what, HasSubstr("mc0/ce_count"));
+    const auto controllers = read_memory_controllers(Files(folder.path())).value();
+    ASSERT_EQ(controllers.size(), 1U);
+    ASSERT_FALSE(controllers[0].corrected.has_value()) << text;
+    EXPECT_THAT(controllers[0].corrected.error().what, HasSubstr("mc0/ce_count"));
+    EXPECT_EQ(controllers[0].uncorrected, 0U);
   }
 }
 
