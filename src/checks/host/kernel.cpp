@@ -23,6 +23,9 @@ constexpr std::string_view kTaint = "kernel.taint";
 // the machine reboots.
 constexpr std::int64_t kBadPage = std::int64_t{1} << 5U;
 constexpr std::int64_t kDied = std::int64_t{1} << 7U;
+// Two that other checks tell by their lines as long as the log has them.
+constexpr std::int64_t kMachineCheck = std::int64_t{1} << 4U;
+constexpr std::int64_t kSoftLockup = std::int64_t{1} << 14U;
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
@@ -39,6 +42,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     observed.witnesses.insert(observed.witnesses.begin(), std::string(kTainted));
   } else {
     observation.missing = to_string(taint.error().code);
+    observation.attributes = {{"error", taint.error().what}};
   }
   return observed;
 }
@@ -57,12 +61,23 @@ void judge_taint(const JudgeInput& input, std::int64_t taint, Findings& findings
                                     "the kernel found a page of memory in an impossible state"));
     findings.back().evidence = evidence;
   }
+  if ((taint & kMachineCheck) != 0) {
+    findings.push_back(make_finding(input, host_subject(), "kernel_machine_check", Health::degraded,
+                                    "the processor reported a machine check since the kernel started"));
+    findings.back().evidence = evidence;
+  }
+  if ((taint & kSoftLockup) != 0) {
+    findings.push_back(make_finding(input, host_subject(), "kernel_soft_lockup", Health::degraded,
+                                    "a processor was stuck in the kernel since it started"));
+    findings.back().evidence = evidence;
+  }
 }
 
 Findings judge(const JudgeInput& input) {
   Findings findings = rule_findings(input);
   if (const auto taint = input.history.number(host_subject(), kTaint))
     judge_taint(input, static_cast<std::int64_t>(*taint), findings);
+  add_unread(input, findings);
   return findings;
 }
 

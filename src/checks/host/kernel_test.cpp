@@ -52,9 +52,15 @@ TEST_F(HostKernel, looks_without_the_log_and_without_the_file_but_not_without_bo
   EXPECT_THAT(reasons(), ElementsAre("malformed"));
 }
 
-TEST_F(HostKernel, the_log_alone_is_enough) {
+TEST_F(HostKernel, a_machine_check_and_a_lockup_are_told_after_their_lines_are_gone) {
+  set_taint(1 << 4 | 1 << 14);
+  EXPECT_THAT(reasons(), ElementsAre("degraded kernel_machine_check", "degraded kernel_soft_lockup"));
+}
+
+TEST_F(HostKernel, the_log_tells_what_it_can_and_the_taints_are_unknown) {
+  EXPECT_THAT(reasons(), ElementsAre("unknown could_not_look"));
   oops();
-  EXPECT_THAT(reasons(), ElementsAre("degraded kernel_oops"));
+  EXPECT_THAT(reasons(), ElementsAre("degraded kernel_oops", "unknown could_not_look"));
   EXPECT_THAT(witnesses_, ElementsAre("/dev/kmsg"));
 }
 
