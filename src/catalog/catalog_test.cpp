@@ -268,6 +268,31 @@ TEST(ParseCatalog, an_unproven_number_of_our_own_may_not_say_failed) {
               HasSubstr("thresholds.yaml:6: `max_health`: an unproven threshold"));
 }
 
+TEST(ParseCatalog, an_unproven_reason_of_our_own_may_not_say_failed) {
+  constexpr std::string_view kText = R"(reasons:
+  - id: broken
+    title: Broken
+    checks: [gpu.ecc]
+    meaning: It is broken.
+    cure: Mend it.
+    disproof: It works.
+    action: none
+    max_health: degraded
+    confidence: 0.5
+    clear: healthy_rounds
+    source: somebody
+    date: 2026-11-21
+    evidence: own
+)";
+  const std::string failed = replaced(std::string(kText), "degraded", "failed");
+  EXPECT_THAT(problems_of("reasons.yaml", failed),
+              HasSubstr("reasons.yaml:9: `max_health`: an unproven reason"));
+  EXPECT_THAT(problems_of("reasons.yaml", replaced(failed, "own", "peer")),
+              ::testing::Not(HasSubstr("unproven reason")));
+  EXPECT_THAT(problems_of("reasons.yaml", replaced(failed, "gpu.ecc", "custom")),
+              ::testing::Not(HasSubstr("unproven reason")));
+}
+
 TEST(ParseCatalog, refuses_the_same_entry_twice) {
   std::string text = kThreshold;
   text += text.substr(text.find("  - id"));

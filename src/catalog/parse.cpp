@@ -46,6 +46,11 @@ Reason read_reason(Entry& entry) {
   if (reason.clear == ClearRule::expiry && reason.clear_after <= Duration{0})
     entry.problem(entry.line_of("clear"), "`clear`: expiry needs a `clear_after`");
   reason.provenance = entry.provenance();
+  // What the operator's own rules and scripts say is nothing that anybody has to prove.
+  const bool is_operators = reason.checks == std::vector<std::string>{"custom"};
+  if (reason.max_health == Health::failed && reason.provenance.evidence == EvidenceKind::own && !is_operators)
+    entry.problem(entry.line_of("max_health"),
+                  "`max_health`: an unproven reason may say degraded, not failed");
   return reason;
 }
 

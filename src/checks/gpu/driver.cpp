@@ -107,7 +107,7 @@ constexpr std::array kVerdicts{
             "the driver does not initialise"},
     Verdict{host::DriverState::unresponsive, "driver_unresponsive", Health::failed,
             "the driver does not answer"},
-    Verdict{host::DriverState::crashed, "driver_crashed", Health::failed,
+    Verdict{host::DriverState::crashed, "driver_crashed", Health::degraded,
             "the process that asks the driver died or answered garbage"},
     Verdict{host::DriverState::exhausted, "helpers_exhausted", Health::failed,
             "too many processes hang in the driver already; it is not asked any more"},

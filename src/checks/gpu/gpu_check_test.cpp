@@ -238,7 +238,7 @@ TEST_F(GpuCheckTest, each_state_of_the_driver_has_its_own_reason) {
         std::pair(host::DriverState::version_mismatch, "host failed driver_version_mismatch"),
         std::pair(host::DriverState::no_permission, "host unknown no_permission"),
         std::pair(host::DriverState::init_failed, "host failed driver_init_failed"),
-        std::pair(host::DriverState::crashed, "host failed driver_crashed"),
+        std::pair(host::DriverState::crashed, "host degraded driver_crashed"),
         std::pair(host::DriverState::exhausted, "host failed helpers_exhausted")}) {
     gpus_.report.state = state;
     EXPECT_THAT(look(kGpuDriver), ElementsAre(line));

@@ -203,9 +203,13 @@ class DiskJudge {
   void judge_state() {
     const auto state = input_.history.word(disk_, kState);
     if (!state || *state == "live" || *state == "new") return;
-    const bool is_lost = *state == "dead" || state->starts_with("deleting");
-    add("nvme_not_live", is_lost ? Health::failed : Health::degraded, "the controller is " + *state,
-        {{"value", *state}, {"witness", std::string(kSysfs)}});
+    const Attributes evidence = {{"value", *state}, {"witness", std::string(kSysfs)}};
+    const bool is_lost = *state == "dead" || *state == "deleting" || *state == "deleting (no IO)";
+    if (is_lost || *state == "resetting" || *state == "connecting")
+      add("nvme_not_live", is_lost ? Health::failed : Health::degraded, "the controller is " + *state,
+          evidence);
+    else
+      add("malformed_answer", Health::unknown, "the kernel has no state '" + *state + "'", evidence);
   }
 
   void judge_answer() {
@@ -283,24 +287,26 @@ class DiskJudge {
     for (const Observation& event : input_.history.events()) {
       if (event.subject != disk_ || !may_act(event)) continue;
       if (event.name == kGoneRule) {
-        add_event("nvme_not_live", Health::failed, "the kernel gave the device up", event);
+        add_gone(event);
       } else {
-        ++timeouts;
+        timeouts += static_cast<double>(event_count(event));
         last = &event;
       }
     }
-    const bool is_told = std::any_of(findings_.begin(), findings_.end(),
-                                     [](const Finding& finding) { return finding.reason == "io_timeouts"; });
-    if (last == nullptr || timeouts <= most.value || is_told) return;
+    if (last == nullptr || timeouts <= most.value || is_told("io_timeouts")) return;
     add("io_timeouts",
         to_string(Value{timeouts}) + " commands timed out in the last " + format_duration(kWindow), timeouts,
         most);
     add_line(*last);
   }
-  void add_event(std::string_view reason, Health health, const std::string& text, const Observation& event) {
-    if (!findings_.empty() && findings_.back().reason == reason) return;
-    add(reason, health, text, {{"witness", event.source}});
+  // The state of a controller that is still there says more than an old line. One that is not has none.
+  void add_gone(const Observation& event) {
+    if (input_.history.word(disk_, kState) || is_told("nvme_not_live")) return;
+    add("nvme_not_live", Health::degraded, "the kernel gave the device up", {{"witness", event.source}});
     add_line(event);
+  }
+  [[nodiscard]] bool is_told(std::string_view reason) const {
+    return std::ranges::any_of(findings_, [&](const Finding& finding) { return finding.reason == reason; });
   }
   void add_line(const Observation& event) {
     findings_.back().injected = is_injected(event);

@@ -218,7 +218,27 @@ TEST_F(StorageNvme, a_device_that_is_gone_is_told_by_the_log) {
   nvme_.present.push_back({.name = "nvme1", .state = "live", .model = "", .serial = "", .firmware = ""});
   nvme_.present.erase(nvme_.present.begin());
   log_.write("nvme nvme0: Disabling device after reset failure: -19", empty_.clock.now());
-  EXPECT_THAT(words(), ElementsAre("nvme0 failed nvme_not_live"));
+  EXPECT_THAT(words(), ElementsAre("nvme0 degraded nvme_not_live"));
+}
+
+TEST_F(StorageNvme, a_line_about_a_device_that_is_back_is_old) {
+  log_.write("nvme nvme0: Removing after probe failure status: -19", empty_.clock.now());
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(StorageNvme, a_state_that_no_kernel_has_is_unknown) {
+  for (const char* state : {"Unknown", "N/A", "-1"}) {
+    nvme_.present[0].state = state;
+    EXPECT_THAT(words(), ElementsAre("nvme0 unknown malformed_answer")) << state;
+  }
+}
+
+TEST_F(StorageNvme, every_timeout_of_a_storm_is_counted) {
+  for (int i = 0; i < 500; ++i)
+    log_.write("nvme nvme0: I/O 12 QID 3 timeout, aborting", empty_.clock.now());
+  const Findings findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].message, HasSubstr("500 commands timed out"));
 }
 
 }  // namespace
