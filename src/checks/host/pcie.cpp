@@ -30,6 +30,8 @@ constexpr Duration kWindow = 20min;
 constexpr std::array kClasses{host::pci_class::kNvme, host::pci_class::kEthernet,
                               host::pci_class::kNetworkOther, host::pci_class::kInfiniband};
 
+// About the host, only where the class of a device cannot be read: it may be one of those.
+constexpr std::string_view kUnread = "pci.unread";
 // Observations about each link, subject link "<device>|<port>".
 constexpr std::string_view kDriver = "device.driver";
 constexpr std::string_view kWidth = "link.width";
@@ -53,9 +55,11 @@ class Round {
   Round(const host::Host& host, const Request& request) : host_(host), seen_(request.now) {}
 
   Status look_at_devices() {
-    const auto devices = TRY(host::scan_pci_classes(host_.files, kClasses));
-    for (const host::PciDevice& device : devices)
+    const host::PciScan scan = TRY(host::scan_pci_classes(host_.files, kClasses));
+    for (const host::PciDevice& device : scan.devices)
       look_at(device);
+    if (const auto& unread = scan.unread)
+      seen_.add_missing(host_subject(), kUnread, kSysfs, to_string(unread->code), unread->what);
     return {};
   }
   [[nodiscard]] Observations take() { return seen_.take(); }
@@ -249,6 +253,7 @@ Findings judge(const JudgeInput& input) {
       findings.insert(findings.end(), std::make_move_iterator(more.begin()),
                       std::make_move_iterator(more.end()));
     }
+  add_unread(input, host_subject(), kUnread, findings);
   return findings;
 }
 

@@ -82,6 +82,64 @@ Result<std::optional<unsigned>> read_wanted(const Files& files, const std::strin
   return is_wanted ? std::optional(*found) : std::nullopt;
 }
 
+// Which display and computing devices are sought.
+struct GpuKind {
+  unsigned vendor = 0;
+  std::string_view driver;  // of the kernel, for no other devices of these kinds than this vendor's
+  std::array<unsigned, 3> kinds{};
+};
+constexpr GpuKind kNvidiaGpus{kPciVendorNvidia, "nvidia", {kVgaController, k3dController, k3dController}};
+constexpr GpuKind kAmdGpus{kPciVendorAmd, "amdgpu", {kVgaController, kDisplayOther, kAccelerator}};
+
+// Nothing: gone since the directory was read, or surely none of those that are sought. An error: it may be
+// one.
+Result<std::optional<PciDevice>> look_at(const Files& files, const std::string& address,
+                                         const GpuKind& sought) {
+  const auto class_code = read_hex(files, path_of(address, "class"));
+  const auto vendor = read_hex(files, path_of(address, "vendor"));
+  if (!class_code && class_code.error().code == Errc::not_found) return std::nullopt;
+  if (!vendor && vendor.error().code == Errc::not_found) return std::nullopt;
+  if (class_code && std::ranges::find(sought.kinds, *class_code >> 8U) == sought.kinds.end())
+    return std::nullopt;
+  if (vendor && *vendor != sought.vendor) return std::nullopt;
+  PciDevice device{.address = address, .vendor = sought.vendor, .driver = driver_of(files, address)};
+  if (!class_code) return fail(class_code.error());
+  if (!vendor && device.driver != sought.driver) return fail(vendor.error());
+  device.device = read_hex(files, path_of(address, "device")).value_or(0);
+  device.class_code = *class_code;
+  return device;
+}
+
+Result<PciScan> scan_kinds(const Files& files, const GpuKind& sought) {
+  PciScan scan;
+  for (const std::string& name : TRY(list_addresses(files))) {
+    auto found = look_at(files, name, sought);
+    if (!found) {
+      if (!scan.unread) scan.unread = std::move(found).error();
+    } else if (std::optional<PciDevice>& device = *found) {
+      scan.devices.push_back(*std::move(device));
+    }
+  }
+  return scan;
+}
+
+Result<PciScan> scan_amd(const Files& files) {
+  PciScan scan = TRY(scan_kinds(files, kAmdGpus));
+  const bool has_others = has_nvidia_gpu(files);
+  std::erase_if(scan.devices, [&](const PciDevice& device) {
+    if (files.exists(path_of(device.address, "physfn"))) return true;
+    const bool is_screen = device.class_code >> 8U == kVgaController;
+    return is_screen && (has_others || device.driver != kAmdGpus.driver);
+  });
+  return scan;
+}
+
+Result<std::vector<PciDevice>> all_or_error(Result<PciScan> scan) {
+  if (!scan) return fail(std::move(scan).error());
+  if (scan->unread) return fail(*scan->unread);
+  return std::move(scan->devices);
+}
+
 }  // namespace
 
 PciIds read_pci_ids(const Files& files, std::string_view address) {
@@ -89,52 +147,42 @@ PciIds read_pci_ids(const Files& files, std::string_view address) {
           joined_id(files, address, "subsystem_device", "subsystem_vendor")};
 }
 
-Result<std::vector<PciDevice>> scan_pci(const Files& files, unsigned vendor) {
-  std::vector<PciDevice> devices;
-  for (const std::string& name : TRY(list_addresses(files))) {
-    if (!TRY(read_wanted(files, path_of(name, "vendor"), {&vendor, 1}, 0))) continue;
-    PciDevice device{.address = name, .vendor = vendor, .driver = driver_of(files, name)};
-    device.device = TRY(read_hex(files, path_of(name, "device")));
-    device.class_code = TRY(read_hex(files, path_of(name, "class")));
-    devices.push_back(std::move(device));
-  }
-  return devices;
-}
-
-Result<std::vector<PciDevice>> scan_pci_classes(const Files& files, std::span<const unsigned> classes) {
+Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> classes) {
   constexpr unsigned kInterfaceBits = 8;
-  std::vector<PciDevice> devices;
+  PciScan scan;
   for (const std::string& name : TRY(list_addresses(files))) {
-    const auto class_code = TRY(read_wanted(files, path_of(name, "class"), classes, kInterfaceBits));
-    if (!class_code || files.exists(path_of(name, "physfn"))) continue;
-    PciDevice device{.address = name, .class_code = *class_code, .driver = driver_of(files, name)};
-    device.vendor = TRY(read_hex(files, path_of(name, "vendor")));
-    device.device = TRY(read_hex(files, path_of(name, "device")));
-    devices.push_back(std::move(device));
+    const auto class_code = read_wanted(files, path_of(name, "class"), classes, kInterfaceBits);
+    if (!class_code) {
+      if (!scan.unread) scan.unread = class_code.error();
+      continue;
+    }
+    const std::optional<unsigned>& wanted = *class_code;
+    if (!wanted || files.exists(path_of(name, "physfn"))) continue;
+    scan.devices.push_back({.address = name,
+                            .vendor = read_hex(files, path_of(name, "vendor")).value_or(0),
+                            .device = read_hex(files, path_of(name, "device")).value_or(0),
+                            .class_code = *wanted,
+                            .driver = driver_of(files, name)});
   }
-  return devices;
+  return scan;
 }
 
 Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files) {
-  std::vector<PciDevice> devices = TRY(scan_pci(files, kPciVendorNvidia));
-  std::erase_if(devices, [](const PciDevice& device) {
-    const unsigned kind = device.class_code >> 8U;
-    return kind != kVgaController && kind != k3dController;
-  });
-  return devices;
+  return all_or_error(scan_kinds(files, kNvidiaGpus));
+}
+
+bool has_nvidia_gpu(const Files& files) {
+  const auto scan = scan_kinds(files, kNvidiaGpus);
+  return scan && !scan->devices.empty();
 }
 
 Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files) {
-  std::vector<PciDevice> devices = TRY(scan_pci(files, kPciVendorAmd));
-  const auto others = scan_nvidia_gpus(files);
-  const bool has_others = others && !others->empty();
-  std::erase_if(devices, [&](const PciDevice& device) {
-    if (files.exists(path_of(device.address, "physfn"))) return true;
-    const unsigned kind = device.class_code >> 8U;
-    if (kind == kVgaController) return has_others || device.driver != "amdgpu";
-    return kind != kDisplayOther && kind != kAccelerator;
-  });
-  return devices;
+  return all_or_error(scan_amd(files));
+}
+
+bool has_amd_gpu(const Files& files) {
+  const auto scan = scan_amd(files);
+  return scan && !scan->devices.empty();
 }
 
 bool is_pci_asleep(const Files& files, std::string_view address) {

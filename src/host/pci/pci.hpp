@@ -17,9 +17,9 @@ inline constexpr unsigned kPciVendorNvidia = 0x10de;
 inline constexpr unsigned kPciVendorAmd = 0x1002;  // of its GPUs; its processors have another
 
 struct PciDevice {
-  std::string address;  // the kernel's spelling: "0000:3b:00.0"
-  unsigned vendor = 0;
-  unsigned device = 0;
+  std::string address;      // the kernel's spelling: "0000:3b:00.0"
+  unsigned vendor = 0;      // 0: its file makes no sense
+  unsigned device = 0;      // likewise
   unsigned class_code = 0;  // 24 bits: base class, subclass, interface
   std::string driver;       // bound kernel driver; empty: none
 };
@@ -49,19 +49,28 @@ inline constexpr unsigned kNetworkOther = 0x0280;
 inline constexpr unsigned kInfiniband = 0x0207;
 }  // namespace pci_class
 
-// All devices of a vendor, by address. Only files that everybody may read and that the kernel answers from
-// memory. Empty also where the kernel has no PCI bus at all; unavailable where there is no sysfs to ask.
-[[nodiscard]] Result<std::vector<PciDevice>> scan_pci(const Files& files, unsigned vendor);
-// The physical devices of some classes; virtual functions have no link of their own and are left out. Errors
-// as above.
-[[nodiscard]] Result<std::vector<PciDevice>> scan_pci_classes(const Files& files,
-                                                              std::span<const unsigned> classes);
+// One look at the PCI tree, by address. `unread` is the first device of which nobody can say whether it
+// belongs to `devices`; a device that any readable file rules out is none of those.
+struct PciScan {
+  std::vector<PciDevice> devices;
+  std::optional<Error> unread;
+};
+
+// The physical devices of some classes; virtual functions have no link of their own and are left out. Only
+// files that everybody may read and that the kernel answers from memory. Nothing also where the kernel has no
+// PCI bus at all; unavailable where there is no sysfs to ask.
+[[nodiscard]] Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> classes);
 // The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
+// All of them or an error, as above: a device whose files make no sense may be one, unless one of them rules
+// it out. The vendor of a device that the vendor's driver has is known without its file.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files);
 // AMD's accelerators and display controllers. A VGA controller is one of them only while the driver amdgpu
 // has it, and where there is no GPU of NVIDIA: servers have such for their console, processors for a screen.
 // A virtual function beside its physical one belongs to somebody else.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files);
+// At least one is certain, whatever cannot be told of other devices.
+[[nodiscard]] bool has_nvidia_gpu(const Files& files);
+[[nodiscard]] bool has_amd_gpu(const Files& files);
 
 // As NVML and the configuration space hold them: the device in the upper half, the vendor in the lower.
 struct PciIds {

@@ -54,9 +54,33 @@ TEST_F(PciTest, gpus_are_found_and_other_nvidia_devices_are_none) {
   EXPECT_EQ(gpus->front().address, "0000:3b:00.0");
   EXPECT_EQ(gpus->front().device, 0x2330U);
   EXPECT_EQ(gpus->front().driver, "nvidia");
-  const auto all = scan_pci(files_, kPciVendorNvidia);
-  ASSERT_TRUE(all);
-  EXPECT_EQ(all->size(), 2U);
+}
+
+TEST_F(PciTest, garbage_in_another_device_hides_no_gpu) {
+  const std::string port = "/sys/devices/pci0000:37/0000:37:01.0";
+  folder_.write(port + "/vendor", "garbage\n");
+  folder_.write(port + "/0000:38:00.0/class", "garbage\n");
+  const auto gpus = scan_nvidia_gpus(files_);
+  ASSERT_TRUE(gpus) << gpus.error().what;
+  EXPECT_EQ(gpus->size(), 1U);
+}
+
+TEST_F(PciTest, the_vendor_of_a_gpu_is_known_by_its_driver_too) {
+  folder_.write(gpu_ + "/vendor", "garbage\n");
+  folder_.write(gpu_ + "/device", "garbage\n");
+  const auto gpus = scan_nvidia_gpus(files_);
+  ASSERT_TRUE(gpus) << gpus.error().what;
+  ASSERT_EQ(gpus->size(), 1U);
+  EXPECT_EQ(gpus->front().vendor, kPciVendorNvidia);
+  EXPECT_EQ(gpus->front().device, 0U);
+}
+
+TEST_F(PciTest, a_gpu_beside_one_that_cannot_tell_is_certain_and_the_list_is_not) {
+  const std::string other = "/sys/devices/pci0000:37/0000:37:02.0";
+  add(other, "garbage", "0x030200");
+  EXPECT_TRUE(has_nvidia_gpu(files_));
+  EXPECT_EQ(scan_nvidia_gpus(files_).error().code, Errc::malformed);
+  EXPECT_FALSE(has_amd_gpu(files_));
 }
 
 TEST_F(PciTest, devices_of_a_class_are_found_and_virtual_functions_are_none) {
@@ -67,10 +91,21 @@ TEST_F(PciTest, devices_of_a_class_are_found_and_virtual_functions_are_none) {
   const std::array<unsigned, 2> classes{pci_class::kInfiniband, pci_class::kNvme};
   const auto found = scan_pci_classes(files_, classes);
   ASSERT_TRUE(found) << found.error().what;
-  ASSERT_EQ(found->size(), 2U);
-  EXPECT_EQ(found->at(0).address, "0000:3d:00.0");
-  EXPECT_EQ(found->at(0).vendor, 0x15b3U);
-  EXPECT_EQ(found->at(1).class_code, 0x010802U);
+  ASSERT_EQ(found->devices.size(), 2U);
+  EXPECT_EQ(found->devices.at(0).address, "0000:3d:00.0");
+  EXPECT_EQ(found->devices.at(0).vendor, 0x15b3U);
+  EXPECT_EQ(found->devices.at(1).class_code, 0x010802U);
+  EXPECT_FALSE(found->unread.has_value());
+}
+
+TEST_F(PciTest, one_device_without_a_class_is_told_beside_the_others) {
+  folder_.write(gpu_ + "/class", "what\n");
+  const std::array<unsigned, 1> classes{pci_class::kInfiniband};
+  const auto found = scan_pci_classes(files_, classes);
+  ASSERT_TRUE(found) << found.error().what;
+  EXPECT_EQ(found->devices.size(), 1U);
+  ASSERT_TRUE(found->unread.has_value());
+  EXPECT_THAT(found->unread->what, testing::HasSubstr("0000:3b:00.0/class"));
 }
 
 TEST_F(PciTest, bridges_are_listed_nearest_first) {
@@ -136,9 +171,10 @@ TEST(Pci, a_machine_without_a_pci_bus_has_no_devices_and_one_without_sysfs_canno
 }
 
 TEST(Pci, the_running_machine_can_be_scanned) {
-  const auto all = scan_pci(Files(), kPciVendorNvidia);
+  const std::array<unsigned, 3> classes{pci_class::kNvme, pci_class::kEthernet, pci_class::kNetworkOther};
+  const auto all = scan_pci_classes(Files(), classes);
   if (!all) GTEST_SKIP() << "no PCI tree here: " << all.error().what;
-  for (const PciDevice& device : *all)
+  for (const PciDevice& device : all->devices)
     EXPECT_TRUE(read_pci_link(Files(), device.address));
 }
 
