@@ -74,6 +74,10 @@ MonoTime Runtime::Running::give_up() const {
   return submitted.mono + kDeadlinesInQueue * deadline;
 }
 
+MonoTime Runtime::Running::worth_a_look(MonoTime now) const {
+  return began() ? give_up() : std::min(give_up(), now + deadline + 2 * kGrace);
+}
+
 Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog& facts,
                  std::span<const checks::Check> checks, RuntimeOptions options, RuntimeSettings settings,
                  Outlets outlets, Remembered remembered)
@@ -491,7 +495,8 @@ MonoTime Runtime::next_poll(Instant now) {
   MonoTime next = now.mono + kIdle;
   if (const auto due = schedule_.next(); due && !stopping_) next = std::min(next, *due);
   for (const Entry& entry : entries_)
-    if (entry.running) next = std::min(next, std::max(entry.running->give_up(), now.mono + kGrace));
+    if (entry.running)
+      next = std::min(next, std::max(entry.running->worth_a_look(now.mono), now.mono + kGrace));
   if (records_lost() > lost_records_told_) next = std::min(next, next_loss_);
   if (has_new_counts()) next = std::min(next, next_counts_);
   if (const auto flush = ledger_.next_flush()) next = std::min(next, *flush);

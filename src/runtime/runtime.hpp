@@ -137,6 +137,8 @@ class Runtime {
     [[nodiscard]] std::optional<MonoTime> began() const;
     // When its owner stops waiting: a while after its deadline, or after waiting for a lane for too long.
     [[nodiscard]] MonoTime give_up() const;
+    // When to see whether it is that far. A lane tells nobody that it begins, and may do so any moment.
+    [[nodiscard]] MonoTime worth_a_look(MonoTime now) const;
   };
   struct Entry {
     const checks::Check* check = nullptr;

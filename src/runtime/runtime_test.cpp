@@ -275,6 +275,15 @@ TEST_F(RuntimeTest, a_look_that_hangs_is_unknown_at_its_deadline_and_others_go_o
   }));
 }
 
+TEST_F(RuntimeTest, a_look_whose_lane_has_not_begun_is_asked_after_at_its_own_deadline) {
+  world_.hang = true;
+  start();
+  // The lanes begin whenever they like: right behind this poll, or before it.
+  const MonoTime now = host_->clock.now().mono;
+  EXPECT_LE(runtime_->poll(), now + checks_[0].info.deadline + 1s);
+  release();
+}
+
 TEST_F(RuntimeTest, run_now_answers_with_a_fresh_result) {
   start();
   ASSERT_TRUE(poll_until([this] { return has_completed("test.count"); }));
