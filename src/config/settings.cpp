@@ -289,14 +289,14 @@ constexpr std::array kSettings{
             "Switches a check off, or changes how often it looks (1s to 1d), how long it may take (100ms to "
             "10m), how far back it judges (0s to 1d).",
             &read_checks, &show_checks},
-    Setting{
-        "scripts", "a map from a name to path, arguments, user, network, period, deadline", kAtStart,
-        kNoVariable,
-        "Checks of your own, custom.<name>: programs that end with 0 healthy, 1 degraded, 2 failed or 3 "
-        "unknown, or print JSON (health, message, observations). File and folders must belong to root and "
-        "be writable by nobody else. They run as nobody (user) and without network (network: true gives "
-        "it), every minute (period), for 10s at most (deadline).",
-        &read_scripts, &show_scripts},
+    Setting{"scripts", "a map from a name to path, arguments, user, network, period, deadline", kAtStart,
+            kNoVariable,
+            "Checks of your own, custom.<name>: programs that end with 0 healthy, 1 degraded, 2 failed or 3 "
+            "unknown, or print JSON (health, message, observations), of which and the exit code the worse "
+            "counts. File and folders must belong to root and be writable by nobody else. They run as nobody "
+            "(user) and without network (network: true gives it), every minute (period), for 10s at most "
+            "(deadline).",
+            &read_scripts, &show_scripts},
     Setting{
         "log_rules", "a list of absolute paths", kAtStart, kNoVariable,
         "Files with log rules of your own, judged by the check custom.log_rules: under `log_rules:` a list "

@@ -52,6 +52,7 @@ class ScriptTest(unittest.TestCase):
         self.script("bad", "echo the pump leaks; exit 1")
         self.script("broken", """echo '{"health": "failed", "message": "no water",
                                   "observations": [{"name": "water.level", "value": 0.5, "unit": "m"}]}'""")
+        self.script("torn", """echo '{"health": "healthy"}'; exit 2""")
         self.script("blind", "echo no sensor; exit 3")
         self.script("wild", "exit 42")
         self.script("slow", "sleep 30", deadline="1s")
@@ -59,10 +60,11 @@ class ScriptTest(unittest.TestCase):
         self.script("flood", "head -c 10000000 /dev/zero; exit 1")
         results = self.look()
         self.assertEqual({name: result["health"] for name, result in results.items()}, {
-            "good": "healthy", "bad": "degraded", "broken": "failed", "blind": "unknown", "wild": "unknown",
+            "good": "healthy", "bad": "degraded", "broken": "failed", "torn": "failed", "blind": "unknown", "wild": "unknown",
             "slow": "unknown", "killed": "unknown", "flood": "degraded"})
         self.assertEqual(self.finding(results, "bad")["message"], "the pump leaks")
         self.assertEqual(self.finding(results, "broken")["reason"], "script_failed")
+        self.assertIn("said healthy, but", self.finding(results, "torn")["message"])
         self.assertEqual(self.finding(results, "slow")["reason"], "timed_out")
         self.assertIn("no sensor", self.finding(results, "blind")["message"])
         self.assertIn("42", self.finding(results, "wild")["message"])

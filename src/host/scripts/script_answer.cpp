@@ -82,6 +82,16 @@ std::optional<Health> health_of(int exit_code) {
   }
 }
 
+// A script that says one thing and ends with another died halfway, or one of the two is wrong: the worse of
+// them counts.
+void add_exit_code(const ChildStatus& status, ScriptAnswer& answer) {
+  const Health said = answer.health;
+  answer.health = worst(said, health_of(status.code).value_or(Health::unknown));
+  if (answer.health == said) return;
+  const std::string note = "said " + std::string(to_string(said)) + ", but " + to_string(status);
+  answer.message = first_line(answer.message.empty() ? note : note + ": " + answer.message);
+}
+
 }  // namespace
 
 Result<ScriptAnswer> read_script_answer(const ChildReport& report) {
@@ -94,7 +104,9 @@ Result<ScriptAnswer> read_script_answer(const ChildReport& report) {
   const auto begin = report.output.find_first_not_of(" \t\r\n");
   if (begin != std::string::npos && report.output[begin] == '{') {
     if (report.dropped_bytes > 0) return malformed("longer than the limit");
-    return read_json(report.output);
+    ScriptAnswer answer = TRY(read_json(report.output));
+    add_exit_code(report.status, answer);
+    return answer;
   }
   const auto health = health_of(report.status.code);
   if (!health)

@@ -25,7 +25,24 @@ TEST(ScriptAnswer, exit_codes_say_the_health_and_the_first_line_the_message) {
   EXPECT_EQ(read_script_answer(ended(3, "no answer"))->health, Health::unknown);
 }
 
-TEST(ScriptAnswer, json_outranks_the_exit_code_and_brings_readings) {
+TEST(ScriptAnswer, the_worse_of_json_and_exit_code_counts) {
+  const auto health_of = [](int code, const char* output) {
+    return read_script_answer(ended(code, output))->health;
+  };
+  EXPECT_EQ(health_of(0, R"({"health": "degraded"})"), Health::degraded);
+  EXPECT_EQ(health_of(1, R"({"health": "healthy"})"), Health::degraded);
+  EXPECT_EQ(health_of(2, R"({"health": "healthy"})"), Health::failed);
+  EXPECT_EQ(health_of(2, R"({"health": "unknown"})"), Health::failed);
+  EXPECT_EQ(health_of(3, R"({"health": "degraded"})"), Health::unknown);
+  EXPECT_EQ(health_of(1, R"({"health": "failed"})"), Health::failed);
+  EXPECT_EQ(health_of(127, R"({"health": "healthy"})"), Health::unknown);
+  EXPECT_EQ(health_of(127, R"({"health": "failed"})"), Health::failed);
+  const auto answer = read_script_answer(ended(2, R"({"health": "healthy", "message": "all fans turn"})"));
+  EXPECT_THAT(answer->message, HasSubstr("said healthy, but"));
+  EXPECT_THAT(answer->message, HasSubstr("all fans turn"));
+}
+
+TEST(ScriptAnswer, json_brings_readings) {
   const auto answer = read_script_answer(ended(
       0,
       R"({"health": "failed", "message": "fan 3", "observations": [{"name": "fan.rpm", "value": 12, "unit": "rpm"}]})"));
