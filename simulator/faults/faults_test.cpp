@@ -173,6 +173,11 @@ TEST(Faults, AReadOnlyFilesystemKeepsItsMountOptions) {
               HasSubstr("/ / rw,relatime shared:30 - ext4 /dev/nvme0n1p2 ro\n"));
 }
 
+TEST(Faults, APoisonedPageIsCountedWhereTheKernelCountsIt) {
+  const Machine machine = with({.id = "memory_poison", .magnitude = 2}).at(1s);
+  EXPECT_THAT(*machine.files.text("/proc/meminfo"), HasSubstr("HardwareCorrupted: 8 kB"));
+}
+
 TEST(Faults, ABondLosesTheSpeedOfItsDeadSlave) {
   Simulation simulation = with({.id = "ethernet_down", .subject = "nic_port/ens41f0np0"});
   EXPECT_EQ(simulation.at(1s).files.value("/sys/class/net/bond0/speed"), "100000");

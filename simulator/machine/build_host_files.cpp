@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 
 #include "machine/build.hpp"
@@ -9,7 +10,7 @@ namespace {
 std::string line(const std::string& name, std::int64_t kilobytes) {
   const std::string number = std::to_string(kilobytes);
   std::string text = name + ":";
-  text.resize(16, ' ');
+  text.resize(std::max<std::size_t>(text.size(), 16), ' ');
   return text + std::string(number.size() < 12 ? 12 - number.size() : 0, ' ') + number + " kB\n";
 }
 
