@@ -89,6 +89,13 @@ TEST_F(AmdGpuChecks, counters_that_cannot_be_read_at_the_moment_are_not_zero) {
   EXPECT_THAT(findings_[0].message, HasSubstr("could not be read"));
 }
 
+TEST_F(AmdGpuChecks, a_list_of_bad_pages_that_makes_no_sense_is_not_an_empty_one) {
+  add_amd(0);
+  set_amd(0, "ras/gpu_vram_bad_pages", "\x01garbage");
+  EXPECT_THAT(look(kGpuEcc), ElementsAre(amd_gpu(0) + " unknown could_not_look"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("bad memory pages"));
+}
+
 TEST_F(AmdGpuChecks, a_gpu_without_error_counters_is_unsupported_beside_one_that_has_them) {
   add_amd(0);
   add_amd(1);

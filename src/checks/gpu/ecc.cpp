@@ -27,8 +27,7 @@ class EccJudge {
       return std::move(findings_);
     }
     if (!number(kEccVolatileUncorrected) && !is_not_offered_here(kEccVolatileUncorrected))
-      add(make_finding(input_, gpu_, "could_not_look", Health::unknown,
-                       gpu_text(gpu_) + ": the counter of uncorrected errors could not be read"));
+      add_unread("the counter of uncorrected errors");
     judge_uncorrected();
     judge_corrected();
     return std::move(findings_);
@@ -39,6 +38,12 @@ class EccJudge {
     return input_.history.number(gpu_, name);
   }
   void add(Finding finding) { findings_.push_back(std::move(finding)); }
+  // The first says it for all.
+  void add_unread(const std::string& what) {
+    if (std::ranges::none_of(findings_, [](const Finding& told) { return told.reason == "could_not_look"; }))
+      add(make_finding(input_, gpu_, "could_not_look", Health::unknown,
+                       gpu_text(gpu_) + ": " + what + " could not be read"));
+  }
   [[nodiscard]] bool is_not_offered_here(std::string_view name) const {
     const Observation* observation = input_.history.find(gpu_, name);
     return observation != nullptr && is_not_offered(observation->missing);
@@ -130,6 +135,9 @@ class EccJudge {
 
   // Of AMD's GPUs.
   void judge_bad_pages() {
+    const Observation* table = input_.history.find(gpu_, kBadPagesRetired);
+    if (table != nullptr && !table->value && !is_not_offered(table->missing))
+      add_unread("the list of bad memory pages");
     const double pending = number(kBadPagesPending).value_or(0);
     if (pending > 0)
       add(make_finding(input_, gpu_, "bad_pages_pending", Health::degraded,

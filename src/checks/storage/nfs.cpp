@@ -107,6 +107,12 @@ class ServerJudge {
   ServerJudge(const JudgeInput& input, const Subject& server) : input_(input), server_(server) { read_log(); }
 
   [[nodiscard]] std::optional<Finding> finding() const {
+    if (silent_ != nullptr && !is_mounted()) {
+      Finding finding = make("could_not_look", Health::unknown,
+                             "does not answer, says the kernel, and no mount tells whether it does again");
+      add_line(finding, *silent_);
+      return finding;
+    }
     if (silent_ != nullptr) {
       Finding finding =
           make("nfs_server_silent", Health::failed, "does not answer: the kernel is still waiting");
@@ -178,6 +184,7 @@ class ServerJudge {
   [[nodiscard]] std::string text(const std::string& what) const {
     return "file server " + server_.key + " " + what + (mounts().empty() ? "" : " (" + mounts() + ")");
   }
+  [[nodiscard]] bool is_mounted() const { return input_.history.find(server_, kSends) != nullptr; }
   [[nodiscard]] std::string mounts() const {
     const Observation* sends = input_.history.find(server_, kSends);
     const Value* value = sends == nullptr ? nullptr : find_attribute(sends->attributes, "mounts");
@@ -200,9 +207,17 @@ class ServerJudge {
   double lines_ = 0;
 };
 
+// Those of the mounts, and those of which only the log tells.
+std::vector<Subject> servers(const History& history) {
+  std::vector<Subject> servers = history.subjects(SubjectKind::peer);
+  for (const Observation& event : history.events())
+    if (std::ranges::find(servers, event.subject) == servers.end()) servers.push_back(event.subject);
+  return servers;
+}
+
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  for (const Subject& server : input.history.subjects(SubjectKind::peer))
+  for (const Subject& server : servers(input.history))
     if (auto finding = ServerJudge(input, server).finding()) findings.push_back(*std::move(finding));
   return findings;
 }

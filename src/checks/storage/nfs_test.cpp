@@ -99,6 +99,21 @@ TEST_F(StorageNfs, lines_of_user_space_and_of_servers_that_are_not_mounted_do_no
   EXPECT_THAT(words(), IsEmpty());
 }
 
+TEST_F(StorageNfs, a_server_that_only_the_log_knows_is_unknown_until_it_answers) {
+  set(1000, 1000);
+  say("nfs: server other not responding, still trying");
+  EXPECT_THAT(words(), ElementsAre("peer/other unknown could_not_look"));
+  say("nfs: server other OK");
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(StorageNfs, a_list_of_mounts_that_is_none_is_unknown) {
+  for (const std::string& text : {std::string(), std::string("\x7f\0ELF\1\2", 7)}) {
+    set(text);
+    EXPECT_EQ(observe().error().code, Errc::malformed);
+  }
+}
+
 TEST_F(StorageNfs, nothing_mounted_is_not_supported_and_no_file_unknown) {
   EXPECT_EQ(observe().error().code, Errc::not_found);
   set("device proc mounted on /proc with fstype proc\n");

@@ -80,8 +80,10 @@ class MountReader {
 Result<std::vector<NfsMount>> parse_mountstats(std::string_view text) {
   std::vector<NfsMount> mounts;
   std::optional<MountReader> reader;
+  bool any_mount = false;
   for (const std::string_view line : split(text, '\n')) {
     if (line.starts_with("device ") || line.starts_with("no device ")) {
+      any_mount = true;
       if (reader) mounts.push_back(reader->mount());
       reader.reset();
       if (auto mount = parse_head(line)) reader.emplace(*std::move(mount));
@@ -92,6 +94,8 @@ Result<std::vector<NfsMount>> parse_mountstats(std::string_view text) {
                                        ": cannot be understood: " + std::string(trim(line).substr(0, 80)));
   }
   if (reader) mounts.push_back(reader->mount());
+  // Every process has a root filesystem, and every mount a line.
+  if (!any_mount) return fail(Errc::malformed, std::string(kPath) + ": no mount is listed");
   return mounts;
 }
 

@@ -2,6 +2,7 @@
 #include "host/storage/raid.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -11,6 +12,10 @@ namespace {
 
 constexpr std::string_view kBlock = "/sys/block";
 constexpr std::string_view kMember = "dev-";
+// Linux Documentation/admin-guide/md.rst.
+constexpr std::array<std::string_view, 10> kStates{"clear",       "inactive", "suspended", "readonly",
+                                                   "read-auto",   "clean",    "active",    "write-pending",
+                                                   "active-idle", "broken"};
 
 // A number of an array. While it is reshaped "3 (2)": what it will be, and what it was.
 Result<int> read_number(const Files& files, const std::string& path) {
@@ -47,6 +52,9 @@ Result<RaidArray> read_array(const Files& files, const std::string& name) {
   RaidArray array;
   array.name = name;
   array.state = TRY(files.read_word(path + "/array_state"));
+  if (std::ranges::find(kStates, array.state) == kStates.end())
+    return fail(Errc::malformed,
+                path + "/array_state: the kernel has no such state: " + array.state.substr(0, 40));
   array.level = TRY(or_else(files.read_word(path + "/level"), std::string()));
   array.places = TRY(or_else(read_number(files, path + "/raid_disks"), 0));
   array.missing = TRY(or_else(read_number(files, path + "/degraded"), 0));
@@ -81,7 +89,8 @@ Result<std::vector<RaidArray>> scan_raid_arrays(const Files& files) {
   for (const std::string& name : *names) {
     if (!name.starts_with("md") || !files.exists(std::string(kBlock) + "/" + name + "/md")) continue;
     auto array = read_array(files, name);
-    if (!array && array.error().code == Errc::not_found) continue;  // it was stopped since the list was read
+    const bool is_there = files.exists(std::string(kBlock) + "/" + name + "/md");
+    if (!array && !is_there) continue;  // it was stopped since the list was read
     if (array) {
       arrays.push_back(*std::move(array));
       continue;

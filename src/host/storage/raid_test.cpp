@@ -96,6 +96,18 @@ TEST_F(RaidArrays, none_is_told_from_no_sysfs_and_from_garbage) {
   EXPECT_FALSE((*arrays)[1].problem);
 }
 
+TEST_F(RaidArrays, one_that_does_not_tell_its_state_is_there_all_the_same) {
+  write("md0", "level", "raid1");
+  write("md1", "array_state", "Unknown");
+  const auto arrays = scan_raid_arrays(files_);
+  ASSERT_TRUE(arrays) << arrays.error().what;
+  ASSERT_EQ(arrays->size(), 2U);
+  ASSERT_TRUE((*arrays)[0].problem);
+  EXPECT_EQ((*arrays)[0].problem->code, Errc::not_found);
+  ASSERT_TRUE((*arrays)[1].problem);
+  EXPECT_EQ((*arrays)[1].problem->code, Errc::malformed);
+}
+
 TEST(RaidProgress, is_a_share) {
   EXPECT_EQ(parse_raid_progress("1 / 4"), 0.25);
   for (const char* text : {"", "none", "delayed", "1 / 0", "5 / 4", "1/4", "-1 / 4", "a / b"})
