@@ -2,6 +2,7 @@
 // A helper that can do everything wrong: `fake_helper [behaviour]`, chosen by the method for an honest
 // server.
 #include <csignal>
+#include <fstream>
 #include <string>
 #include <unistd.h>
 
@@ -116,6 +117,13 @@ int main(int argc, char** argv) {
   if (kind == "hangs_about_pods")
     return autopilot::host::serve(
         kHelperFd, {{"pod_resources", [](std::string_view, MonoTime) -> Result<std::string> { hang(); }}});
+  if (kind == "writes")
+    return autopilot::host::serve(kHelperFd,
+                                  {{"write", [](std::string_view params, MonoTime) -> Result<std::string> {
+                                      const std::string path(params.substr(1, params.size() - 2));
+                                      std::ofstream(path) << "x";
+                                      return std::string("true");
+                                    }}});
   if (kind == "dies_at_once") return 5;
   return autopilot::host::serve(
       kHelperFd,

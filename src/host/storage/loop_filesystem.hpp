@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 #include <sys/mount.h>
+#include <utility>
 #include <vector>
 
 #include "host/files/test_folder.hpp"
@@ -53,6 +54,28 @@ class LoopFilesystem {
   TestFolder folder_;
   std::string why_not_;
   bool is_mounted_ = false;
+};
+
+// For tests: who writes there waits in the kernel, where no signal ends it, until the owner is gone.
+class FrozenFilesystem {
+ public:
+  explicit FrozenFilesystem(std::string path)
+      : path_(std::move(path)), why_not_(run_program({"fsfreeze", "--freeze", path_})) {}
+  FrozenFilesystem(const FrozenFilesystem&) = delete;
+  FrozenFilesystem& operator=(const FrozenFilesystem&) = delete;
+  ~FrozenFilesystem() { thaw(); }
+
+  void thaw() {
+    if (is_frozen_) run_program({"fsfreeze", "--unfreeze", path_});
+    is_frozen_ = false;
+  }
+  // Empty when it was frozen.
+  [[nodiscard]] const std::string& why_not() const { return why_not_; }
+
+ private:
+  std::string path_;
+  std::string why_not_;
+  bool is_frozen_ = why_not_.empty();
 };
 
 // For tests: a block device whose blocks are a file.

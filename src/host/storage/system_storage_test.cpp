@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <thread>
+#include <unistd.h>
 
 #include "host/process/child_runner.hpp"
 #include "host/storage/hanging_mount.hpp"
+#include "host/storage/loop_filesystem.hpp"
 #include "host/storage/storage_helper.hpp"
 #include "host/storage/system_filesystems.hpp"
 #include "host/storage/system_nvme.hpp"
@@ -89,6 +91,32 @@ TEST_F(SystemStorage, no_more_than_two_helpers_hang) {
               HelperFailure::exhausted);
   EXPECT_EQ(helper_.stats().stuck, 2);
   EXPECT_EQ(helper_.stats().starts, 2U);
+}
+
+// The same where the process stands in the kernel itself (state D), not in a server that is asked for it.
+TEST(HelpersOfThisKernel, no_more_than_two_stand_in_a_frozen_filesystem_and_they_end_when_it_thaws) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const LoopFilesystem filesystem;
+  if (!filesystem.why_not().empty()) GTEST_SKIP() << "no loop filesystem here: " << filesystem.why_not();
+  Command command = storage_helper();
+  command.arguments = {"writes"};
+  HelperClient client("writes", command);
+  FrozenFilesystem frozen(filesystem.path());
+  if (!frozen.why_not().empty()) GTEST_SKIP() << "no filesystem can be frozen here: " << frozen.why_not();
+
+  const std::string file = '"' + filesystem.path() + "/file\"";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(client.call("write", file, mono_now() + 300ms).error().failure, HelperFailure::timed_out);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(client.call("write", file, mono_now() + 300ms).error().failure, HelperFailure::exhausted);
+  EXPECT_EQ(client.stats().stuck, 2);  // killed, and still in the kernel
+  EXPECT_EQ(client.stats().starts, 2U);
+
+  frozen.thaw();
+  bool answers = false;
+  for (const MonoTime end = mono_now() + 20s; !answers && mono_now() < end;)
+    answers = client.call("write", file, mono_now() + 5s).has_value();
+  EXPECT_TRUE(answers);
 }
 
 TEST_F(SystemStorage, a_mount_answers_again_after_its_server_did) {
