@@ -30,7 +30,7 @@ std::string_view unread_reason(std::string_view why) {
 
 void add_if_unread(const JudgeInput& input, const Observation& observation, Findings& findings) {
   const std::string& why = observation.missing;
-  if (why.empty() || why == "not_supported") return;
+  if (why.empty() || why == "not_supported" || why == to_string(Errc::unsupported)) return;
   const std::string_view reason = unread_reason(why);
   const bool is_told = std::ranges::any_of(findings, [&](const Finding& finding) {
     return finding.reason == reason && finding.subject == observation.subject;

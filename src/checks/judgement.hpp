@@ -28,7 +28,8 @@ struct Limit {
                                    Health health, std::string message, double value, const Limit& limit);
 
 // What could not be read is unknown beside what could: adds one finding for each subject and each way in
-// which observations of the last round were asked for and not answered. `not_supported` is an answer.
+// which observations of the last round were asked for and not answered. `not_supported` and `unsupported` are
+// answers.
 void add_unread(const JudgeInput& input, Findings& findings);
 // The same for the observation of the last round with that name only.
 void add_unread(const JudgeInput& input, const Subject& subject, std::string_view name, Findings& findings);

@@ -29,6 +29,32 @@ TEST_F(JudgementTest, a_finding_takes_action_and_worst_health_of_its_reason) {
   EXPECT_EQ(finding.subject, gpu_);
 }
 
+TEST_F(JudgementTest, what_was_not_answered_is_unknown_once_for_each_way) {
+  const auto missing = [this](const char* name, const char* why) {
+    Observation observation;
+    observation.name = name;
+    observation.subject = gpu_;
+    observation.missing = why;
+    observation.attributes = {{"error", std::string(name) + " is not told"}};
+    return observation;
+  };
+  Observation answered = missing("answered", "");
+  answered.value = 1.0;
+  history_.add({answered, missing("a", "not_supported"), missing("b", "unsupported"), missing("c", "denied"),
+                missing("d", "malformed"), missing("e", "denied"), missing("f", "not_found")},
+               std::chrono::minutes{1});
+  Findings findings;
+  add_unread(input_, findings);
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(findings[0].reason, "not_permitted");
+  EXPECT_EQ(findings[0].message, "c is not told");
+  EXPECT_EQ(findings[0].subject, gpu_);
+  EXPECT_EQ(findings[1].reason, "malformed_answer");
+  EXPECT_EQ(findings[2].reason, "could_not_look");
+  for (const Finding& finding : findings)
+    EXPECT_EQ(finding.health, Health::unknown);
+}
+
 TEST_F(JudgementTest, an_unproven_number_makes_degraded_at_most) {
   Limit own = limit(input_, "gpu.throttle.hw_thermal_share");
   ASSERT_EQ(own.max_health, Health::degraded);
