@@ -107,7 +107,8 @@ class ServerJudge {
   ServerJudge(const JudgeInput& input, const Subject& server) : input_(input), server_(server) { read_log(); }
 
   [[nodiscard]] std::optional<Finding> finding() const {
-    if (silent_ != nullptr && !is_mounted()) {
+    if (!is_mounted()) {
+      if (silent_ == nullptr) return std::nullopt;
       Finding finding = make("could_not_look", Health::unknown,
                              "does not answer, says the kernel, and no mount tells whether it does again");
       add_line(finding, *silent_);
