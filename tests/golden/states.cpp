@@ -117,7 +117,7 @@ class StatesOfCheck {
         add("states.yaml: `" + entry.state + "`: the check has no reason " + word);
   }
 
-  // failed_crash shows something failed; a false alarm shows nothing.
+  // failed_amd shows something failed; a false alarm shows nothing.
   void judge_name(const StatedCase& each) {
     const std::string& health = each.outcome.health;
     if (each.name.starts_with(kFalsePositive) && health != "healthy" && health != "unsupported")
