@@ -61,6 +61,9 @@ struct Reason {
   ClearRule clear = ClearRule::healthy_rounds;
   int clear_rounds = 2;
   Duration clear_after{0};
+  // Of one that says `unknown` of a part of a subject only: the reasons that stay as they are meanwhile.
+  // Empty: nothing is known of the subject, and all do.
+  std::vector<std::string> hides;
   Provenance provenance;
 };
 

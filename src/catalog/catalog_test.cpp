@@ -293,6 +293,31 @@ TEST(ParseCatalog, an_unproven_reason_of_our_own_may_not_say_failed) {
               ::testing::Not(HasSubstr("unproven reason")));
 }
 
+constexpr const char* kReason = R"(reasons:
+  - id: blind
+    title: Blind
+    checks: [any]
+    meaning: Nothing is known.
+    cure: Look again.
+    disproof: It answers.
+    action: none
+    max_health: unknown
+    confidence: 0
+    clear: healthy_rounds
+    hides: [blind]
+    source: somebody
+    date: 2026-11-21
+    evidence: own
+)";
+
+TEST(ParseCatalog, only_what_is_unknown_hides_other_reasons) {
+  const auto catalog = Catalog::parse({{"reasons.yaml", kReason}});
+  ASSERT_TRUE(catalog) << catalog.error().what;
+  EXPECT_EQ(catalog->reason("blind")->hides, std::vector<std::string>{"blind"});
+  EXPECT_THAT(problems_of("reasons.yaml", replaced(kReason, "max_health: unknown", "max_health: degraded")),
+              HasSubstr("`hides`: only a reason that says unknown may hide others"));
+}
+
 TEST(ParseCatalog, refuses_the_same_entry_twice) {
   std::string text = kThreshold;
   text += text.substr(text.find("  - id"));

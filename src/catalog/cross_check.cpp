@@ -57,15 +57,23 @@ std::string check_of(const std::string& threshold_id) {
   return threshold_id.substr(0, threshold_id.rfind('.'));
 }
 
+void check_reasons(const Facts& facts, const std::set<std::string>& reasons,
+                   const std::set<std::string>& checks, Findings& findings) {
+  for (const Reason& reason : facts.reasons) {
+    for (const std::string& check : reason.checks)
+      if (check != kAnyCheck && check != kCustomChecks && !checks.contains(check))
+        findings.add("reasons.yaml", reason.id, "there is no check `" + check + "`");
+    for (const std::string& hidden : reason.hides)
+      if (!reasons.contains(hidden))
+        findings.add("reasons.yaml", reason.id, "there is no reason `" + hidden + "`");
+  }
+}
+
 void check_references(const Facts& facts, const std::set<std::string>& thresholds,
                       const std::set<std::string>& checks, Findings& findings) {
   for (const Threshold& threshold : facts.thresholds)
     if (!checks.contains(check_of(threshold.id)))
       findings.add("thresholds.yaml", threshold.id, "does not begin with the id of a check");
-  for (const Reason& reason : facts.reasons)
-    for (const std::string& check : reason.checks)
-      if (check != kAnyCheck && check != kCustomChecks && !checks.contains(check))
-        findings.add("reasons.yaml", reason.id, "there is no check `" + check + "`");
   for (const Profile& profile : facts.profiles)
     for (const RequiredCheck& required : profile.required)
       if (!checks.contains(required.check))
@@ -142,6 +150,7 @@ std::string cross_check(const Facts& facts) {
   check_take_backs(facts, xids, findings);
   if (!facts.checks.empty()) {
     check_references(facts, thresholds, checks, findings);
+    check_reasons(facts, reasons, checks, findings);
     check_causes(facts, reasons, xids, findings);
     check_log_rules(facts, rules, findings);
   }

@@ -45,6 +45,9 @@ Reason read_reason(Entry& entry) {
   reason.clear_after = entry.duration("clear_after").value_or(Duration{0});
   if (reason.clear == ClearRule::expiry && reason.clear_after <= Duration{0})
     entry.problem(entry.line_of("clear"), "`clear`: expiry needs a `clear_after`");
+  reason.hides = entry.words("hides").value_or(std::vector<std::string>{});
+  if (!reason.hides.empty() && reason.max_health != Health::unknown)
+    entry.problem(entry.line_of("hides"), "`hides`: only a reason that says unknown may hide others");
   reason.provenance = entry.provenance();
   // What the operator's own rules and scripts say is nothing that anybody has to prove.
   const bool is_operators = reason.checks == std::vector<std::string>{"custom"};

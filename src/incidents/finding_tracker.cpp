@@ -71,12 +71,21 @@ std::string id_prefix(std::string_view boot_id) {
 struct FindingTracker::Round {
   Instant now;
   std::vector<Subject> unseen;
+  std::vector<std::pair<Subject, std::vector<std::string>>> unseen_in_part;  // with the reasons it hides
   std::set<Subject> listed;
   std::set<Subject> answered;
 
-  Round(Instant time, const Findings& findings, const Observations& observations) : now(time) {
-    for (const auto& finding : findings)
-      if (finding.health == Health::unknown) unseen.push_back(finding.subject);
+  Round(Instant time, const FindingTracker& tracker, const Findings& findings,
+        const Observations& observations)
+      : now(time) {
+    for (const auto& finding : findings) {
+      if (finding.health != Health::unknown) continue;
+      const auto& hides = tracker.facts(finding.reason).hides;
+      if (hides.empty())
+        unseen.push_back(finding.subject);
+      else
+        unseen_in_part.emplace_back(finding.subject, hides);
+    }
     for (const auto& observation : observations) {
       if (observation.is_event()) continue;
       listed.insert(observation.subject);
@@ -86,6 +95,12 @@ struct FindingTracker::Round {
 
   [[nodiscard]] bool is_unseen(const Subject& subject) const {
     return std::ranges::any_of(unseen, [&](const Subject& other) { return covers(other, subject); });
+  }
+  [[nodiscard]] bool is_hidden(const Key& key) const {
+    return is_unseen(key.subject) || std::ranges::any_of(unseen_in_part, [&](const auto& part) {
+             return covers(part.first, key.subject) &&
+                    std::ranges::find(part.second, key.reason) != part.second.end();
+           });
   }
 };
 
@@ -143,7 +158,7 @@ std::vector<Transition> FindingTracker::complete_round(std::string_view check, I
   placement_.learn(observations);
   follow_cards(transitions);
 
-  const Round round(now, findings, observations);
+  const Round round(now, *this, findings, observations);
   note_resets(check, round, observations, transitions);
   auto reported = incoming(check, findings);
   KeyedFindings passing;
@@ -266,7 +281,7 @@ void FindingTracker::not_reported(Entries::iterator entry, const Round& round,
   const auto& [key, unused] = *entry;
   auto& tracked = entry->second;
   auto& memory = tracked.memory;
-  if (round.is_unseen(key.subject)) return;
+  if (round.is_hidden(key)) return;
   if (is_hardware(key.subject.kind) && memory.answered && !round.answered.contains(key.subject)) {
     if (!round.listed.contains(key.subject)) memory.gone = true;
     return;

@@ -46,7 +46,8 @@ struct SavedFinding {
 //   prove it otherwise (see ResetWitness): all checks' findings about it learn so.
 // - A round in which the check could not look at the subject counts for nothing: neither up nor down. It
 //   could not look where it said `unknown` about the subject, its GPU or the host, or where a device that
-//   used to answer it did not answer. A judge says unknown about a subject only if it saw nothing of it.
+//   used to answer it did not answer. A judge says unknown about a subject only if it saw nothing of
+//   it, or with a reason whose Reason::hides tells which findings it could not look for.
 // - Findings of health unknown or unsupported last exactly as long as they are said.
 // - Injected findings are kept apart from real ones and end with the injection.
 class FindingTracker {

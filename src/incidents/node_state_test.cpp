@@ -193,6 +193,19 @@ TEST_F(NodeStateTest, unknown_about_one_gpu_holds_only_what_concerns_it) {
   EXPECT_EQ(left[2].subject, link);
 }
 
+TEST_F(NodeStateTest, unknown_about_a_part_holds_what_that_part_would_tell_and_nothing_else) {
+  reasons_.add("counters_untold", ClearRule::healthy_rounds).hides = {"errors"};
+  reasons_.add("errors", ClearRule::healthy_rounds);
+  round({finding(kGpu, "hot"), finding(kGpu, "errors")});
+  for (int i = 0; i < 4; ++i)
+    round({finding(kGpu, "counters_untold", Health::unknown)});
+  EXPECT_EQ(find("hot"), nullptr);
+  ASSERT_NE(find("errors"), nullptr);
+  for (int i = 0; i < 2; ++i)
+    round({});
+  EXPECT_EQ(find("errors"), nullptr);
+}
+
 TEST_F(NodeStateTest, a_gpu_that_fell_silent_is_not_healthy) {
   round({finding(kGpu, "hot")});
   for (int i = 0; i < 5; ++i)

@@ -51,6 +51,8 @@ std::string reason_section(const Reason& reason) {
   if (reason.raise_rounds > 1)
     text += "- Counts after " + std::to_string(reason.raise_rounds) + " rounds in a row.\n";
   text += "- Goes away " + clear_text(reason) + ".\n";
+  if (!reason.hides.empty())
+    text += "- Until it ends these do not go away: " + join(reason.hides, true) + ".\n";
   return text + "- Source: " + origin(reason.provenance) + ".\n\n";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -27,6 +28,7 @@ constexpr std::string_view kLinkLayer = "link_layer";
 constexpr std::string_view kRate = "rate";
 constexpr std::string_view kBestRate = "rate.largest";
 constexpr std::string_view kAdapter = "adapter";
+constexpr std::string_view kInfiniband = "InfiniBand";
 constexpr std::string_view kLosses = "counters/link_downed";
 
 // With fewer than so many others nobody can say which of them is right.
@@ -45,7 +47,7 @@ void look_at(const host::Host& host, const host::IbPort& port, MonoTime deadline
   seen.add(subject, kLinkLayer, kSysfs, port.link_layer);
   if (port.rate_gbps) seen.add(subject, kRate, kSysfs, *port.rate_gbps, "gbps");
   if (!port.adapter.empty()) seen.add(subject, kAdapter, kSysfs, port.adapter);
-  static_cast<void>(add_port_counters(host, port, subject, kCounters, deadline, seen));
+  if (port.number != 0) static_cast<void>(add_port_counters(host, port, subject, kCounters, deadline, seen));
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -60,6 +62,10 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observed;
 }
 
+// Of a port that the subnet manager calls active: its physical link is away all the same.
+constexpr std::array<std::string_view, 6> kNoPhysicalLink{
+    "sleep", "polling", "disabled", "portconfigurationtraining", "linkerrorrecovery", "phy test"};
+
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -73,7 +79,7 @@ class PortJudge {
 
   Findings judge() {
     // A RoCE port is down with its Ethernet link, which network.ethernet_link judges.
-    const bool is_infiniband = input_.history.word(subject_, kLinkLayer) == "InfiniBand";
+    const bool is_infiniband = input_.history.word(subject_, kLinkLayer) == kInfiniband;
     const auto state = input_.history.word(subject_, kState);
     if (is_infiniband || is_expected_) {
       if (state)
@@ -83,6 +89,7 @@ class PortJudge {
     }
     if (state && state->starts_with("active")) judge_rate();
     judge_counters();
+    if (state) judge_untold_counters(is_infiniband);
     return std::move(findings_);
   }
 
@@ -117,7 +124,7 @@ class PortJudge {
   }
 
   void judge_state(const std::string& state) {
-    if (state.starts_with("active")) return;
+    if (state.starts_with("active")) return judge_physical_link();
     if (state == "init" || state == "armed") {
       if (!is_within(limit(input_, "network.ib_port.initialising_seconds")))
         add("ib_port_initialising", Health::degraded, "has a link but no subnet manager made it active");
@@ -134,6 +141,12 @@ class PortJudge {
         inactive_for().has_value() || input_.history.number(subject_, kLosses).value_or(0) > 0;
     add("ib_port_down", is_expected_ || was_active ? Health::failed : Health::degraded,
         was_active ? "lost its link" : "has no link");
+  }
+
+  void judge_physical_link() {
+    const auto physical = input_.history.word(subject_, kPhysicalState).value_or("");
+    if (std::ranges::find(kNoPhysicalLink, physical) != kNoPhysicalLink.end())
+      add("ib_link_unsteady", Health::degraded, "is active, but its physical link is in state " + physical);
   }
 
   // The rate that most ports of equal adapters have, where there are enough of them to say. No table of
@@ -192,6 +205,19 @@ class PortJudge {
     }
   }
 
+  void judge_untold_counters(bool is_infiniband) {
+    auto why = why_untold(input_, subject_, kCounters, kWindow);
+    const auto is_counter = [this](const Observation& observation) {
+      return observation.subject == subject_ && observation.name.starts_with(kCounters.folder);
+    };
+    // Every InfiniBand port counts; those of RoCE and EFA need not.
+    if (!why && is_infiniband && std::ranges::none_of(input_.history.latest(), is_counter))
+      why = "it shows none of its counters";
+    if (why)
+      findings_.push_back(make_finding(input_, subject_, "ib_counters_untold", Health::unknown,
+                                       subject_.key + ": new errors would not be seen: " + *why));
+  }
+
   const JudgeInput& input_;
   const Subject& subject_;
   const bool is_expected_;
@@ -207,7 +233,10 @@ Findings judge(const JudgeInput& input) {
       findings.push_back(std::move(finding));
   }
   for (const auto& name : input.expectation.expected_interfaces) {
-    if (name.find('/') == std::string::npos) continue;  // an Ethernet interface
+    const auto slash = name.find('/');
+    if (slash == std::string::npos) continue;  // an Ethernet interface
+    // Where a device does not tell its ports nobody knows which are missing.
+    if (std::ranges::find(present, port_subject(name.substr(0, slash))) != present.end()) continue;
     if (std::ranges::find(present, port_subject(name)) == present.end())
       findings.push_back(make_finding(input, port_subject(name), "interface_missing", Health::failed,
                                       name + " is expected and not here"));

@@ -132,14 +132,86 @@ TEST_F(NetworkIbPort, errors_count_by_their_growth_not_by_their_total) {
   EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_errors degraded"));
 }
 
-TEST_F(NetworkIbPort, a_counter_at_its_end_is_not_judged) {
+TEST_F(NetworkIbPort, a_counter_that_reached_its_end_counts_up_to_there_and_is_unknown_afterwards) {
   add("mlx5_0");
   set("mlx5_0", "counters/symbol_error", "60000");
   EXPECT_THAT(reasons(), IsEmpty());
   set("mlx5_0", "counters/symbol_error", "65535");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_errors degraded"));
+  EXPECT_THAT(reasons(2h), ElementsAre("nic_port/mlx5_0/1 ib_counters_untold unknown"));
+  set("mlx5_0", "counters/symbol_error", "0");
   EXPECT_THAT(reasons(), IsEmpty());
   set("mlx5_0", "counters/symbol_error", "165535");  // a wider counter under the same name
   EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_errors degraded"));
+}
+
+TEST_F(NetworkIbPort, the_narrowest_counters_count_up_to_their_end_too) {
+  add("mlx5_0");
+  for (const char* counter : {"counters/local_link_integrity_errors", "counters/link_downed"})
+    set("mlx5_0", counter, "0");
+  EXPECT_THAT(reasons(), IsEmpty());
+  set("mlx5_0", "counters/local_link_integrity_errors", "15");
+  set("mlx5_0", "counters/link_downed", "255");
+  EXPECT_THAT(reasons(),
+              ElementsAre("nic_port/mlx5_0/1 ib_flapping degraded", "nic_port/mlx5_0/1 ib_errors degraded"));
+}
+
+TEST_F(NetworkIbPort, a_counter_that_was_full_when_we_came_is_unknown_and_the_port_is_judged_by_its_state) {
+  add("mlx5_0");
+  set("mlx5_0", "counters/link_downed", "255");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_counters_untold unknown"));
+  lose("mlx5_0");
+  EXPECT_THAT(reasons(40s), ElementsAre("nic_port/mlx5_0/1 ib_port_down failed",
+                                        "nic_port/mlx5_0/1 ib_counters_untold unknown"));
+}
+
+TEST_F(NetworkIbPort, counters_that_nobody_may_read_are_unknown) {
+  const host::Files locked(folder_.path(), [](std::string_view path) -> Status {
+    if (path.find("/counters") == std::string_view::npos) return {};
+    return fail(Errc::denied, std::string(path) + ": Permission denied");
+  });
+  const host::Host host{empty_.clock,       locked,          empty_.kernel_log, empty_.gpus,
+                        empty_.filesystems, empty_.ethernet, empty_.time_sync,  empty_.nvme};
+  add("mlx5_0");
+  const Instant now = empty_.clock.now();
+  history_.add(kNetworkIbPort.observe(host, {.now = now, .deadline = now.mono + 5s})->observations, 1h);
+  const auto findings = kNetworkIbPort.judge({now, history_, catalog::builtin(), expectation_});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].reason, "ib_counters_untold");
+  EXPECT_EQ(findings[0].health, Health::unknown);
+  EXPECT_THAT(findings[0].message, ::testing::HasSubstr("counters/symbol_error: Permission denied"));
+}
+
+TEST_F(NetworkIbPort, an_infiniband_port_without_counters_is_unknown_and_one_of_roce_is_not) {
+  for (const char* device : {"mlx5_0", "mlx5_1"}) {
+    add(device);
+    std::filesystem::remove_all(folder_.path() + path(device) + "/ports/1/counters");
+  }
+  set("mlx5_1", "link_layer", "Ethernet");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_counters_untold unknown"));
+}
+
+TEST_F(NetworkIbPort, a_device_that_does_not_tell_its_ports_is_unknown_and_hides_no_other) {
+  add("mlx5_0");
+  add("mlx5_1");
+  lose("mlx5_1");
+  std::filesystem::remove_all(folder_.path() + path("mlx5_0") + "/ports");
+  expectation_.expected_interfaces = {"mlx5_0/1"};
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0 could_not_look unknown",
+                                     "nic_port/mlx5_1/1 ib_port_down degraded"));
+}
+
+TEST_F(NetworkIbPort, an_active_port_whose_physical_link_recovers_or_trains_is_degraded) {
+  for (const char* device : {"mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"})
+    add(device);
+  set("mlx5_0", "phys_state", "6: LinkErrorRecovery");
+  set("mlx5_1", "phys_state", "2: Polling");
+  set("mlx5_2", "phys_state", "4: PortConfigurationTraining");
+  set("mlx5_3", "phys_state", "0: <unknown>");
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_link_unsteady degraded",
+                                     "nic_port/mlx5_1/1 ib_link_unsteady degraded",
+                                     "nic_port/mlx5_2/1 ib_link_unsteady degraded"));
+  EXPECT_GE(catalog::builtin().reason("ib_link_unsteady")->raise_rounds, 2) << "a moment is no fault";
 }
 
 TEST_F(NetworkIbPort, repeated_losses_are_flapping) {

@@ -29,6 +29,10 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   Seen seen(request.now);
   for (const host::IbPort& port : ports) {
     const Subject subject = port_subject(port.key());
+    if (port.number == 0 && port.problem) {
+      seen.add_missing(subject, kLinkLayer, kSysfs, to_string(port.problem->code), port.problem->what);
+      continue;
+    }
     seen.add(subject, kLinkLayer, kSysfs, port.link_layer);
     static_cast<void>(add_port_counters(host, port, subject, kCounters, request.deadline, seen));
   }
@@ -42,7 +46,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 const Observation* refusal(const History& history, const Subject& subject) {
   const Observation* refused = nullptr;
   for (const Observation& observation : history.latest()) {
-    if (observation.subject != subject || observation.name == kLinkLayer) continue;
+    if (observation.subject != subject || (observation.name == kLinkLayer && observation.value)) continue;
     if (observation.value) return nullptr;
     refused = &observation;
   }

@@ -83,6 +83,13 @@ TEST_F(NetworkRdmaCounters, count_by_their_rate) {
   EXPECT_THAT(words(kNetworkRdmaCounters), IsEmpty());
 }
 
+TEST_F(NetworkRdmaCounters, of_a_device_that_does_not_tell_its_ports_are_unknown) {
+  add("mlx5_0", "0000:18:00.0");
+  set("mlx5_0", "hw_counters/local_ack_timeout_err", "0");
+  folder_.write(path("mlx5_1") + "/board_id", "MT_1\n");
+  EXPECT_THAT(words(kNetworkRdmaCounters), ElementsAre("mlx5_1 unknown could_not_look"));
+}
+
 TEST_F(NetworkRdmaCounters, of_an_adapter_that_complains_are_unknown_and_not_read_again) {
   add("mlx5_0", "0000:18:00.0");
   add("mlx5_1", "0000:d2:00.0");

@@ -59,6 +59,25 @@ void ask(const Files& files, IbPort& port) {
   port.adapter = adapter_of(files, port.device);
 }
 
+Result<std::vector<int>> port_numbers(const Files& files, const std::string& device) {
+  const std::string folder = device_path(device) + "/ports";
+  std::vector<int> numbers;
+  for (const auto& name : TRY(files.list(folder)))
+    if (const auto number = parse_number<int>(name); number && *number > 0 && *number <= kMostPorts)
+      numbers.push_back(*number);
+  if (numbers.empty()) return fail(Errc::malformed, folder + ": no port");
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+// A device of which nothing but its name is known, in place of its ports.
+IbPort without_ports(IbPort port, Error problem) {
+  port.number = 0;
+  port.link_layer = "InfiniBand";
+  port.problem = std::move(problem);
+  return port;
+}
+
 }  // namespace
 
 std::optional<std::string> parse_ib_state(std::string_view text) {
@@ -91,15 +110,13 @@ Result<std::vector<IbPort>> scan_ib_ports(const Files& files, bool (*is_wanted)(
   for (const auto& device : *devices) {
     const IbPort identity = identify(files, device);
     if (!is_wanted(identity)) continue;
-    const auto names = files.list(device_path(device) + "/ports");
-    if (!names && names.error().code == Errc::not_found) continue;  // it is being removed, or has none
-    if (!names) return fail(names.error());
-    std::vector<int> numbers;
-    for (const auto& name : *names)
-      if (const auto number = parse_number<int>(name); number && *number > 0 && *number <= kMostPorts)
-        numbers.push_back(*number);
-    std::ranges::sort(numbers);
-    for (const int number : numbers) {
+    const auto numbers = port_numbers(files, device);
+    if (!numbers) {
+      if (files.exists(device_path(device)))  // else it was removed a moment ago
+        ports.push_back(without_ports(identity, numbers.error()));
+      continue;
+    }
+    for (const int number : *numbers) {
       IbPort& port = ports.emplace_back(identity);
       port.number = number;
       ask(files, port);

@@ -15,7 +15,7 @@ namespace autopilot::host {
 // One port of an RDMA device.
 struct IbPort {
   std::string device;  // "mlx5_0"
-  int number = 1;
+  int number = 1;      // 0: the device does not tell its ports; `problem` says why, and nothing else is known
   std::optional<Error> problem;  // why the state could not be read; `state` is empty then
   std::string state;  // "down", "init", "armed", "active", "active_defer"; the kernel's word in lower case
   std::string physical_state;  // "linkup", "polling", "disabled", "sleep", ...; likewise
@@ -26,8 +26,10 @@ struct IbPort {
   std::string driver;  // "mlx5_core", "efa", ...; empty: unknown
   bool is_virtual_function = false;
 
-  // "mlx5_0/1": the key of the subject.
-  [[nodiscard]] std::string key() const { return device + "/" + std::to_string(number); }
+  // "mlx5_0/1": the key of the subject; "mlx5_0" of a device that does not tell its ports.
+  [[nodiscard]] std::string key() const {
+    return number == 0 ? device : device + "/" + std::to_string(number);
+  }
   // Amazon's Elastic Fabric Adapter. The device may be named after its slot instead ("rdmap16s27").
   [[nodiscard]] bool is_efa() const {
     return driver == "efa" || (driver.empty() && device.starts_with("efa_"));
@@ -36,7 +38,8 @@ struct IbPort {
 
 // All ports, by device and number, from files that the kernel answers without asking firmware for counters.
 // Empty where the machine has no RDMA device. unavailable: there is no sysfs to ask. A port whose state
-// cannot be read or understood is listed with its problem and hides no other port.
+// cannot be read or understood, and a device whose ports cannot be listed, is there with its problem and
+// hides no other.
 [[nodiscard]] Result<std::vector<IbPort>> scan_ib_ports(const Files& files);
 // The same of devices that are wanted, by what is known without asking them: name, driver, PCI address and
 // whether they are virtual functions. The others are asked nothing.

@@ -61,6 +61,21 @@ TEST_F(InfinibandTest, names_the_file_it_does_not_understand_and_reads_the_other
   EXPECT_FALSE(ports->back().problem);
 }
 
+TEST_F(InfinibandTest, a_device_that_does_not_tell_its_ports_is_listed_with_its_problem) {
+  add_port("mlx5_0", 1, "4: ACTIVE\n");
+  folder_.write("/sys/class/infiniband/mlx5_1/board_id", "MT_1\n");
+  folder_.write("/sys/class/infiniband/mlx5_2/ports/none", "");
+  const auto ports = scan_ib_ports(files_);
+  ASSERT_TRUE(ports) << ports.error().what;
+  ASSERT_EQ(ports->size(), 3U);
+  EXPECT_EQ((*ports)[0].key(), "mlx5_0/1");
+  for (std::size_t i : {1U, 2U}) {
+    EXPECT_EQ((*ports)[i].key(), "mlx5_" + std::to_string(i));
+    ASSERT_TRUE((*ports)[i].problem);
+    EXPECT_NE((*ports)[i].problem->what.find("/ports"), std::string::npos);
+  }
+}
+
 TEST_F(InfinibandTest, tells_efa_by_its_driver_or_its_name) {
   for (const char* device : {"efa_0", "mlx5_0", "rdmap16s27"})
     add_port(device, 1, "4: ACTIVE\n");
