@@ -2,6 +2,7 @@
 #include "checks/kernel_log/rule_events.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -9,6 +10,7 @@
 
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/link_outages.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "host/host.hpp"
 
@@ -46,6 +48,7 @@ class Collected {
  public:
   // False where there is no room.
   bool add(Observation event) {
+    if (event.name == kLinkRule) return outages_.add(std::move(event));
     auto& alike = kinds_[{event.name, event.subject, may_act(event), is_injected(event)}];
     if (alike.places.size() < kMaxEqualEvents) {
       if (events_.size() >= kMaxRuleEvents) return false;
@@ -59,6 +62,7 @@ class Collected {
     return true;
   }
   void move_to(Observations& observations) {
+    std::ranges::move(outages_.take(), std::back_inserter(events_));
     std::ranges::sort(events_, {}, [](const Observation& event) { return event.sequence.value_or(0); });
     observations.insert(observations.end(), std::make_move_iterator(events_.begin()),
                         std::make_move_iterator(events_.end()));
@@ -71,6 +75,7 @@ class Collected {
     std::int64_t replaced = 0;
   };
   std::map<Kind, Alike> kinds_;
+  LinkOutages outages_;
   Observations events_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/link_outages.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/kernel_log/rule_findings.hpp"
 #include "checks/network/link_flaps.hpp"
@@ -21,7 +22,6 @@ using namespace std::chrono_literals;
 // What a driver says stands for so long, where it does not take it back.
 constexpr Duration kWindow = 12h;
 constexpr std::string_view kId = "network.adapter";
-constexpr std::string_view kLink = "network.link";
 
 // Of an adapter that works with its driver: the port that it has, or an empty word.
 constexpr std::string_view kPort = "adapter.port";
@@ -44,7 +44,7 @@ Subject port(const std::string& key) {
 Subject subject_of(const host::Files& files, const DecodedRecord& decoded) {
   const std::string address = attribute_of(decoded, "device");
   const std::string interface = attribute_of(decoded, "interface");
-  if (decoded.rule == kLink) {
+  if (decoded.rule == kLinkRule) {
     const std::string of_adapter = host::port_of_adapter(files, address);
     return port(of_adapter.find('/') == std::string::npos ? interface : of_adapter);
   }
@@ -90,7 +90,7 @@ bool is_of_interest(const JudgeInput& input, Finding& finding) {
 void judge_flaps(const JudgeInput& input, const Subject& subject, Findings& findings) {
   const Limit least = limit(input, "network.adapter.flap_down_seconds");
   const Limit most = limit(input, "network.adapter.flaps");
-  const LinkFlaps flaps = count_flaps(input.history, subject, kLink, least.value);
+  const LinkFlaps flaps = count_flaps(input.history, subject, kLinkRule, least.value);
   if (flaps.count <= most.value) return;
   findings.push_back(make_finding(input, subject, "link_flapping", Health::degraded,
                                   subject.key + " lost its link for more than " + rounded(least.value) +
@@ -105,7 +105,7 @@ Findings judge(const JudgeInput& input) {
   std::erase_if(findings, [&](Finding& finding) { return !is_of_interest(input, finding); });
   std::vector<Subject> ports;
   for (const Observation& event : input.history.events())
-    if (event.name == kLink && std::ranges::find(ports, event.subject) == ports.end())
+    if (event.name == kLinkRule && std::ranges::find(ports, event.subject) == ports.end())
       ports.push_back(event.subject);
   for (const Subject& subject : ports)
     judge_flaps(input, subject, findings);

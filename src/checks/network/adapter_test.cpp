@@ -92,8 +92,18 @@ TEST_F(NetworkAdapter, power_heat_and_cables) {
   mlx5("Port module event[error]: module 0, Cable error, Bus stuck");
   EXPECT_THAT(words(), ElementsAre("0000:18:00.0 degraded adapter_power_low",
                                    "0000:18:00.0 degraded cable_error", "0000:18:00.0 degraded module_hot"));
+  EXPECT_THAT(words(2h),
+              ElementsAre("0000:18:00.0 degraded adapter_power_low", "0000:18:00.0 degraded cable_error"));
+}
+
+TEST_F(NetworkAdapter, another_cable_ends_cable_and_heat_and_enough_power_ends_too_little) {
+  mlx5("Port module event[error]: module 0, Cable error, High Temperature");
+  mlx5("Port module event[error]: module 0, Cable error, Bus stuck");
+  mlx5("mlx5_pcie_event:299:(pid 4242): Detected insufficient power on the PCIe slot (27W).");
   mlx5("Port module event: module 0, Cable plugged");
-  EXPECT_THAT(words(2h), ElementsAre("0000:18:00.0 degraded adapter_power_low"));
+  EXPECT_THAT(words(), ElementsAre("0000:18:00.0 degraded adapter_power_low"));
+  mlx5("mlx5_pcie_event:304:(pid 4242): PCIe slot advertised sufficient power (27W).");
+  EXPECT_THAT(words(), IsEmpty());
 }
 
 TEST_F(NetworkAdapter, three_long_losses_of_a_link_in_half_a_day_are_flapping) {
@@ -115,6 +125,51 @@ TEST_F(NetworkAdapter, three_long_losses_of_a_link_in_half_a_day_are_flapping) {
   EXPECT_THAT(words(), IsEmpty());
   expectation_.ignored_interfaces = {};
   EXPECT_THAT(words(6h), IsEmpty());
+}
+
+class FlappingLink : public NetworkAdapter {
+ protected:
+  void flap(int times, Duration down) {
+    for (int i = 0; i < times; ++i) {
+      say("mlx5_core 0000:18:00.0 ibp24s0: Link down");
+      empty_.clock.advance(down);
+      say("mlx5_core 0000:18:00.0 ibp24s0: Link up");
+      empty_.clock.advance(2s);
+    }
+  }
+};
+
+TEST_F(FlappingLink, a_thousand_short_bounces_do_not_hide_the_long_losses) {
+  mlx5("poll_health:824:(pid 0): Fatal error 1 detected");
+  flap(5, 40s);
+  flap(1000, 2s);
+  EXPECT_THAT(words(), ElementsAre("0000:18:00.0 failed adapter_failed", "mlx5_0/1 degraded link_flapping"));
+  EXPECT_THAT(look()[1].message, HasSubstr("found it again 5 times"));
+}
+
+TEST_F(FlappingLink, thirty_long_losses_are_told_as_thirty) {
+  flap(30, 40s);
+  EXPECT_THAT(look().at(0).message, HasSubstr("found it again 30 times"));
+}
+
+TEST_F(FlappingLink, a_loss_that_spans_two_looks_counts) {
+  flap(2, 40s);
+  flap(100, 2s);
+  say("mlx5_core 0000:18:00.0 ibp24s0: Link down");
+  EXPECT_THAT(words(), IsEmpty());
+  say("mlx5_core 0000:18:00.0 ibp24s0: Link up");
+  flap(100, 2s);
+  EXPECT_THAT(words(), ElementsAre("mlx5_0/1 degraded link_flapping"));
+}
+
+TEST_F(FlappingLink, of_more_links_than_anybody_has_some_are_left_out_and_counted) {
+  for (int i = 0; i < 70; ++i)
+    say("bnxt_en 0000:18:00.0 eth" + std::to_string(i) + ": NIC Link is Down");
+  const Instant now = empty_.clock.now();
+  folder_.write("/sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0/ports/1/link_layer", "Ethernet\n");
+  const auto observed = kNetworkAdapter.observe(host_, {.now = now, .deadline = now.mono + 5s});
+  EXPECT_EQ(std::ranges::count(observed->observations, "network.link", &Observation::name), 64);
+  EXPECT_EQ(observed->records_lost, 6U);
 }
 
 TEST_F(NetworkAdapter, a_link_that_is_still_down_and_one_that_is_said_twice_are_no_flaps) {
