@@ -134,7 +134,11 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<chec
     if (!options.socket.empty())
       return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()));
   }
-  return look({options.machine, options.config_file, options.window.value_or(kWindow)}, chosen, facts);
+  const LookRequest request{.machine = options.machine,
+                            .config_file = options.config_file,
+                            .window = options.window.value_or(kWindow),
+                            .watches_growth = options.window.has_value()};
+  return look(request, chosen, facts);
 }
 
 int check(const CheckOptions& options) {
@@ -173,7 +177,8 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_flag("-l,--list", options->list,
                  "List the checks with what they need and cost, and the tags; run none");
   add_duration_option(*verb, "--window", options->window,
-                      "Time between the two looks of checks that judge growth (2s); 0s: one look");
+                      "Let every check that judges growth look twice, so long apart; 0s: one look.\n"
+                      "Without it only those that can say nothing after one look do (2s)");
   verb->add_flag("--no-agent", options->no_agent, "Look now, even when an agent runs here");
   verb->add_flag("--strict", options->strict, "Exit 3 when any check could not look");
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");

@@ -35,6 +35,7 @@ Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::
   one_shot.settings.expectation = settings.expectation;
   one_shot.settings.expectation.required_checks = machine.required_checks(settings);
   one_shot.window = request.window;
+  one_shot.watches_growth = request.watches_growth;
   if (request.machine.is_this_machine()) one_shot.last_samples = samples_of_the_agent(settings, machine);
   NodeSnapshot node = *runtime::look_once(machine.host, facts, checks, std::move(one_shot));
   if (machine.complete_self) machine.complete_self(node.self);

@@ -14,7 +14,8 @@ namespace autopilot::cli {
 struct LookRequest {
   MachineChoice machine;
   std::string config_file;
-  Duration window{0};  // between the two looks of checks that judge growth; 0: one look
+  Duration window{0};           // between the two looks of checks that need them; 0: one look
+  bool watches_growth = false;  // checks that judge growth among other things look twice as well
 };
 
 // Looks at the machine without an agent. On this machine the last samples of its agent's journal count as an

@@ -31,6 +31,7 @@ struct CheckInfo {
   std::vector<std::string> witnesses;  // in order of trust
   std::vector<std::string> rights;     // what full sight needs: "CAP_SYSLOG"; empty where everybody may look
   bool needs_window = false;           // a verdict needs two samples (a rate or a share of time)
+  bool judges_growth = false;          // one sample says much, and two also what grows
   // Observations of which the largest number of this boot stays known, beyond the window: judge finds it as
   // "<name>.largest". For what a device was able to do once. Needs needs_window to outlive a restart.
   std::vector<std::string> baselines{};

@@ -53,14 +53,14 @@ SnapshotPtr look_once(std::shared_ptr<const host::Host> host, const catalog::Cat
   };
   poll_until(MonoTime::max(), [&runtime] { return runtime.has_looked_once(); });
 
-  const bool needs_window = std::any_of(checks.begin(), checks.end(),
-                                        [](const checks::Check& check) { return check.info.needs_window; });
-  if (needs_window && request.window > Duration{0}) {
+  const auto looks_twice = [&request](const checks::Check& check) {
+    return check.info.needs_window || (request.watches_growth && check.info.judges_growth);
+  };
+  if (std::any_of(checks.begin(), checks.end(), looks_twice) && request.window > Duration{0}) {
     poll_until(clock.now().mono + request.window, [] { return false; });
     std::size_t waiting = 0;
     for (const checks::Check& check : checks)
-      if (check.info.needs_window &&
-          runtime.run_now(check.info.id, [&waiting](const CheckResult&) { --waiting; }))
+      if (looks_twice(check) && runtime.run_now(check.info.id, [&waiting](const CheckResult&) { --waiting; }))
         ++waiting;
     poll_until(MonoTime::max(), [&waiting] { return waiting == 0; });
   }

@@ -13,11 +13,11 @@ struct OneShot {
   RuntimeOptions options;
   RuntimeSettings settings;
   std::vector<store::LastSample> last_samples;  // of this boot, from the agent's journal
-  Duration window =
-      std::chrono::seconds{2};  // between the two looks of checks that judge growth; 0: one look
+  Duration window = std::chrono::seconds{2};    // between the two looks of checks that need them; 0: one look
+  bool watches_growth = false;  // checks that judge growth among other things look twice as well
 };
 
-// Looks once (twice, a window apart, where a check judges growth), without journal or hysteresis. Blocks
+// Looks once (twice, a window apart, where a check needs it), without journal or hysteresis. Blocks
 // until every check has answered or is given up at its deadline.
 [[nodiscard]] SnapshotPtr look_once(std::shared_ptr<const host::Host> host, const catalog::Catalog& facts,
                                     std::span<const checks::Check> checks, OneShot request);

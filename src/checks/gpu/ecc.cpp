@@ -182,7 +182,8 @@ const Check kGpuEcc = {
              .cost = Cost::moderate,
              .witnesses = {std::string(kNvml), std::string(kAmdgpu)},
              .rights = {},
-             .needs_window = false},
+             .needs_window = false,
+             .judges_growth = true},
     .observe = observe,
     .judge = judge,
 };

@@ -243,7 +243,8 @@ const Check kGpuNvlink = {
              .cost = Cost::moderate,
              .witnesses = {std::string(kNvml)},
              .rights = {},
-             .needs_window = false},
+             .needs_window = false,
+             .judges_growth = true},
     .observe = observe,
     .judge = judge,
 };

@@ -313,7 +313,8 @@ const Check kGpuPcieLink = {
              .cost = Cost::moderate,
              .witnesses = {std::string(kSysfs), std::string(kNvml), std::string(kAmdgpu)},
              .rights = {},
-             .needs_window = false},
+             .needs_window = false,
+             .judges_growth = true},
     .observe = observe,
     .judge = judge,
 };

@@ -276,7 +276,8 @@ const Check kHostMemory = {
              .witnesses = {std::string(kEdac), std::string(kMeminfo), std::string(kVmstat),
                            std::string(kPressure), "/dev/kmsg"},
              .rights = {"CAP_SYSLOG"},
-             .needs_window = false},
+             .needs_window = false,
+             .judges_growth = true},
     .observe = observe,
     .judge = judge,
 };

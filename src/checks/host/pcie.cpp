@@ -268,7 +268,8 @@ const Check kHostPcie{{.id = std::string(kId),
                        .cost = Cost::moderate,
                        .witnesses = {std::string(kSysfs), std::string(kKernelLog)},
                        .rights = {"CAP_SYSLOG"},
-                       .needs_window = false},
+                       .needs_window = false,
+                       .judges_growth = true},
                       observe,
                       judge};
 

@@ -215,7 +215,8 @@ const Check kNetworkEthernetLink = {
              .cost = Cost::cheap,
              .witnesses = {"netlink", "sysfs"},
              .rights = {},
-             .needs_window = false},
+             .needs_window = false,
+             .judges_growth = true},
     .observe = observe,
     .judge = judge,
 };

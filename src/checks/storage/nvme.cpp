@@ -353,7 +353,8 @@ const Check kStorageNvme = {
              .cost = Cost::moderate,
              .witnesses = {std::string(kSysfs), std::string(kAdminCommand), "/dev/kmsg"},
              .rights = {"CAP_SYS_ADMIN"},
-             .needs_window = false},
+             .needs_window = false,
+             .judges_growth = true},
     .observe = observe,
     .judge = judge,
 };
