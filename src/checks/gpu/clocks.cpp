@@ -12,6 +12,7 @@ namespace {
 using namespace host::reading;
 
 constexpr Duration kWindow = std::chrono::minutes{10};
+constexpr std::string_view kBestClock = "clocks.sm.largest";  // since the machine started
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   return observe_gpus(host, request, {host::GpuGroup::clocks}, Vendors::nvidia);
@@ -36,22 +37,18 @@ class ClocksJudge {
       : input_(input),
         busy_(limit(input, "gpu.clocks.busy_share")),
         fewest_looks_(limit(input, "gpu.clocks.busy_looks")),
-        share_(limit(input, "gpu.clocks.sibling_share")) {}
+        share_(limit(input, "gpu.clocks.sibling_share")),
+        own_share_(limit(input, "gpu.clocks.own_share")) {}
 
   [[nodiscard]] Findings findings() {
     const std::vector<Subject> gpus = readable_gpus(input_, {kUtilization}, findings_);
-    bool is_comparable = gpus.empty();
     for (const Subject& gpu : gpus) {
       const std::vector<Subject> same = alike(input_, gpu, gpus);
-      if (same.size() < kFewestAlike) continue;
-      is_comparable = true;
-      judge_gpu(gpu, same);
+      if (same.size() < kFewestAlike)
+        judge_alone(gpu);
+      else
+        judge_gpu(gpu, same);
     }
-    if (!is_comparable)
-      findings_.push_back(
-          make_finding(input_, host_subject(), "not_supported", Health::unsupported,
-                       "fewer than three GPUs of one model: a clock is judged by those of its "
-                       "siblings only"));
     return std::move(findings_);
   }
 
@@ -110,10 +107,30 @@ class ClocksJudge {
     evidence.emplace_back("applicationClocks", own->is_set_by_hand);
   }
 
+  // With one or two GPUs of a model nobody knows which is right: each is compared with itself.
+  void judge_alone(const Subject& gpu) {
+    const auto own = busy_clock(gpu);
+    const auto best = input_.history.number(gpu, kBestClock);
+    if (!own || own->is_set_by_hand || !best || *best <= 0) return;
+    const double ratio = own->megahertz / *best;
+    if (ratio >= own_share_.value) return;
+    findings_.push_back(make_finding(input_, gpu, "clock_below_itself", Health::degraded,
+                                     gpu_text(gpu) + " runs at " + rounded(own->megahertz) +
+                                         " MHz under load, and ran at " + rounded(*best) +
+                                         " MHz since the machine started; nothing says why, and it has too "
+                                         "few siblings to compare with",
+                                     ratio, own_share_));
+    Attributes& evidence = findings_.back().evidence;
+    evidence.emplace_back("megahertz", own->megahertz);
+    evidence.emplace_back("bestMegahertz", *best);
+    evidence.emplace_back("looks", static_cast<std::int64_t>(own->looks));
+  }
+
   const JudgeInput& input_;
   Limit busy_;
   Limit fewest_looks_;
   Limit share_;
+  Limit own_share_;
   Findings findings_;
 };
 
@@ -133,7 +150,8 @@ const Check kGpuClocks = {
              .cost = Cost::moderate,
              .witnesses = {std::string(kNvml)},
              .rights = {},
-             .needs_window = true},
+             .needs_window = true,
+             .baselines = {std::string(kClocksSm)}},
     .observe = observe,
     .judge = judge,
 };

@@ -72,9 +72,30 @@ TEST_F(GpuClocks, fewer_than_three_that_work_cannot_be_compared) {
   EXPECT_THAT(look_often(), IsEmpty());
 }
 
-TEST_F(GpuClocks, two_gpus_have_no_siblings) {
-  gpus_.report.gpus.resize(2);
-  EXPECT_THAT(look_often(), ElementsAre("host unsupported not_supported"));
+// As the runtime keeps it, see CheckInfo::baselines.
+class LonelyGpu : public GpuClocks {
+ protected:
+  void SetUp() override {
+    GpuClocks::SetUp();
+    gpus_.report.gpus.resize(2);
+    for (int i = 0; i < 2; ++i)
+      set(i, "clocks.sm.largest", 1980);
+  }
+};
+
+TEST_F(LonelyGpu, is_compared_with_what_it_reached_since_the_machine_started) {
+  EXPECT_THAT(look_often(), IsEmpty());
+  work(1, 1400);
+  EXPECT_THAT(look_often(11), ElementsAre(gpu(1) + " degraded clock_below_itself"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("ran at 1980 MHz since the machine started"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("too few siblings"));
+  EXPECT_THAT(kGpuClocks.info.baselines, ElementsAre("clocks.sm"));
+}
+
+TEST_F(LonelyGpu, that_somebody_set_or_that_idles_is_slow_by_right) {
+  work(0, 1200, 0x2);
+  work(1, 345, 1, 0.02);
+  EXPECT_THAT(look_often(11), IsEmpty());
 }
 
 }  // namespace

@@ -104,9 +104,13 @@ class FabricJudge {
         return judge_registered(gpu);
       case FabricState::in_progress:
         return add(gpu, "fabric_not_ready", Health::failed, "is not yet registered with the NVLink fabric");
-      default:
+      case FabricState::not_started:
         return add(gpu, "fabric_not_ready", Health::failed,
                    "has not begun to register with the NVLink fabric");
+      default:
+        return add(gpu, "could_not_look", Health::unknown,
+                   "tells a state of its NVLink fabric that is not known here: " +
+                       rounded(number(gpu, kFabricState)));
     }
   }
 

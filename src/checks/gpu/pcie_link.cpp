@@ -198,7 +198,8 @@ class LinkJudge {
     judge_generation(gpu, able);
     judge_siblings(gpu, able);
     judge_replays(gpu, *width);
-    judge_hops(gpu);
+    for (const ErrorKind& kind : kErrors)
+      judge_errors(gpu, kind);
   }
 
   // At idle a link slows down by design.
@@ -259,36 +260,66 @@ class LinkJudge {
           growth->per_minute(), most));
   }
 
+  // A kind of error: who counts it, and how much is too much.
+  struct ErrorKind {
+    std::string_view of_hop;     // counted by each hop, of sysfs
+    std::string_view of_driver;  // counted by the GPU, of its driver
+    std::string_view reason;
+    std::string_view threshold;
+    bool is_rate;  // per minute
+  };
+  static constexpr std::array kErrors{
+      ErrorKind{kFatal, kPcieFatal, "pcie_aer_fatal", "gpu.pcie_link.aer_fatal", false},
+      ErrorKind{kNonFatal, kPcieNonFatal, "pcie_aer_nonfatal", "gpu.pcie_link.aer_nonfatal", false},
+      ErrorKind{kCorrectable, kPcieCorrectable, "pcie_aer_correctable",
+                "gpu.pcie_link.aer_correctable_per_minute", true},
+  };
+
   // The hop that counts most is named; a clean GPU under a dirty bridge points at slot, riser or cable.
-  void judge_hops(const Subject& gpu) {
-    const auto hops = hops_.find(gpu.key);
-    if (hops == hops_.end()) return;
-    judge_hops(gpu, hops->second, kFatal, "pcie_aer_fatal", "gpu.pcie_link.aer_fatal", false);
-    judge_hops(gpu, hops->second, kNonFatal, "pcie_aer_nonfatal", "gpu.pcie_link.aer_nonfatal", false);
-    judge_hops(gpu, hops->second, kCorrectable, "pcie_aer_correctable",
-               "gpu.pcie_link.aer_correctable_per_minute", true);
+  void judge_errors(const Subject& gpu, const ErrorKind& kind) {
+    const Limit most = limit(input_, kind.threshold);
+    double highest = most.value;
+    std::string hop_of_highest;
+    const auto consider = [&](const std::string& hop, const Subject& subject, std::string_view counter) {
+      const auto growth = input_.history.growth(subject, counter, input_.now, kWindow);
+      const double value = !growth ? 0 : kind.is_rate ? growth->per_minute() : growth->delta;
+      if (value <= highest) return;
+      highest = value;
+      hop_of_highest = hop;
+    };
+    if (const auto hops = hops_.find(gpu.key); hops != hops_.end())
+      for (const Hop& hop : hops->second)
+        consider(hop.address, hop.subject, kind.of_hop);
+    consider(gpu.key, gpu, kind.of_driver);
+    if (hop_of_highest.empty()) return;
+    const bool is_gpu = hop_of_highest == gpu.key;
+    findings_.push_back(make_finding(
+        input_, gpu, kind.reason, Health::degraded,
+        gpu_text(gpu) + ": " + (is_gpu ? "it" : "the bridge " + hop_of_highest + " above it") + " counted " +
+            rounded(highest) + " PCIe errors" + (kind.is_rate ? " per minute" : " lately"),
+        highest, most));
+    findings_.back().evidence.emplace_back("hop", hop_of_highest);
+    if (is_gpu) add_details(gpu);
   }
 
-  void judge_hops(const Subject& gpu, const std::vector<Hop>& hops, std::string_view counter,
-                  std::string_view reason, std::string_view threshold, bool per_minute) {
-    const Limit most = limit(input_, threshold);
-    const Hop* worst = nullptr;
-    double highest = most.value;
-    for (const Hop& hop : hops) {
-      const auto growth = input_.history.growth(hop.subject, counter, input_.now, kWindow);
-      const double value = !growth ? 0 : per_minute ? growth->per_minute() : growth->delta;
-      if (value <= highest) continue;
-      highest = value;
-      worst = &hop;
-    }
-    if (worst == nullptr) return;
-    const bool is_gpu = worst->address == gpu.key;
-    findings_.push_back(make_finding(
-        input_, gpu, reason, Health::degraded,
-        gpu_text(gpu) + ": " + (is_gpu ? "it" : "the bridge " + worst->address + " above it") + " counted " +
-            rounded(highest) + " PCIe errors" + (per_minute ? " per minute" : " lately"),
-        highest, most));
-    findings_.back().evidence.emplace_back("hop", worst->address);
+  // What the driver tells of the errors; no source says how much of one of these is too much.
+  void add_details(const Subject& gpu) {
+    static constexpr std::array kDetails{
+        std::pair{"naksReceived", kPcieNaksReceived},
+        std::pair{"naksSent", kPcieNaksSent},
+        std::pair{"receiverErrors", kPcieReceiverErrors},
+        std::pair{"badTlps", kPcieBadTlps},
+        std::pair{"badDllps", kPcieBadDllps},
+        std::pair{"lcrcErrors", kPcieLcrcErrors},
+        std::pair{"laneErrors", kPcieLaneErrors},
+        std::pair{"unsupportedRequests", kPcieUnsupportedRequests},
+        std::pair{"recoveries", kPcieRecoveries},
+        std::pair{"replayRollovers", kPcieReplayRollovers},
+    };
+    for (const auto& [attribute, counter] : kDetails)
+      if (const auto growth = input_.history.growth(gpu, counter, input_.now, kWindow);
+          growth && growth->delta > 0)
+        findings_.back().evidence.emplace_back(attribute, growth->delta);
   }
 
   const JudgeInput& input_;

@@ -95,6 +95,21 @@ TEST_F(GpuPcieLink, errors_are_counted_at_every_hop_and_the_worst_is_named) {
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "hop"), Value{std::string("0000:00:03.0")});
 }
 
+TEST_F(GpuPcieLink, errors_that_only_the_driver_counts_are_errors_too) {
+  for (const char* counter : {"pcie.fatal", "pcie.nonfatal", "pcie.correctable", "pcie.lcrc_errors"})
+    set(1, counter, 7);
+  EXPECT_THAT(look(kGpuPcieLink), IsEmpty()) << "old errors are no news";
+  set(1, "pcie.fatal", 8);
+  set(1, "pcie.nonfatal", 9);
+  set(1, "pcie.correctable", 1007);
+  set(1, "pcie.lcrc_errors", 907);
+  EXPECT_THAT(look(kGpuPcieLink, 60s),
+              ElementsAre(gpu(1) + " degraded pcie_aer_fatal", gpu(1) + " degraded pcie_aer_nonfatal",
+                          gpu(1) + " degraded pcie_aer_correctable"));
+  EXPECT_THAT(findings_[2].message, HasSubstr("it counted 1000 PCIe errors per minute"));
+  EXPECT_EQ(*find_attribute(findings_[2].evidence, "lcrcErrors"), Value{900.0});
+}
+
 TEST_F(GpuPcieLink, without_a_driver_sysfs_still_sees_the_width) {
   gpus_.report.state = host::DriverState::unresponsive;
   set_link(1, 4, "32.0 GT/s PCIe");

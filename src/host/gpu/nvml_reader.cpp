@@ -265,6 +265,14 @@ void NvmlReader::read_pcie() {
   want(nvml::kFieldPcieCorrectableErrors, kPcieCorrectable);
   want(nvml::kFieldPcieNonFatalErrors, kPcieNonFatal);
   want(nvml::kFieldPcieFatalErrors, kPcieFatal);
+  want(nvml::kFieldPcieNaksReceived, kPcieNaksReceived);
+  want(nvml::kFieldPcieReceiverErrors, kPcieReceiverErrors);
+  want(nvml::kFieldPcieBadTlps, kPcieBadTlps);
+  want(nvml::kFieldPcieNaksSent, kPcieNaksSent);
+  want(nvml::kFieldPcieBadDllps, kPcieBadDllps);
+  want(nvml::kFieldPcieUnsupportedRequests, kPcieUnsupportedRequests);
+  want(nvml::kFieldPcieLcrcErrors, kPcieLcrcErrors);
+  want(nvml::kFieldPcieLaneErrors, kPcieLaneErrors);
 }
 
 void NvmlReader::read_power() {

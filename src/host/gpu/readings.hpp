@@ -167,6 +167,14 @@ inline constexpr std::string_view kPcieRecoveries = "pcie.recoveries";
 inline constexpr std::string_view kPcieCorrectable = "pcie.correctable";
 inline constexpr std::string_view kPcieNonFatal = "pcie.nonfatal";
 inline constexpr std::string_view kPcieFatal = "pcie.fatal";
+inline constexpr std::string_view kPcieNaksReceived = "pcie.naks_received";
+inline constexpr std::string_view kPcieReceiverErrors = "pcie.receiver_errors";
+inline constexpr std::string_view kPcieBadTlps = "pcie.bad_tlps";
+inline constexpr std::string_view kPcieNaksSent = "pcie.naks_sent";
+inline constexpr std::string_view kPcieBadDllps = "pcie.bad_dllps";
+inline constexpr std::string_view kPcieUnsupportedRequests = "pcie.unsupported_requests";
+inline constexpr std::string_view kPcieLcrcErrors = "pcie.lcrc_errors";
+inline constexpr std::string_view kPcieLaneErrors = "pcie.lane_errors";
 // nvlink
 inline constexpr std::string_view kNvLinkCount = "nvlink.count";
 inline constexpr std::string_view kNvLinkActive = "nvlink.active";
