@@ -70,22 +70,16 @@ std::string id_prefix(std::string_view boot_id) {
 
 struct FindingTracker::Round {
   Instant now;
-  std::vector<Subject> unseen;
-  std::vector<std::pair<Subject, std::vector<std::string>>> unseen_in_part;  // with the reasons it hides
+  std::vector<std::pair<Subject, std::vector<std::string>>> unseen;  // with the reasons it hides; none: all
   std::set<Subject> listed;
   std::set<Subject> answered;
 
   Round(Instant time, const FindingTracker& tracker, const Findings& findings,
         const Observations& observations)
       : now(time) {
-    for (const auto& finding : findings) {
-      if (finding.health != Health::unknown) continue;
-      const auto& hides = tracker.facts(finding.reason).hides;
-      if (hides.empty())
-        unseen.push_back(finding.subject);
-      else
-        unseen_in_part.emplace_back(finding.subject, hides);
-    }
+    for (const auto& finding : findings)
+      if (finding.health == Health::unknown)
+        unseen.emplace_back(finding.subject, tracker.facts(finding.reason).hides);
     for (const auto& observation : observations) {
       if (observation.is_event()) continue;
       listed.insert(observation.subject);
@@ -93,14 +87,13 @@ struct FindingTracker::Round {
     }
   }
 
-  [[nodiscard]] bool is_unseen(const Subject& subject) const {
-    return std::ranges::any_of(unseen, [&](const Subject& other) { return covers(other, subject); });
-  }
-  [[nodiscard]] bool is_hidden(const Key& key) const {
-    return is_unseen(key.subject) || std::ranges::any_of(unseen_in_part, [&](const auto& part) {
-             return covers(part.first, key.subject) &&
-                    std::ranges::find(part.second, key.reason) != part.second.end();
-           });
+  // Without a reason: whether nothing at all was seen of it.
+  [[nodiscard]] bool is_unseen(const Subject& subject, std::string_view reason = {}) const {
+    return std::ranges::any_of(unseen, [&](const auto& other) {
+      const auto& [unseen_subject, hides] = other;
+      return covers(unseen_subject, subject) &&
+             (hides.empty() || std::ranges::find(hides, reason) != hides.end());
+    });
   }
 };
 
@@ -281,7 +274,7 @@ void FindingTracker::not_reported(Entries::iterator entry, const Round& round,
   const auto& [key, unused] = *entry;
   auto& tracked = entry->second;
   auto& memory = tracked.memory;
-  if (round.is_hidden(key)) return;
+  if (round.is_unseen(key.subject, key.reason)) return;
   if (is_hardware(key.subject.kind) && memory.answered && !round.answered.contains(key.subject)) {
     if (!round.listed.contains(key.subject)) memory.gone = true;
     return;
