@@ -76,6 +76,10 @@ std::optional<StatusMatch> parse_status_match(std::string_view word) {
   return value_of(kMatchWords, word);
 }
 
+Health allowed_health(const LogRule& rule, Health health) {
+  return rule.unproven && health == Health::failed ? Health::degraded : health;
+}
+
 std::string how_it_clears(const Reason& reason) {
   const std::string after = reason.clear_after > Duration{0}
                                 ? ", at the earliest after " + format_duration(reason.clear_after)

@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "catalog/compact.hpp"
+#include "catalog/log_pattern.hpp"
+#include "catalog/operator_rules.hpp"
 
 namespace autopilot::catalog {
 namespace {
@@ -349,7 +351,7 @@ TEST(ParseCatalog, a_log_rule_must_compile_and_match_its_examples) {
     examples: ['Out of memory: Killed process 12 (python)']
     source: somebody
     date: 2026-11-21
-    evidence: own
+    evidence: peer
 )";
   EXPECT_EQ(problems_of("log_rules/memory.yaml", rule), "");
   EXPECT_THAT(problems_of("log_rules/memory.yaml", replaced(rule, "(?P<pid>", "(?P<pid")),
@@ -370,11 +372,16 @@ TEST(ParseCatalog, what_a_log_rule_says_by_itself) {
     reason: disk_gone
     health: degraded
     subject: disk
+    unproven: true
     source: somebody
     date: 2026-11-21
     evidence: own
 )";
   EXPECT_EQ(problems_of("log_rules/storage.yaml", rule), "");
+  EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "    unproven: true\n", "")),
+              HasSubstr("log_rules/storage.yaml:11: `evidence`: own, and no other, goes with `unproven: true`"));
+  EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "evidence: own", "evidence: peer")),
+              HasSubstr("`evidence`: own, and no other"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "health: degraded", "health: failed")),
               HasSubstr("an unproven line may say degraded, not failed"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "health: degraded", "health: healthy")),
@@ -383,6 +390,69 @@ TEST(ParseCatalog, what_a_log_rule_says_by_itself) {
               HasSubstr("no group `device`"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "subject: disk", "subject: planet")),
               HasSubstr("`subject`"));
+}
+
+TEST(BuiltinCatalog, a_line_that_no_check_reads_says_why) {
+  auto files = builtin_files();
+  std::string& checks = files["checks.yaml"];
+  checks = replaced(checks, "pcie.bandwidth_limited, ", "");
+  std::string& disks = files["log_rules/storage.yaml"];
+  disks = replaced(disks, "    not_judged: 'storage.raid reads the state of every array'\n", "");
+  const auto parsed = Catalog::parse(files);
+  ASSERT_FALSE(parsed);
+  EXPECT_THAT(parsed.error().what, HasSubstr("pcie.bandwidth_limited: no check reads it"));
+  EXPECT_THAT(parsed.error().what, HasSubstr("storage.raid_failure: no check reads it"));
+}
+
+TEST(BuiltinCatalog, an_unproven_rule_is_degraded_at_worst_whoever_judges_it) {
+  for (const LogRule& rule : builtin().log_rules()) {
+    EXPECT_EQ(rule.unproven, rule.provenance.evidence == EvidenceKind::own) << rule.id;
+    EXPECT_EQ(allowed_health(rule, Health::failed), rule.unproven ? Health::degraded : Health::failed);
+    EXPECT_EQ(allowed_health(rule, Health::unknown), Health::unknown);
+  }
+  EXPECT_TRUE(builtin().log_rule("filesystem.gpfs")->unproven);
+}
+
+std::string refusal_of(const std::string& rules) {
+  const auto parsed = parse_operator_rules({{"own.yaml", "log_rules:\n" + rules}}, builtin());
+  return parsed ? "" : parsed.error().what;
+}
+
+TEST(OperatorRules, are_tried_as_the_decoder_will_run_them) {
+  EXPECT_EQ(refusal_of("  - {id: a.b, title: t, pattern: 'first.second'}\n"), "");
+  EXPECT_THAT(refusal_of("  - {id: a.b, title: t, pattern: '\\x{100}'}\n"), HasSubstr("own.yaml:2: `pattern`: "));
+  EXPECT_THAT(refusal_of("  - {id: a.b, title: t, pattern: '((a{0,100}){0,100}){0,100}'}\n"),
+              HasSubstr("own.yaml:2: `pattern`: "));
+}
+
+TEST(OperatorRules, that_need_too_much_memory_together_are_refused_at_the_first_too_many) {
+  std::string rules;
+  for (int i = 0; i < 128; ++i)
+    rules += "  - {id: a.b" + std::to_string(i) + ", title: t, pattern: 'start" + std::to_string(i) +
+             " .{0,1000} end'}\n";
+  const std::string told = refusal_of(rules);
+  EXPECT_TRUE(RE2::PartialMatch(told, "own\\.yaml:\\d+: `pattern`: with `a\\.b\\d+` all rules together")) << told;
+}
+
+TEST(OperatorRules, a_rule_that_takes_back_an_unknown_one_is_named_with_its_line) {
+  EXPECT_EQ(refusal_of("  - {id: a.b, title: t, pattern: x}\n  - {id: a.c, title: t, pattern: y, takes_back: [a.d]}\n"),
+            "own.yaml:3: `a.c` takes back `a.d`, which is none of these rules");
+}
+
+TEST(LogPatterns, match_bytes_and_give_the_groups_of_the_first_rule) {
+  LogRule first;
+  first.pattern = "disk (?P<device>\\S+)(?: of (?P<owner>\\S+))?.*gone";
+  LogRule second;
+  second.pattern = "gone";
+  const auto patterns = LogPatterns::compile({first, second});
+  ASSERT_TRUE(patterns);
+  const auto match = patterns->first_match("disk \xff\n is gone");
+  ASSERT_TRUE(match);
+  EXPECT_EQ(match->rule, 0U);
+  EXPECT_EQ(match->groups, (LogPattern::Groups{{"device", "\xff"}}));
+  EXPECT_EQ(patterns->first_match("all gone")->rule, 1U);
+  EXPECT_FALSE(patterns->first_match("all there"));
+  EXPECT_FALSE(LogPatterns::compile({})->first_match("gone"));
 }
 
 TEST(BuiltinCatalog, every_log_rule_with_a_reason_is_read_by_a_check_that_may_say_it) {

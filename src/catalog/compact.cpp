@@ -139,7 +139,7 @@ void describe(Archive& a, T& v) {
       v.provenance);
   else if constexpr (std::is_same_v<U, LogRule>)
     a(v.id, v.kind, v.pattern, v.title, v.examples, v.fault_class, v.action, v.reason, v.health, v.subject,
-      v.takes_back, v.provenance);
+      v.takes_back, v.kernels, v.not_judged, v.unproven, v.provenance);
   else if constexpr (std::is_same_v<U, Cause::Several>)
     a(v.count, v.blames, v.action, v.confidence, v.because);
   else if constexpr (std::is_same_v<U, Cause>)

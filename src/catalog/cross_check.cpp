@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "catalog/log_pattern.hpp"
+
 namespace autopilot::catalog {
 namespace {
 
@@ -83,6 +85,17 @@ void check_references(const Facts& facts, const std::set<std::string>& threshold
       findings.add("counters.yaml", counter.id, "there is no threshold `" + counter.threshold + "`");
 }
 
+// A line that is recognised and that nobody reads would leave a sick machine healthy: the catalog says why.
+void check_reader(const Facts& facts, const LogRule& rule, Findings& findings) {
+  const bool has_reader = std::ranges::any_of(facts.checks, [&](const CheckPage& page) {
+    return std::ranges::find(page.log_rules, rule.id) != page.log_rules.end();
+  });
+  if (!has_reader && rule.not_judged.empty())
+    findings.add("log_rules", rule.id, "no check reads it and `not_judged` does not say why");
+  if (has_reader && !rule.not_judged.empty())
+    findings.add("log_rules", rule.id, "`not_judged`: a check reads it");
+}
+
 // A line that gives a reason is read by a check that may give it.
 void check_log_rules(const Facts& facts, const std::set<std::string>& rules, Findings& findings) {
   for (const CheckPage& page : facts.checks)
@@ -91,6 +104,7 @@ void check_log_rules(const Facts& facts, const std::set<std::string>& rules, Fin
   for (const LogRule& rule : facts.log_rules) {
     for (const std::string& other : rule.takes_back)
       if (!rules.contains(other)) findings.add("log_rules", rule.id, "there is no log rule `" + other + "`");
+    check_reader(facts, rule, findings);
     if (rule.reason.empty()) continue;
     const bool is_read = std::ranges::any_of(facts.checks, [&](const CheckPage& page) {
       return std::ranges::find(page.log_rules, rule.id) != page.log_rules.end() &&
@@ -148,6 +162,8 @@ std::string cross_check(const Facts& facts) {
   unique_keys(facts.profiles, "profiles.yaml", findings);
   check_product_names(facts, findings);
   check_take_backs(facts, xids, findings);
+  if (const std::size_t fitting = how_many_fit(facts.log_rules); fitting < facts.log_rules.size())
+    findings.add("log_rules", facts.log_rules[fitting].id, "with it all patterns need too much memory");
   if (!facts.checks.empty()) {
     check_references(facts, thresholds, checks, findings);
     check_reasons(facts, reasons, checks, findings);

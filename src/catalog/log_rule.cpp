@@ -2,8 +2,9 @@
 #include "catalog/log_rule.hpp"
 
 #include <algorithm>
-#include <re2/re2.h>
 #include <utility>
+
+#include "catalog/log_pattern.hpp"
 
 namespace autopilot::catalog {
 namespace {
@@ -26,13 +27,11 @@ LogRule read_log_rule_core(Entry& entry, std::vector<std::string> examples) {
   LogRule rule;
   rule.id = entry.id("[a-z][a-z0-9_]*\\.[a-z][a-z0-9_]*");
   rule.pattern = entry.required_word("pattern");
-  RE2::Options options;
-  options.set_log_errors(false);
   rule.examples = std::move(examples);
-  const RE2 compiled(rule.pattern, options);
-  if (!compiled.ok()) entry.problem(entry.line_of("pattern"), "`pattern`: " + compiled.error());
+  const auto compiled = LogPattern::compile(rule.pattern);
+  if (!compiled) entry.problem(entry.line_of("pattern"), "`pattern`: " + compiled.error().what);
   for (const std::string& example : rule.examples)
-    if (compiled.ok() && !RE2::PartialMatch(example, compiled))
+    if (compiled && !compiled->match(example))
       entry.problem(entry.line_of("examples"), "`examples`: the pattern does not match: " + example);
   rule.title = entry.required_word("title");
   rule.fault_class = entry.word("class").value_or("");
@@ -41,8 +40,7 @@ LogRule read_log_rule_core(Entry& entry, std::vector<std::string> examples) {
   rule.health = entry.choice<Health>("health", &parse_fault, kFaultWords).value_or(Health::degraded);
   rule.subject =
       entry.choice<SubjectKind>("subject", &parse_log_subject, kSubjectWords).value_or(SubjectKind::host);
-  if (rule.subject != SubjectKind::host && compiled.ok() &&
-      !compiled.NamedCapturingGroups().contains("device"))
+  if (rule.subject != SubjectKind::host && compiled && !compiled->has_group("device"))
     entry.problem(entry.line_of("subject"), "`subject`: the pattern has no group `device` that names it");
   rule.takes_back = entry.words("takes_back").value_or(std::vector<std::string>{});
   return rule;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "catalog/log_pattern.hpp"
 #include "catalog/log_rule.hpp"
 #include "core/yaml.hpp"
 
@@ -43,6 +44,7 @@ class Reader {
       if (base_.log_rule(rule.id) != nullptr)
         problems.add(item.line, "`id`: `" + rule.id + "` belongs to a rule of Autopilot; choose another");
       if (!ids_.insert(rule.id).second) problems.add(item.line, "`id`: `" + rule.id + "` stands here twice");
+      places_.push_back({name, entry.line_of("pattern"), entry.line_of("takes_back")});
       rules.push_back(std::move(rule));
     }
     if (rules.size() > kMaxOperatorRules)
@@ -50,18 +52,42 @@ class Reader {
   }
 
   // A rule may take back one of another file.
-  void check_references(YamlProblems& problems) const {
-    for (const LogRule& rule : rules)
-      for (const std::string& other : rule.takes_back)
+  [[nodiscard]] std::string reference_problems() const {
+    std::string told;
+    for (std::size_t i = 0; i < rules.size(); ++i)
+      for (const std::string& other : rules[i].takes_back)
         if (!ids_.contains(other))
-          problems.add(0, "`" + rule.id + "` takes back `" + other + "`, which is none of these rules");
+          told += place(i, places_[i].takes_back) + "`" + rules[i].id + "` takes back `" + other +
+                  "`, which is none of these rules\n";
+    return told;
+  }
+
+  // The decoder runs them together with those of the catalog.
+  [[nodiscard]] std::string memory_problem() const {
+    std::vector<LogRule> all = base_.log_rules();
+    all.insert(all.end(), rules.begin(), rules.end());
+    const std::size_t fitting = how_many_fit(all);
+    if (fitting == all.size()) return {};
+    const std::size_t first = fitting < base_.log_rules().size() ? 0 : fitting - base_.log_rules().size();
+    return place(first, places_[first].pattern) + "`pattern`: with `" + rules[first].id +
+           "` all rules together need more memory than they may; write it shorter, above all its repeats\n";
   }
 
   std::vector<LogRule> rules;
 
  private:
+  struct Place {
+    std::string file;
+    int pattern = 0;  // lines
+    int takes_back = 0;
+  };
+  [[nodiscard]] std::string place(std::size_t rule, int line) const {
+    return places_[rule].file + ":" + std::to_string(line) + ": ";
+  }
+
   const Catalog& base_;
   std::set<std::string> ids_;
+  std::vector<Place> places_;  // of each rule
 };
 
 }  // namespace
@@ -70,22 +96,14 @@ Result<std::vector<LogRule>> parse_operator_rules(const std::map<std::string, st
                                                   const Catalog& base) {
   Reader reader(base);
   std::string told;
-  const auto note = [&told](const YamlProblems& problems) {
-    if (problems.empty()) return;
-    if (!told.empty()) told += '\n';
-    told += problems.to_string();
-  };
   for (const auto& [name, text] : files) {
     YamlProblems problems(name);
     reader.read(name, text, problems);
-    note(problems);
+    if (!problems.empty()) told += problems.to_string() + "\n";
   }
-  if (told.empty()) {
-    YamlProblems problems("log_rules");
-    reader.check_references(problems);
-    note(problems);
-  }
-  if (!told.empty()) return fail(Errc::malformed, std::move(told));
+  if (told.empty()) told = reader.reference_problems();
+  if (told.empty() && !reader.rules.empty()) told = reader.memory_problem();
+  if (!told.empty()) return fail(Errc::malformed, told.substr(0, told.size() - 1));
   return std::move(reader.rules);
 }
 

@@ -62,8 +62,14 @@ LogRule read_log_rule(Entry& entry) {
   rule.kind = entry.required_word("kind");
   entry.known_word("kind", rule.kind, log_kinds());
   rule.reason = entry.word("reason").value_or("");
+  rule.kernels = entry.word("kernels").value_or("");
+  rule.not_judged = entry.word("not_judged").value_or("");
+  rule.unproven = entry.boolean("unproven").value_or(false);
   rule.provenance = entry.provenance();
-  if (rule.health == Health::failed && rule.provenance.evidence == EvidenceKind::own)
+  if (rule.unproven != (rule.provenance.evidence == EvidenceKind::own))
+    entry.problem(entry.line_of("evidence"),
+                  "`evidence`: own, and no other, goes with `unproven: true`: the form of the line is not shown");
+  if (allowed_health(rule, rule.health) != rule.health)
     entry.problem(entry.line_of("health"), "`health`: an unproven line may say degraded, not failed");
   return rule;
 }

@@ -20,6 +20,7 @@
 
 #include "catalog/catalog.hpp"
 #include "catalog/operator_rules.hpp"
+#include "checks/custom/log_rules_check.hpp"
 #include "cli/cli.hpp"
 #include "cli/machine_checks.hpp"
 #include "cli/output/table.hpp"
@@ -199,11 +200,17 @@ int decode_log(const std::string& path, DecodeFormat format, const std::vector<s
   std::cout.sync_with_stdio(false);
   const auto facts = catalog::with_log_rules(catalog::builtin(), *rules);
   const checks::Decoder decoder(facts);
+  const checks::OperatorRules own(*rules);
   host::TextLogReader reader;
   Printer printer(format);
   const auto take = [&](const std::vector<host::KernelRecord>& records) {
-    for (const auto& record : records)
-      if (auto decoded = decoder.decode(record)) printer.add(std::move(*decoded), record.time);
+    for (const auto& record : records) {
+      const auto decoded = decoder.decode(record);
+      if (decoded) printer.add(*decoded, record.time);
+      // What a driver's own form takes first is judged by the operator's rule as well.
+      const auto more = own.decoder().decode_by_rules(record);
+      if (more && (!decoded || more->rule != decoded->rule)) printer.add(*more, record.time);
+    }
   };
   const auto read = for_each_line(file->get(), path == "-" ? "standard input" : path,
                                   [&](std::string_view line) { take(reader.add_line(line)); });

@@ -112,6 +112,36 @@ class LogRulesTest(unittest.TestCase):
                          f"{bad}:8: log rule: unknown key `helth`; did you mean `health`?", f"{bad}:9: `examples`"):
                 self.assertIn(part, answer.stderr, arguments)
 
+    def refusal(self, text):
+        bad = self.write("bad.yaml", text)
+        for arguments in (("check", "--config", self.config(bad)), ("decode", "--rules", bad, "/dev/null"),
+                          ("agent", "--config", self.config(bad), "--listen", "127.0.0.1:0")):
+            answer = self.autopilot(*arguments)
+            self.assertEqual(answer.returncode, 78, (arguments, answer.stderr))
+        return answer.stderr.replace(bad, "FILE")
+
+    def test_rules_that_need_too_much_memory_are_refused_where_the_first_too_many_stands(self):
+        many = "".join(f"  - {{id: a.b{i}, title: t, pattern: 'start{i} .{{0,1000}} end{i}'}}\n" for i in range(128))
+        self.assertRegex(self.refusal("log_rules:\n" + many), r"FILE:\d+: `pattern`: with `a\.b\d+` all rules together")
+        self.assertIn("FILE:2: `pattern`: ", self.refusal(
+            "log_rules:\n  - {id: a.b, title: t, pattern: '((a{0,100}){0,100}){0,100}'}\n"))
+
+    def test_a_pattern_is_tried_on_bytes_as_it_will_be_matched(self):
+        self.assertIn("FILE:2: `pattern`: ", self.refusal("log_rules:\n  - {id: a.b, title: t, pattern: '\\x{100}'}\n"))
+
+    def test_the_action_of_a_rule_is_that_of_its_finding(self):
+        self.rules = self.write("rules.yaml", RULES.replace("health: degraded", "health: failed\n    action: replace"))
+        code, result = self.look(KERNEL, "raid md0: battery low")
+        self.assertEqual((code, result["findings"][0]["action"]), (2, "replace"))
+
+    def test_a_line_that_another_check_knows_counts_as_well(self):
+        line = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus."
+        self.rules = self.write("rules.yaml", "log_rules:\n  - id: own.xid\n    title: Call the night shift\n"
+                                              "    pattern: 'Xid .*: 79,'\n    health: degraded\n")
+        code, result = self.look(KERNEL, line)
+        self.assertEqual((code, [one["reason"] for one in result["findings"]]), (1, ["log_rule_degraded"]))
+        self.assertEqual([one["rule"] for one in self.decode(log_of(line), self.rules)], ["xid.79", "own.xid"])
+
     def test_a_missing_file_and_a_check_without_rules_are_configuration_errors(self):
         answer = self.autopilot("check", "--config", self.config("/nonexistent/rules.yaml"))
         self.assertEqual(answer.returncode, 78)

@@ -210,16 +210,27 @@ std::string privileges_page(const Catalog& facts) {
   return page;
 }
 
+// The checks that judge such a line, or why none does.
+std::string readers_of(const Catalog& facts, const catalog::LogRule& rule) {
+  std::string text;
+  for (const CheckPage& check : facts.checks())
+    if (std::ranges::find(check.log_rules, rule.id) != check.log_rules.end())
+      text += (text.empty() ? "[" : ", [") + code(check.id) + "](checks/" + check.id + ".md)";
+  return text.empty() ? cell(rule.not_judged) : text;
+}
+
 std::string log_rules_page(const Catalog& facts) {
   std::string page =
       std::string(kNote) +
       "# Kernel-log lines\n\nWhich lines are recognised beside the [Xids](xids.md) and [SXids](sxids.md). "
       "`autopilot decode` reads a "
-      "log with them; `autopilot explain\n\"LINE\"` explains one.\n\n| rule | what it means | "
-      "a line | source "
-      "|\n|---|---|---|---|\n";
+      "log with them; `autopilot explain\n\"LINE\"` explains one. A rule is *unproven* where nobody has shown "
+      "that\nthe line is written so: it says `degraded` at worst, whoever judges it.\n\n| rule | what it means | "
+      "a line | kernels | read by | source "
+      "|\n|---|---|---|---|---|---|\n";
   for (const auto& rule : facts.log_rules())
-    page += "| " + code(rule.id) + " | " + cell(rule.title) + " | " + code(cell(rule.examples.front())) +
+    page += "| " + code(rule.id) + (rule.unproven ? " **unproven**" : "") + " | " + cell(rule.title) + " | " +
+            code(cell(rule.examples.front())) + " | " + cell(rule.kernels) + " | " + readers_of(facts, rule) +
             " | " + cell(origin(rule.provenance)) + " |\n";
   return page;
 }

@@ -21,8 +21,7 @@ OperatorRules::OperatorRules(const std::vector<catalog::LogRule>& rules)
     : facts_(only(rules)), decoder_(facts_) {}
 
 bool OperatorRules::recognise(const host::KernelRecord& record) const {
-  const auto decoded = decoder_.decode(record);
-  return decoded && is_by_rule(*decoded);
+  return decoder_.decode_by_rules(record).has_value();
 }
 
 Check log_rules_check(std::shared_ptr<const OperatorRules> rules) {

@@ -13,15 +13,14 @@ namespace autopilot::checks {
 
 inline constexpr std::string_view kLogRulesCheck = "custom.log_rules";
 
-// The log rules of the operator alone (catalog/operator_rules.hpp): what a rule of ours recognises as well is
-// still theirs to judge. Immutable.
+// The log rules of the operator alone (catalog/operator_rules.hpp): what a rule of ours or gpu.xid recognises
+// as well is still theirs to judge. Immutable.
 class OperatorRules {
  public:
   explicit OperatorRules(const std::vector<catalog::LogRule>& rules);
 
   [[nodiscard]] const catalog::Catalog& facts() const { return facts_; }
   [[nodiscard]] const Decoder& decoder() const { return decoder_; }
-  // False for Xids and SXids: they are left to gpu.xid.
   [[nodiscard]] bool recognise(const host::KernelRecord& record) const;
 
  private:

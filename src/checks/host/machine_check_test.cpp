@@ -39,6 +39,11 @@ TEST_F(HostMachineCheck, a_record_of_the_firmware_counts_by_its_severity) {
   EXPECT_THAT(reasons(), ElementsAre("degraded platform_error"));
 }
 
+TEST_F(HostMachineCheck, an_error_of_a_neuron_accelerator_is_a_fault_of_the_machine) {
+  log_.write(empty_.clock.now(), "NEURON_HW_ERR=HBM_UNCORRECTABLE_ERROR instance-id=i-1 nd-id=0 nc-id=0");
+  EXPECT_THAT(reasons(), ElementsAre("failed accelerator_error"));
+}
+
 TEST_F(HostMachineCheck, what_a_program_wrote_never_acts) {
   log_.write(empty_.clock.now(), "mce: [Hardware Error]: CPU 4: Machine Check: 0 Bank 9: be00000000010091",
              [](host::KernelRecord& record) { record.facility = 1; });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "checks/builtin.hpp"
+#include "checks/host/pcie_lines.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/kernel_log/rule_findings.hpp"
@@ -62,9 +63,29 @@ class Round {
       seen_.add_missing(host_subject(), kUnread, kSysfs, to_string(unread->code), unread->what);
     return {};
   }
+  // What the log says of a GPU, or of a port above it, is about the GPU.
+  void look_at_gpus() {
+    for (const host::GpuVendor vendor : {host::GpuVendor::nvidia, host::GpuVendor::amd}) {
+      const auto gpus = host::scan_gpus(host_.files, vendor);
+      if (!gpus) continue;
+      for (const host::PciDevice& gpu : *gpus) {
+        has_gpus_ = true;
+        const Subject subject = gpu_of(gpu.address);
+        paths_.add(gpu.address, subject);
+        for (const std::string& bridge :
+             host::pci_bridges_above(host_.files, gpu.address).value_or(std::vector<std::string>{}))
+          paths_.add(bridge, subject);
+      }
+    }
+  }
   [[nodiscard]] Observations take() { return seen_.take(); }
+  [[nodiscard]] const PciePaths& paths() const { return paths_; }
+  [[nodiscard]] bool has_gpus() const { return has_gpus_; }
 
  private:
+  static Subject gpu_of(const std::string& address) {
+    return {.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
+  }
   // A device that tells no link is one of the root complex or of a hypervisor.
   void look_at(const host::PciDevice& device) {
     const auto bridges = host::pci_bridges_above(host_.files, device.address);
@@ -73,6 +94,8 @@ class Round {
     const std::string& port = bridges->front();
     const Subject subject{
         .kind = SubjectKind::link, .key = device.address + "|" + port, .index = {}, .uuid = {}, .serial = {}};
+    paths_.add(device.address, subject);
+    paths_.add(port, subject);
     seen_.add(subject, kDriver, kSysfs, device.driver.empty() ? "no driver" : device.driver);
     add_number(kWidth, subject, link->width, "lanes");
     add_number(kSpeed, subject, link->speed_gts, "GT/s");
@@ -105,63 +128,39 @@ class Round {
 
   const host::Host& host_;
   Seen seen_;
+  PciePaths paths_;
+  bool has_gpus_ = false;
 };
 
-// Which GPU an address of a PCIe error concerns. Looked up when the first line asks.
-class GpuPaths {
- public:
-  explicit GpuPaths(const host::Host& host) : host_(host) {}
-
-  // The GPU itself or the only one behind that bridge.
-  [[nodiscard]] std::optional<std::string> gpu_at(const std::string& address) {
-    if (!is_read_) read();
-    const auto found = gpus_behind_.find(address);
-    if (found == gpus_behind_.end() || found->second.size() != 1) return std::nullopt;
-    return found->second.front();
-  }
-
- private:
-  void read() {
-    is_read_ = true;
-    const auto gpus = host::scan_nvidia_gpus(host_.files);
-    if (!gpus) return;
-    for (const host::PciDevice& gpu : *gpus) {
-      gpus_behind_[gpu.address].push_back(gpu.address);
-      const auto bridges = host::pci_bridges_above(host_.files, gpu.address);
-      if (!bridges) continue;
-      for (const std::string& bridge : *bridges)
-        gpus_behind_[bridge].push_back(gpu.address);
-    }
-  }
-
-  const host::Host& host_;
-  bool is_read_ = false;
-  std::map<std::string, std::vector<std::string>> gpus_behind_;
-};
-
-// A PCIe error is about the GPU that reports it or whose port does; the counters of other devices suffice.
-Subject subject_of(const DecodedRecord& decoded, GpuPaths& paths) {
+// Of slots the port itself is meant: what was in it may be gone.
+Subject subject_of(const PciePaths& paths, const DecodedRecord& decoded) {
   const catalog::LogRule* rule = catalog::builtin().log_rule(decoded.rule);
-  if (rule != nullptr && rule->kind == "aer")
-    for (const std::string_view name : {"reporter", "device"})
-      if (const auto address = canonical_pci_address(attribute_of(decoded, name)))
-        if (auto gpu = paths.gpu_at(*address))
-          return {.kind = SubjectKind::gpu, .key = *std::move(gpu), .index = {}, .uuid = {}, .serial = {}};
-  return subject_by_rule(catalog::builtin(), decoded);
+  if (rule == nullptr || rule->subject != SubjectKind::link) return paths.of(decoded);
+  return {.kind = SubjectKind::link,
+          .key = attribute_of(decoded, "device"),
+          .index = {},
+          .uuid = {},
+          .serial = {}};
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Round round(host, request);
   const Status devices = round.look_at_devices();
+  round.look_at_gpus();
   Observed observed;
   observed.observations = round.take();
   if (!observed.observations.empty()) observed.witnesses.emplace_back(kSysfs);
-  GpuPaths paths(host);
-  const auto about = [&paths](const DecodedRecord& decoded) { return subject_of(decoded, paths); };
-  const Status log = add_rule_events(host, request, kId, about, observed);
+  const Status log = add_rule_events(
+      host, request, kId,
+      [&round](const DecodedRecord& decoded) { return subject_of(round.paths(), decoded); }, observed);
+  add_link_abilities(host.files, observed.observations);
   if (!devices && !log) return fail(devices.error());
-  if (devices && observed.observations.empty())
-    return fail(Errc::unsupported, "no network card and no NVMe disk with a PCIe link of its own");
+  if (devices && observed.observations.empty()) {
+    // Of GPUs only the log is read here.
+    if (!round.has_gpus())
+      return fail(Errc::unsupported, "no GPU, network card or NVMe disk with a PCIe link of its own");
+    if (!log) return fail(log.error());
+  }
   return observed;
 }
 
@@ -254,6 +253,7 @@ Findings judge(const JudgeInput& input) {
                       std::make_move_iterator(more.end()));
     }
   add_unread(input, host_subject(), kUnread, findings);
+  judge_pcie_lines(input, findings);
   return findings;
 }
 

@@ -119,7 +119,101 @@ TEST_F(HostPcie, an_error_line_is_about_the_gpu_that_reports_it_or_is_alone_behi
   for (const Observation& event : history_.events())
     subjects.push_back(to_string(event.subject));
   const std::string gpu = "gpu/0000:3b:00.0";
-  EXPECT_THAT(subjects, ElementsAre(gpu, gpu, gpu, "host"));
+  EXPECT_THAT(subjects, ElementsAre(gpu, gpu, gpu, kLink));
+}
+
+constexpr const char* kFatalLine =
+    "mlx5_core 0000:18:00.0: AER: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, "
+    "(Receiver ID)";
+
+TEST_F(HostPcie, a_fatal_error_in_the_log_is_told_with_its_line) {
+  say("pcieport 0000:15:01.0: AER: Uncorrected (Fatal) error received: 0000:18:00.0");
+  say(kFatalLine);
+  say("mlx5_core 0000:18:00.0: AER:    [18] MalfTLP                (First)");
+  EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_errors"));
+  EXPECT_EQ(findings_[0].message,
+            std::string("0000:18:00.0: the kernel told of 1 fatal PCIe errors lately: ") + kFatalLine);
+  EXPECT_EQ(*find_attribute(findings_[0].evidence, "line"), Value{std::string(kFatalLine)});
+  EXPECT_EQ(*find_attribute(findings_[0].evidence, "layer"), Value{std::string("Transaction Layer")});
+  EXPECT_EQ(*find_attribute(findings_[0].evidence, "error"), Value{std::string("MalfTLP")});
+  EXPECT_THAT(look(30min), IsEmpty()) << "old errors are no news";
+}
+
+TEST_F(HostPcie, an_error_that_is_counted_and_logged_is_one_finding) {
+  look();
+  count(kCard, "fatal", "FATAL", 2);
+  say(kFatalLine);
+  EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_errors"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("it counted 1 uncorrected ones lately"));
+  EXPECT_EQ(*find_attribute(findings_[0].evidence, "line"), Value{std::string(kFatalLine)});
+}
+
+TEST_F(HostPcie, corrected_errors_in_the_log_count_by_their_rate) {
+  const std::string line =
+      "mlx5_core 0000:18:00.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Transmitter ID)";
+  say(line);
+  EXPECT_THAT(look(), IsEmpty());
+  for (int i = 0; i < 300; ++i)
+    say(line);
+  EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_corrects"));
+  EXPECT_THAT(look(15min), IsEmpty()) << "the rate fell";
+}
+
+TEST_F(HostPcie, lines_about_a_gpu_have_the_words_of_its_own_check) {
+  const std::string gpu = kPort + "/0000:1b:00.0";
+  add(gpu, "0x030200");
+  folder_.write(gpu + "/vendor", "0x10de\n");
+  say("nvidia 0000:1b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, "
+      "(Requester ID)");
+  EXPECT_THAT(look(), ElementsAre("gpu/0000:1b:00.0 degraded pcie_aer_nonfatal"));
+}
+
+TEST_F(HostPcie, an_error_of_a_device_that_nobody_knows_is_told_too) {
+  say("pcieport 0000:80:01.1: AER: Multiple Uncorrectable (Fatal) error message received from 0000:81:00.0");
+  EXPECT_THAT(look(), ElementsAre("link/0000:81:00.0 degraded pcie_device_errors"));
+}
+
+constexpr const char* kSlowLine =
+    "mlx5_core 0000:18:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8 link at "
+    "0000:18:00.0 (capable of 504.112 Gb/s with 32.0 GT/s PCIe x16 link)";
+
+TEST_F(HostPcie, a_link_that_came_up_slow_is_told_unless_its_ends_can_do_no_more) {
+  say(kSlowLine);
+  EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_bandwidth_limited"));
+  EXPECT_EQ(*find_attribute(findings_[0].evidence, "possibleWidth"), Value{std::string("16")});
+  EXPECT_THAT(findings_[0].message, HasSubstr(kSlowLine));
+}
+
+TEST_F(HostPcie, a_slot_that_is_narrow_by_design_is_no_slow_link) {
+  for (const std::string& end : {kPort, kCard}) {
+    set(end, 8, "8.0 GT/s PCIe");
+    folder_.write(end + "/max_link_width", end == kPort ? "8\n" : "16\n");
+    folder_.write(end + "/max_link_speed", end == kPort ? "8.0 GT/s PCIe\n" : "32.0 GT/s PCIe\n");
+  }
+  say(kSlowLine);
+  EXPECT_THAT(look(), IsEmpty());
+}
+
+TEST_F(HostPcie, the_speed_that_a_gpu_has_when_idle_is_no_slow_link) {
+  const std::string gpu = kPort + "/0000:1b:00.0";
+  add(gpu, "0x030200");
+  folder_.write(gpu + "/vendor", "0x10de\n");
+  say("pci 0000:1b:00.0: 32.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x16 link at "
+      "0000:1b:00.0 (capable of 504.112 Gb/s with 32.0 GT/s PCIe x16 link)");
+  EXPECT_THAT(look(), IsEmpty());
+  say("pci 0000:1b:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 32.0 GT/s PCIe x2 link at "
+      "0000:1b:00.0 (capable of 504.112 Gb/s with 32.0 GT/s PCIe x16 link)");
+  EXPECT_THAT(look(), ElementsAre("gpu/0000:1b:00.0 degraded pcie_bandwidth_limited"));
+}
+
+TEST_F(HostPcie, forms_of_older_kernels_are_known) {
+  say("pciehp 0000:15:01.0:pcie004: Slot(3): Link Down");
+  say("dpc 0000:15:02.0:pcie010: DPC containment event, status:0x1f01 source:0x0000");
+  say("DMAR: [DMA Read] Request device [18:00.0] fault addr fef00000 [fault reason 06] PTE Read access is "
+      "not set");
+  EXPECT_THAT(look(),
+              ElementsAre("link/0000:15:01.0 degraded pcie_device_left",
+                          "link/0000:15:02.0 degraded pcie_port_cut_off", kLink + " degraded iommu_fault"));
 }
 
 TEST_F(HostPcie, where_nothing_has_a_link_nothing_is_judged) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "catalog/catalog.hpp"
+#include "catalog/log_pattern.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 
@@ -18,18 +18,16 @@ class Decoder {
   explicit Decoder(const catalog::Catalog& facts);
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
-  ~Decoder();
+  ~Decoder() = default;
 
   // Nothing when no rule fits.
   [[nodiscard]] std::optional<DecodedRecord> decode(const host::KernelRecord& record) const;
-
- private:
-  struct Rules;
-
+  // By the log rules alone, whatever the drivers' own forms say of it.
   [[nodiscard]] std::optional<DecodedRecord> decode_by_rules(const host::KernelRecord& record) const;
 
+ private:
   const catalog::Catalog& facts_;
-  std::unique_ptr<const Rules> rules_;
+  catalog::LogPatterns patterns_;
 };
 
 // The one for the built-in catalog, made when it is first asked for.

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
+#include <set>
 #include <string>
 
 #include "checks/kernel_log/nvidia_lines.hpp"
@@ -81,14 +82,18 @@ class Corpus {
         EXPECT_FALSE(source.empty()) << place << ": no source";
       } else {
         ++lines_;
+        if (const auto rule = parse_expectation(std::string_view(line).substr(3)).extract("rule")) rules_.insert(rule.mapped());
         expect_decoded(input, std::string_view(line).substr(3), place);
       }
     }
   }
   [[nodiscard]] std::size_t lines() const { return lines_; }
+  // Those that a line names.
+  [[nodiscard]] const std::set<std::string>& rules() const { return rules_; }
 
  private:
   std::size_t lines_ = 0;
+  std::set<std::string> rules_;
 };
 
 TEST(Decoder, finds_in_every_line_of_the_corpus_what_is_there) {
@@ -97,6 +102,8 @@ TEST(Decoder, finds_in_every_line_of_the_corpus_what_is_there) {
        std::filesystem::directory_iterator(AUTOPILOT_SOURCE_DIR "/tests/golden/kernel_log"))
     if (file.path().extension() == ".txt") corpus.read(file.path());
   EXPECT_GE(corpus.lines(), 250U);
+  for (const auto& rule : catalog::builtin().log_rules())
+    EXPECT_TRUE(corpus.rules().contains(rule.id)) << rule.id << " has no line";
 }
 
 TEST(DecodeNvidia, tells_who_wrote_the_record) {
@@ -134,7 +141,7 @@ constexpr std::string_view kRules = R"(log_rules:
     examples: ['Out of memory: Killed process 12 (python)']
     source: test
     date: 2026-11-21
-    evidence: own
+    evidence: peer
   - id: pcie.aer
     kind: aer
     title: PCIe error
@@ -142,7 +149,7 @@ constexpr std::string_view kRules = R"(log_rules:
     examples: ['pcieport 0000:00:01.0: AER: Corrected error received']
     source: test
     date: 2026-11-21
-    evidence: own
+    evidence: peer
   - id: test.late
     kind: other
     title: Killed
@@ -150,7 +157,7 @@ constexpr std::string_view kRules = R"(log_rules:
     examples: ['Killed']
     source: test
     date: 2026-11-21
-    evidence: own
+    evidence: peer
 )";
 
 TEST(Decoder, uses_the_first_rule_that_matches_and_its_groups) {
@@ -183,6 +190,19 @@ TEST(Decoder, knows_every_line_that_the_rules_give_as_example) {
       EXPECT_EQ(decoded->kind, rule.kind) << example;
       EXPECT_EQ(decoded->name, rule.title) << example;
     }
+}
+
+TEST(Decoder, reads_by_rules_alone_what_a_driver_has_a_form_for) {
+  catalog::Facts own;
+  catalog::LogRule rule;
+  rule.id = "own.xid";
+  rule.pattern = "Xid .*: 79,";
+  own.log_rules = {rule};
+  const catalog::Catalog facts(std::move(own));
+  const Decoder decoder(facts);
+  const auto line = record("NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.");
+  EXPECT_EQ(decoder.decode(line)->code, 79);
+  EXPECT_EQ(decoder.decode_by_rules(line)->rule, "own.xid");
 }
 
 TEST(Decoder, keeps_codes_that_the_catalog_does_not_know) {

@@ -84,17 +84,18 @@ bool may_be_by_rule(const host::KernelRecord& record) {
   return !may_be_nvidia(record.text);
 }
 
-using IsWanted = std::function<bool(const DecodedRecord& decoded)>;
+// Nothing for a record that is not wanted.
+using Decode = std::function<std::optional<DecodedRecord>(const host::KernelRecord& record)>;
 
-void add_events(const host::KernelRecords& log, const Request& request, const Decoder& decoder,
-                const IsWanted& is_wanted, const SubjectOf& subject_of, Observed& observed) {
+void add_events(const host::KernelRecords& log, const Request& request, const Decode& decode,
+                const SubjectOf& subject_of, Observed& observed) {
   observed.witnesses.push_back(log.witness);
   observed.kernel_log_next = log.next;
   Collected counted;
   Collected news;
   std::for_each(log.records.rbegin(), log.records.rend(), [&](const host::KernelRecord& record) {
-    const auto decoded = decoder.decode(record);
-    if (!decoded || !is_wanted(*decoded)) return;
+    const auto decoded = decode(record);
+    if (!decoded) return;
     const bool is_new = record.sequence >= request.kernel_log_counted;
     Collected& collected = is_new ? news : counted;
     if (!collected.add(to_event(record, *decoded, subject_of(*decoded), log.witness)) && is_new)
@@ -123,10 +124,12 @@ Status add_rule_events(const host::Host& host, const Request& request,
   const auto log = TRY(host.kernel_log.read_if(request.kernel_log_from, request.deadline,
                                                {request.reader, LogParts::others, may_be_by_rule}));
   observed.kernel_log_parts = LogParts::others;
-  const auto is_wanted = [&rules](const DecodedRecord& decoded) {
-    return std::find(rules.begin(), rules.end(), decoded.rule) != rules.end();
+  const auto decode = [&rules](const host::KernelRecord& record) {
+    auto decoded = builtin_decoder().decode(record);
+    if (decoded && std::find(rules.begin(), rules.end(), decoded->rule) == rules.end()) decoded.reset();
+    return decoded;
   };
-  add_events(log, request, builtin_decoder(), is_wanted, subject_of, observed);
+  add_events(log, request, decode, subject_of, observed);
   return {};
 }
 
@@ -136,7 +139,7 @@ Status add_rule_events(const host::Host& host, const Request& request, const Dec
       TRY(host.kernel_log.read_if(request.kernel_log_from, request.deadline, {.reader = request.reader}));
   observed.kernel_log_parts = LogParts::operator_rules;
   add_events(
-      log, request, decoder, is_by_rule,
+      log, request, [&decoder](const host::KernelRecord& record) { return decoder.decode_by_rules(record); },
       [&facts](const DecodedRecord& decoded) { return subject_by_rule(facts, decoded); }, observed);
   return {};
 }
@@ -159,10 +162,6 @@ Status add_rule_events(const host::Host& host, const Request& request, std::stri
 
 bool may_act(const Observation& event) {
   return is_true(event, "fromKernel") || is_injected(event);
-}
-
-bool is_by_rule(const DecodedRecord& decoded) {
-  return !decoded.code;
 }
 
 bool is_injected(const Observation& event) {

@@ -39,13 +39,11 @@ Status add_rule_events(const host::Host& host, const Request& request, std::stri
 Status add_rule_events(const host::Host& host, const Request& request, std::string_view check,
                        Observed& observed);
 
-// With the log rules of an operator, of which `decoder` knows no others: each about the subject that its rule
-// in `facts` names.
+// With the log rules of an operator, of which `decoder` knows no others, whatever else recognises the lines:
+// each about the subject that its rule in `facts` names.
 Status add_rule_events(const host::Host& host, const Request& request, const Decoder& decoder,
                        const catalog::Catalog& facts, Observed& observed);
 
-// True when a log rule recognised the record, not the parser of Xids and SXids.
-[[nodiscard]] bool is_by_rule(const DecodedRecord& decoded);
 // True when the kernel itself wrote the record, or `autopilot inject` did: others are shown and never judged.
 [[nodiscard]] bool may_act(const Observation& event);
 [[nodiscard]] bool is_injected(const Observation& event);

@@ -84,6 +84,7 @@ class Judgement {
     if (const Value* line = find_attribute(last.attributes, "line"); line != nullptr)
       message += ": " + to_string(*line);
     Finding finding = make_finding(input_, subject, reason, condition.health, std::move(message));
+    if (condition.rule->action) finding.action = *condition.rule->action;
     finding.injected = injected;
     finding.since = condition.since;
     finding.evidence = {{"rule", last.name},
@@ -104,6 +105,12 @@ class Judgement {
 
 Findings rule_findings(const JudgeInput& input) {
   return Judgement(input).judge();
+}
+
+Health allowed_health(const JudgeInput& input, const Observation& event, Health health) {
+  const catalog::LogRule* rule = input.facts.log_rule(event.name);
+  if (rule == nullptr) rule = catalog::builtin().log_rule(event.name);
+  return rule == nullptr ? health : catalog::allowed_health(*rule, health);
 }
 
 }  // namespace autopilot::checks

@@ -11,4 +11,7 @@ namespace autopilot::checks {
 // make findings of their own. A line is over when a later one takes it back or its reason expired.
 [[nodiscard]] Findings rule_findings(const JudgeInput& input);
 
+// For judges that choose a health themselves: `health`, or degraded where the rule of the event is unproven.
+[[nodiscard]] Health allowed_health(const JudgeInput& input, const Observation& event, Health health);
+
 }  // namespace autopilot::checks

@@ -148,6 +148,38 @@ TEST_F(RuleFindings, the_log_that_may_not_be_read_is_an_error) {
   EXPECT_THAT(observed.witnesses, IsEmpty());
 }
 
+TEST_F(RuleFindings, have_the_action_of_their_rule_where_it_gives_one_and_never_more_health_than_is_proven) {
+  catalog::Facts facts;
+  catalog::Reason reason;
+  reason.id = "own_failed";
+  reason.max_health = Health::failed;
+  facts.reasons.push_back(reason);
+  catalog::LogRule rule;
+  rule.id = "own.dead";
+  rule.reason = "own_failed";
+  rule.health = Health::failed;
+  rule.action = Action::replace;
+  facts.log_rules = {rule};
+  const catalog::Catalog own(facts);
+  facts.log_rules[0].unproven = true;
+  const catalog::Catalog unproven(facts);
+
+  Observation event;
+  event.name = "own.dead";
+  event.time = empty_.clock.now();
+  event.sequence = 1;
+  event.attributes = {{"fromKernel", true}};
+  history_.add({event}, 1h);
+  const auto input = [&](const catalog::Catalog& catalog) {
+    return JudgeInput{.now = event.time, .history = history_, .facts = catalog, .expectation = {}};
+  };
+  const Findings findings = rule_findings(input(own));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].action, Action::replace);
+  EXPECT_EQ(allowed_health(input(own), event, Health::failed), Health::failed);
+  EXPECT_EQ(allowed_health(input(unproven), event, Health::failed), Health::degraded);
+}
+
 // Rules of an operator's catalog: one about disks, whose second line takes the first back.
 TEST_F(RuleFindings, end_when_a_later_line_about_the_same_subject_takes_them_back) {
   catalog::Facts facts;

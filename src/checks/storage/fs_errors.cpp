@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <string>
@@ -8,6 +9,7 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
+#include "checks/kernel_log/rule_findings.hpp"
 #include "checks/seen.hpp"
 #include "checks/storage/relevant_mounts.hpp"
 #include "host/host.hpp"
@@ -29,7 +31,7 @@ constexpr std::string_view kType = "filesystem.type";  // with the device as att
 constexpr std::string_view kErrors = "filesystem.errors";
 
 constexpr std::string_view kShutdownRule = "filesystem.xfs_shutdown";
-constexpr std::string_view kMountedRule = "filesystem.xfs_mounted";
+constexpr std::array<std::string_view, 2> kMountedRules{"filesystem.xfs_mounted", "filesystem.ext4_mounted"};
 
 // --- observe ---
 
@@ -158,7 +160,7 @@ DamageByDevice read_log(const History& history) {
   for (const Observation& event : history.events()) {
     if (!may_act(event)) continue;
     Damage& damage = devices[{attribute_of(event, "device"), is_injected(event)}];
-    if (event.name == kMountedRule) {
+    if (std::ranges::find(kMountedRules, event.name) != kMountedRules.end()) {
       damage = {};
       continue;
     }
@@ -173,7 +175,8 @@ void judge_log(const JudgeInput& input, const std::string& device, const Damage&
   if (damage.shutdown != nullptr) {
     const Subject& subject = damage.shutdown->subject;
     findings.push_back(
-        make_finding(input, subject, "filesystem_shut_down", Health::failed,
+        make_finding(input, subject, "filesystem_shut_down",
+                     allowed_health(input, *damage.shutdown, Health::failed),
                      subject.key + " (on " + device + ") was shut down by the kernel and takes no requests"));
     add_line(findings.back(), *damage.shutdown);
     return;
@@ -181,6 +184,12 @@ void judge_log(const JudgeInput& input, const std::string& device, const Damage&
   const Limit most = limit(input, "storage.fs_errors.log_lines");
   if (damage.last == nullptr || damage.lines <= most.value) return;
   const Subject& subject = damage.last->subject;
+  // What ext4 counts itself is told once.
+  const auto counted = std::ranges::find_if(findings, [&](const Finding& finding) {
+    return finding.subject == subject && finding.reason == "filesystem_errors" &&
+           finding.injected == is_injected(*damage.last);
+  });
+  if (counted != findings.end()) return add_line(*counted, *damage.last);
   findings.push_back(make_finding(input, subject, "filesystem_errors", Health::degraded,
                                   subject.key + " (on " + device + "): the kernel found damage, " +
                                       rounded(damage.lines) + (damage.lines == 1 ? " line" : " lines") +

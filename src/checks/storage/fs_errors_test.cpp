@@ -93,6 +93,25 @@ TEST_F(StorageFsErrors, are_told_by_the_mount_that_people_know) {
   EXPECT_EQ(findings[2].subject.key, "/pool");
 }
 
+TEST_F(StorageFsErrors, lines_of_ext4_count_where_its_counter_says_nothing) {
+  say("EXT4-fs error (device sda1) in ext4_reserve_inode_write:5730: IO failure");
+  say("Aborting journal on device sda1-8.");
+  say("EXT4-fs (sda1): I/O error while writing superblock");
+  const Findings findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].message, "/ (on sda1): the kernel found damage, 3 lines in the last 24h");
+  say("EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.");
+  EXPECT_THAT(words(), IsEmpty()) << "repaired and mounted again";
+}
+
+TEST_F(StorageFsErrors, what_ext4_counts_and_logs_is_told_once) {
+  folder_.write("/sys/fs/ext4/sda1/errors_count", "1\n");
+  say("EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm ls: reading directory lblock 0");
+  const Findings findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_NE(find_attribute(findings[0].evidence, "line"), nullptr);
+}
+
 TEST_F(StorageFsErrors, of_a_filesystem_that_a_container_does_not_see_are_of_its_device) {
   mounts_.mountinfo = "1 0 0:60 / / rw - overlay overlay rw\n";
   folder_.write("/sys/fs/ext4/sda1/errors_count", "1\n");

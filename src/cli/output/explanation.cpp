@@ -92,12 +92,16 @@ void add_driver_error(Page& page, const DriverError& error, const std::string& h
 
 // A line that tells of no driver error.
 std::string explain_rule(const catalog::LogRule& rule, const catalog::Catalog& facts) {
-  if (const auto* reason = facts.reason(rule.reason)) return explain(*reason);
   Page page(rule.id + ": " + rule.title);
-  page.add("Health", "an event only, no finding: it counts for nothing by itself");
+  const auto* reason = facts.reason(rule.reason);
+  if (reason == nullptr) page.add("Health", "an event only, no finding: it counts for nothing by itself");
   for (const auto& check : facts.checks())
     if (std::ranges::find(check.log_rules, rule.id) != check.log_rules.end()) page.add("Read by", check.id);
+  if (!rule.not_judged.empty()) page.add("Not judged", rule.not_judged);
+  if (!rule.kernels.empty()) page.add("Kernels", rule.kernels);
+  if (rule.unproven) page.add("Unproven", "nobody has shown that the line is written so: degraded at worst");
   page.add(rule.provenance);
+  if (reason != nullptr) page.more(explain(*reason));
   return page.text();
 }
 

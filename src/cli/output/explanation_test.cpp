@@ -59,5 +59,12 @@ TEST(Explanation, of_a_line_that_is_an_event_only_says_so_and_who_reads_it) {
               AllOf(HasSubstr("an event only"), HasSubstr("host.machine_check"), HasSubstr("\nSource ")));
 }
 
+TEST(Explanation, of_a_line_names_its_kernels_and_says_when_its_form_is_unproven) {
+  EXPECT_THAT(of_line("end_request: I/O error, dev sda, sector 2048"),
+              AllOf(HasSubstr("\nKernels "), HasSubstr("up to 3.17"), Not(HasSubstr("\nUnproven "))));
+  EXPECT_THAT(of_line("mmfs: [E] CCR: failed to connect to node 10.0.0.101"),
+              AllOf(HasSubstr("\nUnproven "), HasSubstr("\nNot judged ")));
+}
+
 }  // namespace
 }  // namespace autopilot::cli

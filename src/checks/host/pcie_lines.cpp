@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/host/pcie_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "checks/judgement.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+#include "core/parse.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+using std::chrono::minutes;
+
+constexpr std::string_view kPortRule = "pcie.aer";
+constexpr std::string_view kDeviceRule = "pcie.bus_error";
+constexpr std::string_view kDetailRule = "pcie.error_detail";
+constexpr std::string_view kSlowRule = "pcie.bandwidth_limited";
+
+constexpr std::string_view kPossibleWidth = "possibleWidth";
+constexpr std::string_view kPossibleSpeed = "possibleSpeed";
+
+// How far back a line counts, as the counters do.
+constexpr Duration kWindow = minutes{20};
+// Over less time a rate says nothing.
+constexpr Duration kLeastTime = minutes{2};
+
+enum class Severity : std::uint8_t { fatal, nonfatal, corrected };
+
+struct Words {
+  std::string_view of_gpu;  // reasons
+  std::string_view of_device;
+  std::string_view threshold;
+  std::string_view text;
+};
+constexpr std::array<Words, 3> kWords{{
+    {"pcie_aer_fatal", "pcie_device_errors", "host.pcie.fatal", "fatal PCIe errors"},
+    {"pcie_aer_nonfatal", "pcie_device_errors", "host.pcie.nonfatal", "uncorrected PCIe errors"},
+    {"pcie_aer_correctable", "pcie_device_corrects", "host.pcie.correctable_per_minute",
+     "corrected PCIe errors per minute"},
+}};
+
+Severity severity_of(const Observation& event) {
+  const std::string word = attribute_of(event, "severity");
+  if (word.starts_with("Correct")) return Severity::corrected;
+  return word.find("(Fatal)") == std::string::npos ? Severity::nonfatal : Severity::fatal;
+}
+
+// What the lines say of one subject. The port and the device each write one about the same error.
+struct Told {
+  double by_port = 0;
+  double by_device = 0;
+  Instant first;
+  const Observation* last = nullptr;
+
+  [[nodiscard]] double count() const { return std::max(by_port, by_device); }
+};
+using Key = std::tuple<Subject, bool, Severity>;  // injected
+
+class Lines {
+ public:
+  explicit Lines(const JudgeInput& input) : input_(input) {
+    for (const Observation& event : input.history.events()) {
+      if (!may_act(event)) continue;
+      if (event.name == kSlowRule) slow_.insert_or_assign(event.subject, &event);
+      if (input.now.mono - event.time.mono > kWindow) continue;
+      if (event.name == kDetailRule) details_.insert_or_assign(event.subject, &event);
+      if (event.name == kPortRule || event.name == kDeviceRule) note(event);
+    }
+  }
+
+  void judge_errors(Findings& findings) const {
+    for (const auto& [key, told] : told_)
+      judge(key, told, findings);
+  }
+  void judge_slow_links(Findings& findings) const {
+    for (const auto& [subject, event] : slow_)
+      judge_slow_link(subject, *event, findings);
+  }
+
+ private:
+  void note(const Observation& event) {
+    Told& told = told_[{event.subject, is_injected(event), severity_of(event)}];
+    if (told.last == nullptr) told.first = event.time;
+    (event.name == kPortRule ? told.by_port : told.by_device) += static_cast<double>(event_count(event));
+    // The line of the device says more than that of the port.
+    if (told.last == nullptr || event.name == kDeviceRule || told.by_device == 0) told.last = &event;
+  }
+
+  void judge(const Key& key, const Told& told, Findings& findings) const {
+    const auto& [subject, injected, severity] = key;
+    const Words& words = kWords[static_cast<std::size_t>(severity)];
+    const Limit most = limit(input_, words.threshold);
+    const double value = severity == Severity::corrected ? per_minute(told) : told.count();
+    if (value <= most.value) return;
+    const std::string_view reason = subject.kind == SubjectKind::gpu ? words.of_gpu : words.of_device;
+    const auto known = std::ranges::find_if(findings, [&, is_injected = injected](const Finding& finding) {
+      return finding.subject == subject && finding.reason == reason && finding.injected == is_injected;
+    });
+    if (known != findings.end()) return add_facts(*known, *told.last);
+    findings.push_back(make_finding(
+        input_, subject, reason, Health::degraded,
+        place_of(subject) + ": the kernel told of " + rounded(value) + " " + std::string(words.text) +
+            (severity == Severity::corrected ? "" : " lately") + ": " + attribute_of(*told.last, "line"),
+        value, most));
+    findings.back().since = told.first.wall;
+    add_facts(findings.back(), *told.last);
+  }
+
+  [[nodiscard]] double per_minute(const Told& told) const {
+    const Duration time = std::max<Duration>(input_.now.mono - told.first.mono, kLeastTime);
+    return told.count() / (to_seconds(time) / 60);
+  }
+
+  void add_facts(Finding& finding, const Observation& event) const {
+    add_line(finding, event);
+    for (const std::string_view name : {"device", "layer", "agent"})
+      if (const std::string word = attribute_of(event, name); !word.empty())
+        finding.evidence.emplace_back(name, word);
+    const auto detail = details_.find(event.subject);
+    if (detail != details_.end() && is_injected(*detail->second) == is_injected(event))
+      finding.evidence.emplace_back("error", attribute_of(*detail->second, "error"));
+  }
+
+  // The speed of a GPU falls when it is idle, and at boot it is.
+  void judge_slow_link(const Subject& subject, const Observation& event, Findings& findings) const {
+    const auto possible_width = number(event, kPossibleWidth);
+    const auto possible_speed = number(event, kPossibleSpeed);
+    const auto width = number(event, "width");
+    const auto speed = number(event, "speed");
+    const bool is_narrow = !possible_width || !width || *width < *possible_width;
+    const bool is_slow = !possible_speed || !speed || *speed < *possible_speed;
+    if (!is_narrow && (!is_slow || subject.kind == SubjectKind::gpu)) return;
+    Finding finding = make_finding(input_, subject, "pcie_bandwidth_limited", Health::degraded,
+                                   place_of(subject) + ": the link at " + attribute_of(event, "hop") +
+                                       " on the way to it came up slow: " + attribute_of(event, "line"));
+    finding.since = event.time.wall;
+    for (const std::string_view name : {std::string_view("hop"), std::string_view("speed"),
+                                        std::string_view("width"), kPossibleSpeed, kPossibleWidth})
+      if (const Value* value = find_attribute(event.attributes, name))
+        finding.evidence.emplace_back(name, *value);
+    add_line(finding, event);
+    findings.push_back(std::move(finding));
+  }
+
+  [[nodiscard]] static std::optional<double> number(const Observation& event, std::string_view name) {
+    return parse_number<double>(attribute_of(event, name));
+  }
+  // "0000:3b:00.0|0000:3a:00.0": the device at the end of a link.
+  [[nodiscard]] static std::string place_of(const Subject& subject) {
+    return subject.key.substr(0, subject.key.find('|'));
+  }
+
+  const JudgeInput& input_;
+  std::map<Key, Told> told_;
+  std::map<Subject, const Observation*> details_;
+  std::map<Subject, const Observation*> slow_;
+};
+
+// The IOMMU's lines leave the domain out where it is the first.
+std::string address_of(const std::string& text) {
+  if (const auto address = canonical_pci_address(text)) return *address;
+  return canonical_pci_address("0000:" + text).value_or(text);
+}
+
+Subject link_at(const std::string& address) {
+  Subject link;
+  link.kind = SubjectKind::link;
+  link.key = address;
+  return link;
+}
+
+}  // namespace
+
+void PciePaths::add(const std::string& address, const Subject& whose) {
+  const auto [known, is_new] = whose_.emplace(address, whose);
+  if (!is_new && known->second != whose) known->second = link_at(address);
+}
+
+Subject PciePaths::of(const std::string& address) const {
+  const auto found = whose_.find(address);
+  return found == whose_.end() ? link_at(address) : found->second;
+}
+
+Subject PciePaths::of(const DecodedRecord& decoded) const {
+  for (const std::string_view name : {"reporter", "device", "function"})
+    if (const std::string address = attribute_of(decoded, name); !address.empty())
+      return of(address_of(address));
+  return host_subject();
+}
+
+void add_link_abilities(const host::Files& files, Observations& observations) {
+  for (Observation& event : observations) {
+    if (event.name != kSlowRule) continue;
+    const std::string hop = address_of(attribute_of(event, "hop"));
+    const auto lower = host::read_pci_link(files, hop);
+    const auto bridges = host::pci_bridges_above(files, hop);
+    if (!lower || !bridges || bridges->empty()) continue;
+    const auto upper = host::read_pci_link(files, bridges->front());
+    if (!upper) continue;
+    if (lower->max_width && upper->max_width)
+      event.attributes.emplace_back(kPossibleWidth,
+                                    std::to_string(std::min(*lower->max_width, *upper->max_width)));
+    if (lower->max_speed_gts && upper->max_speed_gts)
+      event.attributes.emplace_back(kPossibleSpeed,
+                                    rounded(std::min(*lower->max_speed_gts, *upper->max_speed_gts)));
+  }
+}
+
+void judge_pcie_lines(const JudgeInput& input, Findings& findings) {
+  const Lines lines(input);
+  lines.judge_errors(findings);
+  lines.judge_slow_links(findings);
+}
+
+}  // namespace autopilot::checks
