@@ -84,9 +84,9 @@ struct LogRule {
   Health health = Health::degraded;         // or failed, where the form of the line is proven
   SubjectKind subject = SubjectKind::host;  // for others than the host the group `device` is the key
   std::vector<std::string> takes_back;      // rules whose earlier lines about the same subject are over
-  std::string kernels;     // which kernels write this form, where it is known; for a person
-  std::string not_judged;  // why no check reads such a line; empty where one does
-  bool unproven = false;   // nobody has shown that it is written so: degraded at worst, whoever judges it
+  std::string kernels;                      // which kernels write this form, where it is known; for a person
+  std::string not_judged;                   // why no check reads such a line; empty where one does
+  bool unproven = false;  // nobody has shown that it is written so: degraded at worst, whoever judges it
   Provenance provenance;
 };
 

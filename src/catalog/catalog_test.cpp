@@ -378,8 +378,9 @@ TEST(ParseCatalog, what_a_log_rule_says_by_itself) {
     evidence: own
 )";
   EXPECT_EQ(problems_of("log_rules/storage.yaml", rule), "");
-  EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "    unproven: true\n", "")),
-              HasSubstr("log_rules/storage.yaml:11: `evidence`: own, and no other, goes with `unproven: true`"));
+  EXPECT_THAT(
+      problems_of("log_rules/storage.yaml", replaced(rule, "    unproven: true\n", "")),
+      HasSubstr("log_rules/storage.yaml:11: `evidence`: own, and no other, goes with `unproven: true`"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "evidence: own", "evidence: peer")),
               HasSubstr("`evidence`: own, and no other"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "health: degraded", "health: failed")),
@@ -420,7 +421,8 @@ std::string refusal_of(const std::string& rules) {
 
 TEST(OperatorRules, are_tried_as_the_decoder_will_run_them) {
   EXPECT_EQ(refusal_of("  - {id: a.b, title: t, pattern: 'first.second'}\n"), "");
-  EXPECT_THAT(refusal_of("  - {id: a.b, title: t, pattern: '\\x{100}'}\n"), HasSubstr("own.yaml:2: `pattern`: "));
+  EXPECT_THAT(refusal_of("  - {id: a.b, title: t, pattern: '\\x{100}'}\n"),
+              HasSubstr("own.yaml:2: `pattern`: "));
   EXPECT_THAT(refusal_of("  - {id: a.b, title: t, pattern: '((a{0,100}){0,100}){0,100}'}\n"),
               HasSubstr("own.yaml:2: `pattern`: "));
 }
@@ -431,12 +433,15 @@ TEST(OperatorRules, that_need_too_much_memory_together_are_refused_at_the_first_
     rules += "  - {id: a.b" + std::to_string(i) + ", title: t, pattern: 'start" + std::to_string(i) +
              " .{0,1000} end'}\n";
   const std::string told = refusal_of(rules);
-  EXPECT_TRUE(RE2::PartialMatch(told, "own\\.yaml:\\d+: `pattern`: with `a\\.b\\d+` all rules together")) << told;
+  EXPECT_TRUE(RE2::PartialMatch(told, "own\\.yaml:\\d+: `pattern`: with `a\\.b\\d+` all rules together"))
+      << told;
 }
 
 TEST(OperatorRules, a_rule_that_takes_back_an_unknown_one_is_named_with_its_line) {
-  EXPECT_EQ(refusal_of("  - {id: a.b, title: t, pattern: x}\n  - {id: a.c, title: t, pattern: y, takes_back: [a.d]}\n"),
-            "own.yaml:3: `a.c` takes back `a.d`, which is none of these rules");
+  EXPECT_EQ(
+      refusal_of(
+          "  - {id: a.b, title: t, pattern: x}\n  - {id: a.c, title: t, pattern: y, takes_back: [a.d]}\n"),
+      "own.yaml:3: `a.c` takes back `a.d`, which is none of these rules");
 }
 
 TEST(LogPatterns, match_bytes_and_give_the_groups_of_the_first_rule) {

@@ -42,8 +42,7 @@ struct LogPattern::Compiled {
 Result<LogPattern> LogPattern::compile(const std::string& pattern) {
   auto compiled = std::make_shared<const Compiled>(pattern);
   const RE2& expression = compiled->expression;
-  if (expression.error_code() == RE2::ErrorPatternTooLarge)
-    return fail(Errc::exhausted, expression.error());
+  if (expression.error_code() == RE2::ErrorPatternTooLarge) return fail(Errc::exhausted, expression.error());
   if (!expression.ok()) return fail(Errc::malformed, expression.error());
   return LogPattern(std::move(compiled));
 }

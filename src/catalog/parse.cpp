@@ -67,8 +67,9 @@ LogRule read_log_rule(Entry& entry) {
   rule.unproven = entry.boolean("unproven").value_or(false);
   rule.provenance = entry.provenance();
   if (rule.unproven != (rule.provenance.evidence == EvidenceKind::own))
-    entry.problem(entry.line_of("evidence"),
-                  "`evidence`: own, and no other, goes with `unproven: true`: the form of the line is not shown");
+    entry.problem(
+        entry.line_of("evidence"),
+        "`evidence`: own, and no other, goes with `unproven: true`: the form of the line is not shown");
   if (allowed_health(rule, rule.health) != rule.health)
     entry.problem(entry.line_of("health"), "`health`: an unproven line may say degraded, not failed");
   return rule;

@@ -303,7 +303,8 @@ constexpr std::array kSettings{
         "of "
         "entries with id (two words with a dot), pattern (RE2) and title; health (degraded or failed) makes "
         "a finding of such a line for an hour, without it the line is an event. Optional: examples, which "
-        "must match; action, that of the finding; subject with a group `device` in the pattern; takes_back, a "
+        "must match; action, that of the finding; subject with a group `device` in the pattern; takes_back, "
+        "a "
         "list of ids. A line counts by your rule whatever else recognises it, an Xid too. All rules together "
         "have a limit of memory. Try them with `autopilot decode --rules FILE`.",
         AUTOPILOT_READ(read_words(m, s, &is_absolute_path, c.log_rules)), AUTOPILOT_SHOW(join(c.log_rules))},

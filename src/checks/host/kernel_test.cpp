@@ -37,7 +37,8 @@ TEST_F(HostKernel, a_page_in_an_impossible_state) {
 }
 
 TEST_F(HostKernel, a_lost_clock_and_an_interface_that_never_goes_are_told) {
-  say("clocksource: timekeeping watchdog on CPU3: Marking clocksource 'tsc' as unstable because the skew is too large:");
+  say("clocksource: timekeeping watchdog on CPU3: Marking clocksource 'tsc' as unstable because the skew is "
+      "too large:");
   EXPECT_THAT(reasons(), ElementsAre("degraded clock_source_lost"));
   say("unregister_netdevice: waiting for eth0 to become free. Usage count = 1");
   EXPECT_THAT(reasons(), ElementsAre("degraded clock_source_lost", "degraded interface_leak"));

@@ -82,7 +82,8 @@ class Corpus {
         EXPECT_FALSE(source.empty()) << place << ": no source";
       } else {
         ++lines_;
-        if (const auto rule = parse_expectation(std::string_view(line).substr(3)).extract("rule")) rules_.insert(rule.mapped());
+        if (const auto rule = parse_expectation(std::string_view(line).substr(3)).extract("rule"))
+          rules_.insert(rule.mapped());
         expect_decoded(input, std::string_view(line).substr(3), place);
       }
     }

@@ -174,10 +174,9 @@ DamageByDevice read_log(const History& history) {
 void judge_log(const JudgeInput& input, const std::string& device, const Damage& damage, Findings& findings) {
   if (damage.shutdown != nullptr) {
     const Subject& subject = damage.shutdown->subject;
-    findings.push_back(
-        make_finding(input, subject, "filesystem_shut_down",
-                     allowed_health(input, *damage.shutdown, Health::failed),
-                     subject.key + " (on " + device + ") was shut down by the kernel and takes no requests"));
+    findings.push_back(make_finding(
+        input, subject, "filesystem_shut_down", allowed_health(input, *damage.shutdown, Health::failed),
+        subject.key + " (on " + device + ") was shut down by the kernel and takes no requests"));
     add_line(findings.back(), *damage.shutdown);
     return;
   }
