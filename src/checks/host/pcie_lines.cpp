@@ -40,10 +40,9 @@ struct Words {
   std::string_view text;
 };
 constexpr std::array<Words, 3> kWords{{
-    {"pcie_aer_fatal", "pcie_device_errors", "host.pcie.fatal", "fatal PCIe errors"},
-    {"pcie_aer_nonfatal", "pcie_device_errors", "host.pcie.nonfatal", "uncorrected PCIe errors"},
-    {"pcie_aer_correctable", "pcie_device_corrects", "host.pcie.correctable_per_minute",
-     "corrected PCIe errors per minute"},
+    {"pcie_aer_fatal", "pcie_device_errors", "host.pcie.fatal", "fatal"},
+    {"pcie_aer_nonfatal", "pcie_device_errors", "host.pcie.nonfatal", "uncorrected"},
+    {"pcie_aer_correctable", "pcie_device_corrects", "host.pcie.correctable_per_minute", "corrected"},
 }};
 
 Severity severity_of(const Observation& event) {
@@ -104,11 +103,13 @@ class Lines {
       return finding.subject == subject && finding.reason == reason && finding.injected == is_injected;
     });
     if (known != findings.end()) return add_facts(*known, *told.last);
-    findings.push_back(make_finding(
-        input_, subject, reason, Health::degraded,
-        place_of(subject) + ": the kernel told of " + rounded(value) + " " + std::string(words.text) +
-            (severity == Severity::corrected ? "" : " lately") + ": " + attribute_of(*told.last, "line"),
-        value, most));
+    const std::string what = rounded(value) + " " + std::string(words.text) + " PCIe error" +
+                             (value == 1 ? "" : "s") +
+                             (severity == Severity::corrected ? " per minute" : " lately");
+    const std::string line = attribute_of(*told.last, "line");
+    findings.push_back(make_finding(input_, subject, reason, Health::degraded,
+                                    place_of(subject) + ": the kernel told of " + what + ": " + line, value,
+                                    most));
     findings.back().since = told.first.wall;
     add_facts(findings.back(), *told.last);
   }

@@ -132,7 +132,7 @@ TEST_F(HostPcie, a_fatal_error_in_the_log_is_told_with_its_line) {
   say("mlx5_core 0000:18:00.0: AER:    [18] MalfTLP                (First)");
   EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_errors"));
   EXPECT_EQ(findings_[0].message,
-            std::string("0000:18:00.0: the kernel told of 1 fatal PCIe errors lately: ") + kFatalLine);
+            std::string("0000:18:00.0: the kernel told of 1 fatal PCIe error lately: ") + kFatalLine);
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "line"), Value{std::string(kFatalLine)});
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "layer"), Value{std::string("Transaction Layer")});
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "error"), Value{std::string("MalfTLP")});
