@@ -380,7 +380,7 @@ TEST(ParseCatalog, what_a_log_rule_says_by_itself) {
   EXPECT_EQ(problems_of("log_rules/storage.yaml", rule), "");
   EXPECT_THAT(
       problems_of("log_rules/storage.yaml", replaced(rule, "    unproven: true\n", "")),
-      HasSubstr("log_rules/storage.yaml:11: `evidence`: own, and no other, goes with `unproven: true`"));
+      HasSubstr("log_rules/storage.yaml:12: `evidence`: own, and no other, goes with `unproven: true`"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "evidence: own", "evidence: peer")),
               HasSubstr("`evidence`: own, and no other"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "health: degraded", "health: failed")),

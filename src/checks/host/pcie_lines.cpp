@@ -164,10 +164,8 @@ class Lines {
   std::map<Subject, const Observation*> slow_;
 };
 
-// The IOMMU's lines leave the domain out where it is the first.
 std::string address_of(const std::string& text) {
-  if (const auto address = canonical_pci_address(text)) return *address;
-  return canonical_pci_address("0000:" + text).value_or(text);
+  return canonical_pci_address(text).value_or(text);
 }
 
 Subject link_at(const std::string& address) {

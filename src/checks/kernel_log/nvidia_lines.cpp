@@ -105,7 +105,7 @@ bool may_be_nvidia(std::string_view text) {
     case 'N':
       return text.starts_with(kDriver);
     case 'n':
-      // With a blank it is what the kernel says of a device that the driver has, as of its PCIe errors.
+      // "nvidia 0000:3b:00.0: AER: ..." is the kernel's, about the device that the driver has.
       if (text.starts_with("nvidia ")) return false;
       return text.starts_with("nvidia") || text.starts_with("nvswitch_dev");
     case 'X':

@@ -99,7 +99,7 @@ TEST_F(StorageFsErrors, lines_of_ext4_count_where_its_counter_says_nothing) {
   say("EXT4-fs (sda1): I/O error while writing superblock");
   const Findings findings = look();
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].message, "/ (on sda1): the kernel found damage, 3 lines in the last 24h");
+  EXPECT_EQ(findings[0].message, "/ (on sda1): the kernel found damage, 3 lines in the last 1d");
   say("EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.");
   EXPECT_THAT(words(), IsEmpty()) << "repaired and mounted again";
 }
