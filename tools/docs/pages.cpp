@@ -223,12 +223,9 @@ std::string log_rules_page(const Catalog& facts) {
   std::string page =
       std::string(kNote) +
       "# Kernel-log lines\n\nWhich lines are recognised beside the [Xids](xids.md) and [SXids](sxids.md). "
-      "`autopilot decode` reads a "
-      "log with them; `autopilot explain\n\"LINE\"` explains one. A rule is *unproven* where nobody has "
-      "shown "
-      "that\nthe line is written so: it says `degraded` at worst, whoever judges it.\n\n| rule | what it "
-      "means | "
-      "a line | kernels | read by | source "
+      "`autopilot decode` reads a log with them; `autopilot explain\n\"LINE\"` explains one. A rule is "
+      "*unproven* where nobody has shown that the line is written so: it says `degraded` at\nworst, whoever "
+      "judges it.\n\n| rule | what it means | a line | kernels | read by | source "
       "|\n|---|---|---|---|---|---|\n";
   for (const auto& rule : facts.log_rules())
     page += "| " + code(rule.id) + (rule.unproven ? " **unproven**" : "") + " | " + cell(rule.title) + " | " +
