@@ -97,7 +97,6 @@ Result<std::optional<PciDevice>> look_at(const Files& files, const std::string& 
                                          const GpuKind& sought) {
   const auto class_code = read_hex(files, path_of(address, "class"));
   const auto vendor = read_hex(files, path_of(address, "vendor"));
-  if (!class_code && class_code.error().code == Errc::not_found) return std::nullopt;
   if (!vendor && vendor.error().code == Errc::not_found) return std::nullopt;
   if (class_code && std::ranges::find(sought.kinds, *class_code >> 8U) == sought.kinds.end())
     return std::nullopt;
