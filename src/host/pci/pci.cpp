@@ -135,7 +135,7 @@ Result<PciScan> scan_amd(const Files& files) {
 
 Result<std::vector<PciDevice>> all_or_error(Result<PciScan> scan) {
   if (!scan) return fail(std::move(scan).error());
-  if (scan->unread) return fail(*scan->unread);
+  if (const std::optional<Error>& unread = scan->unread) return fail(*unread);
   return std::move(scan->devices);
 }
 
