@@ -256,7 +256,7 @@ TEST_F(Causes, why_a_port_has_no_link_and_that_it_has_none_are_one_incident) {
   };
   const Findings both{down(port), down(other)};
   const auto look = [&](std::string_view check, const Findings& findings) {
-    state_.complete_round(check, at(now_), findings, answers({port, other}), {});
+    state_.complete_round(check, at(now_), findings, testing::answers({port, other}), {});
   };
   for (int i = 0; i < 3; ++i, now_ += seconds{30})
     look("network.ethernet_link", both);

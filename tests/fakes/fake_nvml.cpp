@@ -3,6 +3,7 @@
 // conduct stands in the environment variable FAKE_NVML, a list of words:
 //   init=18    nvmlInit_v2 answers 18      count=999  so does nvmlDeviceGetCount_v2
 //   handle1=15 index 1 gives no handle     temperature=3  the temperature of GPU 0 answers 3
+//   hidden=1   the last GPU is not listed and not known by its address
 //   inforom=14 so does nvmlDeviceValidateInforom
 //   link=6     version of the one NVLink   ber=2000  field 222 of it
 //   hang, abort  nvmlDeviceGetCount_v2 never returns, or ends the process
@@ -73,7 +74,7 @@ Return nvmlDeviceGetCount_v2(unsigned* count) {
     for (;;)
       pause();
   if (conduct().find(",abort,") != std::string::npos) std::abort();
-  *count = kGpus;
+  *count = kGpus - static_cast<unsigned>(told("hidden"));
   return told("count");
 }
 Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
@@ -101,7 +102,7 @@ Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
   return kSuccess;
 }
 Return nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, Device* device) {
-  for (unsigned i = 0; i < kGpus; ++i) {
+  for (unsigned i = 0; i < kGpus - static_cast<unsigned>(told("hidden")); ++i) {
     char known[32];
     std::snprintf(known, sizeof(known), "0000:%02x:00.0", 0x1b + i);
     if (std::strcmp(known, bus_id) == 0) return nvmlDeviceGetHandleByIndex_v2(i, device);

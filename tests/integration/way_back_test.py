@@ -35,10 +35,12 @@ def slots(agent):
     return sorted({one["subject"]["key"] for one in agent.result("gpu.row_remap")["observations"]})
 
 
-def subjects(agent, check):
-    """What a fresh look of a check lists."""
+def state(agent, check, gpu):
+    """What a fresh look of a check says of a GPU."""
     look(agent, check)
-    return {one["subject"]["key"] for one in agent.result(check)["observations"]}
+    states = [one.get("value") for one in agent.result(check)["observations"]
+              if one["name"] == "gpu.state" and one["subject"]["key"] == gpu]
+    return states[0] if states else None
 
 
 def replace(path, text):
@@ -90,11 +92,11 @@ class OneBootTest(unittest.TestCase):
                     whole = file.read()
                 without = re.sub(rf'(?ms)^  "{re.escape(gpu)}":\n.*?(?=^  "|^\S|\Z)', "", whole)
                 self.assertNotEqual(without, whole)
-                # One check misses it, another one finds it again.
+                # One check finds it lost, another one well again.
                 replace(path, without)
-                harness.wait_until(lambda: gpu not in subjects(agent, "gpu.ecc"), "gpu.ecc misses it", 60)
+                harness.wait_until(lambda: state(agent, "gpu.ecc", gpu) == "lost", "gpu.ecc finds it lost", 60)
                 replace(path, whole)
-                harness.wait_until(lambda: gpu in subjects(agent, "gpu.throttle"), "gpu.throttle finds it", 60)
+                harness.wait_until(lambda: state(agent, "gpu.throttle", gpu) == "ok", "gpu.throttle finds it well", 60)
                 wait_without(agent, "gpu.xid", "xid_memory", gpu)
             with harness.Agent("--root", log.tree, folder=folder) as agent:
                 agent.wait_ready()

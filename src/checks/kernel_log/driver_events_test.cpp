@@ -25,7 +25,7 @@ Observation record(int code, MonoTime when, bool from_kernel = true) {
   return event;
 }
 
-Observation heard(int code, MonoTime when, Duration late = {}) {
+Observation heard(std::uint32_t code, MonoTime when, Duration late = {}) {
   host::GpuEvent event;
   event.subject = {SubjectKind::gpu, "0000:3b:00.0", std::nullopt, "", ""};
   event.code = code;

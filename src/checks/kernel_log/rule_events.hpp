@@ -26,8 +26,8 @@ using SubjectOf = std::function<Subject(const DecodedRecord& decoded)>;
 // the catalog) recognises: an event with the rule as name and value, facts and line as attributes. A storm
 // stays small: of records that say the same of the same subject the first and the newest are kept, and the
 // first says how many it stands for; of losses of a link the longest (link_outages.hpp). Records below
-// request.kernel_log_counted are kept apart from the others. Beyond kMaxRuleEvents of each the oldest are left
-// out, and count as dropped where they are new. The log becomes a witness when it can be read; otherwise
+// request.kernel_log_counted are kept apart from the others. Beyond kMaxRuleEvents of each the oldest are
+// left out, and count as dropped where they are new. The log becomes a witness when it can be read; otherwise
 // nothing is added and the error is returned.
 Status add_rule_events(const host::Host& host, const Request& request,
                        std::span<const std::string_view> rules, const SubjectOf& subject_of,

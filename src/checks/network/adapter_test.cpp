@@ -169,7 +169,7 @@ TEST_F(FlappingLink, of_more_links_than_anybody_has_some_are_left_out_and_counte
   folder_.write("/sys/bus/pci/devices/0000:18:00.0/infiniband/mlx5_0/ports/1/link_layer", "Ethernet\n");
   const auto observed = kNetworkAdapter.observe(host_, {.now = now, .deadline = now.mono + 5s});
   EXPECT_EQ(std::ranges::count(observed->observations, "network.link", &Observation::name), 64);
-  EXPECT_EQ(observed->records_lost, 6U);
+  EXPECT_EQ(observed->records_dropped, 6U);
 }
 
 TEST_F(NetworkAdapter, a_link_that_is_still_down_and_one_that_is_said_twice_are_no_flaps) {

@@ -140,6 +140,14 @@ void NvmlDriver::read_gpus(GpuReport& report, const std::vector<GpuGroup>& group
   }
   troubled_ = std::any_of(report.gpus.begin(), report.gpus.end(),
                           [](const GpuDevice& gpu) { return gpu.state != GpuState::ok; });
+  std::set<std::string> missing(addresses.begin(), addresses.end());
+  for (const GpuDevice& gpu : report.gpus) {
+    missing.erase(gpu.subject.key);
+    if (gpu.state == GpuState::ok) once_well_.insert(gpu.subject.key);
+  }
+  troubled_ = troubled_ || std::ranges::any_of(missing, [this](const std::string& address) {
+                return once_well_.contains(address);
+              });
 }
 
 GpuDevice NvmlDriver::read_index(unsigned index, const std::vector<GpuGroup>& groups) {

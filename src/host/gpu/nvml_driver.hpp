@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,7 +74,9 @@ class NvmlDriver {
   CallWatch& watch_;
   std::optional<NvmlLibrary> library_;
   bool ready_ = false;
-  bool troubled_ = false;  // the last report had a GPU that is not ok
+  // The last report had a GPU that is not ok, or lacked one that was.
+  bool troubled_ = false;
+  std::set<std::string> once_well_;  // PCI addresses, over all sessions; at most kMaxGpus per machine
   MonoTime started_{};
   std::uint64_t calls_before_ = 0;  // of libraries that were unloaded
   std::string detail_;

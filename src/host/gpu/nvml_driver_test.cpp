@@ -169,6 +169,20 @@ TEST_F(NvmlDriverTest, an_address_that_the_driver_does_not_know_is_not_made_up) 
   EXPECT_EQ(driver_.read({GpuGroup::identity}, {"0000:ff:00.0"}).gpus.size(), 3U);
 }
 
+TEST_F(NvmlDriverTest, looks_again_after_a_while_for_a_gpu_that_was_well_and_is_not_listed_any_more) {
+  const std::vector<std::string> addresses{"0000:1b:00.0", "0000:1c:00.0", "0000:1d:00.0", "0000:1e:00.0"};
+  ASSERT_EQ(driver_.read({GpuGroup::identity}, addresses).gpus.size(), 3U);
+  conduct("init=9");
+  clock_.elapsed += NvmlDriver::kLookAgainAfter;
+  ASSERT_EQ(driver_.read({GpuGroup::identity}, addresses).state, DriverState::ok)
+      << "one that was never listed, as of a virtual machine, is not missed";
+  conduct("hidden=1");
+  ASSERT_EQ(driver_.read({GpuGroup::identity}, addresses).gpus.size(), 2U);
+  conduct("init=9");
+  clock_.elapsed += NvmlDriver::kLookAgainAfter;
+  EXPECT_EQ(driver_.read({GpuGroup::identity}, addresses).state, DriverState::driver_not_loaded);
+}
+
 TEST_F(NvmlDriverTest, looks_again_after_a_while_when_a_gpu_was_in_trouble) {
   conduct("handle1=15");
   ASSERT_EQ(driver_.read({GpuGroup::identity}, {}).state, DriverState::ok);

@@ -63,8 +63,7 @@ TEST_F(TreeKernelLogTest, gives_what_was_added_since_and_waits_for_the_end_of_a_
 TEST_F(TreeKernelLogTest, counts_losses_that_are_told_or_seen_in_the_numbers) {
   write("{\"seq\":5,\"time\":1,\"text\":\"a\"}\n{\"lost\":120}\n{\"seq\":126,\"time\":2,\"text\":\"b\"}\n");
   EXPECT_EQ(read()->lost, 120U);
-  EXPECT_EQ(read(6)->lost, 120U);
-  EXPECT_EQ(read(126)->lost, 0U);
+  EXPECT_EQ(read(126)->lost, 0U) << "told once";
   append("{\"lost\":3}\n{\"time\":3,\"text\":\"c\"}\n{\"seq\":200,\"time\":3,\"text\":\"d\"}\n");
   const auto more = read(127);
   EXPECT_EQ(more->records.size(), 2U);
