@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "incidents/evidence.hpp"
+
 namespace autopilot::incidents {
 namespace {
 
@@ -42,18 +44,6 @@ void count_up(int& counter) {
 // A monotonic time of another boot means nothing in this one: only the wall clock spans both.
 Duration age_by_wall_clock(Instant then, Instant now) {
   return std::max(Duration{0}, now.wall - then.wall);
-}
-
-// A record of a log has a number, and only another one is news: which of them is shown is not.
-bool is_news(const Finding& before, const Finding& now) {
-  const auto newest = [](const Finding& finding) {
-    const Value* last = find_attribute(finding.evidence, "lastSequence");
-    return last == nullptr ? find_attribute(finding.evidence, "sequence") : last;
-  };
-  const Value* one = newest(before);
-  const Value* other = newest(now);
-  if (one == nullptr || other == nullptr) return before.evidence != now.evidence;
-  return *one != *other;
 }
 
 // "0123abcd" of a boot id; other letters than digits and a-z would not survive in a URL or a label.
