@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
+#include <utility>
 
 #include "incidents/node_state_fixture.hpp"
 
@@ -25,13 +26,18 @@ const Subject kOther = gpu("0000:5e:00.0", "S2");
 // One node with one finding of a reason, which is not reported any more once it is raised.
 class Node {
  public:
-  explicit Node(const catalog::Reason& reason) : reason_(reason) {
+  explicit Node(const catalog::Reason& reason, Attributes evidence = {})
+      : reason_(reason), evidence_(std::move(evidence)) {
     for (int i = 0; i < reason.raise_rounds; ++i)
       look(said(), {kCard, kOther});
     EXPECT_TRUE(stands()) << reason.id;
   }
 
-  [[nodiscard]] Findings said() const { return {finding(kCard, reason_.id, reason_.max_health)}; }
+  [[nodiscard]] Findings said() const {
+    Finding result = finding(kCard, reason_.id, reason_.max_health);
+    result.evidence = evidence_;
+    return {result};
+  }
   void look(const Findings& findings, const std::vector<Subject>& cards, Duration after = kPeriod) {
     now_ += after;
     state_.complete_round("any.check", at(now_), findings, answers(cards));
@@ -59,6 +65,7 @@ class Node {
 
  private:
   const catalog::Reason& reason_;
+  Attributes evidence_;
   std::vector<catalog::Cause> causes_;
   ReasonLookup lookup_ = [](std::string_view id) { return catalog::builtin().reason(id); };
   NodeState state_{lookup_, causes_, std::string(kBoot)};
@@ -135,10 +142,7 @@ TEST_F(ClearRules, a_reset_of_the_gpu_ends_what_waits_for_it) {
 TEST_F(ClearRules, what_the_driver_takes_back_ends_by_time_no_longer) {
   const catalog::Reason& reason = *catalog::builtin().reason("xid_power");
   ASSERT_EQ(reason.clear, ClearRule::expiry);
-  Node node(reason);
-  Findings told = node.said();
-  told[0].evidence = {{"code", std::int64_t{163}}};
-  node.look(told, {kCard, kOther});
+  Node node(reason, {{"code", std::int64_t{163}}});
   node.taken_back(kOther, 163);
   node.taken_back(kCard, 54);
   node.quiet_look();
@@ -146,7 +150,7 @@ TEST_F(ClearRules, what_the_driver_takes_back_ends_by_time_no_longer) {
   node.taken_back(kCard, 163);
   EXPECT_FALSE(node.stands());
   // Told again afterwards, it counts anew.
-  node.look(told, {kCard, kOther});
+  node.look(node.said(), {kCard, kOther});
   node.quiet_look();
   EXPECT_TRUE(node.stands());
 }

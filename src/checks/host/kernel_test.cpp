@@ -37,12 +37,14 @@ TEST_F(HostKernel, a_page_in_an_impossible_state) {
 }
 
 TEST_F(HostKernel, an_interface_that_the_kernel_cannot_let_go_of) {
+  set_taint(0);
   say("unregister_netdevice: waiting for eth0 to become free. Usage count = 1");
   EXPECT_THAT(reasons(), ElementsAre("degraded interface_leak"));
   EXPECT_THAT(reasons(11min), IsEmpty());
 }
 
 TEST_F(HostKernel, a_fault_in_the_words_of_arm_and_without_a_reason_in_front) {
+  set_taint(0);
   say("Internal error: Oops: 0000000096000004 [#1] SMP");
   EXPECT_THAT(reasons(), ElementsAre("degraded kernel_oops"));
 }
