@@ -134,8 +134,10 @@ class Judgement {
     for (const Observation& event : input_.history.events())
       std::ranges::copy(taken_back_by(event, input_.facts), std::back_inserter(taken_back));
     for (const Observation& event : input_.history.events()) {
-      if (event.source == kNvmlEvents ? !counts_alone(event) : !may_act(event)) continue;
-      if (!is_over(event, taken_back)) take(event);
+      if (const auto reset = reset_in(event))
+        begin_anew(*reset, event);
+      else if (counts(event) && !is_over(event, taken_back))
+        take(event);
     }
     Findings result = findings();
     for (const RepeatedFault& fault : repeated_faults(xids_))
@@ -152,6 +154,10 @@ class Judgement {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
+  [[nodiscard]] bool counts(const Observation& event) const {
+    return event.source == kNvmlEvents ? counts_alone(event) : may_act(event);
+  }
+
   // The library is asked only where the log could not be read or lost records; what the log tells as well
   // counts by the log.
   [[nodiscard]] bool counts_alone(const Observation& event) const {
@@ -161,9 +167,7 @@ class Judgement {
   }
 
   void take(const Observation& event) {
-    if (const auto reset = reset_in(event)) {
-      begin_anew(*reset, event);
-    } else if (event.name == kOffBusEvent) {
+    if (event.name == kOffBusEvent) {
       note(event, gpu_of(event.subject),
            {.reason = "gpu_fallen_off_bus",
             .code = kOffBusXid,

@@ -8,6 +8,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/reset_evidence.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/host.hpp"
@@ -342,6 +343,19 @@ TEST_F(GpuXidTest, a_program_cannot_write_that_the_driver_injected_a_fault) {
   const auto findings = look();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_TRUE(findings[0].injected);
+}
+
+TEST_F(GpuXidTest, a_reset_that_only_looks_proved_ends_what_was_before_it) {
+  xid("95, pid=1, name=x, Uncontained");
+  const auto before = look();
+  ASSERT_EQ(before.size(), 1U);
+  const Subject gpu = before[0].subject;
+  clock_.advance(30s);
+  history_.add_event(seen_reset(gpu, clock_.now()));
+  EXPECT_THAT(look(), IsEmpty());
+  clock_.advance(30s);
+  xid("95, pid=2, name=x, Uncontained");
+  EXPECT_EQ(look().size(), 1U);
 }
 
 TEST_F(GpuXidTest, an_injected_record_makes_a_finding_that_says_so) {
