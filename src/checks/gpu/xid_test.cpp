@@ -345,16 +345,17 @@ TEST_F(GpuXidTest, a_program_cannot_write_that_the_driver_injected_a_fault) {
   EXPECT_TRUE(findings[0].injected);
 }
 
-TEST_F(GpuXidTest, a_reset_that_only_looks_proved_ends_what_was_before_it) {
-  xid("95, pid=1, name=x, Uncontained");
-  const auto before = look();
-  ASSERT_EQ(before.size(), 1U);
-  const Subject gpu = before[0].subject;
+TEST_F(GpuXidTest, a_reset_that_looks_prove_ends_what_was_said_of_that_gpu_before) {
+  const std::string lost = "95, pid=4200, name=python3, Uncontained: LTC TAG (0x2, 0x1). RST: Yes, D-RST: No";
+  xid(lost);
+  EXPECT_THAT(look(), ElementsAre(IsFinding(kGpu, "xid_memory", Health::failed, Action::reset_gpu)));
   clock_.advance(30s);
-  history_.add_event(seen_reset(gpu, clock_.now()));
+  history_.add_event(seen_reset({SubjectKind::gpu, "0000:ff:00.0", {}, "", ""}, clock_.now()));
+  EXPECT_EQ(look().size(), 1U) << "another GPU";
+  history_.add_event(seen_reset({SubjectKind::gpu, kGpu, {}, "", ""}, clock_.now()));
   EXPECT_THAT(look(), IsEmpty());
   clock_.advance(30s);
-  xid("95, pid=2, name=x, Uncontained");
+  xid(lost);
   EXPECT_EQ(look().size(), 1U);
 }
 
