@@ -49,16 +49,18 @@ bool makes_evict(const Incident& incident, const ReasonLookup& reasons) {
   });
 }
 
-// Other network, storage and host findings have their own conditions.
-bool counts_for_warn(std::string_view check) {
-  return check.starts_with("gpu.") || check == "network.ping" || check == "storage.pvc";
+// Other network, storage and host findings have their own conditions; one about a GPU is a GPU's whichever
+// check makes it.
+bool counts_for_warn(std::string_view check, const Finding& finding) {
+  return check.starts_with("gpu.") || check == "network.ping" || check == "storage.pvc" ||
+         is_accelerator_part(finding.subject.kind);
 }
 
 bool makes_warn(const CheckResult& result) {
   if (result.required && !has_looked(result)) return true;
-  if (!counts_for_warn(result.check)) return false;
-  return std::ranges::any_of(
-      result.findings, [](const Finding& finding) { return is_bad(finding.health) && !finding.injected; });
+  return std::ranges::any_of(result.findings, [&result](const Finding& finding) {
+    return is_bad(finding.health) && !finding.injected && counts_for_warn(result.check, finding);
+  });
 }
 
 bool was_denied(const CheckResult& result) {

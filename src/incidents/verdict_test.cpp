@@ -65,6 +65,13 @@ TEST(Verdict, other_findings_have_their_own_conditions) {
   EXPECT_EQ(verdict({result("gpu.xid", Health::unknown)}), Verdict::pass);
 }
 
+TEST(Verdict, a_finding_about_a_gpu_warns_whichever_check_makes_it) {
+  auto lines = result("host.pcie", Health::degraded);
+  EXPECT_EQ(verdict({lines}), Verdict::pass);
+  lines.findings[0].subject.kind = SubjectKind::gpu;
+  EXPECT_EQ(verdict({lines}), Verdict::warn);
+}
+
 TEST(Verdict, evicts_only_with_all_it_takes) {
   const auto failed = result("gpu.row_remap", Health::failed);
   const auto with = [&](SubjectKind kind, double confidence, Health health, Action action) {

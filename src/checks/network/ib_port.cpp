@@ -206,7 +206,7 @@ class PortJudge {
   }
 
   void judge_untold_counters(bool is_infiniband) {
-    auto why = why_untold(input_, subject_, kCounters);
+    auto why = why_untold(input_, subject_, kCounters, kWindow);
     const auto is_counter = [this](const Observation& observation) {
       return observation.subject == subject_ && observation.name.starts_with(kCounters.folder);
     };

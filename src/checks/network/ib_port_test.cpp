@@ -132,14 +132,13 @@ TEST_F(NetworkIbPort, errors_count_by_their_growth_not_by_their_total) {
   EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_errors degraded"));
 }
 
-TEST_F(NetworkIbPort, a_counter_that_reached_its_end_counts_up_to_there) {
+TEST_F(NetworkIbPort, a_counter_that_reached_its_end_counts_up_to_there_and_is_unknown_afterwards) {
   add("mlx5_0");
   set("mlx5_0", "counters/symbol_error", "60000");
   EXPECT_THAT(reasons(), IsEmpty());
   set("mlx5_0", "counters/symbol_error", "65535");
   EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_errors degraded"));
-  EXPECT_THAT(reasons(30min), ElementsAre("nic_port/mlx5_0/1 ib_errors degraded"));
-  EXPECT_THAT(reasons(2h), IsEmpty());
+  EXPECT_THAT(reasons(2h), ElementsAre("nic_port/mlx5_0/1 ib_counters_untold unknown"));
   set("mlx5_0", "counters/symbol_error", "0");
   EXPECT_THAT(reasons(), IsEmpty());
   set("mlx5_0", "counters/symbol_error", "165535");  // a wider counter under the same name
@@ -157,12 +156,13 @@ TEST_F(NetworkIbPort, the_narrowest_counters_count_up_to_their_end_too) {
               ElementsAre("nic_port/mlx5_0/1 ib_flapping degraded", "nic_port/mlx5_0/1 ib_errors degraded"));
 }
 
-TEST_F(NetworkIbPort, a_counter_that_was_full_when_we_came_says_nothing_and_the_port_is_judged_by_its_state) {
+TEST_F(NetworkIbPort, a_counter_that_was_full_when_we_came_is_unknown_and_the_port_is_judged_by_its_state) {
   add("mlx5_0");
   set("mlx5_0", "counters/link_downed", "255");
-  EXPECT_THAT(reasons(), IsEmpty());
+  EXPECT_THAT(reasons(), ElementsAre("nic_port/mlx5_0/1 ib_counters_untold unknown"));
   lose("mlx5_0");
-  EXPECT_THAT(reasons(40s), ElementsAre("nic_port/mlx5_0/1 ib_port_down failed"));
+  EXPECT_THAT(reasons(40s), ElementsAre("nic_port/mlx5_0/1 ib_port_down failed",
+                                        "nic_port/mlx5_0/1 ib_counters_untold unknown"));
 }
 
 TEST_F(NetworkIbPort, counters_that_nobody_may_read_are_unknown) {

@@ -49,12 +49,20 @@ std::vector<FastCounter> fast_counters(const JudgeInput& input, const Subject& s
 }
 
 std::optional<std::string> why_untold(const JudgeInput& input, const Subject& subject,
-                                      const CounterGroup& group) {
+                                      const CounterGroup& group, Duration window) {
   for (const Observation& observation : input.history.latest()) {
     if (observation.subject != subject || observation.missing.empty()) continue;
     if (!observation.name.starts_with(group.folder)) continue;
     const Value* why = find_attribute(observation.attributes, "error");
     return why == nullptr ? observation.missing : to_string(*why);
+  }
+  for (const catalog::Counter& counter : input.facts.counters()) {
+    if (!group.holds(counter) || counter.threshold.empty()) continue;
+    const auto end = counter.saturation();
+    if (!end || input.history.number(subject, counter.path) != static_cast<double>(*end)) continue;
+    if (!growth_above(input, subject, counter.path, limit(input, counter.threshold), window))
+      return counter_name(counter) + " stands at its largest value, " + std::to_string(*end) +
+             ", and cannot grow";
   }
   return std::nullopt;
 }

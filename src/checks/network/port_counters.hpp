@@ -29,12 +29,12 @@ inline constexpr std::string_view kSpared = "spared";
 std::size_t add_port_counters(const host::Host& host, const host::IbPort& port, const Subject& subject,
                               const CounterGroup& group, MonoTime deadline, Seen& seen);
 
-// Why some counter of a port was not answered, for a person. Nothing: all were.
+// Why the growth of some counter of a port is not known, for a person: it was not answered, or stands at the
+// largest value of its width ("symbol_error stands at its largest value, 65535"). Nothing: all of them tell.
 [[nodiscard]] std::optional<std::string> why_untold(const JudgeInput& input, const Subject& subject,
-                                                    const CounterGroup& group);
+                                                    const CounterGroup& group, Duration window);
 
-// A counter that grows faster than its threshold, or did until it reached the largest value of its width. One
-// that is full from the beginning tells nothing, and most machines have one.
+// A counter that grows faster than its threshold, or did until it reached the largest value of its width.
 struct FastCounter {
   const catalog::Counter* counter = nullptr;
   double growth = 0;  // in the unit of the limit
