@@ -64,6 +64,7 @@ ResetWitness::Gpu* ResetWitness::gpu_of(const Subject& subject) {
 }
 
 bool ResetWitness::note_state(Gpu& gpu, const Observation& state) {
+  if (!state.value) return false;
   const std::string word = to_string(*state.value);
   if (is_in(kEndedByResetAlone, word)) set_gone(gpu, state.time.mono);
   if (word != kWell) return false;
@@ -80,7 +81,7 @@ void ResetWitness::set_gone(Gpu& gpu, MonoTime time) {
 }
 
 bool ResetWitness::note_count(Gpu& gpu, const Observation& count) {
-  const auto value = as_number(*count.value);
+  const auto value = count.value ? as_number(*count.value) : std::nullopt;
   if (!value) return false;
   const auto known = gpu.counts.find(count.name);
   if (known != gpu.counts.end() && count.time.mono <= known->second.time) return false;

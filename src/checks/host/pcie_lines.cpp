@@ -168,6 +168,13 @@ std::string address_of(const std::string& text) {
   return canonical_pci_address(text).value_or(text);
 }
 
+// Nothing where one end does not tell.
+template <class Number>
+std::optional<Number> least(const std::optional<Number>& one, const std::optional<Number>& other) {
+  if (!one || !other) return std::nullopt;
+  return std::min(*one, *other);
+}
+
 Subject link_at(const std::string& address) {
   Subject link;
   link.kind = SubjectKind::link;
@@ -203,12 +210,10 @@ void add_link_abilities(const host::Files& files, Observations& observations) {
     if (!lower || !bridges || bridges->empty()) continue;
     const auto upper = host::read_pci_link(files, bridges->front());
     if (!upper) continue;
-    if (lower->max_width && upper->max_width)
-      event.attributes.emplace_back(kPossibleWidth,
-                                    std::to_string(std::min(*lower->max_width, *upper->max_width)));
-    if (lower->max_speed_gts && upper->max_speed_gts)
-      event.attributes.emplace_back(kPossibleSpeed,
-                                    rounded(std::min(*lower->max_speed_gts, *upper->max_speed_gts)));
+    if (const auto width = least(lower->max_width, upper->max_width))
+      event.attributes.emplace_back(kPossibleWidth, std::to_string(*width));
+    if (const auto speed = least(lower->max_speed_gts, upper->max_speed_gts))
+      event.attributes.emplace_back(kPossibleSpeed, rounded(*speed));
   }
 }
 
