@@ -119,6 +119,7 @@ struct Saying {
 // What the records of the window say about one subject for one reason and code.
 struct Condition {
   Saying worst;
+  Action action = Action::none;        // the strongest
   WallTime since{};                    // of the first record
   const Observation* first = nullptr;  // of those with the worst health
   const Observation* last = nullptr;   // likewise
@@ -259,7 +260,7 @@ class Judgement {
     if (facts != nullptr && facts->clear == catalog::ClearRule::expiry &&
         input_.now.mono - event.time.mono > facts->clear_after)
       return;
-    if (!saying.action) saying.action = facts == nullptr ? Action::none : facts->action;
+    const Action action = saying.action.value_or(facts == nullptr ? Action::none : facts->action);
     Condition& condition = conditions_[{subject, saying.reason, saying.code, is_injected(event)}];
     condition.count += attribute_number(event, "count").value_or(1);
     if (condition.last == nullptr) condition.since = event.time.wall;
@@ -267,10 +268,11 @@ class Judgement {
     if (is_known && condition.worst.health == Health::failed && saying.health != Health::failed) return;
     condition.last = &event;
     if (is_known && condition.worst.health == saying.health && saying.reason != kVerdict) {
-      condition.worst.action = stronger(*condition.worst.action, *saying.action);
+      condition.action = stronger(condition.action, action);
       return;
     }
     condition.first = &event;
+    condition.action = action;
     condition.worst = std::move(saying);
   }
 
@@ -278,12 +280,14 @@ class Judgement {
   [[nodiscard]] Action action_for(const Key& key, const Condition& condition) const {
     const auto verdict =
         conditions_.find({gpu_of(key.subject), std::string(kVerdict), kVerdictXid, key.injected});
-    return *(verdict == conditions_.end() ? condition : verdict->second).worst.action;
+    return (verdict == conditions_.end() ? condition : verdict->second).action;
   }
 
   [[nodiscard]] Findings findings() const {
     Findings result;
-    for (const auto& [key, condition] : conditions_) {
+    for (const auto& entry : conditions_) {
+      const Key& key = entry.first;
+      const Condition& condition = entry.second;
       std::string message = condition.worst.message;
       if (condition.count > 1) message += " (" + std::to_string(condition.count) + " times)";
       Finding finding =

@@ -34,13 +34,17 @@ void LinkOutages::Link::finish() {
   if (outages.size() > kMaxOutages) outages.erase(std::ranges::min_element(outages, {}, length));
 }
 
+void LinkOutages::move_to(Observations& events, Outage& outage) {
+  if (outage.down) events.push_back(*std::move(outage.down));
+  if (outage.up) events.push_back(*std::move(outage.up));
+}
+
 Observations LinkOutages::take() {
   Observations events;
   for (auto& [key, link] : links_) {
     link.finish();
     for (Outage& outage : link.outages)
-      for (auto* end : {&outage.down, &outage.up})
-        if (*end) events.push_back(std::move(**end));
+      move_to(events, outage);
   }
   links_.clear();
   return events;

@@ -39,6 +39,7 @@ class LinkOutages {
     std::vector<Outage> outages;
     void finish();
   };
+  static void move_to(Observations& events, Outage& outage);
   // Subject; may act; injected.
   using Key = std::tuple<Subject, bool, bool>;
 
