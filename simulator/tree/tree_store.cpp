@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/tree_store.hpp"
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxFiles = 200'000;
+// A tree has thousands of files of a few bytes: memory for the largest one allowed would cost seconds.
+constexpr std::size_t kReadBytes = 4096;
 
 Result<YamlNode> read_yaml(const std::string& path) {
   YamlProblems problems(path);
@@ -98,12 +101,15 @@ Result<std::string> read_text(const std::string& path, std::size_t limit) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail_errno(errno == 0 ? ENOENT : errno, path);
-  std::string text(limit + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text;
+  std::array<char, kReadBytes> some;
+  do {
+    file.read(some.data(), some.size());
+    text.append(some.data(), static_cast<std::size_t>(file.gcount()));
+  } while (file && text.size() <= limit);
   if (file.bad()) return fail_errno(EIO, path);
-  if (static_cast<std::size_t>(file.gcount()) > limit)
+  if (text.size() > limit)
     return fail(Errc::exhausted, path + ": longer than " + std::to_string(limit) + " bytes");
-  text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
 }
 

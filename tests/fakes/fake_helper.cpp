@@ -125,6 +125,10 @@ int main(int argc, char** argv) {
                                       return std::string("true");
                                     }}});
   if (kind == "dies_at_once") return 5;
+  if (kind == "lingers") {
+    static_cast<void>(autopilot::host::serve(kHelperFd, {}));
+    hang();
+  }
   return autopilot::host::serve(
       kHelperFd,
       {{"echo", [](std::string_view params, MonoTime) -> Result<std::string> { return std::string(params); }},

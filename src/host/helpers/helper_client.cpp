@@ -77,8 +77,10 @@ void HelperClient::rest() {
   is_busy_ = true;
   lock.unlock();
   connection_->stream.close();
-  if (!connection_->child.wait_until(mono_now() + limits_.kill_patience))
+  if (!connection_->child.wait_until(mono_now() + limits_.kill_patience)) {
     connection_->child.send_signal(SIGKILL);
+    static_cast<void>(connection_->child.wait_until(mono_now() + limits_.kill_patience));
+  }
   lock.lock();
   static_cast<void>(retire());
   is_busy_ = false;

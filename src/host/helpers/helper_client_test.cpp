@@ -69,6 +69,14 @@ TEST(HelperClient, that_rests_has_no_process_until_the_next_call) {
   EXPECT_EQ(client.stats().failures, 0U);
 }
 
+TEST(HelperClient, that_rests_ends_a_process_that_lingers) {
+  HelperClient client("fake", fake("lingers"), {.kill_patience = 500ms});
+  EXPECT_EQ(client.call("pid", "null", in(20s)).error().error.code, Errc::unsupported);
+  client.rest();
+  EXPECT_FALSE(client.stats().is_alive);
+  EXPECT_EQ(client.stats().stuck, 0);
+}
+
 TEST(HelperClient, an_honest_no_is_no_failure) {
   HelperClient client("fake", fake());
   const auto refused = client.call("refuse", "null", in(20s));
