@@ -187,22 +187,12 @@ void take_registers(const Catalog& facts, std::uint32_t code, const NvLinkDetail
   }
 }
 
-std::string word_of(const Observation& event, std::string_view name) {
-  const Value* value = find_attribute(event.attributes, name);
-  return value == nullptr ? std::string{} : to_string(*value);
-}
-
-bool is_yes(const Observation& event, std::string_view name) {
-  const Value* value = find_attribute(event.attributes, name);
-  return value != nullptr && *value == Value{true};
-}
-
 std::optional<NvLinkDetail> nvlink_of(const Observation& event) {
   NvLinkDetail detail;
-  detail.unit = word_of(event, "nvlinkUnit");
-  detail.severity = word_of(event, "nvlinkSeverity");
-  detail.status = parse_hex<std::uint32_t>(word_of(event, "nvlinkStatus"));
-  const std::string registers = word_of(event, "nvlinkRegisters");
+  detail.unit = attribute_of(event, "nvlinkUnit");
+  detail.severity = attribute_of(event, "nvlinkSeverity");
+  detail.status = parse_hex<std::uint32_t>(attribute_of(event, "nvlinkStatus"));
+  const std::string registers = attribute_of(event, "nvlinkRegisters");
   for (const std::string_view word : split_words(registers))
     detail.registers.push_back(parse_hex<std::uint32_t>(word).value_or(0));
   if (detail.registers.empty()) return std::nullopt;
@@ -214,11 +204,11 @@ DecodedRecord decoded_of(const Observation& event) {
   DecodedRecord decoded;
   decoded.kind = event.name == kSxidEvent ? "sxid" : "xid";
   decoded.code = code_of(event);
-  decoded.severity = word_of(event, "severity");
+  decoded.severity = attribute_of(event, "severity");
   decoded.nvlink = nvlink_of(event);
-  decoded.reset_advised = is_yes(event, "resetAdvised");
-  decoded.drain_reset_advised = is_yes(event, "drainResetAdvised");
-  decoded.recovery_to = parse_number<int>(word_of(event, "recoveryTo"));
+  decoded.reset_advised = is_true(event, "resetAdvised");
+  decoded.drain_reset_advised = is_true(event, "drainResetAdvised");
+  decoded.recovery_to = parse_number<int>(attribute_of(event, "recoveryTo"));
   return decoded;
 }
 

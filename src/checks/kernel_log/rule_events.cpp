@@ -38,11 +38,6 @@ Observation to_event(const host::KernelRecord& record, const DecodedRecord& deco
   return event;
 }
 
-bool is_true(const Observation& event, std::string_view attribute) {
-  const Value* value = find_attribute(event.attributes, attribute);
-  return value != nullptr && *value == Value{true};
-}
-
 // The events of a round, taken from the newest to the oldest.
 class Collected {
  public:
@@ -183,6 +178,11 @@ std::string attribute_of(const DecodedRecord& decoded, std::string_view name) {
 std::string attribute_of(const Observation& event, std::string_view name) {
   const Value* value = find_attribute(event.attributes, name);
   return value == nullptr ? std::string() : to_string(*value);
+}
+
+bool is_true(const Observation& event, std::string_view name) {
+  const Value* value = find_attribute(event.attributes, name);
+  return value != nullptr && *value == Value{true};
 }
 
 std::optional<int> attribute_number(const Observation& event, std::string_view name) {

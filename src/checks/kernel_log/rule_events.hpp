@@ -52,6 +52,8 @@ Status add_rule_events(const host::Host& host, const Request& request, const Dec
 // A named group of its rule; empty where the line had none.
 [[nodiscard]] std::string attribute_of(const DecodedRecord& decoded, std::string_view name);
 [[nodiscard]] std::string attribute_of(const Observation& event, std::string_view name);
+// False where it has none of that name.
+[[nodiscard]] bool is_true(const Observation& event, std::string_view name);
 // Nothing: it has none of that name, or it is no number.
 [[nodiscard]] std::optional<int> attribute_number(const Observation& event, std::string_view name);
 // The line of the event becomes evidence; what an injected line proves is injected.
