@@ -13,7 +13,8 @@
 
 namespace autopilot {
 
-// An opinion of a check about one subject. Identity is check + subject + reason. A healthy subject has none.
+// An opinion of a check about one subject. Identity is check + subject + reason, and the driver's error code
+// where the evidence has one (incidents/error_code.hpp). A healthy subject has none.
 struct Finding {
   Subject subject;
   Health health = Health::unknown;
