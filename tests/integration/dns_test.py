@@ -8,15 +8,13 @@ import shutil
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import unittest
 
 import harness
+import own_namespaces
 
-SKIPPED = 77
-INSIDE = "AUTOPILOT_TEST_INSIDE"
 OTHER_NETWORK = "198.51.100"
 FORBIDDEN_NETWORK = "203.0.113"
 HOLE = "192.0.2"
@@ -280,21 +278,6 @@ class DnsTest(unittest.TestCase):
             self.assertEqual(f"{OTHER_NETWORK}.9" in addresses, not scrub)
 
 
-def enter_a_network():
-    """Runs this program again in namespaces of its own; ends it as skipped where there are none."""
-    command = ["unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    for program in ("unshare", "ip", "dnsmasq"):
-        if shutil.which(program) is None:
-            print(f"skipped: {program} is not installed")
-            sys.exit(SKIPPED)
-    tried = subprocess.run([*command, "ip", "link", "set", "lo", "up"], capture_output=True, text=True, check=False)
-    if tried.returncode != 0:
-        print(f"skipped: no network namespace can be made here: {tried.stderr.strip()}")
-        sys.exit(SKIPPED)
-    os.execvpe(command[0], [*command, sys.executable, "-B", *sys.argv], {**os.environ, INSIDE: "yes"})
-
-
 if __name__ == "__main__":
-    if INSIDE not in os.environ:
-        enter_a_network()
+    own_namespaces.enter(["--net", "--mount"], ["ip", "dnsmasq"], ["ip", "link", "set", "lo", "up"])
     unittest.main(verbosity=2)

@@ -8,14 +8,12 @@ import shutil
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
 import harness
+import own_namespaces
 
-SKIPPED = 77
-INSIDE = "AUTOPILOT_TEST_INSIDE"
 HELPER_FD = 3
 
 
@@ -111,22 +109,7 @@ class EthtoolTest(unittest.TestCase):
         self.assertEqual(result["findings"][0]["reason"], "not_present")
 
 
-def enter_a_network():
-    """Runs this program again in a network of its own; ends it as skipped where there is none."""
-    command = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    for program in ("unshare", "ip", "bash"):
-        if shutil.which(program) is None:
-            print(f"skipped: {program} is not installed")
-            sys.exit(SKIPPED)
-    tried = subprocess.run([*command, "ip", "link", "add", "va", "type", "veth", "peer", "name", "vb"],
-                           capture_output=True, text=True, check=False)
-    if tried.returncode != 0:
-        print(f"skipped: no network namespace with a veth can be made here: {tried.stderr.strip()}")
-        sys.exit(SKIPPED)
-    os.execvpe(command[0], [*command, sys.executable, "-B", *sys.argv], {**os.environ, INSIDE: "yes"})
-
-
 if __name__ == "__main__":
-    if INSIDE not in os.environ:
-        enter_a_network()
+    own_namespaces.enter(["--net"], ["ip", "bash"],
+                         ["ip", "link", "add", "va", "type", "veth", "peer", "name", "vb"])
     unittest.main(verbosity=2)
