@@ -196,9 +196,9 @@ class Judgement {
              (reset.gpu.kind == SubjectKind::host || gpu_of(key.subject) == reset.gpu) &&
              !is_of_this_load(*entry.second.last, event);
     });
-    std::erase_if(xids_, [&](const Observation* event) {
-      return is_injected(*event) == reset.injected &&
-             (reset.gpu.kind == SubjectKind::host || gpu_of(event->subject) == reset.gpu);
+    std::erase_if(xids_, [&](const Observation* xid) {
+      return is_injected(*xid) == reset.injected &&
+             (reset.gpu.kind == SubjectKind::host || gpu_of(xid->subject) == reset.gpu);
     });
   }
 

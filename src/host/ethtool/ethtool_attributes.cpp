@@ -42,7 +42,7 @@ class Attributes {
   }
 
  private:
-  std::array<nlattr*, Last + 1> found_{};
+  std::array<nlattr*, std::size_t{Last} + 1> found_{};
 };
 
 std::string fec_mode(std::uint32_t link_mode) {
