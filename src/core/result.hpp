@@ -53,7 +53,7 @@ using Status = Result<void>;
 #define AUTOPILOT_ASSERT(condition) \
   ((condition) ? static_cast<void>(0) : ::autopilot::assertion_failed(#condition, __FILE__, __LINE__))
 
-// auto x = TRY(f()): the value of a Result, or return its error. Synchronous code only.
+// auto x = TRY(f()): the value of a Result, or return its error. Synchronous code only; STYLE.md on braces.
 #define TRY(expression)                                                                           \
   __extension__({                                                                                 \
     auto autopilot_try_result = (expression);                                                     \

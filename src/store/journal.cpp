@@ -249,7 +249,8 @@ Result<std::vector<LastSample>> Journal::last_samples(std::string_view boot_id) 
                                         "ORDER BY check_id, subject_kind, subject_key, name LIMIT ?"));
   statement.bind(1, boot_id).bind(2, row_limit(kMaxRows));
   return database_->rows<LastSample>(statement, [](const sqlite::Statement& row) -> Result<LastSample> {
-    return LastSample{row.text(0), TRY(parse_observation(row.text(1))), row.text(2)};
+    auto observation = TRY(parse_observation(row.text(1)));
+    return LastSample{row.text(0), std::move(observation), row.text(2)};
   });
 }
 
@@ -258,7 +259,8 @@ Result<std::vector<StoredFinding>> Journal::findings() const {
       "SELECT check_id, body, boot_id, state FROM findings ORDER BY position LIMIT ?"));
   statement.bind(1, row_limit(kMaxRows));
   return database_->rows<StoredFinding>(statement, [](const sqlite::Statement& row) -> Result<StoredFinding> {
-    return StoredFinding{row.text(0), TRY(parse_finding(row.text(1))), row.text(2), row.text(3)};
+    auto finding = TRY(parse_finding(row.text(1)));
+    return StoredFinding{row.text(0), std::move(finding), row.text(2), row.text(3)};
   });
 }
 

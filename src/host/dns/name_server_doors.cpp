@@ -7,7 +7,8 @@ namespace autopilot::host {
 
 Result<NameServersSeen> SystemNameServers::ask(MonoTime deadline) const {
   const NameServerList list = TRY(read_name_servers(files_));
-  return NameServersSeen{list.is_configured, TRY(ask_name_servers(list.addresses, kDnsPort, deadline))};
+  auto answers = TRY(ask_name_servers(list.addresses, kDnsPort, deadline));
+  return NameServersSeen{list.is_configured, std::move(answers)};
 }
 
 Result<NameServersSeen> TreeNameServers::ask(MonoTime /*deadline*/) const {

@@ -138,8 +138,10 @@ Result<EthtoolPort> parse_ethtool_port(std::string_view text) {
   const json::value value = json::parse({text.data(), text.size()}, error);
   const json::object* object = error ? nullptr : value.if_object();
   if (object == nullptr) return malformed("no object");
-  return EthtoolPort{TRY(part_of(*object, "link", link_of)), TRY(part_of(*object, "fec", fec_of)),
-                     TRY(part_of(*object, "module", module_of))};
+  auto link = TRY(part_of(*object, "link", link_of));
+  auto fec = TRY(part_of(*object, "fec", fec_of));
+  auto module = TRY(part_of(*object, "module", module_of));
+  return EthtoolPort{std::move(link), std::move(fec), std::move(module)};
 }
 
 }  // namespace autopilot::host
