@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <optional>
+#include <string>
 
 #include "core/hex.hpp"
 #include "core/parse.hpp"
@@ -26,19 +27,22 @@ struct Monitors {
 constexpr std::array kMonitors{Monitors{"51/00/96", 96, 96, 104, 102, 1},
                                Monitors{"50/00/22", 22, 22, 34, 50, 4}};
 
-// The first `words` words from `byte` on become `word`; `byte` is chosen by the layout.
+// `count` words from `at` on, as far as there are bytes.
+void write_words(std::string& bytes, std::size_t at, std::size_t count, std::uint16_t word) {
+  for (std::size_t end = at + 2 * count; at < end && at + 1 < bytes.size(); at += 2) {
+    bytes[at] = static_cast<char>(word >> 8U);
+    bytes[at + 1] = static_cast<char>(word & 255U);
+  }
+}
+
+// The first word from `byte` on becomes `word`, or that of each lane; `byte` is chosen by the layout.
 void set_monitor(FaultEffect& effect, std::size_t Monitors::*byte, bool is_of_lanes, std::uint16_t word) {
   YamlNode& module = yaml_member(port_of(effect), "module");
   for (const Monitors& monitors : kMonitors) {
     const YamlNode* part = module.find(monitors.part);
     auto bytes = part == nullptr ? std::nullopt : from_hex(part->text);
     if (!bytes) continue;
-    for (std::size_t i = 0; i < (is_of_lanes ? monitors.lanes : 1); ++i) {
-      const std::size_t at = monitors.*byte - monitors.begin + 2 * i;
-      if (at + 1 >= bytes->size()) break;
-      (*bytes)[at] = static_cast<char>(word >> 8U);
-      (*bytes)[at + 1] = static_cast<char>(word & 255U);
-    }
+    write_words(*bytes, monitors.*byte - monitors.begin, is_of_lanes ? monitors.lanes : 1, word);
     yaml_member(module, monitors.part) = yaml_word(to_hex(*bytes));
   }
 }

@@ -70,7 +70,7 @@ class Lanes {
     const auto sent_limits = read_module_limits(limits_, kSentLimits, kModuleMilliwatts);
     const auto bias_limits = read_module_limits(limits_, kBiasLimits, bias);
     for (unsigned i = 0; i < kLanes; ++i) {
-      if ((unused >> i & 1U) != 0 || !is_activated(i)) continue;
+      if ((unsigned{unused} >> i & 1U) != 0 || !is_activated(i)) continue;
       const auto at = [i](std::uint8_t first) { return static_cast<std::uint8_t>(first + 2 * i); };
       ModuleLane lane;
       lane.number = static_cast<int>(i) + 1;
@@ -86,7 +86,7 @@ class Lanes {
  private:
   [[nodiscard]] bool is_activated(unsigned lane) const {
     const auto states = page_.byte(static_cast<std::uint8_t>(kLaneStates + lane / 2));
-    return states && (*states >> (lane % 2 * 4) & 15U) == kActivated;
+    return states && (unsigned{*states} >> (lane % 2 * 4) & 15U) == kActivated;
   }
 
   ModulePage page_;
