@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release run test check verify lint format bench fuzz help clean deps
+.PHONY: release run test check verify lint format bench fuzz cluster cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
@@ -37,12 +37,24 @@ bench: ## every budget of one node as a table (BENCH_LONG=1: ten minutes of rest
 fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)
 
+cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubelets, SIM=n simulated nodes; prints a KUBECONFIG
+	@tools/install-deps.sh cluster
+	@tools/install-go.sh
+	@tests/cluster/cluster.py up --real $(or $(REAL),1) --sim $(or $(SIM),0)
+
+cluster-test: deps ## tests against such a cluster (part of verify)
+	@tools/ci/run.py cluster --jobs $(JOBS)
+
+cluster-down: ## end it
+	@tests/cluster/cluster.py down
+
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 22
 
 clean: ## remove everything that was built
 	rm -rf build
 
 deps:
 	@tools/install-deps.sh build test lint
-	@tools/install-deps.sh extras || echo "going on: the tests that need these packages will be skipped"
+	@tools/install-deps.sh extras cluster || echo "going on: the tests that need these packages will be skipped"
+	@tools/install-go.sh || echo "going on: the tests that need Go will be skipped"

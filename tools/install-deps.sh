@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian 12 packages that Autopilot is built and tested with. Does nothing where nothing is missing.
 #
-#   tools/install-deps.sh [--list] [build] [test] [lint] [extras]     without a group: all of them
+#   tools/install-deps.sh [--list] [build] [test] [lint] [extras] [cluster]     without a group: all but cluster
 #   extras: programs that some tests drive; without them these tests are skipped
+#   cluster: what `make cluster` needs beside Go
 #
 # Needs root or sudo only when something is missing.
 set -euo pipefail
@@ -11,14 +12,15 @@ set -euo pipefail
 build=(
   clang-16 lld-16 llvm-16 g++-12 libstdc++-12-dev cmake ninja-build ccache pkg-config git make python3 python3-yaml
   libboost1.81-dev libboost-json1.81-dev libexpected-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev
-  libsqlite3-dev libre2-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev libnghttp2-dev
+  libsqlite3-dev libre2-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev libnghttp2-dev libssl-dev
 )
 test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
 extras=(curl prometheus systemd e2fsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base)
 lint=(clang-format-16 clang-tidy-16 shellcheck)
+cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
 
 # Services that a test drives as plain programs and that must not start with the machine because of us.
-services=(prometheus)
+services=(prometheus containerd)
 
 say() { echo "install-deps: $*"; }
 die() {
@@ -34,7 +36,8 @@ packages_of() {
     test) printf '%s\n' "${test[@]}" ;;
     lint) printf '%s\n' "${lint[@]}" ;;
     extras) printf '%s\n' "${extras[@]}" ;;
-    *) die "unknown group '$1': build, test, lint and extras exist" ;;
+    cluster) printf '%s\n' "${cluster[@]}" ;;
+    *) die "unknown group '$1': build, test, lint, extras and cluster exist" ;;
   esac
 }
 
@@ -84,7 +87,7 @@ for argument in "$@"; do
   case "$argument" in
     --list) list_only=yes ;;
     -h | --help)
-      sed -n '3,8s/^# \{0,1\}//p' "$0"
+      sed -n '3,9s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) groups+=("$argument") ;;

@@ -80,7 +80,7 @@ def _all_tests(preset: str):
         built = _build(run, preset)
         if built.failed:
             return built
-        built.add(_ctest(run, preset, [], []))
+        built.add(_ctest(run, preset, ["-LE", "^cluster$"], []))
         return built
     return run_stage
 
@@ -141,6 +141,8 @@ TIDY_CHANGED = Stage("tidy", "clang-tidy-16 of changed files", lambda run: tidy.
 TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run, whole_tree=True))
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
+# Of the release alone: there is one cluster on a machine, and it runs what ships.
+CLUSTER = Stage("cluster", "release: tests in a cluster", _test("release", "cluster"), "release-build")
 TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads)
 
 PLANS: dict[str, list[Stage]] = {
@@ -152,10 +154,11 @@ PLANS: dict[str, list[Stage]] = {
     ],
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
+    "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), CLUSTER],
     "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), ASAN, TSAN, FUZZ, TIDY_CHANGED],
     "verify": [
         FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
-        *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
+        CLUSTER, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
         Stage("gcc-asan", "g++ 12 ASan+UBSan: build and all tests", _all_tests("gcc-asan")), TSAN, TIDY_ALL, FUZZ,
     ],
 }

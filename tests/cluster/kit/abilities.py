@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a cluster this machine can run, found out by trying."""
+
+import os
+import shutil
+import subprocess
+
+from kit.reason import CannotRun
+
+NAT = """table ip autopilot_trial {
+  map services {
+    type ipv4_addr . inet_proto . inet_service : verdict
+  }
+  chain postrouting {
+    type nat hook postrouting priority 100; policy accept;
+    meta mark 0x4000 masquerade
+  }
+}
+"""
+
+
+def _try(command, part: str, what: str, text: str | None = None) -> None:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
+        raise CannotRun(f"{part}: {what}: {reason}")
+
+
+def _need(part: str, *programs: str) -> None:
+    for program in programs:
+        if shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
+            raise CannotRun(f"{part}: {program} is not here; tools/install-deps.sh cluster installs it")
+
+
+def check_control_plane() -> None:
+    part = "the cluster"
+    if os.geteuid() != 0:
+        raise CannotRun(f"{part}: needs root, for its bridge and its nodes' namespaces")
+    _need(part, "ip", "openssl")
+    _try(["ip", "link", "add", "apkittry", "type", "bridge"], part, "no bridge can be made")
+    _try(["ip", "link", "delete", "apkittry"], part, "a bridge cannot be removed")
+
+
+def check_real_nodes() -> None:
+    part = "nodes with a kubelet"
+    _need(part, "containerd", "runc", "nft", "nsenter", "unshare", "mount", "conntrack", "gcc")
+    if not os.path.isdir("/usr/lib/cni"):
+        raise CannotRun(f"{part}: /usr/lib/cni is not here; tools/install-deps.sh cluster installs containernetworking-plugins")
+    if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+        hierarchy = ""  # version 2 alone
+    elif os.path.isdir("/sys/fs/cgroup/memory"):
+        hierarchy = "memory"
+    else:
+        raise CannotRun(f"{part}: /sys/fs/cgroup has neither version 2 nor the memory hierarchy of version 1")
+    trial = os.path.join("/sys/fs/cgroup", hierarchy, "autopilot-kit-trial")
+    try:
+        os.mkdir(trial)
+        os.rmdir(trial)
+    except OSError as error:
+        raise CannotRun(f"{part}: no control group can be made: {error}") from error
+    _try(["unshare", "--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "true"], part, "no namespaces can be made")
+    _try(["unshare", "--net", "nft", "-f", "-"], part, "this kernel translates no addresses by nftables", NAT)

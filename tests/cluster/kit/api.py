@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API server, asked through kubectl."""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+
+class Api:
+    def __init__(self, kubectl: Path, kubeconfig: Path):
+        self._command = [str(kubectl), f"--kubeconfig={kubeconfig}", "--request-timeout=20s"]
+
+    def run(self, *arguments: str, text: str | None = None) -> str:
+        done = subprocess.run([*self._command, *arguments], input=text, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ApiError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def get(self, *arguments: str) -> dict:
+        return json.loads(self.run("get", "-o", "json", *arguments))
+
+    def find(self, *arguments: str) -> dict | None:
+        """None where there is no such object."""
+        out = self.run("get", "-o", "json", "--ignore-not-found", *arguments)
+        return json.loads(out) if out.strip() else None
+
+    def apply(self, *objects: dict) -> None:
+        """Server-side; each is as it is given afterwards, where nobody else owns its fields."""
+        listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+        self.run("apply", "--server-side", "--force-conflicts", "--field-manager=kit", "-f", "-", text=json.dumps(listed))
+
+    def wait(self, condition, what: str, patience: float = 60.0):
+        """What `condition` gives once it is true; an ApiError inside it counts as false."""
+        until = time.monotonic() + patience
+        last = "it is false"
+        while True:
+            try:
+                found = condition()
+                if found:
+                    return found
+            except ApiError as error:
+                last = str(error)
+            if time.monotonic() > until:
+                raise AssertionError(f"not after {patience:.0f} s: {what} ({last})")
+            time.sleep(0.1)
+
+
+class ApiError(Exception):
+    pass
+
+
+def condition_of(object_: dict, kind: str) -> str | None:
+    for condition in object_.get("status", {}).get("conditions", []):
+        if condition["type"] == kind:
+            return condition["status"]
+    return None

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole cluster on this machine, in one folder. There is one at a time: its bridge has one name."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+from kit import abilities, addons, images, network, programs, simulated
+from kit.api import Api, condition_of
+from kit.control_plane import ControlPlane
+from kit.node import CGROUPS, PARENT, Node, remove_cgroups
+from kit.processes import Processes
+from kit.reason import CannotRun
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = ROOT / "build" / "cluster" / "run"
+IMAGES = ROOT / "build" / "cluster" / "images"
+
+
+class Cluster:
+    def __init__(self, folder: Path = FOLDER, say=lambda text: None):
+        self.folder = folder
+        self._say = say
+        self.programs: dict[str, Path] = {}
+        self.processes = None
+        self.control_plane = None
+        self.api = None
+        self.nodes: list[Node] = []
+        self.simulated_nodes: list[str] = []
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.folder / "admin.kubeconfig"
+
+    def up(self, real: int, sim: int, build_folder: Path) -> None:
+        """Ready afterwards: every node, and names where there is a real one. `build_folder` holds our own programs."""
+        if self.folder.exists():
+            raise CannotRun(f"there is a cluster in {self.folder} already; make cluster-down ends it")
+        abilities.check_control_plane()
+        if real:
+            abilities.check_real_nodes()
+        modules = ["etcd", "kubernetes"] + (["coredns"] if real else []) + (["kwok"] if sim else [])
+        self.programs = programs.build(modules, self._say)
+        made = self._make_images(build_folder) if real else []
+        self.folder.mkdir(parents=True)
+        (self.folder / "cluster.json").write_text(json.dumps({
+            "real": real, "sim": sim, "programs": {name: str(path) for name, path in self.programs.items()}}))
+        self.open()
+        network.make_bridge()
+        self._say("starting etcd and the control plane")
+        self.control_plane.make_keys()
+        self.control_plane.start()
+        for node in self.nodes:
+            self._say(f"starting {node.name}: containerd, kubelet, kube-proxy")
+            node.start(self.control_plane, self.programs, made, self.processes)
+        network.connect_pods({node.name: node.number for node in self.nodes})
+        self._start_simulated(sim)
+        self._bind_proxy()
+        self._wait_for_nodes(real + sim)
+        if real:
+            for node in self.nodes:
+                self.api.run("label", "node", node.name, f"{simulated.LABEL}=real")
+            self._say("starting CoreDNS")
+            self.api.apply(*addons.coredns())
+            self.api.wait(self.has_names, "CoreDNS is ready", 120)
+
+    def down(self) -> None:
+        """Ends what `up` started, however far it came. Nothing is left but caches."""
+        if not self.folder.exists():
+            return
+        self.open()
+        for node in self.nodes:
+            node.stop(self.processes)
+        self.processes.kill_all()
+        network.remove_bridge()
+        if any((path / PARENT).is_dir() for path in CGROUPS.iterdir()):
+            remove_cgroups(PARENT)
+        shutil.rmtree(self.folder)
+
+    def open(self) -> "Cluster":
+        """The one that `up` has begun in the folder. CannotRun: there is none."""
+        state = self.folder / "cluster.json"
+        if not state.exists():
+            raise CannotRun(f"there is no cluster in {self.folder}; make cluster starts one")
+        begun = json.loads(state.read_text())
+        self.programs = {name: Path(path) for name, path in begun["programs"].items()}
+        self.processes = Processes(self.folder)
+        self.control_plane = ControlPlane(self.folder, self.programs, self.processes)
+        self.nodes = [Node(self.folder, number) for number in range(begun["real"])]
+        self.simulated_nodes = [f"sim-{number}" for number in range(begun["sim"])]
+        self.api = Api(self.programs["kubectl"], self.kubeconfig)
+        return self
+
+    def _make_images(self, build_folder: Path) -> list[Path]:
+        self._say("making images")
+        made = [images.make_pause(IMAGES), images.make_busybox(IMAGES), images.make_coredns(IMAGES, self.programs["coredns"])]
+        if (build_folder / "autopilot").exists():
+            made.append(images.make_autopilot(IMAGES, build_folder))
+        return made
+
+    def _bind_proxy(self) -> None:
+        self.api.apply({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+                        "metadata": {"name": "kit:node-proxier"},
+                        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:node-proxier"},
+                        "subjects": [{"kind": "User", "name": "system:kube-proxy"}]})
+
+    def _start_simulated(self, count: int) -> None:
+        if count == 0:
+            return
+        self._say(f"making {count} simulated nodes")
+        simulated.start_player(self.programs, self.kubeconfig, self.processes)
+        self.api.run("create", "-f", "-", text=simulated.as_text([simulated.node(number) for number in range(count)]))
+
+    def _wait_for_nodes(self, count: int) -> None:
+        def ready():
+            found = self.api.get("nodes")["items"]
+            return len(found) == count and all(condition_of(node, "Ready") == "True" for node in found)
+        try:
+            self.api.wait(ready, f"{count} nodes are ready", 120)
+        except AssertionError as error:
+            words = [f"{node.name}/{name}:\n{_tail(node.log_of(name))}" for node in self.nodes
+                     for name in ("kubelet", "containerd")]
+            words += [f"{name}:\n{self.processes.last_words(name)}" for name in self.processes.names()]
+            raise RuntimeError(f"{error}\n" + "\n".join(words)) from error
+
+    def has_names(self) -> bool:
+        deployment = self.api.get("deployment/coredns", "-n", "kube-system")
+        return deployment["status"].get("readyReplicas", 0) >= 1
+
+
+def _tail(log: Path, lines: int = 15) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else "(no log)"
+
+
+def timed_say(write):
+    """Progress with the seconds since the beginning."""
+    begin = time.monotonic()
+    return lambda text: write(f"[{time.monotonic() - begin:6.1f} s] {text}")

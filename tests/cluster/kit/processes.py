@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The long-running programs of a cluster: started in the background, written down, ended by what was written down."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+
+def _started_at(pid: int) -> str | None:
+    """What tells a process from a later one of the same number; None: there is none, or only its entry is left."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+    except (OSError, IndexError):
+        return None
+    return None if fields[0] == "Z" else fields[19]
+
+
+class Processes:
+    """Those of one cluster, kept in a file of its folder."""
+
+    def __init__(self, folder: Path):
+        self._file = folder / "processes.json"
+        self._logs = folder / "logs"
+        self._logs.mkdir(parents=True, exist_ok=True)
+
+    def _read(self) -> list[dict]:
+        return json.loads(self._file.read_text()) if self._file.exists() else []
+
+    def _write(self, entries: list[dict]) -> None:
+        fresh = self._file.with_suffix(".new")
+        fresh.write_text(json.dumps(entries, indent=1))
+        fresh.rename(self._file)
+
+    def log_of(self, name: str) -> Path:
+        return self._logs / f"{name}.log"
+
+    def start(self, name: str, arguments, environment=None, pass_fds=()) -> int:
+        with open(self.log_of(name), "ab") as log:
+            child = subprocess.Popen([str(word) for word in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                     env=environment, start_new_session=True, cwd="/", pass_fds=pass_fds)
+        self._write([entry for entry in self._read() if entry["name"] != name] +
+                    [{"name": name, "pid": child.pid, "startedAt": _started_at(child.pid)}])
+        return child.pid
+
+    def names(self) -> list[str]:
+        return [entry["name"] for entry in self._read()]
+
+    def pid_of(self, name: str) -> int | None:
+        """None: it was not started, or it has ended."""
+        for entry in self._read():
+            if entry["name"] == name:
+                return entry["pid"] if _runs(entry) else None
+        return None
+
+    def last_words(self, name: str, lines: int = 15) -> str:
+        log = self.log_of(name)
+        text = log.read_text(errors="replace") if log.exists() else ""
+        return "\n".join(text.splitlines()[-lines:]) or "(nothing)"
+
+    def stop(self, name: str, number: int = signal.SIGTERM, patience: float = 10.0) -> None:
+        entries = self._read()
+        for entry in [one for one in entries if one["name"] == name]:
+            _end(entry, number, patience)
+        self._write([entry for entry in entries if entry["name"] != name])
+
+    def kill_all(self) -> None:
+        """At once, the last one started first: nothing they could still write is wanted."""
+        for name in reversed(self.names()):
+            self.stop(name, signal.SIGKILL)
+
+
+def _runs(entry: dict) -> bool:
+    return entry["startedAt"] is not None and _started_at(entry["pid"]) == entry["startedAt"]
+
+
+def _end(entry: dict, number: int, patience: float) -> None:
+    for signal_number, deadline in ((number, patience), (signal.SIGKILL, 10.0)):
+        if not _runs(entry):
+            break
+        os.kill(entry["pid"], signal_number)
+        until = time.monotonic() + deadline
+        while _runs(entry) and time.monotonic() < until:
+            time.sleep(0.02)
+    try:
+        os.waitpid(entry["pid"], os.WNOHANG)
+    except ChildProcessError:
+        pass

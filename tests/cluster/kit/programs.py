@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of a cluster, built from their Go modules: once, and kept under a key of all that goes into them."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from kit.reason import CannotRun
+
+MODULES = Path(__file__).resolve().parents[1] / "programs"
+OLDEST_GO = (1, 23)
+
+# Module folder -> package of each program.
+PACKAGES = {
+    "kubernetes": [f"k8s.io/kubernetes/cmd/{name}" for name in (
+        "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")],
+    "etcd": ["go.etcd.io/etcd/server/v3"],
+    "coredns": ["github.com/coredns/coredns"],
+    "helm": ["helm.sh/helm/v3/cmd/helm"],
+    "kwok": ["sigs.k8s.io/kwok/cmd/kwok"],
+}
+# What is called otherwise than Go calls it.
+BUILT_AS = {"go.etcd.io/etcd/server/v3": "server"}
+NAMES = {"go.etcd.io/etcd/server/v3": "etcd"}
+VERSION_FLAG = {"kubernetes": "k8s.io/component-base/version.gitVersion", "helm": "helm.sh/helm/v3/internal/version.version",
+                "kwok": "sigs.k8s.io/kwok/pkg/consts.Version"}
+
+
+def cache() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(root) / "autopilot" / "cluster"
+
+
+def name_of(package: str) -> str:
+    return NAMES.get(package, package.rsplit("/", 1)[-1])
+
+
+def version_of(module: str) -> str:
+    """The version of the module whose programs the folder `module` builds."""
+    for line in (MODULES / module / "go.mod").read_text().splitlines():
+        words = line.removeprefix("require ").split()
+        if len(words) == 2 and words[1].startswith("v") and PACKAGES[module][0].startswith(words[0]):
+            return words[1]
+    raise AssertionError(f"{module}/go.mod requires nothing that its programs are part of")
+
+
+def find_go() -> str:
+    """A Go that can build them: the machine's, or that of Debian's backports."""
+    found = []
+    for go in (shutil.which("go"), "/usr/lib/go-1.24/bin/go", "/usr/lib/go-1.23/bin/go"):
+        if go is None or not os.path.exists(go):
+            continue
+        said = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True,
+                              env=dict(os.environ, GOTOOLCHAIN="local")).stdout.strip()
+        version = tuple(int(part) for part in said.removeprefix("go").split(".")[:2])
+        if version >= OLDEST_GO:
+            return go
+        found.append(f"{go} is {said}")
+    wanted = ".".join(map(str, OLDEST_GO))
+    raise CannotRun(f"Go {wanted} or newer is not here ({'; '.join(found) or 'there is none'}); tools/install-deps.sh "
+                    "cluster installs that of bookworm-backports")
+
+
+def key_of(module: str, go: str) -> str:
+    version = subprocess.run([go, "version"], capture_output=True, text=True, check=True,
+                             env=dict(os.environ, GOTOOLCHAIN="local")).stdout
+    mark = hashlib.sha256(version.encode())
+    for path in sorted((MODULES / module).iterdir()):
+        mark.update(path.name.encode() + b"\0" + path.read_bytes())
+    mark.update(repr((PACKAGES[module], VERSION_FLAG.get(module))).encode())
+    return mark.hexdigest()[:16]
+
+
+def build(modules, say) -> dict[str, Path]:
+    """The programs of the folders `modules` by their names; builds what is not in the cache, telling `say` of it. Safe to
+    run by many at once."""
+    go = find_go()
+    programs = {}
+    for module in modules:
+        folder = cache() / f"{module}-{version_of(module)}-{key_of(module, go)}"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with open(f"{folder}.lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.is_dir():
+                _build_into(folder, module, go, say)
+        programs |= {name_of(package): folder / name_of(package) for package in PACKAGES[module]}
+    return programs
+
+
+def _build_into(folder: Path, module: str, go: str, say) -> None:
+    version = version_of(module)
+    fresh = folder.with_name(f"{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    environment = dict(os.environ, GOTOOLCHAIN="local", GOWORK="off", CGO_ENABLED="0", GOFLAGS="-mod=readonly -modcacherw")
+    flags = "-s -w" + (f" -X {VERSION_FLAG[module]}={version}" if module in VERSION_FLAG else "")
+    begin = time.monotonic()
+    say(f"building {module} {version} (once; kept in {folder})")
+    run = {"cwd": MODULES / module, "env": environment}
+    fetched = subprocess.run([go, "mod", "download"], **run, capture_output=True, text=True, check=False)
+    if fetched.returncode != 0:
+        reason = (fetched.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise CannotRun(f"the modules of {module} {version} cannot be had: {reason}")
+    _run_long([go, "build", "-trimpath", "-ldflags", flags, "-o", f"{fresh}/", *PACKAGES[module]], run, module, say)
+    for package, built in BUILT_AS.items():
+        if package in PACKAGES[module]:
+            (fresh / built).rename(fresh / name_of(package))
+    say(f"  {module} is built: {time.monotonic() - begin:.0f} s, "
+        f"{sum(program.stat().st_size for program in fresh.iterdir()) / 1e6:.0f} MB")
+    fresh.rename(folder)
+
+
+def _run_long(command: list[str], run: dict, module: str, say) -> None:
+    """With a word now and then, for it may take many minutes."""
+    begin = time.monotonic()
+    with subprocess.Popen(command, cwd=run["cwd"], env=run["env"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as child:
+        while True:
+            try:
+                output, _ = child.communicate(timeout=30)
+                break
+            except subprocess.TimeoutExpired:
+                say(f"  still building {module}, {time.monotonic() - begin:.0f} s")
+    if child.returncode != 0:
+        raise AssertionError(f"{module} does not build:\n{output}")
