@@ -17,7 +17,7 @@ void append_header(std::string& out, std::string_view name, std::string_view val
 
 }  // namespace
 
-std::string format_request(const HttpRequest& request, std::string_view host) {
+std::string format_request(const HttpRequest& request, std::string_view host, ConnectionUse use) {
   std::string out = request.method + " " + percent_encode(request.path, true);
   char separator = '?';
   for (const auto& [name, value] : request.query) {
@@ -26,7 +26,7 @@ std::string format_request(const HttpRequest& request, std::string_view host) {
   }
   out += " HTTP/1.1\r\n";
   append_header(out, "Host", host);
-  append_header(out, "Connection", "close");
+  if (use == ConnectionUse::closed_after) append_header(out, "Connection", "close");
   for (const auto& [name, value] : request.headers)
     append_header(out, name, value);
   if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD"))

@@ -8,8 +8,10 @@
 
 namespace autopilot::net {
 
-// The bytes of a request that closes its connection; path and query are encoded, control characters in
-// headers become blanks.
-[[nodiscard]] std::string format_request(const HttpRequest& request, std::string_view host);
+enum class ConnectionUse { closed_after, kept };
+
+// The bytes of a request; path and query are encoded, control characters in headers become blanks.
+[[nodiscard]] std::string format_request(const HttpRequest& request, std::string_view host,
+                                         ConnectionUse use = ConnectionUse::closed_after);
 
 }  // namespace autopilot::net

@@ -64,6 +64,10 @@ bool ResponseReader::is_complete() const {
   return parser_->http.is_done();
 }
 
+bool ResponseReader::is_kept_alive() const {
+  return is_complete() && parser_->http.keep_alive();
+}
+
 HttpResponse ResponseReader::head() const {
   const auto& message = parser_->http.get();
   HttpResponse response;

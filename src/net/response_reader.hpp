@@ -28,6 +28,8 @@ class ResponseReader {
   [[nodiscard]] Status end();
   [[nodiscard]] bool has_head() const;
   [[nodiscard]] bool is_complete() const;
+  // Complete, and the connection may carry another answer.
+  [[nodiscard]] bool is_kept_alive() const;
   // Status and headers (names in lower case), after has_head().
   [[nodiscard]] HttpResponse head() const;
   // What came of the body since the last call.

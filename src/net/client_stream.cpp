@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/client_stream.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <cerrno>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/socket.h>
+#include <utility>
+
+#include "net/tls_state.hpp"
+
+namespace autopilot::net {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
+
+tl::unexpected<Error> broken(const error_code& error) {
+  return fail(Errc::unavailable, error.message());
+}
+
+bool is_address(const std::string& host) {
+  error_code error;
+  static_cast<void>(asio::ip::make_address(host, error));
+  return !error;
+}
+
+}  // namespace
+
+ClientStream::ClientStream(asio::io_context& context, std::shared_ptr<const TlsContext> tls)
+    : socket_(context), resolver_(context), tls_context_(std::move(tls)) {
+  if (tls_context_) tls_.emplace(socket_, tls_context_->state().context);
+}
+
+asio::awaitable<Status> ClientStream::connect(std::string host, std::uint16_t port) {
+  auto endpoints = co_await look_up(host, port);
+  if (!endpoints) co_return fail(std::move(endpoints).error());
+  const auto [error, endpoint] = co_await asio::async_connect(socket_, *endpoints, kToken);
+  if (error == asio::error::connection_refused) co_return fail(Errc::unavailable, "nobody listens there");
+  if (error) co_return broken(error);
+  error_code ignored;
+  socket_.set_option(Tcp::no_delay(true), ignored);
+  if (tls_) co_return co_await shake_hands(std::move(host));
+  co_return Status();
+}
+
+asio::awaitable<Result<std::vector<asio::ip::tcp::endpoint>>> ClientStream::look_up(std::string host,
+                                                                                    std::uint16_t port) {
+  std::vector<Tcp::endpoint> endpoints;
+  error_code no_address;
+  const auto address = asio::ip::make_address(host, no_address);
+  if (!no_address) {
+    endpoints.emplace_back(address, port);
+    co_return endpoints;
+  }
+  const auto service = std::to_string(port);
+  const auto [error, found] = co_await resolver_.async_resolve(host, service, kToken);
+  if (error) co_return fail(Errc::unavailable, "the name " + host + " is not found: " + error.message());
+  endpoints.assign(found.begin(), found.end());
+  co_return endpoints;
+}
+
+asio::awaitable<Status> ClientStream::shake_hands(std::string host) {
+  const auto& trusted = tls_context_->state();
+  if (!trusted.server_name.empty()) host = trusted.server_name;
+  if (!trusted.trusts_any_server) tls_->set_verify_callback(asio::ssl::host_name_verification(host));
+  // An address is no name that a server could choose its certificate by.
+  if (!is_address(host)) SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
+  const auto [error] = co_await tls_->async_handshake(asio::ssl::stream_base::client, kToken);
+  if (!error) co_return Status();
+  const long verified = SSL_get_verify_result(tls_->native_handle());
+  if (verified != X509_V_OK)
+    co_return fail(Errc::denied, std::string("the server's certificate is not trusted: ") +
+                                     X509_verify_cert_error_string(verified));
+  if (error.category() == asio::error::get_ssl_category())
+    co_return fail(Errc::denied, "TLS: " + error.message());
+  co_return broken(error);
+}
+
+asio::awaitable<Status> ClientStream::write(std::string text) {
+  const auto bytes = asio::buffer(text);
+  if (tls_) {
+    const auto [error, count] = co_await asio::async_write(*tls_, bytes, kToken);
+    if (error) co_return broken(error);
+  } else {
+    const auto [error, count] = co_await asio::async_write(socket_, bytes, kToken);
+    if (error) co_return broken(error);
+  }
+  co_return Status();
+}
+
+asio::awaitable<Result<bool>> ClientStream::read_some() {
+  const auto room = asio::buffer(chunk_);
+  error_code failed;
+  std::size_t taken = 0;
+  if (tls_) {
+    const auto [error, count] = co_await tls_->async_read_some(room, kToken);
+    failed = error;
+    taken = count;
+  } else {
+    const auto [error, count] = co_await socket_.async_read_some(room, kToken);
+    failed = error;
+    taken = count;
+  }
+  buffer_.append(chunk_.data(), taken);
+  if (!failed) co_return true;
+  // Most servers end TLS by ending TCP; what an answer lacks then its own length tells.
+  if (failed == asio::error::eof || failed == asio::ssl::error::stream_truncated) co_return taken > 0;
+  // A server that refuses the client's certificate says so only now.
+  if (failed.category() == asio::error::get_ssl_category())
+    co_return fail(Errc::denied, "TLS: " + failed.message());
+  co_return broken(failed);
+}
+
+bool ClientStream::is_quiet() {
+  char next = 0;
+  return ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+void ClientStream::close() {
+  resolver_.cancel();
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace autopilot::net
