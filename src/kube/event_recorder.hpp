@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/clock.hpp"
+#include "kube/recent_map.hpp"
+#include "kube/token_bucket.hpp"
+
+namespace autopilot::kube {
+
+enum class EventType : std::uint8_t { normal, warning };
+// "Normal", "Warning".
+[[nodiscard]] std::string_view to_string(EventType type);
+
+// What an Event is about: its involvedObject.
+struct EventObject {
+  std::string api_version;
+  std::string kind;
+  std::string name_space;  // empty: an object of the cluster, whose Events are in "default"
+  std::string name;
+  std::string uid;
+
+  friend bool operator==(const EventObject&, const EventObject&) = default;
+};
+
+// Something that people who look at the object should read.
+struct EventFact {
+  EventObject object;
+  EventType type = EventType::normal;
+  std::string reason;   // one word in CamelCase, of a few
+  std::string message;  // for people; may come from outside
+};
+
+// A core/v1 Event to write. Core/v1 and not events.k8s.io/v1: the first has `count`, which is what `kubectl
+// describe` shows as "x12 over 3m".
+struct EventWrite {
+  enum class Kind : std::uint8_t {
+    create,
+    // count, last and message change. The server forgets Events after an hour or so: when it has none of
+    // that name, create it with the same fields.
+    patch,
+  };
+  Kind kind = Kind::create;
+  std::string name_space;
+  std::string name;  // "<object>.<hex>"
+  EventObject object;
+  EventType type = EventType::normal;
+  std::string reason;
+  std::string message;  // valid UTF-8, at most kLongestMessage bytes
+  std::int32_t count = 1;
+  WallTime first{};
+  WallTime last{};
+};
+
+struct EventLimits {
+  Duration window = std::chrono::minutes{10};  // what was not repeated for that long begins anew
+  std::size_t messages = 10;                   // different ones with one object, type and reason
+  int burst = 25;                              // Events of one object, then one every `spacing`
+  Duration spacing = std::chrono::minutes{5};
+  std::size_t names = 1024;  // of each kind of memory
+};
+
+// Decides how facts become Events, so that the API server is not flooded: a fact that is repeated raises a
+// count; too many different messages of one kind become one "(combined from similar events)"; an object that
+// talks too much is heard rarely. Pure; on one thread.
+class EventRecorder {
+ public:
+  explicit EventRecorder(const EventLimits& limits = {});
+
+  static constexpr std::size_t kLongestMessage = 1024;
+
+  // What to write about the fact; nothing when its object talks too much. It is counted all the same, and
+  // shows in the count of the next Event of its kind.
+  [[nodiscard]] std::optional<EventWrite> record(const EventFact& fact, const Instant& now);
+
+  // Facts about which nothing was written.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  // How often something was forgotten before its time because there were too many names.
+  [[nodiscard]] std::uint64_t forgotten() const;
+
+ private:
+  // The messages of one object, type and reason.
+  struct Similar {
+    std::set<std::size_t> messages;  // hashes
+    MonoTime last{};
+  };
+  struct Event {
+    std::string name;
+    std::int32_t count = 0;
+    WallTime first{};
+    MonoTime last{};
+    bool is_written = false;
+  };
+
+  [[nodiscard]] bool is_one_too_many(const std::string& kind, const std::string& message, MonoTime now);
+  [[nodiscard]] Event& count(const std::string& key, const EventFact& fact, const Instant& now);
+  [[nodiscard]] std::string new_name(const std::string& object, WallTime now);
+
+  EventLimits limits_;
+  RecentMap<Similar> similar_;
+  RecentMap<Event> events_;
+  RecentMap<TokenBucket> talk_;
+  std::int64_t last_name_ns_ = 0;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace autopilot::kube

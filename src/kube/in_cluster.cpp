@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/in_cluster.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "kube/secrets.hpp"
+
+namespace autopilot::kube {
+
+namespace {
+
+const std::string kFolder = "/var/run/secrets/kubernetes.io/serviceaccount/";
+
+Result<net::ServerUrl> read_server(const std::string& host, const std::string& port) {
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  auto server = net::parse_server_url("https://" + (is_ipv6 ? "[" + host + "]" : host) + ":" + port);
+  if (!server)
+    return fail(Errc::malformed, "KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT: " + server.error().what);
+  if (!server->path.empty())
+    return fail(Errc::malformed, "KUBERNETES_SERVICE_HOST: expected the name or address of a host");
+  return server;
+}
+
+Result<std::string> read_token(const std::string& path, const ReadFile& read_file) {
+  auto token = read_bearer_token(path, read_file);
+  if (token || token.error().code != Errc::not_found) return token;
+  return fail(Errc::denied, path +
+                                ": missing: the pod has no token of its service account; set "
+                                "automountServiceAccountToken to true");
+}
+
+Result<std::string> read_name_space(const std::string& path, const ReadFile& read_file) {
+  auto text = read_file(path);
+  // A volume that somebody put together by hand need not have it.
+  if (!text && text.error().code == Errc::not_found) return std::string("default");
+  if (!text) return text;
+  std::string name(trim(*text));
+  if (name.empty()) return fail(Errc::malformed, path + ": empty");
+  return name;
+}
+
+}  // namespace
+
+Result<Access> in_cluster_access(const std::string& host, const std::string& port,
+                                 const ReadFile& read_file) {
+  if (host.empty() || port.empty())
+    return fail(Errc::not_found,
+                "this is no pod of a cluster: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
+  Access access;
+  access.server = TRY(read_server(host, port));
+  access.token_file = kFolder + "token";
+  access.token = TRY(read_token(access.token_file, read_file));
+  access.authorities_file = kFolder + "ca.crt";
+  access.authorities = TRY(read_pem(access.authorities_file, check_certificates, read_file));
+  access.name_space = TRY(read_name_space(kFolder + "namespace", read_file));
+  return access;
+}
+
+}  // namespace autopilot::kube

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/result.hpp"
+#include "kube/access.hpp"
+
+namespace autopilot::kube {
+
+// Of a pod, as its service account. host, port: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, empty
+// where they are not set. not_found: this is no pod of a cluster. denied: it is one, but has no token.
+[[nodiscard]] Result<Access> in_cluster_access(const std::string& host, const std::string& port,
+                                               const ReadFile& read_file);
+
+}  // namespace autopilot::kube

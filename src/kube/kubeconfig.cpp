@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/kubeconfig.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "kube/base64.hpp"
+#include "kube/kubeconfig_file.hpp"
+#include "kube/secrets.hpp"
+
+namespace autopilot::kube {
+
+namespace {
+
+using Files = std::vector<KubeconfigFile>;
+
+const std::string kExecGroup = "client.authentication.k8s.io/";
+
+// Those that exist. A file that cannot be read or is no YAML is an error, for it might say something else
+// than the others.
+Result<Files> read_files(const std::vector<std::string>& paths, const ReadFile& read_file) {
+  Files files;
+  for (const std::string& path : paths) {
+    auto text = read_file(path);
+    if (!text && text.error().code == Errc::not_found) continue;
+    if (!text) return fail(std::move(text).error());
+    KubeconfigFile& file = files.emplace_back(KubeconfigFile{path, {}, YamlProblems(path)});
+    file.root = parse_yaml(*text, file.problems);
+    KubeconfigMap top(&file.root, 1, "kubeconfig", file);
+    if (top.has("kind") && top.word("kind") != "Config") top.problem("kind", "expected Config");
+    if (top.has("apiVersion") && top.word("apiVersion") != "v1") top.problem("apiVersion", "expected v1");
+    TRY_STATUS(file.problems.status());
+  }
+  if (!files.empty()) return files;
+  std::string tried;
+  for (const std::string& path : paths)
+    tried += (tried.empty() ? "" : ", ") + path;
+  return fail(Errc::not_found, tried.empty() ? "no kubeconfig: neither KUBECONFIG nor a home is known"
+                                             : tried + ": no such kubeconfig");
+}
+
+Status problems_of(const Files& files) {
+  std::string text;
+  for (const KubeconfigFile& file : files)
+    if (!file.problems.empty()) text += (text.empty() ? "" : "\n") + file.problems.to_string();
+  if (text.empty()) return {};
+  return fail(Errc::malformed, std::move(text));
+}
+
+std::string names_of(const KubeconfigEntries& entries) {
+  constexpr std::size_t max_shown = 10;
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [name, ignored] : entries) {
+    if (++shown > max_shown) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+// An error of a file that holds a secret: a person may have written the secret itself where its path belongs.
+std::string without(const std::string& path, std::string text) {
+  if (path.empty()) return text;
+  for (auto at = text.find(path); at != std::string::npos; at = text.find(path, at))
+    text.replace(at, path.size(), "the file");
+  return text;
+}
+
+// Fills an Access from the files; what is wrong becomes a problem of one of them.
+class Reader {
+ public:
+  Reader(Files& files, const ReadFile& read_file) : files_(files), read_file_(read_file) {}
+
+  Status read(const std::string& named_context) {
+    const auto contexts = entries_of(files_, "contexts", "context");
+    const std::string name = named_context.empty() ? current_context() : named_context;
+    if (name.empty()) {
+      TRY_STATUS(problems_of(files_));
+      return fail(Errc::malformed, files_.front().path +
+                                       ": no `current-context`: name a context, or choose one with kubectl "
+                                       "config use-context; there are: " +
+                                       names_of(contexts));
+    }
+    const auto at = contexts.find(name);
+    if (at == contexts.end()) {
+      TRY_STATUS(problems_of(files_));
+      return fail(Errc::malformed,
+                  files_.front().path + ": no context `" + name + "`; there are: " + names_of(contexts));
+    }
+    KubeconfigMap context = open(at->second, "context `" + name + '`');
+    access_.name_space = context.word("namespace");
+    if (access_.name_space.empty()) access_.name_space = "default";
+    if (auto cluster = refer(context, "cluster", "clusters")) read_cluster(*cluster);
+    if (auto user = refer(context, "user", "users")) read_user(*user);
+    return problems_of(files_);
+  }
+  [[nodiscard]] Access& access() { return access_; }
+
+ private:
+  static KubeconfigMap open(const KubeconfigEntry& entry, std::string what) {
+    return {entry.node, entry.line, std::move(what), *entry.file};
+  }
+
+  std::string current_context() {
+    for (KubeconfigFile& file : files_) {
+      const std::string name = KubeconfigMap(&file.root, 1, "kubeconfig", file).word("current-context");
+      if (!name.empty()) return name;
+    }
+    return {};
+  }
+
+  // The cluster or the user that a context names.
+  std::optional<KubeconfigMap> refer(KubeconfigMap& context, const std::string& key,
+                                     const std::string& list) {
+    const std::string name = context.word(key);
+    const auto entries = entries_of(files_, list, key);
+    const auto at = entries.find(name);
+    if (at != entries.end()) return open(at->second, key + " `" + name + '`');
+    context.problem(key, name.empty() ? "missing; `" + list + "` has: " + names_of(entries)
+                                      : "`" + list + "` has no `" + name + "`, but: " + names_of(entries));
+    return std::nullopt;
+  }
+
+  // The content of `<key>-data`, or else of the file that `<key>` names, whose path goes into `path`.
+  std::string read_part(KubeconfigMap& map, const std::string& key, Status (*check)(std::string_view),
+                        std::string& path) {
+    const std::string data_key = key + "-data";
+    if (map.has(data_key)) return decode(map, data_key, check);
+    path = map.path(key);
+    if (path.empty()) return {};
+    auto pem = read_pem(path, check, read_file_);
+    if (pem) return *std::move(pem);
+    map.problem(key, check == check_key ? without(path, pem.error().what) : pem.error().what);
+    return {};
+  }
+
+  static std::string decode(KubeconfigMap& map, const std::string& key, Status (*check)(std::string_view)) {
+    auto pem = decode_base64(map.word(key));
+    if (!pem) {
+      map.problem(key, "expected base64 of a whole PEM file");
+      return {};
+    }
+    if (const auto fit = check(*pem); !fit) {
+      map.problem(key, fit.error().what);
+      return {};
+    }
+    return *std::move(pem);
+  }
+
+  void read_cluster(KubeconfigMap& map) {
+    // The text is not shown: a person may have put a password into it.
+    if (auto server = net::parse_server_url(map.word("server")))
+      access_.server = *std::move(server);
+    else
+      map.problem("server", "expected an address such as https://10.0.0.1:6443, without user and query");
+    access_.server_name = map.word("tls-server-name");
+    access_.trusts_any_server = map.flag("insecure-skip-tls-verify");
+    if (access_.trusts_any_server &&
+        (map.has("certificate-authority") || map.has("certificate-authority-data")))
+      map.problem("insecure-skip-tls-verify",
+                  "the authorities that are named as well would not be asked; remove one of the two");
+    else
+      access_.authorities =
+          read_part(map, "certificate-authority", check_certificates, access_.authorities_file);
+    if (map.has("proxy-url"))
+      map.problem("proxy-url",
+                  "a proxy is not supported; remove it and name an address that is reached directly");
+    for (const YamlNode& item : map.list("extensions"))
+      if (map.item(item, "extensions").word("name") == kExecGroup + "exec") has_exec_extension_ = true;
+  }
+
+  static void refuse_what_is_not_supported(KubeconfigMap& map) {
+    constexpr std::array passwords = {"username", "password"};
+    constexpr std::array others = {"as", "as-uid", "as-groups", "as-user-extra"};
+    for (const char* key : passwords)
+      if (map.has(key))
+        map.problem(
+            key, "Kubernetes 1.19 took passwords away; use a token, a client certificate or an exec plugin");
+    for (const char* key : others)
+      if (map.has(key))
+        map.problem(key, "acting as somebody else is not supported; give this user the rights that it needs");
+    if (map.has("auth-provider"))
+      map.problem(
+          "auth-provider",
+          "exec plugins took its place; use `exec`, with gke-gcloud-auth-plugin for gcp and kubelogin "
+          "for azure and oidc");
+  }
+
+  void read_user(KubeconfigMap& map) {
+    refuse_what_is_not_supported(map);
+    if (map.has("token")) keep_token(map, "token", parse_bearer_token(map.word("token")), {});
+    access_.token_file = map.path("tokenFile");
+    if (!access_.token_file.empty())
+      keep_token(map, "tokenFile", read_bearer_token(access_.token_file, read_file_), access_.token_file);
+    const bool has_certificate = map.has("client-certificate") || map.has("client-certificate-data");
+    const bool has_key = map.has("client-key") || map.has("client-key-data");
+    access_.certificate = read_part(map, "client-certificate", check_certificates, access_.certificate_file);
+    access_.key = read_part(map, "client-key", check_key, access_.key_file);
+    if (has_certificate && !has_key)
+      map.problem("client-key", "missing; the certificate is of no use without it");
+    if (has_key && !has_certificate)
+      map.problem("client-certificate", "missing; the key is of no use without it");
+    if (map.has("exec")) {
+      KubeconfigMap exec = map.map("exec");
+      read_exec(exec);
+    }
+  }
+
+  void keep_token(KubeconfigMap& map, std::string_view key, Result<std::string> token,
+                  const std::string& path) {
+    if (token)
+      access_.token = *std::move(token);
+    else
+      map.problem(key, without(path, token.error().what));
+  }
+
+  void read_exec(KubeconfigMap& map) {
+    ExecPlugin plugin;
+    plugin.command = map.word("command");
+    if (plugin.command.empty())
+      map.problem("command", "missing; name the program that gives the credentials");
+    // A bare name is looked for in PATH, by whoever runs it.
+    if (plugin.command.find('/') != std::string::npos) plugin.command = map.path("command");
+    plugin.arguments = map.words("args");
+    read_environment(map, plugin);
+    plugin.api_version = map.word("apiVersion");
+    if (plugin.api_version != kExecGroup + "v1" && plugin.api_version != kExecGroup + "v1beta1")
+      map.problem("apiVersion", "expected " + kExecGroup + "v1 or " + kExecGroup +
+                                    "v1beta1; Kubernetes 1.24 took the others away, renew the plugin");
+    const std::string mode = map.word("interactiveMode");
+    if (mode == "Always")
+      map.problem("interactiveMode",
+                  "the plugin must ask a person, and none is there; use one that need not");
+    else if (!mode.empty() && mode != "Never" && mode != "IfAvailable")
+      map.problem("interactiveMode", "expected Never, IfAvailable or Always");
+    plugin.wants_cluster = map.flag("provideClusterInfo");
+    if (plugin.wants_cluster && has_exec_extension_)
+      map.problem("provideClusterInfo",
+                  "the cluster has an extension " + kExecGroup +
+                      "exec, which is not handed on; tell the plugin by `args` or `env`");
+    access_.exec = std::move(plugin);
+  }
+
+  static void read_environment(KubeconfigMap& map, ExecPlugin& plugin) {
+    for (const YamlNode& item : map.list("env")) {
+      KubeconfigMap variable = map.item(item, "env");
+      const std::string name = variable.word("name");
+      if (name.empty() || name.find('=') != std::string::npos)
+        variable.problem("name", "expected the name of a variable");
+      plugin.environment[name] = variable.word("value");
+    }
+  }
+
+  Files& files_;
+  const ReadFile& read_file_;
+  Access access_;
+  bool has_exec_extension_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> kubeconfig_paths(std::string_view variable, std::string_view home) {
+  std::vector<std::string> paths;
+  for (const std::string_view part : split(variable, ':'))
+    if (!part.empty() && std::ranges::find(paths, part) == paths.end()) paths.emplace_back(part);
+  if (paths.empty() && !home.empty()) paths.push_back(std::string(home) + "/.kube/config");
+  return paths;
+}
+
+Result<Access> read_kubeconfig(const std::vector<std::string>& paths, const std::string& context,
+                               const ReadFile& read_file) {
+  Files files = TRY(read_files(paths, read_file));
+  Reader reader(files, read_file);
+  TRY_STATUS(reader.read(context));
+  return std::move(reader.access());
+}
+
+}  // namespace autopilot::kube

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/objects.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "kube/json_object.hpp"
+#include "kube/object_text.hpp"
+
+namespace autopilot::kube {
+
+namespace json = boost::json;
+
+namespace {
+
+std::map<std::string, std::string, std::less<>> texts_at(const json::object& object, Names names) {
+  std::map<std::string, std::string, std::less<>> texts;
+  const json::object* found = object_at(object, names);
+  if (found == nullptr) return texts;
+  for (const auto& [name, value] : *found)
+    if (const json::string* text = value.if_string())
+      texts.emplace(name, std::string_view(text->data(), text->size()));
+  return texts;
+}
+
+std::optional<WallTime> time_at(const json::object& object, Names names) {
+  return parse_time(text_at(object, names));
+}
+
+// Calls `take` with every object of the list.
+template <class Take>
+void each_at(const json::object& object, Names names, const Take& take) {
+  const json::array* list = array_at(object, names);
+  if (list == nullptr) return;
+  for (const json::value& item : *list)
+    if (const json::object* member = item.if_object()) take(*member);
+}
+
+// A quantity of devices stands as a text ("8") or a number; processors ("500m") and bytes ("1Gi") are none.
+Devices devices_at(const json::object& object, Names names) {
+  Devices devices;
+  const json::object* found = object_at(object, names);
+  if (found == nullptr) return devices;
+  for (const auto& [name, value] : *found) {
+    const auto count = value.is_string() ? parse_number<std::int64_t>(std::string_view(
+                                               value.get_string().data(), value.get_string().size()))
+                                         : number_at(*found, {name});
+    if (count) devices.emplace(name, *count);
+  }
+  return devices;
+}
+
+Devices sum(Devices one, const Devices& other) {
+  for (const auto& [name, count] : other)
+    one[name] += count;
+  return one;
+}
+
+Devices most(Devices one, const Devices& other) {
+  for (const auto& [name, count] : other)
+    one[name] = std::max(one[name], count);
+  return one;
+}
+
+// Containers run side by side. Before them run those that begin, one after the other, of which some stay. A
+// device is asked for by its limit.
+Devices devices_of_pod(const json::object& pod) {
+  Devices staying;
+  Devices needed;
+  each_at(pod, {"spec", "initContainers"}, [&](const json::object& container) {
+    const Devices asked = devices_at(container, {"resources", "limits"});
+    needed = most(std::move(needed), sum(staying, asked));
+    if (text_at(container, {"restartPolicy"}) == "Always") staying = sum(std::move(staying), asked);
+  });
+  each_at(pod, {"spec", "containers"}, [&](const json::object& container) {
+    staying = sum(std::move(staying), devices_at(container, {"resources", "limits"}));
+  });
+  return most(std::move(needed), staying);
+}
+
+}  // namespace
+
+Meta parse_meta(const JsonObject& whole) {
+  const json::object& object = whole.value;
+  Meta meta;
+  meta.name = text_at(object, {"metadata", "name"});
+  meta.name_space = text_at(object, {"metadata", "namespace"});
+  meta.uid = text_at(object, {"metadata", "uid"});
+  meta.version = text_at(object, {"metadata", "resourceVersion"});
+  meta.labels = texts_at(object, {"metadata", "labels"});
+  meta.annotations = texts_at(object, {"metadata", "annotations"});
+  meta.is_deleting = !text_at(object, {"metadata", "deletionTimestamp"}).empty();
+  return meta;
+}
+
+Node parse_node(const JsonObject& whole) {
+  const json::object& object = whole.value;
+  Node node;
+  node.meta = parse_meta(whole);
+  node.is_unschedulable = flag_at(object, {"spec", "unschedulable"});
+  each_at(object, {"spec", "taints"}, [&](const json::object& taint) {
+    node.taints.push_back({std::string(text_at(taint, {"key"})), std::string(text_at(taint, {"value"})),
+                           std::string(text_at(taint, {"effect"}))});
+  });
+  each_at(object, {"status", "conditions"}, [&](const json::object& condition) {
+    node.conditions.push_back(
+        {std::string(text_at(condition, {"type"})), std::string(text_at(condition, {"status"})),
+         std::string(text_at(condition, {"reason"})), std::string(text_at(condition, {"message"})),
+         time_at(condition, {"lastHeartbeatTime"}), time_at(condition, {"lastTransitionTime"})});
+  });
+  node.allocatable = devices_at(object, {"status", "allocatable"});
+  return node;
+}
+
+Result<Node> parse_node(std::string_view text) {
+  json::error_code error;
+  const json::value value = json::parse({text.data(), text.size()}, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  if (object == nullptr) return fail(Errc::malformed, "no JSON object");
+  return parse_node(JsonObject{*object});
+}
+
+Pod parse_pod(const JsonObject& whole) {
+  const json::object& object = whole.value;
+  Pod pod;
+  pod.meta = parse_meta(whole);
+  pod.node = text_at(object, {"spec", "nodeName"});
+  pod.phase = text_at(object, {"status", "phase"});
+  each_at(object, {"metadata", "ownerReferences"}, [&](const json::object& owner) {
+    if (!flag_at(owner, {"controller"})) return;
+    pod.owner_kind = text_at(owner, {"kind"});
+    pod.owner_name = text_at(owner, {"name"});
+  });
+  each_at(object, {"status", "podIPs"},
+          [&](const json::object& address) { pod.addresses.emplace_back(text_at(address, {"ip"})); });
+  pod.devices = devices_of_pod(object);
+  each_at(object, {"spec", "resourceClaims"},
+          [&](const json::object& claim) { pod.device_claims.emplace_back(text_at(claim, {"name"})); });
+  return pod;
+}
+
+Lease parse_lease(const JsonObject& whole) {
+  const json::object& object = whole.value;
+  Lease lease;
+  lease.meta = parse_meta(whole);
+  lease.holder = text_at(object, {"spec", "holderIdentity"});
+  lease.acquired = time_at(object, {"spec", "acquireTime"});
+  lease.renewed = time_at(object, {"spec", "renewTime"});
+  if (const auto seconds = number_at(object, {"spec", "leaseDurationSeconds"}))
+    lease.duration = std::chrono::seconds{*seconds};
+  lease.transitions = number_at(object, {"spec", "leaseTransitions"}).value_or(0);
+  return lease;
+}
+
+}  // namespace autopilot::kube

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+
+// What is needed of the objects of the API, and no more: the rest of an object is not kept. Read from JSON; a
+// field that is missing is as empty as it stands here.
+namespace autopilot::kube {
+
+struct JsonObject;  // json_object.hpp
+
+struct Meta {
+  std::string name;
+  std::string name_space;  // empty for objects of the whole cluster
+  std::string uid;
+  std::string version;  // resourceVersion
+  std::map<std::string, std::string, std::less<>> labels;
+  std::map<std::string, std::string, std::less<>> annotations;
+  bool is_deleting = false;
+};
+[[nodiscard]] Meta parse_meta(const JsonObject& object);
+
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;
+  friend bool operator==(const Taint&, const Taint&) = default;
+};
+
+struct NodeCondition {
+  std::string type;
+  std::string status;  // "True", "False", "Unknown"
+  std::string reason;
+  std::string message;
+  std::optional<WallTime> heartbeat;
+  std::optional<WallTime> transition;
+};
+
+// How many of a resource there are, by its name. Whole numbers alone: what devices are counted in.
+using Devices = std::map<std::string, std::int64_t, std::less<>>;
+
+struct Node {
+  Meta meta;
+  bool is_unschedulable = false;
+  std::vector<Taint> taints;
+  std::vector<NodeCondition> conditions;
+  Devices allocatable;
+};
+[[nodiscard]] Node parse_node(const JsonObject& object);
+// malformed: no JSON object.
+[[nodiscard]] Result<Node> parse_node(std::string_view json);
+
+struct Pod {
+  Meta meta;
+  std::string node;
+  std::string phase;       // "Pending", "Running", "Succeeded", "Failed", "Unknown"
+  std::string owner_kind;  // of the controlling owner
+  std::string owner_name;
+  std::vector<std::string> addresses;
+  Devices devices;                         // that its containers ask for together
+  std::vector<std::string> device_claims;  // names of ResourceClaims
+  [[nodiscard]] bool is_over() const { return phase == "Succeeded" || phase == "Failed"; }
+};
+[[nodiscard]] Pod parse_pod(const JsonObject& object);
+
+struct Lease {
+  Meta meta;
+  std::string holder;
+  std::optional<WallTime> acquired;
+  std::optional<WallTime> renewed;
+  std::optional<Duration> duration;
+  std::int64_t transitions = 0;
+};
+[[nodiscard]] Lease parse_lease(const JsonObject& object);
+
+}  // namespace autopilot::kube

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/objects.hpp"
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string_view>
+
+#include "kube/json_object.hpp"
+
+namespace autopilot::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+// What `parse` makes of a text.
+template <class T>
+T read(T (*parse)(const JsonObject&), std::string_view text) {
+  const auto value = boost::json::parse({text.data(), text.size()});
+  return parse({value.as_object()});
+}
+
+TEST(Objects, a_node_has_what_health_is_written_to) {
+  const Node node = read<Node>(parse_node, (R"({
+    "metadata": {"name": "gpu-7", "uid": "u-1", "resourceVersion": "42", "labels": {"a/b": "c"},
+                 "annotations": {"d": "e"}},
+    "spec": {"unschedulable": true, "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}, {"key": "l",
+             "effect": "NoExecute"}]},
+    "status": {"allocatable": {"cpu": "95500m", "memory": "1Ti", "nvidia.com/gpu": "8", "nvidia.com/mig-1g.10gb": "14"},
+               "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok",
+                               "lastHeartbeatTime": "2026-11-22T08:00:00Z",
+                               "lastTransitionTime": "2026-11-20T08:00:00Z"}]}})"));
+  EXPECT_EQ(node.meta.name, "gpu-7");
+  EXPECT_EQ(node.meta.uid, "u-1");
+  EXPECT_EQ(node.meta.version, "42");
+  EXPECT_THAT(node.meta.labels, ElementsAre(Pair("a/b", "c")));
+  EXPECT_THAT(node.meta.annotations, ElementsAre(Pair("d", "e")));
+  EXPECT_TRUE(node.is_unschedulable);
+  EXPECT_THAT(node.taints, ElementsAre(Taint{"k", "v", "NoSchedule"}, Taint{"l", "", "NoExecute"}));
+  EXPECT_THAT(node.allocatable, ElementsAre(Pair("nvidia.com/gpu", 8), Pair("nvidia.com/mig-1g.10gb", 14)));
+  ASSERT_EQ(node.conditions.size(), 1U);
+  EXPECT_EQ(node.conditions[0].type, "Ready");
+  EXPECT_EQ(*node.conditions[0].heartbeat - *node.conditions[0].transition, 48h);
+}
+
+TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
+  const Pod pod = read<Pod>(parse_pod, (R"({
+    "metadata": {"name": "train-0", "namespace": "ml", "deletionTimestamp": "2026-11-22T08:00:00Z",
+                 "ownerReferences": [{"kind": "Node", "name": "x"},
+                                     {"kind": "Job", "name": "train", "controller": true}]},
+    "spec": {"nodeName": "gpu-7", "resourceClaims": [{"name": "gpus"}],
+             "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4", "cpu": "1"}}},
+                            {"resources": {"limits": {"nvidia.com/gpu": 2}}}, {"resources": {}}]},
+    "status": {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}})"));
+  EXPECT_EQ(pod.meta.name_space, "ml");
+  EXPECT_TRUE(pod.meta.is_deleting);
+  EXPECT_EQ(pod.node, "gpu-7");
+  EXPECT_EQ(pod.owner_kind, "Job");
+  EXPECT_EQ(pod.owner_name, "train");
+  EXPECT_EQ(pod.devices.at("nvidia.com/gpu"), 6);
+  EXPECT_THAT(pod.device_claims, ElementsAre("gpus"));
+  EXPECT_THAT(pod.addresses, ElementsAre("10.0.0.1", "fd00::1"));
+  EXPECT_FALSE(pod.is_over());
+}
+
+TEST(Objects, devices_of_containers_that_begin_are_used_again) {
+  const Pod pod = read<Pod>(parse_pod, (R"({"spec": {
+    "initContainers": [{"resources": {"limits": {"nvidia.com/gpu": "8"}}},
+                       {"restartPolicy": "Always", "resources": {"limits": {"nvidia.com/gpu": "1"}}}],
+    "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}]}})"));
+  EXPECT_EQ(pod.devices.at("nvidia.com/gpu"), 8);
+  const Pod busy = read<Pod>(parse_pod, (R"({"spec": {
+    "initContainers": [{"restartPolicy": "Always", "resources": {"limits": {"nvidia.com/gpu": "2"}}},
+                       {"resources": {"limits": {"nvidia.com/gpu": "1"}}}],
+    "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}]}})"));
+  EXPECT_EQ(busy.devices.at("nvidia.com/gpu"), 6);
+}
+
+TEST(Objects, a_lease_says_who_holds_it) {
+  const Lease lease = read<Lease>(parse_lease, (R"({"metadata": {"name": "l", "resourceVersion": "9"},
+    "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15, "leaseTransitions": 3,
+             "acquireTime": "2026-11-22T08:00:00.000000Z", "renewTime": "2026-11-22T08:00:05.500000Z"}})"));
+  EXPECT_EQ(lease.holder, "a");
+  EXPECT_EQ(lease.duration, Duration(15s));
+  EXPECT_EQ(lease.transitions, 3);
+  EXPECT_EQ(*lease.renewed - *lease.acquired, 5500ms);
+}
+
+TEST(Objects, what_is_missing_is_empty) {
+  EXPECT_TRUE(read<Node>(parse_node, ("{}")).meta.name.empty());
+  EXPECT_THAT(
+      read<Pod>(parse_pod, (R"({"metadata": 1, "spec": {"containers": [1, {"resources": []}]}})")).devices,
+      IsEmpty());
+  EXPECT_EQ(read<Lease>(parse_lease, (R"({"spec": {"renewTime": "yesterday", "leaseDurationSeconds": "x"}})"))
+                .renewed,
+            std::nullopt);
+}
+
+}  // namespace
+}  // namespace autopilot::kube

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/retry_policy.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "core/parse.hpp"
+#include "core/word_table.hpp"
+#include "kube/back_off.hpp"
+
+namespace autopilot::kube {
+namespace {
+
+constexpr WordTable<ApiOutcome, 12> kOutcomeWords{{
+    {ApiOutcome::ok, "ok"},
+    {ApiOutcome::not_found, "not_found"},
+    {ApiOutcome::conflict, "conflict"},
+    {ApiOutcome::expired, "expired"},
+    {ApiOutcome::invalid, "invalid"},
+    {ApiOutcome::unauthorized, "unauthorized"},
+    {ApiOutcome::forbidden, "forbidden"},
+    {ApiOutcome::busy, "busy"},
+    {ApiOutcome::server_error, "server_error"},
+    {ApiOutcome::unreachable, "unreachable"},
+    {ApiOutcome::too_large, "too_large"},
+    {ApiOutcome::unexpected, "unexpected"},
+}};
+
+ApiNext next_of_refusal(bool has_refreshed) {
+  return has_refreshed ? ApiNext::give_up : ApiNext::refresh_credentials;
+}
+
+}  // namespace
+
+std::optional<Duration> parse_retry_after(std::string_view text) {
+  text = trim(text);
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_number) return std::nullopt;
+  // A number that no integer holds is a long time as well.
+  const auto seconds = parse_number<std::uint64_t>(text).value_or(std::numeric_limits<std::uint64_t>::max());
+  const auto longest = std::chrono::duration_cast<std::chrono::seconds>(kLongestRetryAfter);
+  return std::chrono::seconds{std::min<std::uint64_t>(seconds, static_cast<std::uint64_t>(longest.count()))};
+}
+
+ApiVerdict judge_status(int status, std::string_view retry_after, bool has_refreshed) {
+  if (status >= 200 && status < 300) return {};
+  const auto later = [&](ApiOutcome outcome) {
+    return ApiVerdict{outcome, ApiNext::back_off, parse_retry_after(retry_after)};
+  };
+  switch (status) {
+    case 400:
+    case 422:
+      return {ApiOutcome::invalid, ApiNext::give_up, {}};
+    case 401:
+      return {ApiOutcome::unauthorized, next_of_refusal(has_refreshed), {}};
+    case 403:
+      return {ApiOutcome::forbidden, ApiNext::give_up, {}};
+    case 404:
+      return {ApiOutcome::not_found, ApiNext::give_up, {}};
+    case 408:
+      return later(ApiOutcome::server_error);
+    case 409:
+      return {ApiOutcome::conflict, ApiNext::look_again, {}};
+    case 410:
+      return {ApiOutcome::expired, ApiNext::list_again, {}};
+    case 413:
+      return {ApiOutcome::too_large, ApiNext::give_up, {}};
+    case 429:
+      return later(ApiOutcome::busy);
+    default:
+      break;
+  }
+  if (status >= 500 && status < 600) return later(ApiOutcome::server_error);
+  return {ApiOutcome::unexpected, ApiNext::give_up, {}};
+}
+
+ApiVerdict judge_error(Errc code, bool has_refreshed) {
+  switch (code) {
+    case Errc::denied:
+      return {ApiOutcome::unauthorized, next_of_refusal(has_refreshed), {}};
+    case Errc::exhausted:
+      return {ApiOutcome::too_large, ApiNext::give_up, {}};
+    case Errc::unsupported:
+      return {ApiOutcome::unexpected, ApiNext::give_up, {}};
+    case Errc::malformed:  // a proxy, or a server that is going down
+    case Errc::unavailable:
+    case Errc::timed_out:
+    case Errc::not_found:
+    case Errc::conflict:
+    case Errc::internal:
+      break;
+  }
+  return {ApiOutcome::unreachable, ApiNext::back_off, {}};
+}
+
+std::string_view to_string(ApiOutcome outcome) {
+  return word_of(kOutcomeWords, outcome);
+}
+
+}  // namespace autopilot::kube

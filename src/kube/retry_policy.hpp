@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::kube {
+
+// What the answer of an API server, or its silence, means to whoever asked.
+enum class ApiOutcome : std::uint8_t {
+  ok,
+  not_found,     // 404: the object, or its kind, is not there
+  conflict,      // 409: it was changed since it was read, or exists already
+  expired,       // 410: that version is history; list anew
+  invalid,       // 400, 422: the server does not take what was sent
+  unauthorized,  // 401, or TLS refused: who we are, or who the server is, was not accepted
+  forbidden,     // 403: a right is missing
+  busy,          // 429: too much at once
+  server_error,  // 408, 5xx
+  unreachable,   // no whole answer came in time
+  too_large,     // 413, or the answer is larger than our limit
+  unexpected,    // anything else: no API server answers so
+};
+
+// What to do next.
+enum class ApiNext : std::uint8_t {
+  go_on,                // it is done
+  give_up,              // the same request would get the same answer
+  look_again,           // read what is there now, then decide anew
+  list_again,           // read everything anew
+  refresh_credentials,  // read them anew, then send the same request once more, at once
+  back_off,             // the same again, but later. It may have been done in spite of the answer.
+};
+
+struct ApiVerdict {
+  ApiOutcome outcome = ApiOutcome::ok;
+  ApiNext next = ApiNext::go_on;
+  // back_off: not earlier; the caller's BackOff says how much later.
+  std::optional<Duration> retry_after;
+
+  friend bool operator==(const ApiVerdict&, const ApiVerdict&) = default;
+};
+
+// `retry_after`: the header of that name, empty where there is none. `has_refreshed`: the credentials were
+// read anew for this very request already; a second refusal is an answer.
+[[nodiscard]] ApiVerdict judge_status(int status, std::string_view retry_after, bool has_refreshed);
+// For a request without a whole answer: the errors of net::HttpSession.
+[[nodiscard]] ApiVerdict judge_error(Errc code, bool has_refreshed);
+
+// The seconds of a Retry-After header, at most kLongestRetryAfter. Nothing for anything else: its other form,
+// a date, would be read on two clocks.
+[[nodiscard]] std::optional<Duration> parse_retry_after(std::string_view text);
+
+// "not_found": for logs and labels.
+[[nodiscard]] std::string_view to_string(ApiOutcome outcome);
+
+}  // namespace autopilot::kube
