@@ -36,19 +36,6 @@ bool is_evicting_end(const Subject& end, double confidence, Action action) {
          takes_device_out_of_service(action);
 }
 
-bool makes_evict(const Incident& incident, const ReasonLookup& reasons) {
-  if (incident.injected || incident.state == IncidentState::closed) return false;
-  const bool is_of_end = is_evicting_end(incident.blamed, incident.confidence, incident.action);
-  const bool has_several_ends = incident.blamed.kind == SubjectKind::host;
-  return std::ranges::any_of(incident.members, [&](const IncidentMember& member) {
-    const Finding& finding = member.finding;
-    if (finding.health != Health::failed || member.cleared) return false;
-    // What the devices have in common is blamed; that makes none of them work.
-    return is_of_end || (has_several_ends && !member.sympathetic &&
-                         is_evicting_end(finding.subject, confidence_of(finding, reasons), finding.action));
-  });
-}
-
 // Other network, storage and host findings have their own conditions; one about a GPU is a GPU's whichever
 // check makes it.
 bool counts_for_warn(std::string_view check, const Finding& finding) {
@@ -106,6 +93,19 @@ Coverage coverage_of(std::span<const CheckResult> results, std::span<const Check
         coverage.missing_rights.push_back(right);
   }
   return coverage;
+}
+
+bool makes_evict(const Incident& incident, const ReasonLookup& reasons) {
+  if (incident.injected || incident.state == IncidentState::closed) return false;
+  const bool is_of_end = is_evicting_end(incident.blamed, incident.confidence, incident.action);
+  const bool has_several_ends = incident.blamed.kind == SubjectKind::host;
+  return std::ranges::any_of(incident.members, [&](const IncidentMember& member) {
+    const Finding& finding = member.finding;
+    if (finding.health != Health::failed || member.cleared) return false;
+    // What the devices have in common is blamed; that makes none of them work.
+    return is_of_end || (has_several_ends && !member.sympathetic &&
+                         is_evicting_end(finding.subject, confidence_of(finding, reasons), finding.action));
+  });
 }
 
 Verdict verdict_of(const VerdictInput& input) {

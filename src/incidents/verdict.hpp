@@ -29,6 +29,9 @@ struct VerdictInput {
   ReasonLookup reasons{};  // without it every reason has the confidence of catalog::Reason
 };
 
+// That it alone makes the verdict EVICT.
+[[nodiscard]] bool makes_evict(const Incident& incident, const ReasonLookup& reasons);
+
 // The table of the architecture: TESTING, EVICT, WARN, PASS; none before every required check has completed
 // once, and in place of PASS where there is no accelerator. Injected findings never count. Where an incident
 // blames the host for what several devices show, each of these is an end as well (docs/adr/0015).

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/incident.hpp"
+#include "incidents/verdict.hpp"
+
+namespace autopilot::incidents {
+
+// An incident that took the node out of service.
+struct EvictingIncident {
+  std::string id;
+  std::optional<WallTime> closed;  // when that was noticed
+  bool is_acknowledged = false;
+  friend bool operator==(const EvictingIncident&, const EvictingIncident&) = default;
+};
+
+// What others are told of the node (the label gpuhealth), and why it may be worse than the verdict.
+struct WrittenVerdict {
+  Verdict word = Verdict::none;
+  std::vector<EvictingIncident> evicting;  // that still hold EVICT
+  friend bool operator==(const WrittenVerdict&, const WrittenVerdict&) = default;
+};
+
+struct WrittenVerdictInput {
+  Verdict verdict = Verdict::none;      // of the node now
+  std::span<const Incident> incidents;  // open and recovering
+  ReasonLookup reasons{};
+  std::optional<WallTime> deep_test_passed;  // the last one of the whole node
+  WallTime now{};
+};
+
+// EVICT stays when the verdict gets better, until each incident that evicted has closed and a deep test has
+// passed after that, or a person has acknowledged it. Everything else is written as it is.
+[[nodiscard]] WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictInput& input);
+
+}  // namespace autopilot::incidents

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/written_verdict.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+#include <utility>
+
+namespace autopilot::incidents {
+namespace {
+
+using std::chrono::seconds;
+
+WallTime at(int second) {
+  return WallTime{seconds{second}};
+}
+
+Incident evicting(const std::string& id) {
+  Incident incident;
+  incident.id = id;
+  incident.blamed.kind = SubjectKind::gpu;
+  incident.confidence = 0.9;
+  incident.action = Action::reset_gpu;
+  incident.members.push_back({"gpu.xid", {}, false, std::nullopt});
+  incident.members[0].finding.health = Health::failed;
+  return incident;
+}
+
+Incident recovering(const std::string& id) {
+  Incident incident = evicting(id);
+  incident.state = IncidentState::recovering;
+  incident.members[0].cleared = at(5);
+  return incident;
+}
+
+Incident acknowledged(Incident incident) {
+  incident.acknowledged = Acknowledgement{"alice (uid 1000)", at(6), "replaced the card"};
+  return incident;
+}
+
+// What stands on the node over time.
+class Written {
+ public:
+  Verdict look(int second, Verdict verdict, const std::vector<Incident>& incidents,
+               std::optional<WallTime> deep_test_passed = {}) {
+    written_ = next_written(written_, {verdict, incidents, {}, deep_test_passed, at(second)});
+    return written_.word;
+  }
+
+ private:
+  WrittenVerdict written_;
+};
+
+TEST(WrittenVerdict, is_the_verdict_where_nothing_evicted) {
+  Written written;
+  for (const Verdict verdict : {Verdict::none, Verdict::pass, Verdict::warn, Verdict::testing, Verdict::pass})
+    EXPECT_EQ(written.look(1, verdict, {}), verdict);
+}
+
+TEST(WrittenVerdict, evict_stays_until_a_deep_test_passed_after_the_incident_closed) {
+  Written written;
+  EXPECT_EQ(written.look(1, Verdict::evict, {evicting("a")}), Verdict::evict);
+  EXPECT_EQ(written.look(2, Verdict::warn, {recovering("a")}), Verdict::evict);
+  EXPECT_EQ(written.look(10, Verdict::pass, {}), Verdict::evict);
+  // One that passed before says nothing.
+  EXPECT_EQ(written.look(11, Verdict::pass, {}, at(9)), Verdict::evict);
+  EXPECT_EQ(written.look(12, Verdict::testing, {}, at(9)), Verdict::testing);
+  EXPECT_EQ(written.look(13, Verdict::pass, {}, at(9)), Verdict::evict);
+  EXPECT_EQ(written.look(21, Verdict::warn, {}, at(20)), Verdict::warn);
+  EXPECT_EQ(written.look(22, Verdict::pass, {}, at(20)), Verdict::pass);
+}
+
+TEST(WrittenVerdict, a_deep_test_does_not_clear_an_incident_that_is_open) {
+  Written written;
+  written.look(1, Verdict::evict, {evicting("a")});
+  EXPECT_EQ(written.look(3, Verdict::warn, {recovering("a")}, at(2)), Verdict::evict);
+}
+
+TEST(WrittenVerdict, a_person_may_let_it_go) {
+  Written written;
+  // Not while it evicts by itself.
+  EXPECT_EQ(written.look(1, Verdict::evict, {acknowledged(evicting("a"))}), Verdict::evict);
+  EXPECT_EQ(written.look(2, Verdict::warn, {acknowledged(recovering("a"))}), Verdict::warn);
+  EXPECT_EQ(written.look(3, Verdict::pass, {}), Verdict::pass);
+}
+
+TEST(WrittenVerdict, what_was_acknowledged_while_it_evicted_needs_no_test_when_it_closed) {
+  Written written;
+  written.look(1, Verdict::evict, {acknowledged(evicting("a"))});
+  EXPECT_EQ(written.look(2, Verdict::pass, {}), Verdict::pass);
+}
+
+TEST(WrittenVerdict, each_incident_has_to_be_over) {
+  Written written;
+  written.look(1, Verdict::evict, {evicting("a"), evicting("b")});
+  EXPECT_EQ(written.look(2, Verdict::evict, {evicting("b")}), Verdict::evict);
+  EXPECT_EQ(written.look(4, Verdict::evict, {evicting("b")}, at(3)), Verdict::evict);
+  EXPECT_EQ(written.look(5, Verdict::warn, {}, at(3)), Verdict::evict);
+  EXPECT_EQ(written.look(7, Verdict::warn, {}, at(6)), Verdict::warn);
+}
+
+TEST(WrittenVerdict, one_that_comes_back_has_to_close_again) {
+  Written written;
+  written.look(1, Verdict::evict, {evicting("a")});
+  written.look(2, Verdict::pass, {});
+  written.look(3, Verdict::evict, {evicting("a")});
+  EXPECT_EQ(written.look(4, Verdict::pass, {}, at(2)), Verdict::evict);
+  EXPECT_EQ(written.look(6, Verdict::pass, {}, at(5)), Verdict::pass);
+}
+
+TEST(WrittenVerdict, is_kept_by_an_agent_that_has_not_looked_yet) {
+  const WrittenVerdict remembered{Verdict::evict, {{"a", at(1), false}}};
+  EXPECT_EQ(next_written(remembered, {.verdict = Verdict::none, .incidents = {}, .now = at(2)}).word,
+            Verdict::evict);
+}
+
+TEST(WrittenVerdict, an_injected_incident_holds_nothing) {
+  Written written;
+  Incident injected = evicting("a");
+  injected.injected = true;
+  EXPECT_EQ(written.look(1, Verdict::pass, {injected}), Verdict::pass);
+}
+
+}  // namespace
+}  // namespace autopilot::incidents
