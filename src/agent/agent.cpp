@@ -119,6 +119,7 @@ class Agent {
   void poll();
   void poll_soon();
   void note_operations();
+  void join_cluster();
   void tell_start(const std::string& moved_aside);
   void say_pod_resources_problem(const std::string& problem);
   void reload();
@@ -146,6 +147,7 @@ class Agent {
   std::string configuration_version_;
   std::string listening_;
   bool stopping_ = false;
+  std::optional<ClusterLink> cluster_;
   runtime::Operations operations_;  // last: its threads end before what they wake
 };
 
@@ -241,7 +243,18 @@ void Agent::note_operations() {
 void Agent::poll() {
   note_operations();
   const MonoTime next = runtime_.poll();
+  if (cluster_) cluster_->note(runtime_.snapshot());
   next_poll_ = loop_.at(next, [this] { poll(); });
+}
+
+void Agent::join_cluster() {
+  if (!options_.cluster) return;
+  NodeWriterOptions options;
+  options.node = machine_.node;
+  options.prefix = options_.config.kubernetes.label_prefix;
+  cluster_.emplace(loop_, machine_.host->clock, std::move(*options_.cluster), std::move(options),
+                   [facts = machine_.facts](std::string_view id) { return facts->reason(id); });
+  loop_.post([this] { cluster_->start(); });
 }
 
 // A storm says it more often than the loop could hear it.
@@ -303,6 +316,7 @@ Status Agent::run() {
   if (options_.configuration_version)
     configuration_watch_ = loop_.every(kLookAtConfiguration, [this] { look_at_configuration(); });
   memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
+  join_cluster();
   loop_.post([this] { poll(); });
   if (const auto told = manager.notify("READY=1"); !told)
     log_warning("the service manager could not be told", {{"cause", told.error().what}});
@@ -381,6 +395,10 @@ Status run_agent(AgentOptions options) {
     const std::lock_guard lock(receiver->mutex);
     receiver->agent = agent;
   };
+  if (options.cluster && machine.simulated && !options.allow_simulated)
+    return fail(Errc::denied,
+                "this machine is simulated, and kubernetes.write_node is on: it is written to no "
+                "cluster without --allow-simulated");
   auto journal = open_journal(options.config, machine);
   Agent running(std::move(options), std::move(machine), std::move(journal));
   TRY_STATUS(running.listen());

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/cluster_link.hpp"
 #include "agent/service_manager.hpp"
 #include "api/v1.hpp"
 #include "checks/check.hpp"
@@ -42,9 +44,13 @@ struct AgentOptions {
   // Opens the machine; `on_kernel_news` may be called from any thread.
   std::function<Result<Machine>(OnKernelNews on_kernel_news)> open_machine;
   ServiceManager service_manager;
+  // Where the Node object of this machine is written; nothing: nowhere.
+  std::optional<ClusterDoor> cluster = {};
+  bool allow_simulated = false;  // a machine that does not exist may write there too
 };
 
-// Runs until SIGTERM or SIGINT. Errors are those of the start: a port in use, a folder that cannot be made.
+// Runs until SIGTERM or SIGINT. Errors are those of the start: a port in use, a folder that cannot be made, a
+// simulated machine that may not write to a cluster.
 [[nodiscard]] Status run_agent(AgentOptions options);
 
 }  // namespace autopilot::agent

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli.hpp"
+#include "cli/cluster.hpp"
 #include "cli/machine.hpp"
 #include "cli/machine_checks.hpp"
 #include "cli/output/terminal.hpp"
@@ -23,6 +24,7 @@ struct AgentVerbOptions {
   std::optional<std::string> listen;
   std::string config_file;
   MachineChoice machine;
+  bool allow_simulated = false;
 };
 
 // Empty when the flag can be taken.
@@ -80,7 +82,13 @@ int run_agent_verb(const AgentVerbOptions& options) {
       },
       .service_manager =
           agent::ServiceManager(variable(variables, "NOTIFY_SOCKET"), variable(variables, "WATCHDOG_USEC")),
+      .allow_simulated = options.allow_simulated,
   };
+  if (opened_with.kubernetes.write_node) {
+    auto cluster = open_cluster(opened_with.kubernetes, variables);
+    if (!cluster) return report(cluster.error());
+    agent_options.cluster = std::move(*cluster);
+  }
   // Whoever reads its log may end before it does.
   std::signal(SIGPIPE, SIG_IGN);
   const auto ended = agent::run_agent(std::move(agent_options));
@@ -97,6 +105,8 @@ void add_agent(CLI::App& app, int& exit_code) {
       ->check(listen_problem);
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
+  verb->add_flag("--allow-simulated", options->allow_simulated,
+                 "Let a simulated machine write to a cluster as well");
   verb->footer(
       "Examples:\n  autopilot agent\n  autopilot agent --listen 127.0.0.1:3334\n"
       "  autopilot agent --simulate hgx-h100-8\n"

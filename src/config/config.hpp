@@ -51,6 +51,13 @@ struct Journal {
   std::uint64_t bytes = std::uint64_t{64} << 20;
 };
 
+// The cluster that this machine is a node of.
+struct Kubernetes {
+  bool write_node = false;                         // label, conditions and annotations of the Node object
+  std::string kubeconfig;                          // empty: the account of the pod
+  std::string label_prefix = "autopilot.ibm.com";  // of labels, annotations and taints
+};
+
 // Everything an operator may set. Defaults are those of a service or of a user, see default_config.
 struct Config {
   std::string listen = "127.0.0.1:3333";  // empty: no TCP
@@ -69,6 +76,7 @@ struct Config {
   Limits limits;
   KernelLog kernel_log;
   Journal journal;
+  Kubernetes kubernetes;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
 };
@@ -85,9 +93,10 @@ using Environment = std::map<std::string, std::string>;
 // may stand in it is the table of config/settings.hpp.
 [[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
 // AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
-// AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET over `base`. A variable that
-// looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not ours: a cluster makes
-// some for a service of this name.
+// AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET,
+// AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG, AUTOPILOT_KUBERNETES_LABEL_PREFIX over
+// `base`. A variable that looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not
+// ours: a cluster makes some for a service of this name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 
 struct Change {

@@ -9,6 +9,7 @@
 #include "catalog/catalog.hpp"
 #include "config/forms.hpp"
 #include "core/nearest.hpp"
+#include "core/parse.hpp"
 #include "core/value.hpp"
 
 namespace autopilot::config {
@@ -94,6 +95,22 @@ bool is_profile(std::string_view id) {
 
 bool is_helper_socket(std::string_view path) {
   return path.empty() || is_socket_path(path);
+}
+
+bool is_kubeconfig(std::string_view path) {
+  return path.empty() || is_absolute_path(path);
+}
+
+// A DNS subdomain: what Kubernetes takes in front of the / of a key.
+bool is_label_prefix(std::string_view word) {
+  if (word.empty() || word.size() > 253) return false;
+  for (const std::string_view part : split(word, '.')) {
+    const bool has_ends = !part.empty() && part.front() != '-' && part.back() != '-';
+    if (!has_ends ||
+        part.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string_view::npos)
+      return false;
+  }
+  return true;
 }
 
 bool is_log_level(std::string_view word) {
@@ -359,6 +376,20 @@ constexpr std::array kSettings{
             "Beyond this size the oldest entries are deleted.",
             AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.journal.bytes)),
             AUTOPILOT_SHOW(format_size(c.journal.bytes))},
+    Setting{
+        "kubernetes.write_node", "true or false", kAtStart, kVariable,
+        "Whether the agent keeps label, annotations and conditions of its Node object as the health of this "
+        "machine is. The object has the name of `node`.",
+        AUTOPILOT_READ(c.kubernetes.write_node = m.boolean(s.key()).value_or(c.kubernetes.write_node)),
+        AUTOPILOT_SHOW(c.kubernetes.write_node ? "true" : "false")},
+    Setting{"kubernetes.kubeconfig", "an absolute path, or nothing in quotes", kAtStart, kVariable,
+            "How the API server is reached. Empty: as the account of the pod that the agent runs in.",
+            AUTOPILOT_READ(read_word(m, s, &is_kubeconfig, c.kubernetes.kubeconfig)),
+            AUTOPILOT_SHOW(c.kubernetes.kubeconfig)},
+    Setting{"kubernetes.label_prefix", "a DNS name such as autopilot.ibm.com", kAtStart, kVariable,
+            "What labels, annotations and taints begin with.",
+            AUTOPILOT_READ(read_word(m, s, &is_label_prefix, c.kubernetes.label_prefix)),
+            AUTOPILOT_SHOW(c.kubernetes.label_prefix)},
 };
 
 #undef AUTOPILOT_SHOW

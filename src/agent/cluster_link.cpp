@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/cluster_link.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "telemetry/build_info.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using telemetry::log_info;
+using telemetry::log_warning;
+
+constexpr Duration kLookAtCredentials = std::chrono::milliseconds{500};
+
+kube::ClientOptions client_options(std::function<void()> on_unauthorized) {
+  kube::ClientOptions options;
+  options.user_agent = "autopilot-agent/" + std::string(telemetry::build_info().version);
+  options.field_manager = "autopilot-agent";
+  options.on_unauthorized = std::move(on_unauthorized);
+  return options;
+}
+
+std::function<double()> dice() {
+  return [random = std::mt19937_64(std::random_device{}())]() mutable {
+    return std::uniform_real_distribution<double>(0, 1)(random);
+  };
+}
+
+// Nothing is known of a node before each of its required checks has looked once.
+bool is_complete(const NodeSnapshot& snapshot) {
+  return !snapshot.results.empty() && std::ranges::all_of(snapshot.results, [](const CheckResult& result) {
+    return !result.required || result.completed != WallTime{};
+  });
+}
+
+}  // namespace
+
+struct ClusterLink::Refreshed {
+  void give(Status status) {
+    const std::lock_guard lock(mutex);
+    last = std::move(status);
+  }
+  std::optional<Status> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(last, std::nullopt);
+  }
+
+  std::mutex mutex;
+  std::optional<Status> last;
+};
+
+ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door,
+                         NodeWriterOptions options, incidents::ReasonLookup reasons)
+    : loop_(loop),
+      clock_(clock),
+      reasons_(std::move(reasons)),
+      label_(options.prefix + "/gpuhealth"),
+      credentials_(std::make_shared<kube::Credentials>(door.access, std::move(door.read_file),
+                                                       std::move(door.run_plugin))),
+      refreshed_(std::make_shared<Refreshed>()),
+      lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
+      client_(loop, door.access.server,
+              client_options([this] { credentials_->reject(credentials_->token()); })),
+      writer_(loop, client_, clock, std::move(options), dice(),
+              [this](const kube::Node& node) { take_over(node); }) {}
+
+ClusterLink::~ClusterLink() = default;
+
+void ClusterLink::start() {
+  credentials_watch_ = loop_.every(kLookAtCredentials, [this] { look_at_credentials(); });
+  look_at_credentials();
+}
+
+// A lane may outlast this object; so it leaves what it has to say where it is looked for.
+void ClusterLink::look_at_credentials() {
+  if (const auto refreshed = refreshed_->take()) use_credentials(*refreshed);
+  const Instant now = clock_.now();
+  if (std::exchange(has_asked_, true) && !credentials_->needs_refresh(now)) return;
+  static_cast<void>(lanes_.submit([credentials = credentials_, refreshed = refreshed_, now] {
+    refreshed->give(credentials->refresh(now));
+  }));
+}
+
+void ClusterLink::use_credentials(const Status& refreshed) {
+  std::string problem = refreshed ? "" : refreshed.error().what;
+  if (const auto identity = credentials_->take_changed_identity()) {
+    const auto context = net::TlsContext::make(*identity);
+    if (context)
+      client_.use(*context);
+    else
+      problem = context.error().what;
+  }
+  client_.use_token(credentials_->token());
+  if (problem != credentials_problem_ && !problem.empty())
+    log_warning("the credentials for the cluster are not what they should be", {{"cause", problem}});
+  credentials_problem_ = std::move(problem);
+  if (std::exchange(is_started_, true)) return;
+  writer_.start();
+}
+
+void ClusterLink::note(SnapshotPtr snapshot) {
+  snapshot_ = std::move(snapshot);
+  tell();
+}
+
+// What a predecessor left behind: an EVICT that nobody here remembers the reason of is not taken back without
+// a test.
+void ClusterLink::take_over(const kube::Node& node) {
+  if (std::exchange(has_seen_node_, true)) return;
+  log_info("the node object is there", {{"node", node.meta.name}});
+  const auto label = node.meta.labels.find(label_);
+  const bool is_evicted = label != node.meta.labels.end() && label->second == to_string(Verdict::evict);
+  if (is_evicted && written_.evicting.empty())
+    written_.evicting.push_back({"of a predecessor", clock_.now().wall, false});
+  tell();
+}
+
+void ClusterLink::tell() {
+  if (!snapshot_ || !is_complete(*snapshot_) || !has_seen_node_) return;
+  written_ = incidents::next_written(written_, {.verdict = snapshot_->verdict,
+                                                .incidents = snapshot_->incidents,
+                                                .reasons = reasons_,
+                                                .deep_test_passed = {},
+                                                .now = clock_.now().wall});
+  writer_.note(words_of(*snapshot_, written_.word));
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/exporters/node_writer.hpp"
+#include "core/clock.hpp"
+#include "core/snapshot.hpp"
+#include "incidents/written_verdict.hpp"
+#include "kube/access.hpp"
+#include "kube/client.hpp"
+#include "kube/credentials.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/lanes.hpp"
+
+namespace autopilot::agent {
+
+// How the cluster is reached: what only the one who started the agent knows.
+struct ClusterDoor {
+  kube::Access access;
+  kube::ReadFile read_file;
+  kube::RunPlugin run_plugin;
+};
+
+// The node as its cluster sees it: keeps credentials fresh, and the Node object as the snapshots say. On the
+// loop's thread.
+class ClusterLink {
+ public:
+  ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door, NodeWriterOptions options,
+              incidents::ReasonLookup reasons);
+  ClusterLink(const ClusterLink&) = delete;
+  ClusterLink& operator=(const ClusterLink&) = delete;
+  ~ClusterLink();
+
+  void start();
+  void note(SnapshotPtr snapshot);
+  [[nodiscard]] const NodeWriterStats& stats() const { return writer_.stats(); }
+
+ private:
+  struct Refreshed;  // what comes back from the lane
+
+  void look_at_credentials();
+  void use_credentials(const Status& refreshed);
+  void take_over(const kube::Node& node);
+  void tell();
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  const incidents::ReasonLookup reasons_;
+  const std::string label_;
+  std::shared_ptr<kube::Credentials> credentials_;
+  std::shared_ptr<Refreshed> refreshed_;
+  std::string credentials_problem_;  // the one that was said last
+  runtime::Lanes lanes_;             // for what of the credentials may block
+  net::Subscription credentials_watch_;
+  bool has_asked_ = false;   // for credentials
+  bool is_started_ = false;  // the first ones were there
+  kube::Client client_;
+  SnapshotPtr snapshot_;
+  incidents::WrittenVerdict written_;
+  bool has_seen_node_ = false;
+  NodeWriter writer_;
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "core/clock.hpp"
+
+namespace autopilot::agent {
+
+// What an agent writes to the cluster of its own accord. Of those that became wanted at the same time the
+// first goes first.
+enum class WriteKind : std::uint8_t { label, conditions, report, event };
+inline constexpr std::size_t kWriteKinds = 4;
+
+// Which write goes next, and when: at once while few went, else as soon as fewer than kMaxWrites went within
+// kWindow; the one that is wanted longest first, so that none starves. A kind that is wanted again before it
+// went goes once, with what is true then. Pure.
+class WriteOrder {
+ public:
+  static constexpr std::size_t kMaxWrites = 6;
+  static constexpr Duration kWindow = std::chrono::minutes{1};
+
+  void want(WriteKind kind, MonoTime now);
+  // One that may go now; it counts as gone.
+  [[nodiscard]] std::optional<WriteKind> take(MonoTime now);
+  // It did not arrive, and is wanted again, from `retry_at` on.
+  void failed(WriteKind kind, MonoTime now, MonoTime retry_at);
+  // When take() will give one; nothing while none is wanted.
+  [[nodiscard]] std::optional<MonoTime> next() const;
+
+ private:
+  struct Wanted {
+    MonoTime since{};
+    MonoTime not_before{};
+  };
+
+  void forget_old(MonoTime now);
+
+  std::array<std::optional<Wanted>, kWriteKinds> wanted_;
+  std::deque<MonoTime> gone_;  // at most kMaxWrites
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/exporters/write_order.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace autopilot::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+MonoTime at(Duration time) {
+  return MonoTime{1h + time};
+}
+
+TEST(WriteOrder, the_first_change_of_a_quiet_node_goes_at_once) {
+  WriteOrder order;
+  EXPECT_FALSE(order.take(at(0s)));
+  EXPECT_FALSE(order.next());
+  order.want(WriteKind::conditions, at(0s));
+  order.want(WriteKind::label, at(0s));
+  EXPECT_EQ(order.next(), at(0s));
+  EXPECT_EQ(order.take(at(0s)), WriteKind::label);
+  EXPECT_EQ(order.take(at(0s)), WriteKind::conditions);
+  EXPECT_FALSE(order.take(at(0s)));
+}
+
+TEST(WriteOrder, what_is_wanted_twice_goes_once) {
+  WriteOrder order;
+  order.want(WriteKind::label, at(0s));
+  order.want(WriteKind::label, at(1s));
+  EXPECT_TRUE(order.take(at(1s)));
+  EXPECT_FALSE(order.take(at(1s)));
+}
+
+TEST(WriteOrder, six_go_in_any_minute_and_none_starves) {
+  WriteOrder order;
+  std::vector<MonoTime> went;
+  std::array<int, kWriteKinds> count{};
+  // A node that changes all the time.
+  for (Duration time = 0s; time < 10min; time += 100ms) {
+    for (const auto kind : {WriteKind::label, WriteKind::conditions, WriteKind::report, WriteKind::event})
+      order.want(kind, at(time));
+    while (const auto kind = order.take(at(time))) {
+      went.push_back(at(time));
+      ++count.at(static_cast<std::size_t>(*kind));
+    }
+  }
+  for (std::size_t i = 0; i + WriteOrder::kMaxWrites < went.size(); ++i)
+    EXPECT_GE(went[i + WriteOrder::kMaxWrites] - went[i], 1min);
+  EXPECT_EQ(went.size(), 60U);
+  for (const int of_kind : count)
+    EXPECT_GE(of_kind, 10);
+}
+
+TEST(WriteOrder, says_when_the_next_may_go) {
+  WriteOrder order;
+  for (int i = 0; i < 6; ++i) {
+    order.want(WriteKind::label, at(std::chrono::seconds{i}));
+    EXPECT_TRUE(order.take(at(std::chrono::seconds{i})));
+  }
+  order.want(WriteKind::label, at(10s));
+  EXPECT_FALSE(order.take(at(10s)));
+  EXPECT_EQ(order.next(), at(60s));
+  EXPECT_FALSE(order.take(at(59s)));
+  EXPECT_TRUE(order.take(at(60s)));
+}
+
+TEST(WriteOrder, what_failed_is_tried_again_later_and_lets_others_pass) {
+  WriteOrder order;
+  order.want(WriteKind::label, at(0s));
+  EXPECT_EQ(order.take(at(0s)), WriteKind::label);
+  order.failed(WriteKind::label, at(1s), at(30s));
+  order.want(WriteKind::report, at(2s));
+  EXPECT_EQ(order.take(at(2s)), WriteKind::report);
+  EXPECT_FALSE(order.take(at(29s)));
+  EXPECT_EQ(order.next(), at(30s));
+  EXPECT_EQ(order.take(at(30s)), WriteKind::label);
+}
+
+}  // namespace
+}  // namespace autopilot::agent

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an agent writes to its Node object, against a real API server: a simulated machine as the node sim-1."""
+
+import os
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+import harness  # noqa: E402
+from kit.api import condition_of  # noqa: E402
+from kit.cluster import Cluster  # noqa: E402
+from kit.reason import CannotRun  # noqa: E402
+
+SKIPPED = 77
+NODE = "sim-1"
+PREFIX = "autopilot.ibm.com"
+CONDITIONS = ("GpuHealthy", "NetworkHealthy", "StorageHealthy", "HostHealthy")
+
+
+class NodeObjectTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster().open()
+        cls.api = cls.cluster.api
+
+    def setUp(self):
+        # Nothing of an agent before.
+        self.api.run("label", "node", NODE, f"{PREFIX}/gpuhealth-")
+
+    def agent(self, *arguments):
+        settings = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
+        self.addCleanup(settings.close)
+        settings.write(f"kubernetes:\n  write_node: true\n  kubeconfig: {self.cluster.kubeconfig}\nnode: {NODE}\n")
+        settings.flush()
+        return harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", settings.name, *arguments)
+
+    def node(self):
+        return self.api.get("node", NODE)
+
+    def label(self):
+        return self.node()["metadata"]["labels"].get(f"{PREFIX}/gpuhealth")
+
+    def wait_for_label(self, word, patience=60):
+        self.api.wait(lambda: self.label() == word, f"the label says {word}", patience)
+
+    def test_a_healthy_node_says_so(self):
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_label("PASS")
+            self.api.wait(lambda: condition_of(self.node(), "GpuHealthy") == "True", "GpuHealthy is True")
+            node = self.node()
+            self.assertEqual([condition_of(node, kind) for kind in CONDITIONS], ["True"] * 4)
+            self.assertIn("checks looked", node["metadata"]["annotations"][f"{PREFIX}/summary"])
+            self.assertRegex(node["metadata"]["annotations"][f"{PREFIX}/checked-at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+
+    def test_a_dead_gpu_evicts_and_stays_so_without_a_test(self):
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_label("PASS")
+            began = time.time()
+            harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", agent.socket)
+            self.wait_for_label("EVICT")
+            self.api.wait(lambda: condition_of(self.node(), "GpuHealthy") == "False", "GpuHealthy is False")
+            condition = next(one for one in self.node()["status"]["conditions"] if one["type"] == "GpuHealthy")
+            self.assertEqual(condition["reason"], "Failed")
+            self.assertIn("gpu/", condition["message"])
+            print(f"from inject to label and condition: {time.time() - began:.1f} s")
+        # Another agent, which knows nothing of it and sees a healthy machine.
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.api.wait(lambda: condition_of(self.node(), "GpuHealthy") == "True", "GpuHealthy is True again")
+            self.assertEqual(self.label(), "EVICT")
+
+    def test_what_somebody_else_changes_is_put_right(self):
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_label("PASS")
+            self.api.run("label", "--overwrite", "node", NODE, f"{PREFIX}/gpuhealth=EVICT")
+            self.wait_for_label("PASS", 70)
+            self.api.run("label", "node", NODE, f"{PREFIX}/gpuhealth-")
+            self.wait_for_label("PASS", 70)
+
+    def test_an_api_server_that_was_away_is_served_again(self):
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_label("PASS")
+            self.cluster.processes.stop("kube-apiserver")
+            harness.run("inject", "row_remap_failed", "--subject", "gpu/3", "--socket", agent.socket)
+            self.cluster.control_plane.start_apiserver()
+            self.cluster.control_plane.wait_ready()
+            self.wait_for_label("EVICT")
+
+    def test_a_node_that_is_made_anew_is_written_anew(self):
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_label("PASS")
+            node = self.node()
+            self.api.run("delete", "node", NODE)
+            fresh = {"apiVersion": "v1", "kind": "Node",
+                     "metadata": {"name": NODE, "annotations": {"kwok.x-k8s.io/node": "fake"},
+                                  "labels": {key: value for key, value in node["metadata"]["labels"].items()
+                                             if not key.startswith(PREFIX)}},
+                     "status": {name: node["status"][name] for name in ("capacity", "allocatable")}}
+            self.api.apply(fresh)
+            self.wait_for_label("PASS", 70)
+            self.api.wait(lambda: condition_of(self.node(), "HostHealthy") == "True", "conditions are there again", 70)
+
+    def test_a_simulated_machine_writes_nothing_unasked(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as settings:
+            settings.write(f"kubernetes:\n  write_node: true\n  kubeconfig: {self.cluster.kubeconfig}\nnode: {NODE}\n")
+            settings.flush()
+            code, _, errors = harness.run("agent", "--simulate", "hgx-h100-8", "--config", settings.name)
+        self.assertNotEqual(code, 0)
+        self.assertIn("--allow-simulated", errors)
+
+
+if __name__ == "__main__":
+    try:
+        Cluster().open()
+    except CannotRun as reason:
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=2)
