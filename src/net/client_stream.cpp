@@ -75,7 +75,8 @@ asio::awaitable<Status> ClientStream::shake_hands(std::string host) {
   if (!trusted.server_name.empty()) host = trusted.server_name;
   if (!trusted.trusts_any_server) tls_->set_verify_callback(asio::ssl::host_name_verification(host));
   // An address is no name that a server could choose its certificate by.
-  if (!is_address(host)) SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
+  if (!is_address(host))
+    SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data());
   const auto [error] = co_await tls_->async_handshake(asio::ssl::stream_base::client, kToken);
   if (!error) co_return Status();
   const long verified = SSL_get_verify_result(tls_->native_handle());
