@@ -34,8 +34,11 @@ Result<std::string> run_plugin(const kube::ExecPlugin& plugin, const std::string
   command.arguments.insert(command.arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
   // The first of equal names counts.
   std::vector<std::string> own{"KUBERNETES_EXEC_INFO=" + exec_info};
-  for (const auto& [name, value] : plugin.environment)
-    own.push_back(name + "=" + value);
+  for (const auto& [name, value] : plugin.environment) {
+    own.push_back(name);
+    own.back() += '=';
+    own.back() += value;
+  }
   command.environment.insert(command.environment.begin(), own.begin(), own.end());
   host::ChildRunner runner;
   const auto report = TRY(runner.run(command, host::mono_now() + kPluginDeadline));

@@ -63,7 +63,8 @@ Status Credentials::refresh(const Instant& now) {
   }
   Status all = due.files ? read_files(texts) : Status();
   const bool has_read_all = all.has_value();
-  const Result<ExecCredential> credential = due.plugin ? run_plugin() : ExecCredential();
+  const Result<ExecCredential> credential =
+      due.plugin && access_.exec ? run(*access_.exec) : ExecCredential();
   {
     const std::lock_guard lock(mutex_);
     is_refreshing_ = false;
@@ -92,8 +93,7 @@ Status Credentials::read_files(Texts& texts) const {
   return all;
 }
 
-Result<ExecCredential> Credentials::run_plugin() const {
-  const ExecPlugin& plugin = *access_.exec;
+Result<ExecCredential> Credentials::run(const ExecPlugin& plugin) const {
   const auto failed = [&](const Error& error) {
     return fail(error.code, "exec plugin " + plugin.command + ": " + error.what);
   };

@@ -77,7 +77,7 @@ class Credentials {
   [[nodiscard]] Due due_at(const Instant& now) const;
   [[nodiscard]] std::string token_now() const;
   [[nodiscard]] Status read_files(Texts& texts) const;
-  [[nodiscard]] Result<ExecCredential> run_plugin() const;
+  [[nodiscard]] Result<ExecCredential> run(const ExecPlugin& plugin) const;
   void keep(Texts texts, bool is_complete, MonoTime now);
   void keep(const Result<ExecCredential>& credential, const Instant& now);
 

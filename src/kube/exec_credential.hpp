@@ -24,7 +24,7 @@ struct ExecCredential {
 
 // An ExecCredential of exactly that version of client.authentication.k8s.io. malformed: names the member and
 // no content.
-[[nodiscard]] Result<ExecCredential> parse_exec_credential(std::string_view json,
+[[nodiscard]] Result<ExecCredential> parse_exec_credential(std::string_view text,
                                                            std::string_view api_version);
 
 // What a plugin finds in KUBERNETES_EXEC_INFO: an ExecCredential that asks. The cluster stands in it where

@@ -106,7 +106,7 @@ class Reader {
 
   std::string current_context() {
     for (KubeconfigFile& file : files_) {
-      const std::string name = KubeconfigMap(&file.root, 1, "kubeconfig", file).word("current-context");
+      std::string name = KubeconfigMap(&file.root, 1, "kubeconfig", file).word("current-context");
       if (!name.empty()) return name;
     }
     return {};

@@ -82,35 +82,35 @@ Devices devices_of_pod(const json::object& pod) {
 
 }  // namespace
 
-Meta parse_meta(const JsonObject& whole) {
-  const json::object& object = whole.value;
+Meta parse_meta(const JsonObject& object) {
+  const json::object& members = object.value;
   Meta meta;
-  meta.name = text_at(object, {"metadata", "name"});
-  meta.name_space = text_at(object, {"metadata", "namespace"});
-  meta.uid = text_at(object, {"metadata", "uid"});
-  meta.version = text_at(object, {"metadata", "resourceVersion"});
-  meta.labels = texts_at(object, {"metadata", "labels"});
-  meta.annotations = texts_at(object, {"metadata", "annotations"});
-  meta.is_deleting = !text_at(object, {"metadata", "deletionTimestamp"}).empty();
+  meta.name = text_at(members, {"metadata", "name"});
+  meta.name_space = text_at(members, {"metadata", "namespace"});
+  meta.uid = text_at(members, {"metadata", "uid"});
+  meta.version = text_at(members, {"metadata", "resourceVersion"});
+  meta.labels = texts_at(members, {"metadata", "labels"});
+  meta.annotations = texts_at(members, {"metadata", "annotations"});
+  meta.is_deleting = !text_at(members, {"metadata", "deletionTimestamp"}).empty();
   return meta;
 }
 
-Node parse_node(const JsonObject& whole) {
-  const json::object& object = whole.value;
+Node parse_node(const JsonObject& object) {
+  const json::object& members = object.value;
   Node node;
-  node.meta = parse_meta(whole);
-  node.is_unschedulable = flag_at(object, {"spec", "unschedulable"});
-  each_at(object, {"spec", "taints"}, [&](const json::object& taint) {
+  node.meta = parse_meta(object);
+  node.is_unschedulable = flag_at(members, {"spec", "unschedulable"});
+  each_at(members, {"spec", "taints"}, [&](const json::object& taint) {
     node.taints.push_back({std::string(text_at(taint, {"key"})), std::string(text_at(taint, {"value"})),
                            std::string(text_at(taint, {"effect"}))});
   });
-  each_at(object, {"status", "conditions"}, [&](const json::object& condition) {
+  each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
     node.conditions.push_back(
         {std::string(text_at(condition, {"type"})), std::string(text_at(condition, {"status"})),
          std::string(text_at(condition, {"reason"})), std::string(text_at(condition, {"message"})),
          time_at(condition, {"lastHeartbeatTime"}), time_at(condition, {"lastTransitionTime"})});
   });
-  node.allocatable = devices_at(object, {"status", "allocatable"});
+  node.allocatable = devices_at(members, {"status", "allocatable"});
   return node;
 }
 
@@ -122,35 +122,35 @@ Result<Node> parse_node(std::string_view text) {
   return parse_node(JsonObject{*object});
 }
 
-Pod parse_pod(const JsonObject& whole) {
-  const json::object& object = whole.value;
+Pod parse_pod(const JsonObject& object) {
+  const json::object& members = object.value;
   Pod pod;
-  pod.meta = parse_meta(whole);
-  pod.node = text_at(object, {"spec", "nodeName"});
-  pod.phase = text_at(object, {"status", "phase"});
-  each_at(object, {"metadata", "ownerReferences"}, [&](const json::object& owner) {
+  pod.meta = parse_meta(object);
+  pod.node = text_at(members, {"spec", "nodeName"});
+  pod.phase = text_at(members, {"status", "phase"});
+  each_at(members, {"metadata", "ownerReferences"}, [&](const json::object& owner) {
     if (!flag_at(owner, {"controller"})) return;
     pod.owner_kind = text_at(owner, {"kind"});
     pod.owner_name = text_at(owner, {"name"});
   });
-  each_at(object, {"status", "podIPs"},
+  each_at(members, {"status", "podIPs"},
           [&](const json::object& address) { pod.addresses.emplace_back(text_at(address, {"ip"})); });
-  pod.devices = devices_of_pod(object);
-  each_at(object, {"spec", "resourceClaims"},
+  pod.devices = devices_of_pod(members);
+  each_at(members, {"spec", "resourceClaims"},
           [&](const json::object& claim) { pod.device_claims.emplace_back(text_at(claim, {"name"})); });
   return pod;
 }
 
-Lease parse_lease(const JsonObject& whole) {
-  const json::object& object = whole.value;
+Lease parse_lease(const JsonObject& object) {
+  const json::object& members = object.value;
   Lease lease;
-  lease.meta = parse_meta(whole);
-  lease.holder = text_at(object, {"spec", "holderIdentity"});
-  lease.acquired = time_at(object, {"spec", "acquireTime"});
-  lease.renewed = time_at(object, {"spec", "renewTime"});
-  if (const auto seconds = number_at(object, {"spec", "leaseDurationSeconds"}))
+  lease.meta = parse_meta(object);
+  lease.holder = text_at(members, {"spec", "holderIdentity"});
+  lease.acquired = time_at(members, {"spec", "acquireTime"});
+  lease.renewed = time_at(members, {"spec", "renewTime"});
+  if (const auto seconds = number_at(members, {"spec", "leaseDurationSeconds"}))
     lease.duration = std::chrono::seconds{*seconds};
-  lease.transitions = number_at(object, {"spec", "leaseTransitions"}).value_or(0);
+  lease.transitions = number_at(members, {"spec", "leaseTransitions"}).value_or(0);
   return lease;
 }
 

@@ -56,7 +56,7 @@ struct Node {
 };
 [[nodiscard]] Node parse_node(const JsonObject& object);
 // malformed: no JSON object.
-[[nodiscard]] Result<Node> parse_node(std::string_view json);
+[[nodiscard]] Result<Node> parse_node(std::string_view text);
 
 struct Pod {
   Meta meta;

@@ -48,6 +48,7 @@ class Watch {
         std::function<double()> random);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
+  ~Watch() = default;
 
   void start();
   // False until the first list was complete.

@@ -50,7 +50,7 @@ asio::awaitable<Status> ClientStream::connect(std::string host, std::uint16_t po
   if (error) co_return broken(error);
   error_code ignored;
   socket_.set_option(Tcp::no_delay(true), ignored);
-  if (tls_) co_return co_await shake_hands(std::move(host));
+  if (tls_) co_return co_await shake_hands(&*tls_, std::move(host));
   co_return Status();
 }
 
@@ -70,16 +70,16 @@ asio::awaitable<Result<std::vector<asio::ip::tcp::endpoint>>> ClientStream::look
   co_return endpoints;
 }
 
-asio::awaitable<Status> ClientStream::shake_hands(std::string host) {
+asio::awaitable<Status> ClientStream::shake_hands(Tls* tls, std::string host) {
   const auto& trusted = tls_context_->state();
   if (!trusted.server_name.empty()) host = trusted.server_name;
-  if (!trusted.trusts_any_server) tls_->set_verify_callback(asio::ssl::host_name_verification(host));
+  if (!trusted.trusts_any_server) tls->set_verify_callback(asio::ssl::host_name_verification(host));
   // An address is no name that a server could choose its certificate by.
   if (!is_address(host))
-    SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data());
-  const auto [error] = co_await tls_->async_handshake(asio::ssl::stream_base::client, kToken);
+    SSL_ctrl(tls->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data());
+  const auto [error] = co_await tls->async_handshake(asio::ssl::stream_base::client, kToken);
   if (!error) co_return Status();
-  const long verified = SSL_get_verify_result(tls_->native_handle());
+  const long verified = SSL_get_verify_result(tls->native_handle());
   if (verified != X509_V_OK)
     co_return fail(Errc::denied, std::string("the server's certificate is not trusted: ") +
                                      X509_verify_cert_error_string(verified));

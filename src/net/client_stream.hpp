@@ -42,7 +42,7 @@ class ClientStream {
   using Tls = boost::asio::ssl::stream<Tcp::socket&>;
 
   boost::asio::awaitable<Result<std::vector<Tcp::endpoint>>> look_up(std::string host, std::uint16_t port);
-  boost::asio::awaitable<Status> shake_hands(std::string host);
+  boost::asio::awaitable<Status> shake_hands(Tls* tls, std::string host);
 
   Tcp::socket socket_;
   Tcp::resolver resolver_;

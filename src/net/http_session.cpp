@@ -75,7 +75,7 @@ struct HttpSession::Core : std::enable_shared_from_this<HttpSession::Core> {
   static asio::awaitable<void> run(std::shared_ptr<Core> self, Task task);
   asio::awaitable<Result<HttpResponse>> exchange(Task task);
   asio::awaitable<Result<HttpResponse>> exchange_on(Task task, bool* is_unanswered);
-  asio::awaitable<Status> read_stream(Task task, ResponseReader* reader);
+  asio::awaitable<Status> read_stream(Task task, Duration silence, ResponseReader* reader);
   asio::awaitable<Status> read_more(Task task, ResponseReader* reader);
   std::shared_ptr<ClientStream> take_kept();
   void keep(std::shared_ptr<ClientStream> connection);
@@ -134,7 +134,8 @@ asio::awaitable<Result<HttpResponse>> HttpSession::Core::exchange_on(Task task, 
   auto text = format_request(task->request, host_header(url), ConnectionUse::kept);
   // A server may refuse a request before it has read it all: its answer says more than a broken pipe.
   auto written = co_await connection->write(std::move(text));
-  const auto body_bytes = task->silence ? std::nullopt : std::optional(limits.body_bytes);
+  const std::optional<Duration> silence = task->silence;
+  const auto body_bytes = silence ? std::nullopt : std::optional(limits.body_bytes);
   ResponseReader reader(limits.header_bytes, body_bytes, task->request.method == "HEAD");
   Status read;
   while (read && !reader.has_head() && !reader.is_complete())
@@ -142,8 +143,8 @@ asio::awaitable<Result<HttpResponse>> HttpSession::Core::exchange_on(Task task, 
   *is_unanswered = !read && !reader.has_head() && connection->buffer().empty();
   if (!read) co_return fail(written ? std::move(read).error() : std::move(written).error());
   HttpResponse head = reader.head();
-  if (task->silence) {
-    read = co_await read_stream(task, &reader);
+  if (silence) {
+    read = co_await read_stream(task, *silence, &reader);
   } else {
     while (read && !reader.is_complete())
       read = co_await read_more(task, &reader);
@@ -154,7 +155,7 @@ asio::awaitable<Result<HttpResponse>> HttpSession::Core::exchange_on(Task task, 
   co_return head;
 }
 
-asio::awaitable<Status> HttpSession::Core::read_stream(Task task, ResponseReader* reader) {
+asio::awaitable<Status> HttpSession::Core::read_stream(Task task, Duration silence, ResponseReader* reader) {
   const auto handler = task->handler;
   if (!handler) co_return Status();  // cancelled
   handler->on_head(reader->head());
@@ -163,7 +164,7 @@ asio::awaitable<Status> HttpSession::Core::read_stream(Task task, ResponseReader
     const std::string bytes = reader->take_body();
     if (!bytes.empty()) handler->on_bytes(bytes);
     if (task->is_ended || reader->is_complete()) break;
-    arm(task, *task->silence);
+    arm(task, silence);
     read = co_await read_more(task, reader);
   }
   co_return read;

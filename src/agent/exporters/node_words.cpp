@@ -117,8 +117,8 @@ const Incident* first_of(const NodeSnapshot& snapshot, std::size_t& count) {
 }
 
 std::string summary_of(const NodeSnapshot& snapshot) {
-  const std::string coverage = std::to_string(snapshot.coverage.looked) + " of " +
-                               std::to_string(snapshot.coverage.of) + " checks looked";
+  std::string coverage = std::to_string(snapshot.coverage.looked) + " of " +
+                         std::to_string(snapshot.coverage.of) + " checks looked";
   std::size_t count = 0;
   const Incident* first = first_of(snapshot, count);
   if (first == nullptr) return coverage;

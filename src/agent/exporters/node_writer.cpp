@@ -78,26 +78,26 @@ void NodeWriter::note(NodeWords words) {
 }
 
 void NodeWriter::see(kube::Node node) {
-  node_ = std::move(node);
-  on_node_(*node_);
+  on_node_(node_.emplace(std::move(node)));
   compare();
 }
 
 void NodeWriter::compare() {
   if (!node_ || !words_) return;
   const MonoTime now = clock_.now().mono;
-  const bool is_due = has_old_heartbeat();
-  const bool has_label = text_of(node_->meta.labels, options_.prefix + "/gpuhealth") == words_->gpuhealth &&
-                         text_of(node_->meta.annotations, options_.prefix + "/summary") == words_->summary;
+  const kube::Node& node = *node_;
+  const bool is_due = has_old_heartbeat(node);
+  const bool has_label = text_of(node.meta.labels, options_.prefix + "/gpuhealth") == words_->gpuhealth &&
+                         text_of(node.meta.annotations, options_.prefix + "/summary") == words_->summary;
   if (!has_label || is_due) order_.want(WriteKind::label, now);
-  const bool has_conditions = std::ranges::all_of(
-      words_->conditions, [this](const ConditionWords& one) { return says(*node_, one); });
+  const bool has_conditions =
+      std::ranges::all_of(words_->conditions, [&node](const ConditionWords& one) { return says(node, one); });
   if (!has_conditions || is_due) order_.want(WriteKind::conditions, now);
   pump();
 }
 
-bool NodeWriter::has_old_heartbeat() const {
-  const auto checked = parse_time(text_of(node_->meta.annotations, options_.prefix + "/checked-at"));
+bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
+  const auto checked = parse_time(text_of(node.meta.annotations, options_.prefix + "/checked-at"));
   const WallTime now = clock_.now().wall;
   // A clock that was put back must not keep the node silent.
   return !checked || now - *checked >= options_.heartbeat || *checked - now >= options_.heartbeat;
@@ -115,10 +115,11 @@ void NodeWriter::pump() {
     take_answer(kind, answer);
   };
   if (*kind == WriteKind::label)
-    exchange_ = client_.patch({path_of(options_.node), {}}, kube::Patch::merge, label_patch(), on_answer);
+    exchange_ =
+        client_.patch({path_of(options_.node), {}}, kube::Patch::merge, label_patch(*words_), on_answer);
   else
     exchange_ = client_.patch({path_of(options_.node) + "/status", {}}, kube::Patch::strategic_merge,
-                              conditions_patch(), on_answer);
+                              conditions_patch(*node_, *words_), on_answer);
 }
 
 void NodeWriter::take_answer(WriteKind kind, const kube::ApiResult<std::string>& answer) {
@@ -147,26 +148,26 @@ void NodeWriter::say(std::string_view what, const std::string& problem) {
   stats_.problem = problem;
 }
 
-std::string NodeWriter::label_patch() const {
+std::string NodeWriter::label_patch(const NodeWords& words) const {
   json::value label = nullptr;  // takes it away
-  if (!words_->gpuhealth.empty()) label = words_->gpuhealth;
+  if (!words.gpuhealth.empty()) label = words.gpuhealth;
   const json::object metadata{
       {"labels", json::object{{options_.prefix + "/gpuhealth", std::move(label)}}},
-      {"annotations", json::object{{options_.prefix + "/summary", words_->summary},
+      {"annotations", json::object{{options_.prefix + "/summary", words.summary},
                                    {options_.prefix + "/checked-at", api_time(clock_.now().wall)}}}};
   return json::serialize(json::object{{"metadata", metadata}});
 }
 
-std::string NodeWriter::conditions_patch() const {
+std::string NodeWriter::conditions_patch(const kube::Node& node, const NodeWords& words) const {
   const WallTime now = clock_.now().wall;
   json::array conditions;
-  for (const ConditionWords& words : words_->conditions) {
-    const kube::NodeCondition* there = find(*node_, words.type);
-    const bool is_same = there != nullptr && there->status == words.status && there->transition;
-    conditions.push_back(json::object{{"type", words.type},
-                                      {"status", words.status},
-                                      {"reason", words.reason},
-                                      {"message", words.message},
+  for (const ConditionWords& one : words.conditions) {
+    const kube::NodeCondition* there = find(node, one.type);
+    const bool is_same = there != nullptr && there->status == one.status && there->transition;
+    conditions.push_back(json::object{{"type", one.type},
+                                      {"status", one.status},
+                                      {"reason", one.reason},
+                                      {"message", one.message},
                                       {"lastHeartbeatTime", api_time(now)},
                                       {"lastTransitionTime", api_time(is_same ? *there->transition : now)}});
   }

@@ -44,6 +44,7 @@ class NodeWriter {
              std::function<double()> random, std::function<void(const kube::Node&)> on_node);
   NodeWriter(const NodeWriter&) = delete;
   NodeWriter& operator=(const NodeWriter&) = delete;
+  ~NodeWriter() = default;
 
   void start();
   // What should stand there from now on.
@@ -56,9 +57,9 @@ class NodeWriter {
   void pump();
   void take_answer(WriteKind kind, const kube::ApiResult<std::string>& answer);
   void say(std::string_view what, const std::string& problem);
-  [[nodiscard]] bool has_old_heartbeat() const;
-  [[nodiscard]] std::string label_patch() const;
-  [[nodiscard]] std::string conditions_patch() const;
+  [[nodiscard]] bool has_old_heartbeat(const kube::Node& node) const;
+  [[nodiscard]] std::string label_patch(const NodeWords& words) const;
+  [[nodiscard]] std::string conditions_patch(const kube::Node& node, const NodeWords& words) const;
 
   net::EventLoop& loop_;
   kube::Client& client_;

@@ -5,14 +5,18 @@
 
 namespace autopilot::agent {
 
-void WriteOrder::want(WriteKind kind, MonoTime now) {
+WriteOrder::Wanted& WriteOrder::wanted(WriteKind kind, MonoTime now) {
   auto& wanted = wanted_.at(static_cast<std::size_t>(kind));
-  if (!wanted) wanted = Wanted{now, now};
+  if (wanted) return *wanted;
+  return wanted.emplace(Wanted{now, now});
+}
+
+void WriteOrder::want(WriteKind kind, MonoTime now) {
+  static_cast<void>(wanted(kind, now));
 }
 
 void WriteOrder::failed(WriteKind kind, MonoTime now, MonoTime retry_at) {
-  want(kind, now);
-  wanted_.at(static_cast<std::size_t>(kind))->not_before = retry_at;
+  wanted(kind, now).not_before = retry_at;
 }
 
 void WriteOrder::forget_old(MonoTime now) {
@@ -24,10 +28,12 @@ std::optional<WriteKind> WriteOrder::take(MonoTime now) {
   forget_old(now);
   if (gone_.size() >= kMaxWrites) return std::nullopt;
   std::optional<std::size_t> first;
+  MonoTime since{};
   for (std::size_t kind = 0; kind < wanted_.size(); ++kind) {
     const auto& wanted = wanted_.at(kind);
-    if (!wanted || wanted->not_before > now) continue;
-    if (!first || wanted->since < wanted_.at(*first)->since) first = kind;
+    if (!wanted || wanted->not_before > now || (first && wanted->since >= since)) continue;
+    first = kind;
+    since = wanted->since;
   }
   if (!first) return std::nullopt;
   wanted_.at(*first).reset();

@@ -38,6 +38,7 @@ class WriteOrder {
     MonoTime not_before{};
   };
 
+  Wanted& wanted(WriteKind kind, MonoTime now);
   void forget_old(MonoTime now);
 
   std::array<std::optional<Wanted>, kWriteKinds> wanted_;
