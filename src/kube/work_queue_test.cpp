@@ -179,13 +179,13 @@ class Model {
     return true;
   }
   // The times of those that are due, by key.
-  std::map<std::string, MonoTime> due(MonoTime now) const {
+  [[nodiscard]] std::map<std::string, MonoTime> due(MonoTime now) const {
     std::map<std::string, MonoTime> due;
     for (const auto& [key, state] : keys_)
       if (!state.is_worked_on && state.wish && *state.wish <= now) due[key] = *state.wish;
     return due;
   }
-  std::optional<MonoTime> earliest() const {
+  [[nodiscard]] std::optional<MonoTime> earliest() const {
     std::optional<MonoTime> earliest;
     for (const auto& [key, state] : keys_)
       if (!state.is_worked_on && state.wish) earliest = std::min(earliest.value_or(*state.wish), *state.wish);
@@ -214,7 +214,7 @@ class Model {
     keys_[key].failures = 0;
     if (!keys_[key].is_worked_on) keys_.erase(key);
   }
-  std::size_t size() const { return keys_.size(); }
+  [[nodiscard]] std::size_t size() const { return keys_.size(); }
 
  private:
   struct State {
@@ -273,7 +273,7 @@ class RandomWork {
     EXPECT_EQ(queue_.size(), 0U);
     EXPECT_EQ(model_.size(), 0U);
   }
-  std::size_t worked() const { return worked_; }
+  [[nodiscard]] std::size_t worked() const { return worked_; }
 
  private:
   int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }

@@ -19,7 +19,6 @@ namespace autopilot::net {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::has_program;
 using ::testing::HasSubstr;
 using testing::Program;
 using testing::run_program;
