@@ -40,11 +40,6 @@ Result<config::Config> load(const AgentVerbOptions& options) {
   return settings;
 }
 
-std::string variable(const std::map<std::string, std::string>& variables, const std::string& name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? "" : found->second;
-}
-
 // Another file, or the same one written anew, looks different.
 std::string version_of(const std::string& path) {
   struct stat status {};

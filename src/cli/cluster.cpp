@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/settings.hpp"
 #include "host/process/child_runner.hpp"
 #include "host/process/poll.hpp"
 #include "kube/in_cluster.hpp"
@@ -49,18 +50,13 @@ Result<std::string> run_plugin(const kube::ExecPlugin& plugin, const std::string
   return report.output;
 }
 
-std::string value_of(const std::map<std::string, std::string>& variables, const std::string& name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? "" : found->second;
-}
-
 }  // namespace
 
 Result<agent::ClusterDoor> open_cluster(const config::Kubernetes& settings,
                                         const std::map<std::string, std::string>& variables) {
   auto access = settings.kubeconfig.empty()
-                    ? kube::in_cluster_access(value_of(variables, "KUBERNETES_SERVICE_HOST"),
-                                              value_of(variables, "KUBERNETES_SERVICE_PORT"), read_file)
+                    ? kube::in_cluster_access(variable(variables, "KUBERNETES_SERVICE_HOST"),
+                                              variable(variables, "KUBERNETES_SERVICE_PORT"), read_file)
                     : kube::read_kubeconfig({settings.kubeconfig}, "", read_file);
   if (!access)
     return fail(access.error().code, "kubernetes.write_node is on: " + access.error().what +

@@ -43,6 +43,11 @@ std::map<std::string, std::string> environment() {
   return variables;
 }
 
+std::string variable(const std::map<std::string, std::string>& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
 std::string settings_file(const std::string& file) {
   return file.empty() ? config::default_file(environment(), ::geteuid() == 0) : file;
 }

@@ -14,6 +14,10 @@ namespace autopilot::cli {
 // The environment of this process.
 [[nodiscard]] std::map<std::string, std::string> environment();
 
+// Of these; empty where it is not set.
+[[nodiscard]] std::string variable(const std::map<std::string, std::string>& variables,
+                                   const std::string& name);
+
 // The named file, else the default one (which need not exist).
 [[nodiscard]] std::string settings_file(const std::string& file);
 // Configuration for a verb: the file (named, else the default one where it exists), the environment over it.

@@ -26,11 +26,6 @@ bool is_bad(Health health) {
   return health == Health::degraded || health == Health::failed;
 }
 
-bool is_accelerator_part(SubjectKind kind) {
-  return kind == SubjectKind::gpu || kind == SubjectKind::gpu_instance || kind == SubjectKind::nvlink ||
-         kind == SubjectKind::nvswitch;
-}
-
 bool is_evicting_end(const Subject& end, double confidence, Action action) {
   return is_accelerator_part(end.kind) && confidence >= kEvictConfidence &&
          takes_device_out_of_service(action);
@@ -57,6 +52,11 @@ bool was_denied(const CheckResult& result) {
 }
 
 }  // namespace
+
+bool is_accelerator_part(SubjectKind kind) {
+  return kind == SubjectKind::gpu || kind == SubjectKind::gpu_instance || kind == SubjectKind::nvlink ||
+         kind == SubjectKind::nvswitch;
+}
 
 bool has_looked(const CheckResult& result) {
   if (!is_completed(result) || result.health == Health::unknown) return false;

@@ -29,6 +29,9 @@ struct VerdictInput {
   ReasonLookup reasons{};  // without it every reason has the confidence of catalog::Reason
 };
 
+// A finding about one of these is the GPUs', whichever check makes it.
+[[nodiscard]] bool is_accelerator_part(SubjectKind kind);
+
 // That it alone makes the verdict EVICT.
 [[nodiscard]] bool makes_evict(const Incident& incident, const ReasonLookup& reasons);
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::kube {
@@ -26,16 +27,10 @@ std::string joined(const EventObject& object) {
   return key;
 }
 
-// Cut between two characters.
 std::string shortened(std::string_view text) {
   // More than that much does not count: to_utf8 never shortens.
-  std::string valid = to_utf8(text.substr(0, 2 * EventRecorder::kLongestMessage));
-  if (valid.size() <= EventRecorder::kLongestMessage) return valid;
-  std::size_t end = EventRecorder::kLongestMessage;
-  while ((static_cast<unsigned char>(valid[end]) & 0xc0U) == 0x80U)
-    --end;
-  valid.resize(end);
-  return valid;
+  const std::string valid = to_utf8(text.substr(0, 2 * EventRecorder::kLongestMessage));
+  return std::string(cut_utf8(valid, EventRecorder::kLongestMessage));
 }
 
 }  // namespace

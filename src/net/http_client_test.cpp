@@ -12,6 +12,7 @@
 
 #include "core/parse.hpp"
 #include "host/files/test_folder.hpp"
+#include "net/scripted_server.hpp"
 #include "net/test_program.hpp"
 #include "net/test_server.hpp"
 
@@ -21,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::eventually;
 using ::testing::HasSubstr;
+using testing::ScriptedServer;
 using testing::TestServer;
 
 HttpTarget tcp(std::uint16_t port) {
@@ -34,47 +36,9 @@ HttpRequest get(const std::string& path) {
   return request;
 }
 
-// Accepts one connection and answers whatever it is told, so that broken servers can be met.
-class BrokenServer {
- public:
-  explicit BrokenServer(std::string answer, bool closes = true)
-      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    void* where = &address;
-    EXPECT_EQ(bind(fd_, static_cast<sockaddr*>(where), size), 0);
-    EXPECT_EQ(listen(fd_, 8), 0);
-    EXPECT_EQ(getsockname(fd_, static_cast<sockaddr*>(where), &size), 0);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this, closes, text = std::move(answer)] {
-      const int client = accept(fd_, nullptr, nullptr);
-      std::array<char, 4096> request{};
-      EXPECT_GT(recv(client, request.data(), request.size(), 0), 0);
-      EXPECT_GE(send(client, text.data(), text.size(), MSG_NOSIGNAL), 0);
-      while (!closes && recv(client, request.data(), request.size(), 0) > 0) {
-      }
-      close(client);
-    });
-  }
-  BrokenServer(const BrokenServer&) = delete;
-  BrokenServer& operator=(const BrokenServer&) = delete;
-  ~BrokenServer() {
-    thread_.join();
-    close(fd_);
-  }
-  [[nodiscard]] HttpTarget target() const { return tcp(port_); }
-
- private:
-  int fd_;
-  std::uint16_t port_ = 0;
-  std::thread thread_;
-};
-
 Errc error_against(const std::string& answer, const ClientLimits& limits = {}) {
-  const BrokenServer server(answer);
-  const auto response = send_request(server.target(), get("/"), limits);
+  const ScriptedServer server({{answer}});
+  const auto response = send_request(tcp(server.port()), get("/"), limits);
   return response ? Errc::internal : response.error().code;
 }
 
@@ -152,10 +116,10 @@ TEST(HttpClient, says_why_nobody_answers) {
 }
 
 TEST(HttpClient, gives_up_at_its_deadline) {
-  const BrokenServer server("HTTP/1.1 200 OK\r\nContent-Le", false);
+  const ScriptedServer server({{"HTTP/1.1 200 OK\r\nContent-Le", true}});
   ClientLimits limits;
   limits.deadline = 500ms;
-  const auto response = send_request(server.target(), get("/"), limits);
+  const auto response = send_request(tcp(server.port()), get("/"), limits);
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, Errc::timed_out);
 }
@@ -174,11 +138,11 @@ TEST(HttpClient, tells_broken_answers_apart) {
 }
 
 TEST(HttpClient, reads_answers_without_a_length_and_in_chunks) {
-  const BrokenServer open_end("HTTP/1.0 200 OK\r\n\r\nuntil the end");
-  EXPECT_EQ(send_request(open_end.target(), get("/"))->body, "until the end");
-  const BrokenServer chunked(
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", false);
-  EXPECT_EQ(send_request(chunked.target(), get("/"))->body, "abc");
+  const ScriptedServer open_end({{"HTTP/1.0 200 OK\r\n\r\nuntil the end"}});
+  EXPECT_EQ(send_request(tcp(open_end.port()), get("/"))->body, "until the end");
+  const ScriptedServer chunked(
+      {{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", true}});
+  EXPECT_EQ(send_request(tcp(chunked.port()), get("/"))->body, "abc");
 }
 
 TEST(HttpClient, asks_a_server_not_written_here) {

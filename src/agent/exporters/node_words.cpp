@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
 #include "incidents/verdict.hpp"
 
@@ -27,13 +28,8 @@ bool is_of(const Group& group, std::string_view check) {
   });
 }
 
-bool is_gpu_part(SubjectKind kind) {
-  return kind == SubjectKind::gpu || kind == SubjectKind::gpu_instance || kind == SubjectKind::nvlink ||
-         kind == SubjectKind::nvswitch;
-}
-
 const Group& group_of(std::string_view check, const Finding& finding) {
-  if (is_gpu_part(finding.subject.kind)) return kGroups.front();
+  if (incidents::is_accelerator_part(finding.subject.kind)) return kGroups.front();
   return *std::ranges::find_if(kGroups, [check](const Group& group) { return is_of(group, check); });
 }
 
@@ -69,14 +65,10 @@ std::string and_more(std::size_t count) {
   return count == 0 ? "" : "; and " + std::to_string(count) + " more";
 }
 
-// The beginning of a text, cut between two characters.
-std::string at_most(std::size_t bytes, std::string text) {
+std::string at_most(std::size_t bytes, const std::string& text) {
   if (text.size() <= bytes) return text;
   constexpr std::string_view kCut = "...";
-  std::size_t end = bytes - kCut.size();
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
-    --end;
-  return text.substr(0, end) + std::string(kCut);
+  return std::string(cut_utf8(text, bytes - kCut.size())) + std::string(kCut);
 }
 
 ConditionWords bad_words(const Group& group, const Said& said) {

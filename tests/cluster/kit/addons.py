@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a cluster has beside its control plane and nodes: names by CoreDNS."""
 
-from kit import images, network
+from kit import images, network, simulated
 
 COREFILE = """.:53 {
     errors
@@ -36,7 +36,7 @@ def coredns() -> list[dict]:
                   "template": {"metadata": {"labels": LABELS}, "spec": {
                       "serviceAccountName": "coredns", "dnsPolicy": "Default", "priorityClassName": "system-cluster-critical",
                       "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-                          {"matchExpressions": [{"key": "autopilot-test/node", "operator": "In", "values": ["real"]}]}]}}},
+                          {"matchExpressions": [{"key": simulated.LABEL, "operator": "In", "values": ["real"]}]}]}}},
                       "containers": [{
                           "name": "coredns", "image": images.name_of("coredns"), "imagePullPolicy": "Never",
                           "args": ["-conf", "/etc/coredns/Corefile"],

@@ -20,11 +20,6 @@ class Api:
     def get(self, *arguments: str) -> dict:
         return json.loads(self.run("get", "-o", "json", *arguments))
 
-    def find(self, *arguments: str) -> dict | None:
-        """None where there is no such object."""
-        out = self.run("get", "-o", "json", "--ignore-not-found", *arguments)
-        return json.loads(out) if out.strip() else None
-
     def apply(self, *objects: dict) -> None:
         """Server-side; each is as it is given afterwards, where nobody else owns its fields."""
         listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}

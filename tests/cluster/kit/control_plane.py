@@ -62,8 +62,7 @@ class ControlPlane:
             # What a power cut would lose here nobody misses.
             "unsafe-no-fsync": "true"})
 
-    def start_apiserver(self, **further) -> None:
-        """`further`: options on top, with _ for -."""
+    def start_apiserver(self) -> None:
         self._start("kube-apiserver", {
             "bind-address": network.API_ADDRESS, "advertise-address": network.API_ADDRESS, "secure-port": "6443",
             "etcd-servers": ETCD, "etcd-cafile": self._key("ca.crt"), "etcd-certfile": self._key("etcd.crt"),
@@ -77,7 +76,7 @@ class ControlPlane:
             "service-account-signing-key-file": self._key("service-account.key"),
             "service-cluster-ip-range": network.SERVICES, "authorization-mode": "Node,RBAC",
             "enable-admission-plugins": "NodeRestriction", "allow-privileged": "true",
-        } | {name.replace("_", "-"): value for name, value in further.items()})
+        })
 
     def start_controller_manager(self) -> None:
         self._start("kube-controller-manager", self._as("controller-manager") | {

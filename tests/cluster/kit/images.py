@@ -23,10 +23,10 @@ def name_of(image: str) -> str:
 class Image:
     """One layer of files, everything owned by root and dated 1970, so that the same files make the same image."""
 
-    def __init__(self, image: str, entrypoint: list[str], user: str = "0:0", environment=()):
+    def __init__(self, image: str, entrypoint: list[str], user: str = "0:0"):
         self.name = name_of(image)
         self._config = {"Entrypoint": entrypoint, "User": user, "WorkingDir": "/",
-                        "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", *environment]}
+                        "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"]}
         self._bytes = io.BytesIO()
         self._layer = tarfile.open(fileobj=self._bytes, mode="w", format=tarfile.PAX_FORMAT)
         self._known = set()

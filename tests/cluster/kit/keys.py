@@ -24,7 +24,7 @@ class Keys:
         self._new("ca", "/CN=autopilot-test-cluster", [], ["basicConstraints=critical,CA:TRUE",
                                                            "keyUsage=critical,keyCertSign,cRLSign"])
 
-    def make(self, name: str, subject: str, addresses=(), days: str = DAYS) -> tuple[Path, Path]:
+    def make(self, name: str, subject: str, addresses=()) -> tuple[Path, Path]:
         """A certificate for a client, and for a server at `addresses` (names and IP addresses) where there are some."""
         names = ",".join(f"{'IP' if address[0].isdigit() else 'DNS'}:{address}" for address in addresses)
         extensions = ["basicConstraints=critical,CA:FALSE", "keyUsage=critical,digitalSignature,keyEncipherment",
@@ -32,7 +32,7 @@ class Keys:
         if names:
             extensions.append(f"subjectAltName={names}")
         signer = ["-CA", self.authority, "-CAkey", self.folder / "ca.key"]
-        return self._new(name, subject, signer, extensions, days)
+        return self._new(name, subject, signer, extensions)
 
     def make_signer(self, name: str) -> Path:
         """A key pair for tokens; the public half is NAME.pub."""
@@ -41,11 +41,11 @@ class Keys:
         _openssl("rsa", "-in", key, "-pubout", "-out", self.folder / f"{name}.pub")
         return key
 
-    def _new(self, name, subject, signer, extensions, days=DAYS):
+    def _new(self, name, subject, signer, extensions):
         certificate, key = self.folder / f"{name}.crt", self.folder / f"{name}.key"
         added = [word for extension in extensions for word in ("-addext", extension)]
         _openssl("req", "-x509", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject,
-                 "-days", days, "-out", certificate, "-keyout", key, *signer, *added)
+                 "-days", DAYS, "-out", certificate, "-keyout", key, *signer, *added)
         return certificate, key
 
     def write_kubeconfig(self, path: Path, server: str, certificate: Path, key: Path) -> None:

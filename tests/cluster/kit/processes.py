@@ -37,10 +37,10 @@ class Processes:
     def log_of(self, name: str) -> Path:
         return self._logs / f"{name}.log"
 
-    def start(self, name: str, arguments, environment=None, pass_fds=()) -> int:
+    def start(self, name: str, arguments) -> int:
         with open(self.log_of(name), "ab") as log:
             child = subprocess.Popen([str(word) for word in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                     env=environment, start_new_session=True, cwd="/", pass_fds=pass_fds)
+                                     start_new_session=True, cwd="/")
         self._write([entry for entry in self._read() if entry["name"] != name] +
                     [{"name": name, "pid": child.pid, "startedAt": _started_at(child.pid)}])
         return child.pid

@@ -23,9 +23,8 @@ PACKAGES = {
     "helm": ["helm.sh/helm/v3/cmd/helm"],
     "kwok": ["sigs.k8s.io/kwok/cmd/kwok"],
 }
-# What is called otherwise than Go calls it.
-BUILT_AS = {"go.etcd.io/etcd/server/v3": "server"}
-NAMES = {"go.etcd.io/etcd/server/v3": "etcd"}
+# What is called otherwise than Go calls it: Go's name and ours.
+RENAMED = {"go.etcd.io/etcd/server/v3": ("server", "etcd")}
 VERSION_FLAG = {"kubernetes": "k8s.io/component-base/version.gitVersion", "helm": "helm.sh/helm/v3/internal/version.version",
                 "kwok": "sigs.k8s.io/kwok/pkg/consts.Version"}
 
@@ -36,7 +35,7 @@ def cache() -> Path:
 
 
 def name_of(package: str) -> str:
-    return NAMES.get(package, package.rsplit("/", 1)[-1])
+    return RENAMED[package][1] if package in RENAMED else package.rsplit("/", 1)[-1]
 
 
 def version_of(module: str) -> str:
@@ -106,9 +105,9 @@ def _build_into(folder: Path, module: str, go: str, say) -> None:
         reason = (fetched.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise CannotRun(f"the modules of {module} {version} cannot be had: {reason}")
     _run_long([go, "build", "-trimpath", "-ldflags", flags, "-o", f"{fresh}/", *PACKAGES[module]], run, module, say)
-    for package, built in BUILT_AS.items():
-        if package in PACKAGES[module]:
-            (fresh / built).rename(fresh / name_of(package))
+    for package in PACKAGES[module]:
+        if package in RENAMED:
+            (fresh / RENAMED[package][0]).rename(fresh / name_of(package))
     say(f"  {module} is built: {time.monotonic() - begin:.0f} s, "
         f"{sum(program.stat().st_size for program in fresh.iterdir()) / 1e6:.0f} MB")
     fresh.rename(folder)
