@@ -7,7 +7,6 @@
 
 #include "core/parse.hpp"
 #include "kube/line_reader.hpp"
-#include "kube/retry_policy.hpp"
 
 namespace autopilot::kube {
 
@@ -19,48 +18,22 @@ constexpr std::size_t kLongestMessage = 1000;
 constexpr int kUnauthorized = 401;
 constexpr std::size_t kLongestRefusal = 8 * 1024;
 
-Errc code_of(int status) {
-  switch (status) {
-    case 400:
-    case 413:
-    case 415:
-    case 422:
-      return Errc::malformed;
-    case 401:
-    case 403:
-      return Errc::denied;
-    case 404:
-    case 410:
-      return Errc::not_found;
-    case 405:
-    case 501:
-      return Errc::unsupported;
-    case 409:
-      return Errc::conflict;
-    case 429:
-      return Errc::exhausted;
-    case 504:
-      return Errc::timed_out;
-    default:
-      return status >= 500 ? Errc::unavailable : Errc::malformed;
-  }
-}
-
 std::string text_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
   const json::string* text = value == nullptr ? nullptr : value->if_string();
   return text == nullptr ? std::string() : to_printable({text->data(), text->size()}, kLongestMessage);
 }
 
-std::optional<Duration> retry_after(const net::HttpResponse& response) {
+std::string_view retry_after(const net::HttpResponse& response) {
   for (const auto& [name, value] : response.headers)
-    if (name == "retry-after") return parse_retry_after(value);
-  return std::nullopt;
+    if (name == "retry-after") return value;
+  return {};
 }
 
 ApiError no_answer(const Error& error, std::string_view method, std::string_view path) {
   ApiError told;
   told.error = {error.code, std::string(method) + " " + std::string(path) + ": " + error.what};
+  told.verdict = judge_error(error.code);
   return told;
 }
 
@@ -122,7 +95,7 @@ class Watching {
 ApiError api_error(const net::HttpResponse& response, std::string_view method, std::string_view path) {
   ApiError told;
   told.status = response.status;
-  told.retry_after = retry_after(response);
+  told.verdict = judge_status(response.status, retry_after(response));
   std::string message;
   json::error_code error;
   const json::value body = json::parse(response.body, error);
@@ -131,7 +104,7 @@ ApiError api_error(const net::HttpResponse& response, std::string_view method, s
     told.reason = text_of(*status, "reason");
   }
   if (message.empty()) message = to_printable(trim(response.body), kLongestMessage);
-  told.error.code = code_of(response.status);
+  told.error.code = code_of(told.verdict.outcome);
   told.error.what = std::string(method) + " " + std::string(path) + ": " + std::to_string(response.status) +
                     (message.empty() ? "" : ": " + message);
   return told;

@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "kube/retry_policy.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_session.hpp"
 
@@ -17,13 +18,11 @@ namespace autopilot::kube {
 
 // Why an API server did not do what it was asked.
 struct ApiError {
-  // code: what the caller can do. denied: 401, 403; not_found: 404; conflict: 409; exhausted: 429 and limits
-  // of our own; malformed: 400, 422 and what is no answer of an API server; timed_out: 504 and no answer in
-  // time; unavailable: any other 5xx, and nobody answers. what: method, path, and the server's own words.
+  // code: of a refusal by its outcome, else of net::HttpSession. what: method, path, and the server's words.
   Error error;
   int status = 0;      // of HTTP; 0: no answer
   std::string reason;  // of the Status object: "Expired", "AlreadyExists", "Conflict", ...
-  std::optional<Duration> retry_after;
+  ApiVerdict verdict;  // what it means, and what to do next
 };
 
 template <class T>

@@ -102,7 +102,7 @@ TEST_F(ClientTest, tells_what_the_server_refused_in_its_own_words) {
        {Refusal{400, Errc::malformed}, Refusal{401, Errc::denied}, Refusal{403, Errc::denied},
         Refusal{404, Errc::not_found}, Refusal{409, Errc::conflict}, Refusal{410, Errc::not_found},
         Refusal{422, Errc::malformed}, Refusal{429, Errc::exhausted}, Refusal{500, Errc::unavailable},
-        Refusal{503, Errc::unavailable}, Refusal{504, Errc::timed_out}, Refusal{302, Errc::malformed}}) {
+        Refusal{503, Errc::unavailable}, Refusal{504, Errc::unavailable}, Refusal{302, Errc::malformed}}) {
     const auto object =
         get({answer(status, R"({"kind":"Status","reason":"Because","message":"it will not do"})")});
     ASSERT_FALSE(object);
@@ -115,10 +115,10 @@ TEST_F(ClientTest, tells_what_the_server_refused_in_its_own_words) {
 }
 
 TEST_F(ClientTest, reads_when_to_come_again) {
-  EXPECT_EQ(get({answer(429, "slow down", "Retry-After: 7\r\n")}).error().retry_after, Duration(7s));
-  EXPECT_EQ(get({answer(429, "", "Retry-After: 999999\r\n")}).error().retry_after, Duration(10min));
-  EXPECT_EQ(get({answer(429, "", "Retry-After: soon\r\n")}).error().retry_after, std::nullopt);
-  EXPECT_EQ(get({answer(503, "")}).error().retry_after, std::nullopt);
+  EXPECT_EQ(get({answer(429, "slow down", "Retry-After: 7\r\n")}).error().verdict.retry_after, Duration(7s));
+  EXPECT_EQ(get({answer(429, "", "Retry-After: 999999\r\n")}).error().verdict.retry_after, Duration(10min));
+  EXPECT_EQ(get({answer(429, "", "Retry-After: soon\r\n")}).error().verdict.retry_after, std::nullopt);
+  EXPECT_EQ(get({answer(503, "")}).error().verdict.retry_after, std::nullopt);
 }
 
 TEST_F(ClientTest, shows_a_refusal_that_is_no_status_object) {

@@ -27,10 +27,6 @@ constexpr WordTable<ApiOutcome, 12> kOutcomeWords{{
     {ApiOutcome::unexpected, "unexpected"},
 }};
 
-ApiNext next_of_refusal(bool has_refreshed) {
-  return has_refreshed ? ApiNext::give_up : ApiNext::refresh_credentials;
-}
-
 }  // namespace
 
 std::optional<Duration> parse_retry_after(std::string_view text) {
@@ -43,7 +39,7 @@ std::optional<Duration> parse_retry_after(std::string_view text) {
   return std::chrono::seconds{std::min<std::uint64_t>(seconds, static_cast<std::uint64_t>(longest.count()))};
 }
 
-ApiVerdict judge_status(int status, std::string_view retry_after, bool has_refreshed) {
+ApiVerdict judge_status(int status, std::string_view retry_after) {
   if (status >= 200 && status < 300) return {};
   const auto later = [&](ApiOutcome outcome) {
     return ApiVerdict{outcome, ApiNext::back_off, parse_retry_after(retry_after)};
@@ -53,7 +49,7 @@ ApiVerdict judge_status(int status, std::string_view retry_after, bool has_refre
     case 422:
       return {ApiOutcome::invalid, ApiNext::give_up, {}};
     case 401:
-      return {ApiOutcome::unauthorized, next_of_refusal(has_refreshed), {}};
+      return {ApiOutcome::unauthorized, ApiNext::refresh_credentials, {}};
     case 403:
       return {ApiOutcome::forbidden, ApiNext::give_up, {}};
     case 404:
@@ -75,10 +71,10 @@ ApiVerdict judge_status(int status, std::string_view retry_after, bool has_refre
   return {ApiOutcome::unexpected, ApiNext::give_up, {}};
 }
 
-ApiVerdict judge_error(Errc code, bool has_refreshed) {
+ApiVerdict judge_error(Errc code) {
   switch (code) {
     case Errc::denied:
-      return {ApiOutcome::unauthorized, next_of_refusal(has_refreshed), {}};
+      return {ApiOutcome::unauthorized, ApiNext::refresh_credentials, {}};
     case Errc::exhausted:
       return {ApiOutcome::too_large, ApiNext::give_up, {}};
     case Errc::unsupported:
@@ -92,6 +88,30 @@ ApiVerdict judge_error(Errc code, bool has_refreshed) {
       break;
   }
   return {ApiOutcome::unreachable, ApiNext::back_off, {}};
+}
+
+Errc code_of(ApiOutcome outcome) {
+  switch (outcome) {
+    case ApiOutcome::unauthorized:
+    case ApiOutcome::forbidden:
+      return Errc::denied;
+    case ApiOutcome::not_found:
+    case ApiOutcome::expired:
+      return Errc::not_found;
+    case ApiOutcome::conflict:
+      return Errc::conflict;
+    case ApiOutcome::busy:
+    case ApiOutcome::too_large:
+      return Errc::exhausted;
+    case ApiOutcome::invalid:
+    case ApiOutcome::unexpected:
+      return Errc::malformed;
+    case ApiOutcome::server_error:
+    case ApiOutcome::unreachable:
+    case ApiOutcome::ok:
+      break;
+  }
+  return Errc::unavailable;
 }
 
 std::string_view to_string(ApiOutcome outcome) {

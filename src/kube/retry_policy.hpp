@@ -32,7 +32,7 @@ enum class ApiNext : std::uint8_t {
   give_up,              // the same request would get the same answer
   look_again,           // read what is there now, then decide anew
   list_again,           // read everything anew
-  refresh_credentials,  // read them anew, then send the same request once more, at once
+  refresh_credentials,  // read them anew, then send the same request once more
   back_off,             // the same again, but later. It may have been done in spite of the answer.
 };
 
@@ -45,11 +45,15 @@ struct ApiVerdict {
   friend bool operator==(const ApiVerdict&, const ApiVerdict&) = default;
 };
 
-// `retry_after`: the header of that name, empty where there is none. `has_refreshed`: the credentials were
-// read anew for this very request already; a second refusal is an answer.
-[[nodiscard]] ApiVerdict judge_status(int status, std::string_view retry_after, bool has_refreshed);
+// `retry_after`: the header of that name, empty where there is none.
+[[nodiscard]] ApiVerdict judge_status(int status, std::string_view retry_after);
 // For a request without a whole answer: the errors of net::HttpSession.
-[[nodiscard]] ApiVerdict judge_error(Errc code, bool has_refreshed);
+[[nodiscard]] ApiVerdict judge_error(Errc code);
+
+// The same in the words of the rest of the program. denied: unauthorized, forbidden; not_found: not_found,
+// expired; conflict; exhausted: busy, too_large; malformed: invalid, unexpected; unavailable: server_error,
+// unreachable, ok.
+[[nodiscard]] Errc code_of(ApiOutcome outcome);
 
 // The seconds of a Retry-After header, at most kLongestRetryAfter. Nothing for anything else: its other form,
 // a date, would be read on two clocks.

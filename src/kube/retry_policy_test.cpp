@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 TEST(RetryPolicy, an_answer_of_success_is_the_end) {
   for (const int status : {200, 201, 202, 204})
-    EXPECT_EQ(judge_status(status, "", false), ApiVerdict{}) << status;
+    EXPECT_EQ(judge_status(status, ""), ApiVerdict{}) << status;
 }
 
 TEST(RetryPolicy, every_refusal_says_what_to_do_next) {
@@ -34,31 +34,29 @@ TEST(RetryPolicy, every_refusal_says_what_to_do_next) {
         Row{599, ApiOutcome::server_error, ApiNext::back_off},
         Row{302, ApiOutcome::unexpected, ApiNext::give_up}, Row{0, ApiOutcome::unexpected, ApiNext::give_up},
         Row{999, ApiOutcome::unexpected, ApiNext::give_up}}) {
-    const ApiVerdict verdict = judge_status(row.status, "", false);
+    const ApiVerdict verdict = judge_status(row.status, "");
     EXPECT_EQ(verdict.outcome, row.outcome) << row.status;
     EXPECT_EQ(verdict.next, row.next) << row.status;
     EXPECT_EQ(verdict.retry_after, std::nullopt) << row.status;
   }
 }
 
-TEST(RetryPolicy, credentials_are_read_anew_once_for_a_request) {
-  EXPECT_EQ(judge_status(401, "", false).next, ApiNext::refresh_credentials);
-  EXPECT_EQ(judge_status(401, "", true).next, ApiNext::give_up);
-  EXPECT_EQ(judge_error(Errc::denied, false).next, ApiNext::refresh_credentials);
-  EXPECT_EQ(judge_error(Errc::denied, true).next, ApiNext::give_up);
+TEST(RetryPolicy, whoever_is_not_known_reads_the_credentials_anew) {
+  EXPECT_EQ(judge_status(401, "").next, ApiNext::refresh_credentials);
+  EXPECT_EQ(judge_error(Errc::denied).next, ApiNext::refresh_credentials);
 }
 
 TEST(RetryPolicy, a_server_that_is_busy_says_for_how_long) {
-  EXPECT_EQ(judge_status(429, "7", false).retry_after, 7s);
-  EXPECT_EQ(judge_status(503, " 2 ", false).retry_after, 2s);
-  EXPECT_EQ(judge_status(404, "7", false).retry_after, std::nullopt);
+  EXPECT_EQ(judge_status(429, "7").retry_after, 7s);
+  EXPECT_EQ(judge_status(503, " 2 ").retry_after, 2s);
+  EXPECT_EQ(judge_status(404, "7").retry_after, std::nullopt);
 }
 
 TEST(RetryPolicy, a_silent_server_is_asked_again_and_a_huge_answer_is_not) {
   for (const Errc code : {Errc::unavailable, Errc::timed_out, Errc::malformed})
-    EXPECT_EQ(judge_error(code, false), (ApiVerdict{ApiOutcome::unreachable, ApiNext::back_off, {}}));
-  EXPECT_EQ(judge_error(Errc::exhausted, false).next, ApiNext::give_up);
-  EXPECT_EQ(judge_error(Errc::unsupported, false).next, ApiNext::give_up);
+    EXPECT_EQ(judge_error(code), (ApiVerdict{ApiOutcome::unreachable, ApiNext::back_off, {}}));
+  EXPECT_EQ(judge_error(Errc::exhausted).next, ApiNext::give_up);
+  EXPECT_EQ(judge_error(Errc::unsupported).next, ApiNext::give_up);
 }
 
 TEST(RetryPolicy, a_retry_after_that_is_no_number_of_seconds_says_nothing) {

@@ -13,11 +13,10 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr int kGone = 410;
-
 ApiError not_a(const char* what, const ApiPath& list) {
   ApiError told;
   told.error = {Errc::malformed, list.path + ": the answer is no " + what + " of objects"};
+  told.verdict = judge_error(told.error.code);
   return told;
 }
 
@@ -26,7 +25,8 @@ ApiError error_of(const json::object& status, const ApiPath& list) {
   ApiError told;
   told.status = static_cast<int>(number_at(status, {"code"}).value_or(0));
   told.reason = text_at(status, {"reason"});
-  told.error = {Errc::unavailable, list.path + ": " + std::string(text_at(status, {"message"}))};
+  told.verdict = judge_status(told.status, "");
+  told.error = {code_of(told.verdict.outcome), list.path + ": " + std::string(text_at(status, {"message"}))};
   return told;
 }
 
@@ -71,7 +71,7 @@ void Watch::list_page(const std::string& from) {
 void Watch::take_page(const ApiResult<std::string>& page) {
   if (!page) {
     // The rest of a list that the server has forgotten: from the beginning, and what is newest.
-    if (page.error().status == kGone) is_exact_ = true;
+    if (page.error().verdict.next == ApiNext::list_again) is_exact_ = true;
     retry(page.error(), [this] { list_when_allowed(); });
     return;
   }
@@ -145,7 +145,7 @@ void Watch::give_up_on_watch(const ApiError& why) {
 // Whatever comes next begins in a turn of its own: this one may still be within the exchange that ended.
 void Watch::take_end(const std::optional<ApiError>& why) {
   if (has_news_ || !why) back_off_.reset();
-  if (why && why->status == kGone) {
+  if (why && why->verdict.next == ApiNext::list_again) {
     is_exact_ = true;
     pause_ = loop_.after(Duration{0}, [this] { list_when_allowed(); });
   } else if (why) {
@@ -157,7 +157,7 @@ void Watch::take_end(const std::optional<ApiError>& why) {
 
 void Watch::retry(const ApiError& error, std::function<void()> step) {
   events_.on_problem(error);
-  const Duration pause = back_off_.fail(options_.back_off, random_(), error.retry_after);
+  const Duration pause = back_off_.fail(options_.back_off, random_(), error.verdict.retry_after);
   pause_ = loop_.after(pause, std::move(step));
 }
 
