@@ -169,7 +169,10 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       server_(loop_, server_limits(options_.config)),
       operations_(machine_.host->clock, machine_.boot_id, runtime::builtin_operations(),
                   std::move(journal.operations), [this] { poll_soon(); }) {
-  runtime_.events().set_listener([this](const std::vector<Event>& events) { streams_.send(events); });
+  runtime_.events().set_listener([this](const std::vector<Event>& events) {
+    streams_.send(events);
+    if (cluster_) cluster_->note(events);
+  });
   if (options_.configuration_version) configuration_version_ = options_.configuration_version();
   tell_start(journal.moved_aside);
 }

@@ -2,11 +2,13 @@
 #include "agent/cluster_link.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <utility>
 
+#include "agent/exporters/event_words.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 
@@ -67,8 +69,10 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
       client_(loop, door.access.server,
               client_options([this] { credentials_->reject(credentials_->token()); })),
-      writer_(loop, client_, clock, std::move(options), dice(),
-              [this](const kube::Node& node) { take_over(node); }) {}
+      writer_(loop, clock, dice()),
+      events_(client_, writer_, clock, options.node),
+      node_(loop, client_, writer_, clock, std::move(options), dice(),
+            [this](const kube::Node& node) { take_over(node); }) {}
 
 ClusterLink::~ClusterLink() = default;
 
@@ -101,17 +105,24 @@ void ClusterLink::use_credentials(const Status& refreshed) {
     log_warning("the credentials for the cluster are not what they should be", {{"cause", problem}});
   credentials_problem_ = std::move(problem);
   if (std::exchange(is_started_, true)) return;
-  writer_.start();
+  node_.start();
 }
 
 void ClusterLink::note(SnapshotPtr snapshot) {
+  const bool is_new = snapshot != snapshot_;
   snapshot_ = std::move(snapshot);
-  tell();
+  events_.note(std::exchange(news_, {}), *snapshot_);
+  if (is_new) tell();
+}
+
+void ClusterLink::note(const std::vector<Event>& events) {
+  std::ranges::copy_if(events, std::back_inserter(news_), is_told);
 }
 
 // What a predecessor left behind: an EVICT that nobody here remembers the reason of is not taken back without
 // a test.
 void ClusterLink::take_over(const kube::Node& node) {
+  events_.see(node);
   if (std::exchange(has_seen_node_, true)) return;
   log_info("the node object is there", {{"node", node.meta.name}});
   const auto label = node.meta.labels.find(label_);
@@ -128,7 +139,7 @@ void ClusterLink::tell() {
                                                 .reasons = reasons_,
                                                 .deep_test_passed = {},
                                                 .now = clock_.now().wall});
-  writer_.note(words_of(*snapshot_, written_.word));
+  node_.note(words_of(*snapshot_, written_.word));
 }
 
 }  // namespace autopilot::agent

@@ -4,9 +4,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "agent/exporters/cluster_writer.hpp"
+#include "agent/exporters/event_writer.hpp"
 #include "agent/exporters/node_writer.hpp"
 #include "core/clock.hpp"
+#include "core/event.hpp"
 #include "core/snapshot.hpp"
 #include "incidents/written_verdict.hpp"
 #include "kube/access.hpp"
@@ -24,8 +28,8 @@ struct ClusterDoor {
   kube::RunPlugin run_plugin;
 };
 
-// The node as its cluster sees it: keeps credentials fresh, and the Node object as the snapshots say. On the
-// loop's thread.
+// The node as its cluster sees it: keeps credentials fresh, the Node object as the snapshots say, and tells
+// what happens as Events. On the loop's thread.
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door, NodeWriterOptions options,
@@ -36,7 +40,9 @@ class ClusterLink {
 
   void start();
   void note(SnapshotPtr snapshot);
-  [[nodiscard]] const NodeWriterStats& stats() const { return writer_.stats(); }
+  // New events; they are told with what the next snapshot knows of them.
+  void note(const std::vector<Event>& events);
+  [[nodiscard]] const ClusterWriterStats& stats() const { return writer_.stats(); }
 
  private:
   struct Refreshed;  // what comes back from the lane
@@ -57,11 +63,14 @@ class ClusterLink {
   net::Subscription credentials_watch_;
   bool has_asked_ = false;   // for credentials
   bool is_started_ = false;  // the first ones were there
-  kube::Client client_;
   SnapshotPtr snapshot_;
+  std::vector<Event> news_;  // not told yet
   incidents::WrittenVerdict written_;
   bool has_seen_node_ = false;
-  NodeWriter writer_;
+  kube::Client client_;
+  ClusterWriter writer_;
+  EventWriter events_;
+  NodeWriter node_;
 };
 
 }  // namespace autopilot::agent

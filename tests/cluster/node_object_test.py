@@ -43,6 +43,10 @@ class NodeObjectTest(unittest.TestCase):
     def label(self):
         return self.node()["metadata"]["labels"].get(f"{PREFIX}/gpuhealth")
 
+    def event(self, reason):
+        found = self.api.get("events", "--namespace", "default", "--field-selector", f"involvedObject.name={NODE},reason={reason}")
+        return found["items"][-1] if found["items"] else None
+
     def wait_for_label(self, word, patience=60):
         self.api.wait(lambda: self.label() == word, f"the label says {word}", patience)
 
@@ -68,6 +72,11 @@ class NodeObjectTest(unittest.TestCase):
             self.assertEqual(condition["reason"], "Failed")
             self.assertIn("gpu/", condition["message"])
             print(f"from inject to label and condition: {time.time() - began:.1f} s")
+            self.api.wait(lambda: self.event("RowRemapFailed"), "an event says so")
+            event = self.event("RowRemapFailed")
+            self.assertEqual((event["type"], event["involvedObject"]["kind"]), ("Warning", "Node"))
+            self.assertIn("; do: ", event["message"])
+            self.assertIn(event["message"][:40], self.api.run("describe", "node", NODE))
         # Another agent, which knows nothing of it and sees a healthy machine.
         with self.agent() as agent:
             agent.wait_ready()

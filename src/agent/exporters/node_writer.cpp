@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <utility>
 
+#include "agent/exporters/api_time.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
@@ -42,29 +43,46 @@ std::string_view text_of(const std::map<std::string, std::string, std::less<>>& 
   return found == texts.end() ? std::string_view() : std::string_view(found->second);
 }
 
-// Whole seconds: that is how the API keeps times.
-std::string api_time(WallTime time) {
-  const std::string text = format_time(time);
-  return text.substr(0, text.find('.')) + "Z";
-}
-
 }  // namespace
 
-NodeWriter::NodeWriter(net::EventLoop& loop, kube::Client& client, const Clock& clock,
+NodeWriter::NodeWriter(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
                        NodeWriterOptions options, std::function<double()> random,
                        std::function<void(const kube::Node&)> on_node)
     : loop_(loop),
       client_(client),
+      writer_(writer),
       clock_(clock),
       options_(std::move(options)),
-      random_(std::move(random)),
       on_node_(std::move(on_node)),
       watch_(loop, client, watch_of(options_.node),
              {[] {}, [this](const kube::JsonObject& object) { see(kube::parse_node(object)); }, [] {},
               [this](const kube::JsonObject& object) { see(kube::parse_node(object)); },
               [this](const kube::JsonObject&) { node_.reset(); },
-              [this](const kube::ApiError& error) { say("seen", error.error.what); }},
-             random_) {}
+              [this](const kube::ApiError& error) { say(error.error.what); }},
+             std::move(random)) {
+  writer_.add(WriteKind::label, source([this](kube::OnObject on_answer) {
+                return client_.patch({path_of(options_.node), {}}, kube::Patch::merge, label_patch(*words_),
+                                     std::move(on_answer));
+              }));
+  writer_.add(WriteKind::conditions, source([this](kube::OnObject on_answer) {
+                return client_.patch({path_of(options_.node) + "/status", {}}, kube::Patch::strategic_merge,
+                                     conditions_patch(*node_, *words_), std::move(on_answer));
+              }));
+}
+
+ClusterWriter::Source NodeWriter::source(std::function<net::Exchange(kube::OnObject on_answer)> send) {
+  ClusterWriter::Source source;
+  source.what = "the node object";
+  source.send = [this, send = std::move(send)](kube::OnObject on_answer) -> std::optional<net::Exchange> {
+    if (!node_ || !words_) return std::nullopt;
+    return send(std::move(on_answer));
+  };
+  // What the server made of it; the watch will tell the same later.
+  source.on_written = [this](const std::string& json) {
+    if (auto node = kube::parse_node(json)) see(std::move(*node));
+  };
+  return source;
+}
 
 void NodeWriter::start() {
   watch_.start();
@@ -78,22 +96,21 @@ void NodeWriter::note(NodeWords words) {
 }
 
 void NodeWriter::see(kube::Node node) {
+  problem_.clear();
   on_node_(node_.emplace(std::move(node)));
   compare();
 }
 
 void NodeWriter::compare() {
   if (!node_ || !words_) return;
-  const MonoTime now = clock_.now().mono;
   const kube::Node& node = *node_;
   const bool is_due = has_old_heartbeat(node);
   const bool has_label = text_of(node.meta.labels, options_.prefix + "/gpuhealth") == words_->gpuhealth &&
                          text_of(node.meta.annotations, options_.prefix + "/summary") == words_->summary;
-  if (!has_label || is_due) order_.want(WriteKind::label, now);
+  if (!has_label || is_due) writer_.want(WriteKind::label);
   const bool has_conditions =
       std::ranges::all_of(words_->conditions, [&node](const ConditionWords& one) { return says(node, one); });
-  if (!has_conditions || is_due) order_.want(WriteKind::conditions, now);
-  pump();
+  if (!has_conditions || is_due) writer_.want(WriteKind::conditions);
 }
 
 bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
@@ -103,49 +120,10 @@ bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
   return !checked || now - *checked >= options_.heartbeat || *checked - now >= options_.heartbeat;
 }
 
-void NodeWriter::pump() {
-  if (exchange_.is_active() || !node_ || !words_) return;
-  const MonoTime now = clock_.now().mono;
-  const auto kind = order_.take(now);
-  if (!kind) {
-    if (const auto next = order_.next()) next_ = loop_.at(*next, [this] { pump(); });
-    return;
-  }
-  const auto on_answer = [this, kind = *kind](const kube::ApiResult<std::string>& answer) {
-    take_answer(kind, answer);
-  };
-  if (*kind == WriteKind::label)
-    exchange_ =
-        client_.patch({path_of(options_.node), {}}, kube::Patch::merge, label_patch(*words_), on_answer);
-  else
-    exchange_ = client_.patch({path_of(options_.node) + "/status", {}}, kube::Patch::strategic_merge,
-                              conditions_patch(*node_, *words_), on_answer);
-}
-
-void NodeWriter::take_answer(WriteKind kind, const kube::ApiResult<std::string>& answer) {
-  if (!answer) {
-    ++stats_.failures;
-    say("written", answer.error().error.what);
-    const MonoTime now = clock_.now().mono;
-    order_.failed(kind, now, now + back_off_.fail({}, random_(), answer.error().retry_after));
-    pump();
-    return;
-  }
-  ++stats_.writes;
-  stats_.problem.clear();
-  back_off_.reset();
-  // What the server made of it; the watch will tell the same later.
-  if (auto node = kube::parse_node(*answer))
-    see(std::move(*node));
-  else
-    pump();
-}
-
 // Once, not at every try.
-void NodeWriter::say(std::string_view what, const std::string& problem) {
-  if (stats_.problem != problem)
-    telemetry::log_warning("the node object cannot be " + std::string(what), {{"cause", problem}});
-  stats_.problem = problem;
+void NodeWriter::say(const std::string& problem) {
+  if (std::exchange(problem_, problem) != problem && !problem.empty())
+    telemetry::log_warning("the node object cannot be seen", {{"cause", problem}});
 }
 
 std::string NodeWriter::label_patch(const NodeWords& words) const {

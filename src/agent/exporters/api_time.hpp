@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/clock.hpp"
+
+namespace autopilot::agent {
+
+// Whole seconds: that is how the API of a cluster keeps times.
+[[nodiscard]] inline std::string api_time(WallTime time) {
+  const std::string text = format_time(time);
+  return text.substr(0, text.find('.')) + "Z";
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/exporters/cluster_writer.hpp"
+#include "core/clock.hpp"
+#include "core/event.hpp"
+#include "core/snapshot.hpp"
+#include "kube/client.hpp"
+#include "kube/event_recorder.hpp"
+#include "kube/objects.hpp"
+#include "kube/recent_map.hpp"
+
+namespace autopilot::agent {
+
+// Tells those who look at the Node object what happened: writes core/v1 Events about it, in `default`. Those
+// that the cluster cannot take yet wait, the newest kMaxWaiting of them. On the loop's thread.
+class EventWriter {
+ public:
+  static constexpr std::size_t kMaxWaiting = 64;
+
+  // node: the name of the Node object, and of the one who tells.
+  EventWriter(kube::Client& client, ClusterWriter& writer, const Clock& clock, std::string node);
+  EventWriter(const EventWriter&) = delete;
+  EventWriter& operator=(const EventWriter&) = delete;
+  ~EventWriter() = default;
+
+  // Nothing is written before it is known which object it is about.
+  void see(const kube::Node& node);
+  // Those that is_told() (event_words.hpp) picks.
+  void note(const std::vector<Event>& events, const NodeSnapshot& snapshot);
+  // Events that were never written: too many waited, or too many were told of this node.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_ + recorder_.dropped(); }
+
+ private:
+  // What was told of an incident last: what does not differ in this is no news.
+  struct Told {
+    Health health = Health::unknown;
+    std::string action;
+    friend bool operator==(const Told&, const Told&) = default;
+  };
+
+  [[nodiscard]] bool is_news(const Event& event);
+  void note(kube::EventFact fact);
+  [[nodiscard]] std::optional<net::Exchange> send(kube::OnObject on_answer);
+  void go_on();
+  void take_refusal(kube::ApiOutcome outcome);
+
+  kube::Client& client_;
+  ClusterWriter& writer_;
+  const Clock& clock_;
+  const std::string node_;
+  std::string uid_;  // of the Node object
+  kube::EventRecorder recorder_;
+  kube::RecentMap<Told> told_;
+  std::deque<kube::EventWrite> waiting_;
+  std::optional<kube::EventWrite> under_way_;
+  std::uint64_t dropped_ = 0;
+};
+
+// The body of the request that makes it, or of the patch that brings it up to date.
+[[nodiscard]] std::string event_json(const kube::EventWrite& write, const std::string& node);
+
+}  // namespace autopilot::agent
