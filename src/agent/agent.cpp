@@ -133,6 +133,7 @@ class Agent {
   std::unique_ptr<store::JournalWriter> journal_;
   std::string journal_problem_;
   std::string pod_resources_problem_;  // the one that was said last
+  std::optional<ClusterLink> cluster_;
   runtime::Runtime runtime_;
   MetricsExporter metrics_;
   EventStreams streams_;
@@ -147,7 +148,6 @@ class Agent {
   std::string configuration_version_;
   std::string listening_;
   bool stopping_ = false;
-  std::optional<ClusterLink> cluster_;
   runtime::Operations operations_;  // last: its threads end before what they wake
 };
 
@@ -188,6 +188,7 @@ runtime::Outlets Agent::outlets() {
   outlets.complete_self = [this](SelfStatus& self) {
     if (machine_.complete_self) machine_.complete_self(self);
     say_pod_resources_problem(self.pod_resources_problem);
+    if (cluster_) self.cluster = cluster_->status();
     self.journal_problem = journal_problem_;
     self.journal_durable = journal_ != nullptr;
     if (!journal_) return;

@@ -101,8 +101,8 @@ void ClusterLink::use_credentials(const Status& refreshed) {
       problem = context.error().what;
   }
   client_.use_token(credentials_->token());
-  if (problem != credentials_problem_ && !problem.empty())
-    log_warning("the credentials for the cluster are not what they should be", {{"cause", problem}});
+  if (!problem.empty()) problem.insert(0, "the credentials for the cluster are not what they should be: ");
+  if (problem != credentials_problem_ && !problem.empty()) log_warning(problem);
   credentials_problem_ = std::move(problem);
   if (std::exchange(is_started_, true)) return;
   node_.start();
@@ -117,6 +117,14 @@ void ClusterLink::note(SnapshotPtr snapshot) {
 
 void ClusterLink::note(const std::vector<Event>& events) {
   std::ranges::copy_if(events, std::back_inserter(news_), is_told);
+}
+
+ClusterStatus ClusterLink::status() const {
+  ClusterStatus status{writer_.stats().writes, writer_.stats().failures, events_.dropped(),
+                       credentials_problem_};
+  if (status.problem.empty()) status.problem = node_.problem();
+  if (status.problem.empty()) status.problem = writer_.problem();
+  return status;
 }
 
 // What a predecessor left behind: an EVICT that nobody here remembers the reason of is not taken back without

@@ -42,7 +42,7 @@ class ClusterLink {
   void note(SnapshotPtr snapshot);
   // New events; they are told with what the next snapshot knows of them.
   void note(const std::vector<Event>& events);
-  [[nodiscard]] const ClusterWriterStats& stats() const { return writer_.stats(); }
+  [[nodiscard]] ClusterStatus status() const;
 
  private:
   struct Refreshed;  // what comes back from the lane

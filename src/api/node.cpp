@@ -54,6 +54,20 @@ Coverage read_coverage(const JsonObject& object) {
   return coverage;
 }
 
+void write_cluster(JsonWriter& out, const ClusterStatus& cluster) {
+  out.begin_object("cluster");
+  out.count("writes", cluster.writes);
+  out.count("failures", cluster.failures);
+  out.count("eventsDropped", cluster.events_dropped);
+  out.word_if_any("problem", cluster.problem);
+  out.end_object();
+}
+
+ClusterStatus read_cluster(const JsonObject& object) {
+  return {object.count("writes"), object.count("failures"), object.count("eventsDropped"),
+          object.word_or_empty("problem")};
+}
+
 void write_self(JsonWriter& out, const SelfStatus& self) {
   out.begin_object("self");
   out.count("checksRun", self.checks_run);
@@ -71,6 +85,7 @@ void write_self(JsonWriter& out, const SelfStatus& self) {
   out.word_if_any("journalProblem", self.journal_problem);
   out.count("configurationRefused", self.configuration_refused);
   out.word_if_any("podResourcesProblem", self.pod_resources_problem);
+  if (self.cluster) write_cluster(out, *self.cluster);
   out.end_object();
 }
 
@@ -91,6 +106,7 @@ SelfStatus read_self(const JsonObject& object) {
   self.journal_problem = object.word_or_empty("journalProblem");
   self.configuration_refused = object.count("configurationRefused");
   self.pod_resources_problem = object.word_or_empty("podResourcesProblem");
+  if (object.has("cluster")) self.cluster = object.object("cluster", read_cluster);
   return self;
 }
 

@@ -142,7 +142,22 @@ using namespace std::chrono_literals;
   quiet.health = Health::unknown;
   node.results = {sample_result(), quiet};
   node.incidents = {sample_incident()};
-  node.self = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1.5, 10, false, "the disk is full", 11, "no right"};
+  node.self = {1,
+               2,
+               3,
+               4,
+               5,
+               6,
+               7,
+               8,
+               9,
+               1.5,
+               10,
+               false,
+               "the disk is full",
+               11,
+               "no right",
+               ClusterStatus{12, 13, 14, "no right either"}};
   return node;
 }
 

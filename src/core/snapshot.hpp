@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,14 @@ struct RecordCount {
   std::uint64_t count = 0;
 };
 
+// What an agent that writes to a cluster got there.
+struct ClusterStatus {
+  std::uint64_t writes = 0;    // answered with success
+  std::uint64_t failures = 0;  // answered otherwise, or not at all
+  std::uint64_t events_dropped = 0;
+  std::string problem;  // what it cannot do there now; empty: nothing
+};
+
 // What the agent says about itself.
 struct SelfStatus {
   std::uint64_t checks_run = 0;
@@ -63,7 +72,8 @@ struct SelfStatus {
   bool journal_durable = true;  // false: no journal, or it does not keep up
   std::string journal_problem;  // empty: none
   std::uint64_t configuration_refused = 0;
-  std::string pod_resources_problem;  // why the kubelet that is here could not be asked; empty: none
+  std::string pod_resources_problem;     // why the kubelet that is here could not be asked; empty: none
+  std::optional<ClusterStatus> cluster;  // nothing: it writes to none
 };
 
 // One immutable picture of the node. Made by the runtime, read by everybody; readers never wait for a check.

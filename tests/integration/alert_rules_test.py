@@ -39,6 +39,7 @@ SOUND = (
     series("autopilot_checks_run_total", "100+40"),
     series("autopilot_checks_late_total", "3+1"),
     series("autopilot_configuration_refused_total", "1+0"),
+    series("autopilot_cluster_problem", "0+0"),
 )
 
 
@@ -95,6 +96,7 @@ class AlertRulesTest(unittest.TestCase):
             ("AutopilotJournalLate", series("autopilot_journal_lag_seconds", "90+0")),
             ("AutopilotJournalDropped", series("autopilot_journal_dropped_total", "2+1")),
             ("AutopilotConfigurationRefused", series("autopilot_configuration_refused_total", "1+1")),
+            ("AutopilotClusterProblem", series("autopilot_cluster_problem", "1+0")),
         ):
             with self.subTest(alert):
                 self.expect(sound_but(changed), [(alert, "warning")])

@@ -130,6 +130,11 @@ std::string agent_rules() {
       {"AutopilotConfigurationRefused", "increase(autopilot_configuration_refused_total[15m]) > 0", "",
        "warning", "A new configuration was refused" + at, "The old one stays in use.",
        "Read the agent's log for the line.", "a quarter of an hour after the last refusal", page},
+      {"AutopilotClusterProblem", "autopilot_cluster_problem > 0", "10m", "warning",
+       "The agent cannot write to the cluster what it knows" + at,
+       "Label, conditions or Events of the node are out of date.",
+       "Read self.cluster.problem at /v1/node: a missing right, or an API server that does not answer.",
+       "when a write succeeds", page},
   };
   std::string text;
   for (const Rule& rule : rules)

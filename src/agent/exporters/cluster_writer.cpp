@@ -15,17 +15,26 @@ bool is_outage(const kube::ApiError& why) {
          why.verdict.next == kube::ApiNext::refresh_credentials;
 }
 
+std::size_t index_of(WriteKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+
 }  // namespace
 
 ClusterWriter::ClusterWriter(net::EventLoop& loop, const Clock& clock, std::function<double()> random)
     : loop_(loop), clock_(clock), random_(std::move(random)) {}
 
 ClusterWriter::Source& ClusterWriter::source_of(WriteKind kind) {
-  return sources_.at(static_cast<std::size_t>(kind));
+  return sources_.at(index_of(kind));
 }
 
 void ClusterWriter::add(WriteKind kind, Source source) {
   source_of(kind) = std::move(source);
+}
+
+std::string ClusterWriter::problem() const {
+  const auto found = std::ranges::find_if_not(problems_, &std::string::empty);
+  return found == problems_.end() ? "" : *found;
 }
 
 void ClusterWriter::want(WriteKind kind) {
@@ -51,9 +60,9 @@ void ClusterWriter::pump() {
 void ClusterWriter::take_answer(WriteKind kind, const kube::ApiResult<std::string>& answer) {
   if (answer) {
     ++stats_.writes;
-    stats_.problem.clear();
     outage_.reset();
-    refusals_.at(static_cast<std::size_t>(kind)).reset();
+    refusals_.at(index_of(kind)).reset();
+    problems_.at(index_of(kind)).clear();
     source_of(kind).on_written(*answer);
   } else {
     take_failure(kind, answer.error());
@@ -63,11 +72,13 @@ void ClusterWriter::take_answer(WriteKind kind, const kube::ApiResult<std::strin
 
 void ClusterWriter::take_failure(WriteKind kind, const kube::ApiError& why) {
   ++stats_.failures;
-  const std::string problem = source_of(kind).what + " cannot be written: " + why.error.what;
+  std::string& problem = problems_.at(index_of(kind));
+  const std::string before =
+      std::exchange(problem, source_of(kind).what + " cannot be written: " + why.error.what);
   // Once, not at every try.
-  if (std::exchange(stats_.problem, problem) != problem) telemetry::log_warning(problem);
+  if (problem != before) telemetry::log_warning(problem);
   const MonoTime now = clock_.now().mono;
-  kube::BackOff& failures = is_outage(why) ? outage_ : refusals_.at(static_cast<std::size_t>(kind));
+  kube::BackOff& failures = is_outage(why) ? outage_ : refusals_.at(index_of(kind));
   Duration pause = failures.fail({}, random_(), why.verdict.retry_after);
   if (is_outage(why)) quiet_until_ = now + pause;
   if (why.verdict.next == kube::ApiNext::give_up) pause = std::max(pause, kAfterRefusal);

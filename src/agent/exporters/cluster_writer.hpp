@@ -18,7 +18,6 @@ namespace autopilot::agent {
 struct ClusterWriterStats {
   std::uint64_t writes = 0;    // answered with success
   std::uint64_t failures = 0;  // answered otherwise, or not at all
-  std::string problem;         // of the last one that failed; empty after a success
 };
 
 // Sends what an agent writes to its cluster of its own accord: one request at a time, and no more than
@@ -49,6 +48,8 @@ class ClusterWriter {
   void add(WriteKind kind, Source source);
   void want(WriteKind kind);
   [[nodiscard]] const ClusterWriterStats& stats() const { return stats_; }
+  // What is wrong with a kind whose last write failed; empty: nothing is.
+  [[nodiscard]] std::string problem() const;
 
  private:
   [[nodiscard]] Source& source_of(WriteKind kind);
@@ -61,6 +62,7 @@ class ClusterWriter {
   const std::function<double()> random_;
   std::array<Source, kWriteKinds> sources_;
   std::array<kube::BackOff, kWriteKinds> refusals_;
+  std::array<std::string, kWriteKinds> problems_;
   kube::BackOff outage_;
   MonoTime quiet_until_{};  // no request before: the server is away, or busy
   ClusterWriterStats stats_;

@@ -40,6 +40,7 @@ TEST_F(ClusterWriterTest, what_one_kind_is_refused_keeps_no_other_waiting) {
   ASSERT_TRUE(run_until([this] { return writer_->stats().writes == 1; }));
   EXPECT_THAT(requests(), ElementsAre("POST /label", "POST /conditions"));
   EXPECT_EQ(writer_->stats().failures, 1U);
+  EXPECT_THAT(writer_->problem(), HasSubstr("the label cannot be written"));
 }
 
 TEST_F(ClusterWriterTest, a_server_that_wants_rest_gets_it_from_all_kinds) {
@@ -58,8 +59,8 @@ TEST_F(ClusterWriterTest, says_what_the_server_does_not_take) {
   add(WriteKind::report, "report");
   writer_->want(WriteKind::report);
   ASSERT_TRUE(run_until([this] { return writer_->stats().failures == 1; }));
-  EXPECT_THAT(writer_->stats().problem, HasSubstr("the report cannot be written: "));
-  EXPECT_THAT(writer_->stats().problem, HasSubstr("422: no such field"));
+  EXPECT_THAT(writer_->problem(), HasSubstr("the report cannot be written: "));
+  EXPECT_THAT(writer_->problem(), HasSubstr("422: no such field"));
 }
 
 TEST_F(ClusterWriterTest, no_more_than_six_go_in_a_minute) {

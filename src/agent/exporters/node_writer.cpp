@@ -122,8 +122,8 @@ bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
 
 // Once, not at every try.
 void NodeWriter::say(const std::string& problem) {
-  if (std::exchange(problem_, problem) != problem && !problem.empty())
-    telemetry::log_warning("the node object cannot be seen", {{"cause", problem}});
+  const std::string before = std::exchange(problem_, "the node object cannot be seen: " + problem);
+  if (problem_ != before) telemetry::log_warning(problem_);
 }
 
 std::string NodeWriter::label_patch(const NodeWords& words) const {

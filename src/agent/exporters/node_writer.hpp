@@ -42,6 +42,8 @@ class NodeWriter {
   void start();
   // What should stand there from now on.
   void note(NodeWords words);
+  // Why the object cannot be seen; empty: it can, as far as is known.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
   void see(kube::Node node);
@@ -58,7 +60,7 @@ class NodeWriter {
   const Clock& clock_;
   const NodeWriterOptions options_;
   const std::function<void(const kube::Node&)> on_node_;
-  std::string problem_;  // of seeing the object; the one that was said last
+  std::string problem_;
   std::optional<NodeWords> words_;
   std::optional<kube::Node> node_;  // as it was seen last; nothing while there is none
   net::Subscription heartbeat_;
