@@ -34,6 +34,13 @@ std::function<double()> dice() {
   };
 }
 
+// Greater than that of an agent that started earlier, and like no other.
+NodeWriterOptions with_instance(NodeWriterOptions options, WallTime now) {
+  std::random_device random;
+  options.instance = format_time(now) + "_" + std::to_string(random());
+  return options;
+}
+
 // Nothing is known of a node before each of its required checks has looked once.
 bool is_complete(const NodeSnapshot& snapshot) {
   return !snapshot.results.empty() && std::ranges::all_of(snapshot.results, [](const CheckResult& result) {
@@ -71,7 +78,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
               client_options([this] { credentials_->reject(credentials_->token()); })),
       writer_(loop, clock, dice()),
       events_(client_, writer_, clock, options.node),
-      node_(loop, client_, writer_, clock, std::move(options), dice(),
+      node_(loop, client_, writer_, clock, with_instance(std::move(options), clock.now().wall), dice(),
             [this](const kube::Node& node) { take_over(node); }) {}
 
 ClusterLink::~ClusterLink() = default;

@@ -117,6 +117,21 @@ class NodeObjectTest(unittest.TestCase):
             self.wait_for_label("PASS", 70)
             self.api.wait(lambda: condition_of(self.node(), "HostHealthy") == "True", "conditions are there again", 70)
 
+    def test_of_two_agents_the_later_one_writes(self):
+        with self.agent() as first:
+            first.wait_ready()
+            self.wait_for_label("PASS")
+            with self.agent() as second:
+                second.wait_ready()
+                self.api.wait(lambda: "another agent" in first.node()["self"]["cluster"].get("problem", ""), "the first one holds back")
+                harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", first.socket)
+                harness.wait_until(lambda: first.node()["verdict"] == "EVICT", "the first one sees the fault")
+                written = first.node()["self"]["cluster"]["writes"]
+                self.assertNotIn("problem", second.node()["self"]["cluster"])
+                harness.run("inject", "row_remap_failed", "--subject", "gpu/3", "--socket", second.socket)
+                self.wait_for_label("EVICT")
+                self.assertEqual(first.node()["self"]["cluster"]["writes"], written)
+
     def test_a_simulated_machine_writes_nothing_unasked(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as settings:
             settings.write(f"kubernetes:\n  write_node: true\n  kubeconfig: {self.cluster.kubeconfig}\nnode: {NODE}\n")

@@ -42,8 +42,13 @@ void ClusterWriter::want(WriteKind kind) {
   pump();
 }
 
+void ClusterWriter::hold(bool is_held) {
+  is_held_ = is_held;
+  pump();
+}
+
 void ClusterWriter::pump() {
-  while (!exchange_.is_active()) {
+  while (!is_held_ && !exchange_.is_active()) {
     const MonoTime now = clock_.now().mono;
     const auto kind = now < quiet_until_ ? std::nullopt : order_.take(now);
     if (!kind) {

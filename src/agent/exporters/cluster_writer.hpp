@@ -47,6 +47,8 @@ class ClusterWriter {
   // Before the first want() of this kind.
   void add(WriteKind kind, Source source);
   void want(WriteKind kind);
+  // Sends nothing until it is called with false; what is wanted meanwhile goes then.
+  void hold(bool is_held);
   [[nodiscard]] const ClusterWriterStats& stats() const { return stats_; }
   // What is wrong with a kind whose last write failed; empty: nothing is.
   [[nodiscard]] std::string problem() const;
@@ -64,6 +66,7 @@ class ClusterWriter {
   std::array<kube::BackOff, kWriteKinds> refusals_;
   std::array<std::string, kWriteKinds> problems_;
   kube::BackOff outage_;
+  bool is_held_ = false;
   MonoTime quiet_until_{};  // no request before: the server is away, or busy
   ClusterWriterStats stats_;
   WriteOrder order_;

@@ -77,6 +77,16 @@ TEST_F(ClusterWriterTest, no_more_than_six_go_in_a_minute) {
   EXPECT_EQ(requests().size(), WriteOrder::kMaxWrites);
 }
 
+TEST_F(ClusterWriterTest, what_is_wanted_while_it_is_held_goes_afterwards) {
+  serve({{answer(200, "{}")}});
+  add(WriteKind::label, "label");
+  writer_->hold(true);
+  writer_->want(WriteKind::label);
+  EXPECT_TRUE(sent_.empty());
+  writer_->hold(false);
+  ASSERT_TRUE(run_until([this] { return writer_->stats().writes == 1; }));
+}
+
 TEST_F(ClusterWriterTest, what_is_not_wanted_any_more_sends_nothing) {
   serve({{answer(200, "{}")}});
   ClusterWriter::Source nothing;

@@ -15,6 +15,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr Duration kLookAtHeartbeat = std::chrono::seconds{15};
+constexpr int kSilent = 3;  // heartbeats that are missing: nobody writes any more
 
 std::string path_of(const std::string& node) {
   return "/api/v1/nodes/" + node;
@@ -58,7 +59,7 @@ NodeWriter::NodeWriter(net::EventLoop& loop, kube::Client& client, ClusterWriter
              {[] {}, [this](const kube::JsonObject& object) { see(kube::parse_node(object)); }, [] {},
               [this](const kube::JsonObject& object) { see(kube::parse_node(object)); },
               [this](const kube::JsonObject&) { node_.reset(); },
-              [this](const kube::ApiError& error) { say(error.error.what); }},
+              [this](const kube::ApiError& error) { say("it cannot be seen: " + error.error.what); }},
              std::move(random)) {
   writer_.add(WriteKind::label, source([this](kube::OnObject on_answer) {
                 return client_.patch({path_of(options_.node), {}}, kube::Patch::merge, label_patch(*words_),
@@ -96,33 +97,54 @@ void NodeWriter::note(NodeWords words) {
 }
 
 void NodeWriter::see(kube::Node node) {
-  problem_.clear();
   on_node_(node_.emplace(std::move(node)));
+  if (!must_yield(*node_)) problem_.clear();
   compare();
 }
 
 void NodeWriter::compare() {
   if (!node_ || !words_) return;
   const kube::Node& node = *node_;
+  const bool is_yielding = must_yield(node);
+  writer_.hold(is_yielding);
+  if (is_yielding) {
+    say("another agent writes it: " +
+        std::string(text_of(node.meta.annotations, options_.prefix + "/checked-by")));
+    return;
+  }
+  const bool is_mine = text_of(node.meta.annotations, options_.prefix + "/checked-by") == options_.instance;
   const bool is_due = has_old_heartbeat(node);
   const bool has_label = text_of(node.meta.labels, options_.prefix + "/gpuhealth") == words_->gpuhealth &&
                          text_of(node.meta.annotations, options_.prefix + "/summary") == words_->summary;
-  if (!has_label || is_due) writer_.want(WriteKind::label);
+  if (!has_label || !is_mine || is_due) writer_.want(WriteKind::label);
   const bool has_conditions =
       std::ranges::all_of(words_->conditions, [&node](const ConditionWords& one) { return says(node, one); });
   if (!has_conditions || is_due) writer_.want(WriteKind::conditions);
 }
 
-bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
+bool NodeWriter::must_yield(const kube::Node& node) const {
+  const std::string_view other = text_of(node.meta.annotations, options_.prefix + "/checked-by");
+  if (other <= options_.instance) return false;
+  const auto age = heartbeat_age(node);
+  return age && *age < kSilent * options_.heartbeat;
+}
+
+// Nothing where there is none. Its distance: a clock that was put back must not keep the node silent.
+std::optional<Duration> NodeWriter::heartbeat_age(const kube::Node& node) const {
   const auto checked = parse_time(text_of(node.meta.annotations, options_.prefix + "/checked-at"));
+  if (!checked) return std::nullopt;
   const WallTime now = clock_.now().wall;
-  // A clock that was put back must not keep the node silent.
-  return !checked || now - *checked >= options_.heartbeat || *checked - now >= options_.heartbeat;
+  return now > *checked ? now - *checked : *checked - now;
+}
+
+bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
+  const auto age = heartbeat_age(node);
+  return !age || *age >= options_.heartbeat;
 }
 
 // Once, not at every try.
 void NodeWriter::say(const std::string& problem) {
-  const std::string before = std::exchange(problem_, "the node object cannot be seen: " + problem);
+  const std::string before = std::exchange(problem_, "the node object: " + problem);
   if (problem_ != before) telemetry::log_warning(problem_);
 }
 
@@ -132,7 +154,8 @@ std::string NodeWriter::label_patch(const NodeWords& words) const {
   const json::object metadata{
       {"labels", json::object{{options_.prefix + "/gpuhealth", std::move(label)}}},
       {"annotations", json::object{{options_.prefix + "/summary", words.summary},
-                                   {options_.prefix + "/checked-at", api_time(clock_.now().wall)}}}};
+                                   {options_.prefix + "/checked-at", api_time(clock_.now().wall)},
+                                   {options_.prefix + "/checked-by", options_.instance}}}};
   return json::serialize(json::object{{"metadata", metadata}});
 }
 

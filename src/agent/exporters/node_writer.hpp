@@ -19,15 +19,18 @@ namespace autopilot::agent {
 struct NodeWriterOptions {
   std::string node;                              // name of the Node object
   std::string prefix = "autopilot.ibm.com";      // of labels and annotations
+  std::string instance;                          // of this agent; one that started later has a greater one
   Duration heartbeat = std::chrono::minutes{5};  // what stands there is written again so often
 };
 
 // Keeps label, annotations and conditions of the own Node object as they should be, whoever changes them:
 // what stands there is watched, and what differs is written. Writes nothing before it has seen the object. On
-// the loop's thread.
+// the loop's thread. Where two agents run for one node, the one that started later writes, and the other
+// holds back all that its cluster gets from it for as long as the first one is alive.
 //   <prefix>/gpuhealth   label: PASS, WARN, EVICT, TESTING; none where there is nothing to say
 //   <prefix>/summary     annotation
 //   <prefix>/checked-at  annotation: RFC 3339; older than three heartbeats: nobody watches this node
+//   <prefix>/checked-by  annotation: the agent that wrote last
 //   GpuHealthy, NetworkHealthy, StorageHealthy, HostHealthy: conditions
 class NodeWriter {
  public:
@@ -42,7 +45,7 @@ class NodeWriter {
   void start();
   // What should stand there from now on.
   void note(NodeWords words);
-  // Why the object cannot be seen; empty: it can, as far as is known.
+  // Why the object cannot be seen or may not be written; empty: it can, as far as is known.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -50,6 +53,8 @@ class NodeWriter {
   void compare();
   [[nodiscard]] ClusterWriter::Source source(std::function<net::Exchange(kube::OnObject on_answer)> send);
   void say(const std::string& problem);
+  [[nodiscard]] bool must_yield(const kube::Node& node) const;
+  [[nodiscard]] std::optional<Duration> heartbeat_age(const kube::Node& node) const;
   [[nodiscard]] bool has_old_heartbeat(const kube::Node& node) const;
   [[nodiscard]] std::string label_patch(const NodeWords& words) const;
   [[nodiscard]] std::string conditions_patch(const kube::Node& node, const NodeWords& words) const;
