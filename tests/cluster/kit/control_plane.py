@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """etcd, API server, controller manager and scheduler as programs of this machine."""
 
+import json
 import ssl
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
-from kit import network
+from kit import audit, network
 from kit.keys import Keys
 from kit.processes import Processes
 
@@ -25,6 +26,10 @@ class ControlPlane:
 
     def kubeconfig(self, name: str) -> Path:
         return self.folder / f"{name}.kubeconfig"
+
+    @property
+    def audit_log(self) -> Path:
+        return self.folder / "audit.log"
 
     def make_keys(self) -> None:
         """Everybody's certificates but those of the nodes."""
@@ -76,6 +81,7 @@ class ControlPlane:
             "service-account-signing-key-file": self._key("service-account.key"),
             "service-cluster-ip-range": network.SERVICES, "authorization-mode": "Node,RBAC",
             "enable-admission-plugins": "NodeRestriction", "allow-privileged": "true",
+            "audit-policy-file": audit.write_policy(self.folder / "audit-policy.json"), "audit-log-path": self.audit_log,
         })
 
     def start_controller_manager(self) -> None:
@@ -104,6 +110,15 @@ class ControlPlane:
                     raise RuntimeError(f"the API server is not ready after {patience:.0f} s: {error}\n" +
                                        self._processes.last_words("kube-apiserver")) from error
             time.sleep(0.1)
+
+    def forget_history(self, revision: int) -> None:
+        """Makes etcd forget every state of the cluster before `revision`."""
+        context = ssl.create_default_context(cafile=self.keys.authority)
+        context.load_cert_chain(self._key("etcd.crt"), self._key("etcd.key"))
+        body = json.dumps({"revision": str(revision), "physical": True}).encode()
+        asked = urllib.request.Request(f"{ETCD}/v3/kv/compaction", data=body, method="POST")
+        with urllib.request.urlopen(asked, context=context, timeout=20):
+            pass
 
     def _as(self, name: str) -> dict:
         return {option: self.kubeconfig(name) for option in
