@@ -135,6 +135,8 @@ void Watch::take_line(std::string_view line) {
     events_.on_changed({*object});
   else if (type == "DELETED")
     events_.on_removed({*object});
+  else if (type == "BOOKMARK")
+    events_.on_current();
 }
 
 void Watch::give_up_on_watch(const ApiError& why) {

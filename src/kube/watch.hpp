@@ -25,6 +25,8 @@ struct WatchEvents {
   std::function<void()> on_list_end;
   std::function<void(const JsonObject& object)> on_changed;  // added, or changed
   std::function<void(const JsonObject& object)> on_removed;
+  // Everything until now was told, changes or not: about once in a minute.
+  std::function<void()> on_current = [] {};
   // What is known grows old from now on, until the next call of another function. Each time it fails again.
   std::function<void(const ApiError& error)> on_problem;
 };

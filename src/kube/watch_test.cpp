@@ -68,6 +68,7 @@ class WatchTest : public ::testing::Test {
     events.on_list_end = [&] { note("end"); };
     events.on_changed = [&](const auto& object) { note("changed " + name(object)); };
     events.on_removed = [&](const auto& object) { note("removed " + name(object)); };
+    events.on_current = [&] { note("current"); };
     events.on_problem = [&](const ApiError& error) {
       problems_.push_back(error.error.what);
       note("problem " + std::to_string(error.status));
@@ -119,8 +120,8 @@ TEST_F(WatchTest, goes_on_where_a_cut_watch_was) {
   const auto told = tell({{list({}, 7)},
                           {pieces({event("ADDED", pod("a", 8)), event("BOOKMARK", pod("", 20))}, false)},
                           {pieces({event("ADDED", pod("b", 21))}, true)}},
-                         5);
-  EXPECT_THAT(told, ElementsAre("begin", "end", "changed a", "problem 0", "changed b"));
+                         6);
+  EXPECT_THAT(told, ElementsAre("begin", "end", "changed a", "current", "problem 0", "changed b"));
   EXPECT_THAT(line(2), HasSubstr("resourceVersion=20"));
 }
 

@@ -58,7 +58,7 @@ NodeWriter::NodeWriter(net::EventLoop& loop, kube::Client& client, ClusterWriter
       watch_(loop, client, watch_of(options_.node),
              {[] {}, [this](const kube::JsonObject& object) { see(kube::parse_node(object)); }, [] {},
               [this](const kube::JsonObject& object) { see(kube::parse_node(object)); },
-              [this](const kube::JsonObject&) { node_.reset(); },
+              [this](const kube::JsonObject&) { node_.reset(); }, [this] { hear(); },
               [this](const kube::ApiError& error) { say("it cannot be seen: " + error.error.what); }},
              std::move(random)) {
   writer_.add(WriteKind::label, source([this](kube::OnObject on_answer) {
@@ -98,8 +98,12 @@ void NodeWriter::note(NodeWords words) {
 
 void NodeWriter::see(kube::Node node) {
   on_node_(node_.emplace(std::move(node)));
-  if (!must_yield(*node_)) problem_.clear();
+  hear();
   compare();
+}
+
+void NodeWriter::hear() {
+  if (!node_ || !must_yield(*node_)) problem_.clear();
 }
 
 void NodeWriter::compare() {

@@ -50,6 +50,7 @@ class NodeWriter {
 
  private:
   void see(kube::Node node);
+  void hear();
   void compare();
   [[nodiscard]] ClusterWriter::Source source(std::function<net::Exchange(kube::OnObject on_answer)> send);
   void say(const std::string& problem);
