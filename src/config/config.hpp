@@ -56,6 +56,7 @@ struct Kubernetes {
   bool write_node = false;                         // label, conditions and annotations of the Node object
   std::string kubeconfig;                          // empty: the account of the pod
   std::string label_prefix = "autopilot.ibm.com";  // of labels, annotations and taints
+  std::string name_space;                          // of the reports; empty: see docs/configuration.md
 };
 
 // Everything an operator may set. Defaults are those of a service or of a user, see default_config.
@@ -94,8 +95,8 @@ using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
 // AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
 // AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET,
-// AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG, AUTOPILOT_KUBERNETES_LABEL_PREFIX over
-// `base`. A variable that looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not
+// AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG, AUTOPILOT_KUBERNETES_LABEL_PREFIX,
+// AUTOPILOT_KUBERNETES_NAMESPACE over `base`. A variable that looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not
 // ours: a cluster makes some for a service of this name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 

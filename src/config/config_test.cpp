@@ -88,6 +88,7 @@ expectation:
 limits: {lanes: 5, stuck_lanes: 0, connections: 10, event_streams: 2}
 kernel_log: {helper_socket: /run/autopilot/kmsg.sock}
 journal: {age: 7d, bytes: 1GiB}
+kubernetes: {write_node: true, kubeconfig: /etc/k, label_prefix: a.example, namespace: gpu-health}
 )",
                             "config.yaml", base());
   ASSERT_TRUE(config) << config.error().what;
@@ -96,6 +97,10 @@ journal: {age: 7d, bytes: 1GiB}
   EXPECT_EQ(config->journal_path(), "/tmp/state/journal.db");
   EXPECT_EQ(config->profile, "full");
   EXPECT_EQ(config->node, "gpu-07.example");
+  EXPECT_TRUE(config->kubernetes.write_node);
+  EXPECT_EQ(config->kubernetes.kubeconfig, "/etc/k");
+  EXPECT_EQ(config->kubernetes.label_prefix, "a.example");
+  EXPECT_EQ(config->kubernetes.name_space, "gpu-health");
   EXPECT_EQ(config->log_level, "debug");
   EXPECT_EQ(config->log_format, "json");
   EXPECT_TRUE(config->inject);

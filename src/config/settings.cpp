@@ -113,6 +113,13 @@ bool is_label_prefix(std::string_view word) {
   return true;
 }
 
+// A DNS label, or nothing.
+bool is_name_space(std::string_view word) {
+  constexpr std::size_t kLongest = 63;
+  return word.empty() ||
+         (word.size() <= kLongest && word.find('.') == std::string_view::npos && is_label_prefix(word));
+}
+
 bool is_log_level(std::string_view word) {
   return word == "debug" || word == "info" || word == "warning" || word == "error";
 }
@@ -390,6 +397,11 @@ constexpr std::array kSettings{
             "What labels, annotations and taints begin with.",
             AUTOPILOT_READ(read_word(m, s, &is_label_prefix, c.kubernetes.label_prefix)),
             AUTOPILOT_SHOW(c.kubernetes.label_prefix)},
+    Setting{"kubernetes.namespace", "the name of a namespace, or nothing in quotes", kAtStart, kVariable,
+            "Where the agents keep their reports. Empty: the namespace of the pod that the agent runs in; "
+            "with a kubeconfig `autopilot`.",
+            AUTOPILOT_READ(read_word(m, s, &is_name_space, c.kubernetes.name_space)),
+            AUTOPILOT_SHOW(c.kubernetes.name_space)},
 };
 
 #undef AUTOPILOT_SHOW

@@ -87,6 +87,11 @@ struct FindingTracker::Round {
   }
 };
 
+std::string incident_of(const SavedFinding& saved) {
+  auto memory = parse_memory(saved.state);
+  return memory ? std::move(memory->incident) : std::string();
+}
+
 FindingTracker::FindingTracker(ReasonLookup reasons, std::string boot_id)
     : reasons_(std::move(reasons)), boot_id_(std::move(boot_id)) {}
 

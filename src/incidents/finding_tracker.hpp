@@ -35,6 +35,8 @@ struct SavedFinding {
   std::string boot_id;
   std::string state;
 };
+// The incident it belongs to; empty where its state cannot be read.
+[[nodiscard]] std::string incident_of(const SavedFinding& saved);
 
 // Turns what the judges say round by round into findings with hysteresis, memory and clear rules. Pure: no
 // clock, no I/O; one owner.

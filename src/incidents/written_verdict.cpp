@@ -2,6 +2,9 @@
 #include "incidents/written_verdict.hpp"
 
 #include <algorithm>
+#include <cstdint>
+
+#include "core/parse.hpp"
 
 namespace autopilot::incidents {
 namespace {
@@ -28,6 +31,22 @@ bool holds(const EvictingIncident& one, const WrittenVerdictInput& input) {
   return !one.closed || !input.deep_test_passed || *input.deep_test_passed <= *one.closed;
 }
 
+// A later layout gets another first word; this one is then not understood.
+constexpr std::string_view kLayout = "w1";
+constexpr std::string_view kNone = "-";
+
+// "<id>,<nanoseconds of its closing, or ->,<1 when acknowledged>"
+std::optional<EvictingIncident> parse_evicting(std::string_view word) {
+  const auto parts = split(word, ',');
+  if (parts.size() != 3 || parts[0].empty() || (parts[2] != "0" && parts[2] != "1")) return std::nullopt;
+  EvictingIncident one{std::string(parts[0]), std::nullopt, parts[2] == "1"};
+  if (parts[1] == kNone) return one;
+  const auto closed = parse_number<std::int64_t>(parts[1]);
+  if (!closed) return std::nullopt;
+  one.closed = WallTime{Duration{*closed}};
+  return one;
+}
+
 }  // namespace
 
 WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictInput& input) {
@@ -43,6 +62,35 @@ WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictIn
   }
   if (!after.evicting.empty() && input.verdict != Verdict::testing) after.word = Verdict::evict;
   return after;
+}
+
+std::string to_text(const WrittenVerdict& written) {
+  std::string text(kLayout);
+  const std::string_view word = to_string(written.word);
+  text.append(" ").append(word.empty() ? kNone : word);
+  for (const EvictingIncident& one : std::span(written.evicting).first(
+           std::min(written.evicting.size(), kMaxEvictingKept))) {
+    const std::string closed =
+        one.closed ? std::to_string(one.closed->time_since_epoch().count()) : std::string(kNone);
+    text.append(" ").append(one.id).append(",").append(closed);
+    text.append(one.is_acknowledged ? ",1" : ",0");
+  }
+  return text;
+}
+
+std::optional<WrittenVerdict> parse_written_verdict(std::string_view text) {
+  const auto words = split(text, ' ');
+  if (words.size() < 2 || words.size() > 2 + kMaxEvictingKept || words[0] != kLayout || words[1].empty())
+    return std::nullopt;
+  const auto word = words[1] == kNone ? std::optional(Verdict::none) : parse_verdict(words[1]);
+  if (!word) return std::nullopt;
+  WrittenVerdict written{*word, {}};
+  for (const std::string_view one : std::span(words).subspan(2)) {
+    auto evicting = parse_evicting(one);
+    if (!evicting) return std::nullopt;
+    written.evicting.push_back(std::move(*evicting));
+  }
+  return written;
 }
 
 }  // namespace autopilot::incidents

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/incident.hpp"
@@ -37,5 +39,11 @@ struct WrittenVerdictInput {
 // EVICT stays when the verdict gets better, until each incident that evicted has closed and a deep test has
 // passed after that, or a person has acknowledged it. Everything else is written as it is.
 [[nodiscard]] WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictInput& input);
+
+// Of a text at most; one that holds still holds EVICT, whichever are left out.
+inline constexpr std::size_t kMaxEvictingKept = 32;
+// One line for the journal; parse gives nothing unless every word of it is there and well-formed.
+[[nodiscard]] std::string to_text(const WrittenVerdict& written);
+[[nodiscard]] std::optional<WrittenVerdict> parse_written_verdict(std::string_view text);
 
 }  // namespace autopilot::incidents

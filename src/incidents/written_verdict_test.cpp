@@ -120,5 +120,26 @@ TEST(WrittenVerdict, an_injected_incident_holds_nothing) {
   EXPECT_EQ(written.look(1, Verdict::pass, {injected}), Verdict::pass);
 }
 
+TEST(WrittenVerdict, survives_as_a_line_of_text) {
+  const WrittenVerdict full{Verdict::evict,
+                            {{"0a1b2c3d-7", std::nullopt, false}, {"0a1b2c3d-8", at(5), true}}};
+  EXPECT_EQ(parse_written_verdict(to_text(full)), full);
+  EXPECT_EQ(parse_written_verdict(to_text(WrittenVerdict{})), WrittenVerdict{});
+  WrittenVerdict many{Verdict::evict, {}};
+  for (int i = 0; i < 100; ++i)
+    many.evicting.push_back({"0a1b2c3d-" + std::to_string(i), std::nullopt, false});
+  EXPECT_EQ(parse_written_verdict(to_text(many)).value().evicting.size(), kMaxEvictingKept);
+}
+
+TEST(WrittenVerdict, is_not_guessed_from_a_damaged_line) {
+  const std::string whole = to_text({Verdict::evict, {{"0a1b2c3d-7", at(5), false}}});
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const std::string cut = whole.substr(0, length);
+    EXPECT_EQ(parse_written_verdict(cut).has_value(), cut == "w1 EVICT") << cut;
+  }
+  for (const char* text : {"w2 EVICT", "w1 MAYBE", "w1 EVICT ,-,0", "w1 EVICT a,b,0", "w1 EVICT a,-,2", "w1  "})
+    EXPECT_FALSE(parse_written_verdict(text)) << text;
+}
+
 }  // namespace
 }  // namespace autopilot::incidents

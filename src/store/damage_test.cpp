@@ -43,6 +43,7 @@ class DamagedJournal : public ::testing::Test {
     auto opened = Journal::open(path_, kNow);
     ASSERT_TRUE(opened) << opened.error().what;
     EXPECT_EQ(opened->moved_aside.find(path_ + ".unusable-20"), 0U) << opened->moved_aside;
+    EXPECT_TRUE(opened->is_new);
     EXPECT_NE(opened->reason, "");
     EXPECT_TRUE(std::filesystem::exists(opened->moved_aside));
     if (was_file) {

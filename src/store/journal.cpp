@@ -131,6 +131,7 @@ Result<Journal::Opened> Journal::open(const std::string& path, WallTime now) {
   if (!connection) return fail(std::move(connection.error()));
   opened.journal.reset(new Journal(
       std::make_unique<Database>(path, std::move(lock), std::move(*connection), identity_of(path))));
+  opened.is_new = TRY(opened.journal->last_event_id()) == 0;
   return opened;
 }
 

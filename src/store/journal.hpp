@@ -88,6 +88,7 @@ class Journal {
     std::unique_ptr<Journal> journal;
     std::string moved_aside;  // non-empty: the old file could not be used and now has this name
     std::string reason;       // why
+    bool is_new = false;      // nothing was ever told in it: what was known before must come from elsewhere
   };
   // Creates (file 0600, missing folders 0700), migrates, checks. A file that is no journal, corrupt, or of a
   // newer schema is renamed to `<path>.unusable-<time>` and a new one begins. Errors: conflict while another

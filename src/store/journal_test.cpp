@@ -79,6 +79,14 @@ TEST_F(JournalTest, numbers_events_on_and_on) {
   EXPECT_THAT(messages(*journal), ElementsAre("one", "two", "three"));
 }
 
+TEST_F(JournalTest, is_new_until_something_was_told_in_it) {
+  const auto is_new = [this] { return Journal::open(path_, kNow).value().is_new; };
+  EXPECT_TRUE(is_new());
+  EXPECT_TRUE(is_new()) << "whoever made it died at once";
+  ASSERT_TRUE(open()->commit(batch_of(event("one"))));
+  EXPECT_FALSE(is_new());
+}
+
 TEST_F(JournalTest, takes_ids_that_were_given_and_refuses_one_twice) {
   auto journal = open();
   Batch batch;
