@@ -12,15 +12,14 @@
 
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
+#include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
-#include "agent/recall.hpp"
 #include "agent/routes.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
 #include "host/process/allocator.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
-#include "store/journal_writer.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 
@@ -56,54 +55,6 @@ runtime::RuntimeOptions options_of(const config::Config& config, const Machine& 
   options.lanes.lanes = config.limits.lanes;
   options.lanes.max_stuck = config.limits.stuck_lanes;
   return options;
-}
-
-store::Retention retention_of(const config::Config& config) {
-  return {config.journal.age, config.journal.bytes};
-}
-
-// The journal, or the reason why this run has none.
-struct OpenedJournal {
-  std::unique_ptr<store::JournalWriter> writer;
-  runtime::Remembered remembered;
-  std::vector<Operation> operations;
-  std::string moved_aside;
-  std::string problem;
-};
-
-// What happened to a machine that does not exist, or to a recorded one, is not remembered of this one: each
-// of them has a journal of its own, by its name.
-std::string journal_path(const config::Config& config, const Machine& machine) {
-  if (!machine.simulated) return config.journal_path();
-  std::string name = machine.node;
-  for (char& c : name)
-    if (c == '/' || c == '\0') c = '_';
-  return config.state_dir + "/simulated/" + name + ".db";
-}
-
-OpenedJournal open_journal(const config::Config& config, const Machine& machine) {
-  OpenedJournal opened;
-  auto journal = store::Journal::open(journal_path(config, machine), machine.host->clock.now().wall);
-  if (!journal) {
-    opened.problem = journal.error().what;
-    return opened;
-  }
-  opened.moved_aside = journal->moved_aside;
-  auto remembered = recall(*journal->journal, machine.boot_id, machine.checks);
-  if (!remembered) {
-    opened.problem = remembered.error().what;
-    return opened;
-  }
-  auto operations = journal->journal->operations(runtime::Operations::kKept);
-  if (!operations) {
-    opened.problem = operations.error().what;
-    return opened;
-  }
-  opened.remembered = std::move(*remembered);
-  opened.operations = std::move(*operations);
-  opened.writer = std::make_unique<store::JournalWriter>(
-      store::make_journal_sink(std::move(journal->journal)), machine.host->clock, retention_of(config));
-  return opened;
 }
 
 class Agent {
@@ -148,6 +99,7 @@ class Agent {
   std::string configuration_version_;
   std::string listening_;
   bool stopping_ = false;
+  ClusterMemory cluster_memory_;    // until the cluster is joined
   runtime::Operations operations_;  // last: its threads end before what they wake
 };
 
@@ -167,6 +119,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       runtime_(machine_.host, *machine_.facts, machine_.checks, options_of(options_.config, machine_),
                settings_of(options_.config, machine_), outlets(), std::move(journal.remembered)),
       server_(loop_, server_limits(options_.config)),
+      cluster_memory_(std::move(journal.for_cluster)),
       operations_(machine_.host->clock, machine_.boot_id, runtime::builtin_operations(),
                   std::move(journal.operations), [this] { poll_soon(); }) {
   runtime_.events().set_listener([this](const std::vector<Event>& events) {
@@ -256,8 +209,15 @@ void Agent::join_cluster() {
   NodeWriterOptions options;
   options.node = machine_.node;
   options.prefix = options_.config.kubernetes.label_prefix;
+  ClusterSources sources;
+  sources.reasons = [facts = machine_.facts](std::string_view id) { return facts->reason(id); };
+  sources.saved_state = [this] { return runtime_.saved_state(); };
+  sources.keep = [this](const incidents::WrittenVerdict& written) {
+    runtime_.remember(kWrittenVerdict, incidents::to_text(written));
+    poll_soon();
+  };
   cluster_.emplace(loop_, machine_.host->clock, std::move(*options_.cluster), std::move(options),
-                   [facts = machine_.facts](std::string_view id) { return facts->reason(id); });
+                   std::move(sources), std::move(cluster_memory_));
   loop_.post([this] { cluster_->start(); });
 }
 
@@ -403,7 +363,7 @@ Status run_agent(AgentOptions options) {
     return fail(Errc::denied,
                 "this machine is simulated, and kubernetes.write_node is on: it is written to no "
                 "cluster without --allow-simulated");
-  auto journal = open_journal(options.config, machine);
+  auto journal = open_journal(options.config, machine, options.cluster);
   Agent running(std::move(options), std::move(machine), std::move(journal));
   TRY_STATUS(running.listen());
   receive(&running);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "agent/exporters/event_words.hpp"
+#include "agent/exporters/node_report.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 
@@ -19,6 +20,10 @@ using telemetry::log_info;
 using telemetry::log_warning;
 
 constexpr Duration kLookAtCredentials = std::chrono::milliseconds{500};
+// A report is made of what changed together.
+constexpr Duration kGather = std::chrono::seconds{1};
+// Names no incident: an EVICT that an earlier agent wrote, and of which nobody remembers why.
+constexpr const char* kPredecessor = "predecessor";
 
 kube::ClientOptions client_options(std::function<void()> on_unauthorized) {
   kube::ClientOptions options;
@@ -65,19 +70,24 @@ struct ClusterLink::Refreshed {
 };
 
 ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door,
-                         NodeWriterOptions options, incidents::ReasonLookup reasons)
+                         NodeWriterOptions options, ClusterSources sources, ClusterMemory memory)
     : loop_(loop),
       clock_(clock),
-      reasons_(std::move(reasons)),
+      sources_(std::move(sources)),
+      name_space_(door.name_space),
       label_(options.prefix + "/gpuhealth"),
       credentials_(std::make_shared<kube::Credentials>(door.access, std::move(door.read_file),
                                                        std::move(door.run_plugin))),
       refreshed_(std::make_shared<Refreshed>()),
       lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
+      written_(memory.written.value_or(incidents::WrittenVerdict{})),
+      knows_written_(memory.written.has_value()),
+      pass_records_(std::move(memory.pass_records)),
       client_(loop, door.access.server,
               client_options([this] { credentials_->reject(credentials_->token()); })),
       writer_(loop, clock, dice()),
       events_(client_, writer_, clock, options.node),
+      report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
       node_(loop, client_, writer_, clock, with_instance(std::move(options), clock.now().wall), dice(),
             [this](const kube::Node& node) { take_over(node); }) {}
 
@@ -134,27 +144,44 @@ ClusterStatus ClusterLink::status() const {
   return status;
 }
 
-// What a predecessor left behind: an EVICT that nobody here remembers the reason of is not taken back without
-// a test.
+// An EVICT of a predecessor of which nobody here remembers the reason is not taken back without a test.
+// Whoever takes an EVICT away that stands only for want of a test has acknowledged it.
 void ClusterLink::take_over(const kube::Node& node) {
   events_.see(node);
-  if (std::exchange(has_seen_node_, true)) return;
-  log_info("the node object is there", {{"node", node.meta.name}});
+  node_uid_ = node.meta.uid;
+  const bool is_first = !std::exchange(has_seen_node_, true);
+  if (is_first) log_info("the node object is there", {{"node", node.meta.name}});
   const auto label = node.meta.labels.find(label_);
   const bool is_evicted = label != node.meta.labels.end() && label->second == to_string(Verdict::evict);
-  if (is_evicted && written_.evicting.empty())
-    written_.evicting.push_back({"of a predecessor", clock_.now().wall, false});
-  tell();
+  if (is_first && is_evicted && !knows_written_)
+    written_.evicting.push_back({kPredecessor, clock_.now().wall, false});
+  const auto is_over = [](const incidents::EvictingIncident& one) { return one.closed.has_value(); };
+  const bool is_dropped = !is_evicted && std::erase_if(written_.evicting, is_over) > 0;
+  if (is_dropped) sources_.keep(written_);
+  if (is_first || is_dropped) tell();
 }
 
 void ClusterLink::tell() {
   if (!snapshot_ || !is_complete(*snapshot_) || !has_seen_node_) return;
-  written_ = incidents::next_written(written_, {.verdict = snapshot_->verdict,
-                                                .incidents = snapshot_->incidents,
-                                                .reasons = reasons_,
-                                                .deep_test_passed = {},
-                                                .now = clock_.now().wall});
+  auto written = incidents::next_written(written_, {.verdict = snapshot_->verdict,
+                                                    .incidents = snapshot_->incidents,
+                                                    .reasons = sources_.reasons,
+                                                    .deep_test_passed = {},
+                                                    .now = clock_.now().wall});
+  if (!std::exchange(knows_written_, true) || written != written_) sources_.keep(written);
+  written_ = std::move(written);
   node_.note(words_of(*snapshot_, written_.word));
+  if (!next_report_.is_active()) next_report_ = loop_.after(kGather, [this] { report(); });
+}
+
+void ClusterLink::report() {
+  const auto saved = sources_.saved_state();
+  report_.note(report_text({.snapshot = *snapshot_,
+                            .saved = saved,
+                            .written = written_,
+                            .pass_records = pass_records_,
+                            .name_space = name_space_,
+                            .node_uid = node_uid_}));
 }
 
 }  // namespace autopilot::agent

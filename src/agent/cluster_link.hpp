@@ -9,6 +9,8 @@
 #include "agent/exporters/cluster_writer.hpp"
 #include "agent/exporters/event_writer.hpp"
 #include "agent/exporters/node_writer.hpp"
+#include "agent/exporters/report_writer.hpp"
+#include "agent/recall.hpp"
 #include "core/clock.hpp"
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
@@ -26,6 +28,15 @@ struct ClusterDoor {
   kube::Access access;
   kube::ReadFile read_file;
   kube::RunPlugin run_plugin;
+  std::string name_space;  // of the reports
+};
+
+// What it needs of the rest of the agent. Called on the loop's thread.
+struct ClusterSources {
+  incidents::ReasonLookup reasons;
+  std::function<incidents::SavedState()> saved_state;
+  // Each time it changed: it must be there after a restart.
+  std::function<void(const incidents::WrittenVerdict& written)> keep;
 };
 
 // The node as its cluster sees it: keeps credentials fresh, the Node object as the snapshots say, and tells
@@ -33,7 +44,7 @@ struct ClusterDoor {
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door, NodeWriterOptions options,
-              incidents::ReasonLookup reasons);
+              ClusterSources sources, ClusterMemory memory);
   ClusterLink(const ClusterLink&) = delete;
   ClusterLink& operator=(const ClusterLink&) = delete;
   ~ClusterLink();
@@ -51,10 +62,12 @@ class ClusterLink {
   void use_credentials(const Status& refreshed);
   void take_over(const kube::Node& node);
   void tell();
+  void report();
 
   net::EventLoop& loop_;
   const Clock& clock_;
-  const incidents::ReasonLookup reasons_;
+  const ClusterSources sources_;
+  const std::string name_space_;
   const std::string label_;
   std::shared_ptr<kube::Credentials> credentials_;
   std::shared_ptr<Refreshed> refreshed_;
@@ -66,10 +79,15 @@ class ClusterLink {
   SnapshotPtr snapshot_;
   std::vector<Event> news_;  // not told yet
   incidents::WrittenVerdict written_;
+  bool knows_written_;  // and need not guess from what stands on the node
+  std::vector<PassRecord> pass_records_;
   bool has_seen_node_ = false;
+  std::string node_uid_;
+  net::Subscription next_report_;
   kube::Client client_;
   ClusterWriter writer_;
   EventWriter events_;
+  ReportWriter report_;
   NodeWriter node_;
 };
 

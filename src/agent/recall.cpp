@@ -47,4 +47,12 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
   return remembered;
 }
 
+Result<ClusterMemory> recall_for_cluster(const store::Journal& journal) {
+  ClusterMemory memory;
+  if (const auto written = TRY(journal.value(kWrittenVerdict)))
+    memory.written = incidents::parse_written_verdict(*written);
+  memory.pass_records = TRY(journal.pass_records());
+  return memory;
+}
+
 }  // namespace autopilot::agent

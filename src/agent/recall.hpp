@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "checks/check.hpp"
+#include "core/operation.hpp"
 #include "core/result.hpp"
+#include "incidents/written_verdict.hpp"
 #include "runtime/runtime.hpp"
 #include "store/journal.hpp"
 
@@ -14,5 +19,15 @@ namespace autopilot::agent {
 // What the journal knows that the runtime needs at its start.
 [[nodiscard]] Result<runtime::Remembered> recall(const store::Journal& journal, const std::string& boot_id,
                                                  std::span<const checks::Check> checks);
+
+// What was told to the cluster.
+struct ClusterMemory {
+  std::optional<incidents::WrittenVerdict> written;  // nothing: nobody knows what was written and why
+  std::vector<PassRecord> pass_records;
+};
+[[nodiscard]] Result<ClusterMemory> recall_for_cluster(const store::Journal& journal);
+
+// The journal's name of the written verdict.
+inline constexpr std::string_view kWrittenVerdict = "written_verdict";
 
 }  // namespace autopilot::agent

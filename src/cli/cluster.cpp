@@ -63,7 +63,9 @@ Result<agent::ClusterDoor> open_cluster(const config::Kubernetes& settings,
                                          (settings.kubeconfig.empty()
                                               ? "; `kubernetes.kubeconfig` names the cluster outside of a pod"
                                               : ""));
-  return agent::ClusterDoor{std::move(*access), read_file, run_plugin};
+  std::string name_space = settings.name_space;
+  if (name_space.empty()) name_space = settings.kubeconfig.empty() ? access->name_space : "autopilot";
+  return agent::ClusterDoor{std::move(*access), read_file, run_plugin, std::move(name_space)};
 }
 
 }  // namespace autopilot::cli

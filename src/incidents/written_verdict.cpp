@@ -68,8 +68,8 @@ std::string to_text(const WrittenVerdict& written) {
   std::string text(kLayout);
   const std::string_view word = to_string(written.word);
   text.append(" ").append(word.empty() ? kNone : word);
-  for (const EvictingIncident& one : std::span(written.evicting).first(
-           std::min(written.evicting.size(), kMaxEvictingKept))) {
+  for (const EvictingIncident& one :
+       std::span(written.evicting).first(std::min(written.evicting.size(), kMaxEvictingKept))) {
     const std::string closed =
         one.closed ? std::to_string(one.closed->time_since_epoch().count()) : std::string(kNone);
     text.append(" ").append(one.id).append(",").append(closed);

@@ -137,7 +137,8 @@ TEST(WrittenVerdict, is_not_guessed_from_a_damaged_line) {
     const std::string cut = whole.substr(0, length);
     EXPECT_EQ(parse_written_verdict(cut).has_value(), cut == "w1 EVICT") << cut;
   }
-  for (const char* text : {"w2 EVICT", "w1 MAYBE", "w1 EVICT ,-,0", "w1 EVICT a,b,0", "w1 EVICT a,-,2", "w1  "})
+  for (const char* text :
+       {"w2 EVICT", "w1 MAYBE", "w1 EVICT ,-,0", "w1 EVICT a,b,0", "w1 EVICT a,-,2", "w1  "})
     EXPECT_FALSE(parse_written_verdict(text)) << text;
 }
 

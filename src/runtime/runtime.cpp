@@ -347,6 +347,10 @@ void Runtime::remember(const Operation& operation) {
   ledger_.batch().operations.push_back(operation);
 }
 
+void Runtime::remember(std::string_view name, std::string value) {
+  ledger_.batch().values.emplace_back(name, std::move(value));
+}
+
 void Runtime::update_self(const std::function<void(SelfStatus&)>& change) {
   change(self_);
   changed_ = true;

@@ -106,6 +106,8 @@ class Runtime {
   // For what others have to tell: configuration, injected faults, operations. Gives the event's id.
   std::uint64_t tell(Event event);
   void remember(const Operation& operation);
+  // For the journal, in place of what has that name.
+  void remember(std::string_view name, std::string value);
   void update_self(const std::function<void(SelfStatus&)>& change);
 
   // Calls back when all that was told so far is durable, or with false when EventLog::kPatience is over.
@@ -118,6 +120,8 @@ class Runtime {
   [[nodiscard]] SnapshotPtr snapshot() const;
   [[nodiscard]] const EventLog& events() const { return ledger_.events(); }
   [[nodiscard]] EventLog& events() { return ledger_.events(); }
+  // On the runtime's thread: what another run can go on with.
+  [[nodiscard]] incidents::SavedState saved_state() const { return state_.save(); }
   [[nodiscard]] std::vector<CheckInfo> check_infos() const;
   // Every enabled check has completed once.
   [[nodiscard]] bool has_looked_once() const;

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/report_recall.hpp"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "agent/exporters/node_report.hpp"
+#include "agent/recall.hpp"
+#include "kube/client.hpp"
+#include "kube/credentials.hpp"
+#include "net/event_loop.hpp"
+#include "net/tls.hpp"
+#include "runtime/lanes.hpp"
+#include "telemetry/build_info.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+constexpr Duration kLookAtLane = std::chrono::milliseconds{5};
+
+// The answer of the API server, or why there is none.
+class Question {
+ public:
+  Question(const ClusterDoor& door, const std::string& node, const Clock& clock, Duration deadline)
+      : deadline_(deadline),
+        path_(report_path(door.name_space, node)),
+        shared_(std::make_shared<Shared>(door)),
+        client_(loop_, door.access.server, options(deadline)),
+        lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
+        now_(clock.now()) {}
+
+  Result<std::string> ask() {
+    const auto patience = loop_.after(deadline_, [this] { loop_.stop(); });
+    // A file or a plugin may block; whatever hangs there stays behind with its lane.
+    const auto ticket = lanes_.submit([shared = shared_, now = now_] {
+      Status refreshed = shared->credentials.refresh(now);
+      const std::lock_guard lock(shared->mutex);
+      shared->refreshed = std::move(refreshed);
+    });
+    look_ = loop_.every(kLookAtLane, [this] { begin_when_possible(); });
+    loop_.run();
+    static_cast<void>(lanes_.abandon(ticket));
+    return std::move(answer_);
+  }
+
+ private:
+  struct Shared {
+    explicit Shared(const ClusterDoor& door) : credentials(door.access, door.read_file, door.run_plugin) {}
+    kube::Credentials credentials;
+    std::mutex mutex;
+    std::optional<Status> refreshed;
+  };
+
+  static kube::ClientOptions options(Duration deadline) {
+    kube::ClientOptions options;
+    options.user_agent = "autopilot-agent/" + std::string(telemetry::build_info().version);
+    options.deadline = deadline;
+    return options;
+  }
+
+  void begin_when_possible() {
+    {
+      const std::lock_guard lock(shared_->mutex);
+      if (!shared_->refreshed) return;
+      if (!*shared_->refreshed) return end(fail(shared_->refreshed->error()));
+    }
+    look_.cancel();
+    if (const auto identity = shared_->credentials.take_changed_identity()) {
+      const auto context = net::TlsContext::make(*identity);
+      if (!context) return end(fail(context.error()));
+      client_.use(*context);
+    }
+    client_.use_token(shared_->credentials.token());
+    exchange_ = client_.get({path_, {}}, [this](kube::ApiResult<std::string> json) {
+      if (json)
+        end(std::move(*json));
+      else
+        end(fail(std::move(json.error().error)));
+    });
+  }
+
+  void end(Result<std::string> answer) {
+    look_.cancel();
+    answer_ = std::move(answer);
+    loop_.stop();
+  }
+
+  const Duration deadline_;
+  const std::string path_;
+  net::EventLoop loop_;
+  std::shared_ptr<Shared> shared_;
+  kube::Client client_;
+  runtime::Lanes lanes_;
+  const Instant now_;
+  net::Subscription look_;
+  net::Exchange exchange_;
+  Result<std::string> answer_ = fail(Errc::timed_out, "the cluster did not give the node's report in time");
+};
+
+}  // namespace
+
+Result<NodeReport> recall_report(const ClusterDoor& door, const std::string& node, bool simulated,
+                                 const Clock& clock, Duration deadline) {
+  const std::string json = TRY(Question(door, node, clock, deadline).ask());
+  auto report = parse_report(json);
+  if (!report) return fail(report.error().code, "the report in the cluster: " + report.error().what);
+  if (report->node != node) return fail(Errc::conflict, "the report in the cluster is of another node");
+  if (report->simulated != simulated)
+    return fail(Errc::conflict, report->simulated ? "the report in the cluster is of a simulated machine"
+                                                  : "the report in the cluster is of a real machine");
+  return report;
+}
+
+store::Batch to_batch(const NodeReport& report) {
+  store::Batch batch;
+  batch.incidents = report.saved.incidents;
+  batch.pass_records = report.pass_records;
+  auto& findings = batch.findings.emplace();
+  for (const incidents::SavedFinding& saved : report.saved.findings)
+    findings.push_back({saved.check, saved.finding, saved.boot_id, saved.state});
+  batch.values.emplace_back("incidents.next", std::to_string(report.saved.next_incident));
+  if (report.written) batch.values.emplace_back(kWrittenVerdict, incidents::to_text(*report.written));
+  return batch;
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/report_recall.hpp"
+
+#include <future>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "agent/exporters/node_report.hpp"
+#include "agent/recall.hpp"
+#include "api/test_samples.hpp"
+#include "host/files/test_folder.hpp"
+#include "host/kernel_log/test_clock.hpp"
+#include "net/scripted_server.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using net::testing::answer;
+using net::testing::Scripted;
+using net::testing::ScriptedServer;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+// A report of the node "node-1", a simulated machine, with one incident that evicts.
+std::string report() {
+  const NodeSnapshot snapshot = api::testing::sample_node();
+  Incident incident = api::testing::sample_incident();
+  incident.state = IncidentState::open;
+  incident.closed.reset();
+  incidents::SavedState saved;
+  saved.incidents = {incident};
+  saved.findings = {
+      {incident.check, incident.members[0].finding, "0a1b2c3d-boot", "m1 0a1b2c3d-7 0 0 5 5 5 5 0 0 0"}};
+  saved.next_incident = 12;
+  const incidents::WrittenVerdict written{Verdict::evict, {{incident.id, std::nullopt, true}}};
+  const std::vector<PassRecord> records{{"GPU-1", "gpu.memory", api::testing::sample_time(), "b", "op-1"}};
+  return report_text({snapshot, saved, written, records, "autopilot", ""});
+}
+
+class ReportRecallTest : public ::testing::Test {
+ protected:
+  static ClusterDoor door(std::uint16_t port) {
+    ClusterDoor door;
+    door.access.server = {false, "127.0.0.1", port, ""};
+    door.access.token = "secret";
+    door.name_space = "autopilot";
+    return door;
+  }
+  Result<NodeReport> ask(const Scripted& said, bool simulated = true, Duration deadline = seconds{20}) {
+    const ScriptedServer server({said});
+    auto report = recall_report(door(server.port()), "node-1", simulated, clock_, deadline);
+    requests_ = server.requests();
+    return report;
+  }
+
+  host::FixedClock clock_;
+  std::vector<std::string> requests_;
+};
+
+TEST_F(ReportRecallTest, takes_what_stands_in_the_cluster_into_a_new_journal) {
+  const auto taken = ask({answer(200, report())});
+  ASSERT_TRUE(taken) << taken.error().what;
+  ASSERT_THAT(requests_, SizeIs(1));
+  EXPECT_THAT(requests_[0], StartsWith("GET /apis/autopilot.ibm.com/v1alpha1/namespaces/autopilot/"
+                                       "nodehealthreports/node-1 HTTP"));
+  EXPECT_THAT(requests_[0], HasSubstr("Authorization: Bearer secret\r\n"));
+
+  const host::TestFolder folder;
+  const auto opened = store::Journal::open(folder / "journal.db", api::testing::sample_time());
+  ASSERT_TRUE(opened->journal->commit(to_batch(*taken)));
+  const auto remembered = recall(*opened->journal, "another boot", {}).value();
+  ASSERT_THAT(remembered.state.incidents, SizeIs(1));
+  EXPECT_EQ(remembered.state.incidents[0].id, "0a1b2c3d-7");
+  EXPECT_EQ(remembered.state.incidents[0].acknowledged->by, "alice (uid 1000)");
+  ASSERT_THAT(remembered.state.findings, SizeIs(1));
+  EXPECT_EQ(remembered.state.findings[0].boot_id, "0a1b2c3d-boot");
+  EXPECT_EQ(incidents::incident_of(remembered.state.findings[0]), "0a1b2c3d-7");
+  EXPECT_EQ(remembered.state.next_incident, 12U);
+  const ClusterMemory memory = recall_for_cluster(*opened->journal).value();
+  EXPECT_EQ(memory.written, taken->written);
+  ASSERT_THAT(memory.pass_records, SizeIs(1));
+  EXPECT_EQ(memory.pass_records[0].gpu_uuid, "GPU-1");
+}
+
+TEST_F(ReportRecallTest, a_report_of_another_kind_of_machine_is_not_taken) {
+  const auto real = ask({answer(200, report())}, false);
+  ASSERT_FALSE(real);
+  EXPECT_EQ(real.error().code, Errc::conflict);
+  EXPECT_THAT(real.error().what, HasSubstr("of a simulated machine"));
+  std::string other = report();
+  other.replace(other.find("node-1"), 6, "node-2");
+  EXPECT_EQ(ask({answer(200, other)}).error().code, Errc::conflict);
+}
+
+TEST_F(ReportRecallTest, what_is_wrong_is_told) {
+  EXPECT_EQ(ask({answer(404, "{}")}).error().code, Errc::not_found);
+  EXPECT_EQ(ask({answer(403, "{}")}).error().code, Errc::denied);
+  const auto damaged = ask({answer(200, report().substr(0, 500))});
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code, Errc::malformed);
+  EXPECT_THAT(damaged.error().what, StartsWith("the report in the cluster: "));
+}
+
+TEST_F(ReportRecallTest, a_server_or_a_file_that_does_not_answer_costs_only_the_deadline) {
+  EXPECT_EQ(ask({"", true}, true, milliseconds{50}).error().code, Errc::timed_out);
+  ClusterDoor slow = door(1);
+  std::promise<void> end;
+  slow.access.token_file = "/token";
+  slow.read_file = [ended = end.get_future().share()](const std::string&) -> Result<std::string> {
+    ended.wait();
+    return std::string("secret");
+  };
+  EXPECT_EQ(recall_report(slow, "node-1", true, clock_, milliseconds{50}).error().code, Errc::timed_out);
+  end.set_value();
+}
+
+}  // namespace
+}  // namespace autopilot::agent

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a node in a real API server: what stands in it, and what a new agent takes over from it. A simulated machine as the
+node sim-1."""
+
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+import harness  # noqa: E402
+from kit.cluster import ROOT, Cluster  # noqa: E402
+from kit.reason import CannotRun  # noqa: E402
+
+SKIPPED = 77
+NODE = "sim-1"
+LABEL = "autopilot.ibm.com/gpuhealth"
+NAMESPACE = "autopilot"
+CRD = ROOT / "deploy" / "crds" / "nodehealthreports.yaml"
+
+
+class ReportTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster().open()
+        cls.api = cls.cluster.api
+        cls.api.run("apply", "--server-side", "-f", str(CRD))
+        cls.api.run("wait", "--for=condition=Established", "crd/nodehealthreports.autopilot.ibm.com")
+        cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+
+    def setUp(self):
+        # Nothing of an agent before.
+        self.api.run("label", "node", NODE, f"{LABEL}-")
+        self.api.run("-n", NAMESPACE, "delete", "nhr", "--all")
+        self.settings = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
+        self.addCleanup(self.settings.close)
+        self.settings.write(f"kubernetes:\n  write_node: true\n  kubeconfig: {self.cluster.kubeconfig}\nnode: {NODE}\n")
+        self.settings.flush()
+
+    def agent(self, **options):
+        """With an empty state folder, unless one is given."""
+        return harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", self.settings.name, **options)
+
+    @staticmethod
+    def incidents(agent):
+        return json.loads(agent.get("/v1/incidents"))["items"]
+
+    def report(self):
+        return self.api.get("-n", NAMESPACE, "nhr", NODE)
+
+    def status(self):
+        return self.report()["status"]
+
+    def label(self):
+        return self.api.get("node", NODE)["metadata"]["labels"].get(LABEL)
+
+    def wait_for_written(self, word):
+        self.api.wait(lambda: self.status()["written"].get("verdict") == word, f"the report says {word}")
+
+    def evicted(self):
+        """What an agent leaves behind that met a broken GPU: its incident."""
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_written("PASS")
+            harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", agent.socket)
+            self.wait_for_written("EVICT")
+            self.api.wait(lambda: self.label() == "EVICT", "the label says EVICT")
+            return self.status()["incidents"][0]
+
+    def test_a_table_says_how_the_nodes_are(self):
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_written("PASS")
+            lines = self.api.run("-n", NAMESPACE, "get", "nhr").splitlines()
+        self.assertEqual(lines[0].split(), ["NAME", "VERDICT", "HEALTH", "LOOKED", "WORST", "INCIDENT", "CHECKED", "AGE"])
+        self.assertRegex(lines[1], rf"^{NODE} +PASS +healthy +\d+ of \d+ ")
+        self.assertIn("observedAt", self.api.run("explain", "nodehealthreports.status"))
+
+    def test_it_goes_with_its_node(self):
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_written("PASS")
+            report = self.report()
+        node = self.api.get("node", NODE)
+        owner = report["metadata"]["ownerReferences"]
+        self.assertEqual([(one["kind"], one["name"], one["uid"]) for one in owner], [("Node", NODE, node["metadata"]["uid"])])
+        status = report["status"]
+        self.assertTrue(status["simulated"])
+        self.assertEqual(len(status["gpus"]), 8)
+        self.assertIn("gpu.ecc", [check["check"] for check in status["checks"]])
+
+    def test_a_new_agent_knows_what_the_old_one_knew(self):
+        incident = self.evicted()
+        self.assertEqual(incident["reason"], "row_remap_failed")
+        # A healthy machine, and an agent with an empty state folder.
+        with self.agent() as agent:
+            agent.wait_ready()
+            known = self.incidents(agent)
+            self.assertEqual([one["id"] for one in known], [incident["id"]])
+            self.assertEqual(known[0]["opened"], incident["opened"])
+            self.assertEqual(self.label(), "EVICT")
+            self.assertIn(incident["id"], [one["incident"] for one in self.status()["written"]["evicting"]])
+            code, _, errors = harness.run("ack", incident["id"], "--reason", "the card was replaced", "--socket", agent.socket)
+            self.assertEqual(code, 0, errors)
+            self.api.wait(lambda: self.label() != "EVICT", "the acknowledged EVICT is taken back")
+
+    def test_what_was_taken_over_survives_the_next_restart(self):
+        incident = self.evicted()
+        with tempfile.TemporaryDirectory() as folder:
+            with self.agent(folder=folder) as agent:
+                agent.wait_ready()
+            self.api.run("-n", NAMESPACE, "delete", "nhr", NODE)
+            with self.agent(folder=folder) as agent:
+                agent.wait_ready()
+                known = self.incidents(agent)
+                self.assertEqual([one["id"] for one in known], [incident["id"]])
+                self.api.wait(lambda: self.status()["written"]["evicting"], "the report is there again")
+                evicting = self.status()["written"]["evicting"]
+                self.assertEqual([one["incident"] for one in evicting], [incident["id"]])
+
+    def test_a_cluster_that_does_not_know_the_kind_is_no_reason_not_to_watch(self):
+        self.api.run("delete", "crd", "nodehealthreports.autopilot.ibm.com")
+        try:
+            with self.agent() as agent:
+                agent.wait_ready()
+                self.api.wait(lambda: self.label() == "PASS", "the label says PASS")
+                harness.wait_until(lambda: agent.process.find("there is no report of this node"), "it says so")
+        finally:
+            self.setUpClass()
+
+
+if __name__ == "__main__":
+    try:
+        Cluster().open()
+    except CannotRun as reason:
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=2)

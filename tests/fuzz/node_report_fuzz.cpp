@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/exporters/node_report.hpp"
+#include "agent/exporters/node_report_reader.hpp"
+#include "core/result.hpp"
+#include "incidents/node_state.hpp"
+
+using namespace autopilot;
+
+// Whatever stands in the cluster: an error, or a state that the state machine can go on with, that is
+// reported again within the limit and taken over again.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const void* bytes = data;
+  const auto report = agent::parse_report({static_cast<const char*>(bytes), size});
+  if (!report) {
+    AUTOPILOT_ASSERT(report.error().code == Errc::malformed);
+    return 0;
+  }
+  const std::vector<catalog::Cause> causes;
+  incidents::NodeState state([](std::string_view) { return nullptr; }, causes, "0a1b2c3d-boot");
+  const Instant now{WallTime{std::chrono::seconds{1'700'000'000}}, MonoTime{std::chrono::hours{100}}};
+  static_cast<void>(state.restore(report->saved, now));
+  NodeSnapshot snapshot;
+  snapshot.node = report->node;
+  snapshot.boot_id = report->boot_id;
+  snapshot.simulated = report->simulated;
+  snapshot.time = report->observed_at;
+  const auto saved = state.save();
+  const std::string text =
+      agent::report_text({snapshot, saved, report->written.value_or(incidents::WrittenVerdict{}),
+                          report->pass_records, "autopilot", "uid"});
+  AUTOPILOT_ASSERT(text.size() <= agent::kMaxReportBytes);
+  AUTOPILOT_ASSERT(!agent::is_news(text, text));
+  const auto again = agent::parse_report(text);
+  constexpr std::uint64_t kFarFromTheEnd = 10'000'000'000;  // of what may be counted
+  if (saved.next_incident > kFarFromTheEnd) return 0;
+  AUTOPILOT_ASSERT(again.has_value());
+  AUTOPILOT_ASSERT(again->saved.incidents.size() <= saved.incidents.size());
+  return 0;
+}
