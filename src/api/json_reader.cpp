@@ -30,7 +30,18 @@ std::optional<Value> to_value(const json::value& value) {
   return std::nullopt;
 }
 
+// Nothing where there is no member of that name, or null.
+const json::value* find(const void* members, std::string_view name) {
+  const auto* value =
+      static_cast<const json::object*>(members)->if_contains(json::string_view(name.data(), name.size()));
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
 }  // namespace
+
+struct JsonDocument::Root {
+  json::value value;
+};
 
 JsonDocument::JsonDocument() = default;
 JsonDocument::JsonDocument(JsonDocument&& other) noexcept = default;
@@ -47,14 +58,14 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text) {
   if (error) return fail(Errc::malformed, "not JSON: " + error.message());
   if (!value.is_object()) return fail(Errc::malformed, "expected a JSON object");
   JsonDocument document;
-  document.root_ = std::make_unique<json::value>(std::move(value));
+  document.root_ = std::make_unique<Root>(Root{std::move(value)});
   return document;
 }
 
 JsonObject::JsonObject(JsonDocument& document)
-    : document_(document), members_(&document.root_->get_object()) {}
+    : document_(document), members_(&document.root_->value.get_object()) {}
 
-JsonObject::JsonObject(const JsonObject& parent, const json::object* members, std::string_view name,
+JsonObject::JsonObject(const JsonObject& parent, const void* members, std::string_view name,
                        std::optional<std::size_t> index)
     : document_(parent.document_), members_(members), parent_(&parent), name_(name), index_(index) {}
 
@@ -67,22 +78,15 @@ std::string JsonObject::path() const {
 }
 
 void JsonObject::note(std::string_view name, std::string_view what) const {
-  if (!document_.problem_ && members_ != nullptr)
-    document_.problem_ = path() + std::string(name) + ": " + std::string(what);
-}
-
-const json::value* JsonObject::find(std::string_view name) const {
-  if (members_ == nullptr) return nullptr;
-  const auto* value = members_->if_contains(json::string_view(name.data(), name.size()));
-  return value == nullptr || value->is_null() ? nullptr : value;
+  if (!document_.problem_) document_.problem_ = path() + std::string(name) + ": " + std::string(what);
 }
 
 bool JsonObject::has(std::string_view name) const {
-  return find(name) != nullptr;
+  return find(members_, name) != nullptr;
 }
 
 std::string JsonObject::word(std::string_view name) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value != nullptr && value->is_string()) return to_std(value->get_string());
   note(name, "expected a word");
   return {};
@@ -93,14 +97,14 @@ std::string JsonObject::word_or_empty(std::string_view name) const {
 }
 
 double JsonObject::number(std::string_view name) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value != nullptr && value->is_number()) return value->to_number<double>();
   note(name, "expected a number");
   return 0;
 }
 
 int JsonObject::small_integer(std::string_view name) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value != nullptr && value->is_int64() && std::in_range<int>(value->get_int64()))
     return static_cast<int>(value->get_int64());
   note(name, "expected a small integer");
@@ -108,7 +112,7 @@ int JsonObject::small_integer(std::string_view name) const {
 }
 
 std::uint64_t JsonObject::count(std::string_view name) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value != nullptr && value->is_uint64()) return value->get_uint64();
   if (value != nullptr && value->is_int64() && value->get_int64() >= 0)
     return static_cast<std::uint64_t>(value->get_int64());
@@ -117,7 +121,7 @@ std::uint64_t JsonObject::count(std::string_view name) const {
 }
 
 bool JsonObject::flag(std::string_view name) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value != nullptr && value->is_bool()) return value->get_bool();
   note(name, "expected true or false");
   return false;
@@ -128,7 +132,7 @@ bool JsonObject::flag_or_false(std::string_view name) const {
 }
 
 WallTime JsonObject::time(std::string_view name) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value != nullptr && value->is_string())
     if (const auto time = parse_time(to_std(value->get_string()))) return *time;
   note(name, "expected a time as 2026-01-31T12:00:00.000Z");
@@ -143,7 +147,7 @@ std::optional<WallTime> JsonObject::time_if_any(std::string_view name) const {
 Duration JsonObject::seconds(std::string_view name) const {
   // What fits into nanoseconds: 292 years.
   constexpr double kMax = 9.2e9;
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   const double seconds = value != nullptr && value->is_number() ? value->to_number<double>() : -1;
   if (seconds >= 0 && seconds <= kMax) return Duration(static_cast<Duration::rep>(std::round(seconds * 1e9)));
   note(name, "expected a number of seconds");
@@ -152,7 +156,7 @@ Duration JsonObject::seconds(std::string_view name) const {
 
 std::vector<std::string> JsonObject::words(std::string_view name) const {
   std::vector<std::string> words;
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value == nullptr || !value->is_array()) {
     note(name, "expected a list");
     return words;
@@ -167,7 +171,7 @@ std::vector<std::string> JsonObject::words(std::string_view name) const {
 }
 
 std::optional<Value> JsonObject::value_if_any(std::string_view name) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value == nullptr) return std::nullopt;
   auto converted = to_value(*value);
   if (!converted) note(name, "expected a number, a word, true or false");
@@ -176,7 +180,7 @@ std::optional<Value> JsonObject::value_if_any(std::string_view name) const {
 
 Attributes JsonObject::attributes(std::string_view name) const {
   Attributes attributes;
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value == nullptr) return attributes;
   if (!value->is_object()) {
     note(name, "expected an object");
@@ -194,7 +198,7 @@ Attributes JsonObject::attributes(std::string_view name) const {
 
 void JsonObject::visit_object(std::string_view name,
                               const std::function<void(const JsonObject&)>& visit) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value == nullptr || !value->is_object()) {
     note(name, "expected an object");
     return;
@@ -204,7 +208,7 @@ void JsonObject::visit_object(std::string_view name,
 
 void JsonObject::visit_list(std::string_view name,
                             const std::function<void(const JsonObject&)>& visit) const {
-  const auto* value = find(name);
+  const auto* value = find(members_, name);
   if (value == nullptr || !value->is_array()) {
     note(name, "expected a list");
     return;

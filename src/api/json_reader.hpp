@@ -15,11 +15,6 @@
 #include "core/result.hpp"
 #include "core/value.hpp"
 
-namespace boost::json {
-class object;
-class value;
-}  // namespace boost::json
-
 namespace autopilot::api {
 
 class JsonObject;
@@ -41,9 +36,10 @@ class JsonDocument {
 
  private:
   friend class JsonObject;
+  struct Root;
   JsonDocument();
 
-  std::unique_ptr<boost::json::value> root_;
+  std::unique_ptr<Root> root_;
   std::optional<std::string> problem_;
 };
 
@@ -84,17 +80,16 @@ class JsonObject {
   [[nodiscard]] Attributes attributes(std::string_view name) const;
 
  private:
-  JsonObject(const JsonObject& parent, const boost::json::object* members, std::string_view name,
+  JsonObject(const JsonObject& parent, const void* members, std::string_view name,
              std::optional<std::size_t> index);
 
   void note(std::string_view name, std::string_view what) const;
   [[nodiscard]] std::string path() const;
-  [[nodiscard]] const boost::json::value* find(std::string_view name) const;
   void visit_object(std::string_view name, const std::function<void(const JsonObject&)>& visit) const;
   void visit_list(std::string_view name, const std::function<void(const JsonObject&)>& visit) const;
 
   JsonDocument& document_;
-  const boost::json::object* members_;  // null below a problem
+  const void* members_;  // an object of the JSON library, which the source alone sees
   const JsonObject* parent_ = nullptr;
   std::string_view name_;
   std::optional<std::size_t> index_;
