@@ -30,6 +30,11 @@ class ReportTest(unittest.TestCase):
         cls.api.run("wait", "--for=condition=Established", "crd/nodehealthreports.autopilot.ibm.com")
         cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
 
+    @classmethod
+    def tearDownClass(cls):
+        # Other tests' agents take over nothing.
+        cls.api.run("delete", "crd", "nodehealthreports.autopilot.ibm.com")
+
     def setUp(self):
         # Nothing of an agent before.
         self.api.run("label", "node", NODE, f"{LABEL}-")
