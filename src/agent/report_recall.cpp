@@ -34,11 +34,8 @@ class Question {
   Result<std::string> ask() {
     const auto patience = loop_.after(deadline_, [this] { loop_.stop(); });
     // A file or a plugin may block; whatever hangs there stays behind with its lane.
-    const auto ticket = lanes_.submit([shared = shared_, now = now_] {
-      Status refreshed = shared->credentials.refresh(now);
-      const std::lock_guard lock(shared->mutex);
-      shared->refreshed = std::move(refreshed);
-    });
+    const auto ticket =
+        lanes_.submit([shared = shared_, now = now_] { shared->give(shared->credentials.refresh(now)); });
     look_ = loop_.every(kLookAtLane, [this] { begin_when_possible(); });
     loop_.run();
     static_cast<void>(lanes_.abandon(ticket));
@@ -48,6 +45,15 @@ class Question {
  private:
   struct Shared {
     explicit Shared(const ClusterDoor& door) : credentials(door.access, door.read_file, door.run_plugin) {}
+    void give(Status status) {
+      const std::lock_guard lock(mutex);
+      refreshed = std::move(status);
+    }
+    std::optional<Status> taken() {
+      const std::lock_guard lock(mutex);
+      return refreshed;
+    }
+
     kube::Credentials credentials;
     std::mutex mutex;
     std::optional<Status> refreshed;
@@ -61,12 +67,10 @@ class Question {
   }
 
   void begin_when_possible() {
-    {
-      const std::lock_guard lock(shared_->mutex);
-      if (!shared_->refreshed) return;
-      if (!*shared_->refreshed) return end(fail(shared_->refreshed->error()));
-    }
+    const auto refreshed = shared_->taken();
+    if (!refreshed) return;
     look_.cancel();
+    if (!*refreshed) return end(fail(refreshed->error()));
     if (const auto identity = shared_->credentials.take_changed_identity()) {
       const auto context = net::TlsContext::make(*identity);
       if (!context) return end(fail(context.error()));
