@@ -16,7 +16,6 @@ namespace autopilot::agent {
 namespace {
 
 using incidents::NodeState;
-using incidents::SavedFinding;
 using incidents::SavedState;
 using incidents::WrittenVerdict;
 using incidents::testing::at;
@@ -114,7 +113,7 @@ TEST(NodeReport, a_new_agent_goes_on_with_the_incidents_of_the_old_one) {
   NodeState next(reasons.lookup(), causes, std::string(kBoot));
   EXPECT_TRUE(next.restore(report.saved, at(seconds{10})).empty()) << "nothing is news";
   EXPECT_EQ(ids(next.incidents()), ids(old.incidents()));
-  EXPECT_EQ(next.incidents()[0].acknowledged->by, "alice (uid 1000)");
+  EXPECT_EQ(next.incidents()[0].acknowledged.value_or(Acknowledgement{}).by, "alice (uid 1000)");
   EXPECT_EQ(next.findings("gpu.present").size(), 2U);
   EXPECT_EQ(next.save().next_incident, old.save().next_incident);
   // What is gone is held, and clears by its own rule.
