@@ -4,6 +4,7 @@ node sim-1."""
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -43,10 +44,13 @@ class ReportTest(unittest.TestCase):
         self.addCleanup(self.settings.close)
         self.settings.write(f"kubernetes:\n  write_node: true\n  kubeconfig: {self.cluster.kubeconfig}\nnode: {NODE}\n")
         self.settings.flush()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = os.path.join(folder.name, "tree")
 
-    def agent(self, **options):
+    def agent(self, machine=("--simulate", "hgx-h100-8"), **options):
         """With an empty state folder, unless one is given."""
-        return harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", self.settings.name, **options)
+        return harness.Agent(*machine, "--allow-simulated", "--config", self.settings.name, **options)
 
     @staticmethod
     def incidents(agent):
@@ -64,15 +68,20 @@ class ReportTest(unittest.TestCase):
     def wait_for_written(self, word):
         self.api.wait(lambda: self.status()["written"].get("verdict") == word, f"the report says {word}")
 
+    def simulator(self, *arguments):
+        subprocess.run([harness.AUTOPILOT_SIM, *arguments], check=True, capture_output=True)
+
     def evicted(self):
-        """What an agent leaves behind that met a broken GPU: its incident."""
-        with self.agent() as agent:
+        """The incident that evicts a machine with a broken GPU, when its agent is gone."""
+        self.simulator("create", "hgx-h100-8", "--out", self.tree)
+        self.simulator("inject", self.tree, "row_remap_failed", "--subject", "gpu/2")
+        with self.agent(machine=("--root", self.tree)) as agent:
             agent.wait_ready()
-            self.wait_for_written("PASS")
-            harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", agent.socket)
             self.wait_for_written("EVICT")
             self.api.wait(lambda: self.label() == "EVICT", "the label says EVICT")
-            return self.status()["incidents"][0]
+            evicting = self.status()["written"]["evicting"][0]["incident"]
+            incident = next(one for one in self.status()["incidents"] if one["id"] == evicting)
+        return incident
 
     def test_a_table_says_how_the_nodes_are(self):
         with self.agent() as agent:
@@ -98,32 +107,31 @@ class ReportTest(unittest.TestCase):
 
     def test_a_new_agent_knows_what_the_old_one_knew(self):
         incident = self.evicted()
-        self.assertEqual(incident["reason"], "row_remap_failed")
-        # A healthy machine, and an agent with an empty state folder.
-        with self.agent() as agent:
+        with self.agent(machine=("--root", self.tree)) as agent:
             agent.wait_ready()
-            known = self.incidents(agent)
-            self.assertEqual([one["id"] for one in known], [incident["id"]])
-            self.assertEqual(known[0]["opened"], incident["opened"])
+            known = {one["id"]: one for one in self.incidents(agent)}
+            self.assertIn(incident["id"], known)
+            self.assertEqual(known[incident["id"]]["opened"], incident["opened"])
+            self.api.wait(lambda: self.status()["observedAt"] > incident["updated"], "the report is of the new agent")
             self.assertEqual(self.label(), "EVICT")
             self.assertIn(incident["id"], [one["incident"] for one in self.status()["written"]["evicting"]])
             code, _, errors = harness.run("ack", incident["id"], "--reason", "the card was replaced", "--socket", agent.socket)
             self.assertEqual(code, 0, errors)
-            self.api.wait(lambda: self.label() != "EVICT", "the acknowledged EVICT is taken back")
+            # The GPU is still broken: the word stays, and the report says that somebody knows.
+            self.api.wait(lambda: {"incident": incident["id"], "acknowledged": True} in self.status()["written"]["evicting"],
+                          "the report says that it is acknowledged")
 
     def test_what_was_taken_over_survives_the_next_restart(self):
         incident = self.evicted()
         with tempfile.TemporaryDirectory() as folder:
-            with self.agent(folder=folder) as agent:
+            with self.agent(machine=("--root", self.tree), folder=folder) as agent:
                 agent.wait_ready()
             self.api.run("-n", NAMESPACE, "delete", "nhr", NODE)
-            with self.agent(folder=folder) as agent:
+            with self.agent(machine=("--root", self.tree), folder=folder) as agent:
                 agent.wait_ready()
-                known = self.incidents(agent)
-                self.assertEqual([one["id"] for one in known], [incident["id"]])
+                self.assertIn(incident["id"], [one["id"] for one in self.incidents(agent)])
                 self.api.wait(lambda: self.status()["written"]["evicting"], "the report is there again")
-                evicting = self.status()["written"]["evicting"]
-                self.assertEqual([one["incident"] for one in evicting], [incident["id"]])
+                self.assertIn(incident["id"], [one["incident"] for one in self.status()["written"]["evicting"]])
 
     def test_a_cluster_that_does_not_know_the_kind_is_no_reason_not_to_watch(self):
         self.api.run("delete", "crd", "nodehealthreports.autopilot.ibm.com")

@@ -133,8 +133,11 @@ TEST(NodeReport, of_another_boot_is_taken_like_a_journal_of_another_boot) {
   Known known;
   known.saved = old.save();
   NodeState next(reasons.lookup(), causes, std::string(kNextBoot));
-  (void)next.restore(read(known).saved, at(seconds{10}));
+  const Instant soon_after_boot{at(std::chrono::hours{48}).wall, MonoTime{seconds{5}}};
+  (void)next.restore(read(known).saved, soon_after_boot);
   EXPECT_THAT(next.incidents(), SizeIs(1)) << "nobody has looked since the boot";
+  known.saved = next.save();
+  EXPECT_THAT(read(known).saved.findings, SizeIs(1)) << "older than the boot, and told again";
   (void)next.complete_round("gpu.present", at(seconds{11}), {}, {});
   EXPECT_THAT(next.incidents(), IsEmpty()) << "a reboot is what clears it";
 }
