@@ -8,11 +8,19 @@
 namespace autopilot::cli {
 
 bool AgentClient::answers() const {
+  return says_ok("/healthz");
+}
+
+bool AgentClient::is_ready() const {
+  return says_ok("/readyz");
+}
+
+bool AgentClient::says_ok(const std::string& path) const {
   net::ClientLimits limits;
   limits.deadline = std::chrono::seconds{2};
   net::HttpRequest request;
   request.method = "GET";
-  request.path = "/healthz";
+  request.path = path;
   const auto response = net::send_request(target_, request, limits);
   return response && response->status == 200;
 }

@@ -17,6 +17,8 @@ class AgentClient {
 
   // True when something accepts connections there.
   [[nodiscard]] bool answers() const;
+  // True when each of its checks has looked once.
+  [[nodiscard]] bool is_ready() const;
   // The body of a 2xx answer; an error answer becomes its Error.
   [[nodiscard]] Result<std::string> get(const std::string& path,
                                         std::map<std::string, std::string, std::less<>> query = {}) const;
@@ -26,6 +28,7 @@ class AgentClient {
   [[nodiscard]] const net::HttpTarget& target() const { return target_; }
 
  private:
+  [[nodiscard]] bool says_ok(const std::string& path) const;
   [[nodiscard]] Result<std::string> exchange(const net::HttpRequest& request, Duration deadline) const;
   net::HttpTarget target_;
 };

@@ -10,6 +10,7 @@
 #include "cli/cli.hpp"
 #include "cli/verbs.hpp"
 #include "host/ethtool/ethtool_helper.hpp"
+#include "host/files/share_folder.hpp"
 #include "host/gpu/amdgpu_helper.hpp"
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/helper_server.hpp"
@@ -48,6 +49,7 @@ constexpr std::array kKinds = {
                }},
     HelperKind{"self_test", host::run_self_test},
     HelperKind{"confined", host::run_confined},
+    HelperKind{"share_folder", host::run_share_folder},
 };
 
 int run_helper(const std::string& name, const std::vector<std::string>& arguments) {

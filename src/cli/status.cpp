@@ -20,9 +20,18 @@ namespace {
 
 struct StatusOptions {
   std::string socket;
+  std::string probe;
   bool watch = false;
   OutputFormat format = OutputFormat::table;
 };
+
+// Says nothing of the machine: an agent is not to be ended because its machine is sick.
+int probe(const AgentClient& agent, const std::string& what) {
+  if (what == "live" ? agent.answers() : agent.is_ready()) return kExitHealthy;
+  std::cerr << "autopilot: the agent "
+            << (agent.answers() ? "has not finished its first look" : "does not answer") << "\n";
+  return kExitUnknown;
+}
 
 int show_once(const AgentClient& agent, const StatusOptions& options) {
   const auto node = agent.node();
@@ -56,6 +65,10 @@ void add_status(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<StatusOptions>();
   auto* verb = app.add_subcommand("status", "Show what the running agent knows about this machine");
   verb->add_flag("-w,--watch", options->watch, "Keep the table on the screen until Ctrl-C");
+  verb->add_option("--probe", options->probe,
+                   "Only whether the agent answers (live), and has looked at all once (ready): 0 or 3")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"live", "ready"}));
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   verb->footer(
@@ -67,6 +80,10 @@ void add_status(CLI::App& app, int& exit_code) {
       return;
     }
     const AgentClient agent(*target);
+    if (!options->probe.empty()) {
+      exit_code = probe(agent, options->probe);
+      return;
+    }
     if (options->watch && !stdout_is_terminal()) {
       std::cerr << "autopilot: --watch needs a terminal; leave it out to print the table once\n";
       exit_code = kExitUsage;

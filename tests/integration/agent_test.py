@@ -32,6 +32,20 @@ class AgentTest(unittest.TestCase):
             self.assertEqual(agent.request("GET", "/v1/checks/gpu.none")[0], 404)
             self.assertEqual(agent.request("GET", "/nowhere")[0], 404)
 
+    def test_a_probe_asks_for_the_agent_and_not_for_the_machine(self):
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", agent.socket)
+            harness.wait_until(lambda: agent.node()["verdict"] == "EVICT", "the machine is sick")
+            for what in ("live", "ready"):
+                self.assertEqual(harness.run("status", "--probe", what, "--socket", agent.socket), (0, "", ""))
+            os.kill(agent.pid, signal.SIGSTOP)
+            try:
+                code, _, errors = harness.run("status", "--probe", "live", "--socket", agent.socket)
+            finally:
+                os.kill(agent.pid, signal.SIGCONT)
+            self.assertEqual((code, errors), (3, "autopilot: the agent does not answer\n"))
+
     def test_actions_are_for_the_local_socket_alone(self):
         with harness.Agent("--simulate", "hgx-h100-8") as agent:
             agent.wait_ready()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 # Where programs of a node keep things, and what the node's folder calls them.
 PLACES = {"/var/lib/kubelet": "kubelet", "/var/lib/containerd": "containerd", "/var/lib/cni": "cni",
-          "/var/log/pods": "pods", "/var/log/containers": "containers", "/etc/cni/net.d": "net.d"}
+          "/var/log/pods": "pods", "/var/log/containers": "containers", "/etc/cni/net.d": "net.d",
+          "/var/lib/autopilot": "autopilot"}
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 PAUSE_BETWEEN_STARTS = 1.0
 

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The plain manifests of deploy/manifests/, made from the Helm chart and deploy/crds/.
+
+  render.py            writes them
+  render.py --check    ends with 1 where one is not what would be written
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+CHART = DEPLOY / "helm" / "autopilot"
+NAMESPACE = "autopilot"
+OLDEST = "1.30.0"  # Kubernetes that takes them
+# Profile -> what the namespace lets pods do (the Pod Security Standards). `full` has a folder and the processes of the node.
+PROFILES = {"dropin": "restricted", "full": "privileged"}
+HEAD = "# SPDX-License-Identifier: Apache-2.0\n# Made by tools/deploy/render.py from deploy/helm/ and deploy/crds/; a change here is lost.\n"
+
+NAMESPACE_OBJECT = """---
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: {name}
+  labels:
+    pod-security.kubernetes.io/enforce: {level}
+"""
+
+
+def render(helm: Path, profile: str, settings=()) -> str:
+    """Everything that is to be applied. `settings` are more values of the chart, "key=value" as --set takes them."""
+    changed = [word for setting in (f"profile={profile}", *settings) for word in ("--set", setting)]
+    chart = subprocess.run([str(helm), "template", "autopilot", str(CHART), "--namespace", NAMESPACE, "--kube-version", OLDEST,
+                            *changed],
+                           capture_output=True, text=True, check=False)
+    if chart.returncode != 0:
+        raise RuntimeError(chart.stderr.strip())
+    kinds = "".join(f"---\n{path.read_text().removeprefix('---').lstrip()}" for path in sorted((DEPLOY / "crds").glob("*.yaml")))
+    return HEAD + NAMESPACE_OBJECT.format(name=NAMESPACE, level=PROFILES[profile]) + kinds + chart.stdout
+
+
+def path_of(profile: str) -> Path:
+    return DEPLOY / "manifests" / f"{profile}.yaml"
+
+
+def stale(helm: Path) -> dict[Path, str]:
+    """What is to be in the files that have something else in them."""
+    texts = {path_of(profile): render(helm, profile) for profile in PROFILES}
+    return {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}
+
+
+def find_helm() -> Path:
+    """The one version that makes the same text everywhere: that of the test cluster."""
+    sys.path.insert(0, str(ROOT / "tests" / "cluster"))
+    from kit import programs
+    return programs.build(["helm"], lambda text: print(text, file=sys.stderr))["helm"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    found = stale(find_helm())
+    for path, text in found.items():
+        if arguments.check:
+            print(f"{path.relative_to(ROOT)} is not current; tools/deploy/render.py writes it")
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        print(f"{path.relative_to(ROOT)} written")
+    return 1 if arguments.check and found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
