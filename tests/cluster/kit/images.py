@@ -126,7 +126,7 @@ def make_autopilot(folder: Path, programs: Path) -> Path:
     image = Image("autopilot", ["/usr/bin/autopilot"], user="65532:65532")
     for name in ("autopilot", "autopilot-sim"):
         add_program(image, programs / name, f"/usr/bin/{name}")
-    image.add_file(programs / "libnvidia-ml-sim.so", "/usr/lib/libnvidia-ml-sim.so")
+    image.add_file(programs / "libnvidia-ml-sim.so", "/usr/bin/libnvidia-ml-sim.so")
     image.add_folder("/tmp", 0o1777)
     image.add_text(b"root:x:0:0::/:/bin/false\nautopilot:x:65532:65532::/:/bin/false\n", "/etc/passwd")
     return image.write(folder / "autopilot.tar")
