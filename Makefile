@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release run test check verify lint format bench fuzz cluster cluster-test cluster-down help clean deps
+.PHONY: release run test check verify lint format bench fuzz manifests cluster cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
@@ -36,6 +36,10 @@ bench: ## every budget of one node as a table (BENCH_LONG=1: ten minutes of rest
 
 fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)
+
+manifests: ## deploy/manifests/ from the Helm chart and deploy/crds/
+	@tools/install-go.sh
+	@tools/deploy/render.py
 
 cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubelets, SIM=n simulated nodes; prints a KUBECONFIG
 	@tools/install-deps.sh cluster
