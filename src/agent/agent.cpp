@@ -74,6 +74,7 @@ class Agent {
   void tell_start(const std::string& moved_aside);
   void say_pod_resources_problem(const std::string& problem);
   void reload();
+  void refuse(const Error& why);
   void look_at_configuration();
   void begin_stop(int signal);
   void end_stop();
@@ -96,7 +97,8 @@ class Agent {
   net::Subscription watchdog_;
   net::Subscription configuration_watch_;
   net::Subscription memory_return_;
-  std::string configuration_version_;
+  std::string configuration_version_;  // of the file, as it was read last
+  std::string refused_version_;
   std::string listening_;
   bool stopping_ = false;
   ClusterMemory cluster_memory_;    // until the cluster is joined
@@ -293,29 +295,36 @@ Status Agent::run() {
 }
 
 void Agent::look_at_configuration() {
-  const auto version = options_.configuration_version();
-  if (version == configuration_version_) return;
-  configuration_version_ = version;
-  reload();
+  if (options_.configuration_version() != configuration_version_) reload();
 }
 
 void Agent::reload() {
+  // Before it is read: what changes meanwhile is read again.
+  if (options_.configuration_version) configuration_version_ = options_.configuration_version();
   auto next = options_.reload();
+  if (!next) return refuse(next.error());
   Event event;
-  if (!next) {
-    event.kind = EventKind::configuration_refused;
-    event.message = "the new configuration is refused, the old one stays: " + next.error().what;
-    log_error("configuration refused", {{"cause", next.error().what}});
-    runtime_.update_self([](SelfStatus& self) { ++self.configuration_refused; });
-  } else {
-    event.kind = EventKind::configuration_loaded;
-    const auto changes = config::diff(options_.config, *next);
-    event.message = "configuration loaded: " + config::describe(changes);
-    log_info("configuration loaded", {{"changes", config::describe(changes)}});
-    runtime_.apply(settings_of(*next, machine_));
-    // What needs a restart keeps its old value until then.
-    options_.config = config::merge_live(options_.config, *next);
-  }
+  event.kind = EventKind::configuration_loaded;
+  const auto changes = config::diff(options_.config, *next);
+  event.message = "configuration loaded: " + config::describe(changes);
+  log_info("configuration loaded", {{"changes", config::describe(changes)}});
+  runtime_.apply(settings_of(*next, machine_));
+  // What needs a restart keeps its old value until then.
+  options_.config = config::merge_live(options_.config, *next);
+  (void)runtime_.tell(std::move(event));
+  poll();
+}
+
+// The same file, read once more because somebody asked, is told and not counted again.
+void Agent::refuse(const Error& why) {
+  log_error("configuration refused", {{"cause", why.what}});
+  const bool is_known = !configuration_version_.empty() && refused_version_ == configuration_version_;
+  refused_version_ = configuration_version_;
+  if (is_known) return;
+  Event event;
+  event.kind = EventKind::configuration_refused;
+  event.message = "the new configuration is refused, the old one stays: " + why.what;
+  runtime_.update_self([](SelfStatus& self) { ++self.configuration_refused; });
   (void)runtime_.tell(std::move(event));
   poll();
 }
