@@ -147,9 +147,10 @@ Status check_state(const SavedFinding& finding, const std::string& place) {
   if (finding.state.size() > kLongestState) return refuse(place, "too long");
   const auto memory = incidents::parse_memory(finding.state);
   if (!memory) return {};  // its clear rule begins anew
+  // What is older than this boot has a time before its beginning.
+  constexpr MonoTime kEarliest{Duration::min() / 2};
   for (const Instant& time : {memory->reported, memory->fresh})
-    if (time.wall < WallTime{} || time.mono < MonoTime{})
-      return refuse(place, "a time before there were any");
+    if (time.wall < WallTime{} || time.mono < kEarliest) return refuse(place, "a time before there were any");
   return check_incident_id(memory->incident, place);
 }
 
