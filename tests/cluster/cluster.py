@@ -31,10 +31,13 @@ def main() -> int:
         return 0
     if arguments.replace:
         cluster.down()
+    was_there = cluster.folder.exists()
     try:
         cluster.up(arguments.real, arguments.sim, ROOT / "build" / "bin")
     except CannotRun as reason:
         print(f"cannot run here: {reason}", file=sys.stderr)
+        if not was_there:
+            cluster.down()
         return CANNOT_RUN
     except Exception:
         say(f"failed; logs are in {cluster.folder}, and make cluster-down ends what runs")

@@ -37,6 +37,7 @@ class Cluster:
         """Ready afterwards: every node, and names where there is a real one. `build_folder` holds our own programs."""
         if self.folder.exists():
             raise CannotRun(f"there is a cluster in {self.folder} already; make cluster-down ends it")
+        network.check_free()
         abilities.check_control_plane()
         if real:
             abilities.check_real_nodes()
@@ -47,7 +48,7 @@ class Cluster:
         (self.folder / "cluster.json").write_text(json.dumps({
             "real": real, "sim": sim, "programs": {name: str(path) for name, path in self.programs.items()}}))
         self.open()
-        network.make_bridge()
+        network.make_bridge(self.folder)
         self._say("starting etcd and the control plane")
         self.control_plane.make_keys()
         self.control_plane.start()
@@ -67,16 +68,20 @@ class Cluster:
 
     def down(self) -> None:
         """Ends what `up` started, however far it came. Nothing is left but caches."""
-        if not self.folder.exists():
-            return
-        self.open()
+        if (self.folder / "cluster.json").exists():
+            self.open()
+            self.processes.kill_all()
+        # What is left of one that ended otherwise is in the folder alone: another may run by now.
+        if network.owner() == str(self.folder):
+            self._remove_from_machine()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _remove_from_machine(self) -> None:
         for node in self.nodes:
-            node.stop(self.processes)
-        self.processes.kill_all()
+            node.remove()
         network.remove_bridge()
         if any((path / PARENT).is_dir() for path in CGROUPS.iterdir()):
             remove_cgroups(PARENT)
-        shutil.rmtree(self.folder)
 
     def open(self) -> "Cluster":
         """The one that `up` has begun in the folder. CannotRun: there is none."""

@@ -2,6 +2,7 @@
 """The network of a cluster: a bridge on this machine, and for each node a network namespace with an address on it."""
 
 import subprocess
+from pathlib import Path
 
 from kit.reason import CannotRun
 
@@ -37,8 +38,22 @@ def ip(*arguments, may_fail: bool = False) -> bool:
     return done.returncode == 0
 
 
-def make_bridge() -> None:
+def owner() -> str | None:
+    """The folder of the cluster whose bridge is on this machine."""
+    alias = Path("/sys/class/net") / BRIDGE / "ifalias"
+    return alias.read_text().strip() if alias.exists() else None
+
+
+def check_free() -> None:
+    there = owner()
+    if there is not None:
+        raise CannotRun(f"there is one cluster at a time on a machine, and that of {there or 'somebody'} is here; "
+                        "make cluster-down ends it, in its own checkout")
+
+
+def make_bridge(folder: Path) -> None:
     ip("link", "add", BRIDGE, "type", "bridge")
+    ip("link", "set", BRIDGE, "alias", str(folder))
     ip("address", "add", f"{API_ADDRESS}/24", "dev", BRIDGE)
     ip("link", "set", BRIDGE, "up")
 

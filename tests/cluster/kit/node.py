@@ -5,7 +5,6 @@ kubelet and kube-proxy (node_init.py)."""
 import json
 import os
 import shutil
-import signal
 import sys
 import time
 from pathlib import Path
@@ -55,9 +54,8 @@ class Node:
     def log_of(self, program: str) -> Path:
         return self.folder / "logs" / f"{program}.log"
 
-    def stop(self, processes: Processes) -> None:
-        """With its first process the kernel ends all the others."""
-        processes.stop(self.name, signal.SIGKILL)
+    def remove(self) -> None:
+        """Once its first process is killed, with which the kernel ends all the others."""
         network.remove_node(self.name, self.number)
         remove_cgroups(f"{PARENT}/{self.name}")
 
