@@ -15,7 +15,6 @@ using std::chrono::seconds;
 using testing::at;
 using testing::Causes;
 using testing::finding;
-using testing::gpu;
 using testing::kGpu;
 using testing::kOther;
 using testing::kXid;

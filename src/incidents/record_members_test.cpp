@@ -18,7 +18,6 @@ using testing::Causes;
 using testing::finding;
 using testing::kGpu;
 using testing::kOther;
-using testing::kXid;
 
 TEST_F(Causes, two_processes_of_one_name_are_two_members) {
   xid({}, {record(kGpu, "xid_app", 31, "python3", "100")});

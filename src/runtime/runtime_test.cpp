@@ -73,8 +73,8 @@ struct LossyLog : host::KernelLog {
   [[nodiscard]] Result<host::KernelRecords> read(std::uint64_t, MonoTime) const override {
     return fail(Errc::denied, "/dev/kmsg");
   }
-  [[nodiscard]] std::uint64_t lost() const override { return lost_; }
-  std::atomic<std::uint64_t> lost_{0};
+  [[nodiscard]] std::uint64_t lost() const override { return count; }
+  std::atomic<std::uint64_t> count{0};
 };
 
 // A storm: far more than anybody wants to read.
@@ -375,7 +375,7 @@ TEST_F(RuntimeTest, how_far_a_log_is_read_that_tells_nothing_is_written_every_tw
 
 TEST_F(RuntimeTest, lost_records_are_told_with_the_number_that_is_counted_and_not_every_round) {
   LossyLog log;
-  log.lost_ = 100;
+  log.count = 100;
   host::Host machine{host_->clock,    host_->files,     log,        host_->gpus, host_->filesystems,
                      host_->ethernet, host_->time_sync, host_->nvme};
   machine_ = std::shared_ptr<const host::Host>(&machine, [](const host::Host*) {});
@@ -383,7 +383,7 @@ TEST_F(RuntimeTest, lost_records_are_told_with_the_number_that_is_counted_and_no
   start();
   ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
   for (int i = 0; i < 20; ++i) {
-    log.lost_ += 10;
+    log.count += 10;
     host_->clock.advance(500ms);
     (void)runtime_->poll();
   }

@@ -84,6 +84,12 @@ class FaultTest(unittest.TestCase):
         fresh.write_text(token.strip())
         fresh.replace(self.folder / "token")
 
+    def is_taken(self, token):
+        """Whether the API server knows who that is."""
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+        answer = json.loads(self.api.run("create", "-o", "json", "-f", "-", text=json.dumps(review)))
+        return answer["status"].get("authenticated", False)
+
     def label(self):
         return self.api.get("node", NODE)["metadata"]["labels"].get(f"{PREFIX}/gpuhealth")
 
@@ -113,6 +119,7 @@ class FaultTest(unittest.TestCase):
             agent.wait_ready()
             self.wait_for_label("PASS")
             self.api.run("delete", "secret", "first", "--namespace", "default")
+            self.api.wait(lambda: not self.is_taken((self.folder / "token").read_text()), "the server knows the token no more")
             self.break_gpu(agent)
             harness.wait_until(lambda: "401" in self.problem(agent), "it says that it is not known any more", 60)
             self.assertEqual(self.label(), "PASS")
@@ -155,7 +162,7 @@ class FaultTest(unittest.TestCase):
              "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 0, "lendablePercent": 0, "borrowingLimitPercent": 0,
                                                      "limitResponse": {"type": "Reject"}}}},
             {"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema", "metadata": {"name": "closed"},
-             "spec": {"priorityLevelConfiguration": {"name": "closed"}, "matchingPrecedence": 1, "rules": [{
+             "spec": {"priorityLevelConfiguration": {"name": "closed"}, "matchingPrecedence": 2, "rules": [{
                  "subjects": [{"kind": "User", "user": {"name": user}}],
                  "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True,
                                     "namespaces": ["*"]}]}]}})

@@ -139,7 +139,7 @@ class ReportTest(unittest.TestCase):
             with self.agent() as agent:
                 agent.wait_ready()
                 self.api.wait(lambda: self.label() == "PASS", "the label says PASS")
-                harness.wait_until(lambda: agent.process.find("there is no report of this node"), "it says so")
+                harness.wait_until(lambda: agent.process.find("the report of the node cannot be written"), "it says so")
         finally:
             self.setUpClass()
 

@@ -48,7 +48,8 @@ bool is_told_by(const ToldLine& line, const IncidentMember& member) {
   if (line.time + kSlack < finding.since) return false;
   const Value* code = find_attribute(finding.evidence, "code");
   const bool has_code = code != nullptr && line.decoded->code;
-  const bool is_same_code = has_code && autopilot::to_string(*code) == std::to_string(*line.decoded->code);
+  const bool is_same_code =
+      has_code && autopilot::to_string(*code) == std::to_string(line.decoded->code.value_or(0));
   if (!is_record(finding)) return is_reason_of(*line.decoded, finding.reason) && (is_same_code || !has_code);
   return is_same_code && line.time <= std::max(finding.since, finding.last_seen) + kSlack;
 }

@@ -63,6 +63,7 @@ void ClusterWriter::pump() {
 }
 
 void ClusterWriter::take_answer(WriteKind kind, const kube::ApiResult<std::string>& answer) {
+  order_.answered(clock_.now().mono);
   if (answer) {
     ++stats_.writes;
     outage_.reset();

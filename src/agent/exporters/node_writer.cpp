@@ -98,8 +98,21 @@ void NodeWriter::note(NodeWords words) {
 
 void NodeWriter::see(kube::Node node) {
   on_node_(node_.emplace(std::move(node)));
+  listen(*node_);
   hear();
   compare();
+}
+
+// Whether somebody else writes this node while we do. What stood there at first may be of an agent that is
+// gone.
+void NodeWriter::listen(const kube::Node& node) {
+  const std::string_view by = text_of(node.meta.annotations, options_.prefix + "/checked-by");
+  std::string mark =
+      std::string(by) + " " + std::string(text_of(node.meta.annotations, options_.prefix + "/checked-at"));
+  if (!first_mark_) first_mark_ = mark;
+  if (by != options_.instance && mark != *first_mark_ && mark != last_mark_)
+    heard_ = {std::string(by), clock_.now().mono};
+  last_mark_ = std::move(mark);
 }
 
 void NodeWriter::hear() {
@@ -128,22 +141,15 @@ void NodeWriter::compare() {
 
 bool NodeWriter::must_yield(const kube::Node& node) const {
   const std::string_view other = text_of(node.meta.annotations, options_.prefix + "/checked-by");
-  if (other <= options_.instance) return false;
-  const auto age = heartbeat_age(node);
-  return age && *age < kSilent * options_.heartbeat;
-}
-
-// Nothing where there is none. Its distance: a clock that was put back must not keep the node silent.
-std::optional<Duration> NodeWriter::heartbeat_age(const kube::Node& node) const {
-  const auto checked = parse_time(text_of(node.meta.annotations, options_.prefix + "/checked-at"));
-  if (!checked) return std::nullopt;
-  const WallTime now = clock_.now().wall;
-  return now > *checked ? now - *checked : *checked - now;
+  return other > options_.instance && heard_ && heard_->from == other &&
+         clock_.now().mono - heard_->at < kSilent * options_.heartbeat;
 }
 
 bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
-  const auto age = heartbeat_age(node);
-  return !age || *age >= options_.heartbeat;
+  const auto checked = parse_time(text_of(node.meta.annotations, options_.prefix + "/checked-at"));
+  const WallTime now = clock_.now().wall;
+  // A clock that was put back must not keep the node silent.
+  return !checked || now - *checked >= options_.heartbeat || *checked - now >= options_.heartbeat;
 }
 
 // Once, not at every try.

@@ -50,12 +50,12 @@ class NodeWriter {
 
  private:
   void see(kube::Node node);
+  void listen(const kube::Node& node);
   void hear();
   void compare();
   [[nodiscard]] ClusterWriter::Source source(std::function<net::Exchange(kube::OnObject on_answer)> send);
   void say(const std::string& problem);
   [[nodiscard]] bool must_yield(const kube::Node& node) const;
-  [[nodiscard]] std::optional<Duration> heartbeat_age(const kube::Node& node) const;
   [[nodiscard]] bool has_old_heartbeat(const kube::Node& node) const;
   [[nodiscard]] std::string label_patch(const NodeWords& words) const;
   [[nodiscard]] std::string conditions_patch(const kube::Node& node, const NodeWords& words) const;
@@ -66,6 +66,14 @@ class NodeWriter {
   const Clock& clock_;
   const NodeWriterOptions options_;
   const std::function<void(const kube::Node&)> on_node_;
+  // Another agent that wrote the object while this one runs.
+  struct Heard {
+    std::string from;
+    MonoTime at{};
+  };
+  std::optional<Heard> heard_;
+  std::optional<std::string> first_mark_;  // who had written it last, and when, at the first sight
+  std::string last_mark_;
   std::string problem_;
   std::optional<NodeWords> words_;
   std::optional<kube::Node> node_;  // as it was seen last; nothing while there is none

@@ -15,6 +15,10 @@ void WriteOrder::want(WriteKind kind, MonoTime now) {
   static_cast<void>(wanted(kind, now));
 }
 
+void WriteOrder::answered(MonoTime now) {
+  if (!gone_.empty()) gone_.back() = now;
+}
+
 void WriteOrder::failed(WriteKind kind, MonoTime now, MonoTime retry_at) {
   wanted(kind, now).not_before = retry_at;
 }

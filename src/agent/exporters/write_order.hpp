@@ -27,6 +27,8 @@ class WriteOrder {
   void want(WriteKind kind, MonoTime now);
   // One that may go now; it counts as gone.
   [[nodiscard]] std::optional<WriteKind> take(MonoTime now);
+  // The one that went last was answered: the minute is that of the server, which may have seen it only now.
+  void answered(MonoTime now);
   // It did not arrive, and is wanted again, from `retry_at` on.
   void failed(WriteKind kind, MonoTime now, MonoTime retry_at);
   // When take() will give one; nothing while none is wanted.

@@ -67,6 +67,19 @@ TEST(WriteOrder, says_when_the_next_may_go) {
   EXPECT_TRUE(order.take(at(60s)));
 }
 
+TEST(WriteOrder, the_minute_begins_with_the_answer) {
+  WriteOrder order;
+  for (int i = 0; i < 6; ++i) {
+    order.want(WriteKind::label, at(0s));
+    EXPECT_TRUE(order.take(at(0s)));
+    order.answered(at(2s));
+  }
+  order.want(WriteKind::label, at(10s));
+  EXPECT_EQ(order.next(), at(62s));
+  EXPECT_FALSE(order.take(at(61s)));
+  EXPECT_TRUE(order.take(at(62s)));
+}
+
 TEST(WriteOrder, what_failed_is_tried_again_later_and_lets_others_pass) {
   WriteOrder order;
   order.want(WriteKind::label, at(0s));

@@ -34,7 +34,8 @@ std::string numbers(T... values) {
 }
 
 TEST(LinkAttributes, say_why_there_is_no_link) {
-  const auto link = parse_link_attributes(attribute(2, "\0") + attribute(5, "\x01") + attribute(6, "\x04"));
+  const auto link = parse_link_attributes(attribute(2, std::string(1, char{0})) + attribute(5, "\x01") +
+                                          attribute(6, "\x04"));
   ASSERT_TRUE(link) << link.error().what;
   EXPECT_EQ(link->reason, "link_training_failed");
   EXPECT_EQ(link->detail, "remote_fault");

@@ -140,10 +140,11 @@ TEST(TextLog, joins_the_rows_that_are_printed_below_each_other) {
        {"Nov 21 03:04:05 node-1 kernel: ", "[   12.000001] ", "[Sat Nov 21 03:04:05 2026] ",
         "kern  :err   : [   12.000001] ", "2026-11-21T03:04:05,678901+01:00 ", "[   12.000001] [  T1234] "}) {
     const std::string indent(prefix.size(), ' ');
-    const auto records = read(prefix + "NVRM: The NVIDIA GPU 0000:b3:00.0\n" + indent +
-                              "NVRM: (PCI ID: 10de:26b5) installed in this system has\n" + indent +
-                              "NVRM: fallen off the bus and is not responding to commands.\n" + prefix +
-                              "NVRM: Xid (PCI:0000:3b:00): 79, x\n");
+    std::string text = prefix + "NVRM: The NVIDIA GPU 0000:b3:00.0\n";
+    text.append(indent).append("NVRM: (PCI ID: 10de:26b5) installed in this system has\n");
+    text.append(indent).append("NVRM: fallen off the bus and is not responding to commands.\n");
+    text.append(prefix).append("NVRM: Xid (PCI:0000:3b:00): 79, x\n");
+    const auto records = read(text);
     ASSERT_EQ(records.size(), 2U) << prefix;
     EXPECT_EQ(records[0].text,
               "NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: (PCI ID: 10de:26b5) installed in this system has\n"
