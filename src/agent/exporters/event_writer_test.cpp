@@ -12,7 +12,6 @@ namespace {
 using net::testing::answer;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 Event incident(EventKind kind, Health health, const std::string& id = "ab-3") {
