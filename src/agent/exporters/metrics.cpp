@@ -153,14 +153,14 @@ void self_families(MetricsText& metrics, const SelfStatus& self) {
   counter("autopilot_journal_dropped_total", "Entries that were never written.", self.journal_dropped);
   counter("autopilot_configuration_refused_total", "New configurations that were refused.",
           self.configuration_refused);
+  gauge("autopilot_cluster_problem", "1 while there is something that the agent cannot do in its cluster.",
+        self.cluster && !self.cluster->problem.empty() ? 1 : 0);
   if (!self.cluster) return;
   counter("autopilot_cluster_writes_total", "Writes to the cluster that succeeded.", self.cluster->writes);
   counter("autopilot_cluster_write_failures_total", "Writes to the cluster that did not.",
           self.cluster->failures);
   counter("autopilot_cluster_events_dropped_total", "Events about the node that were never written.",
           self.cluster->events_dropped);
-  gauge("autopilot_cluster_problem", "1 while there is something that the agent cannot do in the cluster.",
-        self.cluster->problem.empty() ? 0 : 1);
 }
 
 void age_families(MetricsText& metrics, const NodeSnapshot& snapshot, WallTime now) {
