@@ -316,7 +316,7 @@ std::string_view next_token(std::string_view& text) {
   std::size_t length = 1;
   if (text.front() == '"') {
     while (length < text.size() && text[length] != '"')
-      length += text[length] == '\\' ? 2 : 1;
+      length += text[length] == '\\' ? 2U : 1U;
     length = std::min(length + 1, text.size());
   }
   const std::string_view token = text.substr(0, length);
