@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An API server that is busy, forgets, or knows the agent no more; and how often an agent asks it."""
+"""An API server that forgets, or knows the agent no more; and how often an agent asks it."""
 
 import json
 import os
 import signal
-import ssl
 import sys
 import tempfile
 import time
 import unittest
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
@@ -140,51 +137,6 @@ class FaultTest(unittest.TestCase):
             self.api.run("delete", "clusterrolebinding", "agent-before")
             self.break_gpu(agent)
             self.wait_for_label("EVICT")
-
-    def test_half_a_minute_of_too_many_requests_is_sat_out(self):
-        with self.agent_with_certificate("agent-busy") as agent:
-            agent.wait_ready()
-            self.wait_for_label("PASS")
-            self.close_door_for("agent-busy")
-            self.api.wait(lambda: self.own_status() == 429, "the server is busy")
-            began = time.time()
-            self.break_gpu(agent)
-            harness.wait_until(lambda: "429" in self.problem(agent), "it says that the server is busy", 40)
-            while time.time() < began + 30:  # what the fault is
-                self.assertEqual(self.label(), "PASS")
-                time.sleep(1)
-            refused = [one for one in self.asked("agent-busy") if one.code == 429]
-            self.assertLess(len(refused), 30, "it asked too often")
-            self.open_door()
-            self.wait_for_label("EVICT")
-        self.assert_modest("agent-busy")
-
-    def close_door_for(self, user):
-        """The API server answers 429 to this user, whatever it asks."""
-        self.api.apply(
-            {"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration", "metadata": {"name": "closed"},
-             "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 0, "lendablePercent": 0, "borrowingLimitPercent": 0,
-                                                     "limitResponse": {"type": "Reject"}}}},
-            {"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema", "metadata": {"name": "closed"},
-             "spec": {"priorityLevelConfiguration": {"name": "closed"}, "matchingPrecedence": 2, "rules": [{
-                 "subjects": [{"kind": "User", "user": {"name": user}}],
-                 "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True,
-                                    "namespaces": ["*"]}]}]}})
-        self.addCleanup(self.open_door)
-
-    def own_status(self):
-        """What the API server answers to whom the agent is."""
-        context = ssl.create_default_context(cafile=self.cluster.control_plane.keys.authority)
-        context.load_cert_chain(self.folder / "client.crt", self.folder / "client.key")
-        try:
-            with urllib.request.urlopen(f"{SERVER}/api/v1/nodes/{NODE}", context=context, timeout=10) as answer:
-                return answer.status
-        except urllib.error.HTTPError as error:
-            return error.code
-
-    def open_door(self):
-        for kind in ("flowschema", "prioritylevelconfiguration"):
-            self.api.run("delete", kind, "closed", "--ignore-not-found")
 
     def test_a_server_that_forgot_its_history_is_listed_anew(self):
         with self.agent_with_certificate("agent-history") as agent:
