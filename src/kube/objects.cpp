@@ -80,6 +80,31 @@ Devices devices_of_pod(const json::object& pod) {
   return most(std::move(needed), staying);
 }
 
+// What `parse` makes of the object that the text holds.
+template <class T>
+Result<T> parse_text(std::string_view text, T (*parse)(const JsonObject&)) {
+  json::error_code error;
+  const json::value value = json::parse({text.data(), text.size()}, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  if (object == nullptr) return fail(Errc::malformed, "no JSON object");
+  return parse(JsonObject{*object});
+}
+
+template <class T, T (*parse)(const JsonObject&)>
+std::vector<T> items_of(const JsonObject& list) {
+  std::vector<T> items;
+  each_at(list.value, {"items"}, [&](const json::object& item) { items.push_back(parse({item})); });
+  return items;
+}
+
+StorageClass storage_class_of(const JsonObject& object) {
+  StorageClass found;
+  found.meta = parse_meta(object);
+  found.provisioner = text_at(object.value, {"provisioner"});
+  found.waits_for_consumer = text_at(object.value, {"volumeBindingMode"}) == "WaitForFirstConsumer";
+  return found;
+}
+
 }  // namespace
 
 Meta parse_meta(const JsonObject& object) {
@@ -115,11 +140,7 @@ Node parse_node(const JsonObject& object) {
 }
 
 Result<Node> parse_node(std::string_view text) {
-  json::error_code error;
-  const json::value value = json::parse({text.data(), text.size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr) return fail(Errc::malformed, "no JSON object");
-  return parse_node(JsonObject{*object});
+  return parse_text<Node>(text, parse_node);
 }
 
 Pod parse_pod(const JsonObject& object) {
@@ -138,7 +159,39 @@ Pod parse_pod(const JsonObject& object) {
   pod.devices = devices_of_pod(members);
   each_at(members, {"spec", "resourceClaims"},
           [&](const json::object& claim) { pod.device_claims.emplace_back(text_at(claim, {"name"})); });
+  each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
+    if (text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"status"}) == "False")
+      pod.unscheduled = text_at(condition, {"message"});
+  });
   return pod;
+}
+
+Result<Pod> parse_pod(std::string_view text) {
+  return parse_text<Pod>(text, parse_pod);
+}
+
+Result<std::vector<Pod>> parse_pods(std::string_view text) {
+  return parse_text(text, items_of<Pod, parse_pod>);
+}
+
+Result<StorageClass> parse_storage_class(std::string_view text) {
+  return parse_text(text, storage_class_of);
+}
+
+PersistentVolumeClaim parse_claim(const JsonObject& object) {
+  PersistentVolumeClaim claim;
+  claim.meta = parse_meta(object);
+  claim.phase = text_at(object.value, {"status", "phase"});
+  claim.volume = text_at(object.value, {"spec", "volumeName"});
+  return claim;
+}
+
+Result<PersistentVolumeClaim> parse_claim(std::string_view text) {
+  return parse_text<PersistentVolumeClaim>(text, parse_claim);
+}
+
+Result<std::vector<PersistentVolumeClaim>> parse_claims(std::string_view text) {
+  return parse_text(text, items_of<PersistentVolumeClaim, parse_claim>);
 }
 
 Lease parse_lease(const JsonObject& object) {

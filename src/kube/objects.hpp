@@ -67,9 +67,31 @@ struct Pod {
   std::vector<std::string> addresses;
   Devices devices;                         // that its containers ask for together
   std::vector<std::string> device_claims;  // names of ResourceClaims
+  std::string unscheduled;                 // why the scheduler finds no node for it, in its words
   [[nodiscard]] bool is_over() const { return phase == "Succeeded" || phase == "Failed"; }
 };
 [[nodiscard]] Pod parse_pod(const JsonObject& object);
+[[nodiscard]] Result<Pod> parse_pod(std::string_view text);
+
+struct StorageClass {
+  Meta meta;
+  std::string provisioner;
+  bool waits_for_consumer = false;  // binds a claim when a pod uses it, not before
+};
+// malformed: no JSON object.
+[[nodiscard]] Result<StorageClass> parse_storage_class(std::string_view text);
+
+struct PersistentVolumeClaim {
+  Meta meta;
+  std::string phase;  // "Pending", "Bound", "Lost"
+  std::string volume;
+};
+[[nodiscard]] PersistentVolumeClaim parse_claim(const JsonObject& object);
+[[nodiscard]] Result<PersistentVolumeClaim> parse_claim(std::string_view text);
+
+// The items of a list. malformed: no JSON object.
+[[nodiscard]] Result<std::vector<Pod>> parse_pods(std::string_view text);
+[[nodiscard]] Result<std::vector<PersistentVolumeClaim>> parse_claims(std::string_view text);
 
 struct Lease {
   Meta meta;

@@ -100,5 +100,44 @@ TEST(Objects, what_is_missing_is_empty) {
             std::nullopt);
 }
 
+TEST(Objects, a_storage_class_says_when_it_binds) {
+  const auto waits = parse_storage_class(R"({"metadata": {"name": "local"}, "provisioner": "example.org/disk",
+                                             "volumeBindingMode": "WaitForFirstConsumer"})");
+  ASSERT_TRUE(waits);
+  EXPECT_EQ(waits->meta.name, "local");
+  EXPECT_EQ(waits->provisioner, "example.org/disk");
+  EXPECT_TRUE(waits->waits_for_consumer);
+  EXPECT_FALSE(parse_storage_class(R"({"volumeBindingMode": "Immediate"})")->waits_for_consumer);
+  EXPECT_FALSE(parse_storage_class("{}")->waits_for_consumer);
+  EXPECT_EQ(parse_storage_class("[]").error().code, Errc::malformed);
+}
+
+TEST(Objects, a_list_of_claims_says_what_became_of_each) {
+  const auto claims = parse_claims(R"({"items": [
+    {"metadata": {"name": "a", "uid": "u-1", "annotations": {"run": "1"}}, "spec": {"volumeName": "pv-1"},
+     "status": {"phase": "Bound"}},
+    7,
+    {"metadata": {"name": "b", "deletionTimestamp": "2026-11-22T08:00:00Z"}, "status": {"phase": "Pending"}}]})");
+  ASSERT_TRUE(claims);
+  ASSERT_EQ(claims->size(), 2U);
+  EXPECT_EQ((*claims)[0].meta.uid, "u-1");
+  EXPECT_EQ((*claims)[0].phase, "Bound");
+  EXPECT_EQ((*claims)[0].volume, "pv-1");
+  EXPECT_TRUE((*claims)[1].meta.is_deleting);
+  EXPECT_THAT(*parse_claims("{}"), IsEmpty());
+  EXPECT_EQ(parse_claims("{").error().code, Errc::malformed);
+}
+
+TEST(Objects, a_pod_without_a_node_says_why) {
+  const auto pods = parse_pods(R"({"items": [{"status": {"phase": "Pending", "conditions": [
+    {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}]}}]})");
+  ASSERT_TRUE(pods);
+  EXPECT_EQ(pods->at(0).unscheduled, "0/1 nodes");
+  EXPECT_EQ(
+      parse_pod(R"({"status": {"conditions": [{"type": "PodScheduled", "status": "True", "message": "x"}]}})")
+          ->unscheduled,
+      "");
+}
+
 }  // namespace
 }  // namespace autopilot::kube
