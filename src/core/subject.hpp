@@ -18,7 +18,7 @@ enum class SubjectKind : std::uint8_t {
   link,          // key: "<end>|<end>"; one end alone where the other is not told
   disk,          // key: kernel name "nvme0", "sda"
   mount,         // key: mount point
-  peer,          // key: node name, or the address of a gateway, name server or file server
+  peer,          // key: node name, address of a gateway, name or file server, "<storage class>/<access mode>"
   host,          // key: "" (this machine)
   process,       // key: pid
   pod,           // key: "<namespace>/<name>"

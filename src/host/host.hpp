@@ -35,6 +35,7 @@
 #include "host/storage/nfs.hpp"
 #include "host/storage/nvme.hpp"
 #include "host/storage/raid.hpp"
+#include "host/tests/results.hpp"
 
 namespace autopilot::host {
 
@@ -56,6 +57,7 @@ class Host {
   const Kubelet& kubelet = Kubelet::none();
   const NameServers& name_servers = NameServers::none();
   const Ethtool& ethtool = Ethtool::none();
+  const TestResults& tests = TestResults::none();
 };
 
 }  // namespace autopilot::host

@@ -10,6 +10,7 @@
 #include "core/snapshot.hpp"
 #include "host/host.hpp"
 #include "host/kernel_log/record_source.hpp"
+#include "host/tests/results.hpp"
 
 namespace autopilot::host {
 
@@ -32,6 +33,8 @@ struct OpenOptions {
   NewsIn news_in;
   PartOf part_of;  // of a kernel record; none: every record concerns every reader
   OnKernelNews on_kernel_news;
+  // What active tests find, by whoever runs them; nothing: nobody does.
+  std::shared_ptr<const TestResults> tests;
 };
 
 // One machine with all its doors.

@@ -63,7 +63,8 @@ struct SystemDoors {
         nvme(files, storage_helper),
         kubelet(helper_of(options, "kubelet", {}), clock, files),
         name_servers(files),
-        ethtool(helper_of(options, "ethtool", {}), clock) {}
+        ethtool(helper_of(options, "ethtool", {}), clock),
+        tests(options.tests) {}
 
   SystemClock clock;
   IbFiles ib_files;
@@ -80,8 +81,14 @@ struct SystemDoors {
   HelperKubelet kubelet;
   SystemNameServers name_servers;
   HelperEthtool ethtool;
-  Host host{clock, files,           kernel_log, gpus,    filesystems,  ethernet, time_sync,
-            nvme,  spared_adapters, amd_gpus,   kubelet, name_servers, ethtool};
+  std::shared_ptr<const TestResults> tests;
+  Host host{clock,           files,
+            kernel_log,      gpus,
+            filesystems,     ethernet,
+            time_sync,       nvme,
+            spared_adapters, amd_gpus,
+            kubelet,         name_servers,
+            ethtool,         tests ? *tests : TestResults::none()};
 };
 
 }  // namespace

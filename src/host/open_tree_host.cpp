@@ -18,6 +18,7 @@
 #include "host/open_host.hpp"
 #include "host/storage/tree_filesystems.hpp"
 #include "host/storage/tree_nvme.hpp"
+#include "host/tests/tree_results.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -135,7 +136,8 @@ struct TreeDoors {
         nvme(files, *file),
         kubelet(kubelet_helper(tree.root(), options), *clock, files),
         name_servers(files, *file),
-        ethtool(*file) {}
+        ethtool(*file),
+        tests(*file, options.tests) {}
 
   // What everybody reads: the records that the tree has, or those that somebody feeds.
   [[nodiscard]] const KernelLog& log() const {
@@ -158,8 +160,9 @@ struct TreeDoors {
   HelperKubelet kubelet;
   TreeNameServers name_servers;
   TreeEthtool ethtool;
+  TreeTestResults tests;
   Host host{*clock, files,           log(),    gpus,    filesystems,  ethernet, time_sync,
-            nvme,   spared_adapters, amd_gpus, kubelet, name_servers, ethtool};
+            nvme,   spared_adapters, amd_gpus, kubelet, name_servers, ethtool,  tests};
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 
+#include "cli/recording/active_tests.hpp"
 #include "cli/recording/driver_answers.hpp"
 #include "cli/recording/port_answers.hpp"
 #include "cli/recording/scrubber.hpp"
@@ -47,6 +48,7 @@ class MachineRecorder {
     disks();
     driver();
     amd_owners();
+    active_tests();
     kernel_log();
     return std::move(recording_);
   }
@@ -195,6 +197,15 @@ class MachineRecorder {
       std::string path = "/proc/";
       path.append(pid).append("/cgroup");
       if (auto groups = host_.files.read(path)) recording_.files[path] = {false, *std::move(groups)};
+    }
+  }
+
+  // None is made for a recording: what the last ones found, where somebody makes them.
+  void active_tests() {
+    for (const std::string& check : host_.tests.checks()) {
+      const auto found = host_.tests.last(check);
+      if (!found) gap("tests of " + check, found.error());
+      yaml_member(yaml_member(recording_.machine, "tests"), check) = active_test(found, host_.clock.now());
     }
   }
 

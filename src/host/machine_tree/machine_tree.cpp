@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/yaml.hpp"
+#include "host/machine_tree/active_tests.hpp"
 #include "host/machine_tree/ethernet_port.hpp"
 
 namespace autopilot::host {
@@ -157,6 +158,10 @@ MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
     for (const YamlMember& member : ports->members)
       tree.ethernet_ports.emplace(member.key,
                                   read_ethernet_port(YamlMap(member.value, "Ethernet port", problems)));
+  if (const YamlNode* tests = map.map("tests"))
+    for (const YamlMember& member : tests->members)
+      tree.tests.emplace(member.key, read_active_test(YamlMap(member.value, "test", problems),
+                                                      {tree.time, MonoTime{tree.uptime}}));
   tree.driver_library_broken = read_driver_library(map);
   if (const YamlNode* paths = map.map("unreadable"))
     for (const YamlMember& member : paths->members)

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/clock.hpp"
+#include "core/observation.hpp"
 #include "core/result.hpp"
 #include "host/clock/time_sync.hpp"
 #include "host/dns/name_servers.hpp"
@@ -56,6 +57,7 @@ struct MachineTree {
   std::map<std::string, TreeNvmeHealth, std::less<>> nvme;            // by controller: "nvme0"
   std::map<std::string, NameServerAnswer, std::less<>> name_servers;  // by address
   std::map<std::string, Result<EthtoolPort>, std::less<>> ethernet_ports;  // by interface
+  std::map<std::string, Result<Observations>, std::less<>> tests;          // by check
   std::map<std::string, TreeObstacle, std::less<>> unreadable;             // by path as on the machine
   bool driver_library_broken = false;  // libnvidia-ml.so.1 is there and cannot be loaded
 

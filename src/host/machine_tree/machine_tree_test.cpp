@@ -26,30 +26,37 @@ std::string problem_of(const std::string& text) {
 }
 
 TEST(MachineTree, ReadsWhatFilesCannotHold) {
-  const auto tree =
-      parse_machine_tree(std::string(kMinimal) +
-                             "filesystems:\n"
-                             "  /: {total_bytes: 100, free_bytes: 20, available_bytes: 10,"
-                             " total_inodes: 7, free_inodes: 3}\n"
-                             "  /mnt/data: {hangs: true}\n"
-                             "time_sync: {synchronised: true, max_error_us: 500}\n"
-                             "nvme:\n"
-                             "  nvme0: {percentage_used: 3, critical_warning: 4}\n"
-                             "  nvme1: {error: denied}\n"
-                             "name_servers:\n"
-                             "  192.0.2.53: {outcome: answered, milliseconds: 2}\n"
-                             "ethernet_ports:\n"
-                             "  eth0:\n"
-                             "    link: {reason: no_cable}\n"
-                             "    fec: {mode: rs, corrected_blocks: 7}\n"
-                             "    module: {50/00/0: 110704, 50/00/22: 2600, error: unavailable}\n"
-                             "  eth1: {error: timed_out}\n"
-                             "  eth2: {module: {error: denied}}\n"
-                             "unreadable:\n"
-                             "  /sys/class/net: {error: denied}\n"
-                             "  /proc/meminfo: {hangs: true}\n"
-                             "driver_library: broken\n",
-                         "/t");
+  const auto tree = parse_machine_tree(
+      std::string(kMinimal) +
+          "filesystems:\n"
+          "  /: {total_bytes: 100, free_bytes: 20, available_bytes: 10,"
+          " total_inodes: 7, free_inodes: 3}\n"
+          "  /mnt/data: {hangs: true}\n"
+          "time_sync: {synchronised: true, max_error_us: 500}\n"
+          "nvme:\n"
+          "  nvme0: {percentage_used: 3, critical_warning: 4}\n"
+          "  nvme1: {error: denied}\n"
+          "name_servers:\n"
+          "  192.0.2.53: {outcome: answered, milliseconds: 2}\n"
+          "ethernet_ports:\n"
+          "  eth0:\n"
+          "    link: {reason: no_cable}\n"
+          "    fec: {mode: rs, corrected_blocks: 7}\n"
+          "    module: {50/00/0: 110704, 50/00/22: 2600, error: unavailable}\n"
+          "  eth1: {error: timed_out}\n"
+          "  eth2: {module: {error: denied}}\n"
+          "tests:\n"
+          "  storage.pvc:\n"
+          "    seen:\n"
+          "      - {name: pvc.outcome, subject: peer/fast, source: kubernetes, value: bound, age: 5m,"
+          " attributes: {seconds: 2.5, provisioner: example.org/disk, node: \"7\"}}\n"
+          "      - {name: pvc.outcome, subject: peer/slow, source: kubernetes, missing: denied}\n"
+          "  gpu.other: {error: timed_out}\n"
+          "unreadable:\n"
+          "  /sys/class/net: {error: denied}\n"
+          "  /proc/meminfo: {hangs: true}\n"
+          "driver_library: broken\n",
+      "/t");
   ASSERT_TRUE(tree) << tree.error().what;
   EXPECT_EQ(tree->node, "node-1");
   EXPECT_EQ(tree->uptime, 36h);
@@ -71,6 +78,15 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
   EXPECT_EQ(tree->ethernet_ports.at("eth1").error().code, Errc::timed_out);
   EXPECT_EQ(tree->ethernet_ports.at("eth2")->module.error().code, Errc::denied);
   EXPECT_EQ(tree->ethernet_ports.at("eth2")->fec.error().code, Errc::unsupported);
+  const auto& seen = *tree->tests.at("storage.pvc");
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(to_string(seen[0].subject), "peer/fast");
+  EXPECT_EQ(seen[0].value, Value("bound"));
+  EXPECT_EQ(format_time(seen[0].time.wall), "2026-01-15T07:55:00.000Z");
+  EXPECT_EQ(*find_attribute(seen[0].attributes, "seconds"), Value(2.5));
+  EXPECT_EQ(*find_attribute(seen[0].attributes, "node"), Value("7"));
+  EXPECT_EQ(seen[1].missing, "denied");
+  EXPECT_EQ(tree->tests.at("gpu.other").error().code, Errc::timed_out);
   EXPECT_EQ(tree->unreadable.at("/sys/class/net").error, Errc::denied);
   EXPECT_TRUE(tree->unreadable.at("/proc/meminfo").hangs);
   EXPECT_TRUE(tree->driver_library_broken);
@@ -93,6 +109,9 @@ TEST(MachineTree, NamesFileAndLineOfEveryProblem) {
               HasSubstr("`sys` is not an absolute path"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "unreadable: {/sys: {hangs: false}}\n"),
               HasSubstr("needs either `hangs: true` or `error`"));
+  EXPECT_THAT(
+      problem_of(std::string(kMinimal) + "tests: {a.b: {seen: [{name: n, subject: cat/1, source: s}]}}\n"),
+      AllOf(HasSubstr("`cat/1` is no subject"), HasSubstr("needs either a `value` or `missing`")));
   EXPECT_THAT(problem_of("schema: autopilot.machine/v1\nnode: a\n"), HasSubstr("`boot_id` is missing"));
   EXPECT_THAT(problem_of("schema: autopilot.machine/v9\n"), HasSubstr("`schema` must be"));
 }

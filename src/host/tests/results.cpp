@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/tests/results.hpp"
+
+#include <utility>
+
+namespace autopilot::host {
+namespace {
+
+class NoTestResults final : public TestResults {
+ public:
+  [[nodiscard]] Result<Observations> last(std::string_view check) const override {
+    return fail(Errc::unsupported, "no test of " + std::string(check) + " is asked for");
+  }
+  [[nodiscard]] std::vector<std::string> checks() const override { return {}; }
+};
+
+}  // namespace
+
+const TestResults& TestResults::none() {
+  static const NoTestResults none;
+  return none;
+}
+
+void TestBoard::put(const std::string& check, Result<Observations> found) {
+  const std::lock_guard lock(mutex_);
+  found_.insert_or_assign(check, std::move(found));
+}
+
+Result<Observations> TestBoard::last(std::string_view check) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = found_.find(check);
+  return found == found_.end() ? none().last(check) : found->second;
+}
+
+std::vector<std::string> TestBoard::checks() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> ids;
+  for (const auto& [id, found] : found_)
+    ids.push_back(id);
+  return ids;
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/tests/results.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/tests/tree_results.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Observations seen(std::string name) {
+  Observation observation;
+  observation.name = std::move(name);
+  observation.value = true;
+  return {observation};
+}
+
+TEST(TestResults, what_nobody_tests_is_not_supported) {
+  EXPECT_EQ(TestResults::none().last("storage.pvc").error().code, Errc::unsupported);
+  EXPECT_THAT(TestResults::none().checks(), IsEmpty());
+  EXPECT_EQ(TestBoard().last("storage.pvc").error().code, Errc::unsupported);
+}
+
+TEST(TestResults, a_board_holds_what_was_put_there_last) {
+  TestBoard board;
+  board.put("storage.pvc", fail(Errc::unavailable, "no test has ended"));
+  EXPECT_EQ(board.last("storage.pvc").error().code, Errc::unavailable);
+  board.put("storage.pvc", seen("a"));
+  board.put("storage.pvc", seen("b"));
+  EXPECT_EQ(board.last("storage.pvc")->at(0).name, "b");
+  EXPECT_EQ(board.last("gpu.other").error().code, Errc::unsupported);
+  EXPECT_THAT(board.checks(), ElementsAre("storage.pvc"));
+}
+
+TEST(TestResults, what_a_tree_says_goes_before_the_board) {
+  const std::string directory = ::testing::TempDir() + "tree_results";
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory + "/machine.yaml")
+      << "schema: autopilot.machine/v1\nnode: n\nboot_id: b\ntime: 2026-01-15T08:00:00Z\nuptime: 1h\n"
+         "simulated: true\ntests: {a.tree: {error: denied}}\n";
+  const auto tree = MachineTreeFile::open(directory);
+  ASSERT_TRUE(tree) << tree.error().what;
+  const auto board = std::make_shared<TestBoard>();
+  board->put("a.tree", seen("x"));
+  board->put("a.board", seen("y"));
+  const TreeTestResults results(**tree, board);
+  EXPECT_EQ(results.last("a.tree").error().code, Errc::denied);
+  EXPECT_EQ(results.last("a.board")->at(0).name, "y");
+  EXPECT_THAT(results.checks(), ElementsAre("a.board", "a.tree"));
+  EXPECT_EQ(TreeTestResults(**tree, nullptr).last("a.board").error().code, Errc::unsupported);
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace autopilot::host
