@@ -59,6 +59,17 @@ struct Kubernetes {
   std::string name_space;                          // of the reports; empty: see docs/configuration.md
 };
 
+// Tests of storage classes: each is asked for a volume now and then (docs/pvc-check.md).
+struct Pvc {
+  std::map<std::string, std::vector<std::string>, std::less<>> storage_classes;  // with access modes
+  Duration period{0};                                                            // 0: no tests
+  Duration patience = std::chrono::seconds{90};
+  std::uint64_t size = std::uint64_t{100} << 20;
+  std::string image = "registry.k8s.io/pause:3.10";
+
+  [[nodiscard]] bool is_on() const { return period > Duration{0} && !storage_classes.empty(); }
+};
+
 // Everything an operator may set. Defaults are those of a service or of a user, see default_config.
 struct Config {
   std::string listen = "127.0.0.1:3333";  // empty: no TCP
@@ -78,6 +89,7 @@ struct Config {
   KernelLog kernel_log;
   Journal journal;
   Kubernetes kubernetes;
+  Pvc pvc;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
 };

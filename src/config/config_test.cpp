@@ -89,6 +89,12 @@ limits: {lanes: 5, stuck_lanes: 0, connections: 10, event_streams: 2}
 kernel_log: {helper_socket: /run/autopilot/kmsg.sock}
 journal: {age: 7d, bytes: 1GiB}
 kubernetes: {write_node: true, kubeconfig: /etc/k, label_prefix: a.example, namespace: gpu-health}
+pvc:
+  storage_classes: {fast: [ReadWriteOnce], shared.example: [ReadWriteOnce, ReadWriteMany]}
+  period: 6h
+  patience: 2m
+  size: 1GiB
+  image: registry.example/pause:1
 )",
                             "config.yaml", base());
   ASSERT_TRUE(config) << config.error().what;
@@ -101,6 +107,12 @@ kubernetes: {write_node: true, kubeconfig: /etc/k, label_prefix: a.example, name
   EXPECT_EQ(config->kubernetes.kubeconfig, "/etc/k");
   EXPECT_EQ(config->kubernetes.label_prefix, "a.example");
   EXPECT_EQ(config->kubernetes.name_space, "gpu-health");
+  EXPECT_EQ(config->pvc.storage_classes.at("shared.example").size(), 2U);
+  EXPECT_EQ(config->pvc.period, std::chrono::hours{6});
+  EXPECT_EQ(config->pvc.patience, std::chrono::minutes{2});
+  EXPECT_EQ(config->pvc.size, std::uint64_t{1} << 30);
+  EXPECT_EQ(config->pvc.image, "registry.example/pause:1");
+  EXPECT_TRUE(config->pvc.is_on());
   EXPECT_EQ(config->log_level, "debug");
   EXPECT_EQ(config->log_format, "json");
   EXPECT_TRUE(config->inject);

@@ -244,6 +244,48 @@ void read_size(YamlMap& map, const Setting& setting, std::uint64_t low, std::uin
     into = *size;
 }
 
+constexpr std::size_t kMaxStorageClasses = 16;
+
+bool is_access_mode(std::string_view word) {
+  return word == "ReadWriteOnce" || word == "ReadWriteMany" || word == "ReadOnlyMany" ||
+         word == "ReadWriteOncePod";
+}
+
+// No space and no control character; the rest the cluster knows.
+bool is_image(std::string_view word) {
+  return !word.empty() && word.size() <= 512 &&
+         std::ranges::all_of(word, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+void read_storage_classes(YamlMap& map, const Setting& setting, Config& config) {
+  const YamlNode* node = map.map(setting.key());
+  if (node == nullptr) return;
+  config.pvc.storage_classes.clear();
+  YamlMap classes = map.nested(*node, std::string(setting.name));
+  for (const YamlMember& member : node->members) {
+    const auto modes = classes.words(member.key);
+    const bool is_good = is_label_prefix(member.key) && modes && !modes->empty() &&
+                         std::ranges::all_of(*modes, &is_access_mode);
+    if (is_good)
+      config.pvc.storage_classes[member.key] = *modes;
+    else
+      map.problem(member.line, "`" + std::string(setting.name) +
+                                   "`: expected a storage class and a list of access modes such as "
+                                   "fast: [ReadWriteOnce], found `" +
+                                   member.key.substr(0, 80) + '`');
+  }
+  if (config.pvc.storage_classes.size() > kMaxStorageClasses)
+    refuse(map, setting, "at most " + std::to_string(kMaxStorageClasses),
+           std::to_string(config.pvc.storage_classes.size()));
+}
+
+void read_pvc_period(YamlMap& map, const Setting& setting, Config& config) {
+  read_duration(map, setting.key(), std::string(setting.name), Duration{0}, hours{24 * 30},
+                config.pvc.period);
+  if (config.pvc.period > Duration{0} && config.pvc.period < minutes{1})
+    refuse(map, setting, std::string(setting.form), format_duration(config.pvc.period));
+}
+
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words)
@@ -267,6 +309,11 @@ void show_checks(const Config& config, const Setting&, Shown& shown) {
 void show_thresholds(const Config& config, const Setting& setting, Shown& shown) {
   for (const auto& [id, value] : config.expectation.thresholds)
     shown[std::string(setting.name) + '.' + id] = to_string(Value(value));
+}
+
+void show_storage_classes(const Config& config, const Setting& setting, Shown& shown) {
+  for (const auto& [name, modes] : config.pvc.storage_classes)
+    shown[std::string(setting.name) + '.' + name] = join(modes);
 }
 
 void show_required_checks(const Config& config, const Setting& setting, Shown& shown) {
@@ -402,6 +449,28 @@ constexpr std::array kSettings{
             "with a kubeconfig `autopilot`.",
             AUTOPILOT_READ(read_word(m, s, &is_name_space, c.kubernetes.name_space)),
             AUTOPILOT_SHOW(c.kubernetes.name_space)},
+    Setting{"pvc.storage_classes", "a map from the name of a storage class to a list of access modes",
+            kAtStart, kNoVariable,
+            "The storage classes that are asked for a volume on this node, each in these modes "
+            "(ReadWriteOnce, ReadWriteMany, ReadOnlyMany, ReadWriteOncePod). Needs `kubernetes.write_node` "
+            "(docs/pvc-check.md).",
+            &read_storage_classes, &show_storage_classes},
+    Setting{"pvc.period", "0s, or 1m to 30d", kAtStart, kNoVariable,
+            "How often each of them is asked. 0s: never.", &read_pvc_period,
+            AUTOPILOT_SHOW(format_duration(c.pvc.period))},
+    Setting{
+        "pvc.patience", "5s to 1h", kAtStart, kNoVariable,
+        "How long a storage class may take before it counts as one that gives nothing.",
+        AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{5}, hours{1}, c.pvc.patience)),
+        AUTOPILOT_SHOW(format_duration(c.pvc.patience))},
+    Setting{"pvc.size", "a size such as 1GiB, from 1MiB to 1TiB", kAtStart, kNoVariable,
+            "The size of a volume that is asked for. Some drivers give nothing small.",
+            AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.pvc.size)),
+            AUTOPILOT_SHOW(format_size(c.pvc.size))},
+    Setting{
+        "pvc.image", "the name of an image", kAtStart, kNoVariable,
+        "The image of the pod that a test makes for a storage class which waits for one. It need not run.",
+        AUTOPILOT_READ(read_word(m, s, &is_image, c.pvc.image)), AUTOPILOT_SHOW(c.pvc.image)},
 };
 
 #undef AUTOPILOT_SHOW
