@@ -38,6 +38,7 @@ std::span<const Check> builtin_checks() {
       kStorageBlock,         //
       kStorageRaid,          //
       kStorageNfs,           //
+      kStoragePvc,           //
       kHostMemory,           //
       kHostLockups,          //
       kHostKernel,           //

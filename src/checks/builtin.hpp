@@ -37,6 +37,7 @@ extern const Check kStorageNvme;
 extern const Check kStorageBlock;
 extern const Check kStorageRaid;
 extern const Check kStorageNfs;
+extern const Check kStoragePvc;
 extern const Check kHostMemory;
 extern const Check kHostLockups;
 extern const Check kHostKernel;

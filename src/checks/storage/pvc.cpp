@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/seen.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "storage.pvc";
+constexpr std::string_view kWitness = "kubernetes";
+
+// As whoever tests leaves them (host/tests/results.hpp), one set for each class and access mode.
+constexpr std::string_view kOutcome = "pvc.outcome";  // "bound", "not_bound", "no_class"
+constexpr std::string_view kSeconds = "pvc.seconds";  // from the request to the volume, or to giving up
+constexpr std::string_view kLeftBehind = "pvc.left_behind";
+
+constexpr std::string_view kTestedAt = "testedAt";
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Observed observed;
+  observed.observations = TRY(host.tests.last(kId));
+  for (Observation& observation : observed.observations) {
+    observation.attributes.emplace_back(kTestedAt, format_time(observation.time.wall));
+    observation.time = request.now;  // that of the look: it is what is known now
+  }
+  observed.witnesses = {std::string(kWitness)};
+  return observed;
+}
+
+class TestJudge {
+ public:
+  TestJudge(const JudgeInput& input, const Subject& tested)
+      : input_(input), tested_(tested), outcome_(input.history.find(tested, kOutcome)) {}
+
+  void add_to(Findings& findings) const {
+    if (outcome_ == nullptr) return;
+    add_unread(input_, tested_, kOutcome, findings);
+    const std::string word = outcome_->value ? to_string(*outcome_->value) : "";
+    if (word == "no_class")
+      findings.push_back(finding("storage_class_missing", Health::failed,
+                                 "there is no storage class " + text("storageClass") + " in this cluster"));
+    if (word == "not_bound") findings.push_back(not_bound());
+    if (word == "bound") add_if_slow(findings);
+    if (input_.history.number(tested_, kLeftBehind).value_or(0) != 0)
+      findings.push_back(
+          finding("pvc_left_behind", Health::degraded,
+                  "what a test of " + name() + " made cannot be removed: " + text("leftBehind")));
+  }
+
+ private:
+  [[nodiscard]] std::string text(std::string_view attribute) const {
+    const Value* found = find_attribute(outcome_->attributes, attribute);
+    return found == nullptr ? "" : to_string(*found);
+  }
+  [[nodiscard]] std::string name() const {
+    return "storage class " + text("storageClass") + " (" + text("accessMode") + ")";
+  }
+  [[nodiscard]] double seconds() const { return input_.history.number(tested_, kSeconds).value_or(0); }
+
+  [[nodiscard]] Finding finding(std::string_view reason, Health health, std::string message) const {
+    Finding finding = make_finding(input_, tested_, reason, health, std::move(message));
+    complete(finding);
+    return finding;
+  }
+  void complete(Finding& finding) const {
+    finding.evidence.emplace_back("seconds", seconds());
+    for (const auto& [attribute, value] : outcome_->attributes)
+      finding.evidence.emplace_back(attribute, value);
+    finding.evidence.emplace_back("witness", outcome_->source);
+  }
+
+  [[nodiscard]] Finding not_bound() const {
+    const std::string detail = text("detail");
+    return finding("pvc_not_bound", Health::failed,
+                   name() + " gave no volume within " + rounded(seconds()) + " s" +
+                       (detail.empty() ? "" : ": " + detail));
+  }
+  void add_if_slow(Findings& findings) const {
+    const Limit most = limit(input_, "storage.pvc.slow_seconds");
+    if (seconds() <= most.value) return;
+    findings.push_back(make_finding(input_, tested_, "pvc_slow", Health::degraded,
+                                    name() + " took " + rounded(seconds()) + " s to give a volume", seconds(),
+                                    most));
+    complete(findings.back());
+  }
+
+  const JudgeInput& input_;
+  const Subject& tested_;
+  const Observation* outcome_;
+};
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  for (const Subject& tested : input.history.subjects(SubjectKind::peer))
+    TestJudge(input, tested).add_to(findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kStoragePvc = {
+    .info = {.id = std::string(kId),
+             .title = "Volume claims",
+             .tags = {"storage", "active"},
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::minutes{10},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(kWitness)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
