@@ -220,6 +220,7 @@ void Agent::join_cluster() {
   };
   cluster_.emplace(loop_, machine_.host->clock, std::move(*options_.cluster), std::move(options),
                    std::move(sources), std::move(cluster_memory_));
+  if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
   loop_.post([this] { cluster_->start(); });
 }
 

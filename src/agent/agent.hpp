@@ -33,6 +33,7 @@ struct Machine {
   std::shared_ptr<const catalog::Catalog> facts;                    // likewise
   std::function<void(SelfStatus& self)> complete_self;              // helpers, kernel log, driver calls
   std::function<Status(const api::InjectRequest& request)> inject;  // makes a fault appear
+  std::shared_ptr<host::TestBoard> tests;  // what the agent's active tests find; `host` looks there
 };
 
 struct AgentOptions {

@@ -76,6 +76,8 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       sources_(std::move(sources)),
       name_space_(door.name_space),
       label_(options.prefix + "/gpuhealth"),
+      node_name_(options.node),
+      prefix_(options.prefix),
       credentials_(std::make_shared<kube::Credentials>(door.access, std::move(door.read_file),
                                                        std::move(door.run_plugin))),
       refreshed_(std::make_shared<Refreshed>()),
@@ -92,6 +94,23 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
             [this](const kube::Node& node) { take_over(node); }) {}
 
 ClusterLink::~ClusterLink() = default;
+
+void ClusterLink::test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board) {
+  PvcPlan plan{.targets = {},
+               .period = settings.period,
+               .times = {.patience = settings.patience, .cleaning = PvcTimes{}.cleaning}};
+  for (const auto& [name, modes] : settings.storage_classes)
+    for (const std::string& mode : modes)
+      plan.targets.push_back({name, mode});
+  PvcPlace place{.node = node_name_,
+                 .node_uid = {},
+                 .name_space = name_space_,
+                 .prefix = prefix_,
+                 .bytes = settings.size,
+                 .image = settings.image};
+  pvc_tester_.emplace(loop_, client_, writer_, clock_, std::move(place), std::move(plan), dice(),
+                      std::move(board));
+}
 
 void ClusterLink::start() {
   credentials_watch_ = loop_.every(kLookAtCredentials, [this] { look_at_credentials(); });
@@ -148,6 +167,7 @@ ClusterStatus ClusterLink::status() const {
 // Whoever takes an EVICT away that stands only for want of a test has acknowledged it.
 void ClusterLink::take_over(const kube::Node& node) {
   events_.see(node);
+  if (pvc_tester_) pvc_tester_->see(node);
   node_uid_ = node.meta.uid;
   const bool is_first = !std::exchange(has_seen_node_, true);
   if (is_first) log_info("the node object is there", {{"node", node.meta.name}});

@@ -3,14 +3,17 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/cluster_checks/pvc_tester.hpp"
 #include "agent/exporters/cluster_writer.hpp"
 #include "agent/exporters/event_writer.hpp"
 #include "agent/exporters/node_writer.hpp"
 #include "agent/exporters/report_writer.hpp"
 #include "agent/recall.hpp"
+#include "config/config.hpp"
 #include "core/clock.hpp"
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
@@ -49,6 +52,8 @@ class ClusterLink {
   ClusterLink& operator=(const ClusterLink&) = delete;
   ~ClusterLink();
 
+  // Storage classes are asked for volumes, and what comes of it stands on the board. Before start().
+  void test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board);
   void start();
   void note(SnapshotPtr snapshot);
   // New events; they are told with what the next snapshot knows of them.
@@ -69,6 +74,8 @@ class ClusterLink {
   const ClusterSources sources_;
   const std::string name_space_;
   const std::string label_;
+  const std::string node_name_;
+  const std::string prefix_;
   std::shared_ptr<kube::Credentials> credentials_;
   std::shared_ptr<Refreshed> refreshed_;
   std::string credentials_problem_;  // the one that was said last
@@ -89,6 +96,7 @@ class ClusterLink {
   EventWriter events_;
   ReportWriter report_;
   NodeWriter node_;
+  std::optional<PvcTester> pvc_tester_;
 };
 
 }  // namespace autopilot::agent

@@ -39,8 +39,19 @@ LogParts news_in(const std::vector<host::SourcedRecord>& batch, const checks::Op
   return news;
 }
 
-agent::Machine to_machine(host::OpenedHost opened, const config::Config& config) {
+// Where whoever runs active tests leaves what they found. Nobody has yet.
+std::shared_ptr<host::TestBoard> make_board(const config::Config& config) {
+  auto board = std::make_shared<host::TestBoard>();
+  if (config.pvc.is_on())
+    board->put("storage.pvc",
+               fail(Errc::unavailable, "storage classes are tested by the agent; no test has ended here"));
+  return board;
+}
+
+agent::Machine to_machine(host::OpenedHost opened, const config::Config& config,
+                          std::shared_ptr<host::TestBoard> tests) {
   agent::Machine machine;
+  machine.tests = std::move(tests);
   machine.host = opened.host;
   machine.node = config.node.empty() ? opened.node : config.node;
   machine.boot_id = opened.boot_id;
@@ -80,9 +91,11 @@ Result<host::OpenedHost> open_tree(const std::string& root, const host::OpenOpti
 
 Result<agent::Machine> open_simulation(const MachineChoice& choice, const config::Config& config,
                                        Timeline timeline, const host::OpenOptions& options,
-                                       const OnKernelNews& on_kernel_news) {
+                                       const OnKernelNews& on_kernel_news,
+                                       std::shared_ptr<host::TestBoard> tests) {
   const std::shared_ptr<Simulation> simulation = TRY(Simulation::create(choice.simulate, timeline));
-  auto machine = to_machine(TRY(host::open_tree_host(simulation->directory(), options)), config);
+  auto machine =
+      to_machine(TRY(host::open_tree_host(simulation->directory(), options)), config, std::move(tests));
   const auto log_may_have_grown = [on_kernel_news] { on_kernel_news(LogParts::all); };
   if (timeline == Timeline::live) simulation->play(log_may_have_grown);
   machine.inject = [simulation, log_may_have_grown](const api::InjectRequest& request) -> Status {
@@ -114,14 +127,16 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   options.on_kernel_news = kernel_news.tell;
   options.kernel_log_socket = config.kernel_log.helper_socket;
   options.trusts_injected = config.inject;
+  auto tests = make_board(config);
+  options.tests = tests;
   if (choice.is_this_machine()) {
-    auto machine = to_machine(TRY(host::open_system_host(options)), config);
+    auto machine = to_machine(TRY(host::open_system_host(options)), config, std::move(tests));
     if (config.inject) machine.inject = inject_for_real;
     return machine;
   }
   options.nvml_library = TRY(simulated_library());
-  if (!choice.root.empty()) return to_machine(TRY(open_tree(choice.root, options)), config);
-  return open_simulation(choice, config, timeline, options, kernel_news.tell);
+  if (!choice.root.empty()) return to_machine(TRY(open_tree(choice.root, options)), config, std::move(tests));
+  return open_simulation(choice, config, timeline, options, kernel_news.tell, std::move(tests));
 }
 
 }  // namespace autopilot::cli

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/cluster_checks/pvc_tester.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "agent/cluster_checks/pvc_words.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using Kind = PvcStep::Kind;
+
+constexpr const char* kCheck = "storage.pvc";
+constexpr const char* kClaims = "persistentvolumeclaims";
+constexpr const char* kPods = "pods";
+
+// A pod of a test that nobody takes away ends by itself.
+constexpr Duration kPodOutlives = std::chrono::minutes{10};
+// An empty namespace is taken for one for so long.
+constexpr Duration kSeenEmpty = std::chrono::seconds{30};
+constexpr kube::BackOffTimes kSweepPauses{.first = std::chrono::minutes{1}, .last = std::chrono::hours{1}};
+
+}  // namespace
+
+PvcTester::PvcTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
+                     PvcPlace place, PvcPlan plan, std::function<double()> random,
+                     std::shared_ptr<host::TestBoard> board)
+    : loop_(loop),
+      client_(client),
+      writer_(writer),
+      clock_(clock),
+      place_(std::move(place)),
+      plan_(std::move(plan)),
+      random_(std::move(random)),
+      board_(std::move(board)),
+      results_(plan_.targets.size()),
+      ended_(plan_.targets.size(), clock.now()),
+      current_(plan_.targets.size()) {
+  const Duration spread = std::min(plan_.period, kLatestStart);
+  next_round_ = clock_.now().mono +
+                Duration{static_cast<Duration::rep>(random_() * static_cast<double>(spread.count()))};
+  ClusterWriter::Source source;
+  source.what = "a test of a storage class";
+  source.send = [this](kube::OnObject on_answer) { return send(std::move(on_answer)); };
+  source.on_written = [this](const std::string&) {
+    write_.reset();
+    test_->wrote(clock_.now().mono);
+    go_on();
+  };
+  source.on_failed = [this](const kube::ApiError& why) {
+    write_.reset();
+    take_failure(why);
+  };
+  writer_.add(WriteKind::pvc_test, std::move(source));
+  put_on_board();
+}
+
+void PvcTester::see(const kube::Node& node) {
+  place_.node_uid = node.meta.uid;
+  go_on();
+}
+
+void PvcTester::go_on() {
+  if (place_.node_uid.empty() || exchange_.is_active() || write_) return;
+  for (;;) {
+    const MonoTime now = clock_.now().mono;
+    if (!test_ && !begin_next(now)) return;
+    PvcStep step = test_->step(now);
+    switch (step.kind) {
+      case Kind::look:
+        if (may_list(now)) return look();
+        next_ = loop_.at(looks_.front() + kLooksWindow, [this] { go_on(); });
+        return;
+      case Kind::look_at_own:
+        return look_at_own();
+      case Kind::wait:
+        next_ = loop_.at(step.until, [this] { go_on(); });
+        return;
+      case Kind::finished:
+        conclude(now);
+        break;
+      case Kind::create_claim:
+      case Kind::create_consumer:
+      case Kind::remove_claim:
+      case Kind::remove_consumer:
+        seen_empty_.reset();
+        write_ = std::move(step);
+        return writer_.want(WriteKind::pvc_test);
+    }
+  }
+}
+
+// The next test, or what a predecessor left; false: later.
+bool PvcTester::begin_next(MonoTime now) {
+  if (current_ == plan_.targets.size() && now >= next_round_) {
+    current_ = 0;
+    next_round_ = now + plan_.period;
+  }
+  if (wants_sweep_ && now >= next_sweep_) {
+    test_.emplace(std::nullopt, names_of(""), plan_.times);
+  } else if (current_ < plan_.targets.size()) {
+    const PvcTarget& target = plan_.targets[current_];
+    test_.emplace(target, names_of(pvc_object_name(place_.node, target)), plan_.times);
+  } else {
+    next_ = loop_.at(wants_sweep_ ? std::min(next_round_, next_sweep_) : next_round_, [this] { go_on(); });
+    return false;
+  }
+  return true;
+}
+
+// The time is another one for every test, and for every process.
+PvcNames PvcTester::names_of(const std::string& object) {
+  std::array<char, 17> run{};
+  std::snprintf(run.data(), run.size(), "%" PRIx64,
+                static_cast<std::uint64_t>(clock_.now().wall.time_since_epoch().count()));
+  return {object, place_.prefix + "/pvc-run", run.data()};
+}
+
+void PvcTester::conclude(MonoTime now) {
+  const PvcResult result = test_->result();
+  const auto target = test_->target();
+  test_.reset();
+  if (result.is_clean) {
+    seen_empty_ = now;
+    sweeps_.reset();
+  } else {
+    next_sweep_ = now + sweeps_.fail(kSweepPauses, random_());
+  }
+  wants_sweep_ = !result.is_clean;
+  if (!target) return;
+  results_[current_] = result;
+  ended_[current_] = clock_.now();
+  ++current_;
+  put_on_board();
+  const Observation outcome = pvc_observations(*target, result, plan_.times, clock_.now()).front();
+  telemetry::log_info(
+      "a storage class was tested",
+      {{"class", target->storage_class},
+       {"mode", target->access_mode},
+       {"outcome", outcome.value ? to_string(*outcome.value) : result.why.what},
+       {"took", format_duration(std::chrono::round<std::chrono::milliseconds>(result.took))}});
+}
+
+void PvcTester::put_on_board() const {
+  Observations all;
+  for (std::size_t i = 0; i < plan_.targets.size(); ++i)
+    std::ranges::move(pvc_observations(plan_.targets[i], results_[i], plan_.times, ended_[i]),
+                      std::back_inserter(all));
+  board_->put(kCheck, std::move(all));
+}
+
+bool PvcTester::may_list(MonoTime now) {
+  if (seen_empty_ && now - *seen_empty_ < kSeenEmpty) return true;
+  while (!looks_.empty() && looks_.front() + kLooksWindow <= now)
+    looks_.pop_front();
+  return looks_.size() < kMaxLooks;
+}
+
+// Nothing: it is not there.
+template <class T>
+void PvcTester::get(kube::ApiPath path, Result<T> (*parse)(std::string_view),
+                    std::function<void(std::optional<T>)> on_found) {
+  exchange_ =
+      client_.get(std::move(path),
+                  [this, parse, on_found = std::move(on_found)](const kube::ApiResult<std::string>& answer) {
+                    if (!answer && answer.error().verdict.outcome == kube::ApiOutcome::not_found)
+                      return on_found(std::nullopt);
+                    if (!answer) return take_failure(answer.error());
+                    auto found = parse(*answer);
+                    if (found) return on_found(*std::move(found));
+                    kube::ApiError why;
+                    why.error = found.error();
+                    why.verdict.outcome = kube::ApiOutcome::unexpected;
+                    take_failure(why);
+                  });
+}
+
+void PvcTester::look() {
+  const MonoTime now = clock_.now().mono;
+  seen_ = {};
+  if (seen_empty_ && now - *seen_empty_ < kSeenEmpty) return get_class();
+  looks_.push_back(now);
+  get<std::vector<kube::PersistentVolumeClaim>>(list_of(kClaims), kube::parse_claims, [this](auto claims) {
+    if (claims) seen_.claims = *std::move(claims);
+    list_pods();
+  });
+}
+
+void PvcTester::list_pods() {
+  get<std::vector<kube::Pod>>(list_of(kPods), kube::parse_pods, [this](auto pods) {
+    if (pods) seen_.pods = *std::move(pods);
+    get_class();
+  });
+}
+
+void PvcTester::get_class() {
+  const auto done = [this] {
+    test_->saw(std::move(seen_), clock_.now().mono);
+    go_on();
+  };
+  if (!test_->target()) return done();
+  const std::string path = "/apis/storage.k8s.io/v1/storageclasses/" + test_->target()->storage_class;
+  get<kube::StorageClass>({path, {}}, kube::parse_storage_class, [this, done](auto found) {
+    seen_.storage_class = std::move(found);
+    done();
+  });
+}
+
+void PvcTester::look_at_own() {
+  const std::string path = path_of(kClaims, test_->names().object);
+  get<kube::PersistentVolumeClaim>({path, {}}, kube::parse_claim, [this](auto claim) {
+    if (test_->has_consumer()) return look_at_consumer(std::move(claim));
+    test_->saw_own(std::move(claim), std::nullopt, clock_.now().mono);
+    go_on();
+  });
+}
+
+void PvcTester::look_at_consumer(std::optional<kube::PersistentVolumeClaim> claim) {
+  const std::string path = path_of(kPods, test_->names().object);
+  get<kube::Pod>({path, {}}, kube::parse_pod, [this, claim = std::move(claim)](auto pod) {
+    test_->saw_own(claim, std::move(pod), clock_.now().mono);
+    go_on();
+  });
+}
+
+void PvcTester::take_failure(const kube::ApiError& why) {
+  test_->failed(why.verdict.outcome, why.error, clock_.now().mono);
+  // The writer may have called: it goes on by itself first.
+  next_ = loop_.after(Duration{0}, [this] { go_on(); });
+}
+
+std::optional<net::Exchange> PvcTester::send(kube::OnObject on_answer) {
+  if (!write_ || !test_) return std::nullopt;
+  switch (write_->kind) {
+    case Kind::create_claim:
+      return client_.create({path_of(kClaims), {}}, claim_json(place_, *test_->target(), test_->names()),
+                            std::move(on_answer));
+    case Kind::create_consumer:
+      return client_.create({path_of(kPods), {}},
+                            consumer_json(place_, test_->names(), plan_.times.patience + kPodOutlives),
+                            std::move(on_answer));
+    case Kind::remove_claim:
+    case Kind::remove_consumer:
+      return client_.remove({path_of(write_->kind == Kind::remove_claim ? kClaims : kPods, write_->name), {}},
+                            removal_json(write_->uid), std::move(on_answer));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string PvcTester::path_of(const std::string& kind, const std::string& name) const {
+  return "/api/v1/namespaces/" + place_.name_space + "/" + kind + (name.empty() ? "" : "/" + name);
+}
+
+kube::ApiPath PvcTester::list_of(const std::string& kind) const {
+  constexpr const char* most = "50";
+  return {path_of(kind), {{"labelSelector", pvc_label(place_)}, {"limit", most}}};
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/cluster_checks/pvc_objects.hpp"
+#include "agent/cluster_checks/pvc_steps.hpp"
+#include "agent/exporters/cluster_writer.hpp"
+#include "core/clock.hpp"
+#include "host/tests/results.hpp"
+#include "kube/back_off.hpp"
+#include "kube/client.hpp"
+#include "kube/objects.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::agent {
+
+struct PvcPlan {
+  std::vector<PvcTarget> targets;
+  Duration period{0};  // from one round of tests to the next; > 0
+  PvcTimes times;
+};
+
+// Tests one storage class after the other, once in a period, and puts what it found on the board under
+// "storage.pvc". What a predecessor left is taken away at once; the first round begins some time within the
+// first minutes, so that the nodes of a cluster do not all ask at the same moment. Lists claims and pods at
+// most kMaxLooks times a minute, asks for the claim of a running test at most once a second, and writes
+// through the writer of this node. On the loop's thread.
+class PvcTester {
+ public:
+  static constexpr std::size_t kMaxLooks = 2;
+  static constexpr Duration kLooksWindow = std::chrono::minutes{1};
+  static constexpr Duration kLatestStart = std::chrono::minutes{10};
+
+  // place: without the uid of the node. random: in [0, 1).
+  PvcTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
+            PvcPlace place, PvcPlan plan, std::function<double()> random,
+            std::shared_ptr<host::TestBoard> board);
+  PvcTester(const PvcTester&) = delete;
+  PvcTester& operator=(const PvcTester&) = delete;
+  ~PvcTester() = default;
+
+  // The node whose tests these are; nothing begins before it was seen.
+  void see(const kube::Node& node);
+
+ private:
+  void go_on();
+  [[nodiscard]] bool begin_next(MonoTime now);
+  [[nodiscard]] PvcNames names_of(const std::string& object);
+  void conclude(MonoTime now);
+  void put_on_board() const;
+  [[nodiscard]] bool may_list(MonoTime now);
+  void look();
+  void list_pods();
+  void get_class();
+  void look_at_own();
+  void look_at_consumer(std::optional<kube::PersistentVolumeClaim> claim);
+  void take_failure(const kube::ApiError& why);
+  [[nodiscard]] std::optional<net::Exchange> send(kube::OnObject on_answer);
+  template <class T>
+  void get(kube::ApiPath path, Result<T> (*parse)(std::string_view),
+           std::function<void(std::optional<T>)> on_found);
+  [[nodiscard]] std::string path_of(const std::string& kind, const std::string& name = {}) const;
+  [[nodiscard]] kube::ApiPath list_of(const std::string& kind) const;
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  ClusterWriter& writer_;
+  const Clock& clock_;
+  PvcPlace place_;
+  const PvcPlan plan_;
+  const std::function<double()> random_;
+  const std::shared_ptr<host::TestBoard> board_;
+
+  std::vector<std::optional<PvcResult>> results_;  // one for each target
+  std::vector<Instant> ended_;
+  std::optional<PvcTest> test_;  // the one that is under way
+  std::size_t current_ = 0;      // its target, or the next one of this round
+  MonoTime next_round_{};
+  bool wants_sweep_ = true;  // something may have been left
+  MonoTime next_sweep_{};
+  kube::BackOff sweeps_;
+  std::deque<MonoTime> looks_;          // at most kMaxLooks
+  std::optional<MonoTime> seen_empty_;  // nothing of any test was there, and none has begun since
+  PvcWorld seen_;                       // of a look that is under way
+  std::optional<PvcStep> write_;        // waits for the writer, or is on its way
+  net::Subscription next_;
+  net::Exchange exchange_;  // last: it calls
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/cluster_checks/pvc_tester.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/exporters/cluster_fixture.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using net::testing::answer;
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string kEmptyList = R"({"items":[]})";
+
+net::testing::Scripted ok(const std::string& body) {
+  return {answer(200, body)};
+}
+
+class PvcTesterTest : public testing::ClusterFixture {
+ protected:
+  void begin(std::vector<net::testing::Scripted> script) {
+    serve(std::move(script));
+    PvcPlace place{
+        .node = "gpu-7", .node_uid = {}, .name_space = "autopilot", .bytes = 1 << 20, .image = "i"};
+    PvcPlan plan{.targets = {{"fast", "ReadWriteOnce"}}, .period = 1h, .times = {}};
+    tester_ = std::make_unique<PvcTester>(
+        loop_, *client_, *writer_, clock_, std::move(place), std::move(plan), [] { return 0.0; }, board_);
+    kube::Node node;
+    node.meta.name = "gpu-7";
+    node.meta.uid = "u-7";
+    tester_->see(node);
+  }
+  [[nodiscard]] Observation outcome() const {
+    const auto found = board_->last("storage.pvc");
+    return found && !found->empty() ? found->front() : Observation{};
+  }
+  [[nodiscard]] bool has_result() const { return outcome().missing != "not_tested"; }
+
+  std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
+  std::unique_ptr<PvcTester> tester_;
+};
+
+TEST_F(PvcTesterTest, nothing_is_known_before_a_test_has_ended) {
+  begin({});
+  EXPECT_EQ(outcome().missing, "not_tested");
+  EXPECT_EQ(to_string(outcome().subject), "peer/fast/ReadWriteOnce");
+}
+
+TEST_F(PvcTesterTest, looks_for_leftovers_first_and_tells_of_a_class_that_is_not_there) {
+  begin({ok(kEmptyList), ok(kEmptyList), {answer(404, R"({"reason":"NotFound"})")}});
+  ASSERT_TRUE(run_until([this] { return has_result(); }));
+  EXPECT_EQ(outcome().value, Value("no_class"));
+  EXPECT_THAT(requests(), ElementsAre("GET /api/v1/namespaces/autopilot/persistentvolumeclaims",
+                                      "GET /api/v1/namespaces/autopilot/pods",
+                                      "GET /apis/storage.k8s.io/v1/storageclasses/fast HTTP/1.1"));
+  EXPECT_THAT(server_->requests().front(), HasSubstr("labelSelector=autopilot.ibm.com"));
+}
+
+TEST_F(PvcTesterTest, takes_away_what_a_killed_one_left) {
+  const std::string left =
+      R"({"items":[{"metadata":{"name":"autopilot-pvc-old","uid":"c-0"},"status":{"phase":"Bound"}}]})";
+  begin({ok(left), ok(kEmptyList), ok("{}"), ok(kEmptyList), ok(kEmptyList), {answer(404, "{}")}});
+  ASSERT_TRUE(run_until([this] { return has_result(); }));
+  ASSERT_EQ(requests().size(), 6U);
+  EXPECT_THAT(requests()[2],
+              StartsWith("DELETE /api/v1/namespaces/autopilot/persistentvolumeclaims/autopilot-pvc-old"));
+  EXPECT_THAT(server_->requests()[2], HasSubstr(R"("preconditions":{"uid":"c-0"})"));
+}
+
+TEST_F(PvcTesterTest, a_missing_right_is_unknown_and_named) {
+  const std::string refusal =
+      R"({"reason":"Forbidden","message":"persistentvolumeclaims is forbidden: no create"})";
+  begin({ok(kEmptyList),
+         ok(kEmptyList),
+         ok(R"({"provisioner":"p"})"),
+         {answer(403, refusal)},
+         ok(kEmptyList),
+         ok(kEmptyList),
+         ok(R"({"provisioner":"p"})")});
+  ASSERT_TRUE(run_until([this] { return has_result(); }));
+  EXPECT_EQ(outcome().missing, "denied");
+  EXPECT_THAT(to_string(*find_attribute(outcome().attributes, "error")), HasSubstr("no create"));
+}
+
+}  // namespace
+}  // namespace autopilot::agent
