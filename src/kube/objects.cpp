@@ -80,6 +80,13 @@ Devices devices_of_pod(const json::object& pod) {
   return most(std::move(needed), staying);
 }
 
+ContainerEnd end_of(const json::object& container) {
+  return {.name = std::string(text_at(container, {"name"})),
+          .exit_code = number_at(container, {"state", "terminated", "exitCode"}).value_or(0),
+          .reason = std::string(text_at(container, {"state", "terminated", "reason"})),
+          .message = std::string(text_at(container, {"state", "terminated", "message"}))};
+}
+
 // What `parse` makes of the object that the text holds.
 template <class T>
 Result<T> parse_text(std::string_view text, T (*parse)(const JsonObject&)) {
@@ -127,7 +134,7 @@ Node parse_node(const JsonObject& object) {
   node.is_unschedulable = flag_at(members, {"spec", "unschedulable"});
   each_at(members, {"spec", "taints"}, [&](const json::object& taint) {
     node.taints.push_back({std::string(text_at(taint, {"key"})), std::string(text_at(taint, {"value"})),
-                           std::string(text_at(taint, {"effect"}))});
+                           std::string(text_at(taint, {"effect"})), time_at(taint, {"timeAdded"})});
   });
   each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
     node.conditions.push_back(
@@ -159,11 +166,41 @@ Pod parse_pod(const JsonObject& object) {
   pod.devices = devices_of_pod(members);
   each_at(members, {"spec", "resourceClaims"},
           [&](const json::object& claim) { pod.device_claims.emplace_back(text_at(claim, {"name"})); });
+  each_at(members, {"status", "containerStatuses"}, [&](const json::object& container) {
+    if (pod.waiting.empty()) pod.waiting = text_at(container, {"state", "waiting", "reason"});
+    if (object_at(container, {"state", "terminated"}) != nullptr) pod.ends.push_back(end_of(container));
+  });
   each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
     if (text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"status"}) == "False")
       pod.unscheduled = text_at(condition, {"message"});
   });
   return pod;
+}
+
+Job parse_job(const JsonObject& object) {
+  const json::object& members = object.value;
+  Job job;
+  job.meta = parse_meta(object);
+  job.active = number_at(members, {"status", "active"}).value_or(0);
+  job.succeeded = number_at(members, {"status", "succeeded"}).value_or(0);
+  job.failed = number_at(members, {"status", "failed"}).value_or(0);
+  each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
+    if (text_at(condition, {"status"}) != "True") return;
+    const std::string_view type = text_at(condition, {"type"});
+    if (type != "Complete" && type != "Failed") return;
+    (type == "Complete" ? job.is_complete : job.is_failed) = true;
+    job.reason = text_at(condition, {"reason"});
+    job.message = text_at(condition, {"message"});
+  });
+  return job;
+}
+
+Result<Job> parse_job(std::string_view text) {
+  return parse_text<Job>(text, parse_job);
+}
+
+Result<std::vector<Job>> parse_jobs(std::string_view text) {
+  return parse_text(text, items_of<Job, parse_job>);
 }
 
 Result<Pod> parse_pod(std::string_view text) {

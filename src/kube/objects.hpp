@@ -32,6 +32,7 @@ struct Taint {
   std::string key;
   std::string value;
   std::string effect;
+  std::optional<WallTime> added;  // of those that take pods away
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
@@ -58,6 +59,15 @@ struct Node {
 // malformed: no JSON object.
 [[nodiscard]] Result<Node> parse_node(std::string_view text);
 
+// How a container ended.
+struct ContainerEnd {
+  std::string name;
+  std::int64_t exit_code = 0;
+  std::string reason;   // "Completed", "Error", "OOMKilled"
+  std::string message;  // what it left in its termination log
+  friend bool operator==(const ContainerEnd&, const ContainerEnd&) = default;
+};
+
 struct Pod {
   Meta meta;
   std::string node;
@@ -67,6 +77,8 @@ struct Pod {
   std::vector<std::string> addresses;
   Devices devices;                         // that its containers ask for together
   std::vector<std::string> device_claims;  // names of ResourceClaims
+  std::vector<ContainerEnd> ends;          // of its containers, those that begin not among them
+  std::string waiting;                     // why the first container that waits does: "ImagePullBackOff"
   std::string unscheduled;                 // why the scheduler finds no node for it, in its words
   [[nodiscard]] bool is_over() const { return phase == "Succeeded" || phase == "Failed"; }
 };
@@ -89,9 +101,25 @@ struct PersistentVolumeClaim {
 [[nodiscard]] PersistentVolumeClaim parse_claim(const JsonObject& object);
 [[nodiscard]] Result<PersistentVolumeClaim> parse_claim(std::string_view text);
 
+struct Job {
+  Meta meta;
+  std::int64_t active = 0;  // pods, also those that wait for their node
+  std::int64_t succeeded = 0;
+  std::int64_t failed = 0;
+  bool is_complete = false;  // by its conditions: a Job is over when it says so, whatever its numbers are
+  bool is_failed = false;
+  std::string reason;  // of the condition: "DeadlineExceeded", "BackoffLimitExceeded"
+  std::string message;
+  [[nodiscard]] bool is_over() const { return is_complete || is_failed; }
+};
+[[nodiscard]] Job parse_job(const JsonObject& object);
+// malformed: no JSON object.
+[[nodiscard]] Result<Job> parse_job(std::string_view text);
+
 // The items of a list. malformed: no JSON object.
 [[nodiscard]] Result<std::vector<Pod>> parse_pods(std::string_view text);
 [[nodiscard]] Result<std::vector<PersistentVolumeClaim>> parse_claims(std::string_view text);
+[[nodiscard]] Result<std::vector<Job>> parse_jobs(std::string_view text);
 
 struct Lease {
   Meta meta;

@@ -29,7 +29,7 @@ TEST(Objects, a_node_has_what_health_is_written_to) {
     "metadata": {"name": "gpu-7", "uid": "u-1", "resourceVersion": "42", "labels": {"a/b": "c"},
                  "annotations": {"d": "e"}},
     "spec": {"unschedulable": true, "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}, {"key": "l",
-             "effect": "NoExecute"}]},
+             "effect": "NoExecute", "timeAdded": "2026-11-21T08:00:00Z"}]},
     "status": {"allocatable": {"cpu": "95500m", "memory": "1Ti", "nvidia.com/gpu": "8", "nvidia.com/mig-1g.10gb": "14"},
                "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok",
                                "lastHeartbeatTime": "2026-11-22T08:00:00Z",
@@ -40,7 +40,8 @@ TEST(Objects, a_node_has_what_health_is_written_to) {
   EXPECT_THAT(node.meta.labels, ElementsAre(Pair("a/b", "c")));
   EXPECT_THAT(node.meta.annotations, ElementsAre(Pair("d", "e")));
   EXPECT_TRUE(node.is_unschedulable);
-  EXPECT_THAT(node.taints, ElementsAre(Taint{"k", "v", "NoSchedule"}, Taint{"l", "", "NoExecute"}));
+  EXPECT_THAT(node.taints, ElementsAre(Taint{"k", "v", "NoSchedule", {}},
+                                       Taint{"l", "", "NoExecute", parse_time("2026-11-21T08:00:00Z")}));
   EXPECT_THAT(node.allocatable, ElementsAre(Pair("nvidia.com/gpu", 8), Pair("nvidia.com/mig-1g.10gb", 14)));
   ASSERT_EQ(node.conditions.size(), 1U);
   EXPECT_EQ(node.conditions[0].type, "Ready");
@@ -65,6 +66,36 @@ TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
   EXPECT_THAT(pod.device_claims, ElementsAre("gpus"));
   EXPECT_THAT(pod.addresses, ElementsAre("10.0.0.1", "fd00::1"));
   EXPECT_FALSE(pod.is_over());
+}
+
+TEST(Objects, a_pod_says_how_its_containers_ended) {
+  const Pod pod = read<Pod>(parse_pod, R"({"status": {"phase": "Failed", "containerStatuses": [
+    {"name": "test", "state": {"terminated": {"exitCode": 1, "reason": "Error", "message": "{}"}}},
+    {"name": "b", "state": {"waiting": {"reason": "ImagePullBackOff"}}},
+    {"name": "c", "state": {"running": {}}}]}})");
+  EXPECT_THAT(pod.ends, ElementsAre(ContainerEnd{"test", 1, "Error", "{}"}));
+  EXPECT_EQ(pod.waiting, "ImagePullBackOff");
+  EXPECT_TRUE(pod.is_over());
+}
+
+TEST(Objects, a_job_is_over_when_its_conditions_say_so) {
+  const Job running = *parse_job(R"({"metadata": {"name": "j", "uid": "u"}, "status": {"active": 1}})");
+  EXPECT_EQ(running.meta.name, "j");
+  EXPECT_EQ(running.active, 1);
+  EXPECT_FALSE(running.is_over());
+  const Job late = *parse_job(R"({"status": {"failed": 1, "conditions": [
+    {"type": "Suspended", "status": "True"},
+    {"type": "Complete", "status": "False"},
+    {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "too long"}]}})");
+  EXPECT_TRUE(late.is_failed);
+  EXPECT_FALSE(late.is_complete);
+  EXPECT_EQ(late.reason, "DeadlineExceeded");
+  EXPECT_EQ(late.message, "too long");
+  EXPECT_EQ(late.failed, 1);
+  EXPECT_TRUE(
+      parse_job(R"({"status": {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}})")
+          ->is_complete);
+  EXPECT_EQ(parse_job("[]").error().code, Errc::malformed);
 }
 
 TEST(Objects, devices_of_containers_that_begin_are_used_again) {
