@@ -17,6 +17,7 @@
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
+#include "host/operations/deep_test_helper.hpp"
 #include "host/operations/known_arithmetic.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
@@ -48,6 +49,7 @@ constexpr std::array kKinds = {
                  return host::run_kubelet_helper(host::kHelperFd, arguments);
                }},
     HelperKind{"self_test", host::run_self_test},
+    HelperKind{"deep-test", host::run_deep_test},
     HelperKind{"confined", host::run_confined},
     HelperKind{"share_folder", host::run_share_folder},
 };
@@ -65,7 +67,7 @@ void add_helper(CLI::App& app, int& exit_code) {
   auto* verb =
       app.add_subcommand("helper", "Started by the agent: asks what may hang, crash or need a right");
   verb->group("");
-  verb->allow_extras();
+  verb->prefix_command();  // all of what follows the kind is the helper's, '--' and --help among it
   auto kind = std::make_shared<std::string>();
   verb->add_option("KIND", *kind)->required();
   verb->callback([verb, kind, &exit_code] { exit_code = run_helper(*kind, verb->remaining()); });

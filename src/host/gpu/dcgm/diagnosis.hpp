@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+// What `dcgmi diag -j` says, of DCGM 2 and 3 ("DCGM GPU Diagnostic") and of DCGM 4 ("DCGM Diagnostic"). The
+// shape is that of NVIDIA's own schema and writers (github.com/NVIDIA/DCGM, Apache-2.0:
+// testing/python3/dcgm_diag_schema.json at 686e102, dcgmi/Diag.cpp and nvvs/include/NvvsJsonStrings.h of 2.x
+// to 4.6, read 2026-11-22).
+namespace autopilot::host {
+
+// From the best to the worst that a test can say; a test of several GPUs is as its worst.
+enum class DcgmStatus : std::uint8_t { skip, pass, warn, fail };
+[[nodiscard]] std::string_view to_string(DcgmStatus status);
+// "pass", "Pass", "SKIPPED", ...
+[[nodiscard]] std::optional<DcgmStatus> parse_dcgm_status(std::string_view word);
+
+struct DcgmMessage {
+  std::string text;
+  std::optional<std::int64_t> error;  // dcgmError_t, where it is told
+};
+
+// Of one test on one entity, or on all of them.
+struct DcgmResult {
+  std::string category;             // "Deployment", "Hardware", "Integration", "Stress"; DCGM's words
+  std::string test;                 // "GPU Memory" (3), "memory" (4)
+  std::vector<std::uint32_t> gpus;  // DCGM's numbers; empty: not about certain GPUs
+  std::string entity;               // "CPU 0": what else it is about; empty: GPUs or everything
+  DcgmStatus status = DcgmStatus::skip;
+  std::vector<DcgmMessage> messages;
+};
+
+struct DcgmGpu {
+  std::uint32_t id = 0;  // DCGM's number
+  std::string serial;    // empty: not told
+  friend bool operator==(const DcgmGpu&, const DcgmGpu&) = default;
+};
+
+struct DcgmDiagnosis {
+  std::string version;
+  std::string driver;
+  std::string runtime_error;        // why it could not test; then there are few results, or none
+  std::vector<DcgmGpu> gpus;        // all that are named, by their numbers
+  std::vector<DcgmResult> results;  // in the order of the text; tests that did not run are not there
+};
+
+inline constexpr std::size_t kMaxDcgmBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kMaxDcgmResults = 4096;
+inline constexpr std::size_t kMaxDcgmGpus = 256;
+inline constexpr std::size_t kMaxDcgmWord = 256;      // bytes of a name; longer ones are cut
+inline constexpr std::size_t kMaxDcgmMessage = 1024;  // bytes of a message, likewise
+inline constexpr std::size_t kMaxDcgmMessages = 8;    // of one result; the rest is dropped
+
+// The document may stand among other lines: dcgmi prints such. malformed: there is none, or it is not of that
+// shape; a status that is no known word makes the whole malformed, so that nobody takes it for a pass.
+// exhausted: beyond the limits. Texts are printable UTF-8. Pure.
+[[nodiscard]] Result<DcgmDiagnosis> parse_dcgm_diagnosis(std::string_view text);
+
+}  // namespace autopilot::host

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/operations/deep_test_helper.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <iostream>
+#include <unistd.h>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "host/files/fd.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr int kSomethingFailed = 1;
+constexpr int kCannotSay = 2;
+
+struct Options {
+  std::string output;
+  Duration deadline = std::chrono::hours{1};
+  std::size_t gpus = 0;
+  std::vector<std::string> command;
+};
+
+Result<Options> parse_options(const std::vector<std::string>& arguments) {
+  Options options;
+  auto at = arguments.begin();
+  for (; at != arguments.end() && at->starts_with("--") && *at != "--"; at += 2) {
+    if (std::next(at) == arguments.end()) return fail(Errc::malformed, *at + ": expected a value");
+    const std::string& value = *std::next(at);
+    const auto deadline = parse_duration(value);
+    const auto gpus = parse_number<std::uint16_t>(value);
+    if (*at == "--output")
+      options.output = value;
+    else if (*at == "--deadline" && deadline && *deadline > Duration{0})
+      options.deadline = *deadline;
+    else if (*at == "--gpus" && gpus)
+      options.gpus = *gpus;
+    else
+      return fail(Errc::malformed, *at + ": cannot be " + value);
+  }
+  if (at != arguments.end() && *at == "--") ++at;
+  options.command.assign(at, arguments.end());
+  if (options.output.empty()) return fail(Errc::malformed, "--output: expected a file");
+  if (options.command.empty()) return fail(Errc::malformed, "expected the program that tests");
+  return options;
+}
+
+// Into what is there: the kubelet has mounted this very file.
+Status write_file(const std::string& path, std::string_view text) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (file.get() < 0) return fail_errno(errno, path);
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail_errno(errno, path);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+DeepTestSummary problem(std::string what) {
+  DeepTestSummary summary;
+  summary.problem = std::move(what);
+  return summary;
+}
+
+bool has_failure(const DeepTestSummary& summary) {
+  return std::ranges::any_of(summary.tests, [](const auto& test) { return test.status == DcgmStatus::fail; });
+}
+
+// The last words of a program that left no document.
+std::string last_words(const ChildReport& report) {
+  const std::string& text = trim(report.errors).empty() ? report.output : report.errors;
+  const std::string_view words = trim(text);
+  return words.empty() ? "" : ": " + to_printable(words.substr(words.rfind('\n') + 1), 200);
+}
+
+DeepTestSummary run(const Options& options) {
+  Command command{.program = "/usr/bin/env", .arguments = {"--"}, .environment = own_environment()};
+  command.arguments.insert(command.arguments.end(), options.command.begin(), options.command.end());
+  ChildRunner runner;
+  const RunLimits limits{.output_bytes = kMaxDcgmBytes};
+  const auto report = runner.run(command, mono_now() + options.deadline, limits);
+  if (!report) return problem(options.command.front() + ": " + report.error().what);
+  std::cout << report->output << std::flush;
+  std::cerr << report->errors << std::flush;
+  return read_deep_test(*report, options.gpus);
+}
+
+}  // namespace
+
+DeepTestSummary read_deep_test(const ChildReport& report, std::size_t gpus) {
+  if (report.end == ChildEnd::timed_out) return problem("the test did not end in time");
+  if (report.end != ChildEnd::exited) return problem("the test ended by " + to_string(report.status));
+  // dcgmi ends with other codes than 0 when a test fails; what failed stands in the document.
+  const auto diagnosis = parse_dcgm_diagnosis(report.output);
+  if (!diagnosis)
+    return problem(to_string(report.status) + ", " + diagnosis.error().what + last_words(report));
+  DeepTestSummary summary = summary_of(*diagnosis);
+  if (!summary.problem.empty()) return summary;
+  if (summary.gpus.size() < gpus)
+    summary.problem =
+        std::to_string(summary.gpus.size()) + " of " + std::to_string(gpus) + " GPUs were tested";
+  else if (report.status.code != 0 && !has_failure(summary))
+    summary.problem = to_string(report.status) + ", but no test failed" + last_words(report);
+  return summary;
+}
+
+int exit_code_of(const DeepTestSummary& summary) {
+  if (has_failure(summary)) return kSomethingFailed;
+  const bool has_pass =
+      std::ranges::any_of(summary.tests, [](const auto& test) { return test.status >= DcgmStatus::pass; });
+  return summary.problem.empty() && has_pass ? 0 : kCannotSay;
+}
+
+int run_deep_test(const std::vector<std::string>& arguments) {
+  const auto options = parse_options(arguments);
+  if (!options) {
+    std::cerr << "autopilot helper deep-test: " << options.error().what << "\n";
+    return kCannotSay;
+  }
+  const DeepTestSummary summary = run(*options);
+  const std::string text = format_deep_test_summary(summary);
+  if (const Status written = write_file(options->output, text); !written) {
+    std::cerr << "autopilot helper deep-test: " << written.error().what << "\n";
+    return kCannotSay;
+  }
+  return exit_code_of(summary);
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/operations/deep_test_summary.hpp"
+#include "host/process/child_runner.hpp"
+
+namespace autopilot::host {
+
+// What a deep test said, by how its program ended and what it wrote. gpus: how many it was given; fewer were
+// tested: there is no telling about the rest. 0: not known.
+[[nodiscard]] DeepTestSummary read_deep_test(const ChildReport& report, std::size_t gpus);
+
+// 0: tested, and nothing failed; 1: something failed; 2: nothing can be said of the GPUs.
+[[nodiscard]] int exit_code_of(const DeepTestSummary& summary);
+
+// `autopilot helper deep-test --output FILE [--deadline DURATION] [--gpus N] -- PROGRAM [ARGUMENT...]`: runs
+// the program of a deep test, looked up in PATH, which prints what `dcgmi diag -j` does; leaves its summary
+// in the file and what it printed on standard output and error. Gives the exit code.
+[[nodiscard]] int run_deep_test(const std::vector<std::string>& arguments);
+
+}  // namespace autopilot::host

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "host/gpu/dcgm/diagnosis.hpp"
+
+namespace autopilot::host {
+
+// What a deep test says of the GPUs of a node, short enough for the termination message of a container, which
+// is how it leaves the pod that it ran in.
+struct DeepTestSummary {
+  struct Test {
+    std::string name;  // DCGM's
+    DcgmStatus status = DcgmStatus::skip;
+    std::vector<std::uint32_t> gpus;  // those of that status; empty: not about certain GPUs
+    std::string message;              // the first one, cut
+    friend bool operator==(const Test&, const Test&) = default;
+  };
+
+  std::string problem;        // why nothing can be said of the GPUs; empty: they were tested
+  std::vector<Test> tests;    // each at its worst status; failures first, then warnings, passes, skips
+  std::size_t left_out = 0;   // tests that had no room; never one that is worse than one that is here
+  std::vector<DcgmGpu> gpus;  // that were tested
+  friend bool operator==(const DeepTestSummary&, const DeepTestSummary&) = default;
+};
+
+// The kubelet keeps so many bytes of a termination message.
+inline constexpr std::size_t kMaxDeepTestSummary = 4096;
+
+[[nodiscard]] DeepTestSummary summary_of(const DcgmDiagnosis& diagnosis);
+
+// One line of JSON of at most kMaxDeepTestSummary bytes. Room is made by leaving out first messages, then
+// tests from the end, then serials.
+[[nodiscard]] std::string format_deep_test_summary(DeepTestSummary summary);
+// malformed: what is no such line. Pure, and safe with what a stranger wrote.
+[[nodiscard]] Result<DeepTestSummary> parse_deep_test_summary(std::string_view text);
+
+}  // namespace autopilot::host

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program that tests prints, and what stands in the termination message of somebody's container:
+// parsed or refused, never a crash. What is said of it is short enough to be handed on, and is read again as
+// it was.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "host/operations/deep_test_helper.hpp"
+
+namespace {
+
+using namespace autopilot;
+
+void check_summary(const host::DeepTestSummary& summary) {
+  const std::string text = host::format_deep_test_summary(summary);
+  AUTOPILOT_ASSERT(text.size() <= host::kMaxDeepTestSummary);
+  const auto again = host::parse_deep_test_summary(text);
+  AUTOPILOT_ASSERT(again.has_value());
+  AUTOPILOT_ASSERT(again->tests.size() <= summary.tests.size());
+  AUTOPILOT_ASSERT(again->tests.empty() == summary.tests.empty());
+  AUTOPILOT_ASSERT(host::exit_code_of(*again) == host::exit_code_of(summary));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto diagnosis = host::parse_dcgm_diagnosis(text)) {
+    AUTOPILOT_ASSERT(diagnosis->results.size() <= host::kMaxDcgmResults);
+    AUTOPILOT_ASSERT(diagnosis->gpus.size() <= host::kMaxDcgmGpus + 1);
+    check_summary(host::summary_of(*diagnosis));
+  }
+  if (const auto summary = host::parse_deep_test_summary(text)) check_summary(*summary);
+  return 0;
+}
