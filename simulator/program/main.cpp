@@ -18,9 +18,9 @@ int main(int argc, char** argv) {
   CLI::App app{"Machines that do not exist: makes, plays and breaks machine trees (docs/machine-tree.md)."};
   app.require_subcommand(1);
   Status outcome;
-  for (const auto add :
-       {simulator::add_machines, simulator::add_faults, simulator::add_create, simulator::add_play,
-        simulator::add_inject, simulator::add_recover, simulator::add_advance, simulator::add_feed})
+  for (const auto add : {simulator::add_machines, simulator::add_faults, simulator::add_create,
+                         simulator::add_play, simulator::add_inject, simulator::add_recover,
+                         simulator::add_advance, simulator::add_feed, simulator::add_deep_test})
     add(app, outcome);
   try {
     app.parse(argc, argv);

@@ -16,5 +16,6 @@ void add_inject(CLI::App& app, Status& outcome);
 void add_recover(CLI::App& app, Status& outcome);
 void add_advance(CLI::App& app, Status& outcome);
 void add_feed(CLI::App& app, Status& outcome);
+void add_deep_test(CLI::App& app, Status& outcome);
 
 }  // namespace autopilot::simulator
