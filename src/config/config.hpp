@@ -70,6 +70,18 @@ struct Pvc {
   [[nodiscard]] bool is_on() const { return period > Duration{0} && !storage_classes.empty(); }
 };
 
+// Tests of all GPUs of an idle node of a cluster (docs/deep-test.md).
+struct DeepTest {
+  Duration every{};  // 0: none of the agent's own accord
+  Duration deadline = std::chrono::minutes{45};
+  int level = 3;                     // of dcgmi, and of the label that tells the result
+  std::string image;                 // empty: that of the agent
+  std::vector<std::string> command;  // empty: dcgmi diag -j -r <level>
+  std::vector<std::string> fatal = {"PCIe", "NVLink", "ECC", "GPU Memory"};
+  std::vector<std::string> tolerate;      // keys of taints of the nodes
+  std::vector<std::string> pull_secrets;  // names
+};
+
 // Everything an operator may set. Defaults are those of a service or of a user, see default_config.
 struct Config {
   std::string listen = "127.0.0.1:3333";  // empty: no TCP
@@ -90,6 +102,7 @@ struct Config {
   Journal journal;
   Kubernetes kubernetes;
   Pvc pvc;
+  DeepTest deep_test;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
 };
@@ -108,8 +121,9 @@ using Environment = std::map<std::string, std::string>;
 // AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
 // AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET,
 // AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG, AUTOPILOT_KUBERNETES_LABEL_PREFIX,
-// AUTOPILOT_KUBERNETES_NAMESPACE over `base`. A variable that looks like one of these misspelt is malformed;
-// other AUTOPILOT_ variables are not ours: a cluster makes some for a service of this name.
+// AUTOPILOT_KUBERNETES_NAMESPACE, AUTOPILOT_DEEP_TEST_EVERY, AUTOPILOT_DEEP_TEST_IMAGE over `base`. A variable
+// that looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not ours: a cluster makes
+// some for a service of this name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 
 struct Change {

@@ -95,6 +95,15 @@ pvc:
   patience: 2m
   size: 1GiB
   image: registry.example/pause:1
+deep_test:
+  every: 4h
+  deadline: 1h
+  level: 2
+  image: registry.example:5000/deep-test@sha256:00
+  command: [dcgmi, diag, -r, memtest, -j]
+  fatal: [GPU Memory]
+  tolerate: [nvidia.com/gpu, dedicated]
+  pull_secrets: [registry]
 )",
                             "config.yaml", base());
   ASSERT_TRUE(config) << config.error().what;
@@ -134,6 +143,22 @@ pvc:
   EXPECT_EQ(config->kernel_log.helper_socket, "/run/autopilot/kmsg.sock");
   EXPECT_EQ(config->journal.age, hours{24 * 7});
   EXPECT_EQ(config->journal.bytes, std::uint64_t{1} << 30);
+  EXPECT_EQ(config->deep_test.every, hours{4});
+  EXPECT_EQ(config->deep_test.deadline, hours{1});
+  EXPECT_EQ(config->deep_test.level, 2);
+  EXPECT_EQ(config->deep_test.image, "registry.example:5000/deep-test@sha256:00");
+  EXPECT_THAT(config->deep_test.command, ElementsAre("dcgmi", "diag", "-r", "memtest", "-j"));
+  EXPECT_THAT(config->deep_test.fatal, ElementsAre("GPU Memory"));
+  EXPECT_THAT(config->deep_test.tolerate, ElementsAre("nvidia.com/gpu", "dedicated"));
+  EXPECT_THAT(config->deep_test.pull_secrets, ElementsAre("registry"));
+}
+
+TEST(ParseConfig, a_deep_test_is_off_or_not_too_often) {
+  EXPECT_EQ(base().deep_test.every, Duration{0});
+  EXPECT_EQ(parse("deep_test: {every: 0s}", "config.yaml", base())->deep_test.every, Duration{0});
+  EXPECT_THAT(problems_of("deep_test: {every: 1m}\n"), HasSubstr("expected 0s, or 10m to 365d, found `1m`"));
+  EXPECT_THAT(problems_of("deep_test: {tolerate: [a b]}\n"), HasSubstr("a list of keys of taints"));
+  EXPECT_THAT(problems_of("deep_test: {image: 'a b'}\n"), HasSubstr("the name of an image"));
 }
 
 TEST(ParseConfig, names_line_key_and_what_was_expected_for_every_problem_at_once) {

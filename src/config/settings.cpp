@@ -120,6 +120,24 @@ bool is_name_space(std::string_view word) {
          (word.size() <= kLongest && word.find('.') == std::string_view::npos && is_label_prefix(word));
 }
 
+bool is_argument(std::string_view word) {
+  return !word.empty() && word.size() <= 4095 && word.find('\0') == std::string_view::npos;
+}
+
+// Whether a registry has such an image is for the kubelet to find out.
+bool is_image(std::string_view word) {
+  return word.size() <= 1024 && word.find_first_of(" \t\r\n") == std::string_view::npos;
+}
+
+// "dedicated", "nvidia.com/gpu"
+bool is_taint_key(std::string_view word) {
+  const std::size_t slash = word.find('/');
+  const std::string_view name = slash == std::string_view::npos ? word : word.substr(slash + 1);
+  const bool has_name =
+      !name.empty() && name.size() <= 63 && name.find_first_of(" \t\r\n/,=:") == std::string_view::npos;
+  return has_name && (slash == std::string_view::npos || is_label_prefix(word.substr(0, slash)));
+}
+
 bool is_log_level(std::string_view word) {
   return word == "debug" || word == "info" || word == "warning" || word == "error";
 }
@@ -231,6 +249,15 @@ void read_required_checks(YamlMap& map, const Setting& setting, Config& config) 
   std::vector<std::string> ids;
   read_words(map, setting, &is_check, ids);
   config.required_checks = std::move(ids);
+}
+
+void read_deep_test_every(YamlMap& map, const Setting& setting, Config& config) {
+  const auto value = map.duration(setting.key());
+  if (!value) return;
+  if (*value != Duration{0} && (*value < minutes{10} || *value > hours{24 * 365}))
+    refuse(map, setting, std::string(setting.form), format_duration(*value));
+  else
+    config.deep_test.every = *value;
 }
 
 void read_size(YamlMap& map, const Setting& setting, std::uint64_t low, std::uint64_t high,
@@ -471,6 +498,37 @@ constexpr std::array kSettings{
         "pvc.image", "the name of an image", kAtStart, kNoVariable,
         "The image of the pod that a test makes for a storage class which waits for one. It need not run.",
         AUTOPILOT_READ(read_word(m, s, &is_image, c.pvc.image)), AUTOPILOT_SHOW(c.pvc.image)},
+    Setting{"deep_test.every", "0s, or 10m to 365d", kAtStart, kVariable,
+            "How often all GPUs of the node are tested, when nobody uses them (docs/deep-test.md). Nodes are "
+            "spread over it. 0s: never, but when somebody asks.",
+            &read_deep_test_every, AUTOPILOT_SHOW(format_duration(c.deep_test.every))},
+    Setting{"deep_test.deadline", "1m to 12h", kAtStart, kNoVariable, "How long such a test may take.",
+            AUTOPILOT_READ(
+                read_duration(m, s.key(), std::string(s.name), minutes{1}, hours{12}, c.deep_test.deadline)),
+            AUTOPILOT_SHOW(format_duration(c.deep_test.deadline))},
+    Setting{"deep_test.level", "1 to 4", kAtStart, kNoVariable,
+            "The level of `dcgmi diag`, and of the label that tells the result.",
+            AUTOPILOT_READ(read_integer(m, s, 1, 4, c.deep_test.level)),
+            AUTOPILOT_SHOW(std::to_string(c.deep_test.level))},
+    Setting{"deep_test.image", "the name of an image, or nothing in quotes", kAtStart, kVariable,
+            "The image of the test: with `autopilot` and the program that tests. Empty: that of the agent.",
+            AUTOPILOT_READ(read_word(m, s, &is_image, c.deep_test.image)), AUTOPILOT_SHOW(c.deep_test.image)},
+    Setting{"deep_test.command", "a list: a program and its arguments", kAtStart, kNoVariable,
+            "What tests, and prints what `dcgmi diag -j` does. None: dcgmi, of that level.",
+            AUTOPILOT_READ(read_words(m, s, &is_argument, c.deep_test.command)),
+            AUTOPILOT_SHOW(join(c.deep_test.command))},
+    Setting{"deep_test.fatal", "a list of names of tests", kAtStart, kNoVariable,
+            "A failure of a test with such a name in its own makes the node EVICT, any other one WARN.",
+            AUTOPILOT_READ(read_words(m, s, &is_argument, c.deep_test.fatal)),
+            AUTOPILOT_SHOW(join(c.deep_test.fatal))},
+    Setting{"deep_test.tolerate", "a list of keys of taints", kAtStart, kNoVariable,
+            "Taints that GPU nodes have all the time. A node with another one is not tested.",
+            AUTOPILOT_READ(read_words(m, s, &is_taint_key, c.deep_test.tolerate)),
+            AUTOPILOT_SHOW(join(c.deep_test.tolerate))},
+    Setting{"deep_test.pull_secrets", "a list of names of Secrets", kAtStart, kNoVariable,
+            "What the image is pulled with; in the namespace of the agent.",
+            AUTOPILOT_READ(read_words(m, s, &is_label_prefix, c.deep_test.pull_secrets)),
+            AUTOPILOT_SHOW(join(c.deep_test.pull_secrets))},
 };
 
 #undef AUTOPILOT_SHOW
