@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/cluster_checks/deep_test_result.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/parse.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using host::DcgmStatus;
+using Test = host::DeepTestSummary::Test;
+
+constexpr std::int64_t kSomethingFailed = 1;  // exit code of the helper
+
+DeepTestResult not_tested(std::string why) {
+  DeepTestResult result;
+  result.why = std::move(why);
+  return result;
+}
+
+bool is_fatal(std::string_view test, std::span<const std::string> fatal) {
+  // DCGM 4 calls memory what was GPU Memory before.
+  const std::string word = test == "memory" ? "gpu_memory" : std::string(test);
+  return std::ranges::any_of(fatal, [&](const std::string& name) {
+    const std::string part = test_word(name);
+    return !part.empty() && word.find(part) != std::string::npos;
+  });
+}
+
+std::string detail_of(const Test& test) {
+  std::string text = test_word(test.name);
+  for (const std::uint32_t gpu : test.gpus)
+    text += '.' + std::to_string(gpu);
+  return text;
+}
+
+// Why a test that shows no failure says nothing of the GPUs; empty: it does.
+std::string doubt(const kube::ContainerEnd& end, const host::DeepTestSummary& summary) {
+  if (!summary.problem.empty()) return summary.problem;
+  if (end.exit_code == kSomethingFailed) return "it ended with failures and names none";
+  if (end.exit_code != 0) return "it ended with " + std::to_string(end.exit_code) + ' ' + end.reason;
+  const auto passed = [](const Test& test) { return test.status >= DcgmStatus::pass; };
+  return std::ranges::any_of(summary.tests, passed) ? "" : "every test was skipped";
+}
+
+}  // namespace
+
+std::string test_word(std::string_view name) {
+  std::string word = to_lower(trim(name));
+  std::ranges::replace_if(
+      word, [](char c) { return c == '/' || c == '|' || c == ' ' || c == '\t'; }, '_');
+  return word;
+}
+
+std::vector<host::DcgmGpu> DeepTestResult::passed_gpus() const {
+  if (!summary.problem.empty() || outcome == DeepTestOutcome::not_tested) return {};
+  // Tests without room may be as bad as the last one that is here.
+  if (summary.left_out > 0 && summary.tests.back().status > DcgmStatus::pass) return {};
+  std::vector<host::DcgmGpu> passed = summary.gpus;
+  for (const Test& test : summary.tests) {
+    if (test.status <= DcgmStatus::pass) continue;
+    if (test.gpus.empty()) return {};
+    std::erase_if(passed, [&](const host::DcgmGpu& gpu) {
+      return std::ranges::find(test.gpus, gpu.id) != test.gpus.end();
+    });
+  }
+  return passed;
+}
+
+DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal) {
+  const auto end = std::ranges::find(pod.ends, kTestContainer, &kube::ContainerEnd::name);
+  if (end == pod.ends.end()) return not_tested("its pod ended before it began");
+  auto summary = host::parse_deep_test_summary(end->message);
+  if (!summary)
+    return not_tested("it ended with " + std::to_string(end->exit_code) + ' ' + end->reason +
+                      " and left no result (" + summary.error().what + ")");
+  DeepTestResult result;
+  result.summary = std::move(*summary);
+  for (const Test& test : result.summary.tests) {
+    if (test.status != DcgmStatus::fail) continue;
+    result.failed += (result.failed.empty() ? "" : ",") + detail_of(test);
+    const bool is_worst = is_fatal(test_word(test.name), fatal);
+    result.outcome = std::max(result.outcome, is_worst ? DeepTestOutcome::fatal : DeepTestOutcome::failed);
+  }
+  if (result.outcome != DeepTestOutcome::not_tested) return result;
+  result.why = doubt(*end, result.summary);
+  if (result.why.empty()) result.outcome = DeepTestOutcome::passed;
+  return result;
+}
+
+}  // namespace autopilot::agent

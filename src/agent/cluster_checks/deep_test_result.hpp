@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/cluster_checks/reservation.hpp"
+#include "host/operations/deep_test_summary.hpp"
+#include "kube/objects.hpp"
+
+namespace autopilot::agent {
+
+// What one deep test said. Pure.
+struct DeepTestResult {
+  DeepTestOutcome outcome = DeepTestOutcome::not_tested;
+  std::string why;                  // not_tested: for a person
+  std::string failed;               // "pcie.3,memory_bandwidth.0.1": tests and GPUs, in words of our own form
+  host::DeepTestSummary summary{};  // each test, and the GPUs that were tested
+
+  // DCGM's numbers of those that were tested and that no failure or warning concerns.
+  [[nodiscard]] std::vector<host::DcgmGpu> passed_gpus() const;
+};
+
+// By the termination message of the container `kTestContainer` of a pod that is over. `fatal`: names of
+// tests; one that fails makes the result fatal when such a name is part of its own, in any case and with any
+// blanks.
+[[nodiscard]] DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal);
+
+inline constexpr std::string_view kTestContainer = "test";
+
+// "GPU Memory" -> "gpu_memory".
+[[nodiscard]] std::string test_word(std::string_view name);
+
+}  // namespace autopilot::agent

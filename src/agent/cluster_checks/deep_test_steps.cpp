@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/cluster_checks/deep_test_steps.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/cluster_checks/idle_gpus.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using Kind = DeepTestStep::Kind;
+using Times = DeepTestTimes;
+
+WallTime whole_seconds(WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time);
+}
+
+bool is_pod_of(const kube::Pod& pod, const std::string& job, const std::string& name_space) {
+  return pod.owner_kind == "Job" && pod.owner_name == job && pod.meta.name_space == name_space;
+}
+
+// One question, with what all its answers need.
+class Question {
+ public:
+  Question(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now)
+      : world_(world),
+        policy_(policy),
+        now_(now),
+        prefix_(policy.job.prefix),
+        marks_(testing_marks(world.node, prefix_)),
+        record_(deep_test_record(world.node, prefix_)) {}
+
+  [[nodiscard]] DeepTestStep answer() const {
+    if (!marks_.any()) return begin();
+    if (!has_sight(Times::kLook)) return is_lost() ? release("nobody can look at it") : look();
+    if (auto step = delete_stray()) return *step;
+    if (!marks_.reservation) return release("nobody knows how long the node should be kept");
+    const Reservation& kept = *marks_.reservation;
+    if (auto step = take_result(kept)) return *step;
+    if (!marks_.has_taint) return end(kept, "somebody took the taint away");
+    if (is_broken(kept)) return end(kept, "it is kept by a clock that is not right");
+    if (now_ >= kept.until) return end(kept, "the test did not end in time");
+    if (const auto use = use_of_node(); !use.holders.empty())
+      return end(kept, "accelerators are in use: " + use.holders.front());
+    const kube::Job* job = job_of(kept);
+    return job == nullptr ? create(kept) : watch(kept, *job);
+  }
+
+ private:
+  // Nobody keeps the node.
+  [[nodiscard]] DeepTestStep begin() const {
+    const auto due = deep_test_due(world_, policy_, now_);
+    if (!due) return {};
+    if (now_ < *due) return wait(*due, "not yet");
+    if (!has_sight(Times::kLookBusy)) return look();
+    if (auto step = delete_stray()) return *step;
+    const WallTime next_look = world_.sight->asked + Times::kLookBusy;
+    if (auto why = obstacle(); !why.empty()) return wait(next_look, std::move(why));
+    if (!has_sight(Times::kLook)) return look();
+    Reservation wanted{.holder = policy_.holder, .since = whole_seconds(now_), .until = {}};
+    wanted.until = wanted.since + std::chrono::ceil<std::chrono::seconds>(length());
+    return {.kind = Kind::reserve,
+            .body = reserve_patch(world_.node, prefix_, wanted),
+            .why = "until " + format_time(wanted.until)};
+  }
+
+  // Why the node cannot be tested now; empty: it can.
+  [[nodiscard]] std::string obstacle() const {
+    if (world_.node.meta.is_deleting) return "the node is being deleted";
+    if (world_.node.is_unschedulable) return "the node is cordoned";
+    for (const kube::Taint& taint : world_.node.taints) {
+      const bool matters = taint.effect == "NoSchedule" || taint.effect == "NoExecute";
+      if (matters && std::ranges::find(policy_.job.tolerated, taint.key) == policy_.job.tolerated.end())
+        return "the node has the taint " + taint.key + ", which the test does not tolerate";
+    }
+    const AcceleratorUse use = use_of_node();
+    if (!use.holders.empty()) return "accelerators are in use: " + use.holders.front();
+    if (use.whole.empty() && use.parts.empty()) return "the node offers no accelerators";
+    if (use.is_divided || !use.parts.empty()) return "its accelerators are sliced or shared";
+    if (use.whole.size() > 1) return "it has accelerators of several kinds";
+    const auto is_left = [](const kube::Job& job) { return !job.is_over(); };
+    if (std::ranges::any_of(world_.sight->jobs, is_left)) return "an earlier test has not ended";
+    return "";
+  }
+
+  // It is kept and nobody tests: as long as there is time for a whole test, one begins.
+  [[nodiscard]] DeepTestStep create(const Reservation& kept) const {
+    const Duration left = kept.until - now_ - Times::kEnd;
+    if (left < policy_.job.deadline + Times::kStart) return end(kept, "no test began in time");
+    const WallTime settled = kept.since + Times::kSettle;
+    if (now_ < settled) return wait(settled, "until schedulers have seen the taint");
+    if (world_.sight->asked < settled) return look();
+    const AcceleratorUse use = use_of_node();
+    if (use.whole.size() != 1 || use.is_divided || !use.parts.empty())
+      return end(kept, "its accelerators are not what they were");
+    if (has_own_pods()) return wait(world_.sight->asked + Times::kLook, "until an earlier test is gone");
+    return {.kind = Kind::create_job,
+            .body = deep_test_job(policy_.job, {.node = world_.node.meta.name,
+                                                .since = kept.since,
+                                                .devices = use.whole,
+                                                .deadline = policy_.job.deadline + Times::kStart}),
+            .name = name_of(kept)};
+  }
+
+  // A test is under way.
+  [[nodiscard]] DeepTestStep watch(const Reservation& kept, const kube::Job& job) const {
+    const WallTime next_look = world_.sight->asked + Times::kLook;
+    if (job.meta.is_deleting) return wait(next_look, "until the test is gone");
+    const kube::Pod* pod = pod_of(kept);
+    const bool runs = pod != nullptr && pod->phase != "Pending";
+    if (!runs && now_ >= kept.since + Times::kCreate + Times::kStart)
+      return remove(job, pod == nullptr ? "no pod of it was placed on the node"
+                                        : "its pod does not begin: " + pod->waiting);
+    return wait(std::min(next_look, kept.until), runs ? "the test runs" : "the test begins");
+  }
+
+  // The Job goes, and then the reservation.
+  [[nodiscard]] DeepTestStep end(const Reservation& kept, std::string why) const {
+    const kube::Job* job = job_of(kept);
+    if (job != nullptr && !job->is_over() && !job->meta.is_deleting) return remove(*job, std::move(why));
+    const bool is_clear = (job == nullptr || job->is_over()) && !has_own_pods();
+    const WallTime last = kept.until + Times::kPatience;
+    if (!is_clear && now_ < last && !is_broken(kept))
+      return wait(std::min(world_.sight->asked + Times::kLook, last), std::move(why));
+    return release(std::move(why));
+  }
+
+  // A pod that is over says how it was. One that is gone when its Job is over says nothing.
+  [[nodiscard]] std::optional<DeepTestStep> take_result(const Reservation& kept) const {
+    const kube::Job* job = job_of(kept);
+    const kube::Pod* pod = pod_of(kept);
+    const bool is_over = pod != nullptr && pod->is_over();
+    const bool is_settled = job == nullptr || job->is_over() || now_ >= kept.until;
+    if (is_over && is_settled) return release_with(kept, deep_test_result(*pod, policy_.fatal));
+    if (job != nullptr && job->is_over() && !has_own_pods())
+      return release("the test left no result: " + job->reason + ' ' + job->message);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] DeepTestStep release_with(const Reservation& kept, DeepTestResult result) const {
+    if (result.outcome == DeepTestOutcome::not_tested) {
+      DeepTestStep step = release(result.why);
+      step.result = std::move(result);
+      step.name = name_of(kept);
+      return step;
+    }
+    const DeepTestRecord record{.outcome = result.outcome,
+                                .test = name_of(kept),
+                                .began = kept.since,
+                                .finished = whole_seconds(now_),
+                                .failed = result.failed,
+                                .tried = {},
+                                .why = {}};
+    return {.kind = Kind::release,
+            .body = release_patch(world_.node, prefix_, record),
+            .name = record.test,
+            .why = std::string(to_string(result.outcome)),
+            .result = std::move(result)};
+  }
+
+  [[nodiscard]] DeepTestStep release(std::string why) const {
+    DeepTestRecord record = record_;
+    record.tried = whole_seconds(now_);
+    record.why = why;
+    return {
+        .kind = Kind::release, .body = release_patch(world_.node, prefix_, record), .why = std::move(why)};
+  }
+
+  // A Job of another reservation. The node may be known late, so one that has just begun is left alone.
+  [[nodiscard]] std::optional<DeepTestStep> delete_stray() const {
+    for (const kube::Job& job : world_.sight->jobs) {
+      const bool is_current = marks_.reservation && job.meta.name == name_of(*marks_.reservation);
+      const auto since = deep_test_job_since(world_.node.meta.name, job.meta.name);
+      if (is_current || !since || job.is_over() || job.meta.is_deleting) continue;
+      const bool is_old =
+          marks_.reservation ? *since < marks_.reservation->since : now_ - *since > Times::kNews;
+      if (is_old) return remove(job, "nobody keeps the node for it");
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] static DeepTestStep remove(const kube::Job& job, std::string why) {
+    return {.kind = Kind::delete_job, .name = job.meta.name, .uid = job.meta.uid, .why = std::move(why)};
+  }
+  [[nodiscard]] DeepTestStep look() const {
+    const bool was_just_now = world_.looked && *world_.looked <= now_ && now_ - *world_.looked < Times::kLook;
+    return was_just_now ? wait(*world_.looked + Times::kLook, "until it may look again")
+                        : DeepTestStep{.kind = Kind::look};
+  }
+  [[nodiscard]] static DeepTestStep wait(WallTime at, std::string why) {
+    return {.kind = Kind::wait, .at = at, .why = std::move(why)};
+  }
+
+  [[nodiscard]] Duration length() const {
+    return Times::kCreate + Times::kStart + policy_.job.deadline + Times::kEnd;
+  }
+  // Of a time to come, or for longer than any test takes: a clock jumped. It ends now.
+  [[nodiscard]] bool is_broken(const Reservation& kept) const {
+    return kept.since > now_ + Times::kNews || kept.until - kept.since > Times::kLongest;
+  }
+  // Its time is over, and nothing will ever be seen.
+  [[nodiscard]] bool is_lost() const {
+    const bool is_late = !marks_.reservation || is_broken(*marks_.reservation) ||
+                         now_ >= marks_.reservation->until + Times::kPatience;
+    return is_late && !world_.can_look;
+  }
+  [[nodiscard]] bool has_sight(Duration age) const {
+    return world_.sight && world_.sight->asked <= now_ && now_ - world_.sight->asked < age;
+  }
+  [[nodiscard]] std::string name_of(const Reservation& kept) const {
+    return deep_test_job_name(world_.node.meta.name, kept.since);
+  }
+  [[nodiscard]] const kube::Job* job_of(const Reservation& kept) const {
+    const auto found = std::ranges::find(world_.sight->jobs, name_of(kept),
+                                         [](const kube::Job& job) { return job.meta.name; });
+    return found == world_.sight->jobs.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] const kube::Pod* pod_of(const Reservation& kept) const {
+    const auto found = std::ranges::find_if(world_.sight->pods, [&](const kube::Pod& pod) {
+      return is_pod_of(pod, name_of(kept), policy_.job.name_space);
+    });
+    return found == world_.sight->pods.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] bool is_own(const kube::Pod& pod) const {
+    return deep_test_job_since(world_.node.meta.name, pod.owner_name) &&
+           is_pod_of(pod, pod.owner_name, policy_.job.name_space);
+  }
+  // Pods of tests that are not over.
+  [[nodiscard]] bool has_own_pods() const {
+    return std::ranges::any_of(world_.sight->pods,
+                               [this](const kube::Pod& pod) { return is_own(pod) && !pod.is_over(); });
+  }
+  [[nodiscard]] AcceleratorUse use_of_node() const {
+    return accelerator_use(world_.node, world_.sight->pods,
+                           [this](const kube::Pod& pod) { return is_own(pod); });
+  }
+
+  const DeepTestWorld& world_;
+  const DeepTestPolicy& policy_;
+  const WallTime now_;
+  const std::string& prefix_;
+  const TestingMarks marks_;
+  const DeepTestRecord record_;
+};
+
+// The next moment after `time` that is this node's.
+WallTime next_turn(WallTime time, Duration every, const std::string& node) {
+  const Duration place{
+      static_cast<Duration::rep>(word_hash(node) % static_cast<std::uint64_t>(every.count()))};
+  const Duration since_place = time.time_since_epoch() - place;
+  return WallTime{place + (since_place / every + 1) * every};
+}
+
+}  // namespace
+
+DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now) {
+  return Question(world, policy, now).answer();
+}
+
+std::optional<WallTime> deep_test_due(const DeepTestWorld& world, const DeepTestPolicy& policy,
+                                      WallTime now) {
+  if (policy.every <= Duration{0} && !world.is_wanted) return std::nullopt;
+  const DeepTestRecord record = deep_test_record(world.node, policy.job.prefix);
+  // What was written by a clock that was ahead must not keep a node from its turn.
+  const bool has_tried = record.tried && *record.tried <= now;
+  const WallTime again = has_tried ? *record.tried + DeepTestTimes::kRetry : now;
+  if (world.is_wanted) return again;
+  const bool was_tested = record.outcome != DeepTestOutcome::not_tested && record.finished <= now;
+  const WallTime from = was_tested ? record.finished + policy.every / 2 : world.watched_since;
+  return std::max(again, next_turn(from, policy.every, world.node.meta.name));
+}
+
+}  // namespace autopilot::agent
