@@ -28,6 +28,7 @@ class Question {
         policy_(policy),
         now_(now),
         prefix_(policy.job.prefix),
+        sight_(world.sight ? *world.sight : nothing_),
         marks_(testing_marks(world.node, prefix_)),
         record_(deep_test_record(world.node, prefix_)) {}
 
@@ -55,7 +56,7 @@ class Question {
     if (now_ < *due) return wait(*due, "not yet");
     if (!has_sight(Times::kLookBusy)) return look();
     if (auto step = delete_stray()) return *step;
-    const WallTime next_look = world_.sight->asked + Times::kLookBusy;
+    const WallTime next_look = sight_.asked + Times::kLookBusy;
     if (auto why = obstacle(); !why.empty()) return wait(next_look, std::move(why));
     if (!has_sight(Times::kLook)) return look();
     Reservation wanted{.holder = policy_.holder, .since = whole_seconds(now_), .until = {}};
@@ -80,7 +81,7 @@ class Question {
     if (use.is_divided || !use.parts.empty()) return "its accelerators are sliced or shared";
     if (use.whole.size() > 1) return "it has accelerators of several kinds";
     const auto is_left = [](const kube::Job& job) { return !job.is_over(); };
-    if (std::ranges::any_of(world_.sight->jobs, is_left)) return "an earlier test has not ended";
+    if (std::ranges::any_of(sight_.jobs, is_left)) return "an earlier test has not ended";
     return "";
   }
 
@@ -90,11 +91,11 @@ class Question {
     if (left < policy_.job.deadline + Times::kStart) return end(kept, "no test began in time");
     const WallTime settled = kept.since + Times::kSettle;
     if (now_ < settled) return wait(settled, "until schedulers have seen the taint");
-    if (world_.sight->asked < settled) return look();
+    if (sight_.asked < settled) return look();
     const AcceleratorUse use = use_of_node();
     if (use.whole.size() != 1 || use.is_divided || !use.parts.empty())
       return end(kept, "its accelerators are not what they were");
-    if (has_own_pods()) return wait(world_.sight->asked + Times::kLook, "until an earlier test is gone");
+    if (has_own_pods()) return wait(sight_.asked + Times::kLook, "until an earlier test is gone");
     return {.kind = Kind::create_job,
             .body = deep_test_job(policy_.job, {.node = world_.node.meta.name,
                                                 .since = kept.since,
@@ -105,7 +106,7 @@ class Question {
 
   // A test is under way.
   [[nodiscard]] DeepTestStep watch(const Reservation& kept, const kube::Job& job) const {
-    const WallTime next_look = world_.sight->asked + Times::kLook;
+    const WallTime next_look = sight_.asked + Times::kLook;
     if (job.meta.is_deleting) return wait(next_look, "until the test is gone");
     const kube::Pod* pod = pod_of(kept);
     const bool runs = pod != nullptr && pod->phase != "Pending";
@@ -122,7 +123,7 @@ class Question {
     const bool is_clear = (job == nullptr || job->is_over()) && !has_own_pods();
     const WallTime last = kept.until + Times::kPatience;
     if (!is_clear && now_ < last && !is_broken(kept))
-      return wait(std::min(world_.sight->asked + Times::kLook, last), std::move(why));
+      return wait(std::min(sight_.asked + Times::kLook, last), std::move(why));
     return release(std::move(why));
   }
 
@@ -152,11 +153,12 @@ class Question {
                                 .failed = result.failed,
                                 .tried = {},
                                 .why = {}};
-    return {.kind = Kind::release,
-            .body = release_patch(world_.node, prefix_, record),
-            .name = record.test,
-            .why = std::string(to_string(result.outcome)),
-            .result = std::move(result)};
+    DeepTestStep step{.kind = Kind::release,
+                      .body = release_patch(world_.node, prefix_, record),
+                      .name = record.test,
+                      .why = std::string(to_string(result.outcome))};
+    step.result = std::move(result);
+    return step;
   }
 
   [[nodiscard]] DeepTestStep release(std::string why) const {
@@ -169,13 +171,12 @@ class Question {
 
   // A Job of another reservation. The node may be known late, so one that has just begun is left alone.
   [[nodiscard]] std::optional<DeepTestStep> delete_stray() const {
-    for (const kube::Job& job : world_.sight->jobs) {
-      const bool is_current = marks_.reservation && job.meta.name == name_of(*marks_.reservation);
+    const Reservation* kept = marks_.reservation ? &*marks_.reservation : nullptr;
+    for (const kube::Job& job : sight_.jobs) {
       const auto since = deep_test_job_since(world_.node.meta.name, job.meta.name);
-      if (is_current || !since || job.is_over() || job.meta.is_deleting) continue;
-      const bool is_old =
-          marks_.reservation ? *since < marks_.reservation->since : now_ - *since > Times::kNews;
-      if (is_old) return remove(job, "nobody keeps the node for it");
+      if (!since || job.is_over() || job.meta.is_deleting) continue;
+      const bool is_stray = kept == nullptr ? now_ - *since > Times::kNews : *since < kept->since;
+      if (is_stray) return remove(job, "nobody keeps the node for it");
     }
     return std::nullopt;
   }
@@ -184,9 +185,9 @@ class Question {
     return {.kind = Kind::delete_job, .name = job.meta.name, .uid = job.meta.uid, .why = std::move(why)};
   }
   [[nodiscard]] DeepTestStep look() const {
-    const bool was_just_now = world_.looked && *world_.looked <= now_ && now_ - *world_.looked < Times::kLook;
-    return was_just_now ? wait(*world_.looked + Times::kLook, "until it may look again")
-                        : DeepTestStep{.kind = Kind::look};
+    if (!world_.looked || *world_.looked > now_) return {.kind = Kind::look};
+    const WallTime again = *world_.looked + Times::kLook;
+    return now_ < again ? wait(again, "until it may look again") : DeepTestStep{.kind = Kind::look};
   }
   [[nodiscard]] static DeepTestStep wait(WallTime at, std::string why) {
     return {.kind = Kind::wait, .at = at, .why = std::move(why)};
@@ -201,26 +202,27 @@ class Question {
   }
   // Its time is over, and nothing will ever be seen.
   [[nodiscard]] bool is_lost() const {
-    const bool is_late = !marks_.reservation || is_broken(*marks_.reservation) ||
-                         now_ >= marks_.reservation->until + Times::kPatience;
-    return is_late && !world_.can_look;
+    if (world_.can_look) return false;
+    if (!marks_.reservation) return true;
+    const Reservation& kept = *marks_.reservation;
+    return is_broken(kept) || now_ >= kept.until + Times::kPatience;
   }
   [[nodiscard]] bool has_sight(Duration age) const {
-    return world_.sight && world_.sight->asked <= now_ && now_ - world_.sight->asked < age;
+    return world_.sight.has_value() && sight_.asked <= now_ && now_ - sight_.asked < age;
   }
   [[nodiscard]] std::string name_of(const Reservation& kept) const {
     return deep_test_job_name(world_.node.meta.name, kept.since);
   }
   [[nodiscard]] const kube::Job* job_of(const Reservation& kept) const {
-    const auto found = std::ranges::find(world_.sight->jobs, name_of(kept),
-                                         [](const kube::Job& job) { return job.meta.name; });
-    return found == world_.sight->jobs.end() ? nullptr : &*found;
+    const auto found =
+        std::ranges::find(sight_.jobs, name_of(kept), [](const kube::Job& job) { return job.meta.name; });
+    return found == sight_.jobs.end() ? nullptr : &*found;
   }
   [[nodiscard]] const kube::Pod* pod_of(const Reservation& kept) const {
-    const auto found = std::ranges::find_if(world_.sight->pods, [&](const kube::Pod& pod) {
+    const auto found = std::ranges::find_if(sight_.pods, [&](const kube::Pod& pod) {
       return is_pod_of(pod, name_of(kept), policy_.job.name_space);
     });
-    return found == world_.sight->pods.end() ? nullptr : &*found;
+    return found == sight_.pods.end() ? nullptr : &*found;
   }
   [[nodiscard]] bool is_own(const kube::Pod& pod) const {
     return deep_test_job_since(world_.node.meta.name, pod.owner_name) &&
@@ -228,18 +230,19 @@ class Question {
   }
   // Pods of tests that are not over.
   [[nodiscard]] bool has_own_pods() const {
-    return std::ranges::any_of(world_.sight->pods,
+    return std::ranges::any_of(sight_.pods,
                                [this](const kube::Pod& pod) { return is_own(pod) && !pod.is_over(); });
   }
   [[nodiscard]] AcceleratorUse use_of_node() const {
-    return accelerator_use(world_.node, world_.sight->pods,
-                           [this](const kube::Pod& pod) { return is_own(pod); });
+    return accelerator_use(world_.node, sight_.pods, [this](const kube::Pod& pod) { return is_own(pod); });
   }
 
   const DeepTestWorld& world_;
   const DeepTestPolicy& policy_;
   const WallTime now_;
   const std::string& prefix_;
+  const DeepTestSight nothing_{};
+  const DeepTestSight& sight_;  // what was seen; empty while it was not
   const TestingMarks marks_;
   const DeepTestRecord record_;
 };
