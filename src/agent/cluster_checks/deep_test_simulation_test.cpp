@@ -406,8 +406,9 @@ bool Cluster::patch(const DeepTestStep& step) {
   const bool was_reserved = marks_.any();
   if (!patch_node(node_, step.body)) return false;
   changed(was_reserved);
-  if (record().test != before)
+  if (record().test != before) {
     EXPECT_TRUE(taken_.insert(record().test).second) << "taken again: " << record().test;
+  }
   return true;
 }
 
@@ -447,7 +448,9 @@ void Cluster::check() {
   const auto holds = [](const Pod& pod) { return pod.job.empty() && pod.bound >= 0s && !pod.is_over; };
   if (std::ranges::any_of(pods_, tests) && std::ranges::any_of(pods_, holds))
     ADD_FAILURE() << "a test beside " << std::ranges::find_if(pods_, holds)->name << " at " << now_.count();
-  if (!had_meddlers_) EXPECT_EQ(marks_.has_taint, marks_.has_annotation);
+  if (!had_meddlers_) {
+    EXPECT_EQ(marks_.has_taint, marks_.has_annotation);
+  }
   if (!marks_.reservation) return;
   // An agent may be dead for 20 s, know the node late, and its requests may get lost a few times.
   const Duration bound = Times::kPatience + Times::kLook + 4min;
