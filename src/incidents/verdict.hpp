@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "core/check_info.hpp"
 #include "core/incident.hpp"
@@ -28,6 +29,9 @@ struct VerdictInput {
   bool reserved_for_deep_test = false;
   ReasonLookup reasons{};  // without it every reason has the confidence of catalog::Reason
 };
+
+// The check that judges the deep tests of the node.
+inline constexpr std::string_view kDeepTest = "gpu.diagnosis";
 
 // A finding about one of these is the GPUs', whichever check makes it.
 [[nodiscard]] bool is_accelerator_part(SubjectKind kind);

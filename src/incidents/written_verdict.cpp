@@ -31,6 +31,14 @@ bool holds(const EvictingIncident& one, const WrittenVerdictInput& input) {
   return !one.closed || !input.deep_test_passed || *input.deep_test_passed <= *one.closed;
 }
 
+// A deep test alone says that a device is bad: the next one that passes says that it is not, and no further
+// one is needed.
+bool is_of_deep_test(const Incident& incident) {
+  return std::ranges::all_of(incident.members, [](const IncidentMember& member) {
+    return member.check == kDeepTest || member.cleared || member.finding.health != Health::failed;
+  });
+}
+
 // A later layout gets another first word; this one is then not understood.
 constexpr std::string_view kLayout = "w1";
 constexpr std::string_view kNone = "-";
@@ -55,7 +63,7 @@ WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictIn
     if (EvictingIncident now = looked_at(one, input); holds(now, input))
       after.evicting.push_back(std::move(now));
   for (const Incident& incident : input.incidents) {
-    if (!makes_evict(incident, input.reasons)) continue;
+    if (!makes_evict(incident, input.reasons) || is_of_deep_test(incident)) continue;
     const bool is_known =
         std::ranges::find(after.evicting, incident.id, &EvictingIncident::id) != after.evicting.end();
     if (!is_known) after.evicting.push_back(looked_at({incident.id, {}, false}, input));

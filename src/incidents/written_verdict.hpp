@@ -32,12 +32,13 @@ struct WrittenVerdictInput {
   Verdict verdict = Verdict::none;      // of the node now
   std::span<const Incident> incidents;  // open and recovering
   ReasonLookup reasons{};
-  std::optional<WallTime> deep_test_passed;  // the last one of the whole node
+  std::optional<WallTime> deep_test_passed;  // when the last one of the whole node began, if it passed
   WallTime now{};
 };
 
 // EVICT stays when the verdict gets better, until each incident that evicted has closed and a deep test has
-// passed after that, or a person has acknowledged it. Everything else is written as it is.
+// passed after that, or a person has acknowledged it. What a deep test alone says is EVICT for as long as the
+// verdict is. Everything else is written as it is.
 [[nodiscard]] WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictInput& input);
 
 // Of a text at most; one that holds still holds EVICT, whichever are left out.

@@ -56,6 +56,18 @@ TEST(WrittenVerdict, is_the_verdict_where_nothing_evicted) {
     EXPECT_EQ(written.look(1, verdict, {}), verdict);
 }
 
+TEST(WrittenVerdict, what_a_deep_test_alone_says_needs_no_further_test) {
+  Incident tested = evicting("a");
+  tested.members[0].check = "gpu.diagnosis";
+  Written written;
+  EXPECT_EQ(written.look(1, Verdict::evict, {tested}), Verdict::evict);
+  EXPECT_EQ(written.look(2, Verdict::pass, {}), Verdict::pass);
+  // With another witness it does.
+  tested.members.push_back(evicting("b").members[0]);
+  EXPECT_EQ(written.look(3, Verdict::evict, {tested}), Verdict::evict);
+  EXPECT_EQ(written.look(4, Verdict::pass, {}), Verdict::evict);
+}
+
 TEST(WrittenVerdict, evict_stays_until_a_deep_test_passed_after_the_incident_closed) {
   Written written;
   EXPECT_EQ(written.look(1, Verdict::evict, {evicting("a")}), Verdict::evict);

@@ -347,6 +347,15 @@ void Runtime::remember(const Operation& operation) {
   ledger_.batch().operations.push_back(operation);
 }
 
+void Runtime::remember(const std::vector<PassRecord>& records) {
+  auto& kept = ledger_.batch().pass_records;
+  kept.insert(kept.end(), records.begin(), records.end());
+}
+
+void Runtime::set_reserved_for_deep_test(bool is_reserved) {
+  changed_ = std::exchange(is_reserved_for_deep_test_, is_reserved) != is_reserved || changed_;
+}
+
 void Runtime::remember(std::string_view name, std::string value) {
   ledger_.batch().values.emplace_back(name, std::move(value));
 }
@@ -482,7 +491,8 @@ void Runtime::publish(Instant now) {
   next->records = record_counts_.counts();
   next->health = incidents::node_health(next->results);
   next->coverage = incidents::coverage_of(next->results, check_infos());
-  next->verdict = incidents::verdict_of({next->results, next->incidents, options_.has_accelerator, false,
+  next->verdict = incidents::verdict_of({next->results, next->incidents, options_.has_accelerator,
+                                         is_reserved_for_deep_test_,
                                          [this](std::string_view id) { return facts_.reason(id); }});
   next->self = self_;
   next->self.checks_late = schedule_.late();

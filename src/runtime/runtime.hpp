@@ -106,8 +106,11 @@ class Runtime {
   // For what others have to tell: configuration, injected faults, operations. Gives the event's id.
   std::uint64_t tell(Event event);
   void remember(const Operation& operation);
+  void remember(const std::vector<PassRecord>& records);
   // For the journal, in place of what has that name.
   void remember(std::string_view name, std::string value);
+  // The node is kept for a deep test: its verdict is TESTING until it no longer is.
+  void set_reserved_for_deep_test(bool is_reserved);
   void update_self(const std::function<void(SelfStatus&)>& change);
 
   // Calls back when all that was told so far is durable, or with false when EventLog::kPatience is over.
@@ -200,6 +203,7 @@ class Runtime {
   MonoTime next_loss_{};
   bool findings_changed_ = false;
   bool changed_ = true;
+  bool is_reserved_for_deep_test_ = false;
   bool stopping_ = false;
   std::uint64_t generation_ = 0;
   std::uint64_t next_run_ = 1;

@@ -296,6 +296,27 @@ TEST_F(RuntimeTest, run_now_answers_with_a_fresh_result) {
   EXPECT_FALSE(runtime_->run_now("test.none", [](const CheckResult&) {}));
 }
 
+TEST_F(RuntimeTest, a_node_that_is_kept_for_a_deep_test_is_testing) {
+  start();
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  const Verdict before = runtime_->snapshot()->verdict;
+  runtime_->set_reserved_for_deep_test(true);
+  runtime_->poll();
+  EXPECT_EQ(runtime_->snapshot()->verdict, Verdict::testing);
+  runtime_->set_reserved_for_deep_test(false);
+  runtime_->poll();
+  EXPECT_EQ(runtime_->snapshot()->verdict, before);
+}
+
+TEST_F(RuntimeTest, a_pass_record_is_journaled) {
+  start();
+  runtime_->remember(std::vector<PassRecord>{{"GPU-1", "deep_test", WallTime{1s}, "boot", "test-1"}});
+  ASSERT_TRUE(poll_until([this] {
+    return std::ranges::any_of(batches_,
+                               [](const store::Batch& batch) { return !batch.pass_records.empty(); });
+  }));
+}
+
 TEST_F(RuntimeTest, a_disabled_check_is_not_shown_and_comes_back_when_enabled) {
   RuntimeSettings settings;
   settings.checks["test.count"].enabled = false;
