@@ -23,6 +23,7 @@ std::span<const Check> builtin_checks() {
       kGpuProcesses,         //
       kGpuXid,               //
       kGpuAmdgpuErrors,      //
+      kGpuDiagnosis,         //
       kNetworkIbPort,        //
       kNetworkRdmaCounters,  //
       kNetworkEfa,           //

@@ -22,6 +22,7 @@ extern const Check kGpuClocks;
 extern const Check kGpuProcesses;
 extern const Check kGpuXid;
 extern const Check kGpuAmdgpuErrors;
+extern const Check kGpuDiagnosis;
 extern const Check kNetworkIbPort;
 extern const Check kNetworkRdmaCounters;
 extern const Check kNetworkEfa;

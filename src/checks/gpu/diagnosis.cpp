@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+#include "checks/judgement.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "gpu.diagnosis";
+constexpr std::string_view kWitness = "kubernetes";
+
+// As the agent leaves them (host/tests/results.hpp), with `test`, `began`, `finished` and `failed` as
+// attributes. Of the host, the last test that said something: "fatal", "failed", "passed"; "off": there is
+// none, and nobody asks for one.
+constexpr std::string_view kOutcome = "deep_test.outcome";
+// Of each GPU: "fatal", "failed"; "not_named": no failure is about it.
+constexpr std::string_view kOfGpu = "deep_test.gpu";
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  Observed observed;
+  observed.observations = TRY(host.tests.last(kId));
+  for (Observation& observation : observed.observations)
+    observation.time = request.now;  // that of the look: it is what is known now
+  observed.witnesses = {std::string(kWitness)};
+  return observed;
+}
+
+std::string text_of(const Observation& observation, std::string_view attribute) {
+  const Value* found = find_attribute(observation.attributes, attribute);
+  return found == nullptr ? "" : to_string(*found);
+}
+
+void add(const JudgeInput& input, const Observation& said, const std::string& whom, Findings& findings) {
+  const bool is_fatal = said.value && to_string(*said.value) == "fatal";
+  const std::string failed = text_of(said, "failed");
+  findings.push_back(make_finding(input, said.subject, is_fatal ? "deep_test_fatal" : "deep_test_failed",
+                                  is_fatal ? Health::failed : Health::degraded,
+                                  whom + " failed the deep test" + (failed.empty() ? "" : ": " + failed)));
+  findings.back().evidence = said.attributes;
+  findings.back().evidence.emplace_back("witness", said.source);
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unread(input, findings);
+  const Observation* outcome = input.history.find(host_subject(), kOutcome);
+  const std::string worst = outcome != nullptr && outcome->value ? to_string(*outcome->value) : "";
+  if (worst == "off") {
+    findings.push_back(
+        make_finding(input, host_subject(), "not_present", Health::unsupported, "deep tests are off"));
+    findings.back().evidence = {{"deepTests", "off"}};
+  }
+  if (worst != "fatal" && worst != "failed") return findings;
+  bool knows_worst = false;
+  for (const Observation& said : input.history.latest()) {
+    const std::string word = said.name == kOfGpu && said.value ? to_string(*said.value) : "";
+    if (word != "fatal" && word != "failed") continue;
+    add(input, said, gpu_text(said.subject), findings);
+    knows_worst = knows_worst || word == worst;
+  }
+  // A test of no certain GPU, or of one that is not there any more.
+  if (!knows_worst) add(input, *outcome, "the node", findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuDiagnosis = {
+    .info = {.id = std::string(kId),
+             .title = "Deep test of all GPUs",
+             .tags = {"gpu", "active"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::minutes{10},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(kWitness)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
