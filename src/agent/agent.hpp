@@ -16,6 +16,7 @@
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
 #include "host/host.hpp"
+#include "host/tests/results.hpp"
 #include "runtime/runtime.hpp"
 
 namespace autopilot::agent {

@@ -53,6 +53,26 @@ bool is_complete(const NodeSnapshot& snapshot) {
   });
 }
 
+DeepTestPolicy policy_of(const config::DeepTest& settings, const ClusterDoor& door,
+                         const NodeWriterOptions& options) {
+  DeepTestPolicy policy;
+  policy.every = settings.every;
+  policy.holder = door.pod.empty() ? options.node : door.pod;
+  policy.fatal = settings.fatal;
+  policy.level = settings.level;
+  policy.job = {.prefix = options.prefix,
+                .name_space = door.name_space,
+                .image = settings.image,
+                .command = settings.command,
+                .pull_secrets = settings.pull_secrets,
+                .tolerated = settings.tolerate,
+                .deadline = settings.deadline,
+                .owner = {}};
+  if (policy.job.command.empty())
+    policy.job.command = {"dcgmi", "diag", "-j", "-r", std::to_string(settings.level)};
+  return policy;
+}
+
 }  // namespace
 
 struct ClusterLink::Refreshed {
@@ -70,7 +90,8 @@ struct ClusterLink::Refreshed {
 };
 
 ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door,
-                         NodeWriterOptions options, ClusterSources sources, ClusterMemory memory)
+                         NodeWriterOptions options, const config::DeepTest& deep_test, ClusterSources sources,
+                         ClusterMemory memory)
     : loop_(loop),
       clock_(clock),
       sources_(std::move(sources)),
@@ -90,6 +111,8 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       writer_(loop, clock, dice()),
       events_(client_, writer_, clock, options.node),
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
+      deep_tests_(loop, client_, writer_, clock, policy_of(deep_test, door, options), door.pod,
+                  deep_test_outlets()),
       node_(loop, client_, writer_, clock, with_instance(std::move(options), clock.now().wall), dice(),
             [this](const kube::Node& node) { take_over(node); }) {}
 
@@ -110,6 +133,15 @@ void ClusterLink::test_storage(const config::Pvc& settings, std::shared_ptr<host
                  .image = settings.image};
   pvc_tester_.emplace(loop_, client_, writer_, clock_, std::move(place), std::move(plan), dice(),
                       std::move(board));
+}
+
+DeepTestOutlets ClusterLink::deep_test_outlets() {
+  DeepTestOutlets outlets = sources_.deep_test;
+  outlets.pass = [this](std::vector<PassRecord> records) {
+    add_pass_records(pass_records_, records);
+    sources_.deep_test.pass(std::move(records));
+  };
+  return outlets;
 }
 
 void ClusterLink::start() {
@@ -147,6 +179,7 @@ void ClusterLink::use_credentials(const Status& refreshed) {
 void ClusterLink::note(SnapshotPtr snapshot) {
   const bool is_new = snapshot != snapshot_;
   snapshot_ = std::move(snapshot);
+  if (is_new) deep_tests_.note(*snapshot_);
   events_.note(std::exchange(news_, {}), *snapshot_);
   if (is_new) tell();
 }
@@ -168,6 +201,7 @@ ClusterStatus ClusterLink::status() const {
 void ClusterLink::take_over(const kube::Node& node) {
   events_.see(node);
   if (pvc_tester_) pvc_tester_->see(node);
+  deep_tests_.see(node);
   node_uid_ = node.meta.uid;
   const bool is_first = !std::exchange(has_seen_node_, true);
   if (is_first) log_info("the node object is there", {{"node", node.meta.name}});
@@ -182,15 +216,18 @@ void ClusterLink::take_over(const kube::Node& node) {
 }
 
 void ClusterLink::tell() {
-  if (!snapshot_ || !is_complete(*snapshot_) || !has_seen_node_) return;
+  if (!snapshot_ || !is_complete(*snapshot_) || !has_seen_node_ || !deep_tests_.is_judged()) return;
   auto written = incidents::next_written(written_, {.verdict = snapshot_->verdict,
                                                     .incidents = snapshot_->incidents,
                                                     .reasons = sources_.reasons,
-                                                    .deep_test_passed = {},
+                                                    .deep_test_passed = deep_tests_.passed(),
                                                     .now = clock_.now().wall});
   if (!std::exchange(knows_written_, true) || written != written_) sources_.keep(written);
   written_ = std::move(written);
-  node_.note(words_of(*snapshot_, written_.word));
+  NodeWords words = words_of(*snapshot_, written_.word);
+  words.deep_test = words_of(deep_tests_.record());
+  node_.note(std::move(words));
+  deep_tests_.note(written_, snapshot_->verdict);
   if (!next_report_.is_active()) next_report_ = loop_.after(kGather, [this] { report(); });
 }
 

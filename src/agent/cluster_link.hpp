@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/cluster_checks/pvc_tester.hpp"
+#include "agent/deep_test_link.hpp"
 #include "agent/exporters/cluster_writer.hpp"
 #include "agent/exporters/event_writer.hpp"
 #include "agent/exporters/node_writer.hpp"
@@ -31,7 +32,8 @@ struct ClusterDoor {
   kube::Access access;
   kube::ReadFile read_file;
   kube::RunPlugin run_plugin;
-  std::string name_space;  // of the reports
+  std::string name_space;  // of the reports and tests
+  std::string pod = {};    // that the agent runs in, of that namespace; empty: not known, or none
 };
 
 // What it needs of the rest of the agent. Called on the loop's thread.
@@ -40,6 +42,7 @@ struct ClusterSources {
   std::function<incidents::SavedState()> saved_state;
   // Each time it changed: it must be there after a restart.
   std::function<void(const incidents::WrittenVerdict& written)> keep;
+  DeepTestOutlets deep_test;
 };
 
 // The node as its cluster sees it: keeps credentials fresh, the Node object as the snapshots say, and tells
@@ -47,7 +50,7 @@ struct ClusterSources {
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door, NodeWriterOptions options,
-              ClusterSources sources, ClusterMemory memory);
+              const config::DeepTest& deep_test, ClusterSources sources, ClusterMemory memory);
   ClusterLink(const ClusterLink&) = delete;
   ClusterLink& operator=(const ClusterLink&) = delete;
   ~ClusterLink();
@@ -68,6 +71,7 @@ class ClusterLink {
   void take_over(const kube::Node& node);
   void tell();
   void report();
+  [[nodiscard]] DeepTestOutlets deep_test_outlets();
 
   net::EventLoop& loop_;
   const Clock& clock_;
@@ -95,6 +99,7 @@ class ClusterLink {
   ClusterWriter writer_;
   EventWriter events_;
   ReportWriter report_;
+  DeepTestLink deep_tests_;
   NodeWriter node_;
   std::optional<PvcTester> pvc_tester_;
 };

@@ -65,7 +65,9 @@ Result<agent::ClusterDoor> open_cluster(const config::Kubernetes& settings,
                                               : ""));
   std::string name_space = settings.name_space;
   if (name_space.empty()) name_space = settings.kubeconfig.empty() ? access->name_space : "autopilot";
-  return agent::ClusterDoor{std::move(*access), read_file, run_plugin, std::move(name_space)};
+  const bool is_own = settings.kubeconfig.empty() && name_space == access->name_space;
+  return agent::ClusterDoor{std::move(*access), read_file, run_plugin, std::move(name_space),
+                            is_own ? variable(variables, "POD_NAME") : ""};
 }
 
 }  // namespace autopilot::cli

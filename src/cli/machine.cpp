@@ -45,6 +45,10 @@ std::shared_ptr<host::TestBoard> make_board(const config::Config& config) {
   if (config.pvc.is_on())
     board->put("storage.pvc",
                fail(Errc::unavailable, "storage classes are tested by the agent; no test has ended here"));
+  if (config.deep_test.every > Duration{0})
+    board->put("gpu.diagnosis", fail(Errc::unavailable,
+                                     "what deep tests found stands on the Node object, "
+                                     "which the agent reads"));
   return board;
 }
 

@@ -124,9 +124,14 @@ bool is_argument(std::string_view word) {
   return !word.empty() && word.size() <= 4095 && word.find('\0') == std::string_view::npos;
 }
 
-// Whether a registry has such an image is for the kubelet to find out.
+// No space and no control character; the rest the cluster knows.
 bool is_image(std::string_view word) {
-  return word.size() <= 1024 && word.find_first_of(" \t\r\n") == std::string_view::npos;
+  return !word.empty() && word.size() <= 512 &&
+         std::ranges::all_of(word, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool is_image_or_empty(std::string_view word) {
+  return word.empty() || is_image(word);
 }
 
 // "dedicated", "nvidia.com/gpu"
@@ -276,12 +281,6 @@ constexpr std::size_t kMaxStorageClasses = 16;
 bool is_access_mode(std::string_view word) {
   return word == "ReadWriteOnce" || word == "ReadWriteMany" || word == "ReadOnlyMany" ||
          word == "ReadWriteOncePod";
-}
-
-// No space and no control character; the rest the cluster knows.
-bool is_image(std::string_view word) {
-  return !word.empty() && word.size() <= 512 &&
-         std::ranges::all_of(word, [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
 void read_storage_classes(YamlMap& map, const Setting& setting, Config& config) {
@@ -512,7 +511,7 @@ constexpr std::array kSettings{
             AUTOPILOT_SHOW(std::to_string(c.deep_test.level))},
     Setting{"deep_test.image", "the name of an image, or nothing in quotes", kAtStart, kVariable,
             "The image of the test: with `autopilot` and the program that tests. Empty: that of the agent.",
-            AUTOPILOT_READ(read_word(m, s, &is_image, c.deep_test.image)), AUTOPILOT_SHOW(c.deep_test.image)},
+            AUTOPILOT_READ(read_word(m, s, &is_image_or_empty, c.deep_test.image)), AUTOPILOT_SHOW(c.deep_test.image)},
     Setting{"deep_test.command", "a list: a program and its arguments", kAtStart, kNoVariable,
             "What tests, and prints what `dcgmi diag -j` does. None: dcgmi, of that level.",
             AUTOPILOT_READ(read_words(m, s, &is_argument, c.deep_test.command)),

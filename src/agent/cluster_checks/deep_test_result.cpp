@@ -20,15 +20,6 @@ DeepTestResult not_tested(std::string why) {
   return result;
 }
 
-bool is_fatal(std::string_view test, std::span<const std::string> fatal) {
-  // DCGM 4 calls memory what was GPU Memory before.
-  const std::string word = test == "memory" ? "gpu_memory" : std::string(test);
-  return std::ranges::any_of(fatal, [&](const std::string& name) {
-    const std::string part = test_word(name);
-    return !part.empty() && word.find(part) != std::string::npos;
-  });
-}
-
 std::string detail_of(const Test& test) {
   std::string text = test_word(test.name);
   for (const std::uint32_t gpu : test.gpus)
@@ -52,6 +43,14 @@ std::string test_word(std::string_view name) {
   std::ranges::replace_if(
       word, [](char c) { return c == '/' || c == '|' || c == ' ' || c == '\t'; }, '_');
   return word;
+}
+
+bool is_fatal_test(std::string_view word, std::span<const std::string> fatal) {
+  const std::string_view known = word == "memory" ? "gpu_memory" : word;
+  return std::ranges::any_of(fatal, [known](const std::string& name) {
+    const std::string part = test_word(name);
+    return !part.empty() && known.find(part) != std::string_view::npos;
+  });
 }
 
 std::vector<host::DcgmGpu> DeepTestResult::passed_gpus() const {
@@ -81,7 +80,7 @@ DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::strin
   for (const Test& test : result.summary.tests) {
     if (test.status != DcgmStatus::fail) continue;
     result.failed += (result.failed.empty() ? "" : ",") + detail_of(test);
-    const bool is_worst = is_fatal(test_word(test.name), fatal);
+    const bool is_worst = is_fatal_test(test_word(test.name), fatal);
     result.outcome = std::max(result.outcome, is_worst ? DeepTestOutcome::fatal : DeepTestOutcome::failed);
   }
   if (result.outcome != DeepTestOutcome::not_tested) return result;

@@ -31,6 +31,9 @@ struct DeepTestResult {
 
 inline constexpr std::string_view kTestContainer = "test";
 
+// By its word. DCGM 4 calls memory what was GPU Memory before.
+[[nodiscard]] bool is_fatal_test(std::string_view word, std::span<const std::string> fatal);
+
 // "GPU Memory" -> "gpu_memory".
 [[nodiscard]] std::string test_word(std::string_view name);
 

@@ -20,6 +20,11 @@ bool is_pod_of(const kube::Pod& pod, const std::string& job, const std::string& 
   return pod.owner_kind == "Job" && pod.owner_name == job && pod.meta.name_space == name_space;
 }
 
+// An agent without an image, or one that was told to test no more, only ends what another one began.
+bool is_on(const DeepTestWorld& world, const DeepTestPolicy& policy) {
+  return (policy.every > Duration{0} || world.is_wanted) && !policy.job.image.empty();
+}
+
 // One question, with what all its answers need.
 class Question {
  public:
@@ -87,6 +92,7 @@ class Question {
 
   // It is kept and nobody tests: as long as there is time for a whole test, one begins.
   [[nodiscard]] DeepTestStep create(const Reservation& kept) const {
+    if (!is_on(world_, policy_)) return end(kept, "deep tests are switched off");
     const Duration left = kept.until - now_ - Times::kEnd;
     if (left < policy_.job.deadline + Times::kStart) return end(kept, "no test began in time");
     const WallTime settled = kept.since + Times::kSettle;
@@ -148,6 +154,7 @@ class Question {
     }
     const DeepTestRecord record{.outcome = result.outcome,
                                 .test = name_of(kept),
+                                .level = policy_.level,
                                 .began = kept.since,
                                 .finished = whole_seconds(now_),
                                 .failed = result.failed,
@@ -263,7 +270,7 @@ DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy,
 
 std::optional<WallTime> deep_test_due(const DeepTestWorld& world, const DeepTestPolicy& policy,
                                       WallTime now) {
-  if (policy.every <= Duration{0} && !world.is_wanted) return std::nullopt;
+  if (!is_on(world, policy)) return std::nullopt;
   const DeepTestRecord record = deep_test_record(world.node, policy.job.prefix);
   // What was written by a clock that was ahead must not keep a node from its turn.
   const bool has_tried = record.tried && *record.tried <= now;

@@ -35,7 +35,8 @@ struct DeepTestPolicy {
   Duration every{};    // 0: none of its own accord
   std::string holder;  // who we are, for people
   std::vector<std::string> fatal;
-  DeepTestJobSettings job;
+  int level = 0;            // of dcgmi, for the record
+  DeepTestJobSettings job;  // without an image nothing is tested
 };
 
 struct DeepTestStep {

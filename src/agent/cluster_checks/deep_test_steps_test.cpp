@@ -177,6 +177,29 @@ TEST_F(DeepTestSteps, switched_off_a_test_that_runs_ends_in_order) {
   EXPECT_EQ(step().kind, Kind::release);
 }
 
+TEST_F(DeepTestSteps, switched_off_nothing_begins_on_a_node_that_is_kept) {
+  reserve();
+  policy_.every = {};
+  const DeepTestStep last = step();
+  ASSERT_EQ(last.kind, Kind::release);
+  EXPECT_THAT(last.why, HasSubstr("switched off"));
+}
+
+TEST_F(DeepTestSteps, without_an_image_there_is_none) {
+  policy_.job.image.clear();
+  EXPECT_EQ(ask().kind, Kind::wait);
+  EXPECT_EQ(ask().at, std::nullopt);
+}
+
+TEST_F(DeepTestSteps, the_record_tells_of_which_level_the_test_was) {
+  policy_.level = 3;
+  reserve();
+  start("Running");
+  finish(kPassed, 0);
+  patch(step());
+  EXPECT_EQ(record().level, 3);
+}
+
 TEST_F(DeepTestSteps, somebody_who_came_in_between_has_the_node) {
   reserve();
   pods_ = {somebody()};

@@ -15,6 +15,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::string_view kEffect = "NoSchedule";
+constexpr std::int64_t kMaxLevel = 4;
 constexpr std::array<std::string_view, 4> kOutcomes{"not_tested", "passed", "failed", "fatal"};
 
 std::string testing_key(const std::string& prefix) {
@@ -90,6 +91,7 @@ std::string format_record(const DeepTestRecord& record) {
   if (record.outcome != DeepTestOutcome::not_tested) {
     object["outcome"] = to_string(record.outcome);
     object["test"] = record.test;
+    if (record.level > 0) object["level"] = record.level;
     object["began"] = api_time(record.began);
     object["finished"] = api_time(record.finished);
     if (!record.failed.empty()) object["failed"] = cut(record.failed);
@@ -127,6 +129,9 @@ DeepTestRecord deep_test_record(const kube::Node& node, const std::string& prefi
   if (began && finished && outcome != kOutcomes.end()) {
     record.outcome = static_cast<DeepTestOutcome>(outcome - kOutcomes.begin());
     record.test = text_of(*object, "test");
+    const json::value* level = object->if_contains("level");
+    if (level != nullptr && level->is_int64() && level->get_int64() > 0 && level->get_int64() <= kMaxLevel)
+      record.level = static_cast<int>(level->get_int64());
     record.began = *began;
     record.finished = *finished;
     record.failed = text_of(*object, "failed");

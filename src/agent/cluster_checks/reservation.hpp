@@ -46,6 +46,7 @@ struct DeepTestRecord {
   // The last one that said something of the GPUs; not_tested: there was none.
   DeepTestOutcome outcome = DeepTestOutcome::not_tested;
   std::string test;  // its id
+  int level = 0;     // of dcgmi; 0: not told
   WallTime began{};
   WallTime finished{};
   std::string failed;  // "pcie.3,memory_bandwidth.0.1"; at most kMaxText bytes

@@ -49,6 +49,7 @@ class ClusterWriter {
   void want(WriteKind kind);
   // Sends nothing until it is called with false; what is wanted meanwhile goes then.
   void hold(bool is_held);
+  [[nodiscard]] bool is_held() const { return is_held_; }
   [[nodiscard]] const ClusterWriterStats& stats() const { return stats_; }
   // What is wrong with a kind whose last write failed; empty: nothing is.
   [[nodiscard]] std::string problem() const;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/cluster_checks/deep_test_words.hpp"
 #include "core/snapshot.hpp"
 
 namespace autopilot::agent {
@@ -24,6 +26,7 @@ struct NodeWords {
   std::string gpuhealth;  // value of the label; empty: the node has no such label
   std::string summary;    // value of the annotation; at most kMaxSummary bytes
   std::vector<ConditionWords> conditions;
+  std::optional<DeepTestWords> deep_test;  // nothing: what stands there of deep tests stays
   friend bool operator==(const NodeWords&, const NodeWords&) = default;
 
   static constexpr std::size_t kMaxSummary = 256;

@@ -96,9 +96,12 @@ void NodeWriter::note(NodeWords words) {
   compare();
 }
 
+// Before anybody writes for what is seen, it must be known who may.
 void NodeWriter::see(kube::Node node) {
-  on_node_(node_.emplace(std::move(node)));
+  node_.emplace(std::move(node));
   listen(*node_);
+  writer_.hold(must_yield(*node_));
+  on_node_(*node_);
   hear();
   compare();
 }
@@ -131,12 +134,21 @@ void NodeWriter::compare() {
   }
   const bool is_mine = text_of(node.meta.annotations, options_.prefix + "/checked-by") == options_.instance;
   const bool is_due = has_old_heartbeat(node);
-  const bool has_label = text_of(node.meta.labels, options_.prefix + "/gpuhealth") == words_->gpuhealth &&
-                         text_of(node.meta.annotations, options_.prefix + "/summary") == words_->summary;
-  if (!has_label || !is_mine || is_due) writer_.want(WriteKind::label);
+  if (!has_labels(node, *words_) || !is_mine || is_due) writer_.want(WriteKind::label);
   const bool has_conditions =
       std::ranges::all_of(words_->conditions, [&node](const ConditionWords& one) { return says(node, one); });
   if (!has_conditions || is_due) writer_.want(WriteKind::conditions);
+}
+
+bool NodeWriter::has_labels(const kube::Node& node, const NodeWords& words) const {
+  const std::string prefix = options_.prefix + "/";
+  if (text_of(node.meta.labels, prefix + "gpuhealth") != words.gpuhealth ||
+      text_of(node.meta.annotations, prefix + "summary") != words.summary)
+    return false;
+  if (!words.deep_test) return true;
+  const DeepTestWords& test = *words.deep_test;
+  return text_of(node.meta.labels, prefix + test.name) == test.label &&
+         text_of(node.meta.annotations, prefix + test.name + ".output") == test.output;
 }
 
 bool NodeWriter::must_yield(const kube::Node& node) const {
@@ -161,11 +173,16 @@ void NodeWriter::say(const std::string& problem) {
 std::string NodeWriter::label_patch(const NodeWords& words) const {
   json::value label = nullptr;  // takes it away
   if (!words.gpuhealth.empty()) label = words.gpuhealth;
-  const json::object metadata{
-      {"labels", json::object{{options_.prefix + "/gpuhealth", std::move(label)}}},
-      {"annotations", json::object{{options_.prefix + "/summary", words.summary},
-                                   {options_.prefix + "/checked-at", api_time(clock_.now().wall)},
-                                   {options_.prefix + "/checked-by", options_.instance}}}};
+  const std::string prefix = options_.prefix + "/";
+  json::object labels{{prefix + "gpuhealth", std::move(label)}};
+  json::object annotations{{prefix + "summary", words.summary},
+                           {prefix + "checked-at", api_time(clock_.now().wall)},
+                           {prefix + "checked-by", options_.instance}};
+  if (words.deep_test) {
+    labels[prefix + words.deep_test->name] = words.deep_test->label;
+    annotations[prefix + words.deep_test->name + ".output"] = words.deep_test->output;
+  }
+  const json::object metadata{{"labels", std::move(labels)}, {"annotations", std::move(annotations)}};
   return json::serialize(json::object{{"metadata", metadata}});
 }
 

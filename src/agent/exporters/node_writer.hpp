@@ -29,6 +29,8 @@ struct NodeWriterOptions {
 // holds back all that its cluster gets from it for as long as the first one is alive.
 //   <prefix>/gpuhealth   label: PASS, WARN, EVICT, TESTING; none where there is nothing to say
 //   <prefix>/summary     annotation
+//   <prefix>/dcgm.level.<r>         label: PASS_<time>, ERR_<time>, what the last deep test said
+//   <prefix>/dcgm.level.<r>.output  annotation: what failed
 //   <prefix>/checked-at  annotation: RFC 3339; older than three heartbeats: nobody watches this node
 //   <prefix>/checked-by  annotation: the agent that wrote last
 //   GpuHealthy, NetworkHealthy, StorageHealthy, HostHealthy: conditions
@@ -57,6 +59,7 @@ class NodeWriter {
   void say(const std::string& problem);
   [[nodiscard]] bool must_yield(const kube::Node& node) const;
   [[nodiscard]] bool has_old_heartbeat(const kube::Node& node) const;
+  [[nodiscard]] bool has_labels(const kube::Node& node, const NodeWords& words) const;
   [[nodiscard]] std::string label_patch(const NodeWords& words) const;
   [[nodiscard]] std::string conditions_patch(const kube::Node& node, const NodeWords& words) const;
 

@@ -13,8 +13,8 @@ namespace autopilot::agent {
 
 // What an agent writes to the cluster of its own accord. Of those that became wanted at the same time the
 // first goes first.
-enum class WriteKind : std::uint8_t { label, conditions, report, event, pvc_test };
-inline constexpr std::size_t kWriteKinds = 5;
+enum class WriteKind : std::uint8_t { label, conditions, report, event, pvc_test, deep_test };
+inline constexpr std::size_t kWriteKinds = 6;
 
 // Which write goes next, and when: at once while few went, else as soon as fewer than kMaxWrites went within
 // kWindow; the one that is wanted longest first, so that none starves. A kind that is wanted again before it

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/cluster_checks/deep_tester.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <utility>
+
+#include "agent/cluster_checks/own_pod.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::agent {
+
+namespace json = boost::json;
+
+namespace {
+
+using Kind = DeepTestStep::Kind;
+using kube::ApiOutcome;
+using telemetry::log_info;
+using telemetry::log_warning;
+
+// Whatever is waited for: clocks are set, and the other agent of a node may go.
+constexpr Duration kLongestWait = std::chrono::minutes{1};
+constexpr Duration kShortestWait = std::chrono::milliseconds{50};
+constexpr Duration kWhileHeld = std::chrono::seconds{15};
+
+bool is_write(Kind kind) {
+  return kind != Kind::wait && kind != Kind::look;
+}
+
+std::string_view word_of(Kind kind) {
+  switch (kind) {
+    case Kind::reserve:
+      return "the node is reserved";
+    case Kind::create_job:
+      return "the test begins";
+    case Kind::delete_job:
+      return "a test is ended";
+    default:
+      return "the node is released";
+  }
+}
+
+std::string jobs_path(const std::string& name_space, const std::string& name = {}) {
+  return "/apis/batch/v1/namespaces/" + name_space + "/jobs" + (name.empty() ? "" : "/" + name);
+}
+
+// What `is_as_good` of an error says is taken for success.
+kube::OnObject forgiving(bool (*is_as_good)(const kube::ApiError& why), kube::OnObject on_answer) {
+  return [is_as_good, on_answer = std::move(on_answer)](kube::ApiResult<std::string> answer) {
+    if (!answer && is_as_good(answer.error())) answer = std::string();
+    on_answer(std::move(answer));
+  };
+}
+
+bool is_there_already(const kube::ApiError& why) {
+  return why.verdict.outcome == ApiOutcome::conflict && why.reason == "AlreadyExists";
+}
+
+// Gone, or another one with the same name.
+bool is_gone(const kube::ApiError& why) {
+  return why.verdict.outcome == ApiOutcome::not_found || why.verdict.outcome == ApiOutcome::conflict;
+}
+
+std::string removal(const std::string& uid) {
+  return json::serialize(json::object{{"apiVersion", "v1"},
+                                      {"kind", "DeleteOptions"},
+                                      {"propagationPolicy", "Foreground"},
+                                      {"preconditions", json::object{{"uid", uid}}}});
+}
+
+}  // namespace
+
+DeepTester::DeepTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
+                       DeepTestPolicy policy, std::string pod, OnResult on_result)
+    : loop_(loop),
+      client_(client),
+      writer_(writer),
+      clock_(clock),
+      policy_(std::move(policy)),
+      pod_(std::move(pod)),
+      on_result_(std::move(on_result)) {
+  world_.watched_since = clock_.now().wall;
+  ClusterWriter::Source source;
+  source.what = "a deep test";
+  source.send = [this](kube::OnObject on_answer) { return send(std::move(on_answer)); };
+  source.on_written = [this](const std::string& json) { note_written(json); };
+  source.on_failed = [this](const kube::ApiError&) { note_failed(); };
+  writer_.add(WriteKind::deep_test, std::move(source));
+}
+
+void DeepTester::see(const kube::Node& node) {
+  world_.node = node;
+  go_on();
+}
+
+void DeepTester::want(bool is_wanted) {
+  if (std::exchange(world_.is_wanted, is_wanted) != is_wanted) go_on();
+}
+
+// From within what calls us nothing new is asked.
+void DeepTester::go_on_soon() {
+  next_ = loop_.after(Duration{0}, [this] { go_on(); });
+}
+
+void DeepTester::go_on() {
+  if (world_.node.meta.name.empty() || exchange_.is_active() || is_writing_) return;
+  if (writer_.is_held()) {
+    next_ = loop_.after(kWhileHeld, [this] { go_on(); });
+    return;
+  }
+  if (must_ask_for_pod()) return ask_for_pod();
+  const DeepTestStep step = next_step(world_, policy_, clock_.now().wall);
+  if (step.kind == Kind::wait) return wait(step);
+  if (step.kind == Kind::look) return look();
+  is_writing_ = true;
+  writer_.want(WriteKind::deep_test);
+}
+
+void DeepTester::wait(const DeepTestStep& step) {
+  next_ = {};
+  if (!step.at) return;
+  say(step);
+  next_ =
+      loop_.after(std::clamp(*step.at - clock_.now().wall, kShortestWait, kLongestWait), [this] { go_on(); });
+}
+
+// What keeps a node from its turn, or a test from its end; once for each thing.
+void DeepTester::say(const DeepTestStep& step) {
+  if (step.why == said_) return;
+  said_ = step.why;
+  log_info("deep test: waiting", {{"why", step.why}});
+}
+
+void DeepTester::look() {
+  const WallTime asked = clock_.now().wall;
+  world_.looked = asked;
+  exchange_ =
+      client_.get({jobs_path(policy_.job.name_space),
+                   {{"labelSelector", deep_test_selector(policy_.job.prefix, world_.node.meta.name)}}},
+                  [this, asked](const kube::ApiResult<std::string>& answer) {
+                    if (!answer) return take_no_sight(answer.error().error);
+                    auto jobs = kube::parse_jobs(*answer);
+                    if (!jobs) return take_no_sight(jobs.error());
+                    list_pods(asked, std::move(*jobs));
+                  });
+}
+
+void DeepTester::list_pods(WallTime asked, std::vector<kube::Job> jobs) {
+  exchange_ =
+      client_.get({"/api/v1/pods", {{"fieldSelector", "spec.nodeName=" + world_.node.meta.name}}},
+                  [this, asked, jobs = std::move(jobs)](const kube::ApiResult<std::string>& answer) mutable {
+                    if (!answer) return take_no_sight(answer.error().error);
+                    auto pods = kube::parse_pods(*answer);
+                    if (!pods) return take_no_sight(pods.error());
+                    world_.sight = DeepTestSight{asked, std::move(jobs), std::move(*pods)};
+                    world_.can_look = true;
+                    go_on_soon();
+                  });
+}
+
+void DeepTester::take_no_sight(const Error& why) {
+  world_.sight.reset();
+  if (std::exchange(world_.can_look, false))
+    log_warning("deep test: Jobs and pods of the node cannot be seen", {{"cause", why.what}});
+  go_on_soon();
+}
+
+bool DeepTester::must_ask_for_pod() const {
+  return !has_asked_for_pod_ && policy_.every > Duration{0} &&
+         (policy_.job.image.empty() || !policy_.job.owner);
+}
+
+void DeepTester::ask_for_pod() {
+  if (!pod_.empty()) {
+    exchange_ = client_.get({"/api/v1/namespaces/" + policy_.job.name_space + "/pods/" + pod_, {}},
+                            [this](const kube::ApiResult<std::string>& answer) { take_pod(answer); });
+    return;
+  }
+  has_asked_for_pod_ = true;
+  if (policy_.job.image.empty())
+    log_warning("deep test: none is made: `deep_test.image` is empty, and this agent does not know its own");
+  go_on_soon();
+}
+
+// A server that is away is asked again; what it refuses is not known.
+void DeepTester::take_pod(const kube::ApiResult<std::string>& answer) {
+  const auto own = answer ? parse_own_pod(*answer) : Result<OwnPod>(fail(answer.error().error));
+  if (!answer && answer.error().verdict.next == kube::ApiNext::back_off) {
+    next_ = loop_.after(DeepTestTimes::kLook, [this] { go_on(); });
+    return;
+  }
+  has_asked_for_pod_ = true;
+  if (own && policy_.job.image.empty()) policy_.job.image = own->image;
+  if (own && !policy_.job.owner) policy_.job.owner = own->owner;
+  if (policy_.job.image.empty())
+    log_warning(
+        "deep test: none is made: `deep_test.image` is empty, and the pod of this agent tells no image",
+        {{"pod", pod_}, {"cause", own ? "it has no container named agent" : own.error().what}});
+  go_on_soon();
+}
+
+std::optional<net::Exchange> DeepTester::send(kube::OnObject on_answer) {
+  is_writing_ = false;
+  // A write that failed before goes again while we look: what is due then is asked for again.
+  if (exchange_.is_active()) return std::nullopt;
+  const DeepTestStep step = next_step(world_, policy_, clock_.now().wall);
+  if (!is_write(step.kind)) {
+    go_on_soon();
+    return std::nullopt;
+  }
+  is_writing_ = true;
+  is_node_sent_ = step.kind == Kind::reserve || step.kind == Kind::release;
+  said_.clear();
+  log_info("deep test: " + std::string(word_of(step.kind)), {{"job", step.name}, {"why", step.why}});
+  if (step.result) on_result_(step.name, *step.result);
+  return send(step, std::move(on_answer));
+}
+
+net::Exchange DeepTester::send(const DeepTestStep& step, kube::OnObject on_answer) {
+  if (step.kind == Kind::create_job)
+    return client_.create({jobs_path(policy_.job.name_space), {}}, step.body,
+                          forgiving(&is_there_already, std::move(on_answer)));
+  if (step.kind == Kind::delete_job)
+    return client_.remove({jobs_path(policy_.job.name_space, step.name), {}}, removal(step.uid),
+                          forgiving(&is_gone, std::move(on_answer)));
+  return client_.patch({"/api/v1/nodes/" + world_.node.meta.name, {}}, kube::Patch::merge, step.body,
+                       std::move(on_answer));
+}
+
+void DeepTester::note_written(const std::string& json) {
+  is_writing_ = false;
+  world_.sight.reset();
+  if (is_node_sent_)
+    if (auto node = kube::parse_node(json)) world_.node = std::move(*node);
+  go_on_soon();
+}
+
+// The writer tries again by itself, later; what is due may be another thing then.
+void DeepTester::note_failed() {
+  is_writing_ = false;
+  world_.sight.reset();
+  go_on_soon();
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "agent/cluster_checks/deep_test_steps.hpp"
+#include "agent/exporters/cluster_writer.hpp"
+#include "core/clock.hpp"
+#include "kube/client.hpp"
+#include "kube/objects.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::agent {
+
+// Does what next_step says: takes sights of Jobs and pods, at most six lists a minute, and writes through the
+// writer of this node. Begins nothing while another agent writes for the node. On the loop's thread.
+class DeepTester {
+ public:
+  // What a test said, before the release that carries it goes: it may be told again. `test`: its id.
+  using OnResult = std::function<void(const std::string& test, const DeepTestResult& result)>;
+
+  // pod: that we run in, which is asked for what `policy` lacks: image and owner of the Jobs; empty: none.
+  DeepTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
+             DeepTestPolicy policy, std::string pod, OnResult on_result);
+  DeepTester(const DeepTester&) = delete;
+  DeepTester& operator=(const DeepTester&) = delete;
+  ~DeepTester() = default;
+
+  // The Node object, each time it was seen. Nothing is done before the first time.
+  void see(const kube::Node& node);
+  // Whether a test should be made as soon as the node is idle.
+  void want(bool is_wanted);
+
+ private:
+  void go_on();
+  void go_on_soon();
+  void wait(const DeepTestStep& step);
+  void look();
+  void list_pods(WallTime asked, std::vector<kube::Job> jobs);
+  void take_no_sight(const Error& why);
+  [[nodiscard]] bool must_ask_for_pod() const;
+  void ask_for_pod();
+  void take_pod(const kube::ApiResult<std::string>& answer);
+  [[nodiscard]] std::optional<net::Exchange> send(kube::OnObject on_answer);
+  [[nodiscard]] net::Exchange send(const DeepTestStep& step, kube::OnObject on_answer);
+  void note_written(const std::string& json);
+  void note_failed();
+  void say(const DeepTestStep& step);
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  ClusterWriter& writer_;
+  const Clock& clock_;
+  DeepTestPolicy policy_;
+  const std::string pod_;
+  const OnResult on_result_;
+  DeepTestWorld world_;  // its node has no name before it was seen
+  bool has_asked_for_pod_ = false;
+  bool is_writing_ = false;    // a write waits for its turn, or is on its way
+  bool is_node_sent_ = false;  // and it is one of the node
+  std::string said_;           // why it waits, as it was said last
+  net::Subscription next_;
+  net::Exchange exchange_;  // last: it calls
+};
+
+}  // namespace autopilot::agent

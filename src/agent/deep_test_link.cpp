@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/deep_test_link.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "agent/cluster_checks/idle_gpus.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+// Beyond that they are the same devices.
+bool is_same(const Subject& one, const Subject& other) {
+  return std::tie(one.key, one.index, one.uuid, one.serial) ==
+         std::tie(other.key, other.index, other.uuid, other.serial);
+}
+
+}  // namespace
+
+DeepTestLink::DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer,
+                           const Clock& clock, DeepTestPolicy policy, std::string pod,
+                           DeepTestOutlets outlets)
+    : clock_(clock),
+      prefix_(policy.job.prefix),
+      fatal_(policy.fatal),
+      outlets_(std::move(outlets)),
+      view_({.record = {}, .gpus = {}, .is_on = policy.every > Duration{0}, .has_accelerators = false}),
+      tester_(loop, client, writer, clock, std::move(policy), std::move(pod),
+              [this](const std::string& test, const DeepTestResult& result) {
+                outlets_.pass(pass_records_of(result, test, view_.gpus, clock_.now().wall, boot_id_));
+              }) {}
+
+void DeepTestLink::see(const kube::Node& node) {
+  const AcceleratorUse use = accelerator_use(node, {});
+  const bool has_accelerators = !use.whole.empty() || !use.parts.empty();
+  DeepTestRecord record = deep_test_record(node, prefix_);
+  const bool is_new =
+      !std::exchange(has_seen_, true) || record != view_.record || has_accelerators != view_.has_accelerators;
+  view_.record = std::move(record);
+  view_.has_accelerators = has_accelerators;
+  is_marked_ = testing_marks(node, prefix_).any();
+  if (is_new) judge();
+  reserve();
+  tester_.see(node);
+}
+
+void DeepTestLink::note(const NodeSnapshot& snapshot) {
+  boot_id_ = snapshot.boot_id;
+  auto gpus = gpus_in(snapshot);
+  if (std::ranges::equal(gpus, view_.gpus, is_same)) return;
+  view_.gpus = std::move(gpus);
+  if (has_seen_) judge();
+}
+
+void DeepTestLink::note(const incidents::WrittenVerdict& written, Verdict verdict) {
+  tester_.want(view_.is_on && waits_for_deep_test(written, verdict, view_.record));
+}
+
+std::optional<WallTime> DeepTestLink::passed() const {
+  if (view_.record.outcome != DeepTestOutcome::passed) return std::nullopt;
+  return view_.record.began;
+}
+
+void DeepTestLink::judge() {
+  is_judged_ = false;
+  outlets_.judge(deep_test_observations(view_, fatal_), [this, judgement = ++judgement_] {
+    if (judgement != judgement_) return;
+    is_judged_ = true;
+    reserve();
+  });
+}
+
+// A node that is given back is TESTING until what the test said has been judged: it is not PASS in between.
+void DeepTestLink::reserve() {
+  const bool is_reserved = is_marked_ || (is_reserved_ && !is_judged_);
+  if (std::exchange(is_reserved_, is_reserved) != is_reserved) outlets_.reserve(is_reserved);
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/deep_test_link.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/cluster_checks/deep_test_fixture.hpp"
+#include "agent/exporters/cluster_fixture.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+const std::string kPrefix = "autopilot.ibm.com";
+
+// What stands on a node, and what the rest of the agent hears of it.
+class DeepTestLinkTest : public testing::ClusterFixture {
+ protected:
+  void SetUp() override {
+    serve({});
+    DeepTestPolicy policy = deep_test_policy();
+    policy.every = 24h * 365;
+    DeepTestOutlets outlets;
+    outlets.reserve = [this](bool is_reserved) { reserved_.push_back(is_reserved); };
+    outlets.judge = [this](Result<Observations> seen, std::function<void()> on_judged) {
+      seen_ = std::move(seen);
+      on_judged_ = std::move(on_judged);
+    };
+    outlets.pass = [](const std::vector<PassRecord>&) {};
+    link_ = std::make_unique<DeepTestLink>(loop_, *client_, *writer_, clock_, policy, "", outlets);
+  }
+  void reserve() {
+    ASSERT_TRUE(patch_node(node_, reserve_patch(node_of(node_), kPrefix, {"a", kBegin, kBegin + 1h})));
+    link_->see(node_of(node_));
+  }
+  void release(DeepTestOutcome outcome) {
+    const DeepTestRecord record{.outcome = outcome,
+                                .test = "t",
+                                .level = 3,
+                                .began = kBegin,
+                                .finished = kBegin + 1min,
+                                .failed = "",
+                                .tried = {},
+                                .why = {}};
+    ASSERT_TRUE(patch_node(node_, release_patch(node_of(node_), kPrefix, record)));
+    link_->see(node_of(node_));
+  }
+
+  boost::json::object node_ = node_object();
+  std::vector<bool> reserved_;
+  Result<Observations> seen_ = fail(Errc::internal, "not told");
+  std::function<void()> on_judged_;
+  std::unique_ptr<DeepTestLink> link_;
+};
+
+TEST_F(DeepTestLinkTest, a_node_without_a_test_is_judged_as_such_first) {
+  EXPECT_FALSE(link_->is_judged());
+  link_->see(node_of(node_));
+  EXPECT_EQ(seen_.error().code, Errc::unavailable);
+  EXPECT_FALSE(link_->is_judged());
+  on_judged_();
+  EXPECT_TRUE(link_->is_judged());
+  EXPECT_TRUE(reserved_.empty());
+  EXPECT_FALSE(link_->passed());
+}
+
+TEST_F(DeepTestLinkTest, a_released_node_is_testing_until_the_result_was_judged) {
+  link_->see(node_of(node_));
+  on_judged_();
+  reserve();
+  EXPECT_THAT(reserved_, ElementsAre(true));
+  release(DeepTestOutcome::fatal);
+  ASSERT_TRUE(seen_);
+  EXPECT_EQ(seen_->front().value, Value("fatal"));
+  EXPECT_THAT(reserved_, ElementsAre(true));
+  on_judged_();
+  EXPECT_THAT(reserved_, ElementsAre(true, false));
+  EXPECT_FALSE(link_->passed());
+}
+
+TEST_F(DeepTestLinkTest, a_judgement_of_before_does_not_count) {
+  link_->see(node_of(node_));
+  const auto old = on_judged_;
+  reserve();
+  release(DeepTestOutcome::passed);
+  old();
+  EXPECT_FALSE(link_->is_judged());
+  on_judged_();
+  EXPECT_TRUE(link_->is_judged());
+  EXPECT_EQ(link_->passed(), kBegin);
+}
+
+TEST_F(DeepTestLinkTest, gpus_that_are_known_later_are_named_later) {
+  reserve();
+  release(DeepTestOutcome::fatal);
+  on_judged_();
+  NodeSnapshot snapshot;
+  link_->note(snapshot);
+  EXPECT_TRUE(link_->is_judged());
+  Observation state;
+  state.name = "gpu.state";
+  state.subject = {.kind = SubjectKind::gpu, .key = "0000:01:00.0", .index = 0, .uuid = {}, .serial = {}};
+  CheckResult present;
+  present.check = "gpu.present";
+  present.observations = Observations{state};
+  snapshot.results = {present};
+  link_->note(snapshot);
+  EXPECT_FALSE(link_->is_judged());
+}
+
+}  // namespace
+}  // namespace autopilot::agent
