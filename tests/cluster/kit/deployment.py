@@ -16,13 +16,14 @@ PREFIX = "autopilot.ibm.com"
 
 
 class Deployment:
-    """The manifests of one profile with nothing changed but the image, the node and further arguments of the agent."""
+    """The manifests of one profile with nothing changed but the image, the node, further arguments of the agent, and `settings`:
+    values of the chart."""
 
-    def __init__(self, api, profile: str, node: str, *arguments: str):
+    def __init__(self, api, profile: str, node: str, *arguments: str, settings=()):
         self._api = api
         self._node = node
         image, tag = images.name_of("autopilot").rsplit(":", 1)
-        settings = [f"image.repository={image}", f"image.tag={tag}", f"nodeSelector.kubernetes\\.io/hostname={node}"]
+        settings = [f"image.repository={image}", f"image.tag={tag}", f"nodeSelector.kubernetes\\.io/hostname={node}", *settings]
         if arguments:
             settings.append(f"extraArgs={{{','.join(arguments)}}}")
         self._text = render.render(render.find_helm(), profile, settings)

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deep tests on a node with a kubelet: its GPUs are a number that somebody wrote into its status, and the stand-in for dcgmi runs
+in a pod that the scheduler placed."""
+
+import datetime
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+import harness  # noqa: E402
+from kit import images  # noqa: E402
+from kit.cluster import ROOT, Cluster  # noqa: E402
+from kit.deployment import NAMESPACE, Deployment  # noqa: E402
+from kit.reason import CannotRun  # noqa: E402
+
+SKIPPED = 77
+NODE = "node-0"
+PREFIX = "autopilot.ibm.com"
+SPACE = "autopilot-deep-test"
+JOBS = f"{PREFIX}/deep-test-of={NODE}"
+GPUS = "nvidia.com/gpu"
+CRD = ROOT / "deploy" / "crds" / "nodehealthreports.yaml"
+NANOSECONDS = 10 ** 9
+
+
+def hash_of(text):
+    """FNV-1a, by which nodes are spread over the period."""
+    value = 0xcbf29ce484222325
+    for byte in text.encode():
+        value = ((value ^ byte) * 0x100000001b3) % 2 ** 64
+    return value
+
+
+def period_with_turn(soonest):
+    """Seconds: of those periods that are allowed one in which this node has its turn `soonest` seconds from now, or a little later."""
+    now = time.time_ns()
+
+    def until_turn(seconds):
+        every = seconds * NANOSECONDS
+        place = hash_of(NODE) % every
+        return (place + ((now - place) // every + 1) * every - now) / NANOSECONDS
+    return min((seconds for seconds in range(3600, 7200) if until_turn(seconds) >= soonest), key=until_turn)
+
+
+class DeepTestTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster().open()
+        if not cls.cluster.nodes:
+            raise unittest.SkipTest("this cluster has no node with a kubelet")
+        cls.api = cls.cluster.api
+        cls.api.run("apply", "--server-side", "-f", str(CRD))
+        cls.api.run("wait", "--for=condition=Established", "crd/nodehealthreports.autopilot.ibm.com")
+        cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+        cls.give_gpus(8)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.give_gpus(None)
+        cls.api.run("delete", "--ignore-not-found", "namespace", SPACE)
+        cls.api.run("delete", "--ignore-not-found", "crd", "nodehealthreports.autopilot.ibm.com")
+
+    @classmethod
+    def give_gpus(cls, count):
+        change = {"status": {part: {GPUS: None if count is None else str(count)} for part in ("capacity", "allocatable")}}
+        cls.api.run("patch", "node", NODE, "--subresource=status", "--type=merge", "-p", json.dumps(change))
+
+    def setUp(self):
+        self.clean()
+        self.addCleanup(self.clean)
+
+    def clean(self):
+        """Nothing of a test before."""
+        self.api.run("delete", "--ignore-not-found", "--wait=true", "-n", SPACE, "jobs,pods", "--all")
+        gone = [f"{PREFIX}/{name}-" for name in ("testing", "deep-test", "checked-at", "checked-by", "dcgm.level.3.output")]
+        self.api.run("annotate", "node", NODE, *gone)
+        self.api.run("label", "node", NODE, f"{PREFIX}/gpuhealth-", f"{PREFIX}/dcgm.level.3-")
+        if self.taint():
+            self.api.run("taint", "node", NODE, f"{PREFIX}/testing-")
+
+    # --- who tests ---
+
+    def settings(self, *command, soonest=15):
+        """A configuration in which the node has its turn soon."""
+        file = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
+        self.addCleanup(file.close)
+        json.dump({"kubernetes": {"write_node": True, "kubeconfig": str(self.cluster.kubeconfig), "namespace": SPACE},
+                   "node": NODE, "deep_test": self.deep_test(*command, soonest=soonest)}, file)
+        file.flush()
+        return file.name
+
+    @staticmethod
+    def deep_test(*command, soonest):
+        return {"every": f"{period_with_turn(soonest)}s", "deadline": "2m", "image": images.name_of("autopilot"),
+                "command": ["autopilot-sim", "deep-test", *command]}
+
+    @staticmethod
+    def agent(settings):
+        return harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", settings)
+
+    # --- what is there ---
+
+    def node(self):
+        return self.api.get("node", NODE)
+
+    def label(self, name="gpuhealth"):
+        return self.node()["metadata"]["labels"].get(f"{PREFIX}/{name}")
+
+    def annotation(self, name):
+        return self.node()["metadata"].get("annotations", {}).get(f"{PREFIX}/{name}")
+
+    def taint(self):
+        return [one for one in self.node()["spec"].get("taints", []) if one["key"] == f"{PREFIX}/testing"]
+
+    def jobs(self):
+        return self.api.get("jobs", "-n", SPACE, "-l", JOBS)["items"]
+
+    def wait_for_label(self, word, patience=180):
+        self.api.wait(lambda: self.label() == word, f"the label says {word}", patience)
+
+    def wait_for_end(self, word, patience=180):
+        """The node is free again, and its label says this."""
+        self.api.wait(lambda: not self.taint() and not self.annotation("testing") and self.label() == word,
+                      f"the node is released as {word}", patience)
+
+    # --- tests ---
+
+    def test_a_pass(self):
+        with self.agent(self.settings("--for", "10s")) as agent:
+            agent.wait_ready()
+            self.wait_for_label("TESTING")
+            self.assertEqual([one["effect"] for one in self.taint()], ["NoSchedule"])
+            self.assertEqual(json.loads(self.annotation("testing"))["holder"], NODE)
+            harness.wait_until(lambda: agent.node()["verdict"] == "TESTING", "the agent says TESTING")
+            self.assertIn("TESTING", harness.run("status", "--socket", agent.socket)[1])
+            job = self.api.wait(self.jobs, "the Job is there", 60)[0]
+            pod = job["spec"]["template"]["spec"]
+            self.assertEqual(pod["containers"][0]["resources"]["limits"][GPUS], "8")
+            self.assertNotIn("nodeName", pod)
+            self.api.wait(lambda: self.jobs()[0]["status"].get("active"), "its pod is there")
+            self.assertEqual(self.label(), "TESTING")
+            self.wait_for_end("PASS")
+            self.api.wait(lambda: self.label("dcgm.level.3"), "the label of the level is there")
+            self.assertRegex(self.label("dcgm.level.3"), r"^PASS_\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\dUTC$")
+            self.assertEqual(self.annotation("dcgm.level.3.output"), "")
+            self.assertEqual(json.loads(self.annotation("deep-test"))["outcome"], "passed")
+            harness.wait_until(lambda: agent.result("gpu.diagnosis")["health"] == "healthy", "the check says so")
+            report = self.api.wait(self.report_with_passes, "pass records are reported", 60)
+            self.assertEqual(len({one["gpuUuid"] for one in report["status"]["passRecords"]}), 8)
+
+    def report_with_passes(self):
+        report = self.api.get("nodehealthreports", "-n", SPACE, NODE)
+        return report if report["status"].get("passRecords") else None
+
+    def test_a_fatal_failure_evicts_and_stays_so(self):
+        settings = self.settings("--result", "fail:pcie")
+        with self.agent(settings) as agent:
+            agent.wait_ready()
+            self.wait_for_label("TESTING")
+            seen = set()
+            self.api.wait(lambda: seen.add(self.label()) or self.label() == "EVICT", "the label says EVICT", 180)
+            self.assertNotIn("PASS", seen)
+            self.api.wait(lambda: (self.label("dcgm.level.3") or "").startswith("ERR_"), "the label of the level says so")
+            self.assertEqual(self.annotation("dcgm.level.3.output"), "pcie.7")
+            found = agent.result("gpu.diagnosis")["findings"][0]
+            self.assertEqual((found["reason"], found["subject"]["index"]), ("deep_test_fatal", 7))
+            self.assertEqual(self.taint(), [])
+        # Another agent, which knows nothing but what stands there.
+        with self.agent(settings) as agent:
+            agent.wait_ready()
+            harness.wait_until(lambda: agent.node()["verdict"] == "EVICT", "the next agent says EVICT", 60)
+            written = self.annotation("checked-by")
+            self.api.wait(lambda: self.annotation("checked-by") != written, "the next agent writes", 90)
+            self.assertEqual(self.label(), "EVICT")
+
+    def assert_survives_a_kill(self, until, what):
+        """kill -9 as soon as it is so; the next agent comes to the same end."""
+        settings = self.settings("--for", "5s")
+        agent = self.agent(settings)
+        try:
+            agent.wait_ready()
+            self.api.wait(until, what, 180)
+        finally:
+            agent.process.stop(signal.SIGKILL)
+        killed = time.monotonic()
+        with self.agent(settings) as agent:
+            agent.wait_ready()
+            self.wait_for_end("PASS")
+            print(f"{what}: released {time.monotonic() - killed:.0f} s after kill -9")
+            self.assertEqual(json.loads(self.annotation("deep-test"))["outcome"], "passed")
+            self.assertEqual(len(self.jobs()), 1)
+
+    def test_a_kill_after_the_reservation(self):
+        self.assert_survives_a_kill(self.taint, "the node is reserved")
+
+    def test_a_kill_after_the_job_was_created(self):
+        self.assert_survives_a_kill(self.jobs, "the Job is there")
+
+    def test_a_kill_before_the_release(self):
+        self.assert_survives_a_kill(lambda: self.jobs() and self.jobs()[0]["status"].get("succeeded"), "the test has ended")
+
+    def test_a_pod_with_a_gpu_keeps_its_node(self):
+        self.api.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train", "namespace": SPACE}, "spec": {
+            "nodeName": NODE, "terminationGracePeriodSeconds": 1, "containers": [{
+                "name": "main", "image": images.name_of("pause"), "resources": {"limits": {GPUS: "1"}}}]}})
+        with self.agent(self.settings()) as agent:
+            agent.wait_ready()
+            found = agent.process.find
+            harness.wait_until(lambda: found(rf"accelerators are in use.*{SPACE}/train"), "the agent says who has the node", 120)
+            self.assertEqual((self.taint(), self.annotation("testing"), self.jobs()), ([], None, []))
+            self.api.run("delete", "pod", "-n", SPACE, "train")
+            self.wait_for_label("TESTING")
+
+    def test_a_test_that_says_nothing_is_no_pass(self):
+        with self.agent(self.settings("--result", "crash")) as agent:
+            agent.wait_ready()
+            self.wait_for_label("TESTING")
+            self.wait_for_end("PASS")
+            record = json.loads(self.annotation("deep-test"))
+            self.assertNotIn("outcome", record)
+            self.assertIn("signal 11", record["why"])
+            self.assertLess(abs(datetime.datetime.fromisoformat(record["tried"]).timestamp() - time.time()), 300)
+            self.assertIsNone(self.label("dcgm.level.3"))
+            self.assertEqual(agent.result("gpu.diagnosis")["health"], "unknown")
+
+    def test_with_the_rights_image_and_owner_of_the_installed_agent(self):
+        deep_test = self.deep_test("--for", "3s", soonest=60)
+        settings = [f"config.deep_test.every={deep_test['every']}", "config.deep_test.deadline=2m",
+                    f"config.deep_test.command={{{','.join(deep_test['command'])}}}"]
+        deployment = Deployment(self.api, "dropin", NODE, "--simulate", "hgx-h100-8", "--allow-simulated", settings=settings)
+        self.addCleanup(deployment.remove)
+        deployment.apply()
+        self.wait_for_label("TESTING", 240)
+        job = self.api.wait(lambda: self.api.get("jobs", "-n", NAMESPACE, "-l", JOBS)["items"], "the Job is there", 90)[0]
+        self.assertEqual([one["kind"] for one in job["metadata"]["ownerReferences"]], ["DaemonSet"])
+        self.assertEqual(job["spec"]["template"]["spec"]["containers"][0]["image"], images.name_of("autopilot"))
+        self.wait_for_end("PASS")
+        self.assertRegex(self.label("dcgm.level.3"), "^PASS_")
+        self.assertNotRegex(deployment.logs(), "(?i)forbidden|denied| 403")
+
+
+if __name__ == "__main__":
+    try:
+        Cluster().open()
+    except CannotRun as reason:
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main(verbosity=2)
