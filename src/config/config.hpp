@@ -121,9 +121,9 @@ using Environment = std::map<std::string, std::string>;
 // AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
 // AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET,
 // AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG, AUTOPILOT_KUBERNETES_LABEL_PREFIX,
-// AUTOPILOT_KUBERNETES_NAMESPACE, AUTOPILOT_DEEP_TEST_EVERY, AUTOPILOT_DEEP_TEST_IMAGE over `base`. A variable
-// that looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not ours: a cluster makes
-// some for a service of this name.
+// AUTOPILOT_KUBERNETES_NAMESPACE, AUTOPILOT_DEEP_TEST_EVERY, AUTOPILOT_DEEP_TEST_IMAGE over `base`. A
+// variable that looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not ours: a
+// cluster makes some for a service of this name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 
 struct Change {

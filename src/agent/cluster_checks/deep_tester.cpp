@@ -186,7 +186,8 @@ void DeepTester::ask_for_pod() {
 // A server that is away is asked again; what it refuses is not known.
 void DeepTester::take_pod(const kube::ApiResult<std::string>& answer) {
   const auto own = answer ? parse_own_pod(*answer) : Result<OwnPod>(fail(answer.error().error));
-  if (!answer && answer.error().verdict.next == kube::ApiNext::back_off) {
+  const kube::ApiNext next = answer ? kube::ApiNext::go_on : answer.error().verdict.next;
+  if (next == kube::ApiNext::back_off || next == kube::ApiNext::refresh_credentials) {
     next_ = loop_.after(DeepTestTimes::kLook, [this] { go_on(); });
     return;
   }
