@@ -23,7 +23,6 @@ SKIPPED = 77
 NODE = "node-0"
 PREFIX = "autopilot.ibm.com"
 SPACE = "autopilot-deep-test"
-JOBS = f"{PREFIX}/deep-test-of={NODE}"
 GPUS = "nvidia.com/gpu"
 CRD = ROOT / "deploy" / "crds" / "nodehealthreports.yaml"
 NANOSECONDS = 10 ** 9
@@ -35,6 +34,9 @@ def hash_of(text):
     for byte in text.encode():
         value = ((value ^ byte) * 0x100000001b3) % 2 ** 64
     return value
+
+
+JOBS = f"{PREFIX}/deep-test-of={hash_of(NODE):016x}"
 
 
 def period_with_turn(soonest):

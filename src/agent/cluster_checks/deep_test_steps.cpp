@@ -58,7 +58,7 @@ class Question {
   [[nodiscard]] DeepTestStep begin() const {
     const auto due = deep_test_due(world_, policy_, now_);
     if (!due) return {};
-    if (now_ < *due) return wait(*due, "not yet");
+    if (now_ < *due) return wait(*due, "");
     if (!has_sight(Times::kLookBusy)) return look();
     if (auto step = delete_stray()) return *step;
     const WallTime next_look = sight_.asked + Times::kLookBusy;
@@ -194,7 +194,7 @@ class Question {
   [[nodiscard]] DeepTestStep look() const {
     if (!world_.looked || *world_.looked > now_) return {.kind = Kind::look};
     const WallTime again = *world_.looked + Times::kLook;
-    return now_ < again ? wait(again, "until it may look again") : DeepTestStep{.kind = Kind::look};
+    return now_ < again ? wait(again, "") : DeepTestStep{.kind = Kind::look};
   }
   [[nodiscard]] static DeepTestStep wait(WallTime at, std::string why) {
     return {.kind = Kind::wait, .at = at, .why = std::move(why)};

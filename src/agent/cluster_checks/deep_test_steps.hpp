@@ -53,7 +53,7 @@ struct DeepTestStep {
   std::string body;
   std::string name;
   std::string uid;
-  std::string why;  // for people: why it waits, or does what it does
+  std::string why;  // for people: why it waits, or does what it does; empty: as it should be
   std::optional<DeepTestResult> result;
 };
 

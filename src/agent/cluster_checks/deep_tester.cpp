@@ -127,7 +127,7 @@ void DeepTester::wait(const DeepTestStep& step) {
 
 // What keeps a node from its turn, or a test from its end; once for each thing.
 void DeepTester::say(const DeepTestStep& step) {
-  if (step.why == said_) return;
+  if (step.why.empty() || step.why == said_) return;
   said_ = step.why;
   log_info("deep test: waiting", {{"why", step.why}});
 }

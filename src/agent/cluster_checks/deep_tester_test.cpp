@@ -89,7 +89,8 @@ TEST_F(DeepTesterTest, an_idle_node_is_reserved_when_a_test_is_wanted) {
   tester_->want(true);
   ASSERT_TRUE(run_until_written(1));
   EXPECT_THAT(requests(), ElementsAre("GET " + kJobs, "GET /api/v1/pods", "PATCH /api/v1/nodes/gpu-7"));
-  EXPECT_THAT(server_->requests()[0], HasSubstr("labelSelector=autopilot.ibm.com%2Fdeep-test-of%3Dgpu-7"));
+  EXPECT_THAT(server_->requests()[0],
+              HasSubstr("labelSelector=autopilot.ibm.com%2Fdeep-test-of%3D1f19ad3a85ab0a6d "));
   EXPECT_THAT(server_->requests()[1], HasSubstr("fieldSelector=spec.nodeName%3Dgpu-7"));
   EXPECT_THAT(body_of(2), HasSubstr(R"("key":"autopilot.ibm.com/testing","effect":"NoSchedule")"));
 }
@@ -146,7 +147,7 @@ TEST_F(DeepTesterTest, where_nobody_may_look_a_node_is_not_kept_for_ever) {
   begin({{answer(403, R"({"reason":"Forbidden","message":"jobs is forbidden"})")}, ok("{}")});
   tester_->see(node_of(node_));
   ASSERT_TRUE(run_until_written(1));
-  EXPECT_EQ(requests().back().substr(0, 31), "PATCH /api/v1/nodes/gpu-7 HTTP/");
+  EXPECT_EQ(requests().back(), "PATCH /api/v1/nodes/gpu-7");
 }
 
 TEST_F(DeepTesterTest, a_release_that_was_refused_drops_what_was_seen) {

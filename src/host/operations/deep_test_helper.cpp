@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <iostream>
+#include <iterator>
 #include <unistd.h>
 #include <utility>
 
 #include "core/parse.hpp"
 #include "host/files/fd.hpp"
+#include "host/process/find_program.hpp"
 #include "host/process/poll.hpp"
 
 namespace autopilot::host {
@@ -80,8 +82,12 @@ std::string last_words(const ChildReport& report) {
 }
 
 DeepTestSummary run(const Options& options) {
-  Command command{.program = "/usr/bin/env", .arguments = {"--"}, .environment = own_environment()};
-  command.arguments.insert(command.arguments.end(), options.command.begin(), options.command.end());
+  Command command;
+  command.environment = own_environment();
+  auto program = find_program(options.command.front(), command.environment);
+  if (!program) return problem(options.command.front() + ": " + program.error().what);
+  command.program = std::move(*program);
+  command.arguments.assign(std::next(options.command.begin()), options.command.end());
   ChildRunner runner;
   const RunLimits limits{.output_bytes = kMaxDcgmBytes};
   const auto report = runner.run(command, mono_now() + options.deadline, limits);
