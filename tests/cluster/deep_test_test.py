@@ -173,11 +173,11 @@ class DeepTestTest(unittest.TestCase):
             found = agent.result("gpu.diagnosis")["findings"][0]
             self.assertEqual((found["reason"], found["subject"]["index"]), ("deep_test_fatal", 7))
             self.assertEqual(self.taint(), [])
+        written = self.annotation("checked-by")
         # Another agent, which knows nothing but what stands there.
         with self.agent(settings) as agent:
             agent.wait_ready()
             harness.wait_until(lambda: agent.node()["verdict"] == "EVICT", "the next agent says EVICT", 60)
-            written = self.annotation("checked-by")
             self.api.wait(lambda: self.annotation("checked-by") != written, "the next agent writes", 90)
             self.assertEqual(self.label(), "EVICT")
 
