@@ -104,10 +104,12 @@ class ScriptedServer {
   std::thread thread_;
 };
 
-// A whole answer, with its length.
+// A whole answer, with its length, after which the connection is no good: else a client that is quicker than
+// the end of it would send there what comes next.
 [[nodiscard]] inline std::string answer(int status, const std::string& body,
                                         const std::string& headers = "") {
-  return "HTTP/1.1 " + std::to_string(status) + " Said\r\nContent-Type: application/json\r\n" + headers +
+  return "HTTP/1.1 " + std::to_string(status) +
+         " Said\r\nContent-Type: application/json\r\nConnection: close\r\n" + headers +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
