@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release run test check verify lint format bench fuzz manifests cluster cluster-test cluster-down help clean deps
+.PHONY: release run test check verify lint format bench bench-cluster fuzz manifests cluster cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
@@ -33,6 +33,11 @@ format: ## format all C++ files in place
 bench: ## every budget of one node as a table (BENCH_LONG=1: ten minutes of rest; BENCH_RECORD=1: into docs)
 	@tools/install-deps.sh build test
 	@tools/bench.sh $(JOBS)
+
+bench-cluster: ## from the kernel log to a Node object, on a real API server (BENCH_LONG=1, BENCH_RECORD=1)
+	@tools/install-deps.sh build test cluster
+	@tools/install-go.sh
+	@tools/bench.sh $(JOBS) cluster
 
 fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)

@@ -15,9 +15,9 @@ GPUS = ["0000:1b:00", "0000:43:00", "0000:52:00", "0000:61:00", "0000:9d:00", "0
 
 
 class FedMachine:
-    """An agent on such a machine; the keyword arguments go to `autopilot-sim feed`."""
+    """An agent on such a machine, with words of its own; the other keyword arguments go to `autopilot-sim feed`."""
 
-    def __init__(self, **options):
+    def __init__(self, agent=(), **options):
         self.folder = tempfile.mkdtemp(prefix="autopilot-bench-")
         self.tree = os.path.join(self.folder, "machine")
         self.agent = self.feeder = None
@@ -28,7 +28,7 @@ class FedMachine:
             self.feeder = subprocess.Popen([harness.AUTOPILOT_SIM, "feed", self.tree, *words],
                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self.feeder.stdout.readline()
-            self.agent = harness.Agent("--root", self.tree)
+            self.agent = harness.Agent("--root", self.tree, *agent)
             self.agent.wait_ready()
         except BaseException:
             self.close()

@@ -86,12 +86,12 @@ class Table:
         return "\n".join(lines) + "\n"
 
 
-def record(table, title, command):
-    """Writes docs/benchmarks/<date>-<cpu>.md and gives its name."""
+def record(table, title, command, suffix=""):
+    """Writes docs/benchmarks/<date>-<cpu><suffix>.md and gives its name."""
     cpu = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)|cpu|processor|@.*", "", cpu_model().lower())).strip("-")
     folder = os.path.join(ROOT, "docs/benchmarks")
     os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, f"{time.strftime('%Y-%m-%d')}-{cpu}.md")
+    path = os.path.join(folder, f"{time.strftime('%Y-%m-%d')}-{cpu}{suffix}.md")
     with open(path, "w", encoding="utf-8") as file:
         file.write(table.markdown(title, command))
     return os.path.relpath(path, ROOT)
