@@ -4,15 +4,11 @@
 import os
 import signal
 import subprocess
-import sys
 import unittest
 
-from kit import images, network
+from kit import images, network, testing
 from kit.api import condition_of
 from kit.cluster import Cluster
-from kit.reason import CannotRun
-
-SKIPPED = 77
 
 
 def sleeper(name, node, image="busybox", command=("sleep", "1000000")):
@@ -27,6 +23,10 @@ class KitTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster().open()
         cls.api = cls.cluster.api
+
+    def need_nodes(self):
+        if not self.cluster.nodes:
+            self.skipTest(self.cluster.why_no_nodes)
 
     def start_pod(self, pod):
         name = pod["metadata"]["name"]
@@ -47,6 +47,7 @@ class KitTest(unittest.TestCase):
         self.assertEqual(len([line for line in version if line.endswith(": v1.32.5")]), 2, version)
 
     def test_a_pod_runs_answers_and_finds_names(self):
+        self.need_nodes()
         name = "answers"
         self.start_pod(sleeper(name, "node-0", command=["sh", "-c", "echo began; exec sleep 1000000"]))
         self.assertEqual(self.api.run("logs", name), "began\n")
@@ -55,6 +56,7 @@ class KitTest(unittest.TestCase):
         self.assertIn(network.API_SERVICE, found)
 
     def test_a_service_leads_to_its_pod(self):
+        self.need_nodes()
         pod = sleeper("serves", "node-0", command=["sh", "-c", "mkdir /w; echo hello > /w/i; exec httpd -f -p 8080 -h /w"])
         pod["metadata"]["labels"] = {"app": "serves"}
         self.start_pod(pod)
@@ -72,6 +74,7 @@ class KitTest(unittest.TestCase):
         self.assertEqual(pod["spec"]["nodeName"], self.cluster.simulated_nodes[0])
 
     def test_a_node_that_is_silent_is_not_ready_any_more(self):
+        self.need_nodes()
         # Its kubelet is started again at once; so the whole node is stopped and goes on.
         pid = self.cluster.processes.pid_of(self.cluster.nodes[0].name)
         first = children_of(pid)[0]
@@ -96,9 +99,4 @@ def arguments_of(pid):
 
 
 if __name__ == "__main__":
-    try:
-        Cluster().open()
-    except CannotRun as reason:
-        print(f"skipped: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main(verbosity=2)
+    testing.main()

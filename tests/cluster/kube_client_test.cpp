@@ -39,7 +39,7 @@ class KubeClientTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* path = std::getenv("KUBECONFIG");
-    if (path == nullptr) GTEST_SKIP() << "KUBECONFIG names no cluster";
+    if (path == nullptr || !std::ifstream(path)) GTEST_SKIP() << "KUBECONFIG names no cluster";
     const auto access = read_kubeconfig({path}, "", read_file);
     ASSERT_TRUE(access) << access.error().what;
     Credentials credentials(*access, read_file, nullptr);

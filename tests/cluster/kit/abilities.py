@@ -4,9 +4,12 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 from kit.reason import CannotRun
 
+# Of images, etcd and logs for an hour of tests.
+ROOM = 10**9
 NAT = """table ip autopilot_trial {
   map services {
     type ipv4_addr . inet_proto . inet_service : verdict
@@ -32,13 +35,25 @@ def _need(part: str, *programs: str) -> None:
             raise CannotRun(f"{part}: {program} is not here; tools/install-deps.sh cluster installs it")
 
 
+def check_root() -> None:
+    if os.geteuid() != 0:
+        raise CannotRun("the cluster: needs root, for its bridge and its nodes' namespaces")
+
+
 def check_control_plane() -> None:
     part = "the cluster"
-    if os.geteuid() != 0:
-        raise CannotRun(f"{part}: needs root, for its bridge and its nodes' namespaces")
+    check_root()
     _need(part, "ip", "openssl")
     _try(["ip", "link", "add", "apkittry", "type", "bridge"], part, "no bridge can be made")
     _try(["ip", "link", "delete", "apkittry"], part, "a bridge cannot be removed")
+
+
+def check_room(folder: Path) -> None:
+    """`folder` need not be there yet."""
+    there = next(parent for parent in folder.parents if parent.exists())
+    free = shutil.disk_usage(there).free
+    if free < ROOM:
+        raise CannotRun(f"the cluster: needs {ROOM / 1e9:.0f} GB free in {there}, and there are {free / 1e9:.1f}")
 
 
 def check_real_nodes() -> None:

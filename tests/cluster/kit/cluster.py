@@ -8,14 +8,15 @@ from pathlib import Path
 
 from kit import abilities, addons, images, network, programs, simulated
 from kit.api import Api, condition_of
-from kit.control_plane import ControlPlane
-from kit.node import CGROUPS, PARENT, Node, remove_cgroups
+from kit.control_plane import PORTS, ControlPlane
+from kit.node import PARENT, Node, remove_cgroups
 from kit.processes import Processes
 from kit.reason import CannotRun
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "build" / "cluster" / "run"
 IMAGES = ROOT / "build" / "cluster" / "images"
+MAX_REAL = 2
 
 
 class Cluster:
@@ -27,28 +28,30 @@ class Cluster:
         self.control_plane = None
         self.api = None
         self.nodes: list[Node] = []
+        self.why_no_nodes = ""
         self.simulated_nodes: list[str] = []
+        self.has_begun = False  # by `up` of this object
 
     @property
     def kubeconfig(self) -> Path:
         return self.folder / "admin.kubeconfig"
 
-    def up(self, real: int, sim: int, build_folder: Path) -> None:
-        """Ready afterwards: every node, and names where there is a real one. `build_folder` holds our own programs."""
+    def up(self, real: int, sim: int, build_folder: Path, reduce: bool = False) -> None:
+        """Ready afterwards: every node, and names where there is a real one. `build_folder` holds our own programs. `reduce`:
+        without real nodes where they cannot run."""
         if self.folder.exists():
             raise CannotRun(f"there is a cluster in {self.folder} already; make cluster-down ends it")
         network.check_free()
         abilities.check_control_plane()
+        abilities.check_room(self.folder)
         if real:
-            abilities.check_real_nodes()
+            real = self._possible_nodes(real, reduce)
         modules = ["etcd", "kubernetes"] + (["coredns"] if real else []) + (["kwok"] if sim else [])
         self.programs = programs.build(modules, self._say)
         made = self._make_images(build_folder) if real else []
-        self.folder.mkdir(parents=True)
-        (self.folder / "cluster.json").write_text(json.dumps({
-            "real": real, "sim": sim, "programs": {name: str(path) for name, path in self.programs.items()}}))
-        self.open()
+        self._begin(real, sim)
         network.make_bridge(self.folder)
+        network.check_ports(PORTS)
         self._say("starting etcd and the control plane")
         self.control_plane.make_keys()
         self.control_plane.start()
@@ -66,33 +69,56 @@ class Cluster:
             self.api.apply(*addons.coredns())
             self.api.wait(self.has_names, "CoreDNS is ready", 120)
 
-    def down(self) -> None:
-        """Ends what `up` started, however far it came. Nothing is left but caches."""
-        if (self.folder / "cluster.json").exists():
-            self.open()
-            self.processes.kill_all()
-        # What is left of one that ended otherwise is in the folder alone: another may run by now.
-        if network.owner() == str(self.folder):
-            self._remove_from_machine()
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def _possible_nodes(self, real: int, reduce: bool) -> int:
+        try:
+            abilities.check_real_nodes()
+        except CannotRun as reason:
+            if not reduce:
+                raise
+            self.why_no_nodes = str(reason)
+            self._say(f"going on without: {reason}")
+            return 0
+        return real
 
-    def _remove_from_machine(self) -> None:
-        for node in self.nodes:
-            node.remove()
-        network.remove_bridge()
-        if any((path / PARENT).is_dir() for path in CGROUPS.iterdir()):
-            remove_cgroups(PARENT)
+    def _begin(self, real: int, sim: int) -> None:
+        try:
+            self.folder.mkdir(parents=True)
+        except FileExistsError as error:
+            raise CannotRun(f"another cluster is being started in {self.folder}") from error
+        self.has_begun = True
+        (self.folder / "cluster.json").write_text(json.dumps({
+            "real": real, "sim": sim, "whyNoNodes": self.why_no_nodes,
+            "programs": {name: str(path) for name, path in self.programs.items()}}))
+        self.open()
+
+    def down(self) -> bool:
+        """Ends what `up` started, however far it came; nothing is left but caches. False: there was nothing."""
+        # What is left of one that ended otherwise is in the folder alone: another may run by now.
+        is_here = network.owner() == str(self.folder)
+        if not is_here and not self.folder.exists():
+            return False
+        abilities.check_root()
+        Processes(self.folder).kill_all()
+        if is_here:
+            remove_from_machine()
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        return True
 
     def open(self) -> "Cluster":
-        """The one that `up` has begun in the folder. CannotRun: there is none."""
+        """The one that `up` has begun in the folder. CannotRun: there is none, and why there could not be one."""
         state = self.folder / "cluster.json"
         if not state.exists():
+            network.check_free()
+            abilities.check_control_plane()
+            programs.find_go()
             raise CannotRun(f"there is no cluster in {self.folder}; make cluster starts one")
         begun = json.loads(state.read_text())
         self.programs = {name: Path(path) for name, path in begun["programs"].items()}
         self.processes = Processes(self.folder)
         self.control_plane = ControlPlane(self.folder, self.programs, self.processes)
         self.nodes = [Node(self.folder, number) for number in range(begun["real"])]
+        self.why_no_nodes = begun["whyNoNodes"] or "this cluster has no node with a kubelet"
         self.simulated_nodes = [f"sim-{number}" for number in range(begun["sim"])]
         self.api = Api(self.programs["kubectl"], self.kubeconfig)
         return self
@@ -132,6 +158,25 @@ class Cluster:
     def has_names(self) -> bool:
         deployment = self.api.get("deployment/coredns", "-n", "kube-system")
         return deployment["status"].get("readyReplicas", 0) >= 1
+
+
+def end_left_over() -> bool:
+    """What is on this machine of a cluster that nobody else would end. False: there is nothing."""
+    if not network.is_left_over():
+        return False
+    abilities.check_root()
+    if folder := network.owner():
+        Processes(Path(folder)).kill_all()
+    remove_from_machine()
+    return True
+
+
+def remove_from_machine() -> None:
+    """What every cluster is called by outside its folder; its processes have ended."""
+    for number in range(MAX_REAL):
+        Node(FOLDER, number).remove()
+    network.remove_bridge()
+    remove_cgroups(PARENT)
 
 
 def _tail(log: Path, lines: int = 15) -> str:

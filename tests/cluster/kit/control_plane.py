@@ -12,8 +12,10 @@ from kit import audit, network
 from kit.keys import Keys
 from kit.processes import Processes
 
-SERVER = f"https://{network.API_ADDRESS}:6443"
+SERVER = f"https://{network.API_ADDRESS}:{network.API_PORT}"
 ETCD = f"https://{network.API_ADDRESS}:2379"
+# etcd and its peers, API server, kwok, controller manager, scheduler.
+PORTS = (2379, 2380, network.API_PORT, 10247, 10257, 10259)
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 
@@ -69,7 +71,7 @@ class ControlPlane:
 
     def start_apiserver(self) -> None:
         self._start("kube-apiserver", {
-            "bind-address": network.API_ADDRESS, "advertise-address": network.API_ADDRESS, "secure-port": "6443",
+            "bind-address": network.API_ADDRESS, "advertise-address": network.API_ADDRESS, "secure-port": network.API_PORT,
             "etcd-servers": ETCD, "etcd-cafile": self._key("ca.crt"), "etcd-certfile": self._key("etcd.crt"),
             "etcd-keyfile": self._key("etcd.key"), "client-ca-file": self._key("ca.crt"),
             "tls-cert-file": self._key("apiserver.crt"), "tls-private-key-file": self._key("apiserver.key"),

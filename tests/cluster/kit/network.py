@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network of a cluster: a bridge on this machine, and for each node a network namespace with an address on it."""
 
+import errno
+import socket
 import subprocess
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from kit.reason import CannotRun
 
 BRIDGE = "apkit0"
 API_ADDRESS = "10.213.0.1"  # this machine's end of the bridge
+API_PORT = 6443
 PODS = "10.214.0.0/16"
 SERVICES = "10.215.0.0/24"
 API_SERVICE = "10.215.0.1"
@@ -39,16 +42,46 @@ def ip(*arguments, may_fail: bool = False) -> bool:
 
 
 def owner() -> str | None:
-    """The folder of the cluster whose bridge is on this machine."""
+    """The folder of the cluster whose bridge is on this machine; empty: it was ended before it could say so."""
     alias = Path("/sys/class/net") / BRIDGE / "ifalias"
     return alias.read_text().strip() if alias.exists() else None
 
 
+def is_left_over() -> bool:
+    """There is a bridge, and nobody who would end its cluster: the folder is gone, or it is nobody's and serves nothing."""
+    there = owner()
+    if there is None:
+        return False
+    return not Path(there).exists() if there else not is_taken(API_PORT)
+
+
 def check_free() -> None:
+    if is_left_over():
+        raise CannotRun(f"what is left of a cluster that ended badly is on this machine (bridge {BRIDGE}); make cluster-down "
+                        "takes it away")
     there = owner()
     if there is not None:
         raise CannotRun(f"there is one cluster at a time on a machine, and that of {there or 'somebody'} is here; "
                         "make cluster-down ends it, in its own checkout")
+
+
+def is_taken(port: int) -> bool:
+    """Somebody listens on this port of the bridge's address, or of every address of this machine."""
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((API_ADDRESS, port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False
+
+
+def check_ports(ports) -> None:
+    """Once there is a bridge."""
+    for port in ports:
+        if is_taken(port):
+            raise CannotRun(f"port {port} is in use: a program listens there on every address of this machine; "
+                            f"ss -ltnp 'sport = :{port}' says which")
 
 
 def make_bridge(folder: Path) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The long-running programs of a cluster: started in the background, written down, ended by what was written down."""
+"""The long-running programs of a cluster: started in the background, written down, and marked, so that one that was started and
+not written down is ended too."""
 
 import json
 import os
@@ -18,13 +19,30 @@ def _started_at(pid: int) -> str | None:
     return None if fields[0] == "Z" else fields[19]
 
 
+# In the environment of each: the folder of its cluster.
+MARK = "AUTOPILOT_TEST_CLUSTER"
+
+
+def of_cluster(folder: Path) -> list[int]:
+    """Process ids of all that were started for the cluster in `folder`, but for those in its containers."""
+    mark = f"{MARK}={folder}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:  # it has ended, or is somebody else's
+            pass
+    return found
+
+
 class Processes:
     """Those of one cluster, kept in a file of its folder."""
 
     def __init__(self, folder: Path):
+        self._folder = folder
         self._file = folder / "processes.json"
         self._logs = folder / "logs"
-        self._logs.mkdir(parents=True, exist_ok=True)
 
     def _read(self) -> list[dict]:
         return json.loads(self._file.read_text()) if self._file.exists() else []
@@ -38,9 +56,10 @@ class Processes:
         return self._logs / f"{name}.log"
 
     def start(self, name: str, arguments) -> int:
+        self._logs.mkdir(parents=True, exist_ok=True)
         with open(self.log_of(name), "ab") as log:
             child = subprocess.Popen([str(word) for word in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                     start_new_session=True, cwd="/")
+                                     start_new_session=True, cwd="/", env=dict(os.environ, **{MARK: str(self._folder)}))
         self._write([entry for entry in self._read() if entry["name"] != name] +
                     [{"name": name, "pid": child.pid, "startedAt": _started_at(child.pid)}])
         return child.pid
@@ -66,9 +85,19 @@ class Processes:
             _end(entry, number, patience)
         self._write([entry for entry in entries if entry["name"] != name])
 
-    def kill_all(self) -> None:
-        """At once, the last one started first: nothing they could still write is wanted."""
-        for name in reversed(self.names()):
+    def kill_all(self, patience: float = 10.0) -> None:
+        """At once: nothing they could still write is wanted. A node's containers end with its first process."""
+        until = time.monotonic() + patience
+        while pids := of_cluster(self._folder):
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            if time.monotonic() > until:
+                raise RuntimeError(f"processes {pids} are still there {patience:.0f} s after they were killed")
+            time.sleep(0.02)
+        for name in self.names():
             self.stop(name, signal.SIGKILL)
 
 

@@ -2,6 +2,7 @@
 """The programs of a cluster, built from their Go modules: once, and kept under a key of all that goes into them."""
 
 import fcntl
+import glob
 import hashlib
 import os
 import shutil
@@ -50,8 +51,8 @@ def version_of(module: str) -> str:
 def find_go() -> str:
     """A Go that can build them: the machine's, or that of Debian's backports."""
     found = []
-    for go in (shutil.which("go"), "/usr/lib/go-1.24/bin/go", "/usr/lib/go-1.23/bin/go"):
-        if go is None or not os.path.exists(go):
+    for go in (shutil.which("go"), *sorted(glob.glob("/usr/lib/go-1.*/bin/go"), reverse=True)):
+        if go is None:
             continue
         said = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True,
                               env=dict(os.environ, GOTOOLCHAIN="local")).stdout.strip()
@@ -60,8 +61,8 @@ def find_go() -> str:
             return go
         found.append(f"{go} is {said}")
     wanted = ".".join(map(str, OLDEST_GO))
-    raise CannotRun(f"Go {wanted} or newer is not here ({'; '.join(found) or 'there is none'}); tools/install-deps.sh "
-                    "cluster installs that of bookworm-backports")
+    raise CannotRun(f"Go {wanted} or newer is not here ({'; '.join(found) or 'there is none'}); tools/install-go.sh installs "
+                    "that of bookworm-backports")
 
 
 def key_of(module: str, go: str) -> str:
@@ -85,12 +86,12 @@ def build(modules, say) -> dict[str, Path]:
         with open(f"{folder}.lock", "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not folder.is_dir():
-                _build_into(folder, module, go, say)
+                _build_into(folder, module, go, say, lock)
         programs |= {name_of(package): folder / name_of(package) for package in PACKAGES[module]}
     return programs
 
 
-def _build_into(folder: Path, module: str, go: str, say) -> None:
+def _build_into(folder: Path, module: str, go: str, say, lock) -> None:
     version = version_of(module)
     fresh = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
@@ -99,12 +100,16 @@ def _build_into(folder: Path, module: str, go: str, say) -> None:
     flags = "-s -w" + (f" -X {VERSION_FLAG[module]}={version}" if module in VERSION_FLAG else "")
     begin = time.monotonic()
     say(f"building {module} {version} (once; kept in {folder})")
-    run = {"cwd": MODULES / module, "env": environment}
-    fetched = subprocess.run([go, "mod", "download"], **run, capture_output=True, text=True, check=False)
-    if fetched.returncode != 0:
-        reason = (fetched.stderr.strip().splitlines() or ["no reason given"])[-1]
+    # What is killed leaves a Go behind, and with it the lock.
+    run = {"cwd": MODULES / module, "env": environment, "pass_fds": [lock.fileno()]}
+    fetched, words = _run_long([go, "mod", "download"], run, f"fetching the modules of {module}", say)
+    if not fetched:
+        reason = (words.strip().splitlines() or ["no reason given"])[-1]
         raise CannotRun(f"the modules of {module} {version} cannot be had: {reason}")
-    _run_long([go, "build", "-trimpath", "-ldflags", flags, "-o", f"{fresh}/", *PACKAGES[module]], run, module, say)
+    built, words = _run_long([go, "build", "-trimpath", "-ldflags", flags, "-o", f"{fresh}/", *PACKAGES[module]], run,
+                             f"building {module}", say)
+    if not built:
+        raise RuntimeError(f"{module} does not build:\n{words}")
     for package in PACKAGES[module]:
         if package in RENAMED:
             (fresh / RENAMED[package][0]).rename(fresh / name_of(package))
@@ -113,16 +118,13 @@ def _build_into(folder: Path, module: str, go: str, say) -> None:
     fresh.rename(folder)
 
 
-def _run_long(command: list[str], run: dict, module: str, say) -> None:
-    """With a word now and then, for it may take many minutes."""
+def _run_long(command: list[str], run: dict, what: str, say) -> tuple[bool, str]:
+    """Whether it succeeded, and what it said; with a word now and then, for it may take many minutes."""
     begin = time.monotonic()
-    with subprocess.Popen(command, cwd=run["cwd"], env=run["env"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True) as child:
+    with subprocess.Popen(command, **run, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
         while True:
             try:
-                output, _ = child.communicate(timeout=30)
-                break
+                words, _ = child.communicate(timeout=30)
+                return child.returncode == 0, words
             except subprocess.TimeoutExpired:
-                say(f"  still building {module}, {time.monotonic() - begin:.0f} s")
-    if child.returncode != 0:
-        raise AssertionError(f"{module} does not build:\n{output}")
+                say(f"  still {what}, {time.monotonic() - begin:.0f} s")
