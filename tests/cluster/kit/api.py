@@ -21,13 +21,16 @@ class Api:
         return json.loads(self.run("get", "-o", "json", *arguments))
 
     def apply(self, *objects: dict) -> None:
-        """Server-side; each is as it is given afterwards, where nobody else owns its fields."""
+        """Server-side, where unknown fields are refused; each is as it is given afterwards, where nobody else owns its fields."""
         listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
-        self.run("apply", "--server-side", "--force-conflicts", "--field-manager=kit", "-f", "-", text=json.dumps(listed))
+        # kubectl's own look at the fields costs megabytes each time.
+        self.run("apply", "--server-side", "--force-conflicts", "--field-manager=kit", "--validate=ignore", "-f", "-",
+                 text=json.dumps(listed))
 
     def wait(self, condition, what: str, patience: float = 60.0):
         """What `condition` gives once it is true; an ApiError inside it counts as false."""
         until = time.monotonic() + patience
+        pause = 0.1
         last = "it is false"
         while True:
             try:
@@ -38,7 +41,9 @@ class Api:
                 last = str(error)
             if time.monotonic() > until:
                 raise AssertionError(f"not after {patience:.0f} s: {what} ({last})")
-            time.sleep(0.1)
+            # What takes long is asked seldom: each question costs a kubectl.
+            time.sleep(pause)
+            pause = min(1.0, pause * 1.2)
 
 
 class ApiError(Exception):

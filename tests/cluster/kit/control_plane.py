@@ -91,7 +91,8 @@ class ControlPlane:
             "bind-address": network.API_ADDRESS, "use-service-account-credentials": "true",
             "root-ca-file": self._key("ca.crt"), "service-account-private-key-file": self._key("service-account.key"),
             "cluster-signing-cert-file": self._key("ca.crt"), "cluster-signing-key-file": self._key("ca.key"),
-            "leader-elect": "false"})
+            # Half of what is usual: a test waits for it.
+            "node-monitor-grace-period": "20s", "leader-elect": "false"})
 
     def start_scheduler(self) -> None:
         self._start("kube-scheduler", self._as("scheduler") | {"bind-address": network.API_ADDRESS, "leader-elect": "false"})
