@@ -4,13 +4,14 @@
 
   cluster.py up --real 1 --sim 3    starts it and prints how to use it
   cluster.py down                   ends it
+  cluster.py build                  builds the programs of clusters, which `up` does too where they are missing
 """
 
 import argparse
 import subprocess
 import sys
 
-from kit import network
+from kit import abilities, network, programs
 from kit.api import ApiError
 from kit.cluster import MAX_REAL, ROOT, Cluster, end_left_over, timed_say
 from kit.reason import CannotRun
@@ -34,6 +35,7 @@ def parse() -> argparse.Namespace:
     up.add_argument("--replace", action="store_true", help="end the one that is there first")
     up.add_argument("--reduce", action="store_true", help="without real nodes where this machine cannot run them")
     verbs.add_parser("down", help="end it")
+    verbs.add_parser("build", help="build the programs")
     return parser.parse_args()
 
 
@@ -73,7 +75,11 @@ def main() -> int:
     try:
         if arguments.verb == "up":
             return up(cluster, arguments, say)
-        down(cluster, say)
+        if arguments.verb == "build":
+            abilities.check_control_plane()
+            programs.build(programs.PACKAGES, say)
+        else:
+            down(cluster, say)
     except CannotRun as reason:
         print(f"cannot run here: {reason}", file=sys.stderr)
         return CANNOT_RUN

@@ -72,15 +72,16 @@ def count(ctest_report: Path, googletest_folder: Path) -> Outcome:
         elif status == "run":
             total.passed += 1
         elif status in ("notrun", "disabled"):
-            total.add(Outcome(skipped=1, notes=[f"skipped: {name}: {_skip_line(entry)}"]))
+            total.add(Outcome(skipped=1, notes=[f"skipped: {name}: {skip_reason(entry.findtext('system-out') or '')}"]))
         else:
             total.add(Outcome(failed=1, notes=[f"failed: {name}"]))
     return total
 
 
-def _skip_line(entry: xml.Element) -> str:
-    """A script says why on a line that begins with SKIP."""
-    for line in (entry.findtext("system-out") or "").splitlines():
-        if line.startswith("SKIP"):
-            return line.removeprefix("SKIP").lstrip(": ").strip()
-    return "not run"
+SKIPPED = re.compile(r"^(?:SKIP|skipped|cannot run here):? +(.+)$", re.MULTILINE)
+
+
+def skip_reason(output: str) -> str:
+    """A script that does not run says why."""
+    match = SKIPPED.search(output)
+    return match.group(1).strip() if match else "not run"

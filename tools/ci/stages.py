@@ -85,6 +85,22 @@ def _all_tests(preset: str):
     return run_stage
 
 
+def _kit(*arguments: str) -> list:
+    return [sys.executable, "-B", ROOT / "tests" / "cluster" / "cluster.py", *arguments]
+
+
+def _cluster_programs(run: Run) -> Outcome:
+    status = run.command(_kit("build"), BUILD_LIMIT)
+    return skip(junit.skip_reason(run.log.read_text())) if status == 77 else one(status == 0)
+
+
+def _cluster(run: Run) -> Outcome:
+    outcome = _test("release", "cluster")(run)
+    # A ctest that was killed has not ended what it started.
+    run.command(_kit("down"), 120)
+    return outcome
+
+
 def _threads(run: Run) -> Outcome:
     if not _configure(run, "tsan"):
         return one(False, "cmake could not configure")
@@ -142,7 +158,8 @@ TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
 # Of the release alone: there is one cluster on a machine, and it runs what ships.
-CLUSTER = Stage("cluster", "release: tests in a cluster", _test("release", "cluster"), "release-build")
+CLUSTER = [Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs),
+           Stage("cluster", "release: tests in a cluster", _cluster, "release-build")]
 TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads)
 
 PLANS: dict[str, list[Stage]] = {
@@ -154,11 +171,11 @@ PLANS: dict[str, list[Stage]] = {
     ],
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
-    "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), CLUSTER],
-    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), ASAN, TSAN, FUZZ, TIDY_CHANGED],
+    "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), *CLUSTER],
+    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER, ASAN, TSAN, FUZZ, TIDY_CHANGED],
     "verify": [
         FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
-        CLUSTER, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
+        *CLUSTER, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
         Stage("gcc-asan", "g++ 12 ASan+UBSan: build and all tests", _all_tests("gcc-asan")), TSAN, TIDY_ALL, FUZZ,
     ],
 }

@@ -21,6 +21,11 @@ Ran 2 tests ... in no time
 </system-out></testcase>
 <testcase name="script" status="run"><system-out>fine</system-out></testcase>
 <testcase name="probe" status="notrun"><system-out>SKIP: no loop device</system-out></testcase>
+<testcase name="cluster.up" status="notrun"><system-out>[ 0.1 s] looking
+cannot run here: the cluster: needs root
+</system-out></testcase>
+<testcase name="cluster.x" status="notrun"><system-out>skipped: there is none</system-out></testcase>
+<testcase name="later" status="notrun"></testcase>
 </testsuite>"""
 CORE = """<testsuites><testsuite name="A">
 <testcase name="one" status="run" result="completed" classname="A"/>
@@ -41,7 +46,7 @@ class Count(unittest.TestCase):
             for program, text in (("core", CORE), ("host", HOST), ("net", NET)):
                 (folder / f"autopilot_{program}_tests.xml").write_text(text)
             outcome = junit.count(folder / "ctest.xml", folder)
-        self.assertEqual((4, 2, 4), (outcome.passed, outcome.failed, outcome.skipped))
+        self.assertEqual((4, 2, 7), (outcome.passed, outcome.failed, outcome.skipped))
         self.assertEqual([
             "skipped: A.two: needs root",
             "failed: B.bad",
@@ -49,6 +54,9 @@ class Count(unittest.TestCase):
             "skipped: integration.systemd_test.test_b: zsh is not installed",
             "skipped: integration.nvml_test.setUpModule: no library",
             "skipped: probe: no loop device",
+            "skipped: cluster.up: the cluster: needs root",
+            "skipped: cluster.x: there is none",
+            "skipped: later: not run",
         ], outcome.notes)
 
 

@@ -63,5 +63,21 @@ class Runner(unittest.TestCase):
         self.assertIn("        | the reason", lines)
 
 
+class Plans(unittest.TestCase):
+    def test_what_a_stage_needs_comes_before_it(self):
+        for plan, stages in run.PLANS.items():
+            names = [one.name for one in stages]
+            self.assertEqual(len(set(names)), len(names), plan)
+            for place, one in enumerate(stages):
+                if one.needs:
+                    self.assertIn(one.needs, names[:place], f"{plan}: {one.name}")
+
+    def test_ci_runs_every_kind_of_tests_of_what_ships(self):
+        names = [one.name for one in run.PLANS["test"]]
+        for kind in ("unit", "golden", "integration"):
+            self.assertIn(f"release-{kind}", names)
+        self.assertIn("cluster", names)
+
+
 if __name__ == "__main__":
     unittest.main()
