@@ -195,8 +195,11 @@ std::string privileges_page(const Catalog& facts) {
   page +=
       "\nA required check that could not look makes the verdict WARN; any other only lowers the coverage. A "
       "check\n"
-      "whose kind of device is not here is not required.\n\n| check | full sight needs | local | dropin | "
-      "full "
+      "whose kind of device is not here is not required. `dropin` and `full` are what deploy/manifests/ "
+      "gives; "
+      "who\n"
+      "mounts more or shares the network of the node sees more. What the agent may ask of Kubernetes is the\n"
+      "same in both: [rights](kubernetes.md#rights).\n\n| check | full sight needs | local | dropin | full "
       "|\n|---|---|---|---|---|\n";
   for (const CheckPage& check : facts.checks()) {
     const auto sees = [&](std::string_view profile, const std::string& text) {
