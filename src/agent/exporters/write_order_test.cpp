@@ -40,8 +40,8 @@ TEST(WriteOrder, six_go_in_any_minute_and_none_starves) {
   std::array<int, kWriteKinds> count{};
   // A node that changes all the time.
   for (Duration time = 0s; time < 10min; time += 100ms) {
-    for (const auto kind :
-         {WriteKind::label, WriteKind::conditions, WriteKind::report, WriteKind::event, WriteKind::pvc_test, WriteKind::deep_test})
+    for (const auto kind : {WriteKind::label, WriteKind::conditions, WriteKind::report, WriteKind::event,
+                            WriteKind::pvc_test, WriteKind::deep_test})
       order.want(kind, at(time));
     while (const auto kind = order.take(at(time))) {
       went.push_back(at(time));
