@@ -499,7 +499,7 @@ constexpr std::array kSettings{
         AUTOPILOT_READ(read_word(m, s, &is_image, c.pvc.image)), AUTOPILOT_SHOW(c.pvc.image)},
     Setting{"deep_test.every", "0s, or 10m to 365d", kAtStart, kVariable,
             "How often all GPUs of the node are tested, when nobody uses them (docs/deep-test.md). Nodes are "
-            "spread over it. 0s: never, but when somebody asks.",
+            "spread over it. 0s: never.",
             &read_deep_test_every, AUTOPILOT_SHOW(format_duration(c.deep_test.every))},
     Setting{"deep_test.deadline", "1m to 12h", kAtStart, kNoVariable, "How long such a test may take.",
             AUTOPILOT_READ(
