@@ -197,7 +197,6 @@ ClusterStatus ClusterLink::status() const {
 }
 
 // An EVICT of a predecessor of which nobody here remembers the reason is not taken back without a test.
-// Whoever takes an EVICT away that stands only for want of a test has acknowledged it.
 void ClusterLink::take_over(const kube::Node& node) {
   events_.see(node);
   if (pvc_tester_) pvc_tester_->see(node);
@@ -206,11 +205,10 @@ void ClusterLink::take_over(const kube::Node& node) {
   const bool is_first = !std::exchange(has_seen_node_, true);
   if (is_first) log_info("the node object is there", {{"node", node.meta.name}});
   const auto label = node.meta.labels.find(label_);
-  const bool is_evicted = label != node.meta.labels.end() && label->second == to_string(Verdict::evict);
-  if (is_first && is_evicted && !knows_written_)
+  const std::string word = label == node.meta.labels.end() ? "" : label->second;
+  if (is_first && !knows_written_ && word == to_string(Verdict::evict))
     written_.evicting.push_back({kPredecessor, clock_.now().wall, false});
-  const auto is_over = [](const incidents::EvictingIncident& one) { return one.closed.has_value(); };
-  const bool is_dropped = !is_evicted && std::erase_if(written_.evicting, is_over) > 0;
+  const bool is_dropped = incidents::acknowledge_by(written_, word);
   if (is_dropped) sources_.keep(written_);
   if (is_first || is_dropped) tell();
 }

@@ -72,6 +72,12 @@ WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictIn
   return after;
 }
 
+bool acknowledge_by(WrittenVerdict& written, std::string_view label) {
+  if (label == to_string(Verdict::evict) || label == to_string(Verdict::testing)) return false;
+  return std::erase_if(written.evicting, [](const EvictingIncident& one) { return one.closed.has_value(); }) >
+         0;
+}
+
 std::string to_text(const WrittenVerdict& written) {
   std::string text(kLayout);
   const std::string_view word = to_string(written.word);

@@ -41,6 +41,10 @@ struct WrittenVerdictInput {
 // verdict is. Everything else is written as it is.
 [[nodiscard]] WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictInput& input);
 
+// Whoever takes an EVICT away that stands only for want of a deep test has acknowledged it. `label`: what is
+// seen to stand there. TESTING is written in its place, and takes nothing away. True: something changed.
+[[nodiscard]] bool acknowledge_by(WrittenVerdict& written, std::string_view label);
+
 // Of a text at most; one that holds still holds EVICT, whichever are left out.
 inline constexpr std::size_t kMaxEvictingKept = 32;
 // One line for the journal; parse gives nothing unless every word of it is there and well-formed.

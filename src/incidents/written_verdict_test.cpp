@@ -125,6 +125,18 @@ TEST(WrittenVerdict, is_kept_by_an_agent_that_has_not_looked_yet) {
             Verdict::evict);
 }
 
+TEST(WrittenVerdict, is_acknowledged_by_who_takes_the_label_away) {
+  WrittenVerdict written{Verdict::evict, {{"a", at(3), false}, {"b", std::nullopt, false}}};
+  EXPECT_FALSE(acknowledge_by(written, "EVICT"));
+  // That is what a deep test writes. It may end without a result.
+  EXPECT_FALSE(acknowledge_by(written, "TESTING"));
+  EXPECT_EQ(written.evicting.size(), 2U);
+  EXPECT_TRUE(acknowledge_by(written, ""));
+  ASSERT_EQ(written.evicting.size(), 1U);
+  EXPECT_EQ(written.evicting[0].id, "b");  // still there
+  EXPECT_FALSE(acknowledge_by(written, "PASS"));
+}
+
 TEST(WrittenVerdict, an_injected_incident_holds_nothing) {
   Written written;
   Incident injected = evicting("a");
