@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <limits>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -38,6 +39,11 @@ void each_at(const json::object& object, Names names, const Take& take) {
     if (const json::object* member = item.if_object()) take(*member);
 }
 
+// Of one container or node. Beyond, it is that many: sums of them are exact.
+constexpr std::int64_t kMostDevices = std::int64_t{1} << 31;
+// What the API allows.
+constexpr std::int64_t kLongestLeaseSeconds = std::numeric_limits<std::int32_t>::max();
+
 // A quantity of devices stands as a text ("8") or a number; processors ("500m") and bytes ("1Gi") are none.
 Devices devices_at(const json::object& object, Names names) {
   Devices devices;
@@ -47,7 +53,7 @@ Devices devices_at(const json::object& object, Names names) {
     const auto count = value.is_string() ? parse_number<std::int64_t>(std::string_view(
                                                value.get_string().data(), value.get_string().size()))
                                          : number_at(*found, {name});
-    if (count) devices.emplace(name, *count);
+    if (count) devices.emplace(name, std::clamp<std::int64_t>(*count, 0, kMostDevices));
   }
   return devices;
 }
@@ -109,6 +115,7 @@ StorageClass storage_class_of(const JsonObject& object) {
   found.meta = parse_meta(object);
   found.provisioner = text_at(object.value, {"provisioner"});
   found.waits_for_consumer = text_at(object.value, {"volumeBindingMode"}) == "WaitForFirstConsumer";
+  found.keeps_volumes = text_at(object.value, {"reclaimPolicy"}) == "Retain";
   return found;
 }
 
@@ -239,9 +246,13 @@ Lease parse_lease(const JsonObject& object) {
   lease.acquired = time_at(members, {"spec", "acquireTime"});
   lease.renewed = time_at(members, {"spec", "renewTime"});
   if (const auto seconds = number_at(members, {"spec", "leaseDurationSeconds"}))
-    lease.duration = std::chrono::seconds{*seconds};
+    lease.duration = std::chrono::seconds{std::clamp<std::int64_t>(*seconds, 0, kLongestLeaseSeconds)};
   lease.transitions = number_at(members, {"spec", "leaseTransitions"}).value_or(0);
   return lease;
+}
+
+Result<Lease> parse_lease(std::string_view text) {
+  return parse_text<Lease>(text, parse_lease);
 }
 
 }  // namespace autopilot::kube

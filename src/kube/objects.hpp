@@ -89,6 +89,7 @@ struct StorageClass {
   Meta meta;
   std::string provisioner;
   bool waits_for_consumer = false;  // binds a claim when a pod uses it, not before
+  bool keeps_volumes = false;       // a volume stays when its claim goes
 };
 // malformed: no JSON object.
 [[nodiscard]] Result<StorageClass> parse_storage_class(std::string_view text);
@@ -130,5 +131,7 @@ struct Lease {
   std::int64_t transitions = 0;
 };
 [[nodiscard]] Lease parse_lease(const JsonObject& object);
+// malformed: no JSON object.
+[[nodiscard]] Result<Lease> parse_lease(std::string_view text);
 
 }  // namespace autopilot::kube

@@ -121,6 +121,17 @@ TEST(Objects, a_lease_says_who_holds_it) {
   EXPECT_EQ(*lease.renewed - *lease.acquired, 5500ms);
 }
 
+TEST(Objects, numbers_that_nobody_has_are_cut) {
+  const Pod pod = read<Pod>(parse_pod, (R"({"spec": {"containers": [
+    {"resources": {"limits": {"nvidia.com/gpu": "9223372036854775807", "amd.com/gpu": "-1"}}},
+    {"resources": {"limits": {"nvidia.com/gpu": 9223372036854775807, "amd.com/gpu": "-9223372036854775808"}}}]}})"));
+  EXPECT_EQ(pod.devices.at("nvidia.com/gpu"), std::int64_t{1} << 32);
+  EXPECT_EQ(pod.devices.at("amd.com/gpu"), 0);
+  const Lease lease =
+      read<Lease>(parse_lease, (R"({"spec": {"leaseDurationSeconds": 9223372036854775807}})"));
+  EXPECT_GT(lease.duration.value(), Duration(24h));
+}
+
 TEST(Objects, what_is_missing_is_empty) {
   EXPECT_TRUE(read<Node>(parse_node, ("{}")).meta.name.empty());
   EXPECT_THAT(
@@ -157,6 +168,11 @@ TEST(Objects, a_list_of_claims_says_what_became_of_each) {
   EXPECT_TRUE((*claims)[1].meta.is_deleting);
   EXPECT_THAT(*parse_claims("{}"), IsEmpty());
   EXPECT_EQ(parse_claims("{").error().code, Errc::malformed);
+}
+
+TEST(Objects, a_storage_class_says_whether_volumes_outlive_their_claims) {
+  EXPECT_TRUE(parse_storage_class(R"({"reclaimPolicy": "Retain"})")->keeps_volumes);
+  EXPECT_FALSE(parse_storage_class(R"({"reclaimPolicy": "Delete"})")->keeps_volumes);
 }
 
 TEST(Objects, a_pod_without_a_node_says_why) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an API server answers, or whoever stands in its place: every view of an object takes it or refuses
+// it. What a node and its pods ask for can be summed up, whatever the numbers are.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "agent/cluster_checks/deep_test_result.hpp"
+#include "agent/cluster_checks/deep_test_words.hpp"
+#include "agent/cluster_checks/idle_gpus.hpp"
+#include "agent/cluster_checks/own_pod.hpp"
+#include "agent/cluster_checks/reservation.hpp"
+#include "core/result.hpp"
+#include "kube/objects.hpp"
+
+namespace {
+
+using namespace autopilot;
+
+const std::string kPrefix = "autopilot.ibm.com";
+
+void read_as_node(std::string_view text, std::span<const kube::Pod> pods) {
+  const auto node = kube::parse_node(text);
+  if (!node) return;
+  const auto use = agent::accelerator_use(*node, pods);
+  AUTOPILOT_ASSERT(use.holders.size() <= pods.size());
+  static_cast<void>(agent::testing_marks(*node, kPrefix));
+  // A record that was read is written and read again as it was.
+  const agent::DeepTestRecord record = agent::deep_test_record(*node, kPrefix);
+  static_cast<void>(agent::words_of(record));
+  const std::string patch = agent::release_patch(*node, kPrefix, record);
+  const auto patched = kube::parse_node(patch);
+  AUTOPILOT_ASSERT(patched.has_value());
+  AUTOPILOT_ASSERT(!agent::testing_marks(*patched, kPrefix).any());
+  AUTOPILOT_ASSERT(agent::deep_test_record(*patched, kPrefix).outcome == record.outcome);
+}
+
+void read_as_pods(std::string_view text) {
+  if (const auto pod = kube::parse_pod(text)) static_cast<void>(agent::deep_test_result(*pod, {}));
+  static_cast<void>(agent::parse_own_pod(text));
+  const auto pods = kube::parse_pods(text);
+  if (pods) read_as_node(text, *pods);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const void* bytes = data;
+  const std::string_view text(static_cast<const char*>(bytes), size);
+  read_as_pods(text);
+  const bool is_object = kube::parse_job(text).has_value();
+  AUTOPILOT_ASSERT(kube::parse_jobs(text).has_value() == is_object);
+  AUTOPILOT_ASSERT(kube::parse_claim(text).has_value() == is_object);
+  AUTOPILOT_ASSERT(kube::parse_claims(text).has_value() == is_object);
+  AUTOPILOT_ASSERT(kube::parse_storage_class(text).has_value() == is_object);
+  AUTOPILOT_ASSERT(kube::parse_lease(text).has_value() == is_object);
+  return 0;
+}
