@@ -111,7 +111,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       writer_(loop, clock, dice()),
       events_(client_, writer_, clock, options.node),
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
-      deep_tests_(loop, client_, writer_, clock, policy_of(deep_test, door, options), door.pod,
+      deep_tests_(loop, client_, writer_, lists_, clock, policy_of(deep_test, door, options), door.pod,
                   deep_test_outlets()),
       node_(loop, client_, writer_, clock, with_instance(std::move(options), clock.now().wall), dice(),
             [this](const kube::Node& node) { take_over(node); }) {}
@@ -131,7 +131,7 @@ void ClusterLink::test_storage(const config::Pvc& settings, std::shared_ptr<host
                  .prefix = prefix_,
                  .bytes = settings.size,
                  .image = settings.image};
-  pvc_tester_.emplace(loop_, client_, writer_, clock_, std::move(place), std::move(plan), dice(),
+  pvc_tester_.emplace(loop_, client_, writer_, lists_, clock_, std::move(place), std::move(plan), dice(),
                       std::move(board));
 }
 

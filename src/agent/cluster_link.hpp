@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/cluster_checks/list_budget.hpp"
 #include "agent/cluster_checks/pvc_tester.hpp"
 #include "agent/deep_test_link.hpp"
 #include "agent/exporters/cluster_writer.hpp"
@@ -97,6 +98,7 @@ class ClusterLink {
   net::Subscription next_report_;
   kube::Client client_;
   ClusterWriter writer_;
+  ListBudget lists_;
   EventWriter events_;
   ReportWriter report_;
   DeepTestLink deep_tests_;

@@ -19,14 +19,14 @@ bool is_same(const Subject& one, const Subject& other) {
 }  // namespace
 
 DeepTestLink::DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer,
-                           const Clock& clock, DeepTestPolicy policy, std::string pod,
+                           ListBudget& lists, const Clock& clock, DeepTestPolicy policy, std::string pod,
                            DeepTestOutlets outlets)
     : clock_(clock),
       prefix_(policy.job.prefix),
       fatal_(policy.fatal),
       outlets_(std::move(outlets)),
       view_({.record = {}, .gpus = {}, .is_on = policy.every > Duration{0}, .has_accelerators = false}),
-      tester_(loop, client, writer, clock, std::move(policy), std::move(pod),
+      tester_(loop, client, writer, lists, clock, std::move(policy), std::move(pod),
               [this](const std::string& test, const DeepTestResult& result) {
                 outlets_.pass(pass_records_of(result, test, view_.gpus, clock_.now().wall, boot_id_));
               }) {}

@@ -9,6 +9,7 @@
 
 #include "agent/cluster_checks/deep_test_words.hpp"
 #include "agent/cluster_checks/deep_tester.hpp"
+#include "agent/cluster_checks/list_budget.hpp"
 #include "agent/exporters/cluster_writer.hpp"
 #include "core/clock.hpp"
 #include "core/observation.hpp"
@@ -36,9 +37,9 @@ struct DeepTestOutlets {
 // stands on the Node object. On the loop's thread.
 class DeepTestLink {
  public:
-  // pod: see DeepTester.
-  DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
-               DeepTestPolicy policy, std::string pod, DeepTestOutlets outlets);
+  // lists, pod: see DeepTester.
+  DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, ListBudget& lists,
+               const Clock& clock, DeepTestPolicy policy, std::string pod, DeepTestOutlets outlets);
   DeepTestLink(const DeepTestLink&) = delete;
   DeepTestLink& operator=(const DeepTestLink&) = delete;
   ~DeepTestLink() = default;

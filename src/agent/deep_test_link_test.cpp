@@ -29,7 +29,7 @@ class DeepTestLinkTest : public testing::ClusterFixture {
       on_judged_ = std::move(on_judged);
     };
     outlets.pass = [](const std::vector<PassRecord>&) {};
-    link_ = std::make_unique<DeepTestLink>(loop_, *client_, *writer_, clock_, policy, "", outlets);
+    link_ = std::make_unique<DeepTestLink>(loop_, *client_, *writer_, lists_, clock_, policy, "", outlets);
   }
   void reserve() {
     ASSERT_TRUE(patch_node(node_, reserve_patch(node_of(node_), kPrefix, {"a", kBegin, kBegin + 1h})));
@@ -50,6 +50,7 @@ class DeepTestLinkTest : public testing::ClusterFixture {
 
   boost::json::object node_ = node_object();
   std::vector<bool> reserved_;
+  ListBudget lists_;
   Result<Observations> seen_ = fail(Errc::internal, "not told");
   std::function<void()> on_judged_;
   std::unique_ptr<DeepTestLink> link_;

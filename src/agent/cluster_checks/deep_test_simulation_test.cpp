@@ -158,6 +158,7 @@ class Agent {
                               .sight = sight_,
                               .looked = looked_,
                               .can_look = can_look_,
+                              .may_have_strays = may_have_strays_,
                               .is_wanted = false,
                               .watched_since = started_};
     DeepTestPolicy policy = deep_test_policy();
@@ -173,6 +174,7 @@ class Agent {
     born_ = life_;
     is_busy_ = false;
     can_look_ = true;
+    may_have_strays_ = true;
     sight_.reset();
     looked_.reset();
     node_.reset();
@@ -217,6 +219,8 @@ class Agent {
             answer([this, all] {
               sight_ = all;
               can_look_ = true;
+              const auto is_over = [](const kube::Job& job) { return job.is_over(); };
+              may_have_strays_ = !std::ranges::all_of(all.jobs, is_over);
             });
           });
         },
@@ -224,6 +228,7 @@ class Agent {
   }
   void send(const DeepTestStep& step) {
     sight_.reset();
+    may_have_strays_ = may_have_strays_ || step.kind == Kind::create_job;
     exchange(
         [this, step](const std::function<void(std::function<void()>)>& answer) {
           const bool is_done = cluster_.write(step);
@@ -241,6 +246,7 @@ class Agent {
   int flight_ = 0;
   bool is_busy_ = false;
   bool can_look_ = true;
+  bool may_have_strays_ = true;
   WallTime dead_until_{};
   WallTime started_{};
   std::optional<kube::Node> node_;

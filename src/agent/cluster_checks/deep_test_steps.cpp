@@ -16,6 +16,11 @@ WallTime whole_seconds(WallTime time) {
   return std::chrono::floor<std::chrono::seconds>(time);
 }
 
+// What had happened when the node was reserved has happened before that, also in whole seconds.
+WallTime next_second(WallTime time) {
+  return std::chrono::ceil<std::chrono::seconds>(time);
+}
+
 bool is_pod_of(const kube::Pod& pod, const std::string& job, const std::string& name_space) {
   return pod.owner_kind == "Job" && pod.owner_name == job && pod.meta.name_space == name_space;
 }
@@ -39,7 +44,7 @@ class Question {
 
   [[nodiscard]] DeepTestStep answer() const {
     if (!marks_.any()) return begin();
-    if (!has_sight(Times::kLook)) return is_lost() ? release("nobody can look at it") : look();
+    if (!has_sight(Times::kLook)) return is_lost() ? release("nobody can look at it") : look_when_settled();
     if (auto step = delete_stray()) return *step;
     if (!marks_.reservation) return release("nobody knows how long the node should be kept");
     const Reservation& kept = *marks_.reservation;
@@ -56,6 +61,7 @@ class Question {
  private:
   // Nobody keeps the node.
   [[nodiscard]] DeepTestStep begin() const {
+    if (auto step = end_strays()) return *step;
     const auto due = deep_test_due(world_, policy_, now_);
     if (!due) return {};
     if (now_ < *due) return wait(*due, "");
@@ -64,7 +70,7 @@ class Question {
     const WallTime next_look = sight_.asked + Times::kLookBusy;
     if (auto why = obstacle(); !why.empty()) return wait(next_look, std::move(why));
     if (!has_sight(Times::kLook)) return look();
-    Reservation wanted{.holder = policy_.holder, .since = whole_seconds(now_), .until = {}};
+    Reservation wanted{.holder = policy_.holder, .since = next_second(now_), .until = {}};
     wanted.until = wanted.since + std::chrono::ceil<std::chrono::seconds>(length());
     return {.kind = Kind::reserve,
             .body = reserve_patch(world_.node, prefix_, wanted),
@@ -95,9 +101,7 @@ class Question {
     if (!is_on(world_, policy_)) return end(kept, "deep tests are switched off");
     const Duration left = kept.until - now_ - Times::kEnd;
     if (left < policy_.job.deadline + Times::kStart) return end(kept, "no test began in time");
-    const WallTime settled = kept.since + Times::kSettle;
-    if (now_ < settled) return wait(settled, "until schedulers have seen the taint");
-    if (sight_.asked < settled) return look();
+    if (sight_.asked < kept.since + Times::kSettle) return look_when_settled();
     const AcceleratorUse use = use_of_node();
     if (use.whole.size() != 1 || use.is_divided || !use.parts.empty())
       return end(kept, "its accelerators are not what they were");
@@ -112,8 +116,11 @@ class Question {
 
   // A test is under way.
   [[nodiscard]] DeepTestStep watch(const Reservation& kept, const kube::Job& job) const {
-    const WallTime next_look = sight_.asked + Times::kLook;
-    if (job.meta.is_deleting) return wait(next_look, "until the test is gone");
+    if (job.meta.is_deleting) return wait(sight_.asked + Times::kLook, "until the test is gone");
+    // A test that takes long need not be looked at often: others of this agent want to look as well.
+    const Duration pause =
+        std::clamp<Duration>((now_ - kept.since) / 4, Times::kLook, DeepTestTimes::kLookBusy);
+    const WallTime next_look = sight_.asked + pause;
     const kube::Pod* pod = pod_of(kept);
     const bool runs = pod != nullptr && pod->phase != "Pending";
     if (!runs && now_ >= kept.since + Times::kCreate + Times::kStart)
@@ -176,13 +183,25 @@ class Question {
         .kind = Kind::release, .body = release_patch(world_.node, prefix_, record), .why = std::move(why)};
   }
 
-  // A Job of another reservation. The node may be known late, so one that has just begun is left alone.
+  // Whoever took the marks of the node away has ended its test; its turn may be far.
+  [[nodiscard]] std::optional<DeepTestStep> end_strays() const {
+    if (!world_.may_have_strays || !world_.can_look || !is_on(world_, policy_)) return std::nullopt;
+    if (!has_sight(Times::kLook)) return look();
+    if (auto step = delete_stray()) return step;
+    const auto is_over = [](const kube::Job& job) { return job.is_over(); };
+    if (std::ranges::all_of(sight_.jobs, is_over)) return std::nullopt;
+    return wait(sight_.asked + Times::kLook, "until a test is gone that nobody keeps the node for");
+  }
+
+  // A Job of another reservation. The node may be known late, so one that has just begun is left alone where
+  // nothing stands there at all.
   [[nodiscard]] std::optional<DeepTestStep> delete_stray() const {
     const Reservation* kept = marks_.reservation ? &*marks_.reservation : nullptr;
     for (const kube::Job& job : sight_.jobs) {
       const auto since = deep_test_job_since(world_.node.meta.name, job.meta.name);
       if (!since || job.is_over() || job.meta.is_deleting) continue;
-      const bool is_stray = kept == nullptr ? now_ - *since > Times::kNews : *since < kept->since;
+      const bool is_late = marks_.any() || now_ - *since > Times::kNews;
+      const bool is_stray = kept == nullptr ? is_late : *since < kept->since;
       if (is_stray) return remove(job, "nobody keeps the node for it");
     }
     return std::nullopt;
@@ -190,6 +209,13 @@ class Question {
 
   [[nodiscard]] static DeepTestStep remove(const kube::Job& job, std::string why) {
     return {.kind = Kind::delete_job, .name = job.meta.name, .uid = job.meta.uid, .why = std::move(why)};
+  }
+  // What is seen while schedulers do not know the taint yet says nothing.
+  [[nodiscard]] DeepTestStep look_when_settled() const {
+    const WallTime settled = marks_.reservation && !is_broken(*marks_.reservation)
+                                 ? marks_.reservation->since + Times::kSettle
+                                 : now_;
+    return now_ < settled ? wait(settled, "until schedulers have seen the taint") : look();
   }
   [[nodiscard]] DeepTestStep look() const {
     if (!world_.looked || *world_.looked > now_) return {.kind = Kind::look};

@@ -27,6 +27,7 @@ struct DeepTestWorld {
   std::optional<DeepTestSight> sight;  // none after a write, whatever its answer: then it may be old
   std::optional<WallTime> looked;      // when the last look began; two are kLook apart
   bool can_look = true;                // false: the last look was refused, or got no answer
+  bool may_have_strays = false;        // a Job may run although nobody keeps the node
   bool is_wanted = false;              // somebody asks for a test now
   WallTime watched_since{};            // a node that was never tested has its turn some time after that
 };
@@ -64,8 +65,8 @@ struct DeepTestTimes {
   static constexpr Duration kEnd = std::chrono::minutes{1};        // from the Job's deadline to the expiry
   static constexpr Duration kPatience = std::chrono::seconds{30};  // after it, for pods that do not end
   static constexpr Duration kSettle = std::chrono::seconds{3};     // until a scheduler has seen the taint
-  static constexpr Duration kLook = std::chrono::seconds{20};      // between sights: six lists a minute
-  static constexpr Duration kLookBusy = std::chrono::minutes{1};   // and while it should be, but cannot
+  static constexpr Duration kLook = std::chrono::seconds{20};      // between sights, or longer (ListBudget)
+  static constexpr Duration kLookBusy = std::chrono::minutes{1};   // and while little changes
   static constexpr Duration kRetry = std::chrono::minutes{10};     // after a test that said nothing
   static constexpr Duration kLongest = std::chrono::hours{24};     // no reservation is made for longer
   static constexpr Duration kNews = std::chrono::minutes{1};       // the node may be known so late

@@ -357,6 +357,63 @@ TEST_F(DeepTestSteps, an_expired_reservation_goes_even_if_nobody_can_look) {
   EXPECT_EQ(ask().kind, Kind::release);
 }
 
+// The whole second in which it was reserved may have begun before something happened that is over now.
+TEST_F(DeepTestSteps, a_test_begins_after_all_that_happened_before_its_reservation) {
+  now_ += 900ms;
+  const DeepTestStep next = step();
+  ASSERT_EQ(next.kind, Kind::reserve);
+  patch(next);
+  const auto marks = testing_marks(node_of(node_), "autopilot.ibm.com");
+  ASSERT_TRUE(marks.reservation);
+  EXPECT_EQ(marks.reservation->since, kBegin + 1s);
+}
+
+TEST_F(DeepTestSteps, nobody_looks_before_schedulers_have_seen_the_taint) {
+  const DeepTestStep next = step();
+  ASSERT_EQ(next.kind, Kind::reserve);
+  patch(next);
+  EXPECT_EQ(ask().kind, Kind::wait);
+  EXPECT_EQ(ask().at, now_ + DeepTestTimes::kSettle);
+  now_ += DeepTestTimes::kSettle;
+  EXPECT_EQ(ask().kind, Kind::look);
+}
+
+TEST_F(DeepTestSteps, a_test_that_takes_long_is_looked_at_less_often) {
+  reserve();
+  start("Running");
+  EXPECT_EQ(step().at, now_ + DeepTestTimes::kLook);
+  now_ += 5min;
+  EXPECT_EQ(step().at, now_ + DeepTestTimes::kLookBusy);
+}
+
+TEST_F(DeepTestSteps, a_job_goes_before_the_taint_when_somebody_took_the_annotation_away) {
+  reserve();
+  start("Running");
+  node_is(R"({"metadata": {"annotations": {"autopilot.ibm.com/testing": null}}})");
+  const DeepTestStep next = step();
+  EXPECT_EQ(next.kind, Kind::delete_job);
+  jobs_[0].meta.is_deleting = true;
+  world_.sight.reset();
+  EXPECT_EQ(step().kind, Kind::release);
+}
+
+TEST_F(DeepTestSteps, a_job_goes_when_somebody_took_all_marks_away_and_the_next_turn_is_far) {
+  policy_.every = 24h * 365;
+  world_.is_wanted = true;
+  reserve();
+  start("Running");
+  world_.is_wanted = false;
+  world_.may_have_strays = true;
+  node_is(R"({"metadata": {"annotations": {"autopilot.ibm.com/testing": null}}, "spec": {"taints": null}})");
+  EXPECT_EQ(step().kind, Kind::wait);  // the node may be known late
+  now_ += DeepTestTimes::kNews + 1s;
+  world_.sight.reset();
+  EXPECT_EQ(step().kind, Kind::delete_job);
+  world_.may_have_strays = false;
+  world_.sight.reset();
+  EXPECT_NE(ask().kind, Kind::look);
+}
+
 TEST_F(DeepTestSteps, looks_are_some_time_apart) {
   world_.looked = now_;
   const DeepTestStep next = ask();

@@ -23,6 +23,7 @@ using telemetry::log_warning;
 constexpr Duration kLongestWait = std::chrono::minutes{1};
 constexpr Duration kShortestWait = std::chrono::milliseconds{50};
 constexpr Duration kWhileHeld = std::chrono::seconds{15};
+constexpr std::size_t kListsOfSight = 2;
 
 bool is_write(Kind kind) {
   return kind != Kind::wait && kind != Kind::look;
@@ -71,16 +72,18 @@ std::string removal(const std::string& uid) {
 
 }  // namespace
 
-DeepTester::DeepTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
-                       DeepTestPolicy policy, std::string pod, OnResult on_result)
+DeepTester::DeepTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, ListBudget& lists,
+                       const Clock& clock, DeepTestPolicy policy, std::string pod, OnResult on_result)
     : loop_(loop),
       client_(client),
       writer_(writer),
+      lists_(lists),
       clock_(clock),
       policy_(std::move(policy)),
       pod_(std::move(pod)),
       on_result_(std::move(on_result)) {
   world_.watched_since = clock_.now().wall;
+  world_.may_have_strays = true;  // of an agent that is gone
   ClusterWriter::Source source;
   source.what = "a deep test";
   source.send = [this](kube::OnObject on_answer) { return send(std::move(on_answer)); };
@@ -132,8 +135,16 @@ void DeepTester::say(const DeepTestStep& step) {
   log_info("deep test: waiting", {{"why", step.why}});
 }
 
+// Of Jobs, and of pods.
 void DeepTester::look() {
-  const WallTime asked = clock_.now().wall;
+  const Instant now = clock_.now();
+  const MonoTime allowed = lists_.next(kListsOfSight, now.mono);
+  if (allowed > now.mono) {
+    next_ = loop_.at(allowed, [this] { go_on(); });
+    return;
+  }
+  lists_.take(kListsOfSight, now.mono);
+  const WallTime asked = now.wall;
   world_.looked = asked;
   exchange_ =
       client_.get({jobs_path(policy_.job.name_space),
@@ -153,6 +164,8 @@ void DeepTester::list_pods(WallTime asked, std::vector<kube::Job> jobs) {
                     if (!answer) return take_no_sight(answer.error().error);
                     auto pods = kube::parse_pods(*answer);
                     if (!pods) return take_no_sight(pods.error());
+                    const auto is_over = [](const kube::Job& job) { return job.is_over(); };
+                    world_.may_have_strays = !std::ranges::all_of(jobs, is_over);
                     world_.sight = DeepTestSight{asked, std::move(jobs), std::move(*pods)};
                     world_.can_look = true;
                     go_on_soon();
@@ -212,6 +225,7 @@ std::optional<net::Exchange> DeepTester::send(kube::OnObject on_answer) {
   }
   is_writing_ = true;
   is_node_sent_ = step.kind == Kind::reserve || step.kind == Kind::release;
+  if (step.kind == Kind::create_job) world_.may_have_strays = true;
   said_.clear();
   log_info("deep test: " + std::string(word_of(step.kind)), {{"job", step.name}, {"why", step.why}});
   if (step.result) on_result_(step.name, *step.result);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/cluster_checks/deep_test_steps.hpp"
+#include "agent/cluster_checks/list_budget.hpp"
 #include "agent/exporters/cluster_writer.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
@@ -14,7 +15,7 @@
 
 namespace autopilot::agent {
 
-// Does what next_step says: takes sights of Jobs and pods, at most six lists a minute, and writes through the
+// Does what next_step says: takes sights of Jobs and pods as far as `lists` allows, and writes through the
 // writer of this node. Begins nothing while another agent writes for the node. On the loop's thread.
 class DeepTester {
  public:
@@ -22,8 +23,8 @@ class DeepTester {
   using OnResult = std::function<void(const std::string& test, const DeepTestResult& result)>;
 
   // pod: that we run in, which is asked for what `policy` lacks: image and owner of the Jobs; empty: none.
-  DeepTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
-             DeepTestPolicy policy, std::string pod, OnResult on_result);
+  DeepTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, ListBudget& lists,
+             const Clock& clock, DeepTestPolicy policy, std::string pod, OnResult on_result);
   DeepTester(const DeepTester&) = delete;
   DeepTester& operator=(const DeepTester&) = delete;
   ~DeepTester() = default;
@@ -52,6 +53,7 @@ class DeepTester {
   net::EventLoop& loop_;
   kube::Client& client_;
   ClusterWriter& writer_;
+  ListBudget& lists_;
   const Clock& clock_;
   DeepTestPolicy policy_;
   const std::string pod_;

@@ -31,7 +31,7 @@ class DeepTesterTest : public testing::ClusterFixture {
   // Tests that nobody asked for have their turn in days.
   void begin(std::vector<Scripted> script, std::string pod = "") {
     serve(std::move(script));
-    tester_ = std::make_unique<DeepTester>(loop_, *client_, *writer_, clock_, policy_, std::move(pod),
+    tester_ = std::make_unique<DeepTester>(loop_, *client_, *writer_, lists_, clock_, policy_, std::move(pod),
                                            [this](const std::string& test, const DeepTestResult& result) {
                                              told_.emplace_back(test, result.outcome);
                                            });
@@ -78,6 +78,7 @@ class DeepTesterTest : public testing::ClusterFixture {
   }();
   json::object node_ = node_object();
   WallTime since_{};
+  ListBudget lists_;
   std::vector<std::pair<std::string, DeepTestOutcome>> told_;
   std::unique_ptr<DeepTester> tester_;
 };
@@ -160,6 +161,17 @@ TEST_F(DeepTesterTest, a_release_that_was_refused_drops_what_was_seen) {
   ASSERT_TRUE(run_until([&] { return is_over; }));
   // The next look is due later.
   EXPECT_EQ(requests().size(), 3U);
+}
+
+TEST_F(DeepTesterTest, waits_where_others_of_its_agent_have_asked_for_lists) {
+  lists_.take(3, clock_.now().mono);
+  reserve(60s);
+  begin({ok(kEmptyList)});
+  tester_->see(node_of(node_));
+  bool is_over = false;
+  const auto end = loop_.after(200ms, [&] { is_over = true; });
+  ASSERT_TRUE(run_until([&] { return is_over; }));
+  EXPECT_THAT(requests(), IsEmpty());
 }
 
 TEST_F(DeepTesterTest, while_another_agent_writes_nothing_is_begun) {

@@ -19,7 +19,7 @@ inline constexpr const char* kRunKey = "autopilot.ibm.com/pvc-run";
 // as long as a pod is there.
 class PvcCluster {
  public:
-  std::optional<kube::StorageClass> storage_class = kube::StorageClass{{}, "example.org/disk", false};
+  std::optional<kube::StorageClass> storage_class = kube::StorageClass{{}, "example.org/disk", false, false};
   std::optional<Duration> gives_after = 2s;  // nothing: it gives no volume
   std::string unscheduled;                   // what the scheduler says of every pod
   bool is_stuck = false;                     // what is to go does not

@@ -152,6 +152,13 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
     return std::nullopt;
   }
   result_.provisioner = world_.storage_class->provisioner;
+  if (world_.storage_class->keeps_volumes) {
+    decide_unknown(
+        {Errc::unsupported,
+         "its volumes stay when their claims go (reclaimPolicy Retain); each test would leave one"},
+        now);
+    return std::nullopt;
+  }
   const auto claim =
       std::ranges::find_if(world_.claims, [this](const auto& one) { return is_own(one.meta); });
   if (claim == world_.claims.end()) {

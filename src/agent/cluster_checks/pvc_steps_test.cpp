@@ -95,6 +95,17 @@ TEST_F(PvcSteps, a_pod_without_a_place_says_something_of_storage_only_where_volu
   EXPECT_EQ(run(make("3")).outcome, Outcome::unknown) << "no scheduler says anything";
 }
 
+TEST_F(PvcSteps, a_class_whose_volumes_stay_is_asked_for_none) {
+  cluster_.storage_class->keeps_volumes = true;
+  leave_something();
+  const PvcResult result = run(make());
+  EXPECT_EQ(result.outcome, Outcome::unknown);
+  EXPECT_NE(result.why.what.find("Retain"), std::string::npos);
+  EXPECT_EQ(result.provisioner, "example.org/disk");
+  EXPECT_TRUE(cluster_.is_empty());
+  EXPECT_EQ(cluster_.writes, 2);  // what was left before
+}
+
 TEST_F(PvcSteps, what_a_killed_one_left_is_taken_away_first) {
   leave_something();
   const PvcResult result = run(make());

@@ -18,6 +18,8 @@ constexpr const char* kCheck = "storage.pvc";
 constexpr const char* kClaims = "persistentvolumeclaims";
 constexpr const char* kPods = "pods";
 
+constexpr std::size_t kListsOfLook = 2;  // of claims, and of pods
+
 // A pod of a test that nobody takes away ends by itself.
 constexpr Duration kPodOutlives = std::chrono::minutes{10};
 // An empty namespace is taken for one for so long.
@@ -26,12 +28,13 @@ constexpr kube::BackOffTimes kSweepPauses{.first = std::chrono::minutes{1}, .las
 
 }  // namespace
 
-PvcTester::PvcTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
-                     PvcPlace place, PvcPlan plan, std::function<double()> random,
+PvcTester::PvcTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, ListBudget& lists,
+                     const Clock& clock, PvcPlace place, PvcPlan plan, std::function<double()> random,
                      std::shared_ptr<host::TestBoard> board)
     : loop_(loop),
       client_(client),
       writer_(writer),
+      lists_(lists),
       clock_(clock),
       place_(std::move(place)),
       plan_(std::move(plan)),
@@ -72,9 +75,7 @@ void PvcTester::go_on() {
     PvcStep step = test_->step(now);
     switch (step.kind) {
       case Kind::look:
-        if (may_list(now)) return look();
-        next_ = loop_.at(looks_.front() + kLooksWindow, [this] { go_on(); });
-        return;
+        return look();
       case Kind::look_at_own:
         return look_at_own();
       case Kind::wait:
@@ -153,11 +154,8 @@ void PvcTester::put_on_board() const {
   board_->put(kCheck, std::move(all));
 }
 
-bool PvcTester::may_list(MonoTime now) {
-  if (seen_empty_ && now - *seen_empty_ < kSeenEmpty) return true;
-  while (!looks_.empty() && looks_.front() + kLooksWindow <= now)
-    looks_.pop_front();
-  return looks_.size() < kMaxLooks;
+bool PvcTester::is_seen_empty(MonoTime now) const {
+  return seen_empty_ && now - *seen_empty_ < kSeenEmpty;
 }
 
 // Nothing: it is not there.
@@ -182,8 +180,12 @@ void PvcTester::get(kube::ApiPath path, Result<T> (*parse)(std::string_view),
 void PvcTester::look() {
   const MonoTime now = clock_.now().mono;
   seen_ = {};
-  if (seen_empty_ && now - *seen_empty_ < kSeenEmpty) return get_class();
-  looks_.push_back(now);
+  if (is_seen_empty(now)) return get_class();
+  if (const MonoTime allowed = lists_.next(kListsOfLook, now); allowed > now) {
+    next_ = loop_.at(allowed, [this] { go_on(); });
+    return;
+  }
+  lists_.take(kListsOfLook, now);
   get<std::vector<kube::PersistentVolumeClaim>>(list_of(kClaims), kube::parse_claims, [this](auto claims) {
     if (claims) seen_.claims = *std::move(claims);
     list_pods();

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/cluster_checks/list_budget.hpp"
 #include "agent/cluster_checks/pvc_objects.hpp"
 #include "agent/cluster_checks/pvc_steps.hpp"
 #include "agent/exporters/cluster_writer.hpp"
@@ -33,18 +33,16 @@ struct PvcPlan {
 
 // Tests one storage class after the other, once in a period, and puts what it found on the board under
 // "storage.pvc". What a predecessor left is taken away at once; the first round begins some time within the
-// first minutes, so that the nodes of a cluster do not all ask at the same moment. Lists claims and pods at
-// most kMaxLooks times a minute, asks for the claim of a running test at most once a second, and writes
-// through the writer of this node. On the loop's thread.
+// first minutes, so that the nodes of a cluster do not all ask at the same moment. Lists claims and pods as
+// far as `lists` allows, asks for the claim of a running test at most once a second, and writes through the
+// writer of this node. On the loop's thread.
 class PvcTester {
  public:
-  static constexpr std::size_t kMaxLooks = 2;
-  static constexpr Duration kLooksWindow = std::chrono::minutes{1};
   static constexpr Duration kLatestStart = std::chrono::minutes{10};
 
   // place: without the uid of the node. random: in [0, 1).
-  PvcTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, const Clock& clock,
-            PvcPlace place, PvcPlan plan, std::function<double()> random,
+  PvcTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, ListBudget& lists,
+            const Clock& clock, PvcPlace place, PvcPlan plan, std::function<double()> random,
             std::shared_ptr<host::TestBoard> board);
   PvcTester(const PvcTester&) = delete;
   PvcTester& operator=(const PvcTester&) = delete;
@@ -59,7 +57,7 @@ class PvcTester {
   [[nodiscard]] PvcNames names_of(const std::string& object);
   void conclude(MonoTime now);
   void put_on_board() const;
-  [[nodiscard]] bool may_list(MonoTime now);
+  [[nodiscard]] bool is_seen_empty(MonoTime now) const;
   void look();
   void list_pods();
   void get_class();
@@ -76,6 +74,7 @@ class PvcTester {
   net::EventLoop& loop_;
   kube::Client& client_;
   ClusterWriter& writer_;
+  ListBudget& lists_;
   const Clock& clock_;
   PvcPlace place_;
   const PvcPlan plan_;
@@ -90,7 +89,6 @@ class PvcTester {
   bool wants_sweep_ = true;  // something may have been left
   MonoTime next_sweep_{};
   kube::BackOff sweeps_;
-  std::deque<MonoTime> looks_;          // at most kMaxLooks
   std::optional<MonoTime> seen_empty_;  // nothing of any test was there, and none has begun since
   PvcWorld seen_;                       // of a look that is under way
   std::optional<PvcStep> write_;        // waits for the writer, or is on its way

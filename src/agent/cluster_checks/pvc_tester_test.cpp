@@ -17,6 +17,17 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const std::string kEmptyList = R"({"items":[]})";
+const std::string kRun = "7b";  // of a test at kTestTime
+constexpr WallTime kTestTime{Duration{0x7b}};
+
+// Time goes on, and the day stays.
+class SameDay : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return {kTestTime, system_.now().mono}; }
+
+ private:
+  host::SystemClock system_;
+};
 
 net::testing::Scripted ok(const std::string& body) {
   return {answer(200, body)};
@@ -30,7 +41,8 @@ class PvcTesterTest : public testing::ClusterFixture {
         .node = "gpu-7", .node_uid = {}, .name_space = "autopilot", .bytes = 1 << 20, .image = "i"};
     PvcPlan plan{.targets = {{"fast", "ReadWriteOnce"}}, .period = 1h, .times = {}};
     tester_ = std::make_unique<PvcTester>(
-        loop_, *client_, *writer_, clock_, std::move(place), std::move(plan), [] { return 0.0; }, board_);
+        loop_, *client_, *writer_, lists_, day_, std::move(place), std::move(plan), [] { return 0.0; },
+        board_);
     kube::Node node;
     node.meta.name = "gpu-7";
     node.meta.uid = "u-7";
@@ -43,6 +55,8 @@ class PvcTesterTest : public testing::ClusterFixture {
   [[nodiscard]] bool has_result() const { return outcome().missing != "not_tested"; }
 
   std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
+  const SameDay day_;
+  ListBudget lists_;
   std::unique_ptr<PvcTester> tester_;
 };
 
@@ -71,6 +85,29 @@ TEST_F(PvcTesterTest, takes_away_what_a_killed_one_left) {
   EXPECT_THAT(requests()[2],
               StartsWith("DELETE /api/v1/namespaces/autopilot/persistentvolumeclaims/autopilot-pvc-old"));
   EXPECT_THAT(server_->requests()[2], HasSubstr(R"("preconditions":{"uid":"c-0"})"));
+}
+
+TEST_F(PvcTesterTest, a_volume_that_is_given_is_healthy_and_goes_with_its_claim) {
+  const auto claim = [](const std::string& phase) {
+    return R"({"metadata":{"name":")" + pvc_object_name("gpu-7", {"fast", "ReadWriteOnce"}) +
+           R"(","uid":"c-1","annotations":{"autopilot.ibm.com/pvc-run":")" + kRun +
+           R"("}},"status":{"phase":")" + phase + R"("}})";
+  };
+  begin({ok(kEmptyList),
+         ok(kEmptyList),
+         ok(R"({"provisioner":"p"})"),
+         ok("{}"),
+         ok(claim("Pending")),
+         ok(claim("Bound")),
+         ok("{}"),
+         {answer(404, R"({"reason":"NotFound"})")}});
+  ASSERT_TRUE(run_until([this] { return has_result(); }));
+  EXPECT_EQ(outcome().value, Value("bound"));
+  EXPECT_THAT(server_->requests().at(3), HasSubstr(R"("storageClassName":"fast")"));
+  EXPECT_THAT(server_->requests().at(3), HasSubstr("\"autopilot.ibm.com/pvc-run\":\"" + kRun + '"'));
+  EXPECT_THAT(requests().at(6),
+              StartsWith("DELETE /api/v1/namespaces/autopilot/persistentvolumeclaims/autopilot-pvc-"));
+  EXPECT_EQ(board_->last("storage.pvc")->size(), 2U);  // with how long it took, and nothing left behind
 }
 
 TEST_F(PvcTesterTest, a_missing_right_is_unknown_and_named) {

@@ -15,6 +15,8 @@ namespace json = boost::json;
 namespace {
 
 constexpr Duration kLookAtHeartbeat = std::chrono::seconds{15};
+// Two of the six lists that an agent may ask for in a minute; the others are its tests' (ListBudget).
+constexpr Duration kBetweenLists = std::chrono::seconds{31};
 constexpr int kSilent = 3;  // heartbeats that are missing: nobody writes any more
 
 std::string path_of(const std::string& node) {
@@ -24,6 +26,7 @@ std::string path_of(const std::string& node) {
 kube::WatchOptions watch_of(const std::string& node) {
   kube::WatchOptions options;
   options.list = {"/api/v1/nodes", {{"fieldSelector", "metadata.name=" + node}}};
+  options.between_lists = kBetweenLists;
   return options;
 }
 
