@@ -130,6 +130,8 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   options.part_of = [](const host::KernelRecord& record) { return checks::log_part_of(record.text); };
   options.on_kernel_news = kernel_news.tell;
   options.kernel_log_socket = config.kernel_log.helper_socket;
+  // What was recorded tells of its own pods.
+  if (choice.root.empty()) options.kubelet_socket = config.kubelet.helper_socket;
   options.trusts_injected = config.inject;
   auto tests = make_board(config);
   options.tests = tests;

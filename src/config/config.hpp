@@ -46,6 +46,10 @@ struct KernelLog {
   std::string helper_socket;  // empty: the agent reads the kernel log itself
 };
 
+struct Kubelet {
+  std::string helper_socket;  // empty: the agent asks the kubelet itself
+};
+
 struct Journal {
   Duration age = std::chrono::hours{24 * 30};
   std::uint64_t bytes = std::uint64_t{64} << 20;
@@ -99,6 +103,7 @@ struct Config {
   std::optional<std::vector<std::string>> required_checks;  // in place of the profile's
   Limits limits;
   KernelLog kernel_log;
+  Kubelet kubelet;
   Journal journal;
   Kubernetes kubernetes;
   Pvc pvc;
@@ -120,10 +125,10 @@ using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
 // AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
 // AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET,
-// AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG, AUTOPILOT_KUBERNETES_LABEL_PREFIX,
-// AUTOPILOT_KUBERNETES_NAMESPACE, AUTOPILOT_DEEP_TEST_EVERY, AUTOPILOT_DEEP_TEST_IMAGE over `base`. A
-// variable that looks like one of these misspelt is malformed; other AUTOPILOT_ variables are not ours: a
-// cluster makes some for a service of this name.
+// AUTOPILOT_KUBELET_HELPER_SOCKET, AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG,
+// AUTOPILOT_KUBERNETES_LABEL_PREFIX, AUTOPILOT_KUBERNETES_NAMESPACE, AUTOPILOT_DEEP_TEST_EVERY,
+// AUTOPILOT_DEEP_TEST_IMAGE over `base`. A variable that looks like one of these misspelt is malformed; other
+// AUTOPILOT_ variables are not ours: a cluster makes some for a service of this name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 
 struct Change {

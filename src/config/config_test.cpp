@@ -87,6 +87,7 @@ expectation:
   expected_interfaces: [mlx5_0/1]
 limits: {lanes: 5, stuck_lanes: 0, connections: 10, event_streams: 2}
 kernel_log: {helper_socket: /run/autopilot/kmsg.sock}
+kubelet: {helper_socket: /run/autopilot/kubelet.sock}
 journal: {age: 7d, bytes: 1GiB}
 kubernetes: {write_node: true, kubeconfig: /etc/k, label_prefix: a.example, namespace: gpu-health}
 pvc:
@@ -141,6 +142,7 @@ deep_test:
   EXPECT_EQ(config->limits.connections, 10u);
   EXPECT_EQ(config->limits.event_streams, 2u);
   EXPECT_EQ(config->kernel_log.helper_socket, "/run/autopilot/kmsg.sock");
+  EXPECT_EQ(config->kubelet.helper_socket, "/run/autopilot/kubelet.sock");
   EXPECT_EQ(config->journal.age, hours{24 * 7});
   EXPECT_EQ(config->journal.bytes, std::uint64_t{1} << 30);
   EXPECT_EQ(config->deep_test.every, hours{4});

@@ -448,6 +448,13 @@ constexpr std::array kSettings{
         "the agent has not (docs/kernel-log-helper.md). Empty: the agent reads it itself.",
         AUTOPILOT_READ(read_word(m, s, &is_helper_socket, c.kernel_log.helper_socket)),
         AUTOPILOT_SHOW(c.kernel_log.helper_socket)},
+    Setting{
+        "kubelet.helper_socket", "an absolute path of at most 107 bytes, or nothing in quotes", kAtStart,
+        kVariable,
+        "The socket of `autopilot helper kubelet --listen`, which may ask the kubelet which pods hold a GPU "
+        "where the agent may not (docs/kubelet-helper.md). Empty: the agent asks it itself.",
+        AUTOPILOT_READ(read_word(m, s, &is_helper_socket, c.kubelet.helper_socket)),
+        AUTOPILOT_SHOW(c.kubelet.helper_socket)},
     Setting{"journal.age", "1h to 3650d", kAtStart, kNoVariable, "Older entries are deleted.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), hours{1}, hours{24 * 3650}, c.journal.age)),

@@ -23,6 +23,9 @@ struct OpenOptions {
   // The socket of `autopilot helper kmsg`, which is asked for the running machine's kernel log; empty: this
   // process reads it itself.
   std::string kernel_log_socket;
+  // The socket of `autopilot helper kubelet --listen`, which is asked in place of the machine's own kubelet;
+  // also for a machine tree, whose GPUs a real kubelet may give to pods. Empty: the machine's own.
+  std::string kubelet_socket;
   // The operator allows injected faults in a kernel log that grows (KernelLogTail).
   bool trusts_injected = false;
   // The clock of a machine tree; nothing: it starts at the tree's time, or is the real one where the tree is

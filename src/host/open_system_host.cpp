@@ -61,7 +61,7 @@ struct SystemDoors {
         ethernet(files),
         time_sync(files),
         nvme(files, storage_helper),
-        kubelet(helper_of(options, "kubelet", {}), clock, files),
+        kubelet(helper_of(options, "kubelet", {}), clock, files, options.kubelet_socket),
         name_servers(files),
         ethtool(helper_of(options, "ethtool", {}), clock),
         tests(options.tests) {}

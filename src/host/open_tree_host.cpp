@@ -134,7 +134,7 @@ struct TreeDoors {
         ethernet(files),
         time_sync(files, *file),
         nvme(files, *file),
-        kubelet(kubelet_helper(tree.root(), options), *clock, files),
+        kubelet(kubelet_helper(tree.root(), options), *clock, files, options.kubelet_socket),
         name_servers(files, *file),
         ethtool(*file),
         tests(*file, options.tests) {}

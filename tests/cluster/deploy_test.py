@@ -221,7 +221,7 @@ class FullTest(OnNode):
 
     def test_an_agent_without_rights_reads_the_kernel_log_and_keeps_its_journal_on_the_node(self):
         self.assertEqual({status["name"]: status["ready"] for status in self.pod["status"]["containerStatuses"]},
-                         {"agent": True, "kernel-log": True})
+                         {"agent": True, "kernel-log": True, "pod-resources": True})
         self.api.wait(lambda: self.has_looked("host.lockups"), "the kernel log is read")
         self.api.wait(lambda: condition_of(self.node(), "HostHealthy"), "HostHealthy is written")
         self.assertNotRegex(self.deployment.logs(), "(?i)forbidden| 403")

@@ -6,6 +6,7 @@ the agent. The simulated machine has the socket in its tree."""
 import json
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -420,6 +421,63 @@ class AgentTest(unittest.TestCase):
         self.serve().set(pod("train-0", container("main", ("nvidia.com/gpu", self.uuids[1]))))
         self.assertEqual(self.pods(), [(1, "pod.ml/train-0")])
         harness.wait_until(lambda: "podResourcesProblem" not in self.agent.node()["self"], "the problem is over")
+
+
+class ListeningHelperTest(unittest.TestCase):
+    """An agent that may not ask the kubelet asks a helper of root, on a machine that is simulated; the kubelet is not."""
+
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("needs root to become another user")
+        cls.program = go_program.build("pod_resources")
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="ap-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        os.chmod(self.folder, 0o755)
+        # The build folder may be closed to others.
+        for name in ("autopilot", "autopilot-sim", "libnvidia-ml-sim.so"):
+            os.chmod(shutil.copy(os.path.join(harness.BIN, name), self.folder), 0o755)
+        self.program_here = os.path.join(self.folder, "autopilot")
+        self.socket = os.path.join(self.folder, "helper.sock")
+        path = os.path.join(self.folder, SOCKET)
+        self.kubelet = Kubelet(self.program, self.folder, path)
+        self.addCleanup(self.kubelet.stop)
+        os.chmod(os.path.dirname(path), 0o750)
+
+    def start_helper(self, user):
+        helper = harness.Process([self.program_here, "helper", "kubelet", "--root", os.path.join(self.folder, "root"),
+                                  "--listen", self.socket, "--allow-uid", str(user)])
+        self.addCleanup(helper.stop, signal.SIGKILL)
+        harness.wait_until(lambda: helper.find("listens on"), "the helper listens")
+        return helper
+
+    def look(self, user):
+        """The observations of one look by a user without rights."""
+        done = subprocess.run([self.program_here, "check", "--no-agent", "--window", "0s", "--simulate", "hgx-h100-8", "-o", "json",
+                               "gpu.processes"], user=user, group=user, extra_groups=[], cwd="/", capture_output=True,
+                              text=True, timeout=60, check=False,
+                              env={"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "AUTOPILOT_KUBELET_HELPER_SOCKET": self.socket})
+        result, = json.loads(done.stdout)["results"]
+        return {one["name"]: one for one in result["observations"]}
+
+    def test_a_user_without_rights_knows_the_pods(self):
+        self.kubelet.set(pod("train-0", container("main", ("nvidia.com/gpu", "GPU-elsewhere"))))
+        helper = self.start_helper(NOBODY)
+        told = self.look(NOBODY)
+        self.assertEqual((told["pods.holding_gpus"].get("value"), told["pods.other_devices"].get("value")), (0, 1))
+        gpu = next(one["subject"] for one in told.values() if one["subject"]["kind"] == "gpu")
+        self.kubelet.set(pod("train-0", container("main", ("nvidia.com/gpu", gpu["uuid"]))))
+        told = self.look(NOBODY)
+        self.assertEqual(told["pod.ml/train-0"]["subject"]["uuid"], gpu["uuid"])
+        self.assertEqual(helper.stop(signal.SIGTERM), 0)
+        self.assertFalse(os.path.exists(self.socket))
+        self.assertEqual(self.look(NOBODY)["pods.holding_gpus"].get("missing"), "unavailable")
+
+    def test_a_user_who_is_not_allowed_learns_nothing(self):
+        self.start_helper(NOBODY)
+        self.assertEqual(self.look(NOBODY - 1)["pods.holding_gpus"].get("missing"), "denied")
 
 
 if __name__ == "__main__":

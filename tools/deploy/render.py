@@ -16,7 +16,7 @@ DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm" / "autopilot"
 NAMESPACE = "autopilot"
 OLDEST = "1.30.0"  # Kubernetes that takes them
-# Profile -> what the namespace lets pods do (the Pod Security Standards). `full` has a folder and the processes of the node.
+# Profile -> what the namespace lets pods do (the Pod Security Standards). `full` has folders and the processes of the node.
 PROFILES = {"dropin": "restricted", "full": "privileged"}
 HEAD = """# SPDX-License-Identifier: Apache-2.0
 # Made by tools/deploy/render.py from deploy/helm/ and deploy/crds/; a change here is lost.

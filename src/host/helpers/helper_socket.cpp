@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "core/parse.hpp"
 #include "host/helpers/frame.hpp"
 #include "host/helpers/message.hpp"
 #include "host/process/poll.hpp"
@@ -191,6 +192,22 @@ Result<Fd> connect_to_helper(const std::string& path) {
   if (!peer || (*peer != 0 && *peer != ::geteuid()))
     return fail(Errc::denied, path + ": the one who listens there is neither root nor this user");
   return socket;
+}
+
+std::optional<HelperListening> parse_listening(std::string name, const std::vector<std::string>& arguments) {
+  HelperListening listening{.name = std::move(name), .path = {}, .allowed = {}};
+  for (std::size_t at = 0; at + 1 < arguments.size(); at += 2) {
+    const std::string& value = arguments[at + 1];
+    const auto uid = parse_number<uid_t>(value);
+    if (arguments[at] == "--listen" && value.starts_with('/') && listening.path.empty())
+      listening.path = value;
+    else if (arguments[at] == "--allow-uid" && uid && listening.allowed.size() < HelperListening::kMaxAllowed)
+      listening.allowed.push_back(*uid);
+    else
+      return std::nullopt;
+  }
+  if (arguments.size() % 2 != 0 || listening.path.empty()) return std::nullopt;
+  return listening;
 }
 
 int listen_for_agents(const HelperListening& listening, const std::function<int(int fd)>& serve) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -20,11 +22,17 @@ namespace autopilot::host {
 struct HelperListening {
   // Agents of one machine: one, and another that is just being replaced.
   static constexpr std::size_t kMaxAgents = 4;
+  static constexpr std::size_t kMaxAllowed = 16;
 
   std::string name;  // begins the lines on standard error
   std::string path;
   std::vector<uid_t> allowed;  // besides root and the user of this process
 };
+
+// "--listen /PATH [--allow-uid UID]...", in any order. Nothing: anything else, or more than kMaxAllowed
+// users.
+[[nodiscard]] std::optional<HelperListening> parse_listening(std::string name,
+                                                             const std::vector<std::string>& arguments);
 
 // Listens until SIGTERM or SIGINT; each agent gets a process of its own, which runs `serve` on the connection
 // and ends with this one. Whoever is not allowed is told so and closed. Returns the exit code. The calling

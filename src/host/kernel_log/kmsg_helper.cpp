@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <iostream>
-#include <optional>
 #include <utility>
 
-#include "core/parse.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/helpers/helper_socket.hpp"
@@ -51,22 +49,6 @@ class ReadLog {
   std::size_t taken_ = 0;
 };
 
-std::optional<HelperListening> parse_arguments(const std::vector<std::string>& arguments) {
-  HelperListening listening{.name = "autopilot helper kmsg", .path = {}, .allowed = {}};
-  for (std::size_t at = 0; at + 1 < arguments.size(); at += 2) {
-    const std::string& value = arguments[at + 1];
-    const auto uid = parse_number<uid_t>(value);
-    if (arguments[at] == "--listen" && value.starts_with('/') && listening.path.empty())
-      listening.path = value;
-    else if (arguments[at] == "--allow-uid" && uid && listening.allowed.size() < 16)
-      listening.allowed.push_back(*uid);
-    else
-      return std::nullopt;
-  }
-  if (arguments.size() % 2 != 0 || listening.path.empty()) return std::nullopt;
-  return listening;
-}
-
 }  // namespace
 
 int run_kmsg_helper(int fd, const OpenRecordSource& open) {
@@ -77,7 +59,7 @@ int run_kmsg_helper(int fd, const OpenRecordSource& open) {
 }
 
 int run_kmsg_helper_verb(const std::vector<std::string>& arguments) {
-  const auto listening = parse_arguments(arguments);
+  const auto listening = parse_listening("autopilot helper kmsg", arguments);
   if (!listening) {
     std::cerr << "autopilot helper kmsg: expected --listen /PATH [--allow-uid UID]..., "
                  "at most 16 users\n";

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "host/helpers/helper_server.hpp"
+#include "host/helpers/helper_socket.hpp"
+#include "host/helpers/helper_stream.hpp"
 #include "host/kubelet/grpc_call.hpp"
 #include "host/process/poll.hpp"
 
@@ -30,24 +32,39 @@ Result<std::string> answer_pod_resources(const Files& files, MonoTime deadline) 
   return format_pod_resources(*resources);
 }
 
-}  // namespace
+Result<std::string> answer_in(HelperResult result) {
+  if (!result) return fail(error_of_subject(std::move(result).error()));
+  return *std::move(result);
+}
 
-int run_kubelet_helper(int fd, const std::vector<std::string>& arguments) {
-  std::string root;
-  if (arguments.size() == 2 && arguments[0] == "--root") {
-    root = arguments[1];
-  } else if (!arguments.empty()) {
-    std::cerr << "autopilot helper kubelet: takes only --root DIR\n";
-    return kExitUsage;
-  }
-  const Files files(root);
+int serve_pod_resources(int fd, const Files& files) {
   return serve(fd, {{std::string(kPodResources), [&files](std::string_view, MonoTime deadline) {
                        return answer_pod_resources(files, deadline);
                      }}});
 }
 
-HelperKubelet::HelperKubelet(Command helper, const Clock& clock, const Files& files)
-    : clock_(clock), files_(files), helper_("kubelet", std::move(helper)) {}
+}  // namespace
+
+int run_kubelet_helper(int fd, const std::vector<std::string>& arguments) {
+  std::vector<std::string> rest = arguments;
+  std::string root;
+  if (rest.size() >= 2 && rest[0] == "--root") {
+    root = rest[1];
+    rest.erase(rest.begin(), rest.begin() + 2);
+  }
+  const Files files(root);
+  if (rest.empty()) return serve_pod_resources(fd, files);
+  const auto listening = parse_listening("autopilot helper kubelet", rest);
+  if (!listening) {
+    std::cerr << "autopilot helper kubelet: expected [--root DIR] [--listen /PATH [--allow-uid UID]...], "
+                 "at most 16 users\n";
+    return kExitUsage;
+  }
+  return listen_for_agents(*listening, [&files](int agent) { return serve_pod_resources(agent, files); });
+}
+
+HelperKubelet::HelperKubelet(Command helper, const Clock& clock, const Files& files, std::string socket)
+    : socket_(std::move(socket)), clock_(clock), files_(files), helper_("kubelet", std::move(helper)) {}
 
 Result<PodResources> HelperKubelet::pod_resources(MonoTime deadline) const {
   auto resources = ask(deadline);
@@ -62,14 +79,22 @@ std::string HelperKubelet::problem() const {
 }
 
 Result<PodResources> HelperKubelet::ask(MonoTime deadline) const {
+  const MonoTime until = mono_now() + std::min(deadline - clock_.now().mono, Duration{kPatience});
+  return parse_pod_resources_answer(TRY(socket_.empty() ? ask_child(until) : ask_at_socket(until)));
+}
+
+Result<std::string> HelperKubelet::ask_child(MonoTime deadline) const {
   // The folder, for who may not look into it learns nothing about the socket.
   const auto names = TRY(files_.list(kFolder));
   if (std::ranges::find(names, kSocket.substr(kFolder.size() + 1)) == names.end())
     return fail(Errc::not_found, std::string(kSocket));
-  const Duration patience = std::min(deadline - clock_.now().mono, Duration{kPatience});
-  auto answer = helper_.call(kPodResources, "null", mono_now() + patience);
-  if (!answer) return fail(error_of_subject(std::move(answer).error()));
-  return parse_pod_resources_answer(*answer);
+  return answer_in(helper_.call(kPodResources, "null", deadline));
+}
+
+// A connection for each question: a helper that was replaced is found again, and holds no process in between.
+Result<std::string> HelperKubelet::ask_at_socket(MonoTime deadline) const {
+  HelperStream stream("kubelet helper at " + socket_, TRY(connect_to_helper(socket_)));
+  return answer_in(stream.exchange(kPodResources, "null", deadline));
 }
 
 }  // namespace autopilot::host

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kubelet/kubelet_helper.hpp"
 
+#include <csignal>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <memory>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <thread>
 
 #include "host/clock/system_clock.hpp"
 #include "host/files/test_folder.hpp"
@@ -119,6 +122,64 @@ TEST_F(KubeletHelper, that_hangs_costs_no_more_than_the_deadline) {
 TEST_F(KubeletHelper, knows_its_words) {
   EXPECT_EQ(run_kubelet_helper(-1, {"--socket", "/x"}), 64);
   EXPECT_EQ(run_kubelet_helper(-1, {"--root"}), 64);
+  EXPECT_EQ(run_kubelet_helper(-1, {"--root", "/x", "--listen"}), 64);
+  EXPECT_EQ(run_kubelet_helper(-1, {"--listen", "/x", "--root", "/x"}), 64);
+}
+
+// The helper of somebody else, at a socket.
+class ListeningKubeletHelper : public KubeletHelper {
+ protected:
+  void start() {
+    Command command = helper("kubelet");
+    command.arguments.insert(command.arguments.end(), {"--listen", socket()});
+    auto child = Child::start(command, {.output = -1, .errors = STDERR_FILENO, .extra = -1});
+    ASSERT_TRUE(child) << child.error().what;
+    child_ = std::make_unique<Child>(std::move(*child));
+  }
+  void end() {
+    child_->send_signal(SIGTERM);
+    ASSERT_TRUE(child_->wait_until(mono_now() + 20s));
+  }
+  [[nodiscard]] std::string socket() const { return folder_.path() + "/helper.sock"; }
+  // What one that listens soon says.
+  static std::string words_of(const Kubelet& kubelet, const std::string& wanted) {
+    const MonoTime deadline = mono_now() + 20s;
+    while (true) {
+      std::string words = kubelet.pod_resources(mono_now() + 20s).error().what;
+      if (words.find(wanted) != std::string::npos || mono_now() > deadline) return words;
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+
+  std::unique_ptr<Child> child_;
+};
+
+TEST_F(ListeningKubeletHelper, is_asked_in_place_of_one_of_our_own) {
+  const HelperKubelet kubelet(helper("dies_at_once"), clock_, files_, socket());
+  EXPECT_EQ(kubelet.pod_resources(mono_now() + 20s).error().code, Errc::unavailable);
+  EXPECT_THAT(kubelet.problem(), HasSubstr(socket() + ": no helper listens there"));
+  start();
+  EXPECT_THAT(words_of(kubelet, "kubelet.sock"), HasSubstr(HelperKubelet::kSocket));
+  EXPECT_EQ(kubelet.pod_resources(mono_now() + 20s).error().code, Errc::not_found) << "no kubelet here";
+  EXPECT_THAT(kubelet.problem(), IsEmpty());
+  end();
+  EXPECT_EQ(kubelet.pod_resources(mono_now() + 20s).error().code, Errc::unavailable);
+  put_socket();
+  start();
+  EXPECT_THAT(words_of(kubelet, "nobody answers"), HasSubstr("kubelet.sock: nobody answers there"));
+  EXPECT_THAT(kubelet.problem(), HasSubstr("nobody answers there"));
+  EXPECT_EQ(kubelet.stats().starts, 0U);
+}
+
+TEST_F(ListeningKubeletHelper, that_hangs_costs_no_more_than_the_deadline) {
+  start();
+  const HelperKubelet kubelet(helper("dies_at_once"), clock_, files_, socket());
+  EXPECT_THAT(words_of(kubelet, "kubelet.sock"), HasSubstr(HelperKubelet::kSocket));
+  child_->send_signal(SIGSTOP);
+  EXPECT_EQ(kubelet.pod_resources(mono_now() + 100ms).error().code, Errc::timed_out);
+  EXPECT_THAT(kubelet.problem(), HasSubstr("kubelet helper at " + socket()));
+  child_->send_signal(SIGCONT);
+  EXPECT_THAT(words_of(kubelet, "kubelet.sock"), HasSubstr(HelperKubelet::kSocket));
 }
 
 TEST(Kubelet, of_a_machine_without_one_is_not_there) {

@@ -46,7 +46,7 @@ class Cluster:
         abilities.check_room(self.folder)
         if real:
             real = self._possible_nodes(real, reduce)
-        modules = ["etcd", "kubernetes"] + (["coredns"] if real else []) + (["kwok"] if sim else [])
+        modules = ["etcd", "kubernetes"] + (["coredns", "device_plugin"] if real else []) + (["kwok"] if sim else [])
         self.programs = programs.build(modules, self._say)
         made = self._make_images(build_folder) if real else []
         self._begin(real, sim)
@@ -125,7 +125,8 @@ class Cluster:
 
     def _make_images(self, build_folder: Path) -> list[Path]:
         self._say("making images")
-        made = [images.make_pause(IMAGES), images.make_busybox(IMAGES), images.make_coredns(IMAGES, self.programs["coredns"])]
+        made = [images.make_pause(IMAGES), images.make_busybox(IMAGES), images.make_coredns(IMAGES, self.programs["coredns"]),
+                images.make_device_plugin(IMAGES, self.programs["device_plugin"])]
         if (build_folder / "autopilot").exists():
             made.append(images.make_autopilot(IMAGES, build_folder))
         return made

@@ -121,6 +121,12 @@ def make_coredns(folder: Path, program: Path) -> Path:
     return image.write(folder / "coredns.tar")
 
 
+def make_device_plugin(folder: Path, program: Path) -> Path:
+    image = Image("device_plugin", ["/device_plugin"])
+    image.add_file(program, "/device_plugin")
+    return image.write(folder / "device_plugin.tar")
+
+
 def make_autopilot(folder: Path, programs: Path) -> Path:
     """The product and the simulator, as they are built in the folder `programs`."""
     image = Image("autopilot", ["/usr/bin/autopilot"], user="65532:65532")

@@ -14,6 +14,7 @@ from kit.reason import CannotRun
 
 MODULES = Path(__file__).resolve().parents[1] / "programs"
 OLDEST_GO = (1, 23)
+OWN = "autopilot.invalid/"  # what packages written here begin with
 
 # Module folder -> package of each program.
 PACKAGES = {
@@ -23,6 +24,7 @@ PACKAGES = {
     "coredns": ["github.com/coredns/coredns"],
     "helm": ["helm.sh/helm/v3/cmd/helm"],
     "kwok": ["sigs.k8s.io/kwok/cmd/kwok"],
+    "device_plugin": [f"{OWN}tests/cluster/device_plugin"],
 }
 # What is called otherwise than Go calls it: Go's name and ours.
 RENAMED = {"go.etcd.io/etcd/server/v3": ("server", "etcd")}
@@ -40,7 +42,9 @@ def name_of(package: str) -> str:
 
 
 def version_of(module: str) -> str:
-    """The version of the module whose programs the folder `module` builds."""
+    """The version of the module whose programs the folder `module` builds; "own" where they are written in the folder."""
+    if PACKAGES[module][0].startswith(OWN):
+        return "own"
     for line in (MODULES / module / "go.mod").read_text().splitlines():
         words = line.removeprefix("require ").split()
         if len(words) == 2 and words[1].startswith("v") and PACKAGES[module][0].startswith(words[0]):
