@@ -11,9 +11,10 @@ class Api:
     def __init__(self, kubectl: Path, kubeconfig: Path):
         self._command = [str(kubectl), f"--kubeconfig={kubeconfig}", "--request-timeout=20s"]
 
-    def run(self, *arguments: str, text: str | None = None) -> str:
+    def run(self, *arguments: str, text: str | None = None, codes=(0,)) -> str:
+        """What kubectl prints. `codes`: of its end, and with exec of the program's, that are none of ApiError."""
         done = subprocess.run([*self._command, *arguments], input=text, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
+        if done.returncode not in codes:
             raise ApiError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
         return done.stdout
 

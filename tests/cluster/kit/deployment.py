@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What deploy/ installs, on one node with a kubelet."""
 
+import json
 import sys
 
 from kit import images
@@ -55,6 +56,11 @@ class Deployment:
     def logs(self) -> str:
         return self._api.run("logs", "-n", NAMESPACE, "daemonset/autopilot", "-c", "agent")
 
-    def autopilot(self, *arguments: str) -> str:
+    def autopilot(self, *arguments: str, codes=(0,)) -> str:
         """What the command line says in the agent's container."""
-        return self._api.run("exec", "-n", NAMESPACE, "daemonset/autopilot", "-c", "agent", "--", "autopilot", *arguments)
+        return self._api.run("exec", "-n", NAMESPACE, "daemonset/autopilot", "-c", "agent", "--", "autopilot", *arguments,
+                             codes=codes)
+
+    def ask(self, *arguments: str) -> dict:
+        """The same as JSON, however the node is."""
+        return json.loads(self.autopilot(*arguments, "-o", "json", codes=(0, 1, 2, 3)))
