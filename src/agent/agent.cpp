@@ -223,6 +223,12 @@ void Agent::join_cluster() {
   sources.deep_test = deep_test_outlets();
   machine_.tests->put(std::string(kDeepTestCheck),
                       fail(Errc::unavailable, "the Node object, where deep tests stand, was not seen yet"));
+  // The kubelet knows each GPU of a pod, the cluster only that it has some.
+  if (machine_.has_accelerator && options_.config.kubelet.helper_socket.empty())
+    sources.note_holders = [this](const Observations& holders) {
+      runtime_.note_users(holders);
+      poll_soon();
+    };
   cluster_.emplace(loop_, machine_.host->clock, std::move(*options_.cluster), std::move(options),
                    options_.config.deep_test, std::move(sources), std::move(cluster_memory_));
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);

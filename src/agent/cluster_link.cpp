@@ -114,7 +114,10 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       deep_tests_(loop, client_, writer_, lists_, clock, policy_of(deep_test, door, options), door.pod,
                   deep_test_outlets()),
       node_(loop, client_, writer_, clock, with_instance(std::move(options), clock.now().wall), dice(),
-            [this](const kube::Node& node) { take_over(node); }) {}
+            [this](const kube::Node& node) { take_over(node); }) {
+  if (sources_.note_holders)
+    attribution_.emplace(loop, client_, clock, node_name_, dice(), sources_.note_holders);
+}
 
 ClusterLink::~ClusterLink() = default;
 
@@ -174,6 +177,7 @@ void ClusterLink::use_credentials(const Status& refreshed) {
   credentials_problem_ = std::move(problem);
   if (std::exchange(is_started_, true)) return;
   node_.start();
+  if (attribution_) attribution_->start();
 }
 
 void ClusterLink::note(SnapshotPtr snapshot) {
@@ -181,7 +185,9 @@ void ClusterLink::note(SnapshotPtr snapshot) {
   snapshot_ = std::move(snapshot);
   if (is_new) deep_tests_.note(*snapshot_);
   events_.note(std::exchange(news_, {}), *snapshot_);
-  if (is_new) tell();
+  if (!is_new) return;
+  if (attribution_) attribution_->note(*snapshot_);
+  tell();
 }
 
 void ClusterLink::note(const std::vector<Event>& events) {
@@ -193,6 +199,7 @@ ClusterStatus ClusterLink::status() const {
                        credentials_problem_};
   if (status.problem.empty()) status.problem = node_.problem();
   if (status.problem.empty()) status.problem = writer_.problem();
+  if (status.problem.empty() && attribution_) status.problem = attribution_->problem();
   return status;
 }
 

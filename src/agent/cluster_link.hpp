@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/attribution/attribution.hpp"
 #include "agent/cluster_checks/list_budget.hpp"
 #include "agent/cluster_checks/pvc_tester.hpp"
 #include "agent/deep_test_link.hpp"
@@ -44,6 +45,8 @@ struct ClusterSources {
   // Each time it changed: it must be there after a restart.
   std::function<void(const incidents::WrittenVerdict& written)> keep;
   DeepTestOutlets deep_test;
+  // The pods that hold GPUs of the node; empty: the cluster is not asked for them.
+  std::function<void(const Observations& holders)> note_holders;
 };
 
 // The node as its cluster sees it: keeps credentials fresh, the Node object as the snapshots say, and tells
@@ -104,6 +107,7 @@ class ClusterLink {
   DeepTestLink deep_tests_;
   NodeWriter node_;
   std::optional<PvcTester> pvc_tester_;
+  std::optional<Attribution> attribution_;
 };
 
 }  // namespace autopilot::agent

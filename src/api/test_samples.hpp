@@ -115,13 +115,15 @@ using namespace std::chrono_literals;
   workload.pid = 4200;
   workload.started_ticks = 7700;
   workload.process = "python3";
-  workload.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711"};
+  workload.owner = {
+      "0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711", ""};
   workload.first_seen = sample_time(-90);
   workload.last_seen = sample_time(-60);
   Workload holder;
   holder.owner.pod_namespace = "ml";
   holder.owner.pod = "idle-0";
   holder.first_seen = holder.last_seen = sample_time(-60);
+  holder.owner.candidate_by = "api";
   incident.workloads.push_back(holder);
   return incident;
 }

@@ -42,8 +42,10 @@ void learn(WorkloadOwner& known, const WorkloadOwner& now) {
     known = now;
     return;
   }
+  const bool is_certain = known.candidate_by.empty() || now.candidate_by.empty();
   for (const WorkloadField& field : kWorkloadFields)
     if (const std::string& word = now.*field.member; !word.empty()) known.*field.member = word;
+  if (is_certain) known.candidate_by.clear();
 }
 
 bool Workload::is_same(const Workload& other) const {
@@ -53,7 +55,9 @@ bool Workload::is_same(const Workload& other) const {
 }
 
 std::string to_string(const Workload& workload) {
-  if (!workload.is_process()) return text_of(workload.owner);
+  const bool is_candidate = !workload.owner.candidate_by.empty();
+  if (!workload.is_process())
+    return text_of(workload.owner) + (is_candidate ? " (the only one with GPUs)" : "");
   const std::string pid = std::to_string(workload.pid);
   const std::string process = workload.process.empty() ? pid : workload.process + ", " + pid;
   const std::string owner = text_of(workload.owner);

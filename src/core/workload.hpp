@@ -18,6 +18,9 @@ struct WorkloadOwner {
   std::string pod_namespace;
   std::string pod;
   std::string job;  // of a batch system: "slurm 4711"
+  // Of a pod of which nobody tells which GPUs of the machine it holds, only that no other holds any: who says
+  // so. "api": the Kubernetes API.
+  std::string candidate_by;
 
   friend bool operator==(const WorkloadOwner&, const WorkloadOwner&) = default;
 };
@@ -26,7 +29,7 @@ struct WorkloadOwner {
 [[nodiscard]] bool is_same_pod(const WorkloadOwner& a, const WorkloadOwner& b);
 // Adds to `known` what a later look tells of the same one. A look may see less than one before it: the
 // kubelet takes a pod's folder away while its process still ends. Another UID is another pod, and replaces
-// all.
+// all. Who is known without doubt once is no candidate any more.
 void learn(WorkloadOwner& known, const WorkloadOwner& now);
 
 // One process that uses a GPU, and what it belongs to; or a pod that holds a GPU, whether or not one of its
@@ -46,7 +49,7 @@ struct Workload {
 };
 
 // "pod ml/train-0 (python3, 4200)", "slurm 4711 (python3, 4200)", "container 0123456789ab (...)", or only the
-// process; of no process "pod ml/train-0".
+// process; of no process "pod ml/train-0", of a candidate "pod ml/train-0 (the only one with GPUs)".
 [[nodiscard]] std::string to_string(const Workload& workload);
 
 // How a look at a GPU tells of one: an observation about the GPU or a part of it, named by the process or the

@@ -14,12 +14,13 @@ struct WorkloadField {
   std::string_view name;
   std::string WorkloadOwner::*member;
 };
-inline constexpr std::array<WorkloadField, 5> kWorkloadFields{{
+inline constexpr std::array<WorkloadField, 6> kWorkloadFields{{
     {"container", &WorkloadOwner::container},
     {"podUid", &WorkloadOwner::pod_uid},
     {"podNamespace", &WorkloadOwner::pod_namespace},
     {"pod", &WorkloadOwner::pod},
     {"job", &WorkloadOwner::job},
+    {"candidateBy", &WorkloadOwner::candidate_by},
 }};
 
 }  // namespace autopilot

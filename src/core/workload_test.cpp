@@ -34,6 +34,23 @@ TEST(Workload, may_be_a_pod_without_a_process) {
   EXPECT_TRUE(is_same_pod(process.owner, holder("train-0").owner));
 }
 
+TEST(Workload, is_a_candidate_until_somebody_knows_better) {
+  Workload candidate = holder("train-0", "1");
+  candidate.owner.candidate_by = "api";
+  EXPECT_EQ(to_string(candidate), "pod ml/train-0 (the only one with GPUs)");
+  const auto told = workload_in(to_observation(candidate, host_subject(), "api", Instant{}));
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->owner, candidate.owner);
+  WorkloadOwner known = candidate.owner;
+  learn(known, candidate.owner);
+  EXPECT_EQ(known.candidate_by, "api");
+  learn(known, holder("train-0").owner);
+  EXPECT_EQ(known.candidate_by, "");
+  EXPECT_EQ(known.pod_uid, "1");
+  learn(known, candidate.owner);
+  EXPECT_EQ(known.candidate_by, "") << "it was known before";
+}
+
 TEST(Workload, of_the_same_name_is_another_pod_where_the_uids_differ) {
   EXPECT_FALSE(is_same_pod(holder("train-0", "1").owner, holder("train-0", "2").owner));
   EXPECT_TRUE(is_same_pod(holder("train-0", "1").owner, holder("train-0").owner));
@@ -71,8 +88,8 @@ TEST(Workload, is_named_by_what_it_belongs_to) {
 
 TEST(Workload, survives_being_told_as_an_observation) {
   Workload workload = training();
-  workload.owner = {"0123456789abcdef", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0",
-                    "slurm 4711"};
+  workload.owner = {
+      "0123456789abcdef", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711", ""};
   Subject gpu;
   gpu.kind = SubjectKind::gpu;
   gpu.key = "0000:3b:00.0";

@@ -61,6 +61,10 @@ std::vector<Workload> GpuUsers::of(const Subject& gpu, WallTime from, WallTime t
   std::vector<Workload> found;
   for (const auto& [place, known] : by_gpu_)
     if (concerns(gpu, place)) add_those_of(known, from, to, found);
+  std::vector<Workload> somewhere;
+  if (const auto unplaced = by_gpu_.find(host_subject()); unplaced != by_gpu_.end())
+    add_those_of(unplaced->second, from, to, somewhere);
+  if (somewhere.size() == 1) add_those_of(somewhere, from, to, found);
   std::ranges::stable_sort(found, {}, &Workload::first_seen);
   return found;
 }
@@ -69,6 +73,8 @@ std::vector<Workload> GpuUsers::of_any(WallTime from, WallTime to) const {
   std::vector<Workload> found;
   for (const auto& [gpu, known] : by_gpu_)
     add_those_of(known, from, to, found);
+  for (Workload& one : found)
+    one.owner.candidate_by.clear();
   return found;
 }
 

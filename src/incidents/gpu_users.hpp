@@ -23,8 +23,10 @@ class GpuUsers {
   // Those among the observations that tell of one; false when there is none.
   bool note(const Observations& observations);
   // Of this GPU and of its parts in that time, those seen first before others. Of a part: of it, and those
-  // that nobody can place within the GPU.
+  // that nobody can place within the GPU. Those that were seen at the host hold some GPU of it: it may be
+  // this one where there was only one of them.
   [[nodiscard]] std::vector<Workload> of(const Subject& gpu, WallTime from, WallTime to) const;
+  // Of all GPUs. No candidates: whoever holds any is among them.
   [[nodiscard]] std::vector<Workload> of_any(WallTime from, WallTime to) const;
 
  private:

@@ -39,6 +39,15 @@ Observation hold(const Subject& gpu, const std::string& pod, Duration when) {
   return to_observation(workload, gpu, "kubelet", at(when));
 }
 
+// Somebody tells that the pod holds GPUs of the machine, and not which.
+Observation hold_some(const std::string& pod, Duration when) {
+  Workload workload;
+  workload.owner.pod_namespace = "ml";
+  workload.owner.pod = pod;
+  workload.owner.candidate_by = "api";
+  return to_observation(workload, host_subject(), "api", at(when));
+}
+
 std::vector<std::string> names(const std::vector<Workload>& workloads) {
   std::vector<std::string> result;
   for (const Workload& workload : workloads)
@@ -85,6 +94,28 @@ TEST(GpuUsers, are_also_pods_that_only_hold_it) {
   EXPECT_THAT(names(users.of(kGpu, at(minutes{19}).wall, at(minutes{19}).wall)),
               ElementsAre("pod ml/second"));
   EXPECT_THAT(names(users.of_any(at(minutes{0}).wall, at(minutes{0}).wall)), ElementsAre("pod ml/first"));
+}
+
+TEST(GpuUsers, may_be_one_that_holds_some_gpu_where_no_other_does) {
+  GpuUsers users;
+  const auto of = [&](Duration when) { return names(users.of(kGpu, at(when).wall, at(when).wall)); };
+  users.note({hold_some("first", minutes{0})});
+  EXPECT_THAT(of(minutes{0}), ElementsAre("pod ml/first (the only one with GPUs)"));
+  users.note({hold_some("first", minutes{10}), hold_some("second", minutes{10})});
+  EXPECT_THAT(of(minutes{5}), ElementsAre("pod ml/first (the only one with GPUs)"));
+  EXPECT_THAT(of(minutes{10}), IsEmpty()) << "it may be either";
+  users.note({hold_some("second", minutes{20})});
+  EXPECT_THAT(of(minutes{11}), IsEmpty());
+  EXPECT_THAT(of(minutes{20}), ElementsAre("pod ml/second (the only one with GPUs)"));
+  EXPECT_THAT(names(users.of_any(at(minutes{10}).wall, at(minutes{10}).wall)),
+              ElementsAre("pod ml/first", "pod ml/second"))
+      << "what is about all GPUs is about both";
+}
+
+TEST(GpuUsers, who_is_seen_on_the_gpu_is_no_candidate) {
+  GpuUsers users;
+  users.note({hold_some("first", minutes{0}), hold(kGpu, "first", minutes{0})});
+  EXPECT_THAT(names(users.of(kGpu, at(minutes{0}).wall, at(minutes{0}).wall)), ElementsAre("pod ml/first"));
 }
 
 TEST(GpuUsers, of_a_part_are_those_of_it_and_those_that_nobody_can_place) {
@@ -145,7 +176,12 @@ TEST(GpuUsers, what_a_later_look_does_not_see_of_a_pod_is_not_forgotten_either) 
 TEST(GpuUsers, a_pod_that_is_made_again_is_another_also_after_a_look_that_could_not_tell) {
   const auto hold_by = [](const std::string& uid, Duration when) {
     Workload workload;
-    workload.owner = {.container = {}, .pod_uid = uid, .pod_namespace = "ml", .pod = "train-0", .job = {}};
+    workload.owner = {.container = {},
+                      .pod_uid = uid,
+                      .pod_namespace = "ml",
+                      .pod = "train-0",
+                      .job = {},
+                      .candidate_by = {}};
     return to_observation(workload, kGpu, "kubelet", at(when));
   };
   GpuUsers users;

@@ -117,6 +117,12 @@ Changes NodeState::complete_round(std::string_view check, Instant now, const Fin
   return changes;
 }
 
+Changes NodeState::note_users(const Observations& observations) {
+  Changes changes;
+  changes.incidents = book_.note_users(observations);
+  return changes;
+}
+
 Changes NodeState::gpu_was_reset(const Subject& gpu, Instant now) {
   return apply(tracker_.gpu_was_reset(gpu), now);
 }

@@ -47,6 +47,8 @@ class NodeState {
   // records: what the round saw for the first time, see IncidentBook::note_record.
   Changes complete_round(std::string_view check, Instant now, const Findings& findings,
                          const Observations& observations, const Findings& records = {});
+  // What others than checks tell of who uses the GPUs: see IncidentBook::note_users.
+  Changes note_users(const Observations& observations);
   // The host stands for all of its GPUs and switches.
   Changes gpu_was_reset(const Subject& gpu, Instant now);
   Changes taken_back(const Subject& gpu, std::uint32_t code, Instant now);

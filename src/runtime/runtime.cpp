@@ -339,6 +339,10 @@ void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
   }
 }
 
+void Runtime::note_users(const Observations& observations) {
+  apply_changes(state_.note_users(observations), host_->clock.now());
+}
+
 std::uint64_t Runtime::tell(Event event) {
   return ledger_.tell(std::move(event));
 }

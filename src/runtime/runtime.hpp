@@ -103,6 +103,8 @@ class Runtime {
   // incident has that id.
   Result<Incident> acknowledge(std::string_view incident, const Acknowledgement& acknowledgement,
                                std::int64_t pid);
+  // Who uses or holds GPUs, as others than checks know it: one observation for each (core/workload.hpp).
+  void note_users(const Observations& observations);
   // For what others have to tell: configuration, injected faults, operations. Gives the event's id.
   std::uint64_t tell(Event event);
   void remember(const Operation& operation);

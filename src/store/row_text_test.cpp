@@ -69,7 +69,8 @@ TEST(RowText, the_workloads_of_an_incident_are_kept) {
   workload.pid = 4200;
   workload.started_ticks = 7700;
   workload.process = "python3";
-  workload.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711"};
+  workload.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711",
+                    "api"};
   workload.first_seen = WallTime{std::chrono::hours{5}};
   workload.last_seen = WallTime{std::chrono::hours{6}};
   Workload holder;

@@ -15,8 +15,9 @@ namespace json = boost::json;
 namespace {
 
 constexpr Duration kLookAtHeartbeat = std::chrono::seconds{15};
-// Two of the six lists that an agent may ask for in a minute; the others are its tests' (ListBudget).
-constexpr Duration kBetweenLists = std::chrono::seconds{31};
+// One of the six lists that an agent may ask for in a minute, as that of the pods (Attribution); the others are
+// its tests' (ListBudget).
+constexpr Duration kBetweenLists = std::chrono::seconds{61};
 constexpr int kSilent = 3;  // heartbeats that are missing: nobody writes any more
 
 std::string path_of(const std::string& node) {
