@@ -94,6 +94,9 @@ def main() -> int:
     except KeyboardInterrupt:
         say("interrupted")
         return INTERRUPTED
+    except (RuntimeError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -96,10 +96,11 @@ def _cluster_programs(run: Run) -> Outcome:
 
 def _cluster(*further: str):
     def run_stage(run: Run) -> Outcome:
-        outcome = _test("release", "cluster", *further)(run)
-        # A ctest that was killed has not ended what it started.
-        run.command(_kit("down"), 120)
-        return outcome
+        try:
+            return _test("release", "cluster", *further)(run)
+        finally:
+            # A ctest that was killed has not ended what it started.
+            run.command(_kit("down"), 120)
     return run_stage
 
 

@@ -44,8 +44,9 @@ def check_control_plane() -> None:
     part = "the cluster"
     check_root()
     _need(part, "ip", "openssl")
-    _try(["ip", "link", "add", "apkittry", "type", "bridge"], part, "no bridge can be made")
-    _try(["ip", "link", "delete", "apkittry"], part, "a bridge cannot be removed")
+    trial = f"apkt{os.getpid()}"  # others may try at the same time
+    _try(["ip", "link", "add", trial, "type", "bridge"], part, "no bridge can be made")
+    _try(["ip", "link", "delete", trial], part, "a bridge cannot be removed")
 
 
 def check_room(folder: Path) -> None:
@@ -67,7 +68,7 @@ def check_real_nodes() -> None:
         hierarchy = "memory"
     else:
         raise CannotRun(f"{part}: /sys/fs/cgroup has neither version 2 nor the memory hierarchy of version 1")
-    trial = os.path.join("/sys/fs/cgroup", hierarchy, "autopilot-kit-trial")
+    trial = os.path.join("/sys/fs/cgroup", hierarchy, f"autopilot-kit-trial-{os.getpid()}")
     try:
         os.mkdir(trial)
         os.rmdir(trial)

@@ -85,7 +85,7 @@ class Processes:
             _end(entry, number, patience)
         self._write([entry for entry in entries if entry["name"] != name])
 
-    def kill_all(self, patience: float = 10.0) -> None:
+    def kill_all(self, patience: float = 30.0) -> None:
         """At once: nothing they could still write is wanted. A node's containers end with its first process."""
         until = time.monotonic() + patience
         while pids := of_cluster(self._folder):
