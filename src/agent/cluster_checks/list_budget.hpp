@@ -9,8 +9,8 @@
 namespace autopilot::agent {
 
 // How many lists the tests of one agent ask the API server for, whoever of them asks: kMaxLists within
-// kWindow. Together with those of the watches of the own Node object and of its pods, which begin anew at most
-// once a minute each, they are six. Pure.
+// kWindow. Together with those of the watches of the own Node object and of its pods, which begin anew at
+// most once a minute each, they are six. Pure.
 class ListBudget {
  public:
   static constexpr std::size_t kMaxLists = 4;

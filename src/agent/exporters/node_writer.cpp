@@ -15,8 +15,8 @@ namespace json = boost::json;
 namespace {
 
 constexpr Duration kLookAtHeartbeat = std::chrono::seconds{15};
-// One of the six lists that an agent may ask for in a minute, as that of the pods (Attribution); the others are
-// its tests' (ListBudget).
+// One of the six lists that an agent may ask for in a minute, as that of the pods (Attribution); the others
+// are its tests' (ListBudget).
 constexpr Duration kBetweenLists = std::chrono::seconds{61};
 constexpr int kSilent = 3;  // heartbeats that are missing: nobody writes any more
 
