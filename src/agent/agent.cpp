@@ -15,6 +15,7 @@
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
 #include "agent/routes.hpp"
+#include "agent/runtime_setup.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
 #include "host/process/allocator.hpp"
@@ -34,28 +35,6 @@ using telemetry::log_warning;
 constexpr Duration kStopGrace = seconds{5};
 constexpr Duration kLookAtConfiguration = seconds{2};
 constexpr Duration kReturnMemory = seconds{15};
-
-runtime::RuntimeSettings settings_of(const config::Config& config, const Machine& machine) {
-  runtime::RuntimeSettings settings;
-  for (const auto& [id, check] : config.checks)
-    settings.checks[id] = {check.enabled, check.period, check.deadline, check.window};
-  settings.expectation = config.expectation;
-  settings.expectation.required_checks = machine.required_checks(config);
-  return settings;
-}
-
-runtime::RuntimeOptions options_of(const config::Config& config, const Machine& machine) {
-  runtime::RuntimeOptions options;
-  options.node = machine.node;
-  options.boot_id = machine.boot_id;
-  options.profile = config.profile;
-  options.simulated = machine.simulated;
-  options.has_accelerator = machine.has_accelerator;
-  options.knows_why = {{"gpu", "gpu.driver"}};
-  options.lanes.lanes = config.limits.lanes;
-  options.lanes.max_stuck = config.limits.stuck_lanes;
-  return options;
-}
 
 class Agent {
  public:
@@ -120,8 +99,8 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       machine_(std::move(machine)),
       journal_(std::move(journal.writer)),
       journal_problem_(std::move(journal.problem)),
-      runtime_(machine_.host, *machine_.facts, machine_.checks, options_of(options_.config, machine_),
-               settings_of(options_.config, machine_), outlets(), std::move(journal.remembered)),
+      runtime_(machine_.host, *machine_.facts, machine_.checks, runtime_options(options_.config, machine_),
+               runtime_settings(options_.config, machine_), outlets(), std::move(journal.remembered)),
       server_(loop_, server_limits(options_.config)),
       cluster_memory_(std::move(journal.for_cluster)),
       operations_(machine_.host->clock, machine_.boot_id, runtime::builtin_operations(),
@@ -344,7 +323,7 @@ void Agent::reload() {
   const auto changes = config::diff(options_.config, *next);
   event.message = "configuration loaded: " + config::describe(changes);
   log_info("configuration loaded", {{"changes", config::describe(changes)}});
-  runtime_.apply(settings_of(*next, machine_));
+  runtime_.apply(runtime_settings(*next, machine_));
   // What needs a restart keeps its old value until then.
   options_.config = config::merge_live(options_.config, *next);
   (void)runtime_.tell(std::move(event));
@@ -404,10 +383,7 @@ Status run_agent(AgentOptions options) {
     const std::lock_guard lock(receiver->mutex);
     receiver->agent = agent;
   };
-  if (options.cluster && machine.simulated && !options.allow_simulated)
-    return fail(Errc::denied,
-                "this machine is simulated, and kubernetes.write_node is on: it is written to no "
-                "cluster without --allow-simulated");
+  if (options.cluster) TRY_STATUS(may_be_written(machine.simulated, options.allow_simulated));
   auto journal = open_journal(options.config, machine, options.cluster);
   Agent running(std::move(options), std::move(machine), std::move(journal));
   TRY_STATUS(running.listen());

@@ -75,6 +75,13 @@ DeepTestPolicy policy_of(const config::DeepTest& settings, const ClusterDoor& do
 
 }  // namespace
 
+Status may_be_written(bool is_simulated, bool allow_simulated) {
+  if (!is_simulated || allow_simulated) return {};
+  return fail(Errc::denied,
+              "this machine is simulated, and kubernetes.write_node is on: it is written to no "
+              "cluster without --allow-simulated");
+}
+
 struct ClusterLink::Refreshed {
   void give(Status status) {
     const std::lock_guard lock(mutex);

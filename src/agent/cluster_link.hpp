@@ -19,6 +19,7 @@
 #include "config/config.hpp"
 #include "core/clock.hpp"
 #include "core/event.hpp"
+#include "core/result.hpp"
 #include "core/snapshot.hpp"
 #include "incidents/written_verdict.hpp"
 #include "kube/access.hpp"
@@ -48,6 +49,10 @@ struct ClusterSources {
   // The pods that hold GPUs of the node; empty: the cluster is not asked for them.
   std::function<void(const Observations& holders)> note_holders;
 };
+
+// denied: a machine that does not exist is written to no cluster, unless the one who started its agent said
+// so.
+[[nodiscard]] Status may_be_written(bool is_simulated, bool allow_simulated);
 
 // The node as its cluster sees it: keeps credentials fresh, the Node object as the snapshots say, and tells
 // what happens as Events. On the loop's thread.

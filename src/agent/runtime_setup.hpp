@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "agent/agent.hpp"
+#include "config/config.hpp"
+#include "runtime/runtime.hpp"
+
+namespace autopilot::agent {
+
+// How the checks of a machine run: what the configuration says, for this machine.
+[[nodiscard]] runtime::RuntimeSettings runtime_settings(const config::Config& config, const Machine& machine);
+[[nodiscard]] runtime::RuntimeOptions runtime_options(const config::Config& config, const Machine& machine);
+
+}  // namespace autopilot::agent
