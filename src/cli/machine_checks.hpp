@@ -6,7 +6,7 @@
 
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
-#include "cli/machine.hpp"
+#include "cli/open_machine.hpp"
 #include "config/config.hpp"
 #include "core/result.hpp"
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "api/v1.hpp"
-#include "cli/machine.hpp"
+#include "cli/open_machine.hpp"
 #include "core/result.hpp"
 #include "host/files/fd.hpp"
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/open_machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "catalog/catalog.hpp"
+#include "checks/kernel_log/decode.hpp"
+#include "checks/kernel_log/nvidia_lines.hpp"
+#include "cli/simulation.hpp"
+#include "host/devices.hpp"
+#include "host/kernel_log/inject_record.hpp"
+#include "host/open_host.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+std::vector<std::string> required_checks(const config::Config& config, const host::Files& files) {
+  if (config.required_checks) return *config.required_checks;
+  std::vector<std::string> required;
+  if (const auto* profile = catalog::builtin().profile(config.profile))
+    for (const auto& one : profile->required)
+      if ((one.when == "always" || host::has_devices(files, one.when)) &&
+          std::ranges::find(required, one.check) == required.end())
+        required.push_back(one.check);
+  return required;
+}
+
+// A record is news when it means something to us; most of a kernel log does not.
+LogParts news_in(const std::vector<host::SourcedRecord>& batch, const checks::OperatorRules* rules) {
+  LogParts news = LogParts::none;
+  for (const auto& [record, lost] : batch) {
+    const LogParts part = checks::log_part_of(record.text);
+    if (!overlap(news, part) && checks::builtin_decoder().decode(record)) news = news | part;
+    if (rules != nullptr && !overlap(news, LogParts::operator_rules) && rules->recognise(record))
+      news = news | LogParts::operator_rules;
+  }
+  return news;
+}
+
+// Where whoever runs active tests leaves what they found. Nobody has yet.
+std::shared_ptr<host::TestBoard> make_board(const config::Config& config) {
+  auto board = std::make_shared<host::TestBoard>();
+  if (config.pvc.is_on())
+    board->put("storage.pvc",
+               fail(Errc::unavailable, "storage classes are tested by the agent; no test has ended here"));
+  if (config.deep_test.every > Duration{0})
+    board->put("gpu.diagnosis", fail(Errc::unavailable,
+                                     "what deep tests found stands on the Node object, "
+                                     "which the agent reads"));
+  return board;
+}
+
+agent::Machine to_machine(host::OpenedHost opened, const config::Config& config,
+                          std::shared_ptr<host::TestBoard> tests) {
+  agent::Machine machine;
+  machine.tests = std::move(tests);
+  machine.host = opened.host;
+  machine.node = config.node.empty() ? opened.node : config.node;
+  machine.boot_id = opened.boot_id;
+  machine.simulated = opened.simulated;
+  machine.has_accelerator =
+      host::has_devices(opened.host->files, "nvidia_gpu") || host::has_devices(opened.host->files, "amd_gpu");
+  machine.required_checks = [host = opened.host](const config::Config& now) {
+    return required_checks(now, host->files);
+  };
+  machine.complete_self = std::move(opened.complete_self);
+  machine.inject = [](const api::InjectRequest&) -> Status {
+    return fail(Errc::denied,
+                "faults are injected on simulated machines (autopilot agent --simulate), not on this one");
+  };
+  return machine;
+}
+
+// A real machine gets a marked kernel record at most, and only where the operator allowed it.
+Status inject_for_real(const api::InjectRequest& request) {
+  if (request.fault != "xid" || request.subject.kind != SubjectKind::gpu || !request.magnitude)
+    return fail(
+        Errc::unsupported,
+        "on a real machine only 'xid --subject gpu/<PCI address> --magnitude <code>' can be injected");
+  return host::inject_kernel_record("NVRM: Xid (PCI:" + request.subject.key +
+                                    "): " + to_string(Value{static_cast<std::int64_t>(*request.magnitude)}) +
+                                    ", injected for a test");
+}
+
+Result<host::OpenedHost> open_tree(const std::string& root, const host::OpenOptions& options) {
+  auto opened = host::open_tree_host(root, options);
+  if (!opened && opened.error().code == Errc::not_found)
+    return fail(Errc::malformed, opened.error().what +
+                                     "; a machine tree is a folder with that file "
+                                     "(`autopilot record DIR` makes one)");
+  return opened;
+}
+
+Result<agent::Machine> open_simulation(const MachineChoice& choice, const config::Config& config,
+                                       Timeline timeline, const host::OpenOptions& options,
+                                       const OnKernelNews& on_kernel_news,
+                                       std::shared_ptr<host::TestBoard> tests) {
+  const std::shared_ptr<Simulation> simulation = TRY(Simulation::create(choice.simulate, timeline));
+  auto machine =
+      to_machine(TRY(host::open_tree_host(simulation->directory(), options)), config, std::move(tests));
+  const auto log_may_have_grown = [on_kernel_news] { on_kernel_news(LogParts::all); };
+  if (timeline == Timeline::live) simulation->play(log_may_have_grown);
+  machine.inject = [simulation, log_may_have_grown](const api::InjectRequest& request) -> Status {
+    TRY_STATUS(simulation->inject(request));
+    log_may_have_grown();
+    return {};
+  };
+  return machine;
+}
+
+}  // namespace
+
+Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
+                                    Timeline timeline, const KernelNews& kernel_news) {
+  host::OpenOptions options;
+  options.news_in = [rules = kernel_news.operator_rules](const std::vector<host::SourcedRecord>& batch) {
+    return news_in(batch, rules.get());
+  };
+  options.part_of = [](const host::KernelRecord& record) { return checks::log_part_of(record.text); };
+  options.on_kernel_news = kernel_news.tell;
+  options.kernel_log_socket = config.kernel_log.helper_socket;
+  // What was recorded tells of its own pods.
+  if (choice.root.empty()) options.kubelet_socket = config.kubelet.helper_socket;
+  options.trusts_injected = config.inject;
+  auto tests = make_board(config);
+  options.tests = tests;
+  if (choice.is_this_machine()) {
+    auto machine = to_machine(TRY(host::open_system_host(options)), config, std::move(tests));
+    if (config.inject) machine.inject = inject_for_real;
+    return machine;
+  }
+  options.nvml_library = TRY(simulated_library());
+  if (!choice.root.empty()) return to_machine(TRY(open_tree(choice.root, options)), config, std::move(tests));
+  return open_simulation(choice, config, timeline, options, kernel_news.tell, std::move(tests));
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/agent.hpp"
+#include "checks/custom/log_rules_check.hpp"
+#include "config/config.hpp"
+#include "core/log_parts.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::cli {
+
+// Which machine a verb looks at: the running one unless a tree or a scenario is named.
+struct MachineChoice {
+  std::string root;      // a machine tree
+  std::string simulate;  // a built-in machine, a scenario file or a tree with a timeline
+
+  [[nodiscard]] bool is_this_machine() const { return root.empty() && simulate.empty(); }
+};
+
+// at_end: the timeline of a scenario has run to its end, for one look. live: it runs in real time and faults
+// can be injected.
+enum class Timeline : unsigned char { at_end, live };
+
+// Who is told that the kernel log has news.
+struct KernelNews {
+  OnKernelNews tell = [](LogParts) {};
+  std::shared_ptr<const checks::OperatorRules> operator_rules = nullptr;  // their lines are news as well
+};
+
+// Opens it with everything that the agent and one-shot looks need. What was started for it (a simulated
+// machine's player, its folder) ends with the last copy of the result.
+[[nodiscard]] Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
+                                                  Timeline timeline, const KernelNews& kernel_news);
+
+}  // namespace autopilot::cli
