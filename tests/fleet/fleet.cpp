@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/fleet.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "cli/cluster.hpp"
+#include "cli/machine_checks.hpp"
+#include "cli/open_machine.hpp"
+#include "fleet/simulated_agent.hpp"
+#include "host/process/allocator.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/lanes.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::fleet {
+namespace {
+
+using telemetry::log_error;
+using telemetry::log_info;
+
+// The agents of a cluster do not start in the same moment either.
+constexpr Duration kBetweenStarts = std::chrono::milliseconds{100};
+constexpr Duration kLookAtWrites = std::chrono::milliseconds{500};
+constexpr Duration kReturnMemory = std::chrono::seconds{15};
+constexpr std::uint64_t kFirstWrites = 2;  // label and conditions
+
+class Fleet {
+ public:
+  explicit Fleet(FleetOptions options) : options_(std::move(options)) {}
+  Status open(const agent::ClusterDoor& door);
+  Status run();
+
+ private:
+  using Tenants = std::vector<SimulatedAgent*>;
+
+  Result<agent::Machine> make_machine(const std::shared_ptr<Tenants>& tenants);
+  void move_in(const std::string& node, agent::Machine machine, Tenants& tenants,
+               const agent::ClusterDoor& door);
+  void start_agents();
+  void begin_timeline();
+  void strike(const PlannedFault& fault);
+  void tell_end() const;
+
+  FleetOptions options_;
+  net::EventLoop loop_;
+  std::map<std::string, std::unique_ptr<SimulatedAgent>> agents_;  // by node
+  net::Subscription signals_;
+  net::Subscription memory_return_;
+  net::Subscription writes_watch_;
+  std::vector<net::Subscription> timers_;
+  runtime::Lanes lane_{{.lanes = 1, .max_stuck = 1, .max_queued = 4096}};  // a fault comes by a program
+};
+
+Result<agent::Machine> Fleet::make_machine(const std::shared_ptr<Tenants>& tenants) {
+  const cli::MachineChoice choice{.root = "", .simulate = options_.machine};
+  auto known = TRY(cli::checks_of(choice, options_.config));
+  const auto tell = [this, tenants](LogParts parts) {
+    loop_.post([tenants, parts] {
+      for (SimulatedAgent* one : *tenants)
+        one->kernel_log_grew(parts);
+    });
+  };
+  auto machine = TRY(cli::open_machine(choice, options_.config, cli::Timeline::live,
+                                       {.tell = tell, .operator_rules = known.operator_rules}));
+  TRY_STATUS(agent::may_be_written(machine.simulated, options_.allow_simulated));
+  machine.checks = std::move(known.checks);
+  machine.facts = std::move(known.facts);
+  return machine;
+}
+
+void Fleet::move_in(const std::string& node, agent::Machine machine, Tenants& tenants,
+                    const agent::ClusterDoor& door) {
+  machine.node = node;
+  auto& one = agents_[node];
+  one =
+      std::make_unique<SimulatedAgent>(loop_, std::move(machine), options_.config, door, options_.heartbeat);
+  tenants.push_back(one.get());
+}
+
+Status Fleet::open(const agent::ClusterDoor& door) {
+  std::set<std::string> struck;
+  for (const PlannedFault& fault : options_.faults) {
+    if (std::ranges::find(options_.nodes, fault.node) == options_.nodes.end())
+      return fail(Errc::not_found, "there is no node " + fault.node + " that a fault could befall");
+    struck.insert(fault.node);
+  }
+  const auto sound_ones = std::make_shared<Tenants>();
+  const auto sound = TRY(make_machine(sound_ones));
+  for (const std::string& node : options_.nodes) {
+    if (!struck.contains(node)) {
+      move_in(node, sound, *sound_ones, door);
+      continue;
+    }
+    const auto alone = std::make_shared<Tenants>();
+    move_in(node, TRY(make_machine(alone)), *alone, door);
+  }
+  return {};
+}
+
+void Fleet::start_agents() {
+  Duration delay{0};
+  for (const auto& [node, one] : agents_) {
+    timers_.push_back(loop_.after(delay, [agent = one.get()] { agent->start(); }));
+    delay += kBetweenStarts;
+  }
+  writes_watch_ = loop_.every(kLookAtWrites, [this] {
+    const auto has_written = [](const auto& entry) { return entry.second->status().writes >= kFirstWrites; };
+    if (std::ranges::all_of(agents_, has_written)) begin_timeline();
+  });
+}
+
+void Fleet::begin_timeline() {
+  writes_watch_.cancel();
+  log_info("every agent has written", {{"agents", std::to_string(agents_.size())}});
+  for (const PlannedFault& fault : options_.faults)
+    timers_.push_back(loop_.after(fault.at, [this, &fault] { strike(fault); }));
+}
+
+void Fleet::strike(const PlannedFault& fault) {
+  log_info("a fault comes", {{"fault", to_string(fault)}});
+  const auto ticket = lane_.submit([inject = agents_.at(fault.node)->machine().inject, fault] {
+    if (const auto injected = inject(fault.request); !injected)
+      log_error("the fault did not come", {{"fault", to_string(fault)}, {"cause", injected.error().what}});
+  });
+  if (ticket == 0) log_error("the fault did not come: too many at once", {{"fault", to_string(fault)}});
+}
+
+void Fleet::tell_end() const {
+  std::uint64_t writes = 0;
+  std::uint64_t failures = 0;
+  for (const auto& [node, one] : agents_) {
+    const ClusterStatus status = one->status();
+    writes += status.writes;
+    failures += status.failures;
+    if (!status.problem.empty()) log_info("has a problem", {{"node", node}, {"problem", status.problem}});
+  }
+  log_info("stopping", {{"writes", std::to_string(writes)}, {"failures", std::to_string(failures)}});
+}
+
+Status Fleet::run() {
+  signals_ = TRY(loop_.on_signal({SIGTERM, SIGINT}, [this](int) {
+    tell_end();
+    loop_.stop();
+  }));
+  memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
+  start_agents();
+  log_info("fleet begins", {{"agents", std::to_string(agents_.size())}});
+  loop_.run();
+  for (const auto& [node, one] : agents_)
+    one->stop();
+  return {};
+}
+
+}  // namespace
+
+Status run_fleet(FleetOptions options) {
+  host::keep_allocator_small();
+  const auto door = TRY(cli::open_cluster(options.config.kubernetes, {}));
+  Fleet fleet(std::move(options));
+  TRY_STATUS(fleet.open(door));
+  return fleet.run();
+}
+
+}  // namespace autopilot::fleet

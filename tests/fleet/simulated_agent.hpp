@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "agent/agent.hpp"
+#include "agent/cluster_link.hpp"
+#include "config/config.hpp"
+#include "core/log_parts.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/runtime.hpp"
+
+namespace autopilot::fleet {
+
+// What of an agent its cluster meets: the checks of one machine, its state, and what is written of it.
+// Without HTTP, journal and operations; so it knows nothing of an agent that was there before but what stands
+// on the node. Several may look at one machine, each as another node. On the loop's thread.
+class SimulatedAgent {
+ public:
+  // The machine must be simulated: whether it may be written is asked before (agent::may_be_written).
+  SimulatedAgent(net::EventLoop& loop, agent::Machine machine, const config::Config& config,
+                 agent::ClusterDoor door, Duration heartbeat);
+  SimulatedAgent(const SimulatedAgent&) = delete;
+  SimulatedAgent& operator=(const SimulatedAgent&) = delete;
+  ~SimulatedAgent() = default;
+
+  void start();
+  void kernel_log_grew(LogParts parts);
+  void stop() { runtime_.stop(); }
+  [[nodiscard]] const agent::Machine& machine() const { return machine_; }
+  [[nodiscard]] ClusterStatus status() const { return cluster_->status(); }
+
+ private:
+  runtime::Outlets outlets();
+  agent::ClusterSources sources();
+  void poll();
+  void poll_soon();
+
+  net::EventLoop& loop_;
+  const agent::Machine machine_;
+  std::optional<agent::ClusterLink> cluster_;  // always, once this is made: it needs what needs it
+  std::atomic<bool> poll_posted_{false};
+  net::Subscription next_poll_;
+  runtime::Runtime runtime_;  // last: its lanes end before what they wake
+};
+
+}  // namespace autopilot::fleet
