@@ -35,6 +35,7 @@ class SimulatedAgent {
  private:
   runtime::Outlets outlets();
   agent::ClusterSources sources();
+  agent::DeepTestOutlets deep_test_outlets();
   void poll();
   void poll_soon();
 
