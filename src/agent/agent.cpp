@@ -51,7 +51,7 @@ class Agent {
   void note_operations();
   void join_cluster();
   [[nodiscard]] DeepTestOutlets deep_test_outlets();
-  void look_at_deep_test(std::function<void()> done);
+  void look_at_deep_test(const std::function<void()>& done);
   void tell_start(const std::string& moved_aside);
   void say_pod_resources_problem(const std::string& problem);
   void reload();
@@ -232,7 +232,7 @@ DeepTestOutlets Agent::deep_test_outlets() {
   return outlets;
 }
 
-void Agent::look_at_deep_test(std::function<void()> done) {
+void Agent::look_at_deep_test(const std::function<void()>& done) {
   // Nobody looks where the check is switched off.
   if (!runtime_.run_now(kDeepTestCheck, [done](const CheckResult&) { done(); })) return done();
   poll_soon();
