@@ -61,10 +61,9 @@ class Question {
  private:
   // Nobody keeps the node.
   [[nodiscard]] DeepTestStep begin() const {
+    if (auto step = end_strays()) return *step;
     const auto due = deep_test_due(world_, policy_, now_);
     if (!due) return {};
-    if (now_ + Times::kLookBusy < *due)
-      if (auto step = end_strays()) return *step;
     if (now_ < *due) return wait(*due, "");
     if (!has_sight(Times::kLookBusy)) return look();
     if (auto step = delete_stray()) return *step;
@@ -184,9 +183,9 @@ class Question {
         .kind = Kind::release, .body = release_patch(world_.node, prefix_, record), .why = std::move(why)};
   }
 
-  // Whoever took the marks of the node away has ended its test, and its turn is far.
+  // Whoever took the marks of the node away has ended its test; its turn may be far.
   [[nodiscard]] std::optional<DeepTestStep> end_strays() const {
-    if (!world_.may_have_strays || !world_.can_look) return std::nullopt;
+    if (!world_.may_have_strays || !world_.can_look || !is_on(world_, policy_)) return std::nullopt;
     if (!has_sight(Times::kLook)) return look();
     if (auto step = delete_stray()) return step;
     const auto is_over = [](const kube::Job& job) { return job.is_over(); };
