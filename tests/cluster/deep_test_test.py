@@ -141,7 +141,7 @@ class DeepTestTest(unittest.TestCase):
             self.assertEqual(json.loads(self.annotation("testing"))["holder"], NODE)
             harness.wait_until(lambda: agent.node()["verdict"] == "TESTING", "the agent says TESTING")
             self.assertIn("TESTING", harness.run("status", "--socket", agent.socket)[1])
-            job = self.api.wait(self.jobs, "the Job is there", 60)[0]
+            job = self.api.wait(self.jobs, "the Job is there", 90)[0]
             pod = job["spec"]["template"]["spec"]
             self.assertEqual(pod["containers"][0]["resources"]["limits"][GPUS], "8")
             self.assertNotIn("nodeName", pod)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 of the agent at each of its writes: what a deep test leaves on the node a minute later is the same. The nodes are objects of
+"""kill -9 of the agent at each of its writes: what a deep test leaves on the node soon afterwards is the same. The nodes are objects of
 this test, which plays their kubelets; API server, scheduler and the controller of Jobs are real. All of it at the same time: each has
 a node, an agent and a relay of its own."""
 
@@ -31,7 +31,8 @@ SPACE = "autopilot-kill"
 LABEL = "autopilot-test/kill"
 GPUS = 8
 MERGE = "application/merge-patch+json"
-MINUTE = 60
+# An agent that starts tells of itself first, and has six writes a minute: what a test needs may have to wait for the next one.
+PATIENCE = 130
 PASSED = json.dumps({"deep_test": 1, "tests": [{"name": "pcie", "status": "pass", "gpus": list(range(GPUS))}],
                      "gpus": {str(gpu): "" for gpu in range(GPUS)}})
 
@@ -237,9 +238,9 @@ class KillTest(unittest.TestCase):
             expected = {"taints": [], "reserved": None, "label": case.end, "level": "PASS" if said else "",
                         "outcome": "passed" if said else None, "jobs": 1, "over": ["Complete" if said else "Failed"]}
             while (found := self.end_of(node)) != expected:
-                if time.monotonic() - killed[0] > MINUTE:
+                if time.monotonic() - killed[0] > PATIENCE:
                     log = "\n".join(agents[1].process.log[-15:])
-                    raise AssertionError(f"{case.name}: a minute after {case.stop} it is {found}, not {expected}\n{log}")
+                    raise AssertionError(f"{case.name}: {PATIENCE} s after {case.stop} it is {found}, not {expected}\n{log}")
                 time.sleep(0.5)
             return f"{case.name}: {time.monotonic() - killed[0]:.0f} s after kill -9 ({' '.join(relay.names)})"
         finally:
@@ -270,7 +271,7 @@ class KillTest(unittest.TestCase):
             raise AssertionError(f"in a minute {writes} writes and {most} lists: {[(one.time, one.path) for one in lists]}")
         return f"{MODEST}: at most {writes} writes and {most} lists in a minute"
 
-    def test_the_same_end_a_minute_after_a_kill_at_any_write(self):
+    def test_the_same_end_after_a_kill_at_any_write(self):
         with ThreadPoolExecutor(len(CASES) + 1) as pool:
             asked = [pool.submit(self.run_case, case) for case in CASES] + [pool.submit(self.run_modest)]
         for one in asked:
