@@ -246,7 +246,7 @@ class KillTest(unittest.TestCase):
         finally:
             relay.close()
             for agent in agents:
-                agent.close()
+                agent.process.stop(signal.SIGKILL)
 
     def run_modest(self):
         """Deep tests and tests of a storage class at the same time, for more than the minute that is counted."""
@@ -254,10 +254,13 @@ class KillTest(unittest.TestCase):
         relay = Relay(self.cluster.control_plane, name_of)
         pvc = {"storage_classes": {"kill-missing": ["ReadWriteOnce"]}, "period": "1m", "image": "played"}
         try:
-            with self.agent(node, self.settings(node, relay.url, pvc=pvc)):
+            agent = self.agent(node, self.settings(node, relay.url, pvc=pvc))
+            try:
                 until = time.monotonic() + 80
                 while time.monotonic() < until:
                     time.sleep(0.5)
+            finally:
+                agent.process.stop(signal.SIGKILL)
         finally:
             relay.close()
         asked = [one for one in relay.asked if one.code < 300]
