@@ -175,7 +175,7 @@ class KillTest(unittest.TestCase):
         names = [f"kill-{case.name}" for case in CASES] + [f"kill-{MODEST}"]
         cls.api.run("delete", "--ignore-not-found", "-n", "kube-node-lease", "lease", *names)
         cls.api.run("delete", "--ignore-not-found", "-n", SPACE, "jobs", "--all", "--wait=false")
-        cls.api.run("delete", "--ignore-not-found", "-n", SPACE, "pods", "--all", "--force", "--grace-period=0")
+        cls.api.run("delete", "--ignore-not-found", "-n", SPACE, "pods", "--all", "--force", "--grace-period=0", "--wait=false")
         cls.api.run("delete", "--ignore-not-found", "--wait=false", "namespace", SPACE)
 
     @classmethod
