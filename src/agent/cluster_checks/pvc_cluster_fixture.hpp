@@ -113,7 +113,7 @@ inline std::optional<kube::Pod> pod_of(const PvcWorld& world, const std::string&
 inline PvcStep do_step(PvcTest& test, PvcCluster& cluster, MonoTime now,
                        std::optional<kube::ApiOutcome> in_place = {}) {
   using Kind = PvcStep::Kind;
-  const PvcStep step = test.step(now);
+  PvcStep step = test.step(now);
   if (step.kind == Kind::wait || step.kind == Kind::finished) return step;
   const bool is_look = step.kind == Kind::look || step.kind == Kind::look_at_own;
   const auto outcome =

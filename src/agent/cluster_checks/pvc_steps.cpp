@@ -73,7 +73,7 @@ PvcStep PvcTest::finish() {
 
 PvcStep PvcTest::step(MonoTime now) {
   if (!began_) began_ = now;
-  end_what_takes_too_long(now);
+  end_what_takes_too_long(*began_, now);
   if (is_finished_) return finish();
   if (now < not_before_) return {.kind = Kind::wait, .name = {}, .uid = {}, .until = not_before_};
   if (needs_ == Needs::everything) return give({.kind = Kind::look, .name = {}, .uid = {}, .until = {}});
@@ -81,14 +81,21 @@ PvcStep PvcTest::step(MonoTime now) {
   if (auto cleaning = clean(now)) return *std::move(cleaning);
   if (auto testing = test(now)) return *std::move(testing);
   // It was decided: what was wanted until now is to go.
-  return *clean(now);
+  auto cleaning = clean(now);
+  AUTOPILOT_ASSERT(cleaning.has_value());
+  return *std::move(cleaning);
 }
 
 // The server may be away for as long as it likes.
-void PvcTest::end_what_takes_too_long(MonoTime now) {
-  if (target_ && !decided_ && now - *began_ > times_.patience + 2 * times_.cleaning)
+void PvcTest::end_what_takes_too_long(MonoTime began, MonoTime now) {
+  if (target_ && !decided_ && now - began > times_.patience + 2 * times_.cleaning)
     decide_unknown(last_problem_, now);
-  if (is_cleaning() && now - decided_.value_or(*began_) > 2 * times_.cleaning) is_finished_ = true;
+  if (is_cleaning() && now - decided_.value_or(began) > 2 * times_.cleaning) is_finished_ = true;
+}
+
+const kube::StorageClass& PvcTest::storage_class() const {
+  AUTOPILOT_ASSERT(world_.storage_class.has_value());
+  return *world_.storage_class;
 }
 
 bool PvcTest::is_own(const kube::Meta& meta) const {
@@ -151,8 +158,8 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
     decide(Outcome::no_class, now);
     return std::nullopt;
   }
-  result_.provisioner = world_.storage_class->provisioner;
-  if (world_.storage_class->keeps_volumes) {
+  result_.provisioner = storage_class().provisioner;
+  if (storage_class().keeps_volumes) {
     decide_unknown(
         {Errc::unsupported,
          "its volumes stay when their claims go (reclaimPolicy Retain); each test would leave one"},
@@ -169,8 +176,7 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
   has_claim_ = true;
   const auto pod = std::ranges::find_if(world_.pods, [this](const auto& one) { return is_own(one.meta); });
   const kube::Pod* consumer = pod == world_.pods.end() ? nullptr : &*pod;
-  const bool waits =
-      world_.storage_class->waits_for_consumer && claim->phase != "Bound" && claim->phase != "Lost";
+  const bool waits = storage_class().waits_for_consumer && claim->phase != "Bound" && claim->phase != "Lost";
   if (consumer != nullptr) wants_consumer_ = true;
   if (waits && consumer == nullptr && !std::exchange(wants_consumer_, true))
     return give({.kind = Kind::create_consumer, .name = names_.object, .uid = {}, .until = {}});
@@ -179,25 +185,27 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
     return std::nullopt;
   }
   if (!asked_) asked_ = last_pending_ = now;
-  look_at(*claim, consumer, now);
+  const MonoTime asked = *asked_;
+  look_at(*claim, consumer, asked, now);
   if (decided_) return std::nullopt;
-  return wait_until(now + std::clamp<Duration>((now - *asked_) / 4, kFirstPause, kLongestPause), Needs::own);
+  return wait_until(now + std::clamp<Duration>((now - asked) / 4, kFirstPause, kLongestPause), Needs::own);
 }
 
-void PvcTest::look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer, MonoTime now) {
+void PvcTest::look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer, MonoTime asked,
+                      MonoTime now) {
   result_.phase = claim.phase;
   // Nobody may have looked for long; then it took no more than until soon after it was seen last.
-  result_.took = std::min(now, last_pending_ + kLongestPause) - *asked_;
+  result_.took = std::min(now, last_pending_ + kLongestPause) - asked;
   if (claim.phase == "Bound") return decide(Outcome::bound, now);
   last_pending_ = now;
-  result_.took = now - *asked_;
+  result_.took = now - asked;
   if (claim.phase == "Lost") {
     result_.detail = "its volume is lost";
     return decide(Outcome::not_bound, now);
   }
   if (consumer != nullptr && consumer->is_over())
     return decide_unknown({Errc::unavailable, "the pod of the test ended before it had its volume"}, now);
-  if (now - *asked_ < times_.patience) return;
+  if (now - asked < times_.patience) return;
   give_up_waiting(claim, consumer);
   decided_ = now;
 }
@@ -205,7 +213,7 @@ void PvcTest::look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod*
 // A class that waits for a pod can give nothing where that pod finds no place for a reason of its own.
 void PvcTest::give_up_waiting(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer) {
   result_.outcome = Outcome::not_bound;
-  if (!world_.storage_class->waits_for_consumer) return;
+  if (!storage_class().waits_for_consumer) return;
   result_.detail = consumer == nullptr ? "" : consumer->unscheduled;
   if (is_about_volumes(result_.detail) || claim.meta.annotations.contains(kSelectedNode)) return;
   result_.outcome = Outcome::unknown;
@@ -244,7 +252,7 @@ void PvcTest::wrote(MonoTime now) {
   if (given_.kind != Kind::create_claim && given_.kind != Kind::create_consumer) return;
   needs_ = Needs::own;
   // From here on the class has all that it waits for.
-  if (given_.kind == Kind::create_consumer || !world_.storage_class->waits_for_consumer)
+  if (given_.kind == Kind::create_consumer || !storage_class().waits_for_consumer)
     asked_ = last_pending_ = now;
 }
 

@@ -101,15 +101,18 @@ class PvcTest {
   [[nodiscard]] PvcStep give(PvcStep step);
   [[nodiscard]] PvcStep wait_until(MonoTime time, Needs needs);
   [[nodiscard]] PvcStep finish();
-  void end_what_takes_too_long(MonoTime now);
+  void end_what_takes_too_long(MonoTime began, MonoTime now);
   [[nodiscard]] std::optional<PvcStep> clean(MonoTime now);
   [[nodiscard]] std::string unwanted_objects() const;
   [[nodiscard]] bool is_own_name_alone() const;
   [[nodiscard]] std::optional<PvcStep> test(MonoTime now);
-  void look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer, MonoTime now);
+  void look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer, MonoTime asked,
+               MonoTime now);
   void give_up_waiting(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer);
   void decide(PvcResult::Outcome outcome, MonoTime now);
   void decide_unknown(Error why, MonoTime now);
+  // Once a look has shown it.
+  [[nodiscard]] const kube::StorageClass& storage_class() const;
   [[nodiscard]] bool is_own(const kube::Meta& meta) const;
   [[nodiscard]] bool is_unwanted(const kube::Meta& meta) const;
   [[nodiscard]] bool is_cleaning() const { return !target_ || decided_.has_value(); }

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "agent/cluster_checks/pvc_words.hpp"
+#include "core/result.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
@@ -51,7 +52,7 @@ PvcTester::PvcTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& 
   source.send = [this](kube::OnObject on_answer) { return send(std::move(on_answer)); };
   source.on_written = [this](const std::string&) {
     write_.reset();
-    test_->wrote(clock_.now().mono);
+    test().wrote(clock_.now().mono);
     go_on();
   };
   source.on_failed = [this](const kube::ApiError& why) {
@@ -72,7 +73,7 @@ void PvcTester::go_on() {
   for (;;) {
     const MonoTime now = clock_.now().mono;
     if (!test_ && !begin_next(now)) return;
-    PvcStep step = test_->step(now);
+    PvcStep step = test().step(now);
     switch (step.kind) {
       case Kind::look:
         return look();
@@ -93,6 +94,11 @@ void PvcTester::go_on() {
         return writer_.want(WriteKind::pvc_test);
     }
   }
+}
+
+PvcTest& PvcTester::test() {
+  AUTOPILOT_ASSERT(test_.has_value());
+  return *test_;
 }
 
 // The next test, or what a predecessor left; false: later.
@@ -122,8 +128,8 @@ PvcNames PvcTester::names_of(const std::string& object) {
 }
 
 void PvcTester::conclude(MonoTime now) {
-  const PvcResult result = test_->result();
-  const auto target = test_->target();
+  const PvcResult result = test().result();
+  const auto target = test().target();
   test_.reset();
   if (result.is_clean) {
     seen_empty_ = now;
@@ -160,21 +166,20 @@ bool PvcTester::is_seen_empty(MonoTime now) const {
 
 // Nothing: it is not there.
 template <class T>
-void PvcTester::get(kube::ApiPath path, Result<T> (*parse)(std::string_view),
+void PvcTester::get(const kube::ApiPath& path, Result<T> (*parse)(std::string_view),
                     std::function<void(std::optional<T>)> on_found) {
-  exchange_ =
-      client_.get(std::move(path),
-                  [this, parse, on_found = std::move(on_found)](const kube::ApiResult<std::string>& answer) {
-                    if (!answer && answer.error().verdict.outcome == kube::ApiOutcome::not_found)
-                      return on_found(std::nullopt);
-                    if (!answer) return take_failure(answer.error());
-                    auto found = parse(*answer);
-                    if (found) return on_found(*std::move(found));
-                    kube::ApiError why;
-                    why.error = found.error();
-                    why.verdict.outcome = kube::ApiOutcome::unexpected;
-                    take_failure(why);
-                  });
+  exchange_ = client_.get(
+      path, [this, parse, on_found = std::move(on_found)](const kube::ApiResult<std::string>& answer) {
+        if (!answer && answer.error().verdict.outcome == kube::ApiOutcome::not_found)
+          return on_found(std::nullopt);
+        if (!answer) return take_failure(answer.error());
+        auto found = parse(*answer);
+        if (found) return on_found(*std::move(found));
+        kube::ApiError why;
+        why.error = found.error();
+        why.verdict.outcome = kube::ApiOutcome::unexpected;
+        take_failure(why);
+      });
 }
 
 void PvcTester::look() {
@@ -201,11 +206,12 @@ void PvcTester::list_pods() {
 
 void PvcTester::get_class() {
   const auto done = [this] {
-    test_->saw(std::move(seen_), clock_.now().mono);
+    test().saw(std::move(seen_), clock_.now().mono);
     go_on();
   };
-  if (!test_->target()) return done();
-  const std::string path = "/apis/storage.k8s.io/v1/storageclasses/" + test_->target()->storage_class;
+  const auto& target = test().target();
+  if (!target) return done();
+  const std::string path = "/apis/storage.k8s.io/v1/storageclasses/" + target->storage_class;
   get<kube::StorageClass>({path, {}}, kube::parse_storage_class, [this, done](auto found) {
     seen_.storage_class = std::move(found);
     done();
@@ -213,24 +219,24 @@ void PvcTester::get_class() {
 }
 
 void PvcTester::look_at_own() {
-  const std::string path = path_of(kClaims, test_->names().object);
+  const std::string path = path_of(kClaims, test().names().object);
   get<kube::PersistentVolumeClaim>({path, {}}, kube::parse_claim, [this](auto claim) {
-    if (test_->has_consumer()) return look_at_consumer(std::move(claim));
-    test_->saw_own(std::move(claim), std::nullopt, clock_.now().mono);
+    if (test().has_consumer()) return look_at_consumer(std::move(claim));
+    test().saw_own(std::move(claim), std::nullopt, clock_.now().mono);
     go_on();
   });
 }
 
 void PvcTester::look_at_consumer(std::optional<kube::PersistentVolumeClaim> claim) {
-  const std::string path = path_of(kPods, test_->names().object);
+  const std::string path = path_of(kPods, test().names().object);
   get<kube::Pod>({path, {}}, kube::parse_pod, [this, claim = std::move(claim)](auto pod) {
-    test_->saw_own(claim, std::move(pod), clock_.now().mono);
+    test().saw_own(claim, std::move(pod), clock_.now().mono);
     go_on();
   });
 }
 
 void PvcTester::take_failure(const kube::ApiError& why) {
-  test_->failed(why.verdict.outcome, why.error, clock_.now().mono);
+  test().failed(why.verdict.outcome, why.error, clock_.now().mono);
   // The writer may have called: it goes on by itself first.
   next_ = loop_.after(Duration{0}, [this] { go_on(); });
 }
@@ -238,9 +244,12 @@ void PvcTester::take_failure(const kube::ApiError& why) {
 std::optional<net::Exchange> PvcTester::send(kube::OnObject on_answer) {
   if (!write_ || !test_) return std::nullopt;
   switch (write_->kind) {
-    case Kind::create_claim:
-      return client_.create({path_of(kClaims), {}}, claim_json(place_, *test_->target(), test_->names()),
+    case Kind::create_claim: {
+      const auto& target = test_->target();
+      AUTOPILOT_ASSERT(target.has_value());
+      return client_.create({path_of(kClaims), {}}, claim_json(place_, *target, test_->names()),
                             std::move(on_answer));
+    }
     case Kind::create_consumer:
       return client_.create({path_of(kPods), {}},
                             consumer_json(place_, test_->names(), plan_.times.patience + kPodOutlives),

@@ -53,6 +53,8 @@ class PvcTester {
 
  private:
   void go_on();
+  // The one that is under way: for steps and answers of it.
+  [[nodiscard]] PvcTest& test();
   [[nodiscard]] bool begin_next(MonoTime now);
   [[nodiscard]] PvcNames names_of(const std::string& object);
   void conclude(MonoTime now);
@@ -66,7 +68,7 @@ class PvcTester {
   void take_failure(const kube::ApiError& why);
   [[nodiscard]] std::optional<net::Exchange> send(kube::OnObject on_answer);
   template <class T>
-  void get(kube::ApiPath path, Result<T> (*parse)(std::string_view),
+  void get(const kube::ApiPath& path, Result<T> (*parse)(std::string_view),
            std::function<void(std::optional<T>)> on_found);
   [[nodiscard]] std::string path_of(const std::string& kind, const std::string& name = {}) const;
   [[nodiscard]] kube::ApiPath list_of(const std::string& kind) const;
