@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An API server that knows the agent no more, an agent that is killed, and how often one asks. Each has a node of its own: they wait
-for minutes, and do so together."""
+"""An API server that is busy or knows the agent no more, an agent that is killed, and how often one asks. Each has a node of its own:
+they wait for minutes, and do so together."""
 
 import json
 import signal
 import time
+from datetime import datetime
 
 from kit import audit, testing
 from kit.agents import PREFIX, AgentCase, harness
+from kit.api import condition_of
+from kit.refuser import Refuser
+
+BUSY = 30
+RETRY_AFTER = 4
 
 
 class FaultTest(AgentCase):
@@ -66,6 +72,65 @@ class FaultTest(AgentCase):
             node = self.api.get("node", self.node)
             self.assertEqual(node["metadata"]["labels"][f"{PREFIX}/gpuhealth"], "EVICT")
             self.assertIn(f"{PREFIX}/checked-at", node["metadata"]["annotations"])
+
+    def refuser(self, user, retry_after):
+        """An API server that can be too busy for that user; it is asked from the next write on."""
+        refuser = Refuser(self.folder, user, retry_after)
+        self.addCleanup(refuser.close)
+        self.api.apply(refuser.configuration("fault-test-busy"))
+        self.addCleanup(self.api.run, "delete", "validatingwebhookconfiguration", "fault-test-busy")
+        self.api.wait(lambda: self.is_asked(refuser, user), "the server asks whether it is busy")
+        return refuser
+
+    def is_asked(self, refuser, user):
+        self.api.run("label", "node", self.node, "fault-test/tried=x", "--overwrite", "--dry-run=server", f"--as={user}")
+        return refuser.asked > 0
+
+    def test_a_server_that_is_busy_is_left_alone_and_told_the_end_of_it(self):
+        self.take("sim-6")
+        user = "agent-busy"
+        with self.agent_with_certificate(user) as agent:
+            agent.wait_ready()
+            self.wait_for_label("PASS")
+            refuser = self.refuser(user, RETRY_AFTER)
+            refuser.is_busy = True
+            began = time.time()
+            # What was true for a while and is not any more need not be told; what is true in the end must.
+            self.inject(agent, "row_remap_pending", "gpu/1")
+            harness.wait_until(lambda: agent.node()["verdict"] == "WARN", "it sees the first fault")
+            harness.wait_until(lambda: "429" in self.problem(agent), "it says that the server is busy", BUSY)
+            self.break_gpu(agent)
+            harness.wait_until(lambda: agent.node()["verdict"] == "EVICT", "it sees the second fault")
+            seen = {self.label()}
+            while time.time() < began + BUSY:
+                seen.add(self.label())
+                time.sleep(0.5)
+            self.assertEqual(seen, {"PASS"})
+            refuser.is_busy = False
+            over = time.time()
+            self.api.wait(lambda: seen.add(self.label()) or "EVICT" in seen, "the label says EVICT", 120)
+            print(f"{refuser.refused} refused in {BUSY} s; written {time.time() - over:.1f} s after that")
+            self.assertEqual(seen, {"PASS", "EVICT"})
+            self.api.wait(lambda: condition_of(self.api.get("node", self.node), "GpuHealthy") == "False", "GpuHealthy is False")
+            self.api.wait(lambda: self.happened_since(began) >= 2, "both faults are told", 120)
+            harness.wait_until(lambda: "429" not in self.problem(agent), "nothing is wrong any more")
+        self.assert_rested(user)
+        self.assert_modest(user)
+
+    def happened_since(self, began):
+        """How many Warnings were told of the node."""
+        found = self.api.get("events", "--namespace", "default", "--field-selector", f"involvedObject.name={self.node},type=Warning")
+        times = (datetime.fromisoformat(event["lastTimestamp"].replace("Z", "+00:00")).timestamp() for event in found["items"])
+        return len([when for when in times if when >= began - 1])
+
+    def assert_rested(self, user):
+        """As long as the server wished, whatever the answers."""
+        writes = [one for one in self.asked(user) if one.verb in audit.WRITES]
+        refused = [one.time for one in writes if one.code == 429]
+        self.assertGreater(len(refused), 1)
+        self.assertLessEqual(audit.most_in_a_minute(writes), 6)
+        for when in refused:
+            self.assertGreaterEqual(min(one.time for one in writes if one.time > when) - when, RETRY_AFTER)
 
     def test_a_bad_minute_does_not_become_many_requests(self):
         self.take("sim-5")

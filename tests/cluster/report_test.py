@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import harness  # noqa: E402
-from kit import testing  # noqa: E402
+from kit import simulated, testing  # noqa: E402
 from kit.cluster import ROOT, Cluster  # noqa: E402
 
 NODE = "sim-1"
@@ -103,6 +103,37 @@ class ReportTest(unittest.TestCase):
         self.assertTrue(status["simulated"])
         self.assertEqual(len(status["gpus"]), 8)
         self.assertIn("gpu.ecc", [check["check"] for check in status["checks"]])
+
+    def test_a_node_that_is_made_anew_has_a_report_of_its_own(self):
+        with self.agent() as agent:
+            agent.wait_ready()
+            self.wait_for_written("PASS")
+            before = self.report()["metadata"]
+            self.api.run("delete", "node", NODE)
+            self.api.apply(simulated.node(NODE))
+            node = self.api.get("node", NODE)["metadata"]
+            self.assertNotEqual(node["uid"], before["ownerReferences"][0]["uid"])
+            # The one before goes with its node; who collects it must not take the new one.
+            self.api.wait(lambda: [one["uid"] for one in self.report()["metadata"]["ownerReferences"]] == [node["uid"]],
+                          "the report is owned by the new node", 90)
+            self.api.wait(lambda: self.label() == "PASS", "the label says PASS", 70)
+        self.assertEqual(self.status()["written"]["verdict"], "PASS")
+
+    def test_of_two_agents_the_later_one_reports(self):
+        with self.agent() as first:
+            first.wait_ready()
+            self.wait_for_written("PASS")
+            with self.agent() as second:
+                second.wait_ready()
+                self.api.wait(lambda: "another agent" in first.node()["self"]["cluster"].get("problem", ""), "the first one holds back")
+                code, _, errors = harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", first.socket)
+                self.assertEqual(code, 0, errors)
+                harness.wait_until(lambda: first.node()["verdict"] == "EVICT", "the first one sees a fault")
+                code, _, errors = harness.run("inject", "row_remap_pending", "--subject", "gpu/3", "--socket", second.socket)
+                self.assertEqual(code, 0, errors)
+                seen = set()
+                self.api.wait(lambda: seen.add(self.status()["written"]["verdict"]) or "WARN" in seen, "the second one's fault is told")
+                self.assertEqual(seen, {"PASS", "WARN"})
 
     def test_a_new_agent_knows_what_the_old_one_knew(self):
         incident = self.evicted()

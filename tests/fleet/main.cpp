@@ -80,6 +80,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     app.exit(error, std::cout, std::cerr);
     return cli::kExitUsage;
+  } catch (const std::exception& error) {
+    std::cerr << "autopilot-fleet-sim: internal error: " << error.what() << "\n";
+    return cli::kExitInternal;
   }
   // Whoever reads its log may end before it does.
   std::signal(SIGPIPE, SIG_IGN);

@@ -92,7 +92,10 @@ class AgentCase(unittest.TestCase):
         self.api.wait(lambda: self.label() == word, f"the label says {word}", patience)
 
     def break_gpu(self, agent):
-        code, _, errors = harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", agent.socket)
+        self.inject(agent, "row_remap_failed", "gpu/2")
+
+    def inject(self, agent, fault, subject):
+        code, _, errors = harness.run("inject", fault, "--subject", subject, "--socket", agent.socket)
         self.assertEqual(code, 0, errors)
 
     def asked(self, user):

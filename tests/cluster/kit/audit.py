@@ -18,6 +18,7 @@ class Request:
     user: str
     verb: str  # "get", "list", "watch", "create", ...
     path: str
+    about: str  # name of the object that is asked for or written; empty: of none
     code: int
 
 
@@ -29,12 +30,13 @@ def write_policy(path: Path) -> Path:
 def requests(log: Path, user: str) -> list[Request]:
     """Those that are answered, in the order of their arrival. A watch is answered when it ends."""
     found = []
-    for line in log.read_text(errors="replace").splitlines():
+    # The last line may be one that is being written.
+    for line in log.read_text(errors="replace").rpartition("\n")[0].splitlines():
         entry = json.loads(line)
         if entry["user"]["username"] == user:
             arrived = datetime.fromisoformat(entry["requestReceivedTimestamp"].replace("Z", "+00:00")).timestamp()
             found.append(Request(arrived, user, entry["verb"], entry["requestURI"],
-                                 entry.get("responseStatus", {}).get("code", 0)))
+                                 entry.get("objectRef", {}).get("name", ""), entry.get("responseStatus", {}).get("code", 0)))
     return sorted(found, key=lambda request: request.time)
 
 

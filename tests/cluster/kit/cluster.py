@@ -6,7 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
-from kit import abilities, addons, images, network, programs, simulated
+from kit import abilities, addons, fleet, images, network, programs, simulated
 from kit.api import Api, condition_of
 from kit.control_plane import PORTS, ControlPlane
 from kit.node import PARENT, Node, remove_cgroups
@@ -36,9 +36,9 @@ class Cluster:
     def kubeconfig(self) -> Path:
         return self.folder / "admin.kubeconfig"
 
-    def up(self, real: int, sim: int, build_folder: Path, reduce: bool = False) -> None:
+    def up(self, real: int, sim: int, build_folder: Path, reduce: bool = False, has_agents: bool = False) -> None:
         """Ready afterwards: every node, and names where there is a real one. `build_folder` holds our own programs. `reduce`:
-        without real nodes where they cannot run."""
+        without real nodes where they cannot run. `has_agents`: each simulated node has one, which begins to say how it is."""
         if self.folder.exists():
             raise CannotRun(f"there is a cluster in {self.folder} already; make cluster-down ends it")
         network.check_free()
@@ -68,6 +68,9 @@ class Cluster:
             self._say("starting CoreDNS")
             self.api.apply(*addons.coredns())
             self.api.wait(self.has_names, "CoreDNS is ready", 120)
+        if has_agents and sim:
+            self._say("starting the agents of the simulated nodes")
+            fleet.start(self, build_folder, "--nodes", str(sim))
 
     def _possible_nodes(self, real: int, reduce: bool) -> int:
         try:
@@ -142,7 +145,7 @@ class Cluster:
             return
         self._say(f"making {count} simulated nodes")
         simulated.start_player(self.programs, self.kubeconfig, self.processes)
-        self.api.run("create", "-f", "-", text=simulated.as_text([simulated.node(number) for number in range(count)]))
+        self.api.run("create", "-f", "-", text=simulated.as_text([simulated.node(name) for name in self.simulated_nodes]))
 
     def _wait_for_nodes(self, count: int) -> None:
         def ready():

@@ -11,9 +11,8 @@ LABEL = "autopilot-test/node"
 GPUS = "8"
 
 
-def node(number: int) -> dict:
+def node(name: str) -> dict:
     room = {"cpu": "96", "memory": "1Ti", "pods": "110", "nvidia.com/gpu": GPUS}
-    name = f"sim-{number}"
     return {"apiVersion": "v1", "kind": "Node",
             "metadata": {"name": name, "labels": {LABEL: "simulated", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
                                                   "kubernetes.io/arch": "amd64", "nvidia.com/gpu.present": "true"},

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agents of many simulated nodes in one process: what they say of their nodes, how often they ask, and what is left when they die."""
+
+import calendar
+import os
+import re
+import signal
+import time
+import unittest
+from pathlib import Path
+
+from kit import audit, fleet, simulated, testing
+from kit.api import condition_of
+from kit.cluster import ROOT, Cluster
+
+PROGRAMS = Path(os.environ.get("AUTOPILOT_BIN_DIR", ROOT / "build" / "bin"))
+PREFIX = "autopilot.ibm.com"
+NODES = 50
+CONDITIONS = ("GpuHealthy", "NetworkHealthy", "StorageHealthy", "HostHealthy")
+# The same of every fault that takes work away: a GPU that is to be replaced, one that is gone, and a line of the driver.
+FAULTS = {"fleet-3": "fault=row_remap_failed,subject=gpu/2", "fleet-17": "fault=fell_off_bus,subject=gpu/5",
+          "fleet-41": "fault=xid,subject=gpu/1,magnitude=79"}
+UNTIL_FAULTS = 30
+HEARTBEAT = 20
+
+
+class FleetTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster().open()
+        cls.api = cls.cluster.api
+        cls.log = cls.cluster.processes.log_of(fleet.PROGRAM)
+
+    @classmethod
+    def tearDownClass(cls):
+        # Other tests' agents take over nothing.
+        cls.api.run("delete", "crd", "nodehealthreports.autopilot.ibm.com", "--ignore-not-found")
+
+    def start(self, count, *arguments):
+        names = [f"fleet-{number}" for number in range(count)]
+        self.addCleanup(self.api.run, "delete", "node", "--ignore-not-found", *names)
+        self.api.run("create", "-f", "-", text=simulated.as_text([simulated.node(name) for name in names]))
+        self.addCleanup(self.cluster.processes.stop, fleet.PROGRAM)
+        self.log.unlink(missing_ok=True)
+        return fleet.start(self.cluster, PROGRAMS, "--nodes", str(count), "--prefix", "fleet-", *arguments)
+
+    def nodes(self):
+        return {node["metadata"]["name"]: node for node in self.api.get("nodes")["items"]
+                if node["metadata"]["name"].startswith("fleet-")}
+
+    def words(self):
+        """Of each node: what its label says."""
+        return {name: node["metadata"]["labels"].get(f"{PREFIX}/gpuhealth") for name, node in self.nodes().items()}
+
+    def reports(self):
+        return {report["metadata"]["name"]: report for report in self.api.get("nhr", "-n", fleet.NAMESPACE)["items"]}
+
+    def wait_until_all_have_written(self):
+        self.api.wait(lambda: "every agent has written" in self.log.read_text(), "every agent has written", 180)
+
+    def ages(self):
+        """Of each node: how long ago somebody looked, in seconds, by what stands there."""
+        return [time.time() - seconds_of(node["metadata"]["annotations"][f"{PREFIX}/checked-at"]) for node in self.nodes().values()]
+
+    def test_each_node_is_said_to_be_what_it_is(self):
+        planned = [word for node, fault in FAULTS.items() for word in ("--fault", f"node={node},{fault},at={UNTIL_FAULTS}s")]
+        began = time.time()
+        pid = self.start(NODES, *planned)
+        self.wait_until_all_have_written()
+        print(f"{NODES} agents have written {time.time() - began:.1f} s after they began")
+        nodes = self.nodes()
+        self.assertEqual(set(self.words().values()), {"PASS"})
+        self.assertEqual({condition_of(node, kind) for node in nodes.values() for kind in CONDITIONS}, {"True"})
+        reports = self.api.wait(lambda: len(self.reports()) == NODES and self.reports(), "there is a report of each node")
+        for name, report in reports.items():
+            self.assertEqual(report["metadata"]["ownerReferences"][0]["uid"], nodes[name]["metadata"]["uid"])
+            self.assertTrue(report["status"]["simulated"])
+            self.assertEqual(len(report["status"]["gpus"]), 8)
+        self.assert_evicts_these(set(FAULTS))
+        self.assert_modest(began)
+        print(memory_of(pid))
+
+    def assert_evicts_these(self, struck):
+        expected = {f"fleet-{number}": "EVICT" if f"fleet-{number}" in struck else "PASS" for number in range(NODES)}
+        self.api.wait(lambda: self.words() == expected, f"{sorted(struck)} are evicted and no others", 180)
+        self.api.wait(lambda: {name for name, report in self.reports().items() if report["status"]["written"]["verdict"] == "EVICT"}
+                      == struck, "the reports say the same", 60)
+        self.api.wait(lambda: {name for name, node in self.nodes().items() if condition_of(node, "GpuHealthy") == "False"} == struck,
+                      "the conditions say the same", 60)
+
+    def assert_modest(self, began):
+        self.api.wait(lambda: time.time() > began + 75, "more than the minute that is counted is over", 80)
+        asked = audit.requests(self.cluster.control_plane.audit_log, fleet.ACCOUNT)
+        asked = [one for one in asked if one.time >= began]
+        most = {"writes": 0, "lists": 0}
+        for number in range(NODES):
+            own = [one for one in asked if one.about.split(".")[0] == f"fleet-{number}"]
+            for what, verbs in (("writes", audit.WRITES), ("lists", ("list",))):
+                most[what] = max(most[what], audit.most_in_a_minute([one for one in own if one.verb in verbs]))
+        print(f"{len(asked)} requests; of one agent in a minute at most {most}")
+        self.assertEqual([one for one in asked if not re.match(r"fleet-\d+(\.|$)", one.about)], [])
+        self.assertGreater(most["writes"], 0)
+        self.assertLessEqual(most["writes"], 6)
+        self.assertLessEqual(most["lists"], 6)
+
+    def test_agents_that_die_leave_the_time_when_they_looked_last(self):
+        pid = self.start(3, "--heartbeat", f"{HEARTBEAT}s")
+        self.wait_until_all_have_written()
+        self.api.wait(lambda: len(self.ages()) == 3 and min(self.ages()) < 5, "the time is written again", 3 * HEARTBEAT)
+        alive_until = time.time() + 3 * HEARTBEAT
+        while time.time() < alive_until:
+            self.assertLess(max(self.ages()), 3 * HEARTBEAT, "they live, and seem not to")
+            time.sleep(2)
+        os.kill(pid, signal.SIGKILL)
+        self.api.wait(lambda: min(self.ages()) > 3 * HEARTBEAT, "everybody can see that nobody looks any more", 5 * HEARTBEAT)
+        self.assertEqual(set(self.words().values()), {"PASS"})
+
+
+def seconds_of(text):
+    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def memory_of(pid):
+    """Of the process alone, without its helpers."""
+    rolled = dict(re.findall(r"^(\w+): +(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE))
+    threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
+    pss = int(rolled["Pss"]) / 1024
+    return f"{NODES} agents: PSS {pss:.1f} MiB, {pss / NODES:.2f} MiB each, {threads} threads"
+
+
+if __name__ == "__main__":
+    testing.main()
