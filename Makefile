@@ -46,11 +46,11 @@ manifests: ## deploy/manifests/ from the Helm chart and deploy/crds/
 	@tools/install-go.sh
 	@tools/deploy/render.py
 
-cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubelets, SIM=n simulated nodes with agents; prints a KUBECONFIG
+cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubelets, SIM=n simulated nodes with agents (AGENTS=their arguments); prints a KUBECONFIG
 	@tools/install-deps.sh cluster
 	@tools/install-go.sh
 	@cmake --build --preset release --target autopilot-fleet-sim -j$(JOBS)
-	@tests/cluster/cluster.py up --real $(or $(REAL),1) --sim $(or $(SIM),0) --agents
+	@tests/cluster/cluster.py up --real $(or $(REAL),1) --sim $(or $(SIM),0) --agents="$(AGENTS)"
 
 cluster-test: deps ## tests against such a cluster (part of test and verify)
 	@tools/ci/run.py cluster --jobs $(JOBS)

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Kubernetes cluster on this machine, without any image registry.
 
-  cluster.py up --real 1 --sim 3 [--agents]    starts it and prints how to use it
-  cluster.py down                              ends it
-  cluster.py build                             builds the programs of clusters, which `up` does too where they are missing
+  cluster.py up --real 1 --sim 3 [--agents=""]    starts it and prints how to use it
+  cluster.py down                                 ends it
+  cluster.py build                                builds the programs of clusters, which `up` does too where they are missing
 """
 
 import argparse
+import shlex
 import subprocess
 import sys
 
@@ -32,7 +33,8 @@ def parse() -> argparse.Namespace:
     up = verbs.add_parser("up", help="start a cluster")
     up.add_argument("--real", type=int, choices=range(MAX_REAL + 1), default=1, help="nodes with a kubelet of their own (0, 1 or 2)")
     up.add_argument("--sim", type=count, default=0, help="nodes that are only objects")
-    up.add_argument("--agents", action="store_true", help="with an agent for each of these, all in one process")
+    up.add_argument("--agents", metavar="ARGUMENTS", type=shlex.split,
+                    help="with an agent for each of these: an autopilot-fleet-sim with these arguments")
     up.add_argument("--replace", action="store_true", help="end the one that is there first")
     up.add_argument("--reduce", action="store_true", help="without real nodes where this machine cannot run them")
     verbs.add_parser("down", help="end it")

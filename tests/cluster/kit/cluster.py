@@ -36,9 +36,10 @@ class Cluster:
     def kubeconfig(self) -> Path:
         return self.folder / "admin.kubeconfig"
 
-    def up(self, real: int, sim: int, build_folder: Path, reduce: bool = False, has_agents: bool = False) -> None:
+    def up(self, real: int, sim: int, build_folder: Path, reduce: bool = False, agents: list[str] | None = None) -> None:
         """Ready afterwards: every node, and names where there is a real one. `build_folder` holds our own programs. `reduce`:
-        without real nodes where they cannot run. `has_agents`: each simulated node has one, which begins to say how it is."""
+        without real nodes where they cannot run. `agents`: each simulated node has one, which begins to say how it is;
+        arguments of their program."""
         if self.folder.exists():
             raise CannotRun(f"there is a cluster in {self.folder} already; make cluster-down ends it")
         network.check_free()
@@ -68,9 +69,9 @@ class Cluster:
             self._say("starting CoreDNS")
             self.api.apply(*addons.coredns())
             self.api.wait(self.has_names, "CoreDNS is ready", 120)
-        if has_agents and sim:
+        if agents is not None and sim:
             self._say("starting the agents of the simulated nodes")
-            fleet.start(self, build_folder, "--nodes", str(sim))
+            fleet.start(self, build_folder, "--nodes", str(sim), *agents)
 
     def _possible_nodes(self, real: int, reduce: bool) -> int:
         try:
