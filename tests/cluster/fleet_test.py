@@ -72,7 +72,8 @@ class FleetTest(unittest.TestCase):
         self.wait_until_all_have_written()
         print(f"{NODES} agents have written {time.time() - began:.1f} s after they began")
         nodes = self.nodes()
-        self.assertEqual(set(self.words().values()), {"PASS"})
+        self.assertEqual({name: node["metadata"]["annotations"][f"{PREFIX}/summary"] for name, node in nodes.items()
+                          if node["metadata"]["labels"].get(f"{PREFIX}/gpuhealth") != "PASS"}, {})
         self.assertEqual({condition_of(node, kind) for node in nodes.values() for kind in CONDITIONS}, {"True"})
         reports = self.api.wait(lambda: len(self.reports()) == NODES and self.reports(), "there is a report of each node")
         for report in reports.values():

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -23,8 +24,7 @@ namespace {
 using telemetry::log_error;
 using telemetry::log_info;
 
-// The agents of a cluster do not start in the same moment either.
-constexpr Duration kBetweenStarts = std::chrono::milliseconds{100};
+constexpr Duration kLookAtStart = std::chrono::milliseconds{20};
 constexpr Duration kLookAtWrites = std::chrono::milliseconds{500};
 constexpr Duration kReturnMemory = std::chrono::seconds{15};
 constexpr std::uint64_t kFirstWrites = 2;  // label and conditions
@@ -41,7 +41,7 @@ class Fleet {
   Result<agent::Machine> make_machine(const std::shared_ptr<Tenants>& tenants);
   void move_in(const std::string& node, agent::Machine machine, Tenants& tenants,
                const agent::ClusterDoor& door);
-  void start_agents();
+  void start_next();
   void begin_timeline();
   void strike(const PlannedFault& fault);
   void tell_end() const;
@@ -51,8 +51,10 @@ class Fleet {
   std::map<std::string, std::unique_ptr<SimulatedAgent>> agents_;  // by node
   net::Subscription signals_;
   net::Subscription memory_return_;
+  std::map<std::string, std::unique_ptr<SimulatedAgent>>::iterator starting_ = agents_.end();
+  net::Subscription start_watch_;
   net::Subscription writes_watch_;
-  std::vector<net::Subscription> timers_;
+  std::vector<net::Subscription> faults_to_come_;
   runtime::Lanes lane_{{.lanes = 1, .max_stuck = 1, .max_queued = 4096}};  // a fault comes by a program
 };
 
@@ -102,12 +104,13 @@ Status Fleet::open(const agent::ClusterDoor& door) {
   return {};
 }
 
-void Fleet::start_agents() {
-  Duration delay{0};
-  for (const auto& [node, one] : agents_) {
-    timers_.push_back(loop_.after(delay, [agent = one.get()] { agent->start(); }));
-    delay += kBetweenStarts;
-  }
+// One after the other: all at once would keep each other from looking in time, which real ones do not.
+void Fleet::start_next() {
+  const bool is_busy = starting_ != agents_.end() && !starting_->second->has_looked_once();
+  if (is_busy) return;
+  starting_ = starting_ == agents_.end() ? agents_.begin() : std::next(starting_);
+  if (starting_ != agents_.end()) return starting_->second->start();
+  start_watch_.cancel();
   writes_watch_ = loop_.every(kLookAtWrites, [this] {
     const auto has_written = [](const auto& entry) { return entry.second->status().writes >= kFirstWrites; };
     if (std::ranges::all_of(agents_, has_written)) begin_timeline();
@@ -118,7 +121,7 @@ void Fleet::begin_timeline() {
   writes_watch_.cancel();
   log_info("every agent has written", {{"agents", std::to_string(agents_.size())}});
   for (const PlannedFault& fault : options_.faults)
-    timers_.push_back(loop_.after(fault.at, [this, &fault] { strike(fault); }));
+    faults_to_come_.push_back(loop_.after(fault.at, [this, &fault] { strike(fault); }));
 }
 
 void Fleet::strike(const PlannedFault& fault) {
@@ -148,7 +151,7 @@ Status Fleet::run() {
     loop_.stop();
   }));
   memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
-  start_agents();
+  start_watch_ = loop_.every(kLookAtStart, [this] { start_next(); });
   log_info("fleet begins", {{"agents", std::to_string(agents_.size())}});
   loop_.run();
   for (const auto& [node, one] : agents_)

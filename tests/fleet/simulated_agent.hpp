@@ -29,6 +29,7 @@ class SimulatedAgent {
   void start();
   void kernel_log_grew(LogParts parts);
   void stop() { runtime_.stop(); }
+  [[nodiscard]] bool has_looked_once() const { return runtime_.has_looked_once(); }
   [[nodiscard]] const agent::Machine& machine() const { return machine_; }
   [[nodiscard]] ClusterStatus status() const { return cluster_->status(); }
 
