@@ -86,12 +86,19 @@ class FaultTest(AgentCase):
         self.api.run("label", "node", self.node, "fault-test/tried=x", "--overwrite", "--dry-run=server", f"--as={user}")
         return refuser.asked > 0
 
+    def wait_until_it_may_write(self, user):
+        """What it says of itself at its start may be all that an agent writes in a minute."""
+        def lately():
+            return [one for one in self.asked(user) if one.verb in audit.WRITES and one.time > time.time() - 60]
+        self.api.wait(lambda: len(lately()) <= 2, "the minute of its start is over", 90)
+
     def test_a_server_that_is_busy_is_left_alone_and_told_the_end_of_it(self):
         self.take("sim-6")
         user = "agent-busy"
         with self.agent_with_certificate(user) as agent:
             agent.wait_ready()
             self.wait_for_label("PASS")
+            self.wait_until_it_may_write(user)
             refuser = self.refuser(user, RETRY_AFTER)
             refuser.is_busy = True
             began = time.time()
