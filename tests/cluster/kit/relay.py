@@ -92,7 +92,7 @@ class Relay:
             connection.request(handler.command, handler.path, body or None, headers)
             answer = connection.getresponse()
             with self._lock:
-                self.asked.append(audit.Request(arrived, "", verb, handler.path, answer.status))
+                self.asked.append(audit.Request(arrived, "", verb, handler.path, "", answer.status))
                 if name and answer.status < 300:
                     self.names.append(name)
             if verb == "watch":
