@@ -38,8 +38,11 @@ const kube::NodeCondition* find(const kube::Node& node, const std::string& type)
 
 bool says(const kube::Node& node, const ConditionWords& words) {
   const kube::NodeCondition* there = find(node, words.type);
-  return there != nullptr && there->status == words.status && there->reason == words.reason &&
-         there->message == words.message;
+  return there != nullptr && there->status == words.status && there->reason == words.reason;
+}
+
+bool says_in_detail(const kube::Node& node, const ConditionWords& words) {
+  return says(node, words) && find(node, words.type)->message == words.message;
 }
 
 std::string_view text_of(const std::map<std::string, std::string, std::less<>>& texts,
@@ -91,13 +94,13 @@ ClusterWriter::Source NodeWriter::source(std::function<net::Exchange(kube::OnObj
 
 void NodeWriter::start() {
   watch_.start();
-  heartbeat_ = loop_.every(kLookAtHeartbeat, [this] { compare(); });
+  heartbeat_ = loop_.every(kLookAtHeartbeat, [this] { compare(Depth::details); });
 }
 
 void NodeWriter::note(NodeWords words) {
   if (words_ == words) return;
   words_ = std::move(words);
-  compare();
+  compare(Depth::words);
 }
 
 // Before anybody writes for what is seen, it must be known who may.
@@ -107,7 +110,7 @@ void NodeWriter::see(kube::Node node) {
   writer_.hold(must_yield(*node_));
   on_node_(*node_);
   hear();
-  compare();
+  compare(Depth::words);
 }
 
 // Whether somebody else writes this node while we do. What stood there at first may be of an agent that is
@@ -126,7 +129,9 @@ void NodeWriter::hear() {
   if (!node_ || !must_yield(*node_)) problem_.clear();
 }
 
-void NodeWriter::compare() {
+// An agent that starts learns something in each of its first moments: written at once, it would take the
+// writes of the whole minute.
+void NodeWriter::compare(Depth depth) {
   if (!node_ || !words_) return;
   const kube::Node& node = *node_;
   const bool is_yielding = must_yield(node);
@@ -138,17 +143,18 @@ void NodeWriter::compare() {
   }
   const bool is_mine = text_of(node.meta.annotations, options_.prefix + "/checked-by") == options_.instance;
   const bool is_due = has_old_heartbeat(node);
-  if (!has_labels(node, *words_) || !is_mine || is_due) writer_.want(WriteKind::label);
+  const bool has_summary = depth == Depth::words ||
+                           text_of(node.meta.annotations, options_.prefix + "/summary") == words_->summary;
+  if (!has_labels(node, *words_) || !has_summary || !is_mine || is_due) writer_.want(WriteKind::label);
+  const auto is_there = depth == Depth::words ? &says : &says_in_detail;
   const bool has_conditions =
-      std::ranges::all_of(words_->conditions, [&node](const ConditionWords& one) { return says(node, one); });
+      std::ranges::all_of(words_->conditions, [&](const ConditionWords& one) { return is_there(node, one); });
   if (!has_conditions || is_due) writer_.want(WriteKind::conditions);
 }
 
 bool NodeWriter::has_labels(const kube::Node& node, const NodeWords& words) const {
   const std::string prefix = options_.prefix + "/";
-  if (text_of(node.meta.labels, prefix + "gpuhealth") != words.gpuhealth ||
-      text_of(node.meta.annotations, prefix + "summary") != words.summary)
-    return false;
+  if (text_of(node.meta.labels, prefix + "gpuhealth") != words.gpuhealth) return false;
   if (!words.deep_test) return true;
   const DeepTestWords& test = *words.deep_test;
   return text_of(node.meta.labels, prefix + test.name) == test.label &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,9 +25,10 @@ struct NodeWriterOptions {
 };
 
 // Keeps label, annotations and conditions of the own Node object as they should be, whoever changes them:
-// what stands there is watched, and what differs is written. Writes nothing before it has seen the object. On
-// the loop's thread. Where two agents run for one node, the one that started later writes, and the other
-// holds back all that its cluster gets from it for as long as the first one is alive.
+// what stands there is watched, and what differs is written: at once, texts for people alone within 15 s.
+// Writes nothing before it has seen the object. On the loop's thread. Where two agents run for one node, the
+// one that started later writes, and the other holds back all that its cluster gets from it for as long as
+// the first one is alive.
 //   <prefix>/gpuhealth   label: PASS, WARN, EVICT, TESTING; none where there is nothing to say
 //   <prefix>/summary     annotation
 //   <prefix>/dcgm.level.<r>         label: PASS_<time>, ERR_<time>, what the last deep test said
@@ -54,7 +56,9 @@ class NodeWriter {
   void see(kube::Node node);
   void listen(const kube::Node& node);
   void hear();
-  void compare();
+  // Summary and messages are details: what differs in them alone is written with the next look.
+  enum class Depth : std::uint8_t { words, details };
+  void compare(Depth depth);
   [[nodiscard]] ClusterWriter::Source source(std::function<net::Exchange(kube::OnObject on_answer)> send);
   void say(const std::string& problem);
   [[nodiscard]] bool must_yield(const kube::Node& node) const;
