@@ -38,8 +38,7 @@ def parse() -> argparse.Namespace:
     up.add_argument("--replace", action="store_true", help="end the one that is there first")
     up.add_argument("--reduce", action="store_true", help="without real nodes where this machine cannot run them")
     verbs.add_parser("down", help="end it")
-    build = verbs.add_parser("build", help="build the programs")
-    build.add_argument("--look", action="store_true", help="only say whether they are there")
+    verbs.add_parser("build", help="build the programs")
     return parser.parse_args()
 
 
@@ -72,13 +71,6 @@ def down(cluster: Cluster, say) -> None:
         say(f"there is still the cluster of {owner or 'somebody'}; make cluster-down ends it, in its own checkout")
 
 
-def build(only_look: bool, say) -> None:
-    missing = programs.missing(programs.PACKAGES)
-    if only_look and missing:
-        raise CannotRun(f"{', '.join(missing)} not built yet; tests/cluster/cluster.py build does it, in minutes")
-    programs.build(missing, say)
-
-
 def main() -> int:
     arguments = parse()
     say = timed_say(lambda text: print(text, file=sys.stderr, flush=True))
@@ -88,7 +80,7 @@ def main() -> int:
             return up(cluster, arguments, say)
         if arguments.verb == "build":
             abilities.check_control_plane()
-            build(arguments.look, say)
+            programs.build(programs.PACKAGES, say)
         else:
             down(cluster, say)
     except CannotRun as reason:

@@ -13,7 +13,7 @@ import tidy
 from stage import ROOT, Outcome, Run, Stage, one, skip
 
 BUILD_LIMIT = 3000
-TEST_LIMIT = 1800
+TEST_LIMIT = 3000
 LABELS = ("unit", "golden", "integration")
 # ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
 THREADED = ("runtime", "net", "store", "kube", "host", "agent")
@@ -94,20 +94,12 @@ def _cluster_programs(run: Run) -> Outcome:
     return skip(junit.skip_reason(run.log.read_text())) if status == 77 else one(status == 0)
 
 
-def _cluster(*further: str):
-    def run_stage(run: Run) -> Outcome:
-        try:
-            return _test("release", "cluster", *further)(run)
-        finally:
-            # A ctest that was killed has not ended what it started.
-            run.command(_kit("down"), 120)
-    return run_stage
-
-
-def _short_cluster(run: Run) -> Outcome:
-    if run.command(_kit("build", "--look"), 60) != 0:
-        return skip(junit.skip_reason(run.log.read_text()))
-    return _cluster("-LE", "^long$")(run)
+def _cluster(run: Run) -> Outcome:
+    try:
+        return _test("release", "cluster")(run)
+    finally:
+        # A ctest that was killed has not ended what it started.
+        run.command(_kit("down"), 120)
 
 
 def _threads(run: Run) -> Outcome:
@@ -168,10 +160,7 @@ FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
 # Of the release alone: there is one cluster on a machine, and it runs what ships.
 CLUSTER = [Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs),
-           Stage("cluster", "release: tests in a cluster", _cluster(), "release-build")]
-# Building Kubernetes takes more minutes than a change may wait for.
-SHORT_CLUSTER = Stage("cluster", "release: tests in a cluster but the long ones, where Kubernetes is built", _short_cluster,
-                      "release-build")
+           Stage("cluster", "release: tests in a cluster", _cluster, "release-build")]
 TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads)
 
 PLANS: dict[str, list[Stage]] = {
@@ -184,7 +173,7 @@ PLANS: dict[str, list[Stage]] = {
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
     "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), *CLUSTER],
-    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), SHORT_CLUSTER, ASAN, TSAN, FUZZ, TIDY_CHANGED],
+    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), ASAN, TSAN, FUZZ, TIDY_CHANGED],
     "verify": [
         FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
         *CLUSTER, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,

@@ -83,12 +83,6 @@ def _folder_of(module: str, go: str) -> Path:
     return cache() / f"{module}-{version_of(module)}-{key_of(module, go)}"
 
 
-def missing(modules) -> list[str]:
-    """Those of the folders `modules` whose programs are not in the cache."""
-    go = find_go()
-    return [module for module in modules if not _folder_of(module, go).is_dir()]
-
-
 def build(modules, say) -> dict[str, Path]:
     """The programs of the folders `modules` by their names; builds what is not in the cache, telling `say` of it. Safe to
     run by many at once."""
