@@ -22,8 +22,9 @@ SimulatedAgent::SimulatedAgent(net::EventLoop& loop, agent::Machine machine, con
   options.node = machine_.node;
   options.prefix = config.kubernetes.label_prefix;
   options.heartbeat = heartbeat;
-  cluster_.emplace(loop_, machine_.host->clock, std::move(door), std::move(options), config.deep_test,
-                   sources(), agent::ClusterMemory{});
+  cluster_ =
+      std::make_unique<agent::ClusterLink>(loop_, machine_.host->clock, std::move(door), std::move(options),
+                                           config.deep_test, sources(), agent::ClusterMemory{});
   runtime_.events().set_listener([this](const std::vector<Event>& events) { cluster_->note(events); });
 }
 

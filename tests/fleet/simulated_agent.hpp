@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
+#include <memory>
 
 #include "agent/agent.hpp"
 #include "agent/cluster_link.hpp"
@@ -42,7 +42,7 @@ class SimulatedAgent {
 
   net::EventLoop& loop_;
   const agent::Machine machine_;
-  std::optional<agent::ClusterLink> cluster_;  // always, once this is made: it needs what needs it
+  std::unique_ptr<agent::ClusterLink> cluster_;  // always, once this is made: it needs what needs it
   std::atomic<bool> poll_posted_{false};
   net::Subscription next_poll_;
   runtime::Runtime runtime_;  // last: its lanes end before what they wake
