@@ -3,15 +3,12 @@
 tells a kubelet of them, and the kubelet gives them to the containers that ask."""
 
 import shutil
-import sys
 import unittest
 
-from kit import images
+from kit import images, testing
 from kit.cluster import Cluster
 from kit.deployment import NAMESPACE, Deployment
-from kit.reason import CannotRun
 
-SKIPPED = 77
 NODE = "node-0"
 SIMULATED = ("--simulate", "hgx-h100-8", "--allow-simulated")
 RESOURCE = "nvidia.com/gpu"
@@ -165,9 +162,4 @@ def forget(node):
 
 
 if __name__ == "__main__":
-    try:
-        Cluster().open()
-    except CannotRun as reason:
-        print(f"skipped: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main(verbosity=2)
+    testing.main()

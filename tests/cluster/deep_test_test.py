@@ -14,12 +14,10 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import harness  # noqa: E402
-from kit import images  # noqa: E402
+from kit import images, testing  # noqa: E402
 from kit.cluster import ROOT, Cluster  # noqa: E402
 from kit.deployment import NAMESPACE, Deployment  # noqa: E402
-from kit.reason import CannotRun  # noqa: E402
 
-SKIPPED = 77
 NODE = "node-0"
 PREFIX = "autopilot.ibm.com"
 SPACE = "autopilot-deep-test"
@@ -248,9 +246,4 @@ class DeepTestTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        Cluster().open()
-    except CannotRun as reason:
-        print(f"skipped: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main(verbosity=2)
+    testing.main()

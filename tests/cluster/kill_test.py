@@ -20,18 +20,16 @@ from pathlib import Path
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import harness  # noqa: E402
-from kit import audit  # noqa: E402
+from kit import audit, testing  # noqa: E402
 from kit.cluster import Cluster  # noqa: E402
-from kit.reason import CannotRun  # noqa: E402
 from kit.relay import Relay, admin_context, ask  # noqa: E402
 
-SKIPPED = 77
 PREFIX = "autopilot.ibm.com"
 SPACE = "autopilot-kill"
 LABEL = "autopilot-test/kill"
 GPUS = 8
 MERGE = "application/merge-patch+json"
-PATIENCE = MINUTE
+PATIENCE = 60
 PASSED = json.dumps({"deep_test": 1, "tests": [{"name": "pcie", "status": "pass", "gpus": list(range(GPUS))}],
                      "gpus": {str(gpu): "" for gpu in range(GPUS)}})
 
@@ -282,9 +280,4 @@ class KillTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        Cluster().open()
-    except CannotRun as reason:
-        print(f"skipped: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main(verbosity=2)
+    testing.main()

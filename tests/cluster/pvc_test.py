@@ -10,10 +10,9 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import harness  # noqa: E402
+from kit import testing  # noqa: E402
 from kit.cluster import Cluster  # noqa: E402
-from kit.reason import CannotRun  # noqa: E402
 
-SKIPPED = 77
 NODE = "sim-0"
 SPACE = "autopilot-pvc"
 LABEL = f"autopilot.ibm.com/pvc-test={NODE}"
@@ -120,9 +119,4 @@ class PvcTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        Cluster().open()
-    except CannotRun as reason:
-        print(f"skipped: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main(verbosity=2)
+    testing.main()

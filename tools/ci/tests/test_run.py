@@ -66,11 +66,11 @@ class Runner(unittest.TestCase):
 class Plans(unittest.TestCase):
     def test_what_a_stage_needs_comes_before_it(self):
         for plan, stages in run.PLANS.items():
-            names = [one.name for one in stages]
+            names = [stage.name for stage in stages]
             self.assertEqual(len(set(names)), len(names), plan)
-            for place, one in enumerate(stages):
-                if one.needs:
-                    self.assertIn(one.needs, names[:place], f"{plan}: {one.name}")
+            for place, stage in enumerate(stages):
+                if stage.needs:
+                    self.assertIn(stage.needs, names[:place], f"{plan}: {stage.name}")
 
     def test_ci_runs_every_kind_of_tests_of_what_ships(self):
         names = [one.name for one in run.PLANS["test"]]
