@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
 #include "agent/open_journal.hpp"
@@ -50,8 +51,6 @@ class Agent {
   void poll_soon();
   void note_operations();
   void join_cluster();
-  [[nodiscard]] DeepTestOutlets deep_test_outlets();
-  void look_at_deep_test(const std::function<void()>& done);
   void tell_start(const std::string& moved_aside);
   void say_pod_resources_problem(const std::string& problem);
   void reload();
@@ -199,7 +198,7 @@ void Agent::join_cluster() {
     runtime_.remember(kWrittenVerdict, incidents::to_text(written));
     poll_soon();
   };
-  sources.deep_test = deep_test_outlets();
+  sources.deep_test = deep_test_outlets(runtime_, machine_.tests, [this] { poll_soon(); });
   machine_.tests->put(std::string(kDeepTestCheck),
                       fail(Errc::unavailable, "the Node object, where deep tests stand, was not seen yet"));
   // The kubelet knows each GPU of a pod, the cluster only that it has some.
@@ -212,30 +211,6 @@ void Agent::join_cluster() {
                    options_.config.deep_test, std::move(sources), std::move(cluster_memory_));
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
   loop_.post([this] { cluster_->start(); });
-}
-
-DeepTestOutlets Agent::deep_test_outlets() {
-  DeepTestOutlets outlets;
-  outlets.reserve = [this](bool is_reserved) {
-    runtime_.set_reserved_for_deep_test(is_reserved);
-    poll_soon();
-  };
-  // A look that is under way may have begun before.
-  outlets.judge = [this](Result<Observations> seen, std::function<void()> on_judged) {
-    machine_.tests->put(std::string(kDeepTestCheck), std::move(seen));
-    look_at_deep_test([this, on_judged = std::move(on_judged)] { look_at_deep_test(on_judged); });
-  };
-  outlets.pass = [this](const std::vector<PassRecord>& records) {
-    runtime_.remember(records);
-    poll_soon();
-  };
-  return outlets;
-}
-
-void Agent::look_at_deep_test(const std::function<void()>& done) {
-  // Nobody looks where the check is switched off.
-  if (!runtime_.run_now(kDeepTestCheck, [done](const CheckResult&) { done(); })) return done();
-  poll_soon();
 }
 
 // A storm says it more often than the loop could hear it.

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/cluster_checks/deep_test_words.hpp"
+#include "agent/deep_test_outlets.hpp"
 #include "agent/runtime_setup.hpp"
 #include "catalog/catalog.hpp"
 
@@ -44,24 +44,8 @@ agent::ClusterSources SimulatedAgent::sources() {
   sources.saved_state = [this] { return runtime_.saved_state(); };
   // Nothing remembers it: there is no journal.
   sources.keep = [](const incidents::WrittenVerdict&) {};
-  sources.deep_test = deep_test_outlets();
+  sources.deep_test = agent::deep_test_outlets(runtime_, machine_.tests, [this] { poll_soon(); });
   return sources;
-}
-
-agent::DeepTestOutlets SimulatedAgent::deep_test_outlets() {
-  agent::DeepTestOutlets outlets;
-  outlets.reserve = [this](bool is_reserved) {
-    runtime_.set_reserved_for_deep_test(is_reserved);
-    poll_soon();
-  };
-  outlets.judge = [this](Result<Observations> seen, const std::function<void()>& on_judged) {
-    machine_.tests->put(std::string(agent::kDeepTestCheck), std::move(seen));
-    if (!runtime_.run_now(agent::kDeepTestCheck, [on_judged](const CheckResult&) { on_judged(); }))
-      on_judged();
-    poll_soon();
-  };
-  outlets.pass = [](const std::vector<PassRecord>&) {};
-  return outlets;
 }
 
 void SimulatedAgent::start() {

@@ -36,7 +36,6 @@ class SimulatedAgent {
  private:
   runtime::Outlets outlets();
   agent::ClusterSources sources();
-  agent::DeepTestOutlets deep_test_outlets();
   void poll();
   void poll_soon();
 
