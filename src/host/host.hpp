@@ -16,6 +16,7 @@
 #include "host/ethtool/module.hpp"
 #include "host/files/files.hpp"
 #include "host/gpu/driver_module.hpp"
+#include "host/gpu/gpu_scan.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/readings.hpp"
 #include "host/infiniband/adapter_port.hpp"
@@ -58,6 +59,7 @@ class Host {
   const NameServers& name_servers = NameServers::none();
   const Ethtool& ethtool = Ethtool::none();
   const TestResults& tests = TestResults::none();
+  GpuScan gpu_scan{files};
 };
 
 }  // namespace autopilot::host

@@ -4,6 +4,7 @@
 #include "host/dns/name_server_doors.hpp"
 #include "host/ethernet/ethernet_doors.hpp"
 #include "host/ethtool/ethtool_helper.hpp"
+#include "host/gpu/gpu_scan.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/host_facts.hpp"
@@ -55,8 +56,8 @@ struct SystemDoors {
         kernel_log(kernel_log_of(options, clock), tail_options(options)),
         spared_adapters(kernel_log),
         gpus(GpuVendor::nvidia, helper_of(options, "nvml", library_argument(options.nvml_library)), clock,
-             files),
-        amd_gpus(GpuVendor::amd, helper_of(options, "amdgpu", {}), clock, files),
+             gpu_scan),
+        amd_gpus(GpuVendor::amd, helper_of(options, "amdgpu", {}), clock, gpu_scan),
         filesystems(files, storage_helper),
         ethernet(files),
         time_sync(files),
@@ -69,6 +70,7 @@ struct SystemDoors {
   SystemClock clock;
   IbFiles ib_files;
   Files files{"", {}, {std::string(IbFiles::kFolder), [this](auto path) { return ib_files.read(path); }}};
+  GpuScan gpu_scan{files, clock};
   HelperClient storage_helper;
   KernelLogTail kernel_log;
   ComplainingAdapters spared_adapters;
@@ -88,7 +90,8 @@ struct SystemDoors {
             time_sync,       nvme,
             spared_adapters, amd_gpus,
             kubelet,         name_servers,
-            ethtool,         tests ? *tests : TestResults::none()};
+            ethtool,         tests ? *tests : TestResults::none(),
+            gpu_scan};
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "host/ethernet/ethernet_doors.hpp"
 #include "host/ethtool/tree_ethtool.hpp"
 #include "host/gpu/amd_gpus.hpp"
+#include "host/gpu/gpu_scan.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
@@ -71,11 +72,11 @@ Command kubelet_helper(const std::string& root, const OpenOptions& options) {
 class TreeGpus final : public Gpus {
  public:
   TreeGpus(const MachineTreeFile& file, const MachineTree& tree, const OpenOptions& options,
-           const Clock& clock, const Files& files)
+           const Clock& clock, const GpuScan& scan)
       : file_(file),
         nvml_(tree.nvml()),
-        driver_(GpuVendor::nvidia, nvml_helper(tree.directory, options.nvml_library, options), clock, files),
-        broken_(GpuVendor::nvidia, nvml_helper(tree.directory, kBrokenLibrary, options), clock, files),
+        driver_(GpuVendor::nvidia, nvml_helper(tree.directory, options.nvml_library, options), clock, scan),
+        broken_(GpuVendor::nvidia, nvml_helper(tree.directory, kBrokenLibrary, options), clock, scan),
         none_(DriverState::library_missing, nvml_ + " does not exist") {}
 
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups,
@@ -128,7 +129,7 @@ struct TreeDoors {
         kernel_log(tree.kernel_log(), *clock),
         fed(fed_kernel_log(tree, options, *clock)),
         spared_adapters(log()),
-        gpus(*file, tree, options, *clock, files),
+        gpus(*file, tree, options, *clock, gpu_scan),
         amd_gpus(files, *clock),
         filesystems(files, *file),
         ethernet(files),
@@ -148,6 +149,7 @@ struct TreeDoors {
   std::shared_ptr<const Clock> clock;
   UnreadableFiles unreadable;
   Files files;
+  GpuScan gpu_scan{files, *clock};
   TreeKernelLog kernel_log;
   std::unique_ptr<KernelLogTail> fed;  // nothing: nobody feeds the log
   ComplainingAdapters spared_adapters;
@@ -161,8 +163,8 @@ struct TreeDoors {
   TreeNameServers name_servers;
   TreeEthtool ethtool;
   TreeTestResults tests;
-  Host host{*clock, files,           log(),    gpus,    filesystems,  ethernet, time_sync,
-            nvme,   spared_adapters, amd_gpus, kubelet, name_servers, ethtool,  tests};
+  Host host{*clock,          files,    log(),   gpus,         filesystems, ethernet, time_sync, nvme,
+            spared_adapters, amd_gpus, kubelet, name_servers, ethtool,     tests,    gpu_scan};
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view kId = "gpu.amdgpu_errors";
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  const auto gpus = TRY(host::scan_gpus(host.files, host::GpuVendor::amd));
+  const auto gpus = TRY(host.gpu_scan.gpus(host::GpuVendor::amd));
   if (gpus.empty() && !host::is_amdgpu_module_loaded(host.files))
     return fail(Errc::unsupported, "no AMD GPU in the PCI tree");
   Observed observed;

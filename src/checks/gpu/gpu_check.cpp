@@ -105,13 +105,13 @@ MonoTime driver_deadline(const Request& request) {
 
 Result<std::vector<GpuDriver>> gpu_drivers(const host::Host& host, Vendors vendors) {
   std::vector<GpuDriver> drivers;
-  auto nvidia = host::scan_gpus(host.files, host::GpuVendor::nvidia);
+  auto nvidia = host.gpu_scan.gpus(host::GpuVendor::nvidia);
   if (!nvidia || !nvidia->empty())
     drivers.push_back({host::GpuVendor::nvidia, kNvml, host.nvidia_gpus, std::move(nvidia)});
   // AMD's driver is files of the PCI tree: without one there is nothing to know.
   const bool sees_pci = drivers.empty() || drivers.front().known.has_value();
   if (vendors == Vendors::all && sees_pci) {
-    auto amd = TRY(host::scan_gpus(host.files, host::GpuVendor::amd));
+    auto amd = TRY(host.gpu_scan.gpus(host::GpuVendor::amd));
     if (!amd.empty()) drivers.push_back({host::GpuVendor::amd, kAmdgpu, host.amd_gpus, std::move(amd)});
   }
   if (!drivers.empty()) return drivers;

@@ -148,7 +148,7 @@ void add_holders(const host::Host& host, const Request& request, const host::Pod
     return;
   }
   observed.witnesses.emplace_back(kKubelet);
-  const KnownGpus gpus(seen, host::scan_gpus(host.files, host::GpuVendor::nvidia));
+  const KnownGpus gpus(seen, host.gpu_scan.gpus(host::GpuVendor::nvidia));
   const Holders holders = holders_of(*resources, gpus, pods);
   for (const auto& [gpu_and_name, holder] : holders.of_gpus)
     seen.push_back(to_observation(holder, gpu_and_name.first, kKubelet, request.now));

@@ -38,7 +38,7 @@ constexpr std::string_view kVerdict = "xid_verdict";
 constexpr std::uint32_t kVerdictXid = 154;
 
 bool has_nvidia_driver_or_gpu(const host::Host& host) {
-  const auto gpus = host::scan_nvidia_gpus(host.files);
+  const auto gpus = host.gpu_scan.gpus(host::GpuVendor::nvidia);
   return !gpus || !gpus->empty() || host::is_nvidia_module_loaded(host.files);
 }
 

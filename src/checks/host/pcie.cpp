@@ -66,7 +66,7 @@ class Round {
   // What the log says of a GPU, or of a port above it, is about the GPU.
   void look_at_gpus() {
     for (const host::GpuVendor vendor : {host::GpuVendor::nvidia, host::GpuVendor::amd}) {
-      const auto gpus = host::scan_gpus(host_.files, vendor);
+      const auto gpus = host_.gpu_scan.gpus(vendor);
       if (!gpus) continue;
       for (const host::PciDevice& gpu : *gpus) {
         has_gpus_ = true;

@@ -69,23 +69,20 @@ Result<Fd> open_regular(const std::string& root, std::string_view path) {
   return fd;
 }
 
+// Some files give whole rows only: where the next one finds no room, it looks like the end. A page has room
+// for one, also behind a file that is as long as it may be.
 Result<std::string> read_all(int fd, std::string_view path, std::size_t limit) {
-  std::string text(2 * kPage, '\0');
-  std::size_t used = 0;
+  std::string text;
+  std::array<char, kPage> page;
   while (true) {
-    // Some files give whole rows only: where the next one finds no room, it looks like the end. A page has
-    // room for one, also behind a file that is as long as it may be.
-    if (text.size() - used < kPage) text.resize(std::min(text.size() * 2, limit + kPage));
-    const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
+    const ssize_t got = ::read(fd, page.data(), page.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno(errno, path);
-    if (got == 0) break;
-    used += static_cast<std::size_t>(got);
-    if (used > limit)
+    if (got == 0) return text;
+    text.append(page.data(), static_cast<std::size_t>(got));
+    if (text.size() > limit)
       return fail(Errc::exhausted, std::string(path) + ": longer than " + std::to_string(limit) + " bytes");
   }
-  text.resize(used);
-  return text;
 }
 
 bool is_control(char c) {

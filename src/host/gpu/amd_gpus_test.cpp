@@ -238,7 +238,7 @@ TEST_F(AmdGpusTest, names_that_cannot_be_printed_travel_through_the_helper) {
                         {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
                          .arguments = {"amdgpu", folder_.path()},
                          .environment = own_environment()},
-                        clock_, files_);
+                        clock_, GpuScan(files_));
   const auto report = gpus.read({GpuGroup::identity}, clock_.now().mono + 20s);
   ASSERT_TRUE(report) << report.error().what;
   EXPECT_EQ(report->state, DriverState::ok) << report->detail;
@@ -251,7 +251,7 @@ TEST_F(AmdGpusTest, the_helper_reads_in_a_process_of_its_own) {
                         {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
                          .arguments = {"amdgpu", folder_.path()},
                          .environment = own_environment()},
-                        clock_, files_);
+                        clock_, GpuScan(files_));
   const auto report = gpus.read({GpuGroup::temperature}, clock_.now().mono + 20s);
   ASSERT_TRUE(report) << report.error().what;
   EXPECT_EQ(report->state, DriverState::ok);

@@ -96,8 +96,4 @@ Result<std::vector<GpuEvent>> NoGpus::take_events(MonoTime) const {
   return fail(Errc::unavailable, "the driver is " + std::string(to_string(state_)) + ": " + detail_);
 }
 
-Result<std::vector<PciDevice>> scan_gpus(const Files& files, GpuVendor vendor) {
-  return vendor == GpuVendor::amd ? scan_amd_gpus(files) : scan_nvidia_gpus(files);
-}
-
 }  // namespace autopilot::host

@@ -153,7 +153,4 @@ class NoGpus final : public Gpus {
   std::string detail_;
 };
 
-// The GPUs of a vendor in the PCI tree, with or without a driver; errors as scan_nvidia_gpus.
-[[nodiscard]] Result<std::vector<PciDevice>> scan_gpus(const Files& files, GpuVendor vendor);
-
 }  // namespace autopilot::host

@@ -56,12 +56,12 @@ void keep_only(const std::set<GpuGroup>& groups, GpuReport& report) {
 
 }  // namespace
 
-HelperGpus::HelperGpus(GpuVendor vendor, Command command, const Clock& clock, const Files& files,
+HelperGpus::HelperGpus(GpuVendor vendor, Command command, const Clock& clock, GpuScan scan,
                        HelperLimits limits)
     : vendor_(vendor),
       client_(std::string(kind_of(vendor)), std::move(command), limits),
       clock_(clock),
-      files_(files) {}
+      scan_(std::move(scan)) {}
 
 Result<GpuReport> HelperGpus::read(const std::vector<GpuGroup>& groups, MonoTime deadline) const {
   const std::set<GpuGroup> wanted(groups.begin(), groups.end());
@@ -110,7 +110,7 @@ std::optional<Result<GpuReport>> HelperGpus::shared_answer(const std::set<GpuGro
 Result<GpuReport> HelperGpus::ask(const std::set<GpuGroup>& groups, MonoTime deadline) const {
   GpuQuestion question;
   question.groups.assign(groups.begin(), groups.end());
-  if (const auto known = scan_gpus(files_, vendor_))
+  if (const auto known = scan_.gpus(vendor_))
     for (const PciDevice& gpu : *known)
       question.addresses.push_back(gpu.address);
   const HelperResult answer = client_.call("read", format_gpu_question(question), deadline);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "host/files/files.hpp"
+#include "host/gpu/gpu_scan.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/helpers/helper_client.hpp"
 
@@ -25,10 +25,9 @@ class HelperGpus final : public Gpus {
   // of waiting in turn.
   static constexpr Duration kPause = std::chrono::seconds{5};
 
-  // `clock` is that of the machine, in which callers give their deadlines; the PCI tree of `files` says which
-  // GPUs the driver should know. All outlive the object.
-  HelperGpus(GpuVendor vendor, Command command, const Clock& clock, const Files& files,
-             HelperLimits limits = {});
+  // `clock` is that of the machine, in which callers give their deadlines, and outlives the object; `scan`
+  // says which GPUs the driver should know.
+  HelperGpus(GpuVendor vendor, Command command, const Clock& clock, GpuScan scan, HelperLimits limits = {});
 
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
@@ -47,7 +46,7 @@ class HelperGpus final : public Gpus {
   GpuVendor vendor_;
   mutable HelperClient client_;
   const Clock& clock_;
-  const Files& files_;
+  GpuScan scan_;
 
   mutable std::mutex mutex_;  // of all below; not held while the helper is asked
   mutable std::condition_variable answered_;

@@ -42,7 +42,7 @@ class HelperGpusTest : public testing::Test {
 };
 
 TEST_F(HelperGpusTest, reads_through_another_process) {
-  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper(""), clock_, files_);
+  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper(""), clock_, GpuScan(files_));
   const auto report = gpus.read(kTemperature, in(20s));
   ASSERT_TRUE(report) << report.error().what;
   EXPECT_EQ(report->state, DriverState::ok) << report->detail;
@@ -58,7 +58,7 @@ TEST_F(HelperGpusTest, reads_through_another_process) {
 }
 
 TEST_F(HelperGpusTest, equal_questions_in_a_row_are_asked_once) {
-  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper(""), clock_, files_);
+  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper(""), clock_, GpuScan(files_));
   ASSERT_TRUE(gpus.read({GpuGroup::temperature, GpuGroup::pcie}, in(20s)));
   const std::uint64_t calls = gpus.driver_calls();
   const auto again = gpus.read(kTemperature, in(20s));
@@ -79,7 +79,7 @@ TEST_F(HelperGpusTest, gpus_of_the_pci_tree_are_asked_for_by_address) {
     folder_.write(folder + "/device", "0x2330\n");
     folder_.write(folder + "/class", "0x030200\n");
   }
-  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper("handle1=15"), clock_, files_);
+  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper("handle1=15"), clock_, GpuScan(files_));
   const auto report = gpus.read(kTemperature, in(20s));
   ASSERT_TRUE(report);
   ASSERT_EQ(report->gpus.size(), 3U);
@@ -88,7 +88,7 @@ TEST_F(HelperGpusTest, gpus_of_the_pci_tree_are_asked_for_by_address) {
 }
 
 TEST_F(HelperGpusTest, a_hanging_call_is_an_unresponsive_driver_and_is_named) {
-  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper("hang"), clock_, files_);
+  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper("hang"), clock_, GpuScan(files_));
   const auto report = gpus.read(kTemperature, in(2s));
   ASSERT_TRUE(report);
   EXPECT_EQ(report->state, DriverState::unresponsive);
@@ -104,7 +104,7 @@ TEST_F(HelperGpusTest, a_hanging_call_is_an_unresponsive_driver_and_is_named) {
 }
 
 TEST_F(HelperGpusTest, callers_waiting_for_a_hanging_question_share_its_answer) {
-  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper("hang"), clock_, files_);
+  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper("hang"), clock_, GpuScan(files_));
   std::vector<std::jthread> callers;
   std::array<DriverState, 4> states{};
   const MonoTime before = clock_.now().mono;
@@ -119,7 +119,7 @@ TEST_F(HelperGpusTest, callers_waiting_for_a_hanging_question_share_its_answer) 
 }
 
 TEST_F(HelperGpusTest, a_library_that_ends_the_process_is_a_crash) {
-  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper("abort"), clock_, files_);
+  const HelperGpus gpus(GpuVendor::nvidia, nvml_helper("abort"), clock_, GpuScan(files_));
   const auto report = gpus.read(kTemperature, in(20s));
   ASSERT_TRUE(report);
   EXPECT_EQ(report->state, DriverState::crashed);
@@ -128,7 +128,7 @@ TEST_F(HelperGpusTest, a_library_that_ends_the_process_is_a_crash) {
 
 TEST_F(HelperGpusTest, a_helper_that_lies_or_dies_is_a_crash) {
   for (const char* kind : {"lies_about_gpus", "dies_at_once"}) {
-    const HelperGpus gpus(GpuVendor::nvidia, helper(kind), clock_, files_);
+    const HelperGpus gpus(GpuVendor::nvidia, helper(kind), clock_, GpuScan(files_));
     const auto report = gpus.read(kTemperature, in(20s));
     ASSERT_TRUE(report) << kind;
     EXPECT_EQ(report->state, DriverState::crashed) << kind;
@@ -138,7 +138,7 @@ TEST_F(HelperGpusTest, a_helper_that_lies_or_dies_is_a_crash) {
 
 TEST_F(HelperGpusTest, a_program_that_cannot_be_started_is_an_error) {
   const HelperGpus gpus(GpuVendor::nvidia, {.program = "/nonexistent", .arguments = {}, .environment = {}},
-                        clock_, files_);
+                        clock_, GpuScan(files_));
   EXPECT_FALSE(gpus.read(kTemperature, in(5s)));
 }
 

@@ -124,6 +124,7 @@ Status TreeKernelLog::follow() const {
     inode_ = status.st_ino;
     offset_ = lines_ = next_sequence_ = lost_ = 0;
   }
+  if (static_cast<std::uint64_t>(status.st_size) == offset_) return {};
   std::string chunk(kChunk, '\0');
   for (;;) {
     const ssize_t size = ::pread(file.get(), chunk.data(), chunk.size(), static_cast<off_t>(offset_));

@@ -221,20 +221,23 @@ Result<std::unique_ptr<MachineTreeFile>> MachineTreeFile::open(const std::string
   return file;
 }
 
+MachineTreeFile::Version MachineTreeFile::version_of(const struct stat& status) {
+  return {status.st_ino, status.st_size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
 Result<std::shared_ptr<const MachineTree>> MachineTreeFile::read() const {
   const std::string path = directory_ + "/machine.yaml";
   const std::scoped_lock lock(mutex_);
+  struct stat status {};
+  // Asked before everything that is read in the tree.
+  if (tree_ != nullptr && ::stat(path.c_str(), &status) == 0 && version_of(status) == version_) return tree_;
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return fail_errno(errno, path);
-  struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path);
   if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path + ": not a file");
-  const Version version{status.st_ino, status.st_size,
-                        status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
-  if (tree_ != nullptr && version == version_) return tree_;
   const std::string text = TRY(read_whole(file.get(), path));
   tree_ = std::make_shared<const MachineTree>(TRY(parse_machine_tree(text, directory_)));
-  version_ = version;
+  version_ = version_of(status);
   return tree_;
 }
 

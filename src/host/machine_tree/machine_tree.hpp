@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 
 #include "core/clock.hpp"
 #include "core/observation.hpp"
@@ -91,6 +92,8 @@ class MachineTreeFile {
     std::int64_t modified_ns = 0;
     friend bool operator==(const Version&, const Version&) = default;
   };
+
+  static Version version_of(const struct stat& status);
 
   explicit MachineTreeFile(std::string directory) : directory_(std::move(directory)) {}
 

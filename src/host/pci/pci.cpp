@@ -94,12 +94,11 @@ constexpr GpuKind kAmdGpus{kPciVendorAmd, "amdgpu", {kVgaController, kDisplayOth
 // Nothing: gone since the directory was read, or surely none of those that are sought. An error: it may be
 // one.
 Result<std::optional<PciDevice>> look_at(const Files& files, const std::string& address,
-                                         const GpuKind& sought) {
-  const auto class_code = read_hex(files, path_of(address, "class"));
-  const auto vendor = read_hex(files, path_of(address, "vendor"));
-  if (!vendor && vendor.error().code == Errc::not_found) return std::nullopt;
+                                         const Result<unsigned>& class_code, const GpuKind& sought) {
   if (class_code && std::ranges::find(sought.kinds, *class_code >> 8U) == sought.kinds.end())
     return std::nullopt;
+  const auto vendor = read_hex(files, path_of(address, "vendor"));
+  if (!vendor && vendor.error().code == Errc::not_found) return std::nullopt;
   if (vendor && *vendor != sought.vendor) return std::nullopt;
   PciDevice device{.address = address, .vendor = sought.vendor, .driver = driver_of(files, address)};
   if (!class_code) return fail(class_code.error());
@@ -109,10 +108,10 @@ Result<std::optional<PciDevice>> look_at(const Files& files, const std::string& 
   return device;
 }
 
-Result<PciScan> scan_kinds(const Files& files, const GpuKind& sought) {
+PciScan scan_kinds(const Files& files, const PciClasses& classes, const GpuKind& sought) {
   PciScan scan;
-  for (const std::string& name : TRY(list_addresses(files))) {
-    auto found = look_at(files, name, sought);
+  for (const auto& [address, class_code] : classes) {
+    auto found = look_at(files, address, class_code, sought);
     if (!found) {
       if (!scan.unread) scan.unread = std::move(found).error();
     } else if (std::optional<PciDevice>& device = *found) {
@@ -122,21 +121,23 @@ Result<PciScan> scan_kinds(const Files& files, const GpuKind& sought) {
   return scan;
 }
 
-Result<PciScan> scan_amd(const Files& files) {
-  PciScan scan = TRY(scan_kinds(files, kAmdGpus));
-  const bool has_others = has_nvidia_gpu(files);
+bool has_nvidia(const Files& files, const PciClasses& classes) {
+  return !scan_kinds(files, classes, kNvidiaGpus).devices.empty();
+}
+
+PciScan scan_amd(const Files& files, const PciClasses& classes) {
+  PciScan scan = scan_kinds(files, classes, kAmdGpus);
   std::erase_if(scan.devices, [&](const PciDevice& device) {
     if (files.exists(path_of(device.address, "physfn"))) return true;
     const bool is_screen = device.class_code >> 8U == kVgaController;
-    return is_screen && (has_others || device.driver != kAmdGpus.driver);
+    return is_screen && (device.driver != kAmdGpus.driver || has_nvidia(files, classes));
   });
   return scan;
 }
 
-Result<std::vector<PciDevice>> all_or_error(Result<PciScan> scan) {
-  if (!scan) return fail(std::move(scan).error());
-  if (const std::optional<Error>& unread = scan->unread) return fail(*unread);
-  return std::move(scan->devices);
+Result<std::vector<PciDevice>> all_or_error(PciScan scan) {
+  if (const std::optional<Error>& unread = scan.unread) return fail(*unread);
+  return std::move(scan.devices);
 }
 
 }  // namespace
@@ -166,22 +167,39 @@ Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> c
   return scan;
 }
 
-Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files) {
-  return all_or_error(scan_kinds(files, kNvidiaGpus));
+Result<PciClasses> read_pci_classes(const Files& files) {
+  PciClasses classes;
+  for (std::string& address : TRY(list_addresses(files))) {
+    auto class_code = read_hex(files, path_of(address, "class"));
+    classes.emplace_back(std::move(address), std::move(class_code));
+  }
+  return classes;
 }
 
-bool has_nvidia_gpu(const Files& files) {
-  const auto scan = scan_kinds(files, kNvidiaGpus);
-  return scan && !scan->devices.empty();
+Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files, const PciClasses& classes) {
+  return all_or_error(scan_kinds(files, classes, kNvidiaGpus));
+}
+
+Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files, const PciClasses& classes) {
+  return all_or_error(scan_amd(files, classes));
+}
+
+Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files) {
+  return scan_nvidia_gpus(files, TRY(read_pci_classes(files)));
 }
 
 Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files) {
-  return all_or_error(scan_amd(files));
+  return scan_amd_gpus(files, TRY(read_pci_classes(files)));
+}
+
+bool has_nvidia_gpu(const Files& files) {
+  const auto classes = read_pci_classes(files);
+  return classes && has_nvidia(files, *classes);
 }
 
 bool has_amd_gpu(const Files& files) {
-  const auto scan = scan_amd(files);
-  return scan && !scan->devices.empty();
+  const auto classes = read_pci_classes(files);
+  return classes && !scan_amd(files, *classes).devices.empty();
 }
 
 bool is_pci_asleep(const Files& files, std::string_view address) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.hpp"
@@ -60,14 +61,20 @@ struct PciScan {
 // files that everybody may read and that the kernel answers from memory. Nothing also where the kernel has no
 // PCI bus at all; unavailable where there is no sysfs to ask.
 [[nodiscard]] Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> classes);
+// The class code of every device of the PCI tree, by address; errors as above. An error for one device says
+// why its own cannot be told.
+using PciClasses = std::vector<std::pair<std::string, Result<unsigned>>>;
+[[nodiscard]] Result<PciClasses> read_pci_classes(const Files& files);
 // The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
 // All of them or an error, as above: a device whose files make no sense may be one, unless one of them rules
 // it out. The vendor of a device that the vendor's driver has is known without its file.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files);
+[[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files, const PciClasses& classes);
 // AMD's accelerators and display controllers. A VGA controller is one of them only while the driver amdgpu
 // has it, and where there is no GPU of NVIDIA: servers have such for their console, processors for a screen.
 // A virtual function beside its physical one belongs to somebody else.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files);
+[[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files, const PciClasses& classes);
 // At least one is certain, whatever cannot be told of other devices.
 [[nodiscard]] bool has_nvidia_gpu(const Files& files);
 [[nodiscard]] bool has_amd_gpu(const Files& files);
