@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "telemetry/metrics_text.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -9,32 +9,32 @@ namespace autopilot::telemetry {
 namespace {
 
 constexpr std::size_t kMaxLabel = 512;
+constexpr std::size_t kMaxNumber = 40;
 
-void append_number(std::string& text, double value) {
-  if (std::isnan(value)) {
-    text += "NaN";
-  } else if (std::isinf(value)) {
-    text += value > 0 ? "+Inf" : "-Inf";
-  } else {
-    std::array<char, 40> digits{};
-    text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
-  }
+bool is_plain(char c) {
+  return c >= 0x20 && c < 0x7f && c != '\\' && c != '"';
 }
 
-void append_label_value(std::string& text, std::string_view value) {
-  for (const char c : value.substr(0, kMaxLabel)) {
-    if (c == '\\' || c == '"') {
-      text += '\\';
-      text += c;
-    } else if (c == '\n') {
-      text += "\\n";
-    } else if (static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f) {
-      text += c;
-    } else {
-      // Prometheus refuses a scrape that is not UTF-8; what a machine calls itself may be anything.
-      text += '?';
-    }
+// Each of these writes at `at`, where there is room, and returns where it ended.
+char* put(char* at, std::string_view text) {
+  return std::ranges::copy(text, at).out;
+}
+
+char* put_number(char* at, double value) {
+  if (std::isnan(value)) return put(at, "NaN");
+  if (std::isinf(value)) return put(at, value > 0 ? "+Inf" : "-Inf");
+  return std::to_chars(at, at + kMaxNumber, value).ptr;
+}
+
+char* put_escaped(char* at, std::string_view value) {
+  const auto first = std::ranges::find_if_not(value, is_plain);
+  at = std::copy(value.begin(), first, at);
+  for (const char c : std::string_view(first, value.end())) {
+    if (c == '\\' || c == '"' || c == '\n') *at++ = '\\';
+    // Prometheus refuses a scrape that is not UTF-8; what a machine calls itself may be anything.
+    *at++ = c == '\n' ? 'n' : is_plain(c) || c == '\\' || c == '"' ? c : '?';
   }
+  return at;
 }
 
 }  // namespace
@@ -47,21 +47,26 @@ void MetricsText::family(std::string_view name, MetricType type, std::string_vie
 }
 
 void MetricsText::sample(Labels labels, double value) {
-  text_ += header_;
+  std::size_t room = header_.size() + name_.size() + kMaxNumber + std::string_view("{} \n").size();
+  for (const auto& [name, label_value] : labels)
+    room += name.size() + std::string_view("=\"\",").size() + 2 * std::min(label_value.size(), kMaxLabel);
+  const std::size_t begin = text_.size();
+  text_.resize(begin + room);
+  char* at = put(put(text_.data() + begin, header_), name_);
   header_.clear();
-  text_ += name_;
   char separator = '{';
   for (const auto& [name, label_value] : labels) {
-    text_ += separator;
-    text_.append(name).append("=\"");
-    append_label_value(text_, label_value);
-    text_ += '"';
+    *at++ = separator;
+    at = put(put(at, name), "=\"");
+    at = put_escaped(at, label_value.substr(0, kMaxLabel));
+    *at++ = '"';
     separator = ',';
   }
-  if (separator == ',') text_ += '}';
-  text_ += ' ';
-  append_number(text_, value);
-  text_ += '\n';
+  if (separator == ',') *at++ = '}';
+  *at++ = ' ';
+  at = put_number(at, value);
+  *at++ = '\n';
+  text_.resize(static_cast<std::size_t>(at - text_.data()));
 }
 
 }  // namespace autopilot::telemetry

@@ -20,11 +20,15 @@ class MetricsText {
  public:
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
+  // Writes into the memory of `room`; what it holds is forgotten.
+  explicit MetricsText(std::string room = {}) : text_(std::move(room)) { text_.clear(); }
+
   void family(std::string_view name, MetricType type, std::string_view help);
   void sample(Labels labels, double value);
   void sample(double value) { sample({}, value); }
 
   [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::string take() && { return std::move(text_); }
 
  private:
   std::string text_;

@@ -201,13 +201,13 @@ void server_families(MetricsText& metrics, const net::ServerStats& server) {
 
 }  // namespace
 
-std::string render_snapshot_metrics(const NodeSnapshot& snapshot) {
-  MetricsText metrics;
+std::string render_snapshot_metrics(const NodeSnapshot& snapshot, std::string room) {
+  MetricsText metrics(std::move(room));
   node_families(metrics, snapshot);
   check_families(metrics, snapshot);
   finding_families(metrics, snapshot);
   self_families(metrics, snapshot.self);
-  return metrics.text();
+  return std::move(metrics).take();
 }
 
 std::string MetricsExporter::render(const SnapshotPtr& snapshot, const net::ServerStats& server,
@@ -217,10 +217,12 @@ std::string MetricsExporter::render(const SnapshotPtr& snapshot, const net::Serv
   server_families(changing, server);
   const std::lock_guard lock(mutex_);
   if (rendered_.lock() != snapshot) {
-    body_ = render_snapshot_metrics(*snapshot);
+    body_ = render_snapshot_metrics(*snapshot, std::move(body_));
     rendered_ = snapshot;
   }
-  return body_ + changing.text();
+  std::string page;
+  page.reserve(body_.size() + changing.text().size());
+  return page.append(body_).append(changing.text());
 }
 
 }  // namespace autopilot::agent

@@ -22,7 +22,7 @@ class MetricsExporter {
   std::string body_;
 };
 
-// The part that depends on the snapshot alone.
-[[nodiscard]] std::string render_snapshot_metrics(const NodeSnapshot& snapshot);
+// The part that depends on the snapshot alone, in the memory of `room`.
+[[nodiscard]] std::string render_snapshot_metrics(const NodeSnapshot& snapshot, std::string room = {});
 
 }  // namespace autopilot::agent
