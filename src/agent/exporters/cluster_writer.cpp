@@ -37,8 +37,8 @@ std::string ClusterWriter::problem() const {
   return found == problems_.end() ? "" : *found;
 }
 
-void ClusterWriter::want(WriteKind kind) {
-  order_.want(kind, clock_.now().mono);
+void ClusterWriter::want(WriteKind kind, WriteUrgency urgency) {
+  order_.want(kind, clock_.now().mono, urgency);
   pump();
 }
 

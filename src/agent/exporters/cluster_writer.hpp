@@ -46,7 +46,7 @@ class ClusterWriter {
 
   // Before the first want() of this kind.
   void add(WriteKind kind, Source source);
-  void want(WriteKind kind);
+  void want(WriteKind kind, WriteUrgency urgency = WriteUrgency::state);
   // Sends nothing until it is called with false; what is wanted meanwhile goes then.
   void hold(bool is_held);
   [[nodiscard]] bool is_held() const { return is_held_; }

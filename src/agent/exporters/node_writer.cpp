@@ -143,13 +143,18 @@ void NodeWriter::compare(Depth depth) {
   }
   const bool is_mine = text_of(node.meta.annotations, options_.prefix + "/checked-by") == options_.instance;
   const bool is_due = has_old_heartbeat(node);
-  const bool has_summary = depth == Depth::words ||
-                           text_of(node.meta.annotations, options_.prefix + "/summary") == words_->summary;
-  if (!has_labels(node, *words_) || !has_summary || !is_mine || is_due) writer_.want(WriteKind::label);
-  const auto is_there = depth == Depth::words ? &says : &says_in_detail;
-  const bool has_conditions =
-      std::ranges::all_of(words_->conditions, [&](const ConditionWords& one) { return is_there(node, one); });
-  if (!has_conditions || is_due) writer_.want(WriteKind::conditions);
+  if (!has_labels(node, *words_) || !is_mine || is_due) writer_.want(WriteKind::label);
+  const auto is_there = [&](const ConditionWords& one) { return says(node, one); };
+  if (!std::ranges::all_of(words_->conditions, is_there) || is_due) writer_.want(WriteKind::conditions);
+  if (depth == Depth::details) compare_texts(node, *words_);
+}
+
+void NodeWriter::compare_texts(const kube::Node& node, const NodeWords& words) {
+  if (text_of(node.meta.annotations, options_.prefix + "/summary") != words.summary)
+    writer_.want(WriteKind::label, WriteUrgency::text);
+  const auto is_there = [&](const ConditionWords& one) { return says_in_detail(node, one); };
+  if (!std::ranges::all_of(words.conditions, is_there))
+    writer_.want(WriteKind::conditions, WriteUrgency::text);
 }
 
 bool NodeWriter::has_labels(const kube::Node& node, const NodeWords& words) const {

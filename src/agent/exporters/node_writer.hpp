@@ -25,10 +25,10 @@ struct NodeWriterOptions {
 };
 
 // Keeps label, annotations and conditions of the own Node object as they should be, whoever changes them:
-// what stands there is watched, and what differs is written: at once, texts for people alone within 15 s.
-// Writes nothing before it has seen the object. On the loop's thread. Where two agents run for one node, the
-// one that started later writes, and the other holds back all that its cluster gets from it for as long as
-// the first one is alive.
+// what stands there is watched, and what differs is written: at once, texts for people alone later
+// (WriteUrgency). Writes nothing before it has seen the object. On the loop's thread. Where two agents run
+// for one node, the one that started later writes, and the other holds back all that its cluster gets from it
+// for as long as the first one is alive.
 //   <prefix>/gpuhealth   label: PASS, WARN, EVICT, TESTING; none where there is nothing to say
 //   <prefix>/summary     annotation
 //   <prefix>/dcgm.level.<r>         label: PASS_<time>, ERR_<time>, what the last deep test said
@@ -59,6 +59,7 @@ class NodeWriter {
   // Summary and messages are details: what differs in them alone is written with the next look.
   enum class Depth : std::uint8_t { words, details };
   void compare(Depth depth);
+  void compare_texts(const kube::Node& node, const NodeWords& words);
   [[nodiscard]] ClusterWriter::Source source(std::function<net::Exchange(kube::OnObject on_answer)> send);
   void say(const std::string& problem);
   [[nodiscard]] bool must_yield(const kube::Node& node) const;

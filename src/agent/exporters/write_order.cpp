@@ -8,11 +8,18 @@ namespace autopilot::agent {
 WriteOrder::Wanted& WriteOrder::wanted(WriteKind kind, MonoTime now) {
   auto& wanted = wanted_.at(static_cast<std::size_t>(kind));
   if (wanted) return *wanted;
-  return wanted.emplace(Wanted{now, now});
+  return wanted.emplace(Wanted{.since = now, .not_before = now});
 }
 
-void WriteOrder::want(WriteKind kind, MonoTime now) {
-  static_cast<void>(wanted(kind, now));
+MonoTime WriteOrder::allowed(const Wanted& wanted) const {
+  const std::size_t most = wanted.urgency == WriteUrgency::text ? kMaxBeforeText + 1 : kMaxWrites;
+  if (gone_.size() < most) return wanted.not_before;
+  return std::max(wanted.not_before, gone_[gone_.size() - most] + kWindow);
+}
+
+void WriteOrder::want(WriteKind kind, MonoTime now, WriteUrgency urgency) {
+  Wanted& one = wanted(kind, now);
+  one.urgency = std::max(one.urgency, urgency);
 }
 
 void WriteOrder::answered(MonoTime now) {
@@ -20,7 +27,9 @@ void WriteOrder::answered(MonoTime now) {
 }
 
 void WriteOrder::failed(WriteKind kind, MonoTime now, MonoTime retry_at) {
-  wanted(kind, now).not_before = retry_at;
+  Wanted& one = wanted(kind, now);
+  one.not_before = retry_at;
+  one.urgency = WriteUrgency::state;
 }
 
 void WriteOrder::forget_old(MonoTime now) {
@@ -30,12 +39,11 @@ void WriteOrder::forget_old(MonoTime now) {
 
 std::optional<WriteKind> WriteOrder::take(MonoTime now) {
   forget_old(now);
-  if (gone_.size() >= kMaxWrites) return std::nullopt;
   std::optional<std::size_t> first;
   MonoTime since{};
   for (std::size_t kind = 0; kind < wanted_.size(); ++kind) {
     const auto& wanted = wanted_.at(kind);
-    if (!wanted || wanted->not_before > now || (first && wanted->since >= since)) continue;
+    if (!wanted || allowed(*wanted) > now || (first && wanted->since >= since)) continue;
     first = kind;
     since = wanted->since;
   }
@@ -48,9 +56,7 @@ std::optional<WriteKind> WriteOrder::take(MonoTime now) {
 std::optional<MonoTime> WriteOrder::next() const {
   std::optional<MonoTime> soonest;
   for (const auto& wanted : wanted_)
-    if (wanted) soonest = std::min(soonest.value_or(wanted->not_before), wanted->not_before);
-  if (!soonest) return std::nullopt;
-  if (gone_.size() >= kMaxWrites) soonest = std::max(*soonest, gone_.front() + kWindow);
+    if (wanted) soonest = std::min(soonest.value_or(allowed(*wanted)), allowed(*wanted));
   return soonest;
 }
 

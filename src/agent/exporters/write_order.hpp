@@ -16,15 +16,20 @@ namespace autopilot::agent {
 enum class WriteKind : std::uint8_t { label, conditions, report, event, pvc_test, deep_test };
 inline constexpr std::size_t kWriteKinds = 6;
 
+// Texts for people alone wait until at most half of the writes of the minute went: the others may be needed
+// for what schedulers act on.
+enum class WriteUrgency : std::uint8_t { text, state };
+
 // Which write goes next, and when: at once while few went, else as soon as fewer than kMaxWrites went within
 // kWindow; the one that is wanted longest first, so that none starves. A kind that is wanted again before it
 // went goes once, with what is true then. Pure.
 class WriteOrder {
  public:
   static constexpr std::size_t kMaxWrites = 6;
+  static constexpr std::size_t kMaxBeforeText = 2;  // a text is the third of its minute at most
   static constexpr Duration kWindow = std::chrono::minutes{1};
 
-  void want(WriteKind kind, MonoTime now);
+  void want(WriteKind kind, MonoTime now, WriteUrgency urgency = WriteUrgency::state);
   // One that may go now; it counts as gone.
   [[nodiscard]] std::optional<WriteKind> take(MonoTime now);
   // The one that went last was answered: the minute is that of the server, which may have seen it only now.
@@ -38,9 +43,12 @@ class WriteOrder {
   struct Wanted {
     MonoTime since{};
     MonoTime not_before{};
+    WriteUrgency urgency = WriteUrgency::text;  // the greater of those it was wanted with
   };
 
   Wanted& wanted(WriteKind kind, MonoTime now);
+  // When the budget lets it go; the minute of a write that went may be over.
+  [[nodiscard]] MonoTime allowed(const Wanted& wanted) const;
   void forget_old(MonoTime now);
 
   std::array<std::optional<Wanted>, kWriteKinds> wanted_;

@@ -68,6 +68,36 @@ TEST(WriteOrder, says_when_the_next_may_go) {
   EXPECT_TRUE(order.take(at(60s)));
 }
 
+TEST(WriteOrder, a_text_leaves_the_last_writes_of_the_minute_to_what_is_acted_on) {
+  WriteOrder order;
+  for (const Duration time : {0s, 1s, 2s}) {
+    order.want(WriteKind::report, at(time));
+    EXPECT_TRUE(order.take(at(time)));
+  }
+  order.want(WriteKind::conditions, at(3s), WriteUrgency::text);
+  EXPECT_FALSE(order.take(at(3s)));
+  EXPECT_EQ(order.next(), at(60s));
+  order.want(WriteKind::label, at(4s));
+  EXPECT_EQ(order.take(at(4s)), WriteKind::label);
+  // Two of four are left in the minute.
+  EXPECT_EQ(order.next(), at(61s));
+  EXPECT_FALSE(order.take(at(60s)));
+  EXPECT_EQ(order.take(at(61s)), WriteKind::conditions);
+}
+
+TEST(WriteOrder, a_text_that_becomes_a_matter_of_state_waits_no_longer) {
+  WriteOrder order;
+  for (int i = 0; i < 3; ++i) {
+    order.want(WriteKind::report, at(0s));
+    EXPECT_TRUE(order.take(at(0s)));
+  }
+  order.want(WriteKind::conditions, at(1s), WriteUrgency::text);
+  EXPECT_FALSE(order.take(at(1s)));
+  order.want(WriteKind::conditions, at(2s));
+  order.want(WriteKind::conditions, at(3s), WriteUrgency::text);
+  EXPECT_EQ(order.take(at(3s)), WriteKind::conditions);
+}
+
 TEST(WriteOrder, the_minute_begins_with_the_answer) {
   WriteOrder order;
   for (int i = 0; i < 6; ++i) {

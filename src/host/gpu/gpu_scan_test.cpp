@@ -41,7 +41,8 @@ class GpuScanTest : public testing::Test {
 TEST_F(GpuScanTest, what_was_seen_serves_all_who_ask_within_a_second) {
   plug("0000:3b:00.0", "0x10de\n");
   const GpuScan scan(files_, clock_);
-  const GpuScan copy = scan;
+  GpuScan copy(files_);
+  copy = scan;
   EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
   plug("0000:5e:00.0", "0x10de\n");
   EXPECT_EQ(count(copy, GpuVendor::nvidia), 1U);
