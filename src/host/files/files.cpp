@@ -29,19 +29,26 @@ Status check_path(std::string_view path) {
   return {};
 }
 
+// Of a tree. Nothing: errno says why.
+std::shared_ptr<const Fd> folder_of(const Files::Root& root) {
+  if (root.folder) return root.folder;
+  Fd folder(::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return folder ? std::make_shared<const Fd>(std::move(folder)) : nullptr;
+}
+
 // On the running machine the kernel's own rules apply. In a tree every link, also an absolute one, is
 // followed inside the root.
-Result<Fd> open_below(const std::string& root, std::string_view path, int flags) {
+Result<Fd> open_below(const Files::Root& root, std::string_view path, int flags) {
   TRY_STATUS(check_path(path));
   const std::string name(path);
   flags |= O_CLOEXEC;
-  if (root.empty()) {
+  if (root.path.empty()) {
     Fd fd(::open(name.c_str(), flags));
     if (!fd) return fail_errno(errno, path);
     return fd;
   }
-  const Fd base(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!base) return fail_errno(errno, root);
+  const auto folder = folder_of(root);
+  if (!folder) return fail_errno(errno, root.path);
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
@@ -49,7 +56,7 @@ Result<Fd> open_below(const std::string& root, std::string_view path, int flags)
   // and asks to try again.
   constexpr int kTries = 1000;
   for (int tries = 0; tries < kTries; ++tries) {
-    Fd fd(static_cast<int>(::syscall(SYS_openat2, base.get(), name.c_str(), &how, sizeof how)));
+    Fd fd(static_cast<int>(::syscall(SYS_openat2, folder->get(), name.c_str(), &how, sizeof how)));
     if (fd) return fd;
     if (errno != EAGAIN) break;
   }
@@ -57,7 +64,7 @@ Result<Fd> open_below(const std::string& root, std::string_view path, int flags)
 }
 
 // Looks before it opens: opening a FIFO or a device of a hostile tree would already do something.
-Result<Fd> open_regular(const std::string& root, std::string_view path) {
+Result<Fd> open_regular(const Files::Root& root, std::string_view path) {
   const Fd place = TRY(open_below(root, path, O_PATH));
   struct stat status {};
   if (::fstat(place.get(), &status) != 0) return fail_errno(errno, path);
@@ -100,6 +107,11 @@ Result<std::string> path_of(int fd, std::string_view path) {
 }
 
 }  // namespace
+
+Files::Files(std::string root, Gate gate, Reader reader)
+    : root_{std::move(root), nullptr}, gate_(std::move(gate)), reader_(std::move(reader)) {
+  if (is_tree()) root_.folder = folder_of(root_);
+}
 
 Result<std::string> Files::read(std::string_view path, std::size_t limit) const {
   if (gate_) TRY_STATUS(gate_(path));
@@ -160,8 +172,9 @@ Result<std::string> Files::resolve(std::string_view path) const {
   const Fd fd = TRY(open_below(root_, path, O_PATH));
   std::string real = TRY(path_of(fd.get(), path));
   if (!is_tree()) return real;
-  const Fd base = TRY(open_below("", root_.starts_with('/') ? root_ : "/proc/self/cwd/" + root_, O_PATH));
-  const std::string base_path = TRY(path_of(base.get(), root_));
+  const auto folder = folder_of(root_);
+  if (!folder) return fail_errno(errno, root_.path);
+  const std::string base_path = TRY(path_of(folder->get(), root_.path));
   if (base_path == "/") return real;
   AUTOPILOT_ASSERT(real.starts_with(base_path));
   real.erase(0, base_path.size());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,14 @@ class Files {
     std::function<Result<std::string>(std::string_view path)> read;
   };
 
-  explicit Files(std::string root = "", Gate gate = {}, Reader reader = {})
-      : root_(std::move(root)), gate_(std::move(gate)), reader_(std::move(reader)) {}
+  // Where the paths begin.
+  struct Root {
+    std::string path;                  // empty: the running machine
+    std::shared_ptr<const Fd> folder;  // nothing: it is opened at each use
+  };
+
+  // A root that is there already may be moved or replaced later: it stays this one.
+  explicit Files(std::string root = "", Gate gate = {}, Reader reader = {});
 
   // The whole file, at most `limit` bytes; longer is Errc::exhausted.
   [[nodiscard]] Result<std::string> read(std::string_view path, std::size_t limit = kMaxBytes) const;
@@ -50,13 +57,13 @@ class Files {
   [[nodiscard]] Result<Fd> find(std::string_view path) const;
 
   // True when the root is a machine tree, not the running machine.
-  [[nodiscard]] bool is_tree() const { return !root_.empty(); }
-  [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] bool is_tree() const { return !root_.path.empty(); }
+  [[nodiscard]] const std::string& root() const { return root_.path; }
   // root + path, for calls that need a real path (statfs, open).
-  [[nodiscard]] std::string real_path(std::string_view path) const { return root_ + std::string(path); }
+  [[nodiscard]] std::string real_path(std::string_view path) const { return root_.path + std::string(path); }
 
  private:
-  std::string root_;
+  Root root_;
   Gate gate_;
   Reader reader_;
 };

@@ -233,5 +233,24 @@ TEST(FilesOfThisMachine, reads_the_kernels_files) {
   EXPECT_EQ(files.read("/dev/zero").error().code, Errc::malformed);
 }
 
+TEST(FilesRoot, stays_the_folder_that_was_there_at_first) {
+  const TestFolder folder;
+  folder.write("/tree/etc/hostname", "old\n");
+  const Files files(folder / "tree");
+  std::filesystem::rename(folder / "tree", folder / "moved");
+  folder.write("/tree/etc/hostname", "new\n");
+  EXPECT_EQ(files.read("/etc/hostname"), "old\n");
+  EXPECT_EQ(files.resolve("/etc"), "/etc");
+}
+
+TEST(FilesRoot, may_come_later) {
+  const TestFolder folder;
+  const Files files(folder / "tree");
+  EXPECT_EQ(files.read("/etc/hostname").error().code, Errc::not_found);
+  folder.write("/tree/etc/hostname", "new\n");
+  EXPECT_EQ(files.read("/etc/hostname"), "new\n");
+  EXPECT_EQ(files.resolve("/etc"), "/etc");
+}
+
 }  // namespace
 }  // namespace autopilot::host
