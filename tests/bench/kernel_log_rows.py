@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a kernel record to what people see, and the storm."""
 
+import json
 import random
 import time
 
@@ -19,15 +20,19 @@ SICK_GPU = 1
 def show_times(machine, count):
     """Milliseconds from writing a record to the API and to /metrics, of `count` records one after another."""
     client = Client(machine.agent.port)
+    record = xid(2, 94, "pid=500000, name=python, Ch 00000010")
+    machine.write(record)
+    time_until_seen(client, "/v1/checks/gpu.xid", b"pid=500000,")
+    first = json.loads(bytes(client.get("/v1/checks/gpu.xid")))["findings"][0]["evidence"]["sequence"]
     to_api, to_metrics = [], []
-    for i in range(count):
-        pid = 500_000 + i
+    for number in range(2, count + 2):
         time.sleep(random.uniform(0.05, 0.15))
-        machine.write(xid(2, 94, f"pid={pid}, name=python, Ch 00000010"))
-        if i % 2 == 0:
-            to_api.append(time_until_seen(client, "/v1/checks/gpu.xid", f"pid={pid},".encode()))
+        machine.write(record)
+        if number % 2 == 0:
+            seen = f'"lastSequence":{first + number - 1},'
+            to_api.append(time_until_seen(client, "/v1/checks/gpu.xid", seen.encode()))
         else:
-            seen = f'autopilot_kernel_records_total{{check="gpu.xid",name="xid",value="94",subject="gpu/0000:52:00.0"}} {i + 1}\n'
+            seen = f'autopilot_kernel_records_total{{check="gpu.xid",name="xid",value="94",subject="gpu/0000:52:00.0"}} {number}\n'
             to_metrics.append(time_until_seen(client, "/metrics", seen.encode()))
     client.close()
     return to_api, to_metrics
