@@ -18,6 +18,8 @@ namespace autopilot::host {
 class GpuScan {
  public:
   static constexpr Duration kShared = std::chrono::seconds{1};
+  // So long a device that is there at each look counts as what it was.
+  static constexpr Duration kKnown = std::chrono::minutes{1};
 
   // Each question looks. `files` outlives all copies.
   explicit GpuScan(const Files& files) : files_(&files) {}
@@ -29,7 +31,7 @@ class GpuScan {
   [[nodiscard]] Result<std::vector<PciDevice>> gpus(GpuVendor vendor) const;
 
  private:
-  struct Shared;
+  class Shared;
 
   const Files* files_;
   std::shared_ptr<Shared> shared_;  // nothing: each question looks

@@ -61,6 +61,27 @@ TEST_F(GpuScanTest, each_vendor_has_its_own) {
   EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
 }
 
+TEST_F(GpuScanTest, what_a_device_is_is_read_again_after_a_minute) {
+  plug("0000:3b:00.0", "0x10de\n");
+  const GpuScan scan(files_, clock_);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+  plug("0000:3b:00.0", "0x10de\n", "0x068000\n");
+  clock_.advance(GpuScan::kKnown - 1s);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+  clock_.advance(1s);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 0U);
+}
+
+TEST_F(GpuScanTest, one_that_goes_is_gone_at_the_next_look) {
+  plug("0000:3b:00.0", "0x10de\n");
+  plug("0000:5e:00.0", "0x10de\n");
+  const GpuScan scan(files_, clock_);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 2U);
+  std::filesystem::remove_all(folder_ / "sys/bus/pci/devices/0000:5e:00.0");
+  clock_.advance(GpuScan::kShared);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+}
+
 TEST_F(GpuScanTest, a_look_that_failed_serves_nobody_else) {
   plug("0000:3b:00.0", "garbage\n");
   const GpuScan scan(files_, clock_);

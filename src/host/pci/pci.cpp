@@ -167,11 +167,12 @@ Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> c
   return scan;
 }
 
-Result<PciClasses> read_pci_classes(const Files& files) {
+Result<PciClasses> read_pci_classes(const Files& files, const PciClasses& known) {
   PciClasses classes;
-  for (std::string& address : TRY(list_addresses(files))) {
-    auto class_code = read_hex(files, path_of(address, "class"));
-    classes.emplace_back(std::move(address), std::move(class_code));
+  for (const std::string& address : TRY(list_addresses(files))) {
+    const auto before = known.find(address);
+    const bool is_known = before != known.end() && before->second;
+    classes.emplace(address, is_known ? before->second : read_hex(files, path_of(address, "class")));
   }
   return classes;
 }

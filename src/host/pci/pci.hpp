@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,8 +64,9 @@ struct PciScan {
 [[nodiscard]] Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> classes);
 // The class code of every device of the PCI tree, by address; errors as above. An error for one device says
 // why its own cannot be told.
-using PciClasses = std::vector<std::pair<std::string, Result<unsigned>>>;
-[[nodiscard]] Result<PciClasses> read_pci_classes(const Files& files);
+using PciClasses = std::map<std::string, Result<unsigned>>;
+// What a device is does not change while it stays: of those in `known` that could be told no file is read.
+[[nodiscard]] Result<PciClasses> read_pci_classes(const Files& files, const PciClasses& known = {});
 // The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
 // All of them or an error, as above: a device whose files make no sense may be one, unless one of them rules
 // it out. The vendor of a device that the vendor's driver has is known without its file.
