@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -16,9 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "host.machine_check";
-// One record each that the hardware corrected.
-constexpr std::string_view kCorrectedRule = "host.machine_check";
-constexpr std::string_view kCorrectedByFirmware = "host.platform_error";
+// One record each that the hardware corrected: of a processor, of one of AMD, of the firmware.
+constexpr std::array<std::string_view, 3> kCorrectedRules{"host.machine_check", "host.machine_check_amd",
+                                                          "host.platform_error"};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
@@ -40,7 +42,7 @@ Findings judge(const JudgeInput& input) {
   for (const Observation& event : input.history.events()) {
     // What was injected is judged only by rules, whose findings are marked.
     if (!may_act(event) || is_injected(event)) continue;
-    if (event.name != kCorrectedRule && event.name != kCorrectedByFirmware) continue;
+    if (std::ranges::find(kCorrectedRules, event.name) == kCorrectedRules.end()) continue;
     corrected += static_cast<double>(event_count(event));
     last = &event;
   }

@@ -32,6 +32,19 @@ TEST_F(HostMachineCheck, many_corrected_ones_are_a_sign) {
   EXPECT_THAT(reasons(), ElementsAre("degraded machine_checks_corrected"));
 }
 
+TEST_F(HostMachineCheck, the_words_of_a_processor_of_amd_decide) {
+  const std::string line = "[Hardware Error]: CPU:4 (19:11:1) MC16_STATUS";
+  for (int i = 0; i < 24; ++i)
+    log_.write(empty_.clock.now(),
+               line + "[Over|CE|MiscV|AddrV|-|-|SyndV|CECC|-|-|Scrub]: 0xdc2040000000011b");
+  log_.write(empty_.clock.now(), line + "[-|-|MiscV|AddrV|-|-|SyndV|UECC|Deferred|-|-]: 0x9c2031000000011b");
+  EXPECT_THAT(reasons(), IsEmpty());
+  log_.write(empty_.clock.now(), line + "[-|CE|MiscV|AddrV|-|-|SyndV|CECC|-|-|-]: 0x9c2040000000011b");
+  EXPECT_THAT(reasons(), ElementsAre("degraded machine_checks_corrected"));
+  log_.write(empty_.clock.now(), line + "[-|UE|MiscV|AddrV|-|TCC|SyndV|UECC|-|Poison|-]: 0xbc002800000c0150");
+  EXPECT_THAT(reasons(), testing::Contains("failed machine_check_uncorrected"));
+}
+
 TEST_F(HostMachineCheck, a_record_of_the_firmware_counts_by_its_severity) {
   log_.write(empty_.clock.now(), "{1}[Hardware Error]: event severity: corrected");
   EXPECT_THAT(reasons(), IsEmpty());
