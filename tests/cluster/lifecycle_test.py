@@ -12,8 +12,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from kit import abilities, network, programs
-from kit.cluster import FOLDER
+from kit import abilities, fleet, network, programs
+from kit.cluster import FOLDER, Cluster
 from kit.node import CGROUPS, PARENT
 from kit.processes import Processes, of_cluster
 from kit.reason import CannotRun
@@ -121,6 +121,17 @@ class LifecycleTest(unittest.TestCase):
     def test_a_bridge_that_was_made_and_not_named_is_taken_away(self):
         network.ip("link", "add", network.BRIDGE, "type", "bridge")
         self.assertIn("took away what was left", kit("down")[1])
+
+    def test_agents_that_were_asked_for_have_written_when_it_is_ready(self):
+        code, said = kit("up", "--real", "0", "--sim", "2", "--agents", "--fault node=sim-0,fault=row_remap_failed,subject=gpu/2,at=0s")
+        self.assertEqual(code, 0, said)
+        labelled = Cluster().open().api.get("nodes", "-l", fleet.LABEL)["items"]
+        self.assertEqual([node["metadata"]["name"] for node in labelled], ["sim-0", "sim-1"])
+
+    def test_agents_that_end_are_said(self):
+        code, said = kit("up", "--real", "0", "--sim", "2", "--agents", "--fault node=sim-0,fault=nonsense")
+        self.assertEqual((code, "autopilot-fleet-sim has ended" in said, "nonsense" in said), (1, True, True), said)
+        self.assertNotIn("ready", said.splitlines()[-1])
 
     def test_a_port_in_use_is_said(self):
         with socket.socket() as other:

@@ -8,6 +8,7 @@ from kit.control_plane import SERVER
 PROGRAM = "autopilot-fleet-sim"
 ACCOUNT = "autopilot-fleet-sim"
 NAMESPACE = "autopilot"
+LABEL = "autopilot.ibm.com/gpuhealth"
 CRD = Path(__file__).resolve().parents[3] / "deploy" / "crds" / "nodehealthreports.yaml"
 # What an agent uses of its rights. No policy keeps this account to one node: it is all of them.
 EVERYWHERE = [
@@ -27,6 +28,16 @@ def start(cluster, programs: Path, *arguments: str) -> int:
     keys = cluster.control_plane.keys
     keys.write_kubeconfig(kubeconfig, SERVER, *keys.make(ACCOUNT, f"/CN={ACCOUNT}"))
     return cluster.processes.start(PROGRAM, [programs / PROGRAM, "--kubeconfig", kubeconfig, "--allow-simulated", *arguments])
+
+
+def wait_until_all_wrote(cluster, count: int) -> None:
+    """A RuntimeError with its last words where it ended instead: of a wrong argument, say."""
+    def all_wrote():
+        if cluster.processes.pid_of(PROGRAM) is None:
+            raise RuntimeError(f"{PROGRAM} has ended:\n{cluster.processes.last_words(PROGRAM)}")
+        return len(cluster.api.get("nodes", "-l", LABEL)["items"]) >= count
+
+    cluster.api.wait(all_wrote, f"the agents of {count} simulated nodes have written", 60 + 2 * count)
 
 
 def _make_kind(api) -> None:
