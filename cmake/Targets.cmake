@@ -22,6 +22,14 @@ function(autopilot_library name)
   endif()
 endfunction()
 
+# autopilot_hot(<files>...): sources of the folder that are made fast rather than small (Warnings.cmake): what a
+# storm of kernel records, a scrape or an answer goes through.
+function(autopilot_hot)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O3)
+  endif()
+endfunction()
+
 # autopilot_test(<name> SOURCES <files>... LINK <targets>...): a GoogleTest program, one ctest entry per test.
 function(autopilot_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
