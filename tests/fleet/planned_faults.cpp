@@ -11,6 +11,7 @@
 #include "core/parse.hpp"
 #include "core/subject.hpp"
 #include "core/value.hpp"
+#include "faults/fault.hpp"
 
 namespace autopilot::fleet {
 namespace {
@@ -65,6 +66,9 @@ Result<PlannedFault> parse_planned_fault(std::string_view text) {
       if (!fault.request.magnitude) return fail(Errc::malformed, "magnitude=: expected a number");
     }
   }
+  if (simulator::find_fault_type(fault.request.fault) == nullptr)
+    return fail(Errc::malformed,
+                "fault=: there is no '" + fault.request.fault + "'; `autopilot-sim faults` lists them");
   return fault;
 }
 

@@ -56,6 +56,7 @@ TEST(PlannedFaults, that_are_not_understood_say_why) {
            {"node=a,fault=xid,at=soon", "'soon'"},
            {"node=a,fault=xid,magnitude=many", "a number"},
            {"node=a,fault=xid,subject=toaster/1", "kind/key"},
+           {"node=a,fault=nonsense", "no 'nonsense'; `autopilot-sim faults` lists them"},
        }) {
     const auto fault = parse_planned_fault(text);
     ASSERT_FALSE(fault) << text;
