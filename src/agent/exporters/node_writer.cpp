@@ -129,8 +129,6 @@ void NodeWriter::hear() {
   if (!node_ || !must_yield(*node_)) problem_.clear();
 }
 
-// An agent that starts learns something in each of its first moments: written at once, it would take the
-// writes of the whole minute.
 void NodeWriter::compare(Depth depth) {
   if (!node_ || !words_) return;
   const kube::Node& node = *node_;
@@ -149,6 +147,8 @@ void NodeWriter::compare(Depth depth) {
   if (depth == Depth::details) compare_texts(node, *words_);
 }
 
+// An agent that starts learns something in each of its first moments: written at once, it would take the
+// writes of the whole minute.
 void NodeWriter::compare_texts(const kube::Node& node, const NodeWords& words) {
   if (text_of(node.meta.annotations, options_.prefix + "/summary") != words.summary)
     writer_.want(WriteKind::label, WriteUrgency::text);

@@ -16,8 +16,8 @@ namespace autopilot::agent {
 enum class WriteKind : std::uint8_t { label, conditions, report, event, pvc_test, deep_test };
 inline constexpr std::size_t kWriteKinds = 6;
 
-// Texts for people alone wait until at most half of the writes of the minute went: the others may be needed
-// for what schedulers act on.
+// Texts for people alone wait until at most kMaxBeforeText writes of the minute went: the others may be
+// needed for what schedulers act on.
 enum class WriteUrgency : std::uint8_t { text, state };
 
 // Which write goes next, and when: at once while few went, else as soon as fewer than kMaxWrites went within

@@ -14,6 +14,11 @@ MonoTime at(Duration time) {
   return MonoTime{1h + time};
 }
 
+void write(WriteOrder& order, WriteKind kind, MonoTime now) {
+  order.want(kind, now);
+  EXPECT_TRUE(order.take(now));
+}
+
 TEST(WriteOrder, the_first_change_of_a_quiet_node_goes_at_once) {
   WriteOrder order;
   EXPECT_FALSE(order.take(at(0s)));
@@ -57,10 +62,8 @@ TEST(WriteOrder, six_go_in_any_minute_and_none_starves) {
 
 TEST(WriteOrder, says_when_the_next_may_go) {
   WriteOrder order;
-  for (int i = 0; i < 6; ++i) {
-    order.want(WriteKind::label, at(std::chrono::seconds{i}));
-    EXPECT_TRUE(order.take(at(std::chrono::seconds{i})));
-  }
+  for (int i = 0; i < 6; ++i)
+    write(order, WriteKind::label, at(std::chrono::seconds{i}));
   order.want(WriteKind::label, at(10s));
   EXPECT_FALSE(order.take(at(10s)));
   EXPECT_EQ(order.next(), at(60s));
@@ -70,10 +73,8 @@ TEST(WriteOrder, says_when_the_next_may_go) {
 
 TEST(WriteOrder, a_text_leaves_the_last_writes_of_the_minute_to_what_is_acted_on) {
   WriteOrder order;
-  for (const Duration time : {0s, 1s, 2s}) {
-    order.want(WriteKind::report, at(time));
-    EXPECT_TRUE(order.take(at(time)));
-  }
+  for (const Duration time : {0s, 1s, 2s})
+    write(order, WriteKind::report, at(time));
   order.want(WriteKind::conditions, at(3s), WriteUrgency::text);
   EXPECT_FALSE(order.take(at(3s)));
   EXPECT_EQ(order.next(), at(60s));
@@ -87,10 +88,8 @@ TEST(WriteOrder, a_text_leaves_the_last_writes_of_the_minute_to_what_is_acted_on
 
 TEST(WriteOrder, a_text_that_becomes_a_matter_of_state_waits_no_longer) {
   WriteOrder order;
-  for (int i = 0; i < 3; ++i) {
-    order.want(WriteKind::report, at(0s));
-    EXPECT_TRUE(order.take(at(0s)));
-  }
+  for (int i = 0; i < 3; ++i)
+    write(order, WriteKind::report, at(0s));
   order.want(WriteKind::conditions, at(1s), WriteUrgency::text);
   EXPECT_FALSE(order.take(at(1s)));
   order.want(WriteKind::conditions, at(2s));

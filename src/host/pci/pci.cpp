@@ -72,16 +72,6 @@ Result<std::vector<std::string>> list_addresses(const Files& files) {
   return names;
 }
 
-// Nothing: gone since the directory was read, or `number` is not among `wanted`.
-Result<std::optional<unsigned>> read_wanted(const Files& files, const std::string& path,
-                                            std::span<const unsigned> wanted, unsigned shift) {
-  const auto found = read_hex(files, path);
-  if (!found && found.error().code == Errc::not_found) return std::nullopt;
-  if (!found) return fail(found.error());
-  const bool is_wanted = std::find(wanted.begin(), wanted.end(), *found >> shift) != wanted.end();
-  return is_wanted ? std::optional(*found) : std::nullopt;
-}
-
 // Which display and computing devices are sought.
 struct GpuKind {
   unsigned vendor = 0;
@@ -150,19 +140,16 @@ PciIds read_pci_ids(const Files& files, std::string_view address) {
 Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> classes) {
   constexpr unsigned kInterfaceBits = 8;
   PciScan scan;
-  for (const std::string& name : TRY(list_addresses(files))) {
-    const auto class_code = read_wanted(files, path_of(name, "class"), classes, kInterfaceBits);
-    if (!class_code) {
-      if (!scan.unread) scan.unread = class_code.error();
-      continue;
-    }
-    const std::optional<unsigned>& wanted = *class_code;
-    if (!wanted || files.exists(path_of(name, "physfn"))) continue;
-    scan.devices.push_back({.address = name,
-                            .vendor = read_hex(files, path_of(name, "vendor")).value_or(0),
-                            .device = read_hex(files, path_of(name, "device")).value_or(0),
-                            .class_code = *wanted,
-                            .driver = driver_of(files, name)});
+  for (const auto& [address, class_code] : TRY(read_pci_classes(files))) {
+    const bool is_gone = !class_code && class_code.error().code == Errc::not_found;
+    if (!class_code && !is_gone && !scan.unread) scan.unread = class_code.error();
+    if (!class_code || std::ranges::find(classes, *class_code >> kInterfaceBits) == classes.end()) continue;
+    if (files.exists(path_of(address, "physfn"))) continue;
+    scan.devices.push_back({.address = address,
+                            .vendor = read_hex(files, path_of(address, "vendor")).value_or(0),
+                            .device = read_hex(files, path_of(address, "device")).value_or(0),
+                            .class_code = *class_code,
+                            .driver = driver_of(files, address)});
   }
   return scan;
 }
