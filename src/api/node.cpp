@@ -78,6 +78,7 @@ void write_self(JsonWriter& out, const SelfStatus& self) {
   out.integer("helpersStuck", self.helpers_stuck);
   out.count("kernelRecordsRead", self.kernel_records_read);
   out.count("kernelRecordsLost", self.kernel_records_lost);
+  out.count("kernelRecordsMissed", self.kernel_records_missed);
   out.count("driverCalls", self.driver_calls);
   out.number("journalLagSeconds", self.journal_lag_seconds);
   out.count("journalDropped", self.journal_dropped);
@@ -99,6 +100,7 @@ SelfStatus read_self(const JsonObject& object) {
   self.helpers_stuck = object.small_integer("helpersStuck");
   self.kernel_records_read = object.count("kernelRecordsRead");
   self.kernel_records_lost = object.count("kernelRecordsLost");
+  self.kernel_records_missed = object.count("kernelRecordsMissed");
   self.driver_calls = object.count("driverCalls");
   self.journal_lag_seconds = object.number("journalLagSeconds");
   self.journal_dropped = object.count("journalDropped");

@@ -144,22 +144,23 @@ using namespace std::chrono_literals;
   quiet.health = Health::unknown;
   node.results = {sample_result(), quiet};
   node.incidents = {sample_incident()};
-  node.self = {1,
-               2,
-               3,
-               4,
-               5,
-               6,
-               7,
-               8,
-               9,
-               1.5,
-               10,
-               false,
-               "the disk is full",
-               11,
-               "no right",
-               ClusterStatus{12, 13, 14, "no right either"}};
+  node.self = {.checks_run = 1,
+               .checks_late = 2,
+               .results_dropped = 3,
+               .lanes = 4,
+               .lanes_stuck = 5,
+               .helpers_stuck = 6,
+               .kernel_records_read = 7,
+               .kernel_records_lost = 8,
+               .kernel_records_missed = 9,
+               .driver_calls = 10,
+               .journal_lag_seconds = 1.5,
+               .journal_dropped = 11,
+               .journal_durable = false,
+               .journal_problem = "the disk is full",
+               .configuration_refused = 12,
+               .pod_resources_problem = "no right",
+               .cluster = ClusterStatus{13, 14, 15, "no right either"}};
   return node;
 }
 

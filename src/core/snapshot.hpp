@@ -65,7 +65,8 @@ struct SelfStatus {
   int lanes_stuck = 0;    // now: abandoned threads that have not come back
   int helpers_stuck = 0;  // now: helper processes that cannot be killed
   std::uint64_t kernel_records_read = 0;
-  std::uint64_t kernel_records_lost = 0;
+  std::uint64_t kernel_records_lost = 0;    // overwritten before they were read
+  std::uint64_t kernel_records_missed = 0;  // read, but dropped before every check that wants such had them
   std::uint64_t driver_calls = 0;
   double journal_lag_seconds = 0;  // age of the oldest entry not yet durable
   std::uint64_t journal_dropped = 0;

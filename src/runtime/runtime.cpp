@@ -313,15 +313,17 @@ void Runtime::read_kernel_log(Entry& entry, const checks::Observed& observed, co
   records_dropped_ += observed.records_dropped;
 }
 
-std::uint64_t Runtime::records_lost() const {
-  return host_->kernel_log.lost() + records_dropped_;
+host::RecordLosses Runtime::record_losses() const {
+  host::RecordLosses losses = host_->kernel_log.losses();
+  losses.missed += records_dropped_;
+  return losses;
 }
 
 // In a storm every round loses some.
 void Runtime::tell_lost_records() {
-  const std::uint64_t lost = records_lost();
-  if (lost <= lost_records_told_) return;
-  (void)tell(records_lost_event(lost - std::exchange(lost_records_told_, lost)));
+  const std::uint64_t losses = record_losses().all();
+  if (losses <= losses_told_) return;
+  (void)tell(records_lost_event(losses - std::exchange(losses_told_, losses)));
 }
 
 void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
@@ -414,7 +416,7 @@ void Runtime::tell_untold_records() {
 }
 
 void Runtime::note_periodic(Instant now) {
-  if (now.mono >= next_loss_ && records_lost() > lost_records_told_) {
+  if (now.mono >= next_loss_ && record_losses().all() > losses_told_) {
     tell_lost_records();
     changed_ = true;
     next_loss_ = now.mono + kLossesEvery;
@@ -503,7 +505,9 @@ void Runtime::publish(Instant now) {
   const auto lanes = lanes_.counts();
   next->self.lanes = lanes.lanes;
   next->self.lanes_stuck = lanes.stuck;
-  next->self.kernel_records_lost = records_lost();
+  const host::RecordLosses losses = record_losses();
+  next->self.kernel_records_lost = losses.lost;
+  next->self.kernel_records_missed = losses.missed;
   if (outlets_.complete_self) outlets_.complete_self(next->self);
   const std::lock_guard lock(snapshot_mutex_);
   snapshot_ = std::move(next);
@@ -515,7 +519,7 @@ MonoTime Runtime::next_poll(Instant now) {
   for (const Entry& entry : entries_)
     if (entry.running)
       next = std::min(next, std::max(entry.running->worth_a_look(now.mono), now.mono + kGrace));
-  if (records_lost() > lost_records_told_) next = std::min(next, next_loss_);
+  if (record_losses().all() > losses_told_) next = std::min(next, next_loss_);
   if (has_new_counts()) next = std::min(next, next_counts_);
   if (const auto flush = ledger_.next_flush()) next = std::min(next, *flush);
   return std::min(next, next_minute_);

@@ -173,7 +173,7 @@ class Runtime {
   void tell_untold_records();
   void tell_lost_records();
   // By the log, and by checks that found more than a round may tell.
-  [[nodiscard]] std::uint64_t records_lost() const;
+  [[nodiscard]] host::RecordLosses record_losses() const;
   [[nodiscard]] bool has_new_counts() const;
   void journal_counts();
   void apply_changes(const incidents::Changes& changes, Instant now);
@@ -198,7 +198,7 @@ class Runtime {
   RecordCounts record_counts_;
   SeenResets seen_resets_;
   std::uint64_t records_dropped_ = 0;
-  std::uint64_t lost_records_told_ = 0;
+  std::uint64_t losses_told_ = 0;
   SelfStatus self_;
   MonoTime next_minute_{};
   MonoTime next_counts_{};

@@ -73,7 +73,7 @@ struct LossyLog : host::KernelLog {
   [[nodiscard]] Result<host::KernelRecords> read(std::uint64_t, MonoTime) const override {
     return fail(Errc::denied, "/dev/kmsg");
   }
-  [[nodiscard]] std::uint64_t lost() const override { return count; }
+  [[nodiscard]] host::RecordLosses losses() const override { return {.lost = count}; }
   std::atomic<std::uint64_t> count{0};
 };
 
@@ -420,7 +420,8 @@ TEST_F(RuntimeTest, lost_records_are_told_with_the_number_that_is_counted_and_no
   EXPECT_EQ(lost, 307);
   EXPECT_LE(times, 4);  // at once, every five seconds, and at the end
   (void)runtime_->poll();
-  EXPECT_EQ(runtime_->snapshot()->self.kernel_records_lost, 307U);
+  EXPECT_EQ(runtime_->snapshot()->self.kernel_records_lost, 300U);
+  EXPECT_EQ(runtime_->snapshot()->self.kernel_records_missed, 7U);
   runtime_.reset();
 }
 

@@ -40,9 +40,9 @@ class FedMachine:
         self.feeder.stdin.flush()
 
     def records(self):
-        """Read and lost so far."""
+        """So far: read, lost, and of those read how many some check missed."""
         self_status = self.agent.node()["self"]
-        return self_status["kernelRecordsRead"], self_status["kernelRecordsLost"]
+        return [self_status["kernelRecords" + word] for word in ("Read", "Lost", "Missed")]
 
     def close(self):
         if self.agent:

@@ -81,24 +81,24 @@ def add_storm_rows(table, name, settle_seconds, **options):
         agent = machine.agent
         pids = product(agent.pid)
         calm = pss_mib(pids)
-        read, lost = machine.records()
+        before = machine.records()
         others = Others([*pids, machine.feeder.pid])
         with PeakMemory(pids) as peak, AnswersMeanwhile(agent.port, "/v1/node", "/metrics") as answers:
             seconds = play_storm(machine)
 
             def all_told():
-                now = machine.records()
-                return now if now[0] - read + now[1] - lost >= STORM_RECORDS else None
+                counts = [now - then for now, then in zip(machine.records(), before)]
+                return counts if counts[0] + counts[1] >= STORM_RECORDS else None
 
             try:
-                now = harness.wait_until(all_told, "every record is read or lost", deadline=60)
+                read, lost, missed = harness.wait_until(all_told, "every record is read or lost", deadline=60)
             except AssertionError:
-                now = machine.records()
-        now_read, now_lost = now[0] - read, now[1] - lost
-        share = 100 * now_lost / STORM_RECORDS
+                read, lost, missed = [now - then for now, then in zip(machine.records(), before)]
+        share = 100 * lost / STORM_RECORDS
         prefix = f"storm{name}: "
-        table.add_truth(prefix + "read + lost = written", now_read + now_lost == STORM_RECORDS,
-                        f"written in {seconds:.1f} s, read {now_read:,}, lost {now_lost:,} ({share:.0f} %)")
+        table.add_truth(prefix + "read + lost = written", read + lost == STORM_RECORDS,
+                        f"written in {seconds:.1f} s, read {read:,}, lost {lost:,} ({share:.0f} %), "
+                        f"read and missed by a check {missed:,}")
         table.add(prefix + "growth of memory (PSS)", peak.mib - calm, "MiB", 16,
                   f"from {calm:.1f} MiB; {others.note()}")
         for path, times in answers.times.items():
@@ -106,9 +106,9 @@ def add_storm_rows(table, name, settle_seconds, **options):
         is_right, found = blames_the_sick_gpu(agent)
         table.add_truth(prefix + "the one right incident", is_right, "" if is_right else str(found))
         time.sleep(1)
-        before, begin = sum(map(cpu_seconds, pids)), time.monotonic()
+        cpu_before, begin = sum(map(cpu_seconds, pids)), time.monotonic()
         time.sleep(settle_seconds)
         pids = product(agent.pid)
-        used = (sum(map(cpu_seconds, pids)) - before) / (time.monotonic() - begin) * 100
+        used = (sum(map(cpu_seconds, pids)) - cpu_before) / (time.monotonic() - begin) * 100
         table.add(prefix + f"PSS {settle_seconds:.0f} s later", pss_mib(pids), "MiB", 20)
         table.add(prefix + f"CPU in these {settle_seconds:.0f} s", used, "% of a core", 0.2)

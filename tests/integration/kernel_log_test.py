@@ -24,6 +24,12 @@ def self_metric(agent, name):
     return int(float(re.search(rf"^autopilot_{name} (\S+)$", agent.get("/metrics"), re.M).group(1)))
 
 
+def record_counts(text):
+    """Read, lost, missed."""
+    return [int(float(re.search(rf"^autopilot_kernel_records_{word}_total (\S+)$", text, re.M).group(1)))
+            for word in ("read", "lost", "missed")]
+
+
 class KernelLogTest(unittest.TestCase):
     def wait_for_reason(self, agent, reason):
         def found():
@@ -44,21 +50,18 @@ class KernelLogTest(unittest.TestCase):
         written = 20_000
         with FedKernelLog(records=500, per_step=20) as log, harness.Agent("--root", log.tree) as agent:
             agent.wait_ready()
-            read, lost = self_metric(agent, "kernel_records_read_total"), self_metric(agent, "kernel_records_lost_total")
+            before = record_counts(agent.get("/metrics"))
             log.write(*[xid(79 if i % 100 == 7 else 45, f"pid={i}, name=python, Ch {i:08x}") for i in range(written)])
 
             def all_told():
-                text = agent.get("/metrics")
-                numbers = [int(float(re.search(rf"^autopilot_kernel_records_{word}_total (\S+)$", text, re.M).group(1)))
-                           for word in ("read", "lost")]
-                return numbers if sum(numbers) - read - lost == written else None
+                counts = [now - then for now, then in zip(record_counts(agent.get("/metrics")), before)]
+                return counts if counts[0] + counts[1] == written else None
 
-            numbers = harness.wait_until(all_told, "read and lost are what was written", deadline=60)
-            self.assertGreater(numbers[1] - lost, written / 2)
+            _, lost, missed = harness.wait_until(all_told, "read and lost are what was written", deadline=60)
+            self.assertGreater(lost, written / 2)
             self.assertEqual(self.wait_for_reason(agent, "gpu_fallen_off_bus")["subject"]["key"], GPU + ".0")
-            # Several checks read the log; what all of them missed is told once.
-            harness.wait_until(lambda: told_lost(agent) == numbers[1] - lost, "the events tell the same loss")
-
+            # Several checks read the log; what several of them missed is told once.
+            harness.wait_until(lambda: told_lost(agent) == lost + missed, "the events tell the same loss")
 
     def test_an_error_whose_line_was_lost_is_told_by_the_drivers_library(self):
         with FedKernelLog(records=500, per_step=20) as log, harness.Agent("--root", log.tree) as agent:

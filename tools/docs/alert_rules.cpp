@@ -117,8 +117,10 @@ std::string agent_rules() {
        "A call into the kernel or a driver does not return" + at,
        "Threads or helpers of the agent were given up.", "Look which checks are unknown.",
        "when the call returned or the agent was restarted", page},
-      {"AutopilotRecordsLost", "increase(autopilot_kernel_records_lost_total[10m]) > 0", "", "warning",
-       "Kernel records were overwritten before they were read" + at, "A fault may have been missed.",
+      {"AutopilotRecordsLost",
+       "increase(autopilot_kernel_records_lost_total[10m]) + "
+       "increase(autopilot_kernel_records_missed_total[10m]) > 0",
+       "", "warning", "Kernel records were lost before every check had them" + at, "A fault may have been missed.",
        "Look for the storm in the kernel log.", "ten minutes after the last loss", page},
       {"AutopilotJournalLate", "autopilot_journal_lag_seconds > 60", "5m", "warning",
        "The journal does not keep up" + at, "Incidents are shown, but a crash may lose them.",

@@ -143,8 +143,10 @@ void self_families(MetricsText& metrics, const SelfStatus& self) {
   gauge("autopilot_helpers_stuck", "Helper processes that cannot be killed.", self.helpers_stuck);
   counter("autopilot_kernel_records_read_total", "Kernel log records read.", self.kernel_records_read);
   counter("autopilot_kernel_records_lost_total",
-          "Kernel log records that a check could not have: overwritten too early, or too many at once.",
-          self.kernel_records_lost);
+          "Kernel log records that were overwritten before they were read.", self.kernel_records_lost);
+  counter("autopilot_kernel_records_missed_total",
+          "Kernel log records that were read, but dropped before every check that wants such had them.",
+          self.kernel_records_missed);
   counter("autopilot_driver_calls_total", "Calls into the GPU driver library.", self.driver_calls);
   gauge("autopilot_journal_lag_seconds", "Age of the oldest entry that is not durable yet.",
         self.journal_lag_seconds);

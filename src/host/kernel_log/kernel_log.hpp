@@ -38,6 +38,13 @@ struct KernelRecords {
   std::string witness;                // "/dev/kmsg", "syslog", or the file
 };
 
+// Records that not everybody who wanted them had, each counted once.
+struct RecordLosses {
+  std::uint64_t lost = 0;    // never read: overwritten too early
+  std::uint64_t missed = 0;  // read, but dropped before every reader came to them
+  [[nodiscard]] std::uint64_t all() const { return lost + missed; }
+};
+
 // The kernel log of one machine. read() returns at once with what is there; only a log that is still being
 // read for the first time is waited for.
 class KernelLog {
@@ -64,8 +71,8 @@ class KernelLog {
     if (records && wanted.holds) std::erase_if(records->records, std::not_fn(wanted.holds));
     return records;
   }
-  // Records that at least one reader missed since the log was opened, each counted once. Thread-safe.
-  [[nodiscard]] virtual std::uint64_t lost() const { return 0; }
+  // Since the log was opened. Thread-safe.
+  [[nodiscard]] virtual RecordLosses losses() const { return {}; }
 };
 
 }  // namespace autopilot::host

@@ -49,7 +49,8 @@ void KernelLogTail::run() {
         source_ = source->get();
         // Numbers of one witness mean nothing to another.
         if (const auto witness = source_->witness(); witness != witness_) {
-          lost_in_other_rings_ += ring_.lost();
+          losses_in_other_rings_.lost += ring_.losses().lost;
+          losses_in_other_rings_.missed += ring_.losses().missed;
           ring_ = RecordRing(options_.limits, options_.part_of);
           witness_ = witness;
         }
@@ -108,7 +109,8 @@ void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::
     ++read_;
     ring_.add(std::move(record), lost);
   }
-  lost_ = lost_in_other_rings_ + ring_.lost();
+  lost_ = losses_in_other_rings_.lost + ring_.losses().lost;
+  missed_ = losses_in_other_rings_.missed + ring_.losses().missed;
 }
 
 void KernelLogTail::set_ready(std::optional<Error> error) {

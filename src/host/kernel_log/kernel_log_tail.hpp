@@ -26,7 +26,7 @@ class KernelLogTail final : public KernelLog {
   using Open = std::function<Result<std::unique_ptr<RecordSource>>()>;
   struct Counts {
     std::uint64_t read = 0;
-    std::uint64_t lost = 0;  // between the records read, or dropped by the ring before a reader came to them
+    RecordLosses losses;
   };
 
   struct Options {
@@ -55,9 +55,9 @@ class KernelLogTail final : public KernelLog {
   }
   [[nodiscard]] Result<KernelRecords> read_if(std::uint64_t from, MonoTime deadline,
                                               const Wanted& wanted) const override;
-  [[nodiscard]] std::uint64_t lost() const override { return lost_; }
-  // Never waits.
-  [[nodiscard]] Counts counts() const { return {read_, lost_}; }
+  // Neither waits.
+  [[nodiscard]] RecordLosses losses() const override { return {lost_, missed_}; }
+  [[nodiscard]] Counts counts() const { return {read_, losses()}; }
 
  private:
   void run();
@@ -70,10 +70,11 @@ class KernelLogTail final : public KernelLog {
 
   std::atomic<std::uint64_t> read_{0};
   std::atomic<std::uint64_t> lost_{0};
+  std::atomic<std::uint64_t> missed_{0};
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  mutable RecordRing ring_;                // guarded by mutex_, as all below
-  std::uint64_t lost_in_other_rings_ = 0;  // of earlier witnesses
+  mutable RecordRing ring_;             // guarded by mutex_, as all below
+  RecordLosses losses_in_other_rings_;  // of earlier witnesses
   std::string witness_;
   std::optional<Error> error_;
   bool is_ready_ = false;  // the log was read to its end, or cannot be read

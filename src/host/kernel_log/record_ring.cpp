@@ -56,10 +56,23 @@ void RecordRing::drop_one() {
   half.entries.pop_front();
 }
 
+void RecordRing::drop_repeats_all_have() {
+  const auto is_had = [this](const Entry& entry) {
+    return std::ranges::all_of(readers_, [&entry](const auto& one) {
+      return entry.record.sequence < one.second.has || !overlap(entry.part, one.second.parts);
+    });
+  };
+  while (!repeats_.entries.empty() && is_had(repeats_.entries.front())) {
+    ++missing_[repeats_.entries.front().part];
+    repeats_.bytes -= cost(repeats_.entries.front().record);
+    repeats_.entries.pop_front();
+  }
+}
+
 // Whatever they were.
 void RecordRing::note_lost(std::uint64_t count) {
   if (count == 0) return;
-  lost_ += count;
+  losses_.lost += count;
   missing_[LogParts::all] += count;
   for (auto& [name, reader] : readers_)
     reader.missed += count;
@@ -73,7 +86,7 @@ void RecordRing::note_dropped(const Entry& entry) {
     is_missed = true;
   }
   ++missing_[entry.part];
-  if (is_missed) ++lost_;
+  if (is_missed) ++losses_.missed;
 }
 
 RecordRing::Reader& RecordRing::reader_of(const KernelLog::Wanted& wanted, MonoTime now) {
@@ -94,6 +107,7 @@ KernelRecords RecordRing::read(std::uint64_t from, const KernelLog::Wanted& want
   Reader& reader = reader_of(wanted, now);
   result.lost = std::exchange(reader.missed, 0);
   result.next = reader.next = next_;
+  reader.has = from;
   const auto first_of = [from](const Half& half) {
     return std::ranges::lower_bound(half.entries, from, {},
                                     [](const Entry& entry) { return entry.record.sequence; });
@@ -107,6 +121,7 @@ KernelRecords RecordRing::read(std::uint64_t from, const KernelLog::Wanted& want
     if (overlap(entry.part, wanted.parts) && (!wanted.holds || wanted.holds(entry.record)))
       result.records.push_back(entry.record);
   }
+  drop_repeats_all_have();
   return result;
 }
 

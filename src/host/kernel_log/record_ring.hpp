@@ -19,7 +19,8 @@ namespace autopilot::host {
 // The newest kernel records, bounded by bytes and by number. Of lines that begin alike (for an Xid: the same
 // GPU and code) the first kKeptOfKind have one half of the room for themselves and all further ones the
 // other; what one half leaves empty the other may use, and in each the oldest goes first. So a storm does not
-// push out what is told once. Not thread-safe.
+// push out what is told once. Nor does it stay: what is in the second half goes when all readers have it. Not
+// thread-safe.
 class RecordRing {
  public:
   static constexpr std::size_t kKeptOfKind = 8;
@@ -41,12 +42,12 @@ class RecordRing {
 
   // Records with sequence >= from, oldest first, and how many this reader missed since he read last (the
   // first time: since the first record ever added): lost before, or dropped here and of the parts that he
-  // wants. A `from` past the end belongs to another log and counts as 0. witness stays empty.
+  // wants. `from` says that he has all below and will not ask for them again. A `from` past the end belongs to
+  // another log and counts as 0. witness stays empty.
   [[nodiscard]] KernelRecords read(std::uint64_t from, const KernelLog::Wanted& wanted = {},
                                    MonoTime now = {});
 
-  // Records that at least one reader missed, each counted once.
-  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  [[nodiscard]] RecordLosses losses() const { return losses_; }
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::size_t size() const { return rare_.entries.size() + repeats_.entries.size(); }
   [[nodiscard]] std::size_t bytes() const { return rare_.bytes + repeats_.bytes; }
@@ -63,12 +64,14 @@ class RecordRing {
   };
   struct Reader {
     LogParts parts = LogParts::all;
-    std::uint64_t next = 0;  // he has all below
+    std::uint64_t has = 0;   // all below, for good
+    std::uint64_t next = 0;  // he was given all below
     std::uint64_t missed = 0;
     MonoTime seen{};
   };
 
   void drop_one();
+  void drop_repeats_all_have();
   void note_lost(std::uint64_t count);
   void note_dropped(const Entry& entry);
   [[nodiscard]] Reader& reader_of(const KernelLog::Wanted& wanted, MonoTime now);
@@ -81,7 +84,7 @@ class RecordRing {
   std::map<std::string, Reader, std::less<>> readers_;
   std::map<LogParts, std::uint64_t> missing_;  // lost or dropped since the first record, by part
   std::uint64_t next_ = 0;
-  std::uint64_t lost_ = 0;
+  RecordLosses losses_;
   bool is_begun_ = false;
 };
 

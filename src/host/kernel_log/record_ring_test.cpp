@@ -53,7 +53,8 @@ TEST(RecordRing, counts_what_was_lost_before_it_and_what_it_dropped_itself) {
   const auto batch = ring.read(0);
   EXPECT_EQ(batch.records.size(), 100U);
   EXPECT_EQ(batch.lost, 901U);  // 1001 sent, 100 here
-  EXPECT_EQ(ring.lost(), 901U);
+  EXPECT_EQ(ring.losses().lost, 850U);
+  EXPECT_EQ(ring.losses().missed, 51U);
   EXPECT_EQ(ring.read(batch.next).lost, 0U);
 }
 
@@ -61,7 +62,7 @@ TEST(RecordRing, what_was_missing_before_the_first_record_is_not_lost) {
   RecordRing ring;
   ring.add(record(5000), 5000);
   EXPECT_EQ(ring.read(0).lost, 0U);
-  EXPECT_EQ(ring.lost(), 0U);
+  EXPECT_EQ(ring.losses().all(), 0U);
 }
 
 TEST(RecordRing, what_two_readers_miss_is_told_to_each_and_counted_once) {
@@ -82,7 +83,7 @@ TEST(RecordRing, what_two_readers_miss_is_told_to_each_and_counted_once) {
   EXPECT_EQ(of_quick.records.size() + of_quick.lost, 30U);
   const auto of_slow = ring.read(from_slow, slow);
   EXPECT_EQ(of_slow.records.size() + of_slow.lost, 40U);
-  EXPECT_EQ(ring.lost(), of_slow.lost);
+  EXPECT_EQ(ring.losses().missed, of_slow.lost);
 }
 
 TEST(RecordRing, nobody_misses_records_of_a_part_that_he_does_not_read) {
@@ -97,7 +98,7 @@ TEST(RecordRing, nobody_misses_records_of_a_part_that_he_does_not_read) {
   const auto seen = ring.read(from, disks);
   ASSERT_EQ(seen.records.size(), 1U);
   EXPECT_EQ(seen.lost, 0U);
-  EXPECT_EQ(ring.lost(), 0U);
+  EXPECT_EQ(ring.losses().all(), 0U);
 }
 
 TEST(RecordRing, a_storm_does_not_push_out_what_is_told_once) {
@@ -112,10 +113,36 @@ TEST(RecordRing, a_storm_does_not_push_out_what_is_told_once) {
                                 return !one.text.starts_with("NVRM: Xid (PCI:0000:3b:00): 45,");
                               }});
   EXPECT_EQ(left.records.size(), 8U);
-  EXPECT_EQ(ring.lost() + ring.size(), sequence);
+  EXPECT_EQ(ring.losses().missed + ring.size(), sequence);
   const auto all = ring.read(0).records;
   EXPECT_EQ(all.back().text, "NVRM: Xid (PCI:0000:3b:00): 67, pid=1");
   EXPECT_TRUE(std::ranges::is_sorted(all, {}, &KernelRecord::sequence));
+}
+
+TEST(RecordRing, a_storm_that_all_have_does_not_stay) {
+  RecordRing ring({.bytes = std::size_t{1} << 20, .records = 65'536}, [](const KernelRecord& one) {
+    return one.text.starts_with("NVRM") ? LogParts::gpu_driver : LogParts::others;
+  });
+  const KernelLog::Wanted gpus{.reader = "gpus", .parts = LogParts::gpu_driver};
+  const KernelLog::Wanted all{.reader = "all"};
+  const KernelLog::Wanted disks{.reader = "disks", .parts = LogParts::others};
+  for (const auto& reader : {gpus, all, disks})
+    (void)ring.read(0, reader);
+  for (std::uint64_t sequence = 0; sequence < 1000; ++sequence)
+    ring.add(record(sequence, "NVRM: Xid (PCI:0000:3b:00): 45, pid=1"), 0);
+  ASSERT_EQ(ring.read(0, gpus).records.size(), 1000U);
+  ASSERT_EQ(ring.read(0, gpus).records.size(), 1000U) << "his first answer may not have come to him";
+  ASSERT_EQ(ring.read(0, all).records.size(), 1000U);
+  (void)ring.read(1000, gpus);
+  EXPECT_EQ(ring.size(), 1000U);
+  const auto last = ring.read(600, all);
+  EXPECT_EQ(last.records.size(), 400U);
+  EXPECT_EQ(ring.size(), RecordRing::kKeptOfKind + 400);
+  (void)ring.read(1000, all);
+  EXPECT_EQ(ring.size(), RecordRing::kKeptOfKind);
+  EXPECT_EQ(ring.losses().all(), 0U);
+  const auto late = ring.read(0, {.reader = "late"});
+  EXPECT_EQ(late.records.size() + late.lost, 1000U) << "who comes late is told what he missed";
 }
 
 TEST(RecordRing, stays_within_its_bytes) {
@@ -126,7 +153,7 @@ TEST(RecordRing, stays_within_its_bytes) {
     EXPECT_LE(ring.bytes(), 100'000U);
     EXPECT_GT(ring.size(), 200U);
     EXPECT_EQ(ring.read(0).records.back().sequence, 9999U);
-    EXPECT_EQ(ring.lost() + ring.size(), 10'000U);
+    EXPECT_EQ(ring.losses().missed + ring.size(), 10'000U);
   }
 }
 

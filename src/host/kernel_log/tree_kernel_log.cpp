@@ -104,9 +104,9 @@ Result<KernelRecords> TreeKernelLog::read_if(std::uint64_t from, MonoTime deadli
   return records;
 }
 
-std::uint64_t TreeKernelLog::lost() const {
+RecordLosses TreeKernelLog::losses() const {
   const std::lock_guard lock(mutex_);
-  return ring_.lost();
+  return ring_.losses();
 }
 
 Status TreeKernelLog::follow() const {

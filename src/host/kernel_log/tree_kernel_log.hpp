@@ -50,7 +50,7 @@ class TreeKernelLog final : public KernelLog {
   }
   [[nodiscard]] Result<KernelRecords> read_if(std::uint64_t from, MonoTime deadline,
                                               const Wanted& wanted) const override;
-  [[nodiscard]] std::uint64_t lost() const override;
+  [[nodiscard]] RecordLosses losses() const override;
 
  private:
   [[nodiscard]] Status follow() const;
