@@ -13,6 +13,12 @@ std::pair<std::string, std::uint64_t> key_of(const Observation& event) {
   return {event.source, event.sequence.value_or(0)};
 }
 
+std::size_t kind_of(const Observation& event) {
+  std::size_t kind = std::hash<std::string_view>{}(event.name);
+  kind = kind * 31 + std::hash<std::string_view>{}(event.subject.key);
+  return event.value ? kind * 31 + std::hash<Value>{}(*event.value) : kind;
+}
+
 }  // namespace
 
 void History::append(const Observation& observation) {
@@ -40,11 +46,23 @@ void History::append_event(Observation event) {
   while (place != events_.begin() && std::prev(place)->time.mono > event.time.mono)
     --place;
   event.attributes.shrink_to_fit();  // kept for an hour
+  ++alike_[kind_of(event)];
   events_.insert(place, std::move(event));
-  if (events_.size() <= kMaxEvents) return;
-  event_keys_.erase(key_of(events_.front()));
-  events_.pop_front();
+  if (events_.size() > kMaxEvents) drop_an_event();
+}
+
+void History::drop_an_event() {
+  const auto by_count = [](const auto& one) { return one.second; };
+  const std::size_t most = std::ranges::max_element(alike_, {}, by_count)->second;
+  erase_event(std::ranges::find_if(
+      events_, [&](const Observation& event) { return alike_.at(kind_of(event)) == most; }));
   ++dropped_;
+}
+
+void History::erase_event(std::deque<Observation>::iterator event) {
+  event_keys_.erase(key_of(*event));
+  if (const auto alike = alike_.find(kind_of(*event)); --alike->second == 0) alike_.erase(alike);
+  events_.erase(event);
 }
 
 void History::add(Observations round, Duration window) {
@@ -81,10 +99,8 @@ void History::forget_before(MonoTime time) {
     entry->second.forget_before(time);
     entry = entry->second.empty() ? series_.erase(entry) : std::next(entry);
   }
-  while (!events_.empty() && events_.front().time.mono < time) {
-    event_keys_.erase(key_of(events_.front()));
-    events_.pop_front();
-  }
+  while (!events_.empty() && events_.front().time.mono < time)
+    erase_event(events_.begin());
 }
 
 const Observation* History::find(const Subject& subject, std::string_view name) const {

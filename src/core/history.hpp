@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,11 +23,13 @@ class History {
  public:
   static constexpr std::size_t kMaxSamplesPerSeries = 720;
   static constexpr std::size_t kMaxSeries = 8192;
-  static constexpr std::size_t kMaxEvents = 1024;
+  static constexpr std::size_t kMaxEvents = 512;
 
   // A whole round of observe. An event already held (same source and sequence) is not added again. A round
   // whose observations (events apart) are earlier than the latest round is ignored. What lies further back
-  // than `window` from the latest round is forgotten; beyond the limits the oldest goes first.
+  // than `window` from the latest round is forgotten; beyond the limits the oldest goes first, of events the
+  // oldest of those that most are like (same name, subject and value): a storm does not push out what is told
+  // once.
   void add(Observations round, Duration window);
   // Forgets samples and events before that moment. For the owner, who knows the time: rounds without any
   // observation do not tell it.
@@ -64,11 +67,14 @@ class History {
  private:
   void append(const Observation& observation);
   void append_event(Observation event);
+  void drop_an_event();
+  void erase_event(std::deque<Observation>::iterator event);
 
   std::map<SeriesKey, Series, SeriesOrder> series_;
   Words words_;
   std::deque<Observation> events_;
   std::set<std::pair<std::string, std::uint64_t>> event_keys_;
+  std::unordered_map<std::size_t, std::size_t> alike_;  // how many events are of a kind
   SharedObservations latest_;
   std::optional<MonoTime> latest_time_;
   std::size_t rounds_ = 0;

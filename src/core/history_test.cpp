@@ -265,6 +265,23 @@ TEST(History, the_number_of_events_has_a_limit_and_the_oldest_goes) {
   EXPECT_EQ(history.dropped(), 1U);
 }
 
+TEST(History, a_storm_does_not_push_out_what_was_told_once) {
+  History history;
+  Observation cause = event(0, 10s);
+  cause.value = std::int64_t{79};
+  history.add_event(cause);
+  for (std::uint64_t number = 1; number <= 3 * History::kMaxEvents; ++number) {
+    Observation consequence = event(number, 10s + std::chrono::milliseconds{number});
+    consequence.value = std::int64_t{45};
+    history.add_event(std::move(consequence));
+  }
+  EXPECT_EQ(history.events().size(), History::kMaxEvents);
+  EXPECT_EQ(*history.events().front().sequence, 0U);
+  EXPECT_EQ(*history.events()[1].sequence, 2 * History::kMaxEvents + 2) << "the oldest of the storm went";
+  history.forget_before(MonoTime{10s + 1ms});
+  EXPECT_EQ(history.events().size(), History::kMaxEvents - 1);
+}
+
 TEST(History, gives_words_back_as_they_were_said) {
   History history;
   const auto said = [](const char* word, Duration since_boot) {
