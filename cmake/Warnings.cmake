@@ -41,4 +41,13 @@ endif()
 find_program(AUTOPILOT_LLD NAMES ld.lld-16 ld.lld)
 if(AUTOPILOT_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(--ld-path=${AUTOPILOT_LLD})
+  # Relocations by the bit, not by 24 bytes. glibc knows them since 2.36.
+  include(CheckCXXSourceRuns)
+  set(CMAKE_REQUIRED_LINK_OPTIONS --ld-path=${AUTOPILOT_LLD} -pie -Wl,-z,pack-relative-relocs)
+  check_cxx_source_runs("int a; int* volatile place = &a; int main() { return place != &a; }"
+                        AUTOPILOT_HAS_RELR)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  if(AUTOPILOT_HAS_RELR)
+    add_link_options(-Wl,-z,pack-relative-relocs)
+  endif()
 endif()
