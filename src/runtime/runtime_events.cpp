@@ -33,8 +33,9 @@ Event further_records_event(const std::string& check, std::size_t count) {
 Event records_lost_event(std::uint64_t count) {
   Event lost;
   lost.kind = EventKind::records_lost;
-  lost.message = std::to_string(count) +
-                 " kernel log records were overwritten before they were read, or dropped before every check had them";
+  lost.message =
+      std::to_string(count) +
+      " kernel log records were overwritten before they were read, or dropped before every check had them";
   lost.details.emplace_back("lost", static_cast<std::int64_t>(count));
   return lost;
 }

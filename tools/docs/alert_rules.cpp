@@ -120,8 +120,9 @@ std::string agent_rules() {
       {"AutopilotRecordsLost",
        "increase(autopilot_kernel_records_lost_total[10m]) + "
        "increase(autopilot_kernel_records_missed_total[10m]) > 0",
-       "", "warning", "Kernel records were lost before every check had them" + at, "A fault may have been missed.",
-       "Look for the storm in the kernel log.", "ten minutes after the last loss", page},
+       "", "warning", "Kernel records were lost before every check had them" + at,
+       "A fault may have been missed.", "Look for the storm in the kernel log.",
+       "ten minutes after the last loss", page},
       {"AutopilotJournalLate", "autopilot_journal_lag_seconds > 60", "5m", "warning",
        "The journal does not keep up" + at, "Incidents are shown, but a crash may lose them.",
        "Look at the disk of the state folder.", "when everything is written", page},

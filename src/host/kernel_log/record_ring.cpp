@@ -47,12 +47,14 @@ void RecordRing::add(KernelRecord record, std::uint64_t lost_before) {
 void RecordRing::drop_one() {
   const bool are_repeats = rare_.entries.empty() || 2 * repeats_.bytes > limits_.bytes ||
                            2 * repeats_.entries.size() > limits_.records;
-  Half& half = are_repeats ? repeats_ : rare_;
-  const Entry& oldest = half.entries.front();
-  note_dropped(oldest);
-  half.bytes -= cost(oldest.record);
   if (!are_repeats)
-    if (const auto kind = kinds_.find(oldest.kind); --kind->second == 0) kinds_.erase(kind);
+    if (const auto kind = kinds_.find(rare_.entries.front().kind); --kind->second == 0) kinds_.erase(kind);
+  drop_oldest(are_repeats ? repeats_ : rare_);
+}
+
+void RecordRing::drop_oldest(Half& half) {
+  note_dropped(half.entries.front());
+  half.bytes -= cost(half.entries.front().record);
   half.entries.pop_front();
 }
 
@@ -62,11 +64,8 @@ void RecordRing::drop_repeats_all_have() {
       return entry.record.sequence < one.second.has || !overlap(entry.part, one.second.parts);
     });
   };
-  while (!repeats_.entries.empty() && is_had(repeats_.entries.front())) {
-    ++missing_[repeats_.entries.front().part];
-    repeats_.bytes -= cost(repeats_.entries.front().record);
-    repeats_.entries.pop_front();
-  }
+  while (!repeats_.entries.empty() && is_had(repeats_.entries.front()))
+    drop_oldest(repeats_);
 }
 
 // Whatever they were.

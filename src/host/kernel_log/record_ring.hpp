@@ -42,8 +42,8 @@ class RecordRing {
 
   // Records with sequence >= from, oldest first, and how many this reader missed since he read last (the
   // first time: since the first record ever added): lost before, or dropped here and of the parts that he
-  // wants. `from` says that he has all below and will not ask for them again. A `from` past the end belongs to
-  // another log and counts as 0. witness stays empty.
+  // wants. `from` says that he has all below and will not ask for them again. A `from` past the end belongs
+  // to another log and counts as 0. witness stays empty.
   [[nodiscard]] KernelRecords read(std::uint64_t from, const KernelLog::Wanted& wanted = {},
                                    MonoTime now = {});
 
@@ -72,6 +72,7 @@ class RecordRing {
 
   void drop_one();
   void drop_repeats_all_have();
+  void drop_oldest(Half& half);
   void note_lost(std::uint64_t count);
   void note_dropped(const Entry& entry);
   [[nodiscard]] Reader& reader_of(const KernelLog::Wanted& wanted, MonoTime now);
