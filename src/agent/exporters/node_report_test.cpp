@@ -108,6 +108,10 @@ TEST(NodeReport, a_new_agent_goes_on_with_the_incidents_of_the_old_one) {
   Known known;
   known.saved = old.save();
   ASSERT_THAT(known.saved.incidents, SizeIs(3));
+  Workload candidate;
+  candidate.owner.pod = "train-a";
+  candidate.owner.candidate_by = "api";
+  known.saved.incidents[0].workloads = {candidate};
 
   const NodeReport report = read(known);
   NodeState next(reasons.lookup(), causes, std::string(kBoot));
@@ -115,6 +119,12 @@ TEST(NodeReport, a_new_agent_goes_on_with_the_incidents_of_the_old_one) {
   EXPECT_EQ(ids(next.incidents()), ids(old.incidents()));
   EXPECT_EQ(next.incidents()[0].acknowledged.value_or(Acknowledgement{}).by, "alice (uid 1000)");
   EXPECT_EQ(next.findings("gpu.present").size(), 2U);
+  // The pod is gone, and no agent saw it since.
+  (void)next.complete_round("gpu.present", at(seconds{10}),
+                            {finding(gpus[0], "lost"), finding(gpus[1], "lost")}, {});
+  ASSERT_THAT(next.incidents()[0].workloads, SizeIs(1));
+  EXPECT_EQ(next.incidents()[0].workloads[0].owner.pod, "train-a");
+  EXPECT_EQ(next.incidents()[0].workloads[0].owner.candidate_by, "api");
   EXPECT_EQ(next.save().next_incident, old.save().next_incident);
   // What is gone is held, and clears by its own rule.
   (void)next.complete_round("gpu.temperature", at(seconds{11}), {}, {});
