@@ -254,7 +254,7 @@ class Judgement {
           .confidence = advice.confidence});
   }
 
-  // The order of records with one code does not matter, but of verdicts the last one counts.
+  // The order of records with one code does not matter, but of verdicts only the last one counts.
   void note(const Observation& event, const Subject& subject, Saying saying) {
     const catalog::Reason* facts = input_.facts.reason(saying.reason);
     if (facts != nullptr && facts->clear == catalog::ClearRule::expiry &&
@@ -262,12 +262,13 @@ class Judgement {
       return;
     const Action action = saying.action.value_or(facts == nullptr ? Action::none : facts->action);
     Condition& condition = conditions_[{subject, saying.reason, saying.code, is_injected(event)}];
+    if (saying.reason == kVerdict && condition.worst.message != saying.message) condition = {};
     condition.count += attribute_number(event, "count").value_or(1);
     if (condition.last == nullptr) condition.since = event.time.wall;
     const bool is_known = condition.last != nullptr;
     if (is_known && condition.worst.health == Health::failed && saying.health != Health::failed) return;
     condition.last = &event;
-    if (is_known && condition.worst.health == saying.health && saying.reason != kVerdict) {
+    if (is_known && condition.worst.health == saying.health) {
       condition.action = stronger(condition.action, action);
       return;
     }

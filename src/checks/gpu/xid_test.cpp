@@ -18,6 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr const char* kGpu = "0000:3b:00.0";
@@ -312,6 +313,16 @@ TEST_F(GpuXidTest, the_drivers_verdict_outranks_the_table_and_none_takes_it_back
   EXPECT_THAT(look(), IsEmpty());
 }
 
+TEST_F(GpuXidTest, of_verdicts_the_last_one_counts_also_when_it_is_milder) {
+  xid("154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)");
+  xid("154, GPU recovery action changed from 0x2 (Node Reboot Required) to 0x3 (Drain P2P)");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].action, Action::drain_p2p);
+  EXPECT_EQ(findings[0].health, Health::degraded);
+  EXPECT_THAT(findings[0].message, testing::Not(HasSubstr("times"))) << "they are two";
+}
+
 TEST_F(GpuXidTest, follows_the_advice_in_a_contained_error) {
   xid("95, pid=1, name=x, Uncontained: LTC TAG (0x2, 0x1). RST: No, D-RST: Yes");
   EXPECT_THAT(look(),
@@ -383,6 +394,15 @@ TEST_F(GpuXidTest, a_storm_of_consequences_does_not_bury_the_cause) {
   ASSERT_EQ(history_.events().size(), 1 + kTold + 2);
   EXPECT_EQ(*find_attribute(history_.events().back().attributes, "count"),
             Value{static_cast<std::int64_t>(20'000 - kTold - 1)});
+}
+
+TEST_F(GpuXidTest, no_flood_of_unlike_errors_hides_another) {
+  for (int code = 5000; code < 8000; ++code) {
+    xid(std::to_string(code) + ", something new");
+    if (code == 6500) xid("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.");
+  }
+  EXPECT_THAT(look(),
+              ElementsAre(IsFinding(kGpu, "gpu_fallen_off_bus", Health::failed, Action::power_cycle)));
 }
 
 TEST_F(GpuXidTest, lines_of_one_look_keep_their_processes_apart) {

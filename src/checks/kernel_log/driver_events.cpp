@@ -134,6 +134,27 @@ class Processes {
   std::map<Kind, std::vector<std::optional<std::int64_t>>> known_;
 };
 
+// Counts the kinds of each code; all codes that the catalog does not know count as one.
+class Codes {
+ public:
+  bool has_room(const DecodedRecord& decoded, std::size_t groups) {
+    std::size_t& kinds = kinds_[{decoded.kind, known_code(decoded)}];
+    if (groups >= DriverEvents::kMaxKinds && kinds >= DriverEvents::kKeptOfCode) return false;
+    ++kinds;
+    return true;
+  }
+
+ private:
+  static std::uint32_t known_code(const DecodedRecord& decoded) {
+    if (!decoded.code) return 0;
+    if (decoded.kind != "sxid") return catalog::builtin().xid(*decoded.code) != nullptr ? *decoded.code : 0;
+    const catalog::Sxid* sxid = catalog::builtin().sxid(*decoded.code);
+    return sxid != nullptr ? sxid->code : 0;
+  }
+
+  std::map<std::pair<std::string, std::uint32_t>, std::size_t> kinds_;
+};
+
 struct Group {
   std::size_t first = 0;  // indexes of records
   std::size_t last = 0;
@@ -144,6 +165,7 @@ DriverEvents fold(std::span<const host::KernelRecord> records, const std::string
   DriverEvents result;
   std::map<std::pair<Kind, int>, Group> groups;
   Processes processes;
+  Codes codes;
   for (std::size_t index = 0; index < records.size(); ++index) {
     const auto told = driver_record(records[index]);
     if (!told) continue;
@@ -151,7 +173,7 @@ DriverEvents fold(std::span<const host::KernelRecord> records, const std::string
     kind.second = processes.number_of(kind.first, told->decoded, groups.size());
     auto found = groups.find(kind);
     if (found == groups.end()) {
-      if (groups.size() >= DriverEvents::kMaxKinds) {
+      if (!codes.has_room(told->decoded, groups.size())) {
         ++result.dropped;
         continue;
       }

@@ -32,10 +32,12 @@ inline constexpr std::string_view kNvmlEvents = "nvml events";
 
 struct DriverEvents {
   static constexpr std::size_t kMaxKinds = 512;
+  // Of codes that the catalog knows so many kinds have room beyond kMaxKinds: no flood of one hides another.
+  static constexpr std::size_t kKeptOfCode = 4;
   static constexpr std::size_t kMaxProcesses = 4;  // with the same error that are told apart
 
   Observations events;      // oldest first
-  std::size_t dropped = 0;  // records of further kinds beyond kMaxKinds
+  std::size_t dropped = 0;  // records of further kinds
 };
 
 // Records that say the same (same event, subject, link, code, cause, verdict, process and writer) become the
