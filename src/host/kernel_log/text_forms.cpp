@@ -81,12 +81,14 @@ void take_behind_time(std::string_view& text) {
   if (text.starts_with(' ')) text.remove_prefix(1);
 }
 
-// Takes "[  12.345678] " and the caller behind it off the front.
+// Takes "[  12.345678] " and the caller behind it off the front; dmesg -d has a distance in it as well:
+// "[  12.345678 <    0.000012>] ".
 std::optional<std::uint64_t> take_bracket_time(std::string_view& text) {
   if (!text.starts_with('[')) return std::nullopt;
   const auto close = text.substr(0, 40).find(']');
   if (close == std::string_view::npos) return std::nullopt;
-  const auto time = seconds_since_boot(text.substr(1, close - 1));
+  const auto inner = text.substr(1, close - 1);
+  const auto time = seconds_since_boot(inner.ends_with('>') ? inner.substr(0, inner.find(" <")) : inner);
   if (!time) return std::nullopt;
   text.remove_prefix(close + 1);
   take_behind_time(text);
@@ -195,6 +197,44 @@ std::optional<TextRow> parse_rfc5424(std::string_view line) {
   return row;
 }
 
+// journalctl short-unix: "1763694245.678901 host kernel: text".
+std::optional<TextRow> parse_unix(std::string_view line) {
+  const auto end = line.substr(0, 24).find(' ');
+  if (end == std::string_view::npos || !is_digit(line.front())) return std::nullopt;
+  const auto stamp = line.substr(0, end);
+  const auto dot = stamp.find('.');
+  if (dot == std::string_view::npos || stamp.size() - dot != 7) return std::nullopt;
+  const auto seconds = parse_number<std::uint32_t>(stamp.substr(0, dot));
+  const auto micros = parse_number<std::uint32_t>(stamp.substr(dot + 1));
+  if (!seconds || !micros) return std::nullopt;
+  TextRow row;
+  row.form = TextRow::Form::syslog;
+  auto text = line.substr(end + 1);
+  if (!take_host_and_tag(text, row)) return std::nullopt;
+  row.wall = WallTime(std::chrono::seconds(*seconds) + std::chrono::microseconds(*micros));
+  row.text = text;
+  return row;
+}
+
+// A row of /sys/kernel/tracing/trace: "kworker/0:1-123     [001] d..1.   100.000000: nvidia_dev_xid: Xid
+// ...".
+std::optional<TextRow> parse_trace(std::string_view line) {
+  const auto open = line.substr(0, 64).find(" [");
+  if (open == std::string_view::npos || !looks_like(line.substr(open), " [000] ")) return std::nullopt;
+  auto rest = trim(line.substr(open + 7));
+  const auto flags = rest.find(' ');
+  if (flags == std::string_view::npos) return std::nullopt;
+  rest = trim(rest.substr(flags));
+  const auto colon = rest.find(": ");
+  if (colon == std::string_view::npos) return std::nullopt;
+  TextRow row;
+  row.form = TextRow::Form::trace;
+  row.microseconds = seconds_since_boot(rest.substr(0, colon));
+  if (!row.microseconds) return std::nullopt;
+  row.text = rest.substr(colon + 2);
+  return row;
+}
+
 // "<3>..." with a row of dmesg -r, a syslog line, or a bare message behind it.
 std::optional<TextRow> parse_with_priority(std::string_view line) {
   if (!line.starts_with('<')) return std::nullopt;
@@ -299,6 +339,10 @@ std::optional<std::string> journal_message(const json::object& entry) {
   if (!message->is_array()) return std::nullopt;
   std::string text;
   for (const auto& item : message->get_array()) {
+    if (item.is_string()) {  // one of several messages of one entry
+      text += (text.empty() ? "" : "\n") + std::string(std::string_view(item.get_string()));
+      continue;
+    }
     const auto* byte = item.if_int64();
     if (byte == nullptr || *byte < 0 || *byte > 255) return std::nullopt;
     text += static_cast<char>(static_cast<unsigned char>(*byte));
@@ -373,8 +417,8 @@ std::optional<TextRow> parse_text_row(std::string_view line) {
     auto row = parse_json_line(line, is_json);
     if (is_json) return row;
   }
-  for (const auto parse :
-       {parse_kmsg, parse_with_priority, parse_bracket, parse_iso, parse_classic, parse_decoded_dmesg})
+  for (const auto parse : {parse_kmsg, parse_with_priority, parse_bracket, parse_iso, parse_classic,
+                           parse_unix, parse_decoded_dmesg, parse_trace})
     if (auto row = parse(line)) return row;
   TextRow row;
   row.text = line;

@@ -12,7 +12,7 @@ namespace autopilot::host {
 
 // One line of a text log taken apart.
 struct TextRow {
-  enum class Form : std::uint8_t { bare, kmsg, tree, dmesg, syslog, journal_json };
+  enum class Form : std::uint8_t { bare, kmsg, tree, dmesg, syslog, journal_json, trace };
   Form form = Form::bare;
   std::optional<int> facility;  // nothing: the form does not say
   int priority = 6;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kernel_log/text_log.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "host/kernel_log/kmsg_record.hpp"
@@ -10,6 +11,25 @@ namespace autopilot::host {
 namespace {
 
 constexpr int kUserFacility = 1;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr char kEscape = '\x1b';
+
+// dmesg and journalctl colour what they print for a terminal: ESC [ numbers m.
+std::string without_colour(std::string_view line) {
+  std::string plain;
+  while (!line.empty()) {
+    if (line.starts_with("\x1b[")) {
+      const auto end = line.find_first_not_of("0123456789;", 2);
+      if (end != std::string_view::npos && line[end] == 'm') {
+        line.remove_prefix(end + 1);
+        continue;
+      }
+    }
+    plain += line.front();
+    line.remove_prefix(1);
+  }
+  return plain;
+}
 
 KernelRecord to_record(TextRow row, std::uint64_t line) {
   KernelRecord record;
@@ -26,14 +46,12 @@ KernelRecord to_record(TextRow row, std::uint64_t line) {
 
 }  // namespace
 
-bool TextLogReader::continues(std::string_view line) {
-  if (!open_ || !line.starts_with(' ')) return false;
+bool TextLogReader::continues(std::string_view line, std::size_t indent) {
+  if (!open_ || indent == 0) return false;
   if (takes_properties_ && line.find('=') != std::string_view::npos) return true;
-  if (!takes_indented_) return false;
-  const auto text = line.find_first_not_of(' ');
-  if (text == std::string_view::npos || open_->text.size() + line.size() > KernelRecord::kMaxText)
-    return false;
-  open_->text += "\n" + clean_log_text(line.substr(text));
+  if (!text_column_ || indent < *text_column_) return false;
+  if (open_->text.size() + line.size() > KernelRecord::kMaxText) return false;
+  open_->text += "\n" + clean_log_text(line.substr(indent));
   return true;
 }
 
@@ -47,11 +65,17 @@ std::vector<KernelRecord> TextLogReader::close_open() {
 std::vector<KernelRecord> TextLogReader::add_line(std::string_view line) {
   ++lines_;
   line = line.substr(0, kMaxLine);
-  if (continues(line)) return {};
+  if (lines_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  std::string plain;
+  if (line.find(kEscape) != std::string_view::npos) line = plain = without_colour(line);
+  const auto indent = std::min(line.find_first_not_of(" \t"), line.size());
+  if (indent < line.size() && continues(line, indent)) return {};
   auto whole = close_open();
-  auto row = parse_text_row(line);
+  auto row = parse_text_row(line.substr(indent));
   if (!row) return whole;
-  takes_indented_ = row->form == TextRow::Form::syslog || row->form == TextRow::Form::dmesg;
+  text_column_.reset();
+  if (row->form == TextRow::Form::syslog || row->form == TextRow::Form::dmesg)
+    text_column_ = line.find_last_not_of(" \r") + 1 - row->text.size();
   takes_properties_ = row->form == TextRow::Form::kmsg;
   open_ = to_record(std::move(*row), lines_);
   return whole;

@@ -13,9 +13,9 @@
 namespace autopilot::host {
 
 // Kernel records out of text, line by line, each line in whatever form it has: raw /dev/kmsg records, dmesg
-// (seconds, -T, -x, -r, iso; also with the caller), journalctl (short, short-iso, short-precise,
-// short-monotonic, json), syslog (classic, RFC 3339, RFC 5424), kmsg.jsonl, or the bare message. Sequence is
-// the line number from 1.
+// (seconds, -T, -d, -x, -r, iso; also with the caller), journalctl (short, short-iso, short-precise,
+// short-monotonic, short-unix, json), syslog (classic, RFC 3339, RFC 5424), trace events (tracefs),
+// kmsg.jsonl, or the bare message. Lines may be indented and coloured. Sequence is the line number from 1.
 //
 // Only forms that carry a facility are verified; of the others nobody knows who wrote them, and a line whose
 // tag is not the kernel's has facility 1. Times are set where the text gives them whole: wall for a date with
@@ -32,13 +32,15 @@ class TextLogReader {
   [[nodiscard]] std::uint64_t lines() const { return lines_; }
 
  private:
-  [[nodiscard]] bool continues(std::string_view line);
+  [[nodiscard]] bool continues(std::string_view line, std::size_t indent);
   [[nodiscard]] std::vector<KernelRecord> close_open();
 
   std::uint64_t lines_ = 0;
   std::optional<KernelRecord> open_;  // the last record, while lines may belong to it
-  bool takes_indented_ = false;       // journalctl and dmesg indent the further rows of a record
-  bool takes_properties_ = false;     // raw records have " KEY=value" lines
+  // Of journalctl and dmesg: where the text of open_ begins. They print its further rows below it, so a row
+  // that begins before is another record.
+  std::optional<std::size_t> text_column_;
+  bool takes_properties_ = false;  // raw records have " KEY=value" lines
   RowJoiner joiner_;
 };
 

@@ -58,6 +58,13 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"dmesg_decoded_human", "kern  :err   : [Sat Nov 21 03:04:05 2026] ", true, 0},
         Form{"dmesg_iso_with_caller", "2026-11-21T03:04:05,678901+01:00 [  T1234] ", false, 0},
         Form{"dmesg_raw", "<3>[ 2750.000123] ", true, 0},
+        Form{"dmesg_with_distance", "[ 2750.000123 <    0.000012>] ", false, 0},
+        Form{"dmesg_coloured", "\x1b[32m[ 2750.000123] \x1b[0m\x1b[1;31m", false, 0},
+        Form{"journal_unix", "1763694245.678901 node-1 kernel: ", false, 0},
+        Form{"journal_unix_of_user", "1763694245.678901 node-1 python[7]: ", false, 1},
+        Form{"trace", "     kworker/0:1-123     [001] d..1.  2750.000123: ", false, 0},
+        Form{"with_byte_order_mark", "\xef\xbb\xbf[ 2750.000123] ", false, 0},
+        Form{"indented", "    [ 2750.000123] ", false, 0}, Form{"indented_bare", "\t ", false, 0},
         Form{"dmesg_raw_of_user", "<12>[ 2750.000123] ", true, 1},
         Form{"dmesg_decoded", "kern  :err   : [ 2750.000123] ", true, 0},
         Form{"dmesg_decoded_of_user", "user  :warn  : [ 2750.000123] ", true, 1},
@@ -164,6 +171,19 @@ TEST(TextLog, joins_rows_without_a_facility_and_trusts_the_whole_no_more) {
   EXPECT_NE(records[0].text.find("fallen off"), std::string::npos);
   EXPECT_FALSE(records[0].from_kernel());
   EXPECT_TRUE(records[1].from_kernel());
+}
+
+TEST(TextLog, takes_indented_lines_for_what_they_are) {
+  const auto records = read(
+      "  [    2.000000] NVRM: Xid (PCI:0000:3b:00): 79, x\n"
+      "  [    3.000000] NVRM: Xid (PCI:0000:3c:00): 48, y\n"
+      "                 below it\n"
+      "    NVRM: Xid (PCI:0000:3d:00): 94, z\n");
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[0].text, "NVRM: Xid (PCI:0000:3b:00): 79, x");
+  EXPECT_EQ(records[1].text, "NVRM: Xid (PCI:0000:3c:00): 48, y\nbelow it");
+  EXPECT_EQ(records[2].text, "NVRM: Xid (PCI:0000:3d:00): 94, z");
+  EXPECT_EQ(records[2].sequence, 4U);
 }
 
 // A row that looks like a line of its own is still part of the record above it.
