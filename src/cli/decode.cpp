@@ -116,7 +116,8 @@ class Printer {
               << padded(printable(place_of(decoded)), 13) << ' '
               << padded(decoded.fault_class.empty() ? "-" : decoded.fault_class, 10) << ' '
               << (decoded.fault_class.empty() ? "-" : std::string(to_string(decoded.action)))
-              << (decoded.injected ? " (injected)" : "") << '\n';
+              << (decoded.injected ? " (injected)" : "")
+              << (decoded.from_user ? " (written by user space: never acts)" : "") << '\n';
     std::string text = decoded.text;
     std::ranges::replace(text, '\n', ' ');
     for (const auto& line : wrapped(printable(text), 72))

@@ -49,6 +49,7 @@ void print_event(const Event& event, OutputFormat format) {
   if (event.subject.kind != SubjectKind::host) line += "  " + to_string(event.subject);
   if (!event.message.empty()) line += "  " + event.message;
   if (event.injected) line += " [injected]";
+  if (find_attribute(event.details, "fromUser") != nullptr) line += " [written by user space]";
   if (event.simulated) line += " [SIMULATED]";
   if (!event.durable) line += " [not durable]";
   std::cout << printable(line) << "\n" << std::flush;

@@ -61,7 +61,8 @@ Result<std::string> explain_xid(const catalog::Catalog& facts, std::string_view 
 Result<std::string> explain_sxid(const catalog::Catalog& facts, std::string_view text) {
   const std::uint32_t code = TRY(code_in(text, "sxid", "20034"));
   const auto* sxid = facts.sxid(code);
-  return sxid == nullptr ? not_in_catalog("SXid", code) : explain(*sxid, facts);
+  if (sxid != nullptr) return explain(*sxid, facts);
+  return not_in_catalog("SXid", code) + "Where its line says Fatal, the driver's word counts.\n";
 }
 
 // A line from a log: what it is, then what is known of that.

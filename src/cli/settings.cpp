@@ -20,8 +20,11 @@ constexpr std::size_t kMaxFile = std::size_t{1} << 20;
 
 Result<std::string> read_settings_text(const std::string& path, const std::string& what) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
+  const auto kind = std::filesystem::status(path, ignored).type();
+  if (kind == std::filesystem::file_type::directory)
     return fail(Errc::malformed, what + " " + path + " is a folder; name the file in it");
+  if (kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket)
+    return fail(Errc::malformed, what + " " + path + " is a pipe or a socket; name a file");
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return fail(Errc::malformed,

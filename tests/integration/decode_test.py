@@ -56,7 +56,7 @@ FORMS = (
 )
 
 # What a form may tell and another may not.
-OF_THE_FORM = ("fromKernel", "time", "secondsSinceBoot")
+OF_THE_FORM = ("fromKernel", "fromUser", "time", "secondsSinceBoot")
 
 TYPES = {
     "kind": str, "rule": str, "code": int, "name": str, "pci": str, "gpuInstance": int, "computeInstance": int,

@@ -47,6 +47,7 @@ std::optional<DecodedRecord> Decoder::decode_by_rules(const host::KernelRecord& 
   decoded.text = record.text;
   decoded.injected = record.injected;
   decoded.from_kernel = record.from_kernel();
+  decoded.from_user = record.facility != 0;
   decoded.line = record.sequence;
   for (const auto& [name, value] : match->groups) {
     if (name == "pid")

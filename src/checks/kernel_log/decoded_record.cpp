@@ -90,6 +90,7 @@ Attributes to_attributes(const DecodedRecord& decoded) {
   if (!decoded.fault_class.empty()) builder.word("action", to_string(decoded.action));
   builder.flag("injected", decoded.injected);
   builder.flag("fromKernel", decoded.from_kernel);
+  if (decoded.from_user) builder.flag("fromUser", true);
   builder.number("line", std::optional(static_cast<std::int64_t>(decoded.line)));
   return builder.take();
 }

@@ -50,6 +50,7 @@ struct DecodedRecord {
   bool is_detail = false;  // a row of registers that belongs to the record before it
   bool injected = false;   // by `autopilot inject`, or by the driver's own error injection
   bool from_kernel = false;
+  bool from_user = false;  // the source says so; neither: it does not say
   std::uint64_t line = 0;  // the sequence of the record: the line number of a text source
 
   // From the catalog; a code that is not in it has class "unknown" and no action.

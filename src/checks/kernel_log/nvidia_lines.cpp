@@ -122,6 +122,7 @@ std::optional<DecodedRecord> decode_nvidia(const host::KernelRecord& record) {
   DecodedRecord decoded;
   decoded.injected = record.injected;
   decoded.from_kernel = record.from_kernel();
+  decoded.from_user = record.facility != 0;
   decoded.line = record.sequence;
   if (!read_line(record.text, decoded)) return std::nullopt;
   return decoded;

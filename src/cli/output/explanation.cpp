@@ -23,7 +23,7 @@ class Page {
     bool first = true;
     for (const auto& line : wrapped(printable(paragraph), kWidth - kLabel)) {
       std::string cell(first ? label : "");
-      cell.resize(kLabel, ' ');
+      cell.resize(std::max(kLabel, cell.size() + 1), ' ');
       text_ += cell + line + "\n";
       first = false;
     }
@@ -176,7 +176,8 @@ std::string explain(const checks::DecodedRecord& record, const catalog::Catalog&
   // A line on the command line has no number.
   for (const auto& [name, value] : checks::to_attributes(record))
     if (name != "line") page.add(name, to_string(value));
-  if (const std::string known = explain_kind(record, facts); !known.empty()) page.more(known);
+  if (const std::string known = explain_kind(record, facts); !known.empty())
+    page.more("What is known of its kind; where this line says more, the line counts:\n\n" + known);
   return page.text();
 }
 

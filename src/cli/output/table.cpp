@@ -63,25 +63,32 @@ std::string age(WallTime then, WallTime now) {
   return format_duration(std::chrono::floor<Unit>(now - then));
 }
 
-// " (for 3h, last seen 20s ago)"; nothing in the first minute.
+// "for 3h, last seen 20s ago"; nothing in the first minute.
 std::string times_of(WallTime since, WallTime last_seen, WallTime now) {
   using std::chrono::minutes;
   if (since == WallTime{} || now <= since + minutes{1}) return {};
-  std::string text = " (for " + age<minutes>(since, now);
+  std::string text = "for " + age<minutes>(since, now);
   if (last_seen != WallTime{} && last_seen <= now)
     text += ", last seen " +
             (now < last_seen + minutes{1} ? age<std::chrono::seconds>(last_seen, now)
                                           : age<minutes>(last_seen, now)) +
             " ago";
-  return text + ")";
+  return text;
+}
+
+// " (TIMES; clears WHEN)", of what is known.
+std::string in_brackets(const std::string& times, const std::string& clears_when) {
+  std::string text = times;
+  if (!clears_when.empty()) text += (text.empty() ? "clears " : "; clears ") + clears_when;
+  return text.empty() ? text : " (" + text + ")";
 }
 
 std::string line_of(const Finding& finding, WallTime now) {
   std::string text = told(finding.subject, finding.message);
   if (finding.injected) text += " [injected]";
-  if (finding.held)
-    text += finding.clears_when.empty() ? " [gone]" : " [gone; clears " + finding.clears_when + "]";
-  if (finding.health != Health::unknown) text += times_of(finding.since, finding.last_seen, now);
+  if (finding.held) text += " [gone]";
+  if (finding.health != Health::unknown)
+    text += in_brackets(times_of(finding.since, finding.last_seen, now), finding.clears_when);
   if (finding.action != Action::none) text += " -> " + std::string(to_string(finding.action));
   return text;
 }
@@ -149,7 +156,7 @@ std::vector<std::string> texts_of(const Incident& incident, WallTime now) {
   std::string first = told(incident.blamed, incident.summary);
   if (incident.injected) first += " [injected]";
   first += " [" + std::string(to_string(incident.state)) + (incident.acknowledged ? ", acknowledged]" : "]");
-  first += times_of(incident.opened, {}, now);
+  first += in_brackets(times_of(incident.opened, {}, now), {});
   if (incident.action != Action::none) first += " -> " + std::string(to_string(incident.action));
   std::vector<std::string> texts{std::move(first)};
   if (incident.end) texts.push_back(std::string(to_string(*incident.end)) + ": " + incident.because);
