@@ -222,9 +222,9 @@ void ClusterLink::take_over(const kube::Node& node) {
   const std::string word = label == node.meta.labels.end() ? "" : label->second;
   if (is_first && !knows_written_ && word == to_string(Verdict::evict))
     written_.evicting.push_back({kPredecessor, clock_.now().wall, false});
-  const bool is_dropped = incidents::acknowledge_by(written_, word);
-  if (is_dropped) sources_.keep(written_);
-  if (is_first || is_dropped) tell();
+  const bool has_changed = incidents::see_label(written_, word, node.meta.uid);
+  if (has_changed) sources_.keep(written_);
+  if (is_first || has_changed) tell();
 }
 
 void ClusterLink::tell() {

@@ -19,8 +19,8 @@ EvictingIncident looked_at(EvictingIncident one, const WrittenVerdictInput& inpu
   if (incident != nullptr) {
     one.closed.reset();
     one.is_acknowledged = incident->acknowledged.has_value();
-  } else if (!one.closed) {
-    one.closed = input.now;
+  } else {
+    one.closed = std::min(one.closed.value_or(input.now), input.now);
   }
   return one;
 }
@@ -28,7 +28,8 @@ EvictingIncident looked_at(EvictingIncident one, const WrittenVerdictInput& inpu
 // Beyond what the verdict says of it.
 bool holds(const EvictingIncident& one, const WrittenVerdictInput& input) {
   if (one.is_acknowledged) return false;
-  return !one.closed || !input.deep_test_passed || *input.deep_test_passed <= *one.closed;
+  const auto& passed = input.deep_test_passed;
+  return !one.closed || !passed || *passed <= *one.closed || *passed > input.now;
 }
 
 // A deep test alone says that a device is bad: the next one that passes says that it is not, and no further
@@ -42,6 +43,7 @@ bool is_of_deep_test(const Incident& incident) {
 // A later layout gets another first word; this one is then not understood.
 constexpr std::string_view kLayout = "w1";
 constexpr std::string_view kNone = "-";
+constexpr char kNodeMark = '@';
 
 // "<id>,<nanoseconds of its closing, or ->,<1 when acknowledged>"
 std::optional<EvictingIncident> parse_evicting(std::string_view word) {
@@ -58,7 +60,7 @@ std::optional<EvictingIncident> parse_evicting(std::string_view word) {
 }  // namespace
 
 WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictInput& input) {
-  WrittenVerdict after{input.verdict, {}};
+  WrittenVerdict after{input.verdict, {}, before.node_uid};
   for (const EvictingIncident& one : before.evicting)
     if (EvictingIncident now = looked_at(one, input); holds(now, input))
       after.evicting.push_back(std::move(now));
@@ -72,16 +74,25 @@ WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictIn
   return after;
 }
 
-bool acknowledge_by(WrittenVerdict& written, std::string_view label) {
-  if (label == to_string(Verdict::evict) || label == to_string(Verdict::testing)) return false;
-  return std::erase_if(written.evicting, [](const EvictingIncident& one) { return one.closed.has_value(); }) >
-         0;
+bool see_label(WrittenVerdict& written, std::string_view label, std::string_view node_uid) {
+  const bool is_another_object = !written.node_uid.empty() && written.node_uid != node_uid;
+  if (label.empty() && is_another_object) return false;
+  bool has_changed = false;
+  if (!label.empty() && written.node_uid != node_uid) {
+    written.node_uid = node_uid;
+    has_changed = true;
+  }
+  if (label == to_string(Verdict::evict) || label == to_string(Verdict::testing)) return has_changed;
+  const auto acknowledged =
+      std::erase_if(written.evicting, [](const EvictingIncident& one) { return one.closed.has_value(); });
+  return has_changed || acknowledged > 0;
 }
 
 std::string to_text(const WrittenVerdict& written) {
   std::string text(kLayout);
   const std::string_view word = to_string(written.word);
   text.append(" ").append(word.empty() ? kNone : word);
+  if (!written.node_uid.empty()) text.append(" ").append(1, kNodeMark).append(written.node_uid);
   for (const EvictingIncident& one :
        std::span(written.evicting).first(std::min(written.evicting.size(), kMaxEvictingKept))) {
     const std::string closed =
@@ -93,12 +104,17 @@ std::string to_text(const WrittenVerdict& written) {
 }
 
 std::optional<WrittenVerdict> parse_written_verdict(std::string_view text) {
-  const auto words = split(text, ' ');
+  auto words = split(text, ' ');
+  std::string node_uid;
+  if (words.size() > 2 && words[2].size() > 1 && words[2].front() == kNodeMark) {
+    node_uid = words[2].substr(1);
+    words.erase(words.begin() + 2);
+  }
   if (words.size() < 2 || words.size() > 2 + kMaxEvictingKept || words[0] != kLayout || words[1].empty())
     return std::nullopt;
   const auto word = words[1] == kNone ? std::optional(Verdict::none) : parse_verdict(words[1]);
   if (!word) return std::nullopt;
-  WrittenVerdict written{*word, {}};
+  WrittenVerdict written{*word, {}, std::move(node_uid)};
   for (const std::string_view one : std::span(words).subspan(2)) {
     auto evicting = parse_evicting(one);
     if (!evicting) return std::nullopt;

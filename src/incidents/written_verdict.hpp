@@ -25,6 +25,7 @@ struct EvictingIncident {
 struct WrittenVerdict {
   Verdict word = Verdict::none;
   std::vector<EvictingIncident> evicting;  // that still hold EVICT
+  std::string node_uid{};                  // of the Node object that was seen with a label; empty: none yet
   friend bool operator==(const WrittenVerdict&, const WrittenVerdict&) = default;
 };
 
@@ -38,12 +39,14 @@ struct WrittenVerdictInput {
 
 // EVICT stays when the verdict gets better, until each incident that evicted has closed and a deep test has
 // passed after that, or a person has acknowledged it. What a deep test alone says is EVICT for as long as the
-// verdict is. Everything else is written as it is.
+// verdict is. Everything else is written as it is. A clock that was ahead ends nothing early: what lies in
+// the future closed now, and no test of the future counts.
 [[nodiscard]] WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictInput& input);
 
 // Whoever takes an EVICT away that stands only for want of a deep test has acknowledged it. `label`: what is
-// seen to stand there. TESTING is written in its place, and takes nothing away. True: something changed.
-[[nodiscard]] bool acknowledge_by(WrittenVerdict& written, std::string_view label);
+// seen to stand on the Node object of that uid; empty: none. TESTING is written in its place, and takes
+// nothing away; an object that was made anew never had a label. True: something changed.
+[[nodiscard]] bool see_label(WrittenVerdict& written, std::string_view label, std::string_view node_uid);
 
 // Of a text at most; one that holds still holds EVICT, whichever are left out.
 inline constexpr std::size_t kMaxEvictingKept = 32;

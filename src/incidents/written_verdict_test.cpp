@@ -127,14 +127,36 @@ TEST(WrittenVerdict, is_kept_by_an_agent_that_has_not_looked_yet) {
 
 TEST(WrittenVerdict, is_acknowledged_by_who_takes_the_label_away) {
   WrittenVerdict written{Verdict::evict, {{"a", at(3), false}, {"b", std::nullopt, false}}};
-  EXPECT_FALSE(acknowledge_by(written, "EVICT"));
+  EXPECT_TRUE(see_label(written, "EVICT", "uid-1"));
+  EXPECT_FALSE(see_label(written, "EVICT", "uid-1"));
   // That is what a deep test writes. It may end without a result.
-  EXPECT_FALSE(acknowledge_by(written, "TESTING"));
+  EXPECT_FALSE(see_label(written, "TESTING", "uid-1"));
   EXPECT_EQ(written.evicting.size(), 2U);
-  EXPECT_TRUE(acknowledge_by(written, ""));
+  EXPECT_TRUE(see_label(written, "", "uid-1"));
   ASSERT_EQ(written.evicting.size(), 1U);
   EXPECT_EQ(written.evicting[0].id, "b");  // still there
-  EXPECT_FALSE(acknowledge_by(written, "PASS"));
+  EXPECT_FALSE(see_label(written, "PASS", "uid-1"));
+}
+
+TEST(WrittenVerdict, is_not_acknowledged_by_a_node_object_that_was_made_anew) {
+  WrittenVerdict written{Verdict::evict, {{"a", at(3), false}}, "uid-1"};
+  EXPECT_FALSE(see_label(written, "", "uid-2"));
+  EXPECT_FALSE(see_label(written, "", "uid-2")) << "nor by what is told of it before the label is written";
+  EXPECT_TRUE(see_label(written, "EVICT", "uid-2"));
+  EXPECT_EQ(written.evicting.size(), 1U);
+  EXPECT_TRUE(see_label(written, "", "uid-2")) << "now somebody took it away";
+  EXPECT_TRUE(written.evicting.empty());
+}
+
+TEST(WrittenVerdict, a_clock_that_was_ahead_neither_ends_it_nor_keeps_it) {
+  Written written;
+  written.look(1, Verdict::evict, {evicting("a")});
+  EXPECT_EQ(written.look(2, Verdict::pass, {}, at(500)), Verdict::evict) << "a test of the future";
+  written.look(900, Verdict::evict, {evicting("a")});
+  EXPECT_EQ(written.look(901, Verdict::pass, {}), Verdict::evict);
+  EXPECT_EQ(written.look(10, Verdict::pass, {}, at(5)), Verdict::evict);
+  EXPECT_EQ(written.look(20, Verdict::pass, {}, at(15)), Verdict::pass)
+      << "after it closed, by the clock of now";
 }
 
 TEST(WrittenVerdict, an_injected_incident_holds_nothing) {
@@ -149,6 +171,8 @@ TEST(WrittenVerdict, survives_as_a_line_of_text) {
                             {{"0a1b2c3d-7", std::nullopt, false}, {"0a1b2c3d-8", at(5), true}}};
   EXPECT_EQ(parse_written_verdict(to_text(full)), full);
   EXPECT_EQ(parse_written_verdict(to_text(WrittenVerdict{})), WrittenVerdict{});
+  const WrittenVerdict seen{Verdict::evict, {{"0a1b2c3d-7", at(5), false}}, "6f1c8e2a-0000"};
+  EXPECT_EQ(parse_written_verdict(to_text(seen)), seen);
   WrittenVerdict many{Verdict::evict, {}};
   for (int i = 0; i < 100; ++i)
     many.evicting.push_back({"0a1b2c3d-" + std::to_string(i), std::nullopt, false});
