@@ -19,6 +19,7 @@ namespace autopilot::agent {
 namespace {
 
 constexpr Duration kLookAtLane = std::chrono::milliseconds{5};
+constexpr Duration kAgain = std::chrono::milliseconds{250};
 
 // The answer of the API server, or why there is none.
 class Question {
@@ -77,11 +78,17 @@ class Question {
       client_.use(*context);
     }
     client_.use_token(shared_->credentials.token());
+    get();
+  }
+
+  // A server that is busy or starts is asked again: what is not taken over now is soon written over.
+  void get() {
     exchange_ = client_.get({path_, {}}, [this](kube::ApiResult<std::string> json) {
-      if (json)
-        end(std::move(*json));
-      else
-        end(fail(std::move(json.error().error)));
+      if (json) return end(std::move(*json));
+      const bool may_get_better = json.error().verdict.next == kube::ApiNext::back_off;
+      if (!may_get_better) return end(fail(std::move(json.error().error)));
+      answer_ = fail(std::move(json.error().error));
+      next_ = loop_.after(kAgain, [this] { get(); });
     });
   }
 
@@ -99,6 +106,7 @@ class Question {
   runtime::Lanes lanes_;
   const Instant now_;
   net::Subscription look_;
+  net::Subscription next_;
   net::Exchange exchange_;
   Result<std::string> answer_ = fail(Errc::timed_out, "the cluster did not give the node's report in time");
 };

@@ -90,6 +90,14 @@ TEST_F(ReportRecallTest, takes_what_stands_in_the_cluster_into_a_new_journal) {
   EXPECT_EQ(memory.pass_records[0].gpu_uuid, "GPU-1");
 }
 
+TEST_F(ReportRecallTest, a_server_that_is_busy_is_asked_again) {
+  const ScriptedServer server({{answer(429, "{}")}, {answer(503, "{}")}, {answer(200, report())}});
+  const auto taken = recall_report(door(server.port()), "node-1", true, clock_, seconds{20});
+  ASSERT_TRUE(taken) << taken.error().what;
+  EXPECT_EQ(taken->saved.incidents.size(), 1U);
+  EXPECT_THAT(server.requests(), SizeIs(3));
+}
+
 TEST_F(ReportRecallTest, a_report_of_another_kind_of_machine_is_not_taken) {
   const auto real = ask({answer(200, report())}, false);
   ASSERT_FALSE(real);
