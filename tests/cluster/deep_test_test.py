@@ -14,15 +14,14 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import harness  # noqa: E402
-from kit import images, testing  # noqa: E402
-from kit.cluster import ROOT, Cluster  # noqa: E402
+from kit import images, reports, testing  # noqa: E402
+from kit.cluster import Cluster  # noqa: E402
 from kit.deployment import NAMESPACE, Deployment  # noqa: E402
 
 NODE = "node-0"
 PREFIX = "autopilot.ibm.com"
 SPACE = "autopilot-deep-test"
 GPUS = "nvidia.com/gpu"
-CRD = ROOT / "deploy" / "crds" / "nodehealthreports.yaml"
 NANOSECONDS = 10 ** 9
 
 
@@ -55,16 +54,14 @@ class DeepTestTest(unittest.TestCase):
         if not cls.cluster.nodes:
             raise unittest.SkipTest("this cluster has no node with a kubelet")
         cls.api = cls.cluster.api
-        cls.api.run("apply", "--server-side", "-f", str(CRD))
-        cls.api.run("wait", "--for=condition=Established", "crd/nodehealthreports.autopilot.ibm.com")
-        cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+        reports.make(cls.api, SPACE)
         cls.give_gpus(8)
 
     @classmethod
     def tearDownClass(cls):
         cls.give_gpus(None)
         cls.api.run("delete", "--ignore-not-found", "namespace", SPACE)
-        cls.api.run("delete", "--ignore-not-found", "crd", "nodehealthreports.autopilot.ibm.com")
+        reports.remove(cls.api)
 
     @classmethod
     def give_gpus(cls, count):

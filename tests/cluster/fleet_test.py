@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from kit import audit, fleet, simulated, testing
+from kit import audit, fleet, reports, simulated, testing
 from kit.api import condition_of
 from kit.cluster import ROOT, Cluster
 
@@ -33,8 +33,7 @@ class FleetTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        # Other tests' agents take over nothing.
-        cls.api.run("delete", "crd", "nodehealthreports.autopilot.ibm.com", "--ignore-not-found")
+        reports.remove(cls.api)
 
     def start(self, count, *arguments):
         names = [f"fleet-{number}" for number in range(count)]
@@ -51,6 +50,9 @@ class FleetTest(unittest.TestCase):
     def words(self):
         """Of each node: what its label says."""
         return {name: node["metadata"]["labels"].get(f"{PREFIX}/gpuhealth") for name, node in self.nodes().items()}
+
+    def conditions(self, kind):
+        return [condition_of(node, kind) for _, node in sorted(self.nodes().items())]
 
     def reports(self):
         """Those of the nodes that are there now, and not of earlier ones with their names."""
@@ -75,8 +77,8 @@ class FleetTest(unittest.TestCase):
         self.assertEqual({name: node["metadata"]["annotations"][f"{PREFIX}/summary"] for name, node in nodes.items()
                           if node["metadata"]["labels"].get(f"{PREFIX}/gpuhealth") != "PASS"}, {})
         self.assertEqual({condition_of(node, kind) for node in nodes.values() for kind in CONDITIONS}, {"True"})
-        reports = self.api.wait(lambda: len(self.reports()) == NODES and self.reports(), "there is a report of each node")
-        for report in reports.values():
+        told = self.api.wait(lambda: len(self.reports()) == NODES and self.reports(), "there is a report of each node")
+        for report in told.values():
             self.assertTrue(report["status"]["simulated"])
             self.assertEqual(len(report["status"]["gpus"]), 8)
         self.assert_evicts_these(set(FAULTS))
@@ -105,6 +107,14 @@ class FleetTest(unittest.TestCase):
         self.assertGreater(most["writes"], 0)
         self.assertLessEqual(most["writes"], 6)
         self.assertLessEqual(most["lists"], 6)
+
+    def test_what_a_fault_was_is_taken_back_when_it_ends_and_what_evicted_stays(self):
+        self.start(3, "--fault", "node=fleet-0,fault=filesystem_full,subject=mount//,at=5s,for=60s",
+                   "--fault", "node=fleet-1,fault=fell_off_bus,subject=gpu/5,at=5s,for=60s")
+        self.api.wait(lambda: self.conditions("StorageHealthy") == ["False", "True", "True"], "one disk is full", 180)
+        self.api.wait(lambda: self.conditions("GpuHealthy") == ["True", "False", "True"], "one GPU is gone", 60)
+        self.api.wait(lambda: self.conditions("StorageHealthy") == ["True", "True", "True"], "the disk has room again", 180)
+        self.assertEqual(self.words(), {"fleet-0": "PASS", "fleet-1": "EVICT", "fleet-2": "PASS"})
 
     def test_agents_that_die_leave_the_time_when_they_looked_last(self):
         pid = self.start(3, "--heartbeat", f"{HEARTBEAT}s")

@@ -10,11 +10,12 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import harness  # noqa: E402
-from kit import testing  # noqa: E402
+from kit import reports, testing  # noqa: E402
 from kit.api import condition_of  # noqa: E402
 from kit.cluster import Cluster  # noqa: E402
 
 NODE = "sim-1"
+NAMESPACE = "autopilot"
 PREFIX = "autopilot.ibm.com"
 CONDITIONS = ("GpuHealthy", "NetworkHealthy", "StorageHealthy", "HostHealthy")
 
@@ -24,10 +25,16 @@ class NodeObjectTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster().open()
         cls.api = cls.cluster.api
+        reports.make(cls.api, NAMESPACE)
+
+    @classmethod
+    def tearDownClass(cls):
+        reports.remove(cls.api)
 
     def setUp(self):
         # Nothing of an agent before.
         self.api.run("label", "node", NODE, f"{PREFIX}/gpuhealth-")
+        self.api.run("-n", NAMESPACE, "delete", "nhr", "--all")
 
     def agent(self, *arguments):
         settings = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")

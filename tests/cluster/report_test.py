@@ -12,13 +12,12 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import harness  # noqa: E402
-from kit import simulated, testing  # noqa: E402
-from kit.cluster import ROOT, Cluster  # noqa: E402
+from kit import reports, simulated, testing  # noqa: E402
+from kit.cluster import Cluster  # noqa: E402
 
 NODE = "sim-1"
 LABEL = "autopilot.ibm.com/gpuhealth"
 NAMESPACE = "autopilot"
-CRD = ROOT / "deploy" / "crds" / "nodehealthreports.yaml"
 
 
 class ReportTest(unittest.TestCase):
@@ -26,14 +25,11 @@ class ReportTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster().open()
         cls.api = cls.cluster.api
-        cls.api.run("apply", "--server-side", "-f", str(CRD))
-        cls.api.run("wait", "--for=condition=Established", "crd/nodehealthreports.autopilot.ibm.com")
-        cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        reports.make(cls.api, NAMESPACE)
 
     @classmethod
     def tearDownClass(cls):
-        # Other tests' agents take over nothing.
-        cls.api.run("delete", "crd", "nodehealthreports.autopilot.ibm.com")
+        reports.remove(cls.api)
 
     def setUp(self):
         # Nothing of an agent before.
@@ -164,14 +160,14 @@ class ReportTest(unittest.TestCase):
                 self.assertIn(incident["id"], [one["incident"] for one in self.status()["written"]["evicting"]])
 
     def test_a_cluster_that_does_not_know_the_kind_is_no_reason_not_to_watch(self):
-        self.api.run("delete", "crd", "nodehealthreports.autopilot.ibm.com")
+        reports.remove(self.api)
         try:
             with self.agent() as agent:
                 agent.wait_ready()
                 self.api.wait(lambda: self.label() == "PASS", "the label says PASS")
                 harness.wait_until(lambda: agent.process.find("the report of the node cannot be written"), "it says so")
         finally:
-            self.setUpClass()
+            reports.make(self.api, NAMESPACE)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 
 from pathlib import Path
 
+from kit import reports
 from kit.control_plane import SERVER
 
 PROGRAM = "autopilot-fleet-sim"
 ACCOUNT = "autopilot-fleet-sim"
 NAMESPACE = "autopilot"
 LABEL = "autopilot.ibm.com/gpuhealth"
-CRD = Path(__file__).resolve().parents[3] / "deploy" / "crds" / "nodehealthreports.yaml"
 # What an agent uses of its rights. No policy keeps this account to one node: it is all of them.
 EVERYWHERE = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "patch"]},
@@ -22,7 +22,7 @@ IN_OWN = [{"apiGroups": ["autopilot.ibm.com"], "resources": ["nodehealthreports"
 
 def start(cluster, programs: Path, *arguments: str) -> int:
     """The process id. `programs` is the folder of our own ones, `arguments` those of the fleet but for its cluster."""
-    _make_kind(cluster.api)
+    reports.make(cluster.api, NAMESPACE)
     _make_account(cluster.api)
     kubeconfig = cluster.control_plane.kubeconfig(ACCOUNT)
     keys = cluster.control_plane.keys
@@ -38,13 +38,6 @@ def wait_until_all_wrote(cluster, count: int) -> None:
         return len(cluster.api.get("nodes", "-l", LABEL)["items"]) >= count
 
     cluster.api.wait(all_wrote, f"the agents of {count} simulated nodes have written", 60 + 2 * count)
-
-
-def _make_kind(api) -> None:
-    """Of the reports, and the namespace that they are in."""
-    api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    api.run("apply", "--server-side", "-f", str(CRD))
-    api.run("wait", "--for=condition=Established", "crd/nodehealthreports.autopilot.ibm.com")
 
 
 def _make_account(api) -> None:

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kind of the nodes' reports, NodeHealthReport, and the namespace they are in."""
+
+from pathlib import Path
+
+CRD = Path(__file__).resolve().parents[3] / "deploy" / "crds" / "nodehealthreports.yaml"
+NAME = "nodehealthreports.autopilot.ibm.com"
+
+
+def make(api, namespace: str) -> None:
+    api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    api.run("apply", "--server-side", "-f", str(CRD))
+    api.run("wait", "--for=condition=Established", f"crd/{NAME}")
+
+
+def remove(api) -> None:
+    """With all reports: other tests' agents take over nothing."""
+    api.run("delete", "--ignore-not-found", "crd", NAME)
