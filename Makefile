@@ -14,7 +14,7 @@ release: ## what ships, optimised, into build/bin (the default)
 run: release ## build, start the agent on this machine, show the node; ARGS="--simulate hgx-h100-8" goes to the agent
 	@tools/run.sh $(ARGS)
 
-test: deps ## what CI runs: release, ASan+UBSan, TSan, short fuzzing, tidy, format, lints
+test: deps ## what CI runs: release, short tests in a cluster, ASan+UBSan, TSan, short fuzzing, tidy, format, lints
 	@tools/ci/run.py test --jobs $(JOBS)
 
 check: deps ## quick: unit and golden tests of the dev build
@@ -52,7 +52,7 @@ cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubele
 	@cmake --build --preset release --target autopilot-fleet-sim -j$(JOBS)
 	@tests/cluster/cluster.py up --real $(or $(REAL),1) --sim $(or $(SIM),0) --agents="$(AGENTS)"
 
-cluster-test: deps ## tests against such a cluster (part of verify)
+cluster-test: deps ## all tests against such a cluster (part of verify)
 	@tools/ci/run.py cluster --jobs $(JOBS)
 
 cluster-down: ## end it

@@ -94,12 +94,14 @@ def _cluster_programs(run: Run) -> Outcome:
     return skip(junit.skip_reason(run.log.read_text())) if status == 77 else one(status == 0)
 
 
-def _cluster(run: Run) -> Outcome:
-    try:
-        return _test("release", "cluster")(run)
-    finally:
-        # A ctest that was killed has not ended what it started.
-        run.command(_kit("down"), 120)
+def _cluster(*further: str):
+    def run_stage(run: Run) -> Outcome:
+        try:
+            return _test("release", "cluster", *further)(run)
+        finally:
+            # A ctest that was killed has not ended what it started.
+            run.command(_kit("down"), 120)
+    return run_stage
 
 
 def _threads(run: Run) -> Outcome:
@@ -159,8 +161,10 @@ TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
 # Of the release alone: there is one cluster on a machine, and it runs what ships.
-CLUSTER = [Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs),
-           Stage("cluster", "release: tests in a cluster", _cluster, "release-build")]
+CLUSTER_PROGRAMS = Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs)
+CLUSTER = [CLUSTER_PROGRAMS, Stage("cluster", "release: tests in a cluster", _cluster(), "release-build")]
+CLUSTER_SHORT = [CLUSTER_PROGRAMS,
+                 Stage("cluster", "release: the short tests in a cluster", _cluster("-L", "^short$"), "release-build")]
 TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads)
 
 PLANS: dict[str, list[Stage]] = {
@@ -173,7 +177,7 @@ PLANS: dict[str, list[Stage]] = {
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
     "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), *CLUSTER],
-    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), ASAN, TSAN, FUZZ, TIDY_CHANGED],
+    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER_SHORT, ASAN, TSAN, FUZZ, TIDY_CHANGED],
     "verify": [
         FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
         *CLUSTER, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,

@@ -76,6 +76,7 @@ class Plans(unittest.TestCase):
         names = [one.name for one in run.PLANS["test"]]
         for kind in ("unit", "golden", "integration"):
             self.assertIn(f"release-{kind}", names)
+        self.assertIn("cluster", names)
 
 
 if __name__ == "__main__":
