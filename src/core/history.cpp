@@ -59,7 +59,7 @@ void History::drop_an_event() {
   ++dropped_;
 }
 
-void History::erase_event(std::deque<Observation>::iterator event) {
+void History::erase_event(const std::deque<Observation>::const_iterator& event) {
   event_keys_.erase(key_of(*event));
   if (const auto alike = alike_.find(kind_of(*event)); --alike->second == 0) alike_.erase(alike);
   events_.erase(event);

@@ -68,7 +68,7 @@ class History {
   void append(const Observation& observation);
   void append_event(Observation event);
   void drop_an_event();
-  void erase_event(std::deque<Observation>::iterator event);
+  void erase_event(const std::deque<Observation>::const_iterator& event);
 
   std::map<SeriesKey, Series, SeriesOrder> series_;
   Words words_;
