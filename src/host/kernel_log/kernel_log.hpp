@@ -43,6 +43,9 @@ struct RecordLosses {
   std::uint64_t lost = 0;    // never read: overwritten too early
   std::uint64_t missed = 0;  // read, but dropped before every reader came to them
   [[nodiscard]] std::uint64_t all() const { return lost + missed; }
+  friend RecordLosses operator+(RecordLosses a, RecordLosses b) {
+    return {a.lost + b.lost, a.missed + b.missed};
+  }
 };
 
 // The kernel log of one machine. read() returns at once with what is there; only a log that is still being

@@ -216,8 +216,7 @@ std::optional<TextRow> parse_unix(std::string_view line) {
   return row;
 }
 
-// A row of /sys/kernel/tracing/trace: "kworker/0:1-123     [001] d..1.   100.000000: nvidia_dev_xid: Xid
-// ...".
+// A row of /sys/kernel/tracing/trace: "kworker/0:1-123 [001] d..1. 100.000000: nvidia_dev_xid: Xid ...".
 std::optional<TextRow> parse_trace(std::string_view line) {
   const auto open = line.substr(0, 64).find(" [");
   if (open == std::string_view::npos || !looks_like(line.substr(open), " [000] ")) return std::nullopt;

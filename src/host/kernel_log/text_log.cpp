@@ -78,6 +78,7 @@ std::vector<KernelRecord> TextLogReader::add_line(std::string_view line) {
     text_column_ = line.find_last_not_of(" \r") + 1 - row->text.size();
   takes_properties_ = row->form == TextRow::Form::kmsg;
   open_ = to_record(std::move(*row), lines_);
+  if (indent > 0) open_->verified = false;
   return whole;
 }
 

@@ -17,9 +17,10 @@ namespace autopilot::host {
 // short-monotonic, short-unix, json), syslog (classic, RFC 3339, RFC 5424), trace events (tracefs),
 // kmsg.jsonl, or the bare message. Lines may be indented and coloured. Sequence is the line number from 1.
 //
-// Only forms that carry a facility are verified; of the others nobody knows who wrote them, and a line whose
-// tag is not the kernel's has facility 1. Times are set where the text gives them whole: wall for a date with
-// year and zone, mono for seconds since boot; a moment that is not known is the epoch.
+// Only forms that carry a facility are verified, and only at the beginning of a line: further in it may be a
+// row of another message. Of the others nobody knows who wrote them, and a line whose tag is not the kernel's
+// has facility 1. Times are set where the text gives them whole: wall for a date with year and zone, mono for
+// seconds since boot; a moment that is not known is the epoch.
 class TextLogReader {
  public:
   // Of a longer line only so much is looked at.

@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"journal_unix_of_user", "1763694245.678901 node-1 python[7]: ", false, 1},
         Form{"trace", "     kworker/0:1-123     [001] d..1.  2750.000123: ", false, 0},
         Form{"with_byte_order_mark", "\xef\xbb\xbf[ 2750.000123] ", false, 0},
+        Form{"indented_raw", "  <3>[ 2750.000123] ", false, 0},
+        Form{"indented_kmsg", " 3,1042,2750000123,-;", false, 0},
         Form{"indented", "    [ 2750.000123] ", false, 0}, Form{"indented_bare", "\t ", false, 0},
         Form{"dmesg_raw_of_user", "<12>[ 2750.000123] ", true, 1},
         Form{"dmesg_decoded", "kern  :err   : [ 2750.000123] ", true, 0},
