@@ -82,6 +82,20 @@ class HungTaskOfThisKernel : public ::testing::Test {
         place += attribute_of(event, "waitsIn");
     return place;
   }
+  // The kernel writes a report row by row; an agent is told when it pauses.
+  void wait_for_report(const std::string& process) {
+    const MonoTime end = clock_.now().mono + kPatience;
+    for (bool is_whole = false; !is_whole && clock_.now().mono < end;) {
+      const auto log = kernel_log_.read(next_record_, end);
+      ASSERT_TRUE(log) << log.error().what;
+      bool is_reported = false;
+      for (const host::KernelRecord& record : log->records) {
+        is_reported = is_reported || record.text.starts_with("INFO: task " + process + ":");
+        is_whole = is_whole || (is_reported && record.text.find("</TASK>") != std::string::npos);
+      }
+      std::this_thread::sleep_for(1ms);
+    }
+  }
   // True once the kernel itself reported `process` by its line.
   [[nodiscard]] bool is_reported(std::string_view process) const {
     for (const Observation& event : history_.events())
@@ -117,9 +131,8 @@ TEST_F(HungTaskOfThisKernel, a_writer_on_a_frozen_filesystem_is_reported_and_see
   std::jthread writer([&] {
     host::run_program({"dd", "if=/dev/zero", "of=" + frozen.path() + "/file", "count=1"});
   });
-  std::vector<std::string> reasons;
-  for (const MonoTime end = clock_.now().mono + kPatience; !is_reported("dd") && clock_.now().mono < end;)
-    reasons = look(1ms);
+  wait_for_report("dd");
+  std::vector<std::string> reasons = look(1ms);
   const bool reported = is_reported("dd");
   for (int more = 0; more < 6; ++more)
     reasons = look(60s);

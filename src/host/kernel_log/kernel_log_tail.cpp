@@ -2,12 +2,19 @@
 #include "host/kernel_log/kernel_log_tail.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "host/kernel_log/kmsg_source.hpp"
 #include "host/kernel_log/syslog_source.hpp"
 
 namespace autopilot::host {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{20};
+constexpr std::chrono::milliseconds kLongestBurst{200};
+
+}  // namespace
 
 KernelLogTail::KernelLogTail(Open open) : KernelLogTail(std::move(open), Options{}) {}
 
@@ -49,8 +56,7 @@ void KernelLogTail::run() {
         source_ = source->get();
         // Numbers of one witness mean nothing to another.
         if (const auto witness = source_->witness(); witness != witness_) {
-          losses_in_other_rings_.lost += ring_.losses().lost;
-          losses_in_other_rings_.missed += ring_.losses().missed;
+          losses_in_other_rings_ = losses_in_other_rings_ + ring_.losses();
           ring_ = RecordRing(options_.limits, options_.part_of);
           witness_ = witness;
         }
@@ -77,7 +83,8 @@ bool KernelLogTail::follow(RecordSource& source) {
   }
   bool at_end = false;
   for (;;) {
-    auto batch = source.next(at_end ? std::chrono::hours(1) : Duration::zero());
+    const Duration patience = untold_ == LogParts::none ? Duration{std::chrono::hours(1)} : Duration{kPause};
+    auto batch = source.next(at_end ? patience : Duration::zero());
     if (!batch) {
       set_ready(batch.error());
       return at_end;
@@ -89,11 +96,20 @@ bool KernelLogTail::follow(RecordSource& source) {
     // Not under the lock: understanding records takes longer than keeping them, and readers wait for the
     // lock.
     const LogParts news = at_end && options_.news_in ? options_.news_in(*batch) : LogParts::none;
+    const bool is_pause = batch->empty();
     take(std::move(*batch), resume_at);
-    if (news != LogParts::none) options_.on_news(news);
+    tell_when_paused(news, is_pause);
     const std::lock_guard lock(mutex_);
     if (is_stopping_) return at_end;
   }
+}
+
+void KernelLogTail::tell_when_paused(LogParts news, bool is_pause) {
+  const auto now = std::chrono::steady_clock::now();
+  if (untold_ == LogParts::none) untold_since_ = now;
+  untold_ = untold_ | news;
+  if (untold_ == LogParts::none || !(is_pause || now - untold_since_ >= kLongestBurst)) return;
+  options_.on_news(std::exchange(untold_, LogParts::none));
 }
 
 void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at) {
@@ -109,8 +125,9 @@ void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::
     ++read_;
     ring_.add(std::move(record), lost);
   }
-  lost_ = losses_in_other_rings_.lost + ring_.losses().lost;
-  missed_ = losses_in_other_rings_.missed + ring_.losses().missed;
+  const RecordLosses losses = losses_in_other_rings_ + ring_.losses();
+  lost_ = losses.lost;
+  missed_ = losses.missed;
 }
 
 void KernelLogTail::set_ready(std::optional<Error> error) {

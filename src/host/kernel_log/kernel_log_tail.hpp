@@ -33,8 +33,10 @@ class KernelLogTail final : public KernelLog {
     RecordRing::Limits limits{};
     Duration first_retry = std::chrono::seconds(1);
     Duration longest_retry = std::chrono::seconds(30);
-    // on_news is called on the tail's thread when records in which news_in finds something can be read, once
-    // per batch, and not for what was there at the start. Must return at once and not call the tail.
+    // on_news is called on the tail's thread when records in which news_in finds something can be read, and
+    // not for what was there at the start. What is written in one go (a report of the kernel has many rows)
+    // is told once, when it pauses, 200 ms after it began at the latest. Must return at once and not call the
+    // tail.
     NewsIn news_in{};
     PartOf part_of{};
     OnKernelNews on_news{};
@@ -62,11 +64,14 @@ class KernelLogTail final : public KernelLog {
  private:
   void run();
   [[nodiscard]] bool follow(RecordSource& source);
+  void tell_when_paused(LogParts news, bool is_pause);
   void take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at);
   void set_ready(std::optional<Error> error);
 
   const Open open_;
   const Options options_;
+  LogParts untold_ = LogParts::none;  // of the tail's thread, as untold_since_
+  std::chrono::steady_clock::time_point untold_since_;
 
   std::atomic<std::uint64_t> read_{0};
   std::atomic<std::uint64_t> lost_{0};

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <mutex>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "host/clock/system_clock.hpp"
 #include "host/files/fd.hpp"
@@ -176,6 +179,63 @@ TEST(KernelLogTail, tells_news_of_new_records_that_matter) {
   while (told == 0 && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(1ms);
   EXPECT_EQ(told, 1);
+}
+
+// A source that gives three batches at once and then nothing.
+class BurstSource final : public RecordSource {
+ public:
+  explicit BurstSource(std::atomic<int>& given) : given_(given) {}
+  Result<std::vector<SourcedRecord>> next(Duration patience) override {
+    if (!std::exchange(is_begun_, true)) return std::vector<SourcedRecord>{};
+    if (given_ == 3) {
+      std::unique_lock lock(mutex_);
+      interrupted_.wait_for(lock, patience, [this] { return is_interrupted_; });
+      return std::vector<SourcedRecord>{};
+    }
+    KernelRecord record;
+    record.sequence = static_cast<std::uint64_t>(given_++);
+    record.text = given_ == 1 ? "INFO: task dd:7 blocked for more than 120 seconds." : " schedule+0x1/0x2";
+    std::vector<SourcedRecord> batch;
+    batch.push_back({std::move(record), 0});
+    return batch;
+  }
+  void interrupt() override {
+    const std::lock_guard lock(mutex_);
+    is_interrupted_ = true;
+    interrupted_.notify_all();
+  }
+  [[nodiscard]] std::string witness() const override { return "burst"; }
+
+ private:
+  std::atomic<int>& given_;
+  bool is_begun_ = false;
+  std::mutex mutex_;
+  std::condition_variable interrupted_;
+  bool is_interrupted_ = false;
+};
+
+TEST(KernelLogTail, what_is_written_in_one_go_is_told_when_all_of_it_can_be_read) {
+  std::atomic<int> given{0};
+  std::atomic<int> told{0};
+  std::atomic<int> given_when_told{0};
+  KernelLogTail::Options options;
+  options.news_in = [](const std::vector<SourcedRecord>& batch) {
+    return std::ranges::any_of(batch, [](const auto& one) { return one.record.text.starts_with("INFO"); })
+               ? LogParts::others
+               : LogParts::none;
+  };
+  options.on_news = [&](LogParts) {
+    given_when_told = given.load();
+    ++told;
+  };
+  const KernelLogTail tail(
+      [&given]() -> Result<std::unique_ptr<RecordSource>> { return std::make_unique<BurstSource>(given); },
+      options);
+  const MonoTime deadline = soon();
+  while (told == 0 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(given_when_told, 3);
 }
 
 // A source that gives a million records, nine of ten overwritten, as fast as they are taken.
