@@ -25,6 +25,12 @@ constexpr WordTable<ClearRule, 6> kClearWords{{
     {ClearRule::replaced, "replaced"},
 }};
 
+constexpr WordTable<RecursAt, 3> kRecursWords{{
+    {RecursAt::nowhere, "nowhere"},
+    {RecursAt::gpu, "gpu"},
+    {RecursAt::unit, "unit"},
+}};
+
 constexpr WordTable<StatusMatch, 4> kMatchWords{{
     {StatusMatch::bits, "bits"},
     {StatusMatch::value, "value"},
@@ -70,6 +76,14 @@ std::optional<ClearRule> parse_clear_rule(std::string_view word) {
 
 std::string_view to_string(StatusMatch match) {
   return word_of(kMatchWords, match);
+}
+
+std::string_view to_string(RecursAt place) {
+  return word_of(kRecursWords, place);
+}
+
+std::optional<RecursAt> parse_recurs_at(std::string_view word) {
+  return value_of(kRecursWords, word);
 }
 
 std::optional<StatusMatch> parse_status_match(std::string_view word) {

@@ -125,7 +125,7 @@ void describe(Archive& a, T& v) {
       v.raise_rounds, v.clear, v.clear_rounds, v.clear_after, v.hides, v.provenance);
   else if constexpr (std::is_same_v<U, Xid>)
     a(v.code, v.name, v.meaning, v.classes, v.action_now, v.action_later, v.health, v.confidence,
-      v.takes_back, v.provenance);
+      v.takes_back, v.recurs_at, v.provenance);
   else if constexpr (std::is_same_v<U, Sxid>)
     a(v.code, v.last, v.name, v.meaning, v.classes, v.action_now, v.action_later, v.health, v.confidence,
       v.provenance);

@@ -13,6 +13,13 @@
 
 namespace autopilot::catalog {
 
+// Where the same error in another process makes the GPU suspect: nowhere, anywhere on the GPU, in the unit
+// that the line names.
+enum class RecursAt : std::uint8_t { nowhere, gpu, unit };
+
+[[nodiscard]] std::string_view to_string(RecursAt place);
+[[nodiscard]] std::optional<RecursAt> parse_recurs_at(std::string_view word);
+
 // xid.yaml
 struct Xid {
   std::uint32_t code = 0;
@@ -25,6 +32,7 @@ struct Xid {
       Health::degraded;     // of a finding made from this code alone; healthy: an event only, no finding
   double confidence = 0.5;  // that the GPU named in the line is at fault
   std::vector<std::uint32_t> takes_back;  // codes whose earlier records about the same GPU are over
+  RecursAt recurs_at = RecursAt::nowhere;
   Provenance provenance;
 };
 

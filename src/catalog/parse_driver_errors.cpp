@@ -8,6 +8,8 @@
 namespace autopilot::catalog {
 namespace {
 
+constexpr std::string_view kOfPrograms = "app";
+
 // What the table of each kind of error says in the same words.
 template <class Error>
 void read_advice(Entry& entry, Error& error) {
@@ -54,6 +56,11 @@ Xid read_xid(Entry& entry) {
       entry.problem(entry.line_of("takes_back"), "`takes_back`: expected a code, found `" + word + "`");
     xid.takes_back.push_back(code.value_or(0));
   }
+  const bool is_of_program = !xid.classes.empty() && xid.classes.front() == kOfPrograms;
+  const auto place = entry.choice<RecursAt>("recurs_at", &parse_recurs_at, {"nowhere", "gpu", "unit"});
+  if (place && !is_of_program)
+    entry.problem(entry.line_of("recurs_at"), "`recurs_at`: only for errors of programs (first class `app`)");
+  xid.recurs_at = place.value_or(is_of_program ? RecursAt::gpu : RecursAt::nowhere);
   return xid;
 }
 

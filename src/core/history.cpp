@@ -45,7 +45,7 @@ void History::append_event(Observation event) {
   auto place = events_.end();
   while (place != events_.begin() && std::prev(place)->time.mono > event.time.mono)
     --place;
-  event.attributes.shrink_to_fit();  // kept for an hour
+  event.attributes.shrink_to_fit();  // kept for hours
   ++alike_[kind_of(event)];
   events_.insert(place, std::move(event));
   if (events_.size() > kMaxEvents) drop_an_event();

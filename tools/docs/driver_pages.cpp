@@ -11,6 +11,11 @@ namespace {
 
 using catalog::Catalog;
 
+std::string recurs_text(catalog::RecursAt place) {
+  if (place == catalog::RecursAt::nowhere) return "";
+  return "; degraded if it recurs in the " + std::string(place == catalog::RecursAt::gpu ? "GPU" : "unit");
+}
+
 // The last columns of every table of errors: meaning, now, later, finding.
 template <class Error>
 std::string advice(const Error& error, int from_times = 1) {
@@ -18,6 +23,7 @@ std::string advice(const Error& error, int from_times = 1) {
                             ? "event"
                             : std::string(to_string(error.health)) + ", " + number(error.confidence);
   if (from_times > 1) finding += " from " + std::to_string(from_times) + " on one link, else degraded";
+  if constexpr (requires { error.recurs_at; }) finding += recurs_text(error.recurs_at);
   return cell(error.meaning) + " | " + action_text(error.action_now) + " | " +
          action_text(error.action_later) + " | " + finding + " |\n";
 }
@@ -114,7 +120,9 @@ std::string xids_page(const Catalog& facts) {
          "# Xid codes\n\nWhat the NVIDIA driver writes to the kernel log as `NVRM: Xid`. *Now* and *later* "
          "follow the vendor's\ncatalog; *finding* is what we make of the code alone (\"event\": shown, and "
          "nothing follows), with our confidence\nthat the GPU named in the line is at fault. A code that is "
-         "not here is shown as class unknown and changes nothing.\nXid 154 is the driver's own verdict: the "
+         "not here is shown as class unknown and changes nothing.\n*If it recurs*: in another process within "
+         "a day, at the same GPU or the same unit (GPC and TPC) of it, see\n[reasons](reasons.md). Xid 154 "
+         "is the driver's own verdict: the "
          "action in its line outranks every table. `autopilot explain xid N` says\nthe same.\n\n" +
          codes_table(facts.xids()) + nvlink_errors(facts) + source_of_table(facts.nvlink_errors()) +
          link_down_reasons(facts) + source_of_table(facts.link_down_reasons()) + nvlink_registers(facts) +
@@ -124,8 +132,9 @@ std::string xids_page(const Catalog& facts) {
 std::string sxids_page(const Catalog& facts) {
   return std::string(kNote) +
          "# SXid codes\n\nWhat the NVSwitch driver writes to the kernel log as `SXid`. The severity word of "
-         "the line outranks this table:\n*Fatal* is failed, *Non-fatal* degraded, *Correctable* an event; "
-         "*finding* is for lines without such a word. A row\nwith several codes names those of a unit that "
+         "the line outranks this table:\n*Fatal* is failed (degraded where the class is unknown), "
+         "*Non-fatal* degraded, *Correctable* an event;\n*finding* is for lines without such a word. A "
+         "row\nwith several codes names those of a unit that "
          "have none of their own: they are shown as class unknown and change\nnothing. `autopilot explain "
          "sxid N` says the same.\n\n" +
          codes_table(facts.sxids()) + sources(facts.sxids());

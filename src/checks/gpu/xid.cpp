@@ -34,6 +34,10 @@ constexpr std::string_view kListening = "driver_events.readable";
 // A GPU that the driver misses while it is being loaded is told before the line that says it was loaded.
 constexpr std::string_view kMissedAtLoad = "gpu.off_bus_at_load";
 constexpr Duration kLoading = 1min;
+// A record is news for so long; then only its clear rule counts. The window is longer: jobs that meet the
+// same faulty place follow each other by hours, and who looks for the first time finds what happened at
+// night.
+constexpr Duration kNews = 1h;
 constexpr std::string_view kVerdict = "xid_verdict";
 constexpr std::uint32_t kVerdictXid = 154;
 
@@ -135,14 +139,16 @@ class Judgement {
     for (const Observation& event : input_.history.events())
       std::ranges::copy(taken_back_by(event, input_.facts), std::back_inserter(taken_back));
     for (const Observation& event : input_.history.events()) {
-      if (const auto reset = reset_in(event))
+      if (const auto reset = reset_in(event)) {
         begin_anew(*reset, event);
-      else if (counts(event) && !is_over(event, taken_back))
+      } else if (counts(event) && !is_over(event, taken_back)) {
+        if (event.name == kXidEvent) xids_.push_back(&event);
         take(event);
+      }
     }
     Findings result = findings();
-    for (const RepeatedFault& fault : repeated_faults(xids_))
-      result.push_back(to_finding(fault));
+    for (const RepeatedFault& fault : repeated_faults(input_.facts, xids_))
+      if (is_news(*fault.last)) result.push_back(to_finding(fault));
     return result;
   }
 
@@ -157,6 +163,10 @@ class Judgement {
 
   [[nodiscard]] bool counts(const Observation& event) const {
     return event.source == kNvmlEvents ? counts_alone(event) : may_act(event);
+  }
+
+  [[nodiscard]] bool is_news(const Observation& event) const {
+    return input_.now.mono - event.time.mono <= kNews;
   }
 
   // The library is asked only where the log could not be read or lost records; what the log tells as well
@@ -208,7 +218,6 @@ class Judgement {
   }
 
   void take_xid(const Observation& event) {
-    xids_.push_back(&event);
     const std::uint32_t code = code_of(event);
     if (const auto to = attribute_number(event, "recoveryTo")) {
       take_verdict(event, *to);
@@ -254,12 +263,20 @@ class Judgement {
           .confidence = advice.confidence});
   }
 
+  static bool lasts_until_seen(const catalog::Reason* facts) {
+    return facts != nullptr &&
+           (facts->clear == catalog::ClearRule::gpu_reset || facts->clear == catalog::ClearRule::reboot);
+  }
+
+  [[nodiscard]] bool is_expired(const Observation& event, const catalog::Reason* facts) const {
+    return facts != nullptr && facts->clear == catalog::ClearRule::expiry &&
+           input_.now.mono - event.time.mono > facts->clear_after;
+  }
+
   // The order of records with one code does not matter, but of verdicts only the last one counts.
   void note(const Observation& event, const Subject& subject, Saying saying) {
     const catalog::Reason* facts = input_.facts.reason(saying.reason);
-    if (facts != nullptr && facts->clear == catalog::ClearRule::expiry &&
-        input_.now.mono - event.time.mono > facts->clear_after)
-      return;
+    if (!(is_news(event) || lasts_until_seen(facts)) || is_expired(event, facts)) return;
     const Action action = saying.action.value_or(facts == nullptr ? Action::none : facts->action);
     Condition& condition = conditions_[{subject, saying.reason, saying.code, is_injected(event)}];
     if (saying.reason == kVerdict && condition.worst.message != saying.message) condition = {};
@@ -291,8 +308,14 @@ class Judgement {
       const Condition& condition = entry.second;
       std::string message = condition.worst.message;
       if (condition.count > 1) message += " (" + std::to_string(condition.count) + " times)";
-      Finding finding =
-          make_finding(input_, key.subject, key.reason, condition.worst.health, std::move(message));
+      // Not every reset leaves a line: what is no news takes nothing out of service by itself.
+      Health health = condition.worst.health;
+      if (!is_news(*condition.last)) {
+        health = Health::degraded;
+        message += (message.ends_with('.') ? " Told at " : ". Told at ") +
+                   format_time(condition.last->time.wall) + "; no reset since then is known.";
+      }
+      Finding finding = make_finding(input_, key.subject, key.reason, health, std::move(message));
       finding.action = action_for(key, condition);
       finding.injected = key.injected;
       finding.since = condition.since;
@@ -356,7 +379,7 @@ extern const Check kGpuXid{{.id = "gpu.xid",
                             .tags = {"gpu", "kernel_log", "passive"},
                             .period = 30s,
                             .deadline = 5s,
-                            .window = 1h,
+                            .window = 24h,
                             .cost = Cost::cheap,
                             .witnesses = {"/dev/kmsg", "syslog", std::string(kNvmlEvents)},
                             .rights = {"CAP_SYSLOG"},

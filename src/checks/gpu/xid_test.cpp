@@ -245,6 +245,38 @@ TEST_F(GpuXidTest, one_place_in_two_processes_is_a_suspicion_of_the_chip) {
   EXPECT_EQ(*find_attribute(findings[0].evidence, "processes"), Value{std::string("1 (train), 3 (fold)")});
 }
 
+TEST_F(GpuXidTest, jobs_that_meet_one_place_hours_apart_are_a_suspicion_too) {
+  xid("31, pid=1, name=train, Ch 00000010, intr 10000000. MMU Fault");
+  EXPECT_THAT(look(), IsEmpty());
+  clock_.advance(9h);
+  xid("31, pid=2, name=serve, Ch 00000010, intr 10000000. MMU Fault");
+  EXPECT_THAT(look(), ElementsAre(IsFinding(kGpu, "program_faults_repeat", Health::degraded,
+                                            Action::run_diagnostics)));
+  clock_.advance(2h);
+  EXPECT_THAT(look(), IsEmpty()) << "no news: from here on its clear rule counts";
+}
+
+TEST_F(GpuXidTest, who_looks_hours_later_is_told_of_what_no_reset_ended) {
+  xid("48, pid=1, name=x, DBE (double bit error) ECC Error");
+  xid("109, pid=1, name=x, Ch 00000010, errorString CTX SWITCH TIMEOUT");
+  clock_.advance(6h);
+  const auto findings = look();
+  ASSERT_THAT(findings,
+              ElementsAre(IsFinding(kGpu, "xid_driver", Health::degraded, Action::reset_gpu),
+                          IsFinding(kGpu, "xid_memory", Health::degraded, Action::drain_then_reset_gpu)));
+  EXPECT_THAT(findings[1].message, HasSubstr(". Told at 2027-01-15T08:00:00.000Z; no reset since"));
+  clock_.advance(1min);
+  log_.write("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  595.45.04  Release Build");
+  EXPECT_THAT(look(), IsEmpty());
+}
+
+TEST_F(GpuXidTest, what_expires_is_no_news_after_an_hour) {
+  xid("54, pid=1, name=x, Auxiliary power is not connected to the GPU board");
+  EXPECT_EQ(look().size(), 1U);
+  clock_.advance(61min);
+  EXPECT_THAT(look(), IsEmpty());
+}
+
 TEST_F(GpuXidTest, codes_of_one_class_do_not_swallow_each_other_whatever_their_order) {
   const std::string first = "48, pid=1, name=x, DBE (double bit error) ECC Error";
   const std::string second = "64, Row Remapper: failed to record";
@@ -482,6 +514,8 @@ TEST_F(GpuXidTest, a_switch_error_without_entry_is_told_in_whole_sentences) {
   const auto findings = look();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].message, "SXid 99999: Not in the catalog. The driver calls it Fatal.");
+  EXPECT_EQ(findings[0].health, Health::degraded) << "what nobody knows takes nothing out of service";
+  EXPECT_EQ(findings[0].action, Action::run_diagnostics);
 }
 
 TEST_F(GpuXidTest, reports_switch_errors_by_the_drivers_word) {

@@ -254,10 +254,11 @@ DriverAdvice advice_on_xid(const Catalog& facts, const DecodedRecord& decoded, c
 DriverAdvice advice_on_sxid(const Catalog& facts, std::uint32_t code, std::string_view severity) {
   DriverAdvice advice;
   take_entry(facts.sxid(code), advice);
-  if (severity == "Fatal") {
+  const bool is_known = advice.fault_class != kUnknown;
+  if (severity == "Fatal" && is_known) {
     if (!takes_device_out_of_service(advice.now)) advice.now = Action::drain_then_reset_gpu;
     advice.health = Health::failed;
-  } else if (severity == "Non-fatal") {
+  } else if (severity == "Fatal" || severity == "Non-fatal") {
     if (advice.now == Action::none || takes_device_out_of_service(advice.now))
       advice.now = Action::run_diagnostics;
     advice.health = Health::degraded;

@@ -32,7 +32,7 @@ using TimesSeen = std::function<std::int64_t(const catalog::NvLinkRegister&)>;
 // table:
 // - the registers of an NVLink error (74, 144 to 150) where the catalog knows them;
 // - "Fatal" of 144 to 150 where the catalog knows nothing of the registers, or only what is milder;
-// - the severity of an SXid;
+// - the severity of an SXid; but "Fatal" of a code that nobody knows asks for a look, no more;
 // - RST and D-RST. RST is the stronger one: the GPU is of no use until it is reset, and nothing is gained by
 //   waiting for its work. D-RST lets the work end first;
 // - the verdict of Xid 154.

@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <map>
-#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -16,33 +15,27 @@ namespace autopilot::checks {
 namespace {
 
 using namespace std::chrono_literals;
+using catalog::RecursAt;
 
-// The work flows of these two ask whether the fault repeats at its place in other jobs.
-constexpr std::uint32_t kEngineException = 13;
-constexpr std::uint32_t kPageFault = 31;
-// What the driver reports of a program, not of the hardware.
-constexpr std::array<std::uint32_t, 8> kOfPrograms{8, 13, 31, 32, 43, 45, 68, 69};
+constexpr Duration kOneJob = 30s;
 constexpr Duration kConsequence = 30s;
+constexpr std::array<std::string_view, 3> kNotOfHardware{"app", "sympathetic", "info"};
 
 std::string process_of(const Observation& event) {
   return attribute_of(event, "pid");
 }
 
-// A code, and for engine exceptions the unit; a line that names no unit says nothing about a place.
-bool has_place(const Observation& event) {
-  if (code_of(event) == kPageFault) return true;
-  return code_of(event) == kEngineException && attribute_number(event, "gpc") &&
-         attribute_number(event, "tpc");
+bool is_same_program(const Observation& one, const Observation& other) {
+  if (process_of(one) == process_of(other)) return true;
+  const std::string name = attribute_of(one, "process");
+  return !name.empty() && name == attribute_of(other, "process") &&
+         std::chrono::abs(one.time.mono - other.time.mono) <= kOneJob;
 }
 
 class Faults {
  public:
-  explicit Faults(std::span<const Observation* const> records) : records_(records) {
-    for (const Observation* record : records)
-      if (has_place(*record))
-        for (const std::string& program : programs_of(*record))
-          gpus_of_[{code_of(*record), program}].insert(gpu_of(record->subject).key);
-  }
+  Faults(const catalog::Catalog& facts, std::span<const Observation* const> records)
+      : facts_(facts), records_(records) {}
 
   std::vector<RepeatedFault> repeated() {
     for (const Observation* record : records_)
@@ -56,31 +49,44 @@ class Faults {
  private:
   using Place = std::tuple<std::string, std::uint32_t, int, int, bool>;
 
-  // Its pid, and its name where it has one.
-  static std::vector<std::string> programs_of(const Observation& record) {
-    std::vector<std::string> programs{"pid " + process_of(record)};
-    if (std::string name = attribute_of(record, "process"); !name.empty())
-      programs.push_back(std::move(name));
-    return programs;
+  [[nodiscard]] RecursAt place_of(const Observation& record) const {
+    const catalog::Xid* xid = facts_.xid(code_of(record));
+    return xid == nullptr ? RecursAt::nowhere : xid->recurs_at;
+  }
+
+  // A line that names no unit says nothing about one.
+  [[nodiscard]] bool has_place(const Observation& record) const {
+    const RecursAt place = place_of(record);
+    if (place != RecursAt::unit) return place == RecursAt::gpu;
+    return attribute_number(record, "gpc") && attribute_number(record, "tpc");
   }
 
   [[nodiscard]] bool counts(const Observation& record) const {
-    if (!has_place(record) || process_of(record).empty() || is_consequence(record)) return false;
-    return std::ranges::all_of(programs_of(record), [&](const std::string& program) {
-      return gpus_of_.at({code_of(record), program}).size() == 1;
+    return has_place(record) && !process_of(record).empty() && !follows_program(record) &&
+           !is_consequence(record);
+  }
+
+  [[nodiscard]] bool follows_program(const Observation& record) const {
+    return std::ranges::any_of(records_, [&](const Observation* other) {
+      return code_of(*other) == code_of(record) && gpu_of(other->subject) != gpu_of(record.subject) &&
+             is_injected(*other) == is_injected(record) && is_same_program(*other, record);
     });
+  }
+
+  [[nodiscard]] bool is_of_hardware(const Observation& record) const {
+    const catalog::Xid* xid = facts_.xid(code_of(record));
+    return xid == nullptr || std::ranges::find(kNotOfHardware, xid->classes.front()) == kNotOfHardware.end();
   }
 
   [[nodiscard]] bool is_consequence(const Observation& record) const {
     return std::ranges::any_of(records_, [&](const Observation* other) {
-      return std::ranges::find(kOfPrograms, code_of(*other)) == kOfPrograms.end() &&
-             gpu_of(other->subject) == gpu_of(record.subject) && other->time.mono <= record.time.mono &&
-             record.time.mono - other->time.mono <= kConsequence;
+      return is_of_hardware(*other) && gpu_of(other->subject) == gpu_of(record.subject) &&
+             other->time.mono <= record.time.mono && record.time.mono - other->time.mono <= kConsequence;
     });
   }
 
   void note(const Observation& record) {
-    const bool has_unit = code_of(record) == kEngineException;
+    const bool has_unit = place_of(record) == RecursAt::unit;
     const auto gpc = has_unit ? attribute_number(record, "gpc") : std::nullopt;
     const auto tpc = has_unit ? attribute_number(record, "tpc") : std::nullopt;
     RepeatedFault& fault = faults_[{gpu_of(record.subject).key, code_of(record), gpc.value_or(-1),
@@ -95,8 +101,8 @@ class Faults {
     fault.last = &record;
   }
 
+  const catalog::Catalog& facts_;
   std::span<const Observation* const> records_;
-  std::map<std::pair<std::uint32_t, std::string>, std::set<std::string>> gpus_of_;
   std::map<Place, RepeatedFault> faults_;
 };
 
@@ -114,8 +120,9 @@ std::string RepeatedFault::named() const {
   return text;
 }
 
-std::vector<RepeatedFault> repeated_faults(std::span<const Observation* const> records) {
-  return Faults(records).repeated();
+std::vector<RepeatedFault> repeated_faults(const catalog::Catalog& facts,
+                                           std::span<const Observation* const> records) {
+  return Faults(facts, records).repeated();
 }
 
 }  // namespace autopilot::checks

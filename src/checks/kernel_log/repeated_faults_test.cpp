@@ -32,6 +32,11 @@ class RepeatedFaults : public ::testing::Test {
               const std::string& gpu = "0000:3b:00.0") {
     add(code, program, gpu).attributes.back() = {"pid", pid};
   }
+  // At the same moment as the one before it.
+  void add_at_once_of(const std::string& pid, int code, const std::string& program, const std::string& gpu) {
+    now_ -= 60s;
+    add_of(pid, code, program, gpu);
+  }
   void add_in(int gpc, int tpc, const std::string& program) {
     Observation& event = add(13, program);
     event.attributes.emplace_back("gpc", std::int64_t{gpc});
@@ -42,7 +47,7 @@ class RepeatedFaults : public ::testing::Test {
     for (const Observation& event : events_)
       records.push_back(&event);
     std::vector<std::string> texts;
-    for (const RepeatedFault& fault : repeated_faults(records))
+    for (const RepeatedFault& fault : repeated_faults(catalog::builtin(), records))
       texts.push_back(fault.gpu.key + " " + std::to_string(fault.code) + " " +
                       std::to_string(fault.gpc.value_or(-1)) + "/" + std::to_string(fault.tpc.value_or(-1)) +
                       " " + std::to_string(fault.processes.size()));
@@ -74,10 +79,26 @@ TEST_F(RepeatedFaults, two_processes_may_have_one_name) {
 
 TEST_F(RepeatedFaults, a_job_with_a_process_on_each_gpu_takes_its_fault_along_when_it_is_started_again) {
   add_of("100", 31, "python3");
-  add_of("101", 31, "python3", "0000:5e:00.0");
+  add_at_once_of("101", 31, "python3", "0000:5e:00.0");
   add_of("200", 31, "python3");
-  add_of("201", 31, "python3", "0000:5e:00.0");
+  add_at_once_of("201", 31, "python3", "0000:5e:00.0");
   EXPECT_THAT(places(), IsEmpty());
+}
+
+TEST_F(RepeatedFaults, one_name_at_another_time_is_not_one_job) {
+  add_of("100", 31, "python3", "0000:5e:00.0");
+  add_of("200", 31, "python3");
+  add_of("300", 31, "python3");
+  EXPECT_THAT(places(), ElementsAre("0000:3b:00.0 31 -1/-1 2"));
+}
+
+TEST_F(RepeatedFaults, every_error_of_programs_has_a_place_but_those_that_only_tell_of_their_end) {
+  for (const int code : {32, 39, 68, 69, 45, 43, 174}) {
+    add(code, "train");
+    add(code, "serve");
+  }
+  EXPECT_THAT(places(), ElementsAre("0000:3b:00.0 32 -1/-1 2", "0000:3b:00.0 39 -1/-1 2",
+                                    "0000:3b:00.0 68 -1/-1 2", "0000:3b:00.0 69 -1/-1 2"));
 }
 
 TEST_F(RepeatedFaults, names_the_processes) {
@@ -115,6 +136,17 @@ TEST_F(RepeatedFaults, what_follows_an_error_of_the_hardware_is_its_consequence)
   events_.back().time.mono -= 55s;
   EXPECT_THAT(places(), IsEmpty());
   add(31, "fold");
+  EXPECT_THAT(places(), ElementsAre("0000:3b:00.0 31 -1/-1 2"));
+}
+
+TEST_F(RepeatedFaults, what_follows_another_fault_of_a_program_or_a_mere_notice_is_none) {
+  for (const std::string program : {"train", "serve"}) {
+    add(45, program);
+    add(14, "");
+    events_.back().time.mono -= 60s;
+    add(31, program);
+    events_.back().time.mono -= 115s;
+  }
   EXPECT_THAT(places(), ElementsAre("0000:3b:00.0 31 -1/-1 2"));
 }
 
