@@ -10,18 +10,28 @@ namespace autopilot::api {
 
 namespace {
 
+void write_members(JsonWriter& out, const CheckInfo& check) {
+  out.word("check", check.id);
+  out.word("title", check.title);
+  out.words("tags", check.tags);
+  out.number("periodSeconds", to_seconds(check.period));
+  out.number("deadlineSeconds", to_seconds(check.deadline));
+  out.number("windowSeconds", to_seconds(check.window));
+  out.word("cost", to_string(check.cost));
+  out.words("witnesses", check.witnesses);
+  out.words("rights", check.rights);
+  out.flag("needsWindow", check.needs_window);
+}
+
+void write_info(JsonWriter& out, const CheckInfo& check) {
+  out.begin_object();
+  write_members(out, check);
+  out.end_object();
+}
+
 void write_summary(JsonWriter& out, const CheckSummary& check) {
   out.begin_object();
-  out.word("check", check.info.id);
-  out.word("title", check.info.title);
-  out.words("tags", check.info.tags);
-  out.number("periodSeconds", to_seconds(check.info.period));
-  out.number("deadlineSeconds", to_seconds(check.info.deadline));
-  out.number("windowSeconds", to_seconds(check.info.window));
-  out.word("cost", to_string(check.info.cost));
-  out.words("witnesses", check.info.witnesses);
-  out.words("rights", check.info.rights);
-  out.flag("needsWindow", check.info.needs_window);
+  write_members(out, check.info);
   out.flag("required", check.required);
   out.word("health", to_string(check.health));
   out.time_if_any("completed", check.completed);
@@ -62,6 +72,10 @@ std::vector<CheckSummary> summarize(const std::vector<CheckInfo>& checks, const 
     summaries.push_back(std::move(summary));
   }
   return summaries;
+}
+
+std::string to_json(const std::vector<CheckInfo>& checks, View view) {
+  return write_items(checks, view.simulated, write_info);
 }
 
 std::string to_json(const std::vector<CheckSummary>& checks, View view) {

@@ -49,7 +49,9 @@ struct CheckSummary {
 };
 [[nodiscard]] std::vector<CheckSummary> summarize(const std::vector<CheckInfo>& checks,
                                                   const NodeSnapshot& snapshot);
-// Lists are `{"simulated":false,"items":[...]}`.
+// Lists are `{"simulated":false,"items":[...]}`. Of checks that nobody ran: what each is, not how anything
+// is.
+[[nodiscard]] std::string to_json(const std::vector<CheckInfo>& checks, View view = {});
 [[nodiscard]] std::string to_json(const std::vector<CheckSummary>& checks, View view = {});
 [[nodiscard]] Result<std::vector<CheckSummary>> parse_checks(std::string_view json);
 

@@ -209,6 +209,13 @@ TEST(ApiV1, a_check_without_a_result_is_unknown) {
   EXPECT_EQ(summaries[1].completed, WallTime{});
 }
 
+TEST(ApiV1, of_checks_that_nobody_ran_no_health_is_told) {
+  const std::string list = to_json(std::vector{sample_check().info}, {.simulated = true});
+  EXPECT_THAT(list, HasSubstr(R"({"simulated":true,"items":[{"check":)"));
+  for (const char* member : {"health", "required", "completed"})
+    EXPECT_THAT(list, Not(HasSubstr('"' + std::string(member) + '"')));
+}
+
 TEST(ApiV1, a_request_needs_only_what_it_must_say) {
   const auto operation = parse_operation_request(R"({"kind":"self_test"})");
   ASSERT_TRUE(operation);

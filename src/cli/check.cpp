@@ -82,12 +82,12 @@ std::string cell(std::string text, std::size_t width) {
   return text;
 }
 
-void print_list(const std::vector<checks::Check>& chosen, OutputFormat format) {
+void print_list(const std::vector<checks::Check>& chosen, bool simulated, OutputFormat format) {
   if (format != OutputFormat::table) {
     std::vector<CheckInfo> infos;
     for (const auto& check : chosen)
       infos.push_back(check.info);
-    print_json(api::to_json(api::summarize(infos, NodeSnapshot{})), format);
+    print_json(api::to_json(infos, {.simulated = simulated}), format);
     return;
   }
   std::cout << cell("CHECK", 24) << cell("EVERY", 6) << cell("COST", 9) << cell("NEEDS", 14) << "WHAT\n";
@@ -157,7 +157,7 @@ int check(const CheckOptions& options) {
     return kExitUsage;
   }
   if (options.list) {
-    print_list(*chosen, options.format);
+    print_list(*chosen, !options.machine.simulate.empty(), options.format);
     return kExitHealthy;
   }
   auto node = node_of(options, *chosen, *all->facts);

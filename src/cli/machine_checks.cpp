@@ -11,6 +11,7 @@
 #include "host/process/child_runner.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/scripts/script_answer.hpp"
+#include "telemetry/log.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -56,7 +57,11 @@ Result<MachineChecks> checks_of(const MachineChoice& choice, const config::Confi
     all.operator_rules = std::make_shared<const checks::OperatorRules>(rules);
     all.checks.push_back(checks::log_rules_check(all.operator_rules));
   }
-  if (!choice.is_this_machine()) return all;
+  if (!choice.is_this_machine()) {
+    if (!config.scripts.empty())
+      telemetry::log_warning("the scripts of the configuration are not run: they would look at this machine");
+    return all;
+  }
   const auto runner = std::make_shared<host::ChildRunner>();
   for (const auto& [name, script] : config.scripts)
     all.checks.push_back(check_of(name, script, runner));

@@ -392,7 +392,7 @@ constexpr std::array kSettings{
             "unknown, or print JSON (health, message, observations), of which and the exit code the worse "
             "counts. File and folders must belong to root and be writable by nobody else. They run as nobody "
             "(user) and without network (network: true gives it), every minute (period), for 10s at most "
-            "(deadline).",
+            "(deadline), and only of this machine itself: not with --simulate or --root.",
             &read_scripts, &show_scripts},
     Setting{
         "log_rules", "a list of absolute paths", kAtStart, kNoVariable,

@@ -69,6 +69,17 @@ class ScriptTest(unittest.TestCase):
         self.assertIn("no sensor", self.finding(results, "blind")["message"])
         self.assertIn("42", self.finding(results, "wild")["message"])
 
+    def test_a_machine_that_is_not_this_one_is_not_looked_at_by_scripts_and_that_is_said(self):
+        config = self.folder / "config.yaml"
+        config.write_text(json.dumps({"scripts": {"pump": {"path": "/bin/true"}}, "state_dir": str(self.state)}))
+        answer = subprocess.run(
+            [harness.AUTOPILOT, "check", "--list", "--config", str(config), "--simulate", "no-gpu", "-o", "json"],
+            capture_output=True, text=True, timeout=60, check=True)
+        items = json.loads(answer.stdout)["items"]
+        self.assertNotIn("custom.pump", [item["check"] for item in items])
+        self.assertNotIn("health", items[0])
+        self.assertIn("the scripts of the configuration are not run", answer.stderr)
+
     @unittest.skipUnless(IS_ROOT, "needs root: only root can become nobody")
     def test_scripts_have_no_rights_and_no_network_unless_configured(self):
         self.folder.chmod(0o755)
