@@ -23,6 +23,7 @@ class PvcCluster {
   std::optional<Duration> gives_after = 2s;  // nothing: it gives no volume
   std::string unscheduled;                   // what the scheduler says of every pod
   bool is_stuck = false;                     // what is to go does not
+  std::string stuck;                         // likewise, the claim of that name alone
   Duration goes_after = 1s;
 
   void tick(MonoTime now) {
@@ -33,7 +34,8 @@ class PvcCluster {
     std::erase_if(
         pods_, [&](const auto& one) { return one.first.meta.is_deleting && now - one.second >= goes_after; });
     std::erase_if(claims_, [&](const auto& one) {
-      return one.first.meta.is_deleting && pods_.empty() && now - one.second >= goes_after;
+      return one.first.meta.is_deleting && one.first.meta.name != stuck && pods_.empty() &&
+             now - one.second >= goes_after;
     });
   }
 

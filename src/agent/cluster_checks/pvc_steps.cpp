@@ -107,6 +107,10 @@ bool PvcTest::is_unwanted(const kube::Meta& meta) const {
   return is_cleaning() || !is_own(meta);
 }
 
+bool PvcTest::is_in_the_way(const kube::Meta& meta) const {
+  return is_unwanted(meta) && (!target_ || meta.name == names_.object);
+}
+
 // Pods first: a claim stays for as long as one uses it. Nothing: there is nothing to take away, and a test to
 // be made.
 std::optional<PvcStep> PvcTest::clean(MonoTime now) {
@@ -116,25 +120,20 @@ std::optional<PvcStep> PvcTest::clean(MonoTime now) {
   for (const auto& claim : world_.claims)
     if (is_unwanted(claim.meta) && !claim.meta.is_deleting)
       return give({Kind::remove_claim, claim.meta.name, claim.meta.uid, {}});
-  const std::string still_there = unwanted_objects();
+  const std::string still_there = objects_in_the_way();
   if (still_there.empty()) {
     cleaning_since_.reset();
     if (!is_cleaning()) return std::nullopt;
-    result_.is_clean = true;
+    result_.is_clean = !has_unwanted();
     return finish();
   }
   if (!cleaning_since_) cleaning_since_ = now;
   if (now - *cleaning_since_ <= times_.cleaning)
     return wait_until(now + std::clamp<Duration>((now - *cleaning_since_) / 4, kCleaningPause, kLongestPause),
-                      is_own_name_alone() ? Needs::own : Needs::everything);
+                      target_ ? Needs::own : Needs::everything);
   result_.left_behind = still_there;
   if (!is_cleaning()) decide_unknown({Errc::conflict, still_there + " of an earlier test does not go"}, now);
   return finish();
-}
-
-bool PvcTest::is_own_name_alone() const {
-  const auto is_ours = [this](const auto& object) { return object.meta.name == names_.object; };
-  return std::ranges::all_of(world_.pods, is_ours) && std::ranges::all_of(world_.claims, is_ours);
 }
 
 bool PvcTest::has_consumer() const {
@@ -143,13 +142,18 @@ bool PvcTest::has_consumer() const {
          });
 }
 
-std::string PvcTest::unwanted_objects() const {
+std::string PvcTest::objects_in_the_way() const {
   std::string names;
   for (const auto& pod : world_.pods)
-    if (is_unwanted(pod.meta)) names += (names.empty() ? "pod " : ", pod ") + pod.meta.name;
+    if (is_in_the_way(pod.meta)) names += (names.empty() ? "pod " : ", pod ") + pod.meta.name;
   for (const auto& claim : world_.claims)
-    if (is_unwanted(claim.meta)) names += (names.empty() ? "claim " : ", claim ") + claim.meta.name;
+    if (is_in_the_way(claim.meta)) names += (names.empty() ? "claim " : ", claim ") + claim.meta.name;
   return names;
+}
+
+bool PvcTest::has_unwanted() const {
+  const auto is_one = [this](const auto& object) { return is_unwanted(object.meta); };
+  return std::ranges::any_of(world_.pods, is_one) || std::ranges::any_of(world_.claims, is_one);
 }
 
 // Nothing: it was decided.

@@ -70,8 +70,10 @@ struct PvcStep {
 
 // One test of one storage class: takes away what earlier tests of this node left, claims a volume, sees what
 // comes of it, and takes everything away again. Decides from what is there and not from what was done, so
-// that it may be killed at any moment, and answers may be lost: the next one finds what it left. Pure: the
-// caller does the steps and reports. Ends in any case, at the latest patience + 4 * cleaning after it began.
+// that it may be killed at any moment, and answers may be lost: the next one finds what it left. What other
+// classes left is asked to go as well, but not waited for: one that keeps its volumes blinds no other. Pure:
+// the caller does the steps and reports. Ends in any case, at the latest patience + 4 * cleaning after it
+// began.
 class PvcTest {
  public:
   // Without a target it only takes away what is there.
@@ -103,8 +105,8 @@ class PvcTest {
   [[nodiscard]] PvcStep finish();
   void end_what_takes_too_long(MonoTime began, MonoTime now);
   [[nodiscard]] std::optional<PvcStep> clean(MonoTime now);
-  [[nodiscard]] std::string unwanted_objects() const;
-  [[nodiscard]] bool is_own_name_alone() const;
+  [[nodiscard]] std::string objects_in_the_way() const;
+  [[nodiscard]] bool has_unwanted() const;
   [[nodiscard]] std::optional<PvcStep> test(MonoTime now);
   void look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer, MonoTime asked,
                MonoTime now);
@@ -115,6 +117,7 @@ class PvcTest {
   [[nodiscard]] const kube::StorageClass& storage_class() const;
   [[nodiscard]] bool is_own(const kube::Meta& meta) const;
   [[nodiscard]] bool is_unwanted(const kube::Meta& meta) const;
+  [[nodiscard]] bool is_in_the_way(const kube::Meta& meta) const;
   [[nodiscard]] bool is_cleaning() const { return !target_ || decided_.has_value(); }
 
   const std::optional<PvcTarget> target_;

@@ -133,6 +133,20 @@ TEST_F(PvcSteps, what_does_not_go_is_named) {
   EXPECT_EQ(result.left_behind, "claim autopilot-pvc-1");
 }
 
+TEST_F(PvcSteps, what_another_class_does_not_give_back_is_asked_to_go_and_blinds_no_test) {
+  cluster_.stuck = "autopilot-pvc-2";
+  cluster_.write({.kind = Kind::create_claim, .name = {}, .uid = {}, .until = {}},
+                 {cluster_.stuck, kRunKey, "0"}, now_);
+  const MonoTime began = now_;
+  const PvcResult result = run(make());
+  EXPECT_EQ(result.outcome, Outcome::bound);
+  EXPECT_EQ(result.left_behind, "") << "it is not of this class";
+  EXPECT_FALSE(result.is_clean);
+  EXPECT_LT(now_ - began, 10s);
+  ASSERT_EQ(cluster_.world().claims.size(), 1U);
+  EXPECT_TRUE(cluster_.world().claims[0].meta.is_deleting);
+}
+
 TEST_F(PvcSteps, a_missing_right_is_no_fault_of_the_class) {
   PvcTest test = make();
   EXPECT_EQ(do_step(test, cluster_, now_).kind, Kind::look);
