@@ -33,7 +33,7 @@ def hash_of(text):
     return value
 
 
-JOBS = f"{PREFIX}/deep-test-of={hash_of(NODE):016x}"
+JOBS = f"{PREFIX}/deep-test-of={NODE}"
 
 
 def period_with_turn(soonest):

@@ -103,6 +103,11 @@ class AdmissionTest(OnNode):
     def create(self, where, object_):
         return self.thief.ask("POST", f"/{where}?dryRun=All", object_)
 
+    def delete(self, what):
+        # With a body, which the caller always sends, the server does not look at the query.
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "dryRun": ["All"]}
+        return self.thief.ask("DELETE", f"/api/v1/namespaces/{NAMESPACE}/{what}", options)
+
     def assert_allowed(self, answer):
         self.assertIn(answer[0], (200, 201), answer[1].get("message"))
 
@@ -164,6 +169,15 @@ class AdmissionTest(OnNode):
         jobs = f"apis/batch/v1/namespaces/{NAMESPACE}/jobs"
         self.assert_allowed(self.create(jobs, job()))
         for words, changed in (
+                ("on the node that", {"affinity": on_node(OTHER)}), ("on the node that", {"affinity": {}}),
+                ("on the node that", {"affinity": on_node(NODE, {"matchExpressions": []})}),
+                ("on the node that", {"nodeName": NODE}),
+                ("nothing of the cluster itself", {"priorityClassName": "system-node-critical"}),
+                ("read no Secret", {"volumes": [{"name": "stolen", "secret": {"secretName": "x"}}]}),
+                ("read no Secret", {"volumes": [{"name": "stolen", "projected": {"sources": [{"secret": {"name": "x"}}]}}]}),
+                ("read no Secret", {"containers": [{**container(), "envFrom": [{"secretRef": {"name": "x"}}]}]}),
+                ("read no Secret", {"containers": [{**container(), "env": [
+                    {"name": "X", "valueFrom": {"secretKeyRef": {"name": "x", "key": "y"}}}]}]}),
                 ("the agent's account", {"serviceAccountName": "autopilot"}),
                 ("see the node", {"hostPID": True}), ("see the node", {"hostNetwork": True}),
                 ("see the node", {"volumes": [{"name": "root", "hostPath": {"path": "/"}}]}),
@@ -171,9 +185,34 @@ class AdmissionTest(OnNode):
                 ("rights on the node", {"initContainers": [{**container(capabilities={"add": ["SYS_ADMIN"]}), "name": "first"}]})):
             with self.subTest(changed):
                 self.assert_denied(self.create(jobs, job(**changed)), "autopilot-pod", words)
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "test", "namespace": NAMESPACE},
-               "spec": job(serviceAccountName="autopilot")["spec"]["template"]["spec"]}
-        self.assert_denied(self.create(f"api/v1/namespaces/{NAMESPACE}/pods", pod), "autopilot-pod", "the agent's account")
+        pods = f"api/v1/namespaces/{NAMESPACE}/pods"
+        self.assert_allowed(self.create(pods, pod()))
+        self.assert_denied(self.create(pods, pod(serviceAccountName="autopilot")), "autopilot-pod", "the agent's account")
+        self.assert_denied(self.create(pods, pod(nodeName=NODE)), "autopilot-pod", "on the node that")
+
+    def test_no_test_of_another_node_is_begun_or_taken_away(self):
+        words = "a test of the node that it was made for"
+        for name, where, object_ in (("jobs", f"apis/batch/v1/namespaces/{NAMESPACE}/jobs", job()),
+                                     ("pods", f"api/v1/namespaces/{NAMESPACE}/pods", pod()),
+                                     ("claims", f"api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims", claim())):
+            with self.subTest(name):
+                self.assert_allowed(self.create(where, object_))
+                for labels in ({f"{PREFIX}/deep-test-of": OTHER}, {f"{PREFIX}/pvc-test": f"{NODE}0"}, {"of": NODE}, None):
+                    self.assert_denied(self.create(where, {**object_, "metadata": {**object_["metadata"], "labels": labels}}),
+                                       "autopilot-own", words)
+        of_other = {f"{PREFIX}/pvc-test": OTHER}
+        for name, labels, is_allowed in (("its-own", {f"{PREFIX}/pvc-test": NODE}, True), ("of-another", of_other, False),
+                                         ("of-nobody", {}, False)):
+            self.api.apply(claim(name, labels))
+            self.addCleanup(self.api.run, "delete", "pvc", "-n", NAMESPACE, name)
+            answer = self.delete(f"persistentvolumeclaims/{name}")
+            with self.subTest(name):
+                if is_allowed:
+                    self.assert_allowed(answer)
+                else:
+                    self.assert_denied(answer, "autopilot-own", words)
+        agent = self.deployment.wait_ready()["metadata"]["name"]
+        self.assert_denied(self.delete(f"pods/{agent}"), "autopilot-own", words)
 
     def test_only_the_report_of_its_own_node(self):
         if not (render.DEPLOY / "crds" / "nodehealthreports.yaml").exists():
@@ -199,7 +238,7 @@ class AdmissionTest(OnNode):
         self.api.run("patch", "node", NODE, "-p", json.dumps(change))
 
     def test_the_expressions_fit_what_they_are_about(self):
-        for name in ("autopilot-node", "autopilot-event", "autopilot-report", "autopilot-pod"):
+        for name in ("autopilot-node", "autopilot-event", "autopilot-report", "autopilot-pod", "autopilot-own"):
             with self.subTest(name):
                 policy = self.api.wait(lambda name=name: self.checked(name), f"{name} is checked")
                 self.assertNotIn("expressionWarnings", policy["status"].get("typeChecking", {}))
@@ -258,9 +297,26 @@ def container(**security):
         "seccompProfile": {"type": "RuntimeDefault"}, **security}}
 
 
+def on_node(node, *others):
+    own = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [own, *others]}}}
+
+
+def pod(**changed):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "test", "namespace": NAMESPACE, "labels": {f"{PREFIX}/pvc-test": NODE}},
+            "spec": {"restartPolicy": "Never", "affinity": on_node(NODE), "containers": [container()], **changed}}
+
+
 def job(**changed):
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "test", "namespace": NAMESPACE},
-            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container()], **changed}}}}
+    return {"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "test", "namespace": NAMESPACE, "labels": {f"{PREFIX}/deep-test-of": NODE}},
+            "spec": {"template": {"spec": pod(**changed)["spec"]}}}
+
+
+def claim(name="test", labels=None):
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": NAMESPACE, "labels": {f"{PREFIX}/pvc-test": NODE} if labels is None else labels},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}}
 
 
 def has_capability(number):

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/cluster_checks/deep_test_job.hpp"
 
-#include <array>
 #include <boost/json.hpp>
-#include <cstdio>
 
 #include "agent/cluster_checks/deep_test_result.hpp"
+#include "agent/cluster_checks/node_label.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::agent {
@@ -18,13 +17,6 @@ constexpr std::string_view kNameBegin = "autopilot-deep-test-";
 constexpr int kKeptSeconds = 600;  // for people who want to read its log
 constexpr int kEndSeconds = 10;    // from SIGTERM to SIGKILL
 constexpr int kUser = 65532;       // anybody but root
-
-// A name of a node may be longer than a label, or than the name of a pod.
-std::string short_name(std::string_view node) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(word_hash(node)));
-  return text.data();
-}
 
 std::int64_t seconds(Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();
@@ -115,19 +107,13 @@ json::object metadata(const DeepTestJobSettings& settings, const DeepTestJob& jo
 
 }  // namespace
 
-std::uint64_t word_hash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
-
 std::string deep_test_job_name(std::string_view node, WallTime since) {
-  return std::string(kNameBegin) + short_name(node) + '-' + std::to_string(seconds(since.time_since_epoch()));
+  return std::string(kNameBegin) + hash_digits(node) + '-' +
+         std::to_string(seconds(since.time_since_epoch()));
 }
 
 std::optional<WallTime> deep_test_job_since(std::string_view node, std::string_view name) {
-  const std::string begin = std::string(kNameBegin) + short_name(node) + '-';
+  const std::string begin = std::string(kNameBegin) + hash_digits(node) + '-';
   if (!name.starts_with(begin)) return std::nullopt;
   const auto since = parse_number<std::uint32_t>(name.substr(begin.size()));
   if (!since) return std::nullopt;
@@ -135,13 +121,13 @@ std::optional<WallTime> deep_test_job_since(std::string_view node, std::string_v
 }
 
 std::string deep_test_selector(std::string_view prefix, std::string_view node) {
-  return std::string(prefix) + "/deep-test-of=" + short_name(node);
+  return std::string(prefix) + "/deep-test-of=" + node_label_value(node);
 }
 
 std::string deep_test_job(const DeepTestJobSettings& settings, const DeepTestJob& job) {
   const json::object labels{{"app.kubernetes.io/name", "autopilot"},
                             {"app.kubernetes.io/component", "deep-test"},
-                            {settings.prefix + "/deep-test-of", short_name(job.node)}};
+                            {settings.prefix + "/deep-test-of", node_label_value(job.node)}};
   const json::object pod{{"metadata", json::object{{"labels", labels}}}, {"spec", pod_spec(settings, job)}};
   const json::object spec{{"backoffLimit", 0},
                           {"activeDeadlineSeconds", seconds(job.deadline)},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,7 +40,8 @@ struct DeepTestJob {
   Duration deadline{};    // of the Job: with the time until its program begins
 };
 
-// "autopilot-deep-test-<node>-<since>": the same for every agent that asks, so that there is one.
+// "autopilot-deep-test-<hash of the node>-<since>": the same for every agent that asks, so that there is one.
+// A name of a node may be longer than that of a pod.
 [[nodiscard]] std::string deep_test_job_name(std::string_view node, WallTime since);
 // When the reservation of that Job began; nothing: no name of ours.
 [[nodiscard]] std::optional<WallTime> deep_test_job_since(std::string_view node, std::string_view name);
@@ -51,8 +51,5 @@ struct DeepTestJob {
 // The Job as JSON: placed by the scheduler on that node alone, on all its accelerators, tolerating the
 // testing taint, without rights (Pod Security "restricted", no token), tried once.
 [[nodiscard]] std::string deep_test_job(const DeepTestJobSettings& settings, const DeepTestJob& job);
-
-// FNV-1a: short, and the same everywhere.
-[[nodiscard]] std::uint64_t word_hash(std::string_view text);
 
 }  // namespace autopilot::agent

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/cluster_checks/idle_gpus.hpp"
+#include "agent/cluster_checks/node_label.hpp"
 
 namespace autopilot::agent {
 namespace {

@@ -90,8 +90,7 @@ TEST_F(DeepTesterTest, an_idle_node_is_reserved_when_a_test_is_wanted) {
   tester_->want(true);
   ASSERT_TRUE(run_until_written(1));
   EXPECT_THAT(requests(), ElementsAre("GET " + kJobs, "GET /api/v1/pods", "PATCH /api/v1/nodes/gpu-7"));
-  EXPECT_THAT(server_->requests()[0],
-              HasSubstr("labelSelector=autopilot.ibm.com%2Fdeep-test-of%3D1f19ad3a85ab0a6d "));
+  EXPECT_THAT(server_->requests()[0], HasSubstr("labelSelector=autopilot.ibm.com%2Fdeep-test-of%3Dgpu-7 "));
   EXPECT_THAT(server_->requests()[1], HasSubstr("fieldSelector=spec.nodeName%3Dgpu-7"));
   EXPECT_THAT(body_of(2), HasSubstr(R"("key":"autopilot.ibm.com/testing","effect":"NoSchedule")"));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/cluster_checks/pvc_objects.hpp"
 
-#include <array>
 #include <boost/json.hpp>
-#include <cinttypes>
-#include <cstdio>
+#include <chrono>
+
+#include "agent/cluster_checks/node_label.hpp"
 
 namespace autopilot::agent {
 
@@ -12,26 +12,12 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t kLongestLabelValue = 63;
-
-// FNV-1a, 64 bits: the same in every process and every version.
-std::string number_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3;
-  }
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016" PRIx64, hash);
-  return digits.data();
-}
-
 json::object meta_json(const PvcPlace& place, const PvcNames& names) {
   const json::object owner{
       {"apiVersion", "v1"}, {"kind", "Node"}, {"name", place.node}, {"uid", place.node_uid}};
   return {{"name", names.object},
           {"namespace", place.name_space},
-          {"labels", json::object{{place.prefix + "/pvc-test", pvc_label_value(place.node)},
+          {"labels", json::object{{place.prefix + "/pvc-test", node_label_value(place.node)},
                                   {"app.kubernetes.io/managed-by", "autopilot"}}},
           {"annotations", json::object{{names.run_key, names.run}}},
           {"ownerReferences", json::array{owner}}};
@@ -56,19 +42,13 @@ json::object container_json(const PvcPlace& place) {
 
 }  // namespace
 
-std::string pvc_label_value(std::string_view node) {
-  if (node.size() <= kLongestLabelValue) return std::string(node);
-  const std::string number = number_of(node);
-  return std::string(node.substr(0, kLongestLabelValue - number.size() - 1)) + "-" + number;
-}
-
 std::string pvc_label(const PvcPlace& place) {
-  return place.prefix + "/pvc-test=" + pvc_label_value(place.node);
+  return place.prefix + "/pvc-test=" + node_label_value(place.node);
 }
 
 std::string pvc_object_name(std::string_view node, const PvcTarget& target) {
   return "autopilot-pvc-" +
-         number_of(std::string(node) + '/' + target.storage_class + '/' + target.access_mode);
+         hash_digits(std::string(node) + '/' + target.storage_class + '/' + target.access_mode);
 }
 
 std::string claim_json(const PvcPlace& place, const PvcTarget& target, const PvcNames& names) {

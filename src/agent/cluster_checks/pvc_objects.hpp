@@ -19,10 +19,8 @@ struct PvcPlace {
   std::string image;                         // of the pod that uses it; need not run
 };
 
-// The label that all objects of the tests of one node bear: "autopilot.ibm.com/pvc-test=gpu-7". Beyond the 63
-// bytes that a value may have, the end of the name is replaced by a number that stands for all of it.
+// The label that all objects of the tests of one node bear: "autopilot.ibm.com/pvc-test=gpu-7".
 [[nodiscard]] std::string pvc_label(const PvcPlace& place);
-[[nodiscard]] std::string pvc_label_value(std::string_view node);
 // "autopilot-pvc-9a3f00d1c2b4e5f6": the same for the same node, class and access mode.
 [[nodiscard]] std::string pvc_object_name(std::string_view node, const PvcTarget& target);
 
