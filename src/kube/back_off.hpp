@@ -13,7 +13,7 @@ inline constexpr Duration kLongestRetryAfter = std::chrono::minutes{10};
 
 struct BackOffTimes {
   Duration first = std::chrono::milliseconds{200};
-  Duration last = std::chrono::minutes{5};
+  Duration last = std::chrono::minutes{1};
   double factor = 2.0;   // >= 1
   double jitter = 0.25;  // >= 0: each wait grows by up to this share of itself
 };
