@@ -38,6 +38,9 @@ constexpr Duration kLoading = 1min;
 // same faulty place follow each other by hours, and who looks for the first time finds what happened at
 // night.
 constexpr Duration kNews = 1h;
+// Of a record that was old when it was read, and the reason of what it says.
+constexpr std::string_view kReadLate = "readLate";
+constexpr std::string_view kEarlier = "gpu_fault_earlier";
 constexpr std::string_view kVerdict = "xid_verdict";
 constexpr std::uint32_t kVerdictXid = 154;
 
@@ -80,6 +83,11 @@ Status take_library_events(const host::Host& host, const Request& request, Obser
   return {};
 }
 
+void mark_old(Observations& events, Instant now) {
+  for (Observation& event : events)
+    if (now.mono - event.time.mono > kNews) event.attributes.emplace_back(kReadLate, true);
+}
+
 bool is_of_driver(const host::KernelRecord& record) {
   return may_be_nvidia(record.text);
 }
@@ -99,6 +107,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     observed.records_dropped = collected.dropped;
     lost = log->lost + collected.dropped;
     observed.observations = std::move(collected.events);
+    mark_old(observed.observations, request.now);
     observed.observations.push_back(
         about_log(kLost, static_cast<std::int64_t>(lost), log->witness, request.now));
   }
@@ -276,10 +285,15 @@ class Judgement {
   // The order of records with one code does not matter, but of verdicts only the last one counts.
   void note(const Observation& event, const Subject& subject, Saying saying) {
     const catalog::Reason* facts = input_.facts.reason(saying.reason);
-    if (!(is_news(event) || lasts_until_seen(facts)) || is_expired(event, facts)) return;
+    if (is_expired(event, facts)) return;
+    if (!is_news(event)) {
+      if (!is_true(event, kReadLate) || !lasts_until_seen(facts)) return;
+      saying.reason = kEarlier;
+      saying.health = Health::degraded;
+    }
     const Action action = saying.action.value_or(facts == nullptr ? Action::none : facts->action);
     Condition& condition = conditions_[{subject, saying.reason, saying.code, is_injected(event)}];
-    if (saying.reason == kVerdict && condition.worst.message != saying.message) condition = {};
+    if (saying.code == kVerdictXid && condition.worst.message != saying.message) condition = {};
     condition.count += attribute_number(event, "count").value_or(1);
     if (condition.last == nullptr) condition.since = event.time.wall;
     const bool is_known = condition.last != nullptr;
@@ -308,14 +322,11 @@ class Judgement {
       const Condition& condition = entry.second;
       std::string message = condition.worst.message;
       if (condition.count > 1) message += " (" + std::to_string(condition.count) + " times)";
-      // Not every reset leaves a line: what is no news takes nothing out of service by itself.
-      Health health = condition.worst.health;
-      if (!is_news(*condition.last)) {
-        health = Health::degraded;
+      if (key.reason == kEarlier)
         message += (message.ends_with('.') ? " Told at " : ". Told at ") +
-                   format_time(condition.last->time.wall) + "; no reset since then is known.";
-      }
-      Finding finding = make_finding(input_, key.subject, key.reason, health, std::move(message));
+                   format_time(condition.last->time.wall) + "; whether it was reset since is not known.";
+      Finding finding =
+          make_finding(input_, key.subject, key.reason, condition.worst.health, std::move(message));
       finding.action = action_for(key, condition);
       finding.injected = key.injected;
       finding.since = condition.since;

@@ -261,12 +261,21 @@ TEST_F(GpuXidTest, who_looks_hours_later_is_told_of_what_no_reset_ended) {
   xid("109, pid=1, name=x, Ch 00000010, errorString CTX SWITCH TIMEOUT");
   clock_.advance(6h);
   const auto findings = look();
-  ASSERT_THAT(findings,
-              ElementsAre(IsFinding(kGpu, "xid_driver", Health::degraded, Action::reset_gpu),
-                          IsFinding(kGpu, "xid_memory", Health::degraded, Action::drain_then_reset_gpu)));
-  EXPECT_THAT(findings[1].message, HasSubstr(". Told at 2027-01-15T08:00:00.000Z; no reset since"));
+  ASSERT_THAT(
+      findings,
+      ElementsAre(IsFinding(kGpu, "gpu_fault_earlier", Health::degraded, Action::drain_then_reset_gpu),
+                  IsFinding(kGpu, "gpu_fault_earlier", Health::degraded, Action::reset_gpu)));
+  EXPECT_THAT(findings[0].message, HasSubstr(". Told at 2027-01-15T08:00:00.000Z; whether it was reset"));
   clock_.advance(1min);
   log_.write("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  595.45.04  Release Build");
+  EXPECT_THAT(look(), IsEmpty());
+}
+
+TEST_F(GpuXidTest, what_was_told_when_it_happened_is_the_clear_rules_after_an_hour) {
+  xid("48, pid=1, name=x, DBE (double bit error) ECC Error");
+  EXPECT_THAT(look(),
+              ElementsAre(IsFinding(kGpu, "xid_memory", Health::failed, Action::drain_then_reset_gpu)));
+  clock_.advance(61min);
   EXPECT_THAT(look(), IsEmpty());
 }
 
