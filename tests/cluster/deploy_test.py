@@ -39,9 +39,18 @@ class ManifestsTest(unittest.TestCase):
 
     def test_the_chart_says_what_is_wrong_with_its_values(self):
         for setting, words in (("profile=ful", 'expected dropin or full, not "ful"'),
+                               ("state.kind=disk", 'expected emptyDir or hostPath, not "disk"'),
                                ("labelPrefix=a'b", "expected a DNS name")):
             with self.assertRaisesRegex(RuntimeError, words):
                 render.render(render.find_helm(), "dropin", [setting])
+
+
+    def test_the_journal_is_where_it_is_wanted(self):
+        on_node = "path: /var/lib/autopilot\n"
+        for profile, kind, is_on_node in (("dropin", "", False), ("full", "", True), ("dropin", "hostPath", True), ("full", "emptyDir", False)):
+            with self.subTest(profile=profile, kind=kind):
+                text = render.render(render.find_helm(), profile, [f"state.kind={kind}"])
+                self.assertEqual((on_node in text, "state-folder" in text), (is_on_node, is_on_node))
 
 
 class OnNode(unittest.TestCase):
@@ -53,9 +62,9 @@ class OnNode(unittest.TestCase):
             raise unittest.SkipTest(cls.cluster.why_no_nodes)
 
     @classmethod
-    def install(cls, profile, *arguments):
+    def install(cls, profile, *arguments, settings=()):
         """Another test's installation is taken over or changed; the last one is removed in the end."""
-        cls.deployment = Deployment(cls.api, profile, NODE, *arguments)
+        cls.deployment = Deployment(cls.api, profile, NODE, *arguments, settings=settings)
         unittest.addModuleCleanup(cls.deployment.remove)
         return cls.deployment.apply()
 
@@ -79,6 +88,21 @@ class DropinTest(OnNode):
     def assert_is_healthy(self):
         self.api.wait(lambda: self.node()["metadata"]["labels"].get(f"{PREFIX}/gpuhealth") == "PASS", "the label says PASS")
         self.api.wait(lambda: [condition_of(self.node(), kind) for kind in CONDITIONS] == ["True"] * 4, "conditions are True")
+        self.assertNotRegex(self.deployment.logs(), "(?i)forbidden|denied| 403")
+
+
+class OtherPrefixTest(OnNode):
+    """With another prefix than that of IBM Autopilot, and the policies that go with it."""
+
+    def test_everything_that_it_writes_begins_with_the_prefix(self):
+        prefix = "health.example.org"
+        self.install("dropin", "--simulate", "hgx-h100-8", "--allow-simulated", settings=[f"labelPrefix={prefix}"])
+        self.addCleanup(self.api.run, "annotate", "node", NODE, f"{prefix}/summary-", f"{prefix}/checked-at-")
+        self.addCleanup(self.api.run, "label", "node", NODE, f"{prefix}/gpuhealth-")
+        self.api.run("label", "node", NODE, f"{PREFIX}/gpuhealth-")
+        self.api.wait(lambda: self.node()["metadata"]["labels"].get(f"{prefix}/gpuhealth") == "PASS", "the label says PASS")
+        self.api.wait(lambda: f"{prefix}/checked-at" in self.node()["metadata"]["annotations"], "the annotation is there")
+        self.assertNotIn(f"{PREFIX}/gpuhealth", self.node()["metadata"]["labels"])
         self.assertNotRegex(self.deployment.logs(), "(?i)forbidden|denied| 403")
 
 

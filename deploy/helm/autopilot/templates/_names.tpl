@@ -23,6 +23,14 @@ readOnlyRootFilesystem: true
 {{- if eq .Values.profile "full" }}true{{ end -}}
 {{- end }}
 
+{{- define "autopilot.keepsState" -}}
+{{- $kind := .Values.state.kind | default (ternary "hostPath" "emptyDir" (eq .Values.profile "full")) -}}
+{{- if not (has $kind (list "emptyDir" "hostPath")) -}}
+{{- fail (printf "state.kind: expected emptyDir or hostPath, not %q" $kind) -}}
+{{- end -}}
+{{- if eq $kind "hostPath" }}true{{ end -}}
+{{- end }}
+
 {{- /* It becomes part of expressions of the admission policies. */ -}}
 {{- define "autopilot.prefix" -}}
 {{- if not (regexMatch "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" .Values.labelPrefix) -}}
