@@ -14,9 +14,9 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::string_view kNameBegin = "autopilot-deep-test-";
-constexpr int kKeptSeconds = 600;  // for people who want to read its log
-constexpr int kEndSeconds = 10;    // from SIGTERM to SIGKILL
-constexpr int kUser = 65532;       // anybody but root
+constexpr int kKeptSeconds = 3600;  // for people who want to read its log, and for an agent that was away
+constexpr int kEndSeconds = 10;     // from SIGTERM to SIGKILL
+constexpr int kUser = 65532;        // anybody but root
 
 std::int64_t seconds(Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();

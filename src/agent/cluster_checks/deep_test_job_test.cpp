@@ -41,7 +41,7 @@ TEST(DeepTestJob, runs_once_for_a_limited_time_without_rights) {
   const json::value job = job_of(deep_test_policy().job);
   EXPECT_EQ(at(job, "/spec/backoffLimit"), "0");
   EXPECT_EQ(at(job, "/spec/activeDeadlineSeconds"), "600");
-  EXPECT_EQ(at(job, "/spec/ttlSecondsAfterFinished"), "600");
+  EXPECT_EQ(at(job, "/spec/ttlSecondsAfterFinished"), "3600");
   EXPECT_EQ(at(job, kPod + "/restartPolicy"), "\"Never\"");
   EXPECT_EQ(at(job, kPod + "/automountServiceAccountToken"), "false");
   EXPECT_EQ(at(job, kPod + "/securityContext/runAsNonRoot"), "true");

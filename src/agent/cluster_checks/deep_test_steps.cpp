@@ -66,11 +66,11 @@ class Question {
     const auto due = deep_test_due(world_, policy_, now_);
     if (!due) return {};
     if (now_ < *due) return wait(*due, "");
-    if (!has_sight(Times::kLookBusy)) return look();
+    if (!has_sight(Times::kLookBusy)) return look_or_glance();
     if (auto step = delete_stray()) return *step;
     const WallTime next_look = sight_.asked + Times::kLookBusy;
     if (auto why = obstacle(); !why.empty()) return wait(next_look, std::move(why));
-    if (!has_sight(Times::kLook)) return look();
+    if (!has_sight(Times::kLook) || !sight_.is_exact) return look();
     Reservation wanted{.holder = policy_.holder, .since = next_second(now_), .until = {}};
     wanted.until = wanted.since + std::chrono::ceil<std::chrono::seconds>(length());
     return {.kind = Kind::reserve,
@@ -222,6 +222,12 @@ class Question {
     if (!world_.looked || *world_.looked > now_) return {.kind = Kind::look};
     const WallTime again = *world_.looked + Times::kLook;
     return now_ < again ? wait(again, "") : DeepTestStep{.kind = Kind::look};
+  }
+  // Whether a node is still busy costs the server little to tell from memory; that it is idle, it must know.
+  [[nodiscard]] DeepTestStep look_or_glance() const {
+    DeepTestStep step = look();
+    step.is_glance = step.kind == Kind::look && world_.sight && !obstacle().empty();
+    return step;
   }
   [[nodiscard]] static DeepTestStep wait(WallTime at, std::string why) {
     return {.kind = Kind::wait, .at = at, .why = std::move(why)};

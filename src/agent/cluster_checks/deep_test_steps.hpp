@@ -20,6 +20,7 @@ struct DeepTestSight {
   WallTime asked{};  // when the asking began
   std::vector<kube::Job> jobs;
   std::vector<kube::Pod> pods;
+  bool is_exact = true;  // false: the server may have answered from memory, with what was a while ago
 };
 
 struct DeepTestWorld {
@@ -43,13 +44,14 @@ struct DeepTestPolicy {
 struct DeepTestStep {
   enum class Kind : std::uint8_t {
     wait,        // nothing before `at`, or before the node changes; without `at` nothing at all
-    look,        // take a new sight, ask again
+    look,        // take a new sight, which need not be exact where `is_glance`, ask again
     reserve,     // patch the node with `body`
     create_job,  // create `body`; that it is there already is as good
     delete_job,  // delete the Job `name` with `uid`, in the foreground; that it is gone is as good
     release,     // patch the node with `body`; `result`, if there is one, is what the test said
   };
   Kind kind = Kind::wait;
+  bool is_glance = false;
   std::optional<WallTime> at;
   std::string body;
   std::string name;

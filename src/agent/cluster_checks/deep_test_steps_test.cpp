@@ -31,7 +31,7 @@ class DeepTestSteps : public ::testing::Test {
     world_.node = node_of(node_);
     return next_step(world_, policy_, now_);
   }
-  void look() { world_.sight = DeepTestSight{now_, jobs_, pods_}; }
+  void look(bool is_exact = true) { world_.sight = DeepTestSight{now_, jobs_, pods_, is_exact}; }
   void patch(const DeepTestStep& step) {
     ASSERT_TRUE(patch_node(node_, step.body));
     world_.sight.reset();
@@ -122,6 +122,26 @@ TEST_F(DeepTestSteps, a_failure_is_remembered_on_the_node) {
   patch(step());
   EXPECT_EQ(record().outcome, DeepTestOutcome::fatal);
   EXPECT_EQ(record().failed, "memory.0");
+}
+
+TEST_F(DeepTestSteps, a_busy_node_is_glanced_at_and_an_idle_one_looked_at_before_it_is_reserved) {
+  DeepTestStep next = ask();
+  ASSERT_EQ(next.kind, Kind::look);
+  EXPECT_FALSE(next.is_glance) << "nothing is known yet";
+  pods_ = {somebody()};
+  look();
+  EXPECT_EQ(ask().kind, Kind::wait);
+  now_ += DeepTestTimes::kLookBusy;
+  next = ask();
+  ASSERT_EQ(next.kind, Kind::look);
+  EXPECT_TRUE(next.is_glance);
+  pods_ = {};
+  look(false);
+  next = ask();
+  ASSERT_EQ(next.kind, Kind::look) << "the server may have told of a while ago";
+  EXPECT_FALSE(next.is_glance);
+  look();
+  EXPECT_EQ(ask().kind, Kind::reserve);
 }
 
 TEST_F(DeepTestSteps, other_taints_stay) {

@@ -42,6 +42,13 @@ std::string_view word_of(Kind kind) {
   }
 }
 
+// Version 0: whatever the server remembers. Else it asks the others of its kind what is newest.
+kube::ApiPath list_path(std::string path, const std::string& selector, std::string value, bool is_glance) {
+  kube::ApiPath list{std::move(path), {{selector, std::move(value)}}};
+  if (is_glance) list.query["resourceVersion"] = "0";
+  return list;
+}
+
 std::string jobs_path(const std::string& name_space, const std::string& name = {}) {
   return "/apis/batch/v1/namespaces/" + name_space + "/jobs" + (name.empty() ? "" : "/" + name);
 }
@@ -115,7 +122,7 @@ void DeepTester::go_on() {
   if (must_ask_for_pod()) return ask_for_pod();
   const DeepTestStep step = next_step(world_, policy_, clock_.now().wall);
   if (step.kind == Kind::wait) return wait(step);
-  if (step.kind == Kind::look) return look();
+  if (step.kind == Kind::look) return look(step.is_glance);
   is_writing_ = true;
   writer_.want(WriteKind::deep_test);
 }
@@ -136,7 +143,7 @@ void DeepTester::say(const DeepTestStep& step) {
 }
 
 // Of Jobs, and of pods.
-void DeepTester::look() {
+void DeepTester::look(bool is_glance) {
   const Instant now = clock_.now();
   const MonoTime allowed = lists_.next(kListsOfSight, now.mono);
   if (allowed > now.mono) {
@@ -144,32 +151,34 @@ void DeepTester::look() {
     return;
   }
   lists_.take(kListsOfSight, now.mono);
-  const WallTime asked = now.wall;
-  world_.looked = asked;
-  exchange_ =
-      client_.get({jobs_path(policy_.job.name_space),
-                   {{"labelSelector", deep_test_selector(policy_.job.prefix, world_.node.meta.name)}}},
-                  [this, asked](const kube::ApiResult<std::string>& answer) {
-                    if (!answer) return take_no_sight(answer.error().error);
-                    auto jobs = kube::parse_jobs(*answer);
-                    if (!jobs) return take_no_sight(jobs.error());
-                    list_pods(asked, std::move(*jobs));
-                  });
+  world_.looked = now.wall;
+  DeepTestSight sight{.asked = now.wall, .jobs = {}, .pods = {}, .is_exact = !is_glance};
+  exchange_ = client_.get(list_path(jobs_path(policy_.job.name_space), "labelSelector",
+                                    deep_test_selector(policy_.job.prefix, world_.node.meta.name), is_glance),
+                          [this, sight](const kube::ApiResult<std::string>& answer) mutable {
+                            if (!answer) return take_no_sight(answer.error().error);
+                            auto jobs = kube::parse_jobs(*answer);
+                            if (!jobs) return take_no_sight(jobs.error());
+                            sight.jobs = std::move(*jobs);
+                            list_pods(std::move(sight));
+                          });
 }
 
-void DeepTester::list_pods(WallTime asked, std::vector<kube::Job> jobs) {
+void DeepTester::list_pods(DeepTestSight sight) {
+  kube::ApiPath path =
+      list_path("/api/v1/pods", "fieldSelector", "spec.nodeName=" + world_.node.meta.name, !sight.is_exact);
   exchange_ =
-      client_.get({"/api/v1/pods", {{"fieldSelector", "spec.nodeName=" + world_.node.meta.name}}},
-                  [this, asked, jobs = std::move(jobs)](const kube::ApiResult<std::string>& answer) mutable {
-                    if (!answer) return take_no_sight(answer.error().error);
-                    auto pods = kube::parse_pods(*answer);
-                    if (!pods) return take_no_sight(pods.error());
-                    const auto is_over = [](const kube::Job& job) { return job.is_over(); };
-                    world_.may_have_strays = !std::ranges::all_of(jobs, is_over);
-                    world_.sight = DeepTestSight{asked, std::move(jobs), std::move(*pods)};
-                    world_.can_look = true;
-                    go_on_soon();
-                  });
+      client_.get(path, [this, sight = std::move(sight)](const kube::ApiResult<std::string>& answer) mutable {
+        if (!answer) return take_no_sight(answer.error().error);
+        auto pods = kube::parse_pods(*answer);
+        if (!pods) return take_no_sight(pods.error());
+        sight.pods = std::move(*pods);
+        const auto is_over = [](const kube::Job& job) { return job.is_over(); };
+        world_.may_have_strays = !std::ranges::all_of(sight.jobs, is_over);
+        world_.sight = std::move(sight);
+        world_.can_look = true;
+        go_on_soon();
+      });
 }
 
 void DeepTester::take_no_sight(const Error& why) {

@@ -38,8 +38,8 @@ class DeepTester {
   void go_on();
   void go_on_soon();
   void wait(const DeepTestStep& step);
-  void look();
-  void list_pods(WallTime asked, std::vector<kube::Job> jobs);
+  void look(bool is_glance);
+  void list_pods(DeepTestSight sight);
   void take_no_sight(const Error& why);
   [[nodiscard]] bool must_ask_for_pod() const;
   void ask_for_pod();

@@ -58,7 +58,10 @@ void ClusterWriter::pump() {
     }
     auto sent = source_of(*kind).send(
         [this, kind = *kind](const kube::ApiResult<std::string>& answer) { take_answer(kind, answer); });
-    if (sent) exchange_ = std::move(*sent);
+    if (sent)
+      exchange_ = std::move(*sent);
+    else
+      order_.not_sent();
   }
 }
 

@@ -22,6 +22,10 @@ void WriteOrder::want(WriteKind kind, MonoTime now, WriteUrgency urgency) {
   one.urgency = std::max(one.urgency, urgency);
 }
 
+void WriteOrder::not_sent() {
+  if (!gone_.empty()) gone_.pop_back();
+}
+
 void WriteOrder::answered(MonoTime now) {
   if (!gone_.empty()) gone_.back() = now;
 }

@@ -32,6 +32,8 @@ class WriteOrder {
   void want(WriteKind kind, MonoTime now, WriteUrgency urgency = WriteUrgency::state);
   // One that may go now; it counts as gone.
   [[nodiscard]] std::optional<WriteKind> take(MonoTime now);
+  // What take() gave last had nothing to send after all: it did not go.
+  void not_sent();
   // The one that went last was answered: the minute is that of the server, which may have seen it only now.
   void answered(MonoTime now);
   // It did not arrive, and is wanted again, from `retry_at` on.

@@ -60,6 +60,16 @@ TEST(WriteOrder, six_go_in_any_minute_and_none_starves) {
     EXPECT_GE(of_kind, 10);
 }
 
+TEST(WriteOrder, what_had_nothing_to_send_takes_no_place) {
+  WriteOrder order;
+  const MonoTime begin{1h};
+  for (int i = 0; i < 20; ++i) {
+    order.want(WriteKind::deep_test, begin);
+    ASSERT_EQ(order.take(begin), WriteKind::deep_test) << i;
+    order.not_sent();
+  }
+}
+
 TEST(WriteOrder, says_when_the_next_may_go) {
   WriteOrder order;
   for (int i = 0; i < 6; ++i)
