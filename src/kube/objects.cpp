@@ -238,6 +238,35 @@ Result<std::vector<PersistentVolumeClaim>> parse_claims(std::string_view text) {
   return parse_text(text, items_of<PersistentVolumeClaim, parse_claim>);
 }
 
+EndpointSlice parse_endpoint_slice(const JsonObject& object) {
+  const json::object& members = object.value;
+  EndpointSlice slice;
+  slice.meta = parse_meta(object);
+  slice.address_type = text_at(members, {"addressType"});
+  each_at(members, {"endpoints"}, [&slice](const json::object& member) {
+    const json::array* addresses = array_at(member, {"addresses"});
+    if (addresses == nullptr || addresses->empty() || !addresses->front().is_string()) return;
+    const json::value* ready = value_at(member, {"conditions", "ready"});
+    const json::string& address = addresses->front().get_string();
+    const bool is_pod = text_at(member, {"targetRef", "kind"}) == "Pod";
+    slice.endpoints.push_back(
+        {.address = std::string(address.data(), address.size()),
+         .is_ready = ready == nullptr || !ready->is_bool() || ready->get_bool(),
+         .node = std::string(text_at(member, {"nodeName"})),
+         .pod = is_pod ? std::string(text_at(member, {"targetRef", "name"})) : std::string()});
+  });
+  each_at(members, {"ports"}, [&slice](const json::object& member) {
+    const auto number = number_at(member, {"port"});
+    if (number && *number > 0 && *number <= std::numeric_limits<std::uint16_t>::max())
+      slice.ports.push_back({std::string(text_at(member, {"name"})), static_cast<std::uint16_t>(*number)});
+  });
+  return slice;
+}
+
+Result<std::vector<EndpointSlice>> parse_endpoint_slices(std::string_view text) {
+  return parse_text(text, items_of<EndpointSlice, parse_endpoint_slice>);
+}
+
 Lease parse_lease(const JsonObject& object) {
   const json::object& members = object.value;
   Lease lease;

@@ -117,7 +117,29 @@ struct Job {
 // malformed: no JSON object.
 [[nodiscard]] Result<Job> parse_job(std::string_view text);
 
+// One address of those who serve a Service.
+struct Endpoint {
+  std::string address;   // of the slice's kind: an IP address or a name
+  bool is_ready = true;  // also where nobody says so
+  std::string node;
+  std::string pod;  // empty: something else serves
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+struct EndpointPort {
+  std::string name;  // empty: it has none
+  std::uint16_t number = 0;
+  friend bool operator==(const EndpointPort&, const EndpointPort&) = default;
+};
+// A part of the endpoints of a Service. A port of no number of its own is left out.
+struct EndpointSlice {
+  Meta meta;
+  std::string address_type;  // "IPv4", "IPv6", "FQDN"
+  std::vector<Endpoint> endpoints;
+  std::vector<EndpointPort> ports;
+};
+[[nodiscard]] EndpointSlice parse_endpoint_slice(const JsonObject& object);
 // The items of a list. malformed: no JSON object.
+[[nodiscard]] Result<std::vector<EndpointSlice>> parse_endpoint_slices(std::string_view text);
 [[nodiscard]] Result<std::vector<Pod>> parse_pods(std::string_view text);
 [[nodiscard]] Result<std::vector<PersistentVolumeClaim>> parse_claims(std::string_view text);
 [[nodiscard]] Result<std::vector<Job>> parse_jobs(std::string_view text);

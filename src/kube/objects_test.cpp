@@ -142,6 +142,22 @@ TEST(Objects, what_is_missing_is_empty) {
             std::nullopt);
 }
 
+TEST(Objects, an_endpoint_slice_says_who_serves_and_where) {
+  const auto slices = parse_endpoint_slices(R"({"items":[{"addressType":"IPv6","endpoints":[
+    {"addresses":["fd00::1","fd00::2"],"nodeName":"gpu-7","targetRef":{"kind":"Pod","name":"agent-x"}},
+    {"addresses":["fd00::3"],"conditions":{"ready":false},"targetRef":{"kind":"Node","name":"n"}},
+    {"addresses":[]}, {}, 7],
+    "ports":[{"name":"api","port":3333},{"port":70000},{"name":"any"}]}]})");
+  ASSERT_TRUE(slices);
+  ASSERT_EQ(slices->size(), 1U);
+  const EndpointSlice& slice = slices->front();
+  EXPECT_EQ(slice.address_type, "IPv6");
+  EXPECT_EQ(slice.endpoints,
+            (std::vector<Endpoint>{{"fd00::1", true, "gpu-7", "agent-x"}, {"fd00::3", false, "", ""}}));
+  EXPECT_EQ(slice.ports, (std::vector<EndpointPort>{{"api", 3333}}));
+  EXPECT_FALSE(parse_endpoint_slices("[]"));
+}
+
 TEST(Objects, a_storage_class_says_when_it_binds) {
   const auto waits = parse_storage_class(R"({"metadata": {"name": "local"}, "provisioner": "example.org/disk",
                                              "volumeBindingMode": "WaitForFirstConsumer"})");

@@ -21,7 +21,7 @@ struct WorkQueueLimits {
   std::size_t keys = 100'000;  // that wait or are worked on
   int burst = 100;             // taken at once, then one every `spacing`; a spacing of 0 limits nothing
   Duration spacing = std::chrono::milliseconds{20};
-  BackOffTimes back_off;
+  BackOffTimes back_off{.last = std::chrono::minutes{5}};
 };
 
 // Keys of objects that want to be looked at. A key waits once, however often it was added, and is never

@@ -10,12 +10,15 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kube/client.hpp"
 #include "kube/credentials.hpp"
 #include "kube/kubeconfig.hpp"
+#include "kube/object_cache.hpp"
 #include "kube/objects.hpp"
+#include "kube/service_endpoints.hpp"
 #include "kube/watch.hpp"
 #include "net/test_server.hpp"
 
@@ -136,6 +139,68 @@ TEST_F(KubeClientTest, is_told_what_it_may_not) {
   EXPECT_EQ(get("/api/v1/nodes").error().status, 403);
   client_->use_token("made.up.token");
   EXPECT_EQ(get("/api/v1/nodes").error().status, 401);
+}
+
+TEST_F(KubeClientTest, remembers_objects_as_they_are) {
+  const std::string claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+  const std::string claim = R"({"metadata":{"name":")" + name_ +
+                            R"("},"spec":{"storageClassName":"none","accessModes":["ReadWriteOnce"],)" +
+                            R"("resources":{"requests":{"storage":"1Mi"}}}})";
+  const std::string key = "default/" + name_;
+  net::Exchange step;
+  const OnObject nothing = [](const ApiResult<std::string>& done) {
+    EXPECT_TRUE(done) << done.error().error.what;
+  };
+  bool was_there = false;
+  bool is_gone = false;
+  std::optional<ObjectCache<PersistentVolumeClaim>> cache;
+  cache.emplace(static_cast<PersistentVolumeClaim (*)(const JsonObject&)>(parse_claim),
+                ObjectCache<PersistentVolumeClaim>::Options{
+                    .on_changed =
+                        [&](const std::string& changed) {
+                          if (changed != key) return;
+                          const auto* known = cache->find("default", name_);
+                          is_gone = was_there && known == nullptr;
+                          if (is_gone) loop_.stop();
+                          if (known != nullptr && !known->meta.is_deleting && !std::exchange(was_there, true))
+                            step = client_->remove({claims + "/" + name_, {}}, "", nothing);
+                        },
+                    .on_synced =
+                        [&] {
+                          step = client_->create({claims, {}}, claim, nothing);
+                        }});
+  WatchOptions options;
+  options.list = {claims, {}};
+  Watch watch(loop_, *client_, options, cache->events(), [] { return 0.5; });
+  watch.start();
+  const auto patience = loop_.after(net::testing::kPatience, [this] { loop_.stop(); });
+  loop_.run();
+  EXPECT_TRUE(was_there);
+  EXPECT_TRUE(is_gone);
+}
+
+TEST_F(KubeClientTest, says_who_serves_a_service) {
+  class : public Clock {
+   public:
+    [[nodiscard]] Instant now() const override { return {}; }
+  } const clock;
+  ServiceEndpoints endpoints(*client_, clock, "default", "kubernetes", 1h);
+  std::vector<Endpoint> told;
+  for (int i = 0; i < 2; ++i) {
+    const auto patience = loop_.after(net::testing::kPatience, [this] { loop_.stop(); });
+    bool is_told = false;
+    endpoints.get([&](const Result<std::vector<Endpoint>>& answer) {
+      ASSERT_TRUE(answer) << answer.error().what;
+      told = *answer;
+      is_told = true;
+      loop_.stop();
+    });
+    if (!is_told) loop_.run();
+  }
+  ASSERT_EQ(told.size(), 1U) << "the API server itself";
+  EXPECT_TRUE(told.front().is_ready);
+  EXPECT_NE(told.front().address, "");
+  EXPECT_EQ(endpoints.lists(), 1U);
 }
 
 TEST_F(KubeClientTest, follows_what_happens_to_an_object) {

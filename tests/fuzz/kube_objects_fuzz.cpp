@@ -54,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(kube::parse_jobs(text).has_value() == is_object);
   AUTOPILOT_ASSERT(kube::parse_claim(text).has_value() == is_object);
   AUTOPILOT_ASSERT(kube::parse_claims(text).has_value() == is_object);
+  AUTOPILOT_ASSERT(kube::parse_endpoint_slices(text).has_value() == is_object);
   AUTOPILOT_ASSERT(kube::parse_storage_class(text).has_value() == is_object);
   AUTOPILOT_ASSERT(kube::parse_lease(text).has_value() == is_object);
   return 0;
