@@ -58,11 +58,16 @@ class AgentCase(unittest.TestCase):
 
     def agent(self, user):
         """An agent that is `user` to the cluster, in the words of a kubeconfig."""
+        return self._agent(user, {"server": SERVER, "certificate-authority": str(self.cluster.control_plane.keys.authority)})
+
+    def agent_through(self, relay):
+        return self._agent({}, {"server": relay.url})
+
+    def _agent(self, user, server):
         kubeconfig = self.folder / "kubeconfig"
         kubeconfig.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "c", "cluster": {"server": SERVER,
-                                                   "certificate-authority": str(self.cluster.control_plane.keys.authority)}}],
+            "clusters": [{"name": "c", "cluster": server}],
             "users": [{"name": "u", "user": user}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}))
         settings = self.folder / "settings.yaml"

@@ -39,15 +39,18 @@ def ask(context: ssl.SSLContext, method: str, path: str, body=None, kind="applic
 
 
 class Relay:
-    """`name_of(verb, path, body)`: what a write is called. `stop` = (name, "before" or "after"): the first write of that name does not
+    """`status` and `delay`, which a test may set: everything is answered with this status of HTTP instead of being passed on; every answer
+    waits so many seconds, after the server has done what was asked. `name_of(verb, path, body)`: what a write is called. `stop` = (name, "before" or "after"): the first write of that name does not
     reach the server, or its answer does not reach the client; `on_stop` is called then, and nothing goes through any more."""
 
-    def __init__(self, control_plane: ControlPlane, name_of, stop=None, on_stop=lambda: None):
+    def __init__(self, control_plane: ControlPlane, name_of=lambda *_: None, stop=None, on_stop=lambda: None):
         self._context = admin_context(control_plane)
         self._name_of = name_of
         self._stop = stop
         self._on_stop = on_stop
         self._lock = threading.Lock()
+        self.status = None
+        self.delay = 0.0
         self.asked: list[audit.Request] = []
         self.names: list[str] = []  # of the writes that the server answered with success
         self.stopped = threading.Event()
@@ -85,6 +88,9 @@ class Relay:
         if self.stopped.is_set() or self._is_end(name, "before"):
             handler.close_connection = True
             return
+        if self.status is not None:
+            self._refuse(handler, audit.Request(arrived, "", verb, handler.path, "", self.status))
+            return
         connection = http.client.HTTPSConnection(network.API_ADDRESS, 6443, context=self._context,
                                                  timeout=600 if verb == "watch" else PATIENCE)
         try:
@@ -95,6 +101,7 @@ class Relay:
                 self.asked.append(audit.Request(arrived, "", verb, handler.path, "", answer.status))
                 if name and answer.status < 300:
                     self.names.append(name)
+            self.stopped.wait(self.delay)
             if verb == "watch":
                 self._pass_stream(handler, answer)
                 return
@@ -109,6 +116,16 @@ class Relay:
             handler.wfile.write(text)
         finally:
             connection.close()
+
+    def _refuse(self, handler, request) -> None:
+        with self._lock:
+            self.asked.append(request)
+        text = json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": request.code, "message": "sick"}).encode()
+        handler.send_response(request.code)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(text)))
+        handler.end_headers()
+        handler.wfile.write(text)
 
     @staticmethod
     def _verb(handler) -> str:
