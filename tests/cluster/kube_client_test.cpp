@@ -189,12 +189,14 @@ TEST_F(KubeClientTest, says_who_serves_a_service) {
   for (int i = 0; i < 2; ++i) {
     const auto patience = loop_.after(net::testing::kPatience, [this] { loop_.stop(); });
     bool is_told = false;
+    bool runs = false;
     endpoints.get([&](const Result<std::vector<Endpoint>>& answer) {
       ASSERT_TRUE(answer) << answer.error().what;
       told = *answer;
       is_told = true;
-      loop_.stop();
+      if (runs) loop_.stop();  // otherwise it would end the next run
     });
+    runs = true;
     if (!is_told) loop_.run();
   }
   ASSERT_EQ(told.size(), 1U) << "the API server itself";
