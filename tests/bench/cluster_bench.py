@@ -49,7 +49,7 @@ def settings_for(cluster, node, folder):
 
 
 def show_times(cluster, node):
-    """Milliseconds from a record to the label and to the condition, as a watch of the node tells them."""
+    """Milliseconds from a record to the label and to the condition, as a watch of the node tells them; and what others did then."""
     settings = settings_for(cluster, node, str(cluster.folder))
     with FedMachine(agent=("--allow-simulated", "--config", settings)) as machine, NodeWatch(cluster, node) as watch:
         watch.until(is_settled, f"{node} is PASS")
@@ -63,7 +63,7 @@ def show_times(cluster, node):
                 seen.setdefault("label", (at - begin) * 1000)
             if condition_of(state) == "False":
                 seen.setdefault("condition", (at - begin) * 1000)
-        return seen["label"], seen["condition"], others
+        return seen["label"], seen["condition"], others.note()
 
 
 def main():
@@ -81,7 +81,7 @@ def main():
             cluster.down()
     for name, values in (("label", [one[0] for one in times]), ("condition", [one[1] for one in times])):
         table.add(f"first change of a quiet node: {name}, p99", percentile(values, 0.99), "ms", 250,
-                  f"{NODES} nodes, median {percentile(values, 0.5):.0f} ms, slowest {max(values):.0f} ms; {times[-1][2].note()}")
+                  f"{NODES} nodes, median {percentile(values, 0.5):.0f} ms, slowest {max(values):.0f} ms; at the last node {times[-1][2]}")
     print()
     print(f"simulated driver and machine {MACHINE}; kube-apiserver and etcd on the same machine")
     print(table.text(COMMAND))
