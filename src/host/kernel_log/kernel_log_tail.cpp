@@ -11,8 +11,8 @@
 namespace autopilot::host {
 namespace {
 
-constexpr std::chrono::milliseconds kPause{20};
-constexpr std::chrono::milliseconds kLongestBurst{200};
+constexpr std::chrono::milliseconds kPause{2};
+constexpr std::chrono::milliseconds kLongestBurst{8};
 
 }  // namespace
 
@@ -108,7 +108,10 @@ void KernelLogTail::tell_when_paused(LogParts news, bool is_pause) {
   const auto now = std::chrono::steady_clock::now();
   if (untold_ == LogParts::none) untold_since_ = now;
   untold_ = untold_ | news;
-  if (untold_ == LogParts::none || !(is_pause || now - untold_since_ >= kLongestBurst)) return;
+  if (untold_ == LogParts::none) return;
+  // A line of the GPU driver is a record of its own, and nobody should learn of it later than can be.
+  const bool is_whole = is_pause || overlap(untold_, LogParts::gpu_driver);
+  if (!is_whole && now - untold_since_ < kLongestBurst) return;
   options_.on_news(std::exchange(untold_, LogParts::none));
 }
 

@@ -34,9 +34,9 @@ class KernelLogTail final : public KernelLog {
     Duration first_retry = std::chrono::seconds(1);
     Duration longest_retry = std::chrono::seconds(30);
     // on_news is called on the tail's thread when records in which news_in finds something can be read, and
-    // not for what was there at the start. What is written in one go (a report of the kernel has many rows)
-    // is told once, when it pauses, 200 ms after it began at the latest. Must return at once and not call the
-    // tail.
+    // not for what was there at the start. News of the GPU driver is told per batch. What else is written in
+    // one go (a report of the kernel has many rows) is told once, when it pauses for 2 ms, 8 ms after it
+    // began at the latest. Must return at once and not call the tail.
     NewsIn news_in{};
     PartOf part_of{};
     OnKernelNews on_news{};
