@@ -103,10 +103,10 @@ Result<T> parse_text(std::string_view text, T (*parse)(const JsonObject&)) {
   return parse(JsonObject{*object});
 }
 
-template <class T, T (*parse)(const JsonObject&)>
+template <class T, T (*Parse)(const JsonObject&)>
 std::vector<T> items_of(const JsonObject& list) {
   std::vector<T> items;
-  each_at(list.value, {"items"}, [&](const json::object& item) { items.push_back(parse({item})); });
+  each_at(list.value, {"items"}, [&](const json::object& item) { items.push_back(Parse({item})); });
   return items;
 }
 

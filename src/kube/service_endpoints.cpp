@@ -26,8 +26,8 @@ std::vector<Endpoint> endpoints_in(std::vector<EndpointSlice> slices) {
 }  // namespace
 
 // Version 0: what the server remembers is good enough for what we remember as well.
-ServiceEndpoints::ServiceEndpoints(Client& client, const Clock& clock, std::string name_space,
-                                   std::string service, Duration remembered)
+ServiceEndpoints::ServiceEndpoints(Client& client, const Clock& clock, const std::string& name_space,
+                                   const std::string& service, Duration remembered)
     : client_(client),
       clock_(clock),
       path_{"/apis/discovery.k8s.io/v1/namespaces/" + name_space + "/endpointslices",

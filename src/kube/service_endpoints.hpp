@@ -21,8 +21,8 @@ class ServiceEndpoints {
   // server is not remembered.
   using OnEndpoints = std::function<void(const Result<std::vector<Endpoint>>& endpoints)>;
 
-  ServiceEndpoints(Client& client, const Clock& clock, std::string name_space, std::string service,
-                   Duration remembered = std::chrono::seconds{10});
+  ServiceEndpoints(Client& client, const Clock& clock, const std::string& name_space,
+                   const std::string& service, Duration remembered = std::chrono::seconds{10});
   ServiceEndpoints(const ServiceEndpoints&) = delete;
   ServiceEndpoints& operator=(const ServiceEndpoints&) = delete;
   ~ServiceEndpoints() = default;
