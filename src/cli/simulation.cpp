@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/simulation.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -20,6 +21,8 @@ namespace autopilot::cli {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{20};
+// For a machine, which is 12 MiB, and what happens to it.
+constexpr std::uintmax_t kRoom = std::uintmax_t{32} << 20;
 // Beginning of the names of our folders among the temporary ones.
 constexpr std::string_view kFolder = "autopilot-sim-";
 // One that is younger may not be claimed yet.
@@ -32,11 +35,25 @@ host::Fd claimed(const std::string& folder) {
   return {};
 }
 
+// A machine is thousands of files, which a disk takes seconds for: memory where there is some, unless TMPDIR
+// names another folder.
+Result<std::filesystem::path> folder_of_machines() {
+  std::error_code error;
+  const auto temporary = std::filesystem::temp_directory_path(error);
+  if (error) return fail_errno(error.value(), "the folder for temporary files, TMPDIR");
+  const std::filesystem::path memory = "/dev/shm";
+  const auto variables = host::own_environment();
+  const bool is_named = std::ranges::any_of(
+      variables, [](const std::string& variable) { return variable.starts_with("TMPDIR="); });
+  const bool may_write = ::access(memory.c_str(), W_OK | X_OK) == 0;
+  const auto space = std::filesystem::space(memory, error);
+  return !is_named && may_write && !error && space.available >= kRoom ? memory : temporary;
+}
+
 // What a process that was killed has left.
-void remove_abandoned_folders() {
+void remove_abandoned_folders(const std::filesystem::path& where) {
   std::error_code ignored;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::temp_directory_path(ignored), ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator(where, ignored)) {
     if (!entry.path().filename().string().starts_with(kFolder)) continue;
     const host::Fd fd = claimed(entry.path());
     struct stat status {};
@@ -77,11 +94,9 @@ Result<std::string> simulated_library() {
 
 Result<std::unique_ptr<Simulation>> Simulation::create(const std::string& source, Timeline timeline) {
   auto program = TRY(beside_this_program("autopilot-sim"));
-  remove_abandoned_folders();
-  std::error_code error;
-  const auto temporary = std::filesystem::temp_directory_path(error);
-  if (error) return fail_errno(error.value(), "the folder for temporary files, TMPDIR");
-  std::string pattern = (temporary / kFolder).string() + "XXXXXX";
+  const auto where = TRY(folder_of_machines());
+  remove_abandoned_folders(where);
+  std::string pattern = (where / kFolder).string() + "XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) return fail_errno(errno, pattern);
   std::unique_ptr<Simulation> simulation(new Simulation(std::move(program), std::move(pattern)));
   simulation->claim_ = claimed(simulation->folder_);

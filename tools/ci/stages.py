@@ -45,13 +45,14 @@ def _build(run: Run, preset: str, targets: list[str] | None = None) -> Outcome:
     return one(run.command(argv + (["--target", *targets] if targets else []), BUILD_LIMIT) == 0)
 
 
-def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str]) -> Outcome:
+def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str], at_once: int = 1) -> Outcome:
+    """at_once: tests on each processor."""
     reports = run.folder / "googletest"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
     report = run.folder / "ctest.xml"
     report.unlink(missing_ok=True)
-    argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs, "--output-on-failure",
+    argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs * at_once, "--output-on-failure",
             "--no-tests=ignore", "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
             "--output-junit", report, *selection]
     status = run.command(argv, TEST_LIMIT, {**SANITIZER_ENV, "GTEST_OUTPUT": f"xml:{reports}/"})
@@ -67,7 +68,9 @@ def _test(preset: str, label: str, *further: str):
     def run_stage(run: Run) -> Outcome:
         if not any(label in _labels(test) for test in _tests_of(preset)):
             return skip(f"no test is labelled {label}")
-        return _ctest(run, preset, ["-L", f"^{label}$", *further], [])
+        # These start programs and wait for what they do.
+        at_once = 2 if label == "integration" else 1
+        return _ctest(run, preset, ["-L", f"^{label}$", *further], [], at_once)
     return run_stage
 
 

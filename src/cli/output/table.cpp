@@ -2,6 +2,7 @@
 #include "cli/output/table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/parse.hpp"
 
@@ -152,11 +153,24 @@ std::string workloads_of(const Incident& incident) {
   return "used by: " + joined(words) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
+WallTime last_seen(const Incident& incident) {
+  WallTime latest{};
+  for (const IncidentMember& member : incident.members)
+    latest = std::max(latest, member.finding.last_seen);
+  return latest;
+}
+
+// Of the cause, while it has not cleared.
+std::string clears_when(const Incident& incident) {
+  const auto cause = std::ranges::find(incident.members, false, &IncidentMember::sympathetic);
+  return cause == incident.members.end() || cause->cleared ? "" : cause->finding.clears_when;
+}
+
 std::vector<std::string> texts_of(const Incident& incident, WallTime now) {
   std::string first = told(incident.blamed, incident.summary);
   if (incident.injected) first += " [injected]";
   first += " [" + std::string(to_string(incident.state)) + (incident.acknowledged ? ", acknowledged]" : "]");
-  first += in_brackets(times_of(incident.opened, {}, now), {});
+  first += in_brackets(times_of(incident.opened, last_seen(incident), now), clears_when(incident));
   if (incident.action != Action::none) first += " -> " + std::string(to_string(incident.action));
   std::vector<std::string> texts{std::move(first)};
   if (incident.end) texts.push_back(std::string(to_string(*incident.end)) + ": " + incident.because);
@@ -173,11 +187,32 @@ std::string headline(const NodeSnapshot& snapshot, const TableStyle& style) {
   return text + "  " + format_time(snapshot.time) + "\n";
 }
 
+// What no check has read, so that more may have happened than is shown.
+std::string losses_of(const SelfStatus& self) {
+  std::string text;
+  if (self.kernel_records_lost > 0)
+    text = std::to_string(self.kernel_records_lost) + " records were gone before they could be read";
+  if (self.kernel_records_missed > 0)
+    text += (text.empty() ? "" : "; ") + std::to_string(self.kernel_records_missed) +
+            " were more than the checks could read";
+  return text;
+}
+
 std::string coverage_line(const Coverage& coverage) {
   std::string text =
       std::to_string(coverage.looked) + " of " + std::to_string(coverage.of) + " checks looked";
   if (!coverage.missing_rights.empty()) text += "; missing: " + joined(coverage.missing_rights);
   return text + "\n";
+}
+
+void append_note(std::string& out, std::string_view title, const std::string& text, const TableStyle& style) {
+  if (text.empty()) return;
+  out.append("\n").append(title);
+  bool first = true;
+  for (const auto& line : wrapped(printable(text), std::max<std::size_t>(style.width, 60) - title.size())) {
+    if (!std::exchange(first, false)) out.append(title.size(), ' ');
+    out.append(line).append("\n");
+  }
 }
 
 }  // namespace
@@ -219,8 +254,8 @@ std::string render_node(const NodeSnapshot& snapshot, const TableStyle& style) {
     for (const Incident& incident : snapshot.incidents)
       append_row(out, incident.id, incident.health, texts_of(incident, snapshot.time), style);
   }
-  if (!snapshot.self.journal_problem.empty())
-    out += "\nJOURNAL  " + printable(snapshot.self.journal_problem) + "\n";
+  append_note(out, "KERNEL LOG  ", losses_of(snapshot.self), style);
+  append_note(out, "JOURNAL  ", snapshot.self.journal_problem, style);
   return out;
 }
 

@@ -77,12 +77,32 @@ TEST(NodeTable, says_since_when_and_when_it_was_last_seen) {
   incident.id = "0123abcd-1";
   incident.summary = "a row remap waits";
   incident.opened = snapshot.time - 2h;
+  finding.clears_when = "when the GPU was reset";
+  incident.members = {{"gpu.row_remap", finding, false, {}}};
+  finding.clears_when.clear();
   EXPECT_THAT(one_line(render_node(snapshot, {})), HasSubstr("(for 3h, last seen 20s ago)"));
-  EXPECT_THAT(one_line(render_node(snapshot, {})), HasSubstr("a row remap waits [open] (for 2h)"));
+  EXPECT_THAT(
+      one_line(render_node(snapshot, {})),
+      HasSubstr("a row remap waits [open] (for 2h, last seen 20s ago; clears when the GPU was reset)"));
+  incident.members[0].cleared = snapshot.time - 1h;
+  EXPECT_THAT(one_line(render_node(snapshot, {})),
+              HasSubstr("a row remap waits [open] (for 2h, last seen 20s ago)"));
   finding.last_seen = snapshot.time - 2h - 5s;
   EXPECT_THAT(one_line(render_node(snapshot, {})), HasSubstr("(for 3h, last seen 2h ago)"));
+  snapshot.incidents.clear();
   finding.since = snapshot.time - 10s;
   EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("last seen")));
+}
+
+TEST(NodeTable, says_which_kernel_records_nobody_read) {
+  auto snapshot = sample();
+  EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("KERNEL LOG")));
+  snapshot.self.kernel_records_lost = 12;
+  EXPECT_THAT(render_node(snapshot, {}),
+              HasSubstr("\nKERNEL LOG  12 records were gone before they could be read\n"));
+  snapshot.self.kernel_records_missed = 3;
+  EXPECT_THAT(one_line(render_node(snapshot, {})),
+              HasSubstr("be read; 3 were more than the checks could read"));
 }
 
 TEST(NodeTable, a_simulated_machine_says_so) {
