@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json_reader.hpp"
 
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -194,6 +195,17 @@ Attributes JsonObject::attributes(std::string_view name) const {
       note(std::string(name) + "." + key, "expected a number, a word, true or false");
   }
   return attributes;
+}
+
+void JsonObject::has_only(std::initializer_list<std::string_view> names) const {
+  std::string all;
+  for (const std::string_view name : names)
+    all.append(all.empty() ? "" : ", ").append(name);
+  for (const auto& member : *static_cast<const json::object*>(members_)) {
+    const std::string_view key(member.key().data(), member.key().size());
+    if (std::ranges::find(names, key) == names.end())
+      note(key.substr(0, 64), "no such member; there are: " + all);
+  }
 }
 
 void JsonObject::visit_object(std::string_view name,

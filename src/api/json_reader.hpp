@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +79,9 @@ class JsonObject {
   [[nodiscard]] std::optional<WallTime> time_if_any(std::string_view name) const;
   [[nodiscard]] std::optional<Value> value_if_any(std::string_view name) const;
   [[nodiscard]] Attributes attributes(std::string_view name) const;
+
+  // Notes a member of any other name: a request that misspells one would be taken as if it were not there.
+  void has_only(std::initializer_list<std::string_view> names) const;
 
  private:
   JsonObject(const JsonObject& parent, const void* members, std::string_view name,

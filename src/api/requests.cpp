@@ -22,6 +22,7 @@ Error read_error(const JsonObject& object) {
 }
 
 OperationRequest read_operation_request(const JsonObject& object) {
+  object.has_only({"kind", "reservation", "deadlineSeconds"});
   OperationRequest request;
   request.kind = object.word("kind");
   if (object.has("reservation")) request.reservation = object.list("reservation", read_subject);
@@ -30,10 +31,12 @@ OperationRequest read_operation_request(const JsonObject& object) {
 }
 
 AcknowledgeRequest read_acknowledge_request(const JsonObject& object) {
+  object.has_only({"reason"});
   return {object.word("reason")};
 }
 
 InjectRequest read_inject_request(const JsonObject& object) {
+  object.has_only({"fault", "subject", "magnitude", "durationSeconds"});
   InjectRequest request;
   request.fault = object.word("fault");
   if (object.has("subject")) request.subject = object.object("subject", read_subject);

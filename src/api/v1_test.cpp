@@ -232,6 +232,10 @@ TEST(ApiV1, a_request_needs_only_what_it_must_say) {
 
 TEST(ApiV1, an_acknowledgement_says_why_in_few_words) {
   EXPECT_EQ(parse_acknowledge_request(R"({"reason":"ordered"})")->reason, "ordered");
+  EXPECT_EQ(parse_acknowledge_request(R"({"reason":"ordered","until":"monday"})").error().what,
+            "until: no such member; there are: reason");
+  EXPECT_EQ(parse_operation_request(R"({"kind":"self_test","deadline":5})").error().what,
+            "deadline: no such member; there are: kind, reservation, deadlineSeconds");
   const std::string endless(Acknowledgement::kMaxReasonBytes + 1, 'x');
   for (const std::string& text :
        {std::string("{}"), std::string(R"({"reason":""})"), std::string(R"({"reason":" "})"),
