@@ -7,6 +7,7 @@
 #include "core/incident.hpp"
 #include "incidents/error_code.hpp"
 #include "incidents/placement.hpp"
+#include "incidents/same_disk.hpp"
 
 namespace autopilot::incidents {
 namespace {
@@ -35,7 +36,7 @@ bool is_within(const catalog::Cause& cause, const Finding& root, const Finding& 
 }
 
 bool is_same_device(const Finding& a, const Finding& b) {
-  return device_of(a.subject) == device_of(b.subject);
+  return device_of(a.subject) == device_of(b.subject) || is_on_same_disk(a, b);
 }
 
 // Threads of one process have names of their own; processes of one job have a name in common.
@@ -111,7 +112,7 @@ bool is_same_cause(const catalog::Cause& cause, const Finding& root, const Findi
   if (!is_root(cause, other)) return false;
   if (is_record(root) && !is_same_program(root, other)) return false;
   if (is_same_device(root, other)) return is_within(cause, root, other) || !is_record(root);
-  return cause.several.count > 0 && is_within(cause, root, other);
+  return cause.several.count > 0 && is_within(cause, root, other) && !lost_different_disks(root, other);
 }
 
 }  // namespace autopilot::incidents

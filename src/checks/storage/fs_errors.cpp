@@ -122,6 +122,11 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 
 // --- judge ---
 
+// What it lies on, as the table of mounts names it.
+void add_source(Finding& finding, const std::string& device) {
+  if (!device.empty()) finding.evidence.emplace_back("source", "/dev/" + device);
+}
+
 void judge_ext4(const JudgeInput& input, const Observation& errors, Findings& findings) {
   const Subject& subject = errors.subject;
   if (!errors.missing.empty()) {
@@ -141,6 +146,7 @@ void judge_ext4(const JudgeInput& input, const Observation& errors, Findings& fi
           (last.empty() ? "" : ", the last at " + last) + (function.empty() ? "" : " in " + function),
       count, most);
   finding.evidence.emplace_back("witness", std::string(kSysfs));
+  add_source(finding, attribute_of(errors, "device"));
   if (const auto first = parse_time(attribute_of(errors, "first"))) finding.since = *first;
   findings.push_back(std::move(finding));
 }
@@ -178,6 +184,7 @@ void judge_log(const JudgeInput& input, const std::string& device, const Damage&
         input, subject, "filesystem_shut_down", allowed_health(input, *damage.shutdown, Health::failed),
         subject.key + " (on " + device + ") was shut down by the kernel and takes no requests"));
     add_line(findings.back(), *damage.shutdown);
+    add_source(findings.back(), device);
     return;
   }
   const Limit most = limit(input, "storage.fs_errors.log_lines");
@@ -195,6 +202,7 @@ void judge_log(const JudgeInput& input, const std::string& device, const Damage&
                                       " in the last " + format_duration(kWindow),
                                   damage.lines, most));
   add_line(findings.back(), *damage.last);
+  add_source(findings.back(), device);
 }
 
 Findings judge(const JudgeInput& input) {
