@@ -10,16 +10,21 @@
 #include <utility>
 #include <vector>
 
+#include "agent/compat/ibm_routes.hpp"
+#include "agent/compat/peers.hpp"
 #include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
+#include "agent/report_recall.hpp"
 #include "agent/routes.hpp"
 #include "agent/runtime_setup.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
+#include "host/cpu/processors.hpp"
 #include "host/process/allocator.hpp"
+#include "net/address.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
 #include "telemetry/build_info.hpp"
@@ -47,11 +52,16 @@ class Agent {
 
  private:
   runtime::Outlets outlets();
+  IbmContext ibm_context();
+  void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
+  Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
   void poll();
   void poll_soon();
   void note_operations();
   void join_cluster();
   void tell_start(const std::string& moved_aside);
+  void tell_moved_aside(const std::string& to);
+  void note_journal();
   void say_pod_resources_problem(const std::string& problem);
   void reload();
   void refuse(const Error& why);
@@ -64,11 +74,13 @@ class Agent {
   net::EventLoop loop_;
   std::unique_ptr<store::JournalWriter> journal_;
   std::string journal_problem_;
+  std::uint64_t journals_moved_aside_ = 0;
   std::string pod_resources_problem_;  // the one that was said last
   std::optional<ClusterLink> cluster_;
   runtime::Runtime runtime_;
   MetricsExporter metrics_;
   EventStreams streams_;
+  std::optional<IbmRoutes> ibm_routes_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop was told to look at
@@ -80,6 +92,7 @@ class Agent {
   std::string configuration_version_;  // of the file, as it was read last
   std::string refused_version_;
   std::string listening_;
+  Peer self_;
   bool stopping_ = false;
   ClusterMemory cluster_memory_;    // until the cluster is joined
   runtime::Operations operations_;  // last: its threads end before what they wake
@@ -93,6 +106,10 @@ net::ServerLimits server_limits(const config::Config& config) {
   return limits;
 }
 
+std::string cpu_model_of(const Machine& machine) {
+  return compat::ibm_autopilot::cpu_model(host::read_processor_model(machine.host->files).value_or(""));
+}
+
 Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
     : options_(std::move(options)),
       machine_(std::move(machine)),
@@ -100,6 +117,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       journal_problem_(std::move(journal.problem)),
       runtime_(machine_.host, *machine_.facts, machine_.checks, runtime_options(options_.config, machine_),
                runtime_settings(options_.config, machine_), outlets(), std::move(journal.remembered)),
+      metrics_(cpu_model_of(machine_)),
       server_(loop_, server_limits(options_.config)),
       cluster_memory_(std::move(journal.for_cluster)),
       operations_(machine_.host->clock, machine_.boot_id, runtime::builtin_operations(),
@@ -109,6 +127,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
     if (cluster_) cluster_->note(events);
   });
   if (options_.configuration_version) configuration_version_ = options_.configuration_version();
+  if (journal.is_unwritten) runtime_.journal_all_again();
   tell_start(journal.moved_aside);
 }
 
@@ -141,15 +160,27 @@ void Agent::tell_start(const std::string& moved_aside) {
   started.kind = EventKind::agent_started;
   started.message = "autopilot " + std::string(telemetry::build_info().version) + " started";
   (void)runtime_.tell(std::move(started));
-  if (!moved_aside.empty()) {
-    log_warning("the journal could not be used and was moved aside", {{"to", moved_aside}});
-    Event moved;
-    moved.kind = EventKind::journal_moved_aside;
-    moved.message = "the journal could not be used; it is kept as " + moved_aside;
-    (void)runtime_.tell(std::move(moved));
-  }
+  if (!moved_aside.empty()) tell_moved_aside(moved_aside);
   if (!journal_problem_.empty())
     log_warning("going on without a journal: nothing survives this process", {{"cause", journal_problem_}});
+}
+
+// to: empty where there was no file any more.
+void Agent::tell_moved_aside(const std::string& to) {
+  Event moved;
+  moved.kind = EventKind::journal_moved_aside;
+  moved.message = to.empty() ? "the journal was gone" : "the journal could not be used; it is kept as " + to;
+  log_warning(moved.message + "; a new one begins");
+  (void)runtime_.tell(std::move(moved));
+}
+
+// A journal that breaks while it is used is replaced by an empty one.
+void Agent::note_journal() {
+  if (!journal_) return;
+  const auto status = journal_->status();
+  if (std::exchange(journals_moved_aside_, status.moved_aside) == status.moved_aside) return;
+  tell_moved_aside(status.last_moved_aside);
+  runtime_.journal_all_again();
 }
 
 // Once, not at every look.
@@ -181,7 +212,9 @@ void Agent::note_operations() {
 
 void Agent::poll() {
   note_operations();
+  note_journal();
   const MonoTime next = runtime_.poll();
+  metrics_.note(runtime_.snapshot());
   if (cluster_) cluster_->note(runtime_.snapshot());
   next_poll_ = loop_.at(next, [this] { poll(); });
 }
@@ -194,8 +227,18 @@ void Agent::join_cluster() {
   ClusterSources sources;
   sources.reasons = [facts = machine_.facts](std::string_view id) { return facts->reason(id); };
   sources.saved_state = [this] { return runtime_.saved_state(); };
-  sources.keep = [this](const incidents::WrittenVerdict& written) {
+  sources.keep = [this](const incidents::WrittenVerdict& written, std::function<void()> on_kept) {
     runtime_.remember(kWrittenVerdict, incidents::to_text(written));
+    runtime_.when_durable([on_kept = std::move(on_kept)](bool) { on_kept(); });
+    poll_soon();
+  };
+  sources.take_over = [this](std::optional<NodeReport> report) {
+    if (report) {
+      log_taken_over(*report);
+      runtime_.remember(report->pass_records);
+      runtime_.take_over(std::move(report->saved));
+    }
+    runtime_.remember(kReportUnread, "false");
     poll_soon();
   };
   sources.deep_test = deep_test_outlets(runtime_, machine_.tests, [this] { poll_soon(); });
@@ -207,8 +250,10 @@ void Agent::join_cluster() {
       runtime_.note_users(holders);
       poll_soon();
     };
+  const bool is_report_unread = cluster_memory_.is_report_unread;
   cluster_.emplace(loop_, machine_.host->clock, std::move(*options_.cluster), std::move(options),
                    options_.config.deep_test, std::move(sources), std::move(cluster_memory_));
+  if (is_report_unread) cluster_->recall_report(machine_.simulated);
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
   loop_.post([this] { cluster_->start(); });
 }
@@ -231,9 +276,32 @@ Status make_folder_of(const std::string& socket) {
   return {};
 }
 
-// As it stands in the configuration.
-bool is_local(std::string_view host) {
-  return host.empty() || host.starts_with("127.") || host == "[::1]" || host == "localhost";
+// Empty: every address.
+bool is_local(std::string_view address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+IbmContext Agent::ibm_context() {
+  const LookContext look{runtime_, machine_.host->clock, loop_, [this] { poll_soon(); }};
+  return {look, machine_.node, options_.config.periodic_checks,
+          [this](const auto& done) { list_agents(done); }};
+}
+
+// Those of the cluster that are known to serve, or this one alone.
+void Agent::list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done) {
+  if (!cluster_) return done(std::vector<Peer>{self_});
+  cluster_->list_agents([this, done](const auto& endpoints) {
+    if (!endpoints) return done(fail(endpoints.error()));
+    done(peers_of(*endpoints, self_));
+  });
+}
+
+Result<std::uint16_t> Agent::listen_at(const std::string& address, const std::string& cure) {
+  const auto port = server_.listen_tcp(address, {options_.config.allowed_hosts});
+  if (!port) return fail(port.error().code, port.error().what + cure);
+  if (!is_local(TRY(net::parse_ip_port(address)).address))
+    log_warning("whoever reaches this address can read what is known of this node", {{"address", address}});
+  return *port;
 }
 
 Status Agent::listen() {
@@ -242,17 +310,18 @@ Status Agent::listen() {
   add_node_routes(server_, context);
   add_operation_routes(server_,
                        {operations_, runtime_, [this] { note_operations(); }, [this] { poll_soon(); }});
+  ibm_routes_.emplace(ibm_context());
+  ibm_routes_->add_to(server_);
   const auto& config = options_.config;
   if (!config.listen.empty()) {
-    const auto port = server_.listen_tcp(config.listen);
-    if (!port)
-      return fail(port.error().code, port.error().what + "; `listen` or --listen names another address");
+    const std::uint16_t port = TRY(listen_at(config.listen, "; `listen` or --listen names another address"));
     const std::string host = config.listen.substr(0, config.listen.rfind(':'));
-    listening_ = host + ":" + std::to_string(*port);
-    if (!is_local(host))
-      log_warning("whoever reaches this address can read what is known of this node",
-                  {{"address", listening_}});
+    listening_ = host + ":" + std::to_string(port);
+    const std::string address = TRY(net::parse_ip_port(config.listen)).address;
+    self_ = {machine_.node, address.empty() ? "127.0.0.1" : address, port};
   }
+  for (const std::string& address : config.also_listen)
+    (void)TRY(listen_at(address, "; `also_listen` names it"));
   TRY_STATUS(make_folder_of(config.socket));
   return server_.listen_unix(config.socket, 0660);
 }

@@ -24,6 +24,8 @@ constexpr Duration kLookAtCredentials = std::chrono::milliseconds{500};
 constexpr Duration kGather = std::chrono::seconds{1};
 // Names no incident: an EVICT that an earlier agent wrote, and of which nobody remembers why.
 constexpr const char* kPredecessor = "predecessor";
+// That of IBM Autopilot, whose clients call it.
+constexpr const char* kAgentsService = "autopilot-healthchecks";
 
 kube::ClientOptions client_options(std::function<void()> on_unauthorized) {
   kube::ClientOptions options;
@@ -115,6 +117,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       pass_records_(std::move(memory.pass_records)),
       client_(loop, door.access.server,
               client_options([this] { credentials_->reject(credentials_->token()); })),
+      agents_(client_, clock, name_space_, kAgentsService),
       writer_(loop, clock, dice()),
       events_(client_, writer_, clock, options.node),
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
@@ -143,6 +146,39 @@ void ClusterLink::test_storage(const config::Pvc& settings, std::shared_ptr<host
                  .image = settings.image};
   pvc_tester_.emplace(loop_, client_, writer_, lists_, clock_, std::move(place), std::move(plan), dice(),
                       std::move(board));
+}
+
+void ClusterLink::recall_report(bool is_simulated) {
+  recall_.emplace(loop_, client_, name_space_, node_name_, is_simulated,
+                  [this](std::optional<NodeReport> report) {
+                    if (report) add_older(*report);
+                    sources_.take_over(std::move(report));
+                    // Not from within its own call.
+                    loop_.post([this] { end_recall(); });
+                  });
+}
+
+// What it knows and nobody here; of its pass records it keeps no others.
+void ClusterLink::add_older(NodeReport& report) {
+  std::erase_if(report.pass_records, [this](const PassRecord& old) {
+    return std::ranges::any_of(pass_records_,
+                               [&old](const PassRecord& known) { return is_same_test(known, old); });
+  });
+  add_pass_records(pass_records_, report.pass_records);
+  if (!report.written || report.written->evicting.empty()) return;
+  // Why an EVICT stood there need not be guessed any more.
+  std::erase_if(written_.evicting,
+                [](const incidents::EvictingIncident& one) { return one.id == kPredecessor; });
+  for (const incidents::EvictingIncident& one : report.written->evicting)
+    if (std::ranges::find(written_.evicting, one.id, &incidents::EvictingIncident::id) ==
+        written_.evicting.end())
+      written_.evicting.push_back(one);
+  keep();
+}
+
+void ClusterLink::end_recall() {
+  recall_.reset();
+  tell();
 }
 
 DeepTestOutlets ClusterLink::deep_test_outlets() {
@@ -184,6 +220,7 @@ void ClusterLink::use_credentials(const Status& refreshed) {
   credentials_problem_ = std::move(problem);
   if (std::exchange(is_started_, true)) return;
   node_.start();
+  if (recall_) recall_->start();
   if (attribution_) attribution_->start();
 }
 
@@ -206,6 +243,7 @@ ClusterStatus ClusterLink::status() const {
                        credentials_problem_};
   if (status.problem.empty()) status.problem = node_.problem();
   if (status.problem.empty()) status.problem = writer_.problem();
+  if (status.problem.empty() && recall_) status.problem = recall_->problem();
   if (status.problem.empty() && attribution_) status.problem = attribution_->problem();
   return status;
 }
@@ -223,27 +261,49 @@ void ClusterLink::take_over(const kube::Node& node) {
   if (is_first && !knows_written_ && word == to_string(Verdict::evict))
     written_.evicting.push_back({kPredecessor, clock_.now().wall, false});
   const bool has_changed = incidents::see_label(written_, word, node.meta.uid);
-  if (has_changed) sources_.keep(written_);
+  if (has_changed) keep();
   if (is_first || has_changed) tell();
 }
 
+// Both what is to be said of the node, and what stands there.
+bool ClusterLink::is_known() const {
+  return snapshot_ && is_complete(*snapshot_) && has_seen_node_ && deep_tests_.is_judged();
+}
+
 void ClusterLink::tell() {
-  if (!snapshot_ || !is_complete(*snapshot_) || !has_seen_node_ || !deep_tests_.is_judged()) return;
+  if (!is_known()) return;
   auto written = incidents::next_written(written_, {.verdict = snapshot_->verdict,
                                                     .incidents = snapshot_->incidents,
                                                     .reasons = sources_.reasons,
                                                     .deep_test_passed = deep_tests_.passed(),
                                                     .now = clock_.now().wall});
-  if (!std::exchange(knows_written_, true) || written != written_) sources_.keep(written);
+  const bool is_news = !std::exchange(knows_written_, true) || written != written_;
   written_ = std::move(written);
-  NodeWords words = words_of(*snapshot_, written_.word);
-  words.deep_test = words_of(deep_tests_.record());
-  node_.note(std::move(words));
+  has_told_ = true;
+  if (is_news) keep();
+  write();
   deep_tests_.note(written_, snapshot_->verdict);
   if (!next_report_.is_active()) next_report_ = loop_.after(kGather, [this] { report(); });
 }
 
+void ClusterLink::keep() {
+  ++unkept_;
+  sources_.keep(written_, [this] {
+    --unkept_;
+    write();
+  });
+}
+
+// What others act on is kept first: an agent that is killed in between finds it.
+void ClusterLink::write() {
+  if (unkept_ > 0 || !has_told_) return;
+  NodeWords words = words_of(*snapshot_, written_.word);
+  words.deep_test = words_of(deep_tests_.record());
+  node_.note(std::move(words));
+}
+
 void ClusterLink::report() {
+  if (recall_) return;
   const auto saved = sources_.saved_state();
   report_.note(report_text({.snapshot = *snapshot_,
                             .saved = saved,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/attribution/attribution.hpp"
@@ -15,6 +16,7 @@
 #include "agent/exporters/event_writer.hpp"
 #include "agent/exporters/node_writer.hpp"
 #include "agent/exporters/report_writer.hpp"
+#include "agent/late_recall.hpp"
 #include "agent/recall.hpp"
 #include "config/config.hpp"
 #include "core/clock.hpp"
@@ -25,6 +27,7 @@
 #include "kube/access.hpp"
 #include "kube/client.hpp"
 #include "kube/credentials.hpp"
+#include "kube/service_endpoints.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/lanes.hpp"
 
@@ -43,8 +46,11 @@ struct ClusterDoor {
 struct ClusterSources {
   incidents::ReasonLookup reasons;
   std::function<incidents::SavedState()> saved_state;
-  // Each time it changed: it must be there after a restart.
-  std::function<void(const incidents::WrittenVerdict& written)> keep;
+  // What an earlier agent left, found late; nothing: it is known now that there is none.
+  std::function<void(std::optional<NodeReport> report)> take_over;
+  // Each time it changed: it must be there after a restart. Calls back when it will be, or when a journal
+  // that does not answer has been waited for long enough.
+  std::function<void(const incidents::WrittenVerdict& written, std::function<void()> on_kept)> keep;
   DeepTestOutlets deep_test;
   // The pods that hold GPUs of the node; empty: the cluster is not asked for them.
   std::function<void(const Observations& holders)> note_holders;
@@ -68,9 +74,14 @@ class ClusterLink {
   void test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board);
   void start();
   void note(SnapshotPtr snapshot);
+  // What the cluster has of an earlier agent is asked for, and nothing is written over it before. Before
+  // start().
+  void recall_report(bool is_simulated);
   // New events; they are told with what the next snapshot knows of them.
   void note(const std::vector<Event>& events);
   [[nodiscard]] ClusterStatus status() const;
+  // The agents of this cluster, as its Service has them.
+  void list_agents(kube::ServiceEndpoints::OnEndpoints on_agents) { agents_.get(std::move(on_agents)); }
 
  private:
   struct Refreshed;  // what comes back from the lane
@@ -78,7 +89,12 @@ class ClusterLink {
   void look_at_credentials();
   void use_credentials(const Status& refreshed);
   void take_over(const kube::Node& node);
+  [[nodiscard]] bool is_known() const;
   void tell();
+  void keep();
+  void write();
+  void add_older(NodeReport& report);
+  void end_recall();
   void report();
   [[nodiscard]] DeepTestOutlets deep_test_outlets();
 
@@ -99,16 +115,20 @@ class ClusterLink {
   SnapshotPtr snapshot_;
   std::vector<Event> news_;  // not told yet
   incidents::WrittenVerdict written_;
-  bool knows_written_;  // and need not guess from what stands on the node
+  bool knows_written_;      // and need not guess from what stands on the node
+  bool has_told_ = false;   // written_ is of this run, and not only what stood there before
+  std::size_t unkept_ = 0;  // of written_, how many are not kept yet
   std::vector<PassRecord> pass_records_;
   bool has_seen_node_ = false;
   std::string node_uid_;
   net::Subscription next_report_;
   kube::Client client_;
+  kube::ServiceEndpoints agents_;
   ClusterWriter writer_;
   ListBudget lists_;
   EventWriter events_;
   ReportWriter report_;
+  std::optional<LateRecall> recall_;  // while it is not known what the report says
   DeepTestLink deep_tests_;
   NodeWriter node_;
   std::optional<PvcTester> pvc_tester_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/responses.hpp"
 #include "api/v1.hpp"
 
 namespace autopilot::agent {
@@ -14,10 +15,6 @@ using net::Access;
 using net::HttpRequest;
 using net::HttpResponse;
 using net::Responder;
-
-HttpResponse json(std::string body, int status = 200) {
-  return {status, "application/json", std::move(body), {}};
-}
 
 std::string name_of(const net::Peer& peer) {
   return "uid " + std::to_string(peer.uid);

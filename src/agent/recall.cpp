@@ -17,6 +17,31 @@ std::uint64_t number_of_boot(std::string_view text, std::string_view boot_id) {
   return parse_number<std::uint64_t>(text.substr(slash + 1)).value_or(0);
 }
 
+using Numbers = std::map<std::string, std::uint64_t, std::less<>>;
+
+// check id -> the number of this boot that stands under prefix + id.
+Result<Numbers> numbers_of_boot(const store::Journal& journal, std::string_view prefix,
+                                const std::string& boot_id, std::span<const checks::Check> checks) {
+  Numbers numbers;
+  for (const checks::Check& check : checks) {
+    const auto text = TRY(journal.value(std::string(prefix) + check.info.id));
+    if (text) numbers[check.info.id] = number_of_boot(*text, boot_id);
+  }
+  return numbers;
+}
+
+Result<std::uint64_t> next_incident(const store::Journal& journal) {
+  const auto text = TRY(journal.value(runtime::kNextIncident));
+  return parse_number<std::uint64_t>(text.value_or("1")).value_or(1);
+}
+
+Result<std::vector<Event>> latest_events(const store::Journal& journal, std::uint64_t last_event_id) {
+  store::EventQuery latest;
+  latest.limit = runtime::EventLog::kKept;
+  latest.after_id = last_event_id > latest.limit ? last_event_id - latest.limit : std::uint64_t{0};
+  return journal.events(latest);
+}
+
 }  // namespace
 
 Result<runtime::Remembered> recall(const store::Journal& journal, const std::string& boot_id,
@@ -27,32 +52,22 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
                                          std::move(stored.boot_id), std::move(stored.state)});
   for (Incident& incident : TRY(journal.incidents(false, kMaxIncidents)))
     remembered.state.incidents.push_back(std::move(incident));
-  const auto next_incident = TRY(journal.value("incidents.next"));
-  if (next_incident) remembered.state.next_incident = parse_number<std::uint64_t>(*next_incident).value_or(1);
+  remembered.state.next_incident = TRY(next_incident(journal));
   remembered.last_samples = TRY(journal.last_samples(boot_id));
   remembered.last_event_id = TRY(journal.last_event_id());
-  store::EventQuery latest;
-  latest.limit = runtime::EventLog::kKept;
-  latest.after_id =
-      remembered.last_event_id > latest.limit ? remembered.last_event_id - latest.limit : std::uint64_t{0};
-  remembered.events = TRY(journal.events(latest));
-  remembered.gpu_resets = TRY(journal.value("gpu.resets")).value_or("");
-  for (const checks::Check& check : checks) {
-    const std::string& id = check.info.id;
-    const auto position = TRY(journal.value("kernel_log.position/" + id));
-    if (position) remembered.kernel_log_positions[id] = number_of_boot(*position, boot_id);
-    const auto untold = TRY(journal.value("kernel_log.untold/" + id));
-    if (untold) remembered.kernel_log_untold[id] = number_of_boot(*untold, boot_id);
-  }
+  remembered.events = TRY(latest_events(journal, remembered.last_event_id));
+  remembered.facts.pass_records = TRY(journal.pass_records());
+  for (const std::string_view name : {runtime::kGpuResets, kWrittenVerdict, kReportUnread})
+    if (auto value = TRY(journal.value(name))) remembered.facts.values.emplace(name, std::move(*value));
+  remembered.kernel_log_positions = TRY(numbers_of_boot(journal, "kernel_log.position/", boot_id, checks));
+  remembered.kernel_log_untold = TRY(numbers_of_boot(journal, "kernel_log.untold/", boot_id, checks));
   return remembered;
 }
 
-Result<ClusterMemory> recall_for_cluster(const store::Journal& journal) {
-  ClusterMemory memory;
-  if (const auto written = TRY(journal.value(kWrittenVerdict)))
-    memory.written = incidents::parse_written_verdict(*written);
-  memory.pass_records = TRY(journal.pass_records());
-  return memory;
+ClusterMemory cluster_memory(const runtime::LastingFacts& facts) {
+  const std::string written = facts.value(kWrittenVerdict);
+  return {written.empty() ? std::nullopt : incidents::parse_written_verdict(written), facts.pass_records,
+          facts.value(kReportUnread) == "true"};
 }
 
 }  // namespace autopilot::agent

@@ -24,10 +24,14 @@ namespace autopilot::agent {
 struct ClusterMemory {
   std::optional<incidents::WrittenVerdict> written;  // nothing: nobody knows what was written and why
   std::vector<PassRecord> pass_records;
+  // Nothing of before was in the journal, and the cluster has not said what an earlier agent told it.
+  bool is_report_unread = false;
 };
-[[nodiscard]] Result<ClusterMemory> recall_for_cluster(const store::Journal& journal);
+[[nodiscard]] ClusterMemory cluster_memory(const runtime::LastingFacts& facts);
 
 // The journal's name of the written verdict.
 inline constexpr std::string_view kWrittenVerdict = "written_verdict";
+// "true": see ClusterMemory::is_report_unread.
+inline constexpr std::string_view kReportUnread = "report.unread";
 
 }  // namespace autopilot::agent

@@ -13,7 +13,9 @@
 #include "net/event_loop.hpp"
 #include "net/tls.hpp"
 #include "runtime/lanes.hpp"
+#include "runtime/runtime.hpp"
 #include "telemetry/build_info.hpp"
+#include "telemetry/log.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -60,6 +62,13 @@ class Question {
     std::optional<Status> refreshed;
   };
 
+  // Three codes say something of the report itself (recall_report), and nothing of the way to it.
+  static Error of_the_way(Error why) {
+    if (why.code == Errc::not_found || why.code == Errc::conflict || why.code == Errc::malformed)
+      why.code = Errc::unavailable;
+    return why;
+  }
+
   static kube::ClientOptions options(Duration deadline) {
     kube::ClientOptions options;
     options.user_agent = "autopilot-agent/" + std::string(telemetry::build_info().version);
@@ -71,10 +80,10 @@ class Question {
     const auto refreshed = shared_->taken();
     if (!refreshed) return;
     look_.cancel();
-    if (!*refreshed) return end(fail(refreshed->error()));
+    if (!*refreshed) return end(fail(of_the_way(refreshed->error())));
     if (const auto identity = shared_->credentials.take_changed_identity()) {
       const auto context = net::TlsContext::make(*identity);
-      if (!context) return end(fail(context.error()));
+      if (!context) return end(fail(of_the_way(context.error())));
       client_.use(*context);
     }
     client_.use_token(shared_->credentials.token());
@@ -85,9 +94,11 @@ class Question {
   void get() {
     exchange_ = client_.get({path_, {}}, [this](kube::ApiResult<std::string> json) {
       if (json) return end(std::move(*json));
-      const bool may_get_better = json.error().verdict.next == kube::ApiNext::back_off;
-      if (!may_get_better) return end(fail(std::move(json.error().error)));
-      answer_ = fail(std::move(json.error().error));
+      kube::ApiError& why = json.error();
+      if (why.status == 404) return end(fail(Errc::not_found, why.error.what));
+      const bool may_get_better = why.verdict.next == kube::ApiNext::back_off;
+      if (!may_get_better) return end(fail(of_the_way(std::move(why.error))));
+      answer_ = fail(of_the_way(std::move(why.error)));
       next_ = loop_.after(kAgain, [this] { get(); });
     });
   }
@@ -115,7 +126,16 @@ class Question {
 
 Result<NodeReport> recall_report(const ClusterDoor& door, const std::string& node, bool simulated,
                                  const Clock& clock, Duration deadline) {
-  const std::string json = TRY(Question(door, node, clock, deadline).ask());
+  return read_report(TRY(Question(door, node, clock, deadline).ask()), node, simulated);
+}
+
+void log_taken_over(const NodeReport& report) {
+  telemetry::log_info("what an earlier agent reported to the cluster is taken over",
+                      {{"reported", format_time(report.observed_at)},
+                       {"incidents", std::to_string(report.saved.incidents.size())}});
+}
+
+Result<NodeReport> read_report(std::string_view json, const std::string& node, bool simulated) {
   auto report = parse_report(json);
   if (!report) return fail(report.error().code, "the report in the cluster: " + report.error().what);
   if (report->node != node) return fail(Errc::conflict, "the report in the cluster is of another node");
@@ -132,7 +152,7 @@ store::Batch to_batch(const NodeReport& report) {
   auto& findings = batch.findings.emplace();
   for (const incidents::SavedFinding& saved : report.saved.findings)
     findings.push_back({saved.check, saved.finding, saved.boot_id, saved.state});
-  batch.values.emplace_back("incidents.next", std::to_string(report.saved.next_incident));
+  batch.values.emplace_back(runtime::kNextIncident, std::to_string(report.saved.next_incident));
   if (report.written) batch.values.emplace_back(kWrittenVerdict, incidents::to_text(*report.written));
   return batch;
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "agent/cluster_link.hpp"
 #include "agent/exporters/node_report_reader.hpp"
@@ -15,11 +16,17 @@ namespace autopilot::agent {
 inline constexpr Duration kRecallDeadline = std::chrono::seconds{3};
 
 // The report that an earlier agent of this node left in the cluster. Blocks, for at most `deadline`.
-// not_found: there is none. conflict: it is of another kind of machine (`simulated`), and not for this agent.
-// Else what kept it from being read.
+// not_found: there is none. conflict: it is of another kind of machine (`simulated`), and not for this agent;
+// malformed: it cannot be understood. Else what kept it from being read: nobody knows what it says.
 [[nodiscard]] Result<NodeReport> recall_report(const ClusterDoor& door, const std::string& node,
                                                bool simulated, const Clock& clock,
                                                Duration deadline = kRecallDeadline);
+
+// Says so in the log.
+void log_taken_over(const NodeReport& report);
+
+// An answer of the API server, as recall_report takes it: malformed, or a conflict, when it is of no use.
+[[nodiscard]] Result<NodeReport> read_report(std::string_view json, const std::string& node, bool simulated);
 
 // What a journal must hold for recall() (recall.hpp) to find what the report says.
 [[nodiscard]] store::Batch to_batch(const NodeReport& report);

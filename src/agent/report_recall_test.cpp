@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/exporters/node_report.hpp"
 #include "agent/recall.hpp"
+#include "agent/sample_report.hpp"
 #include "api/test_samples.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/kernel_log/test_clock.hpp"
@@ -25,22 +25,6 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
-
-// A report of the node "node-1", a simulated machine, with one incident that evicts.
-std::string report() {
-  const NodeSnapshot snapshot = api::testing::sample_node();
-  Incident incident = api::testing::sample_incident();
-  incident.state = IncidentState::open;
-  incident.closed.reset();
-  incidents::SavedState saved;
-  saved.incidents = {incident};
-  saved.findings = {
-      {incident.check, incident.members[0].finding, "0a1b2c3d-boot", "m1 0a1b2c3d-7 0 0 5 5 5 5 0 0 0"}};
-  saved.next_incident = 12;
-  const incidents::WrittenVerdict written{Verdict::evict, {{incident.id, std::nullopt, true}}};
-  const std::vector<PassRecord> records{{"GPU-1", "gpu.memory", api::testing::sample_time(), "b", "op-1"}};
-  return report_text({snapshot, saved, written, records, "autopilot", ""});
-}
 
 class ReportRecallTest : public ::testing::Test {
  protected:
@@ -63,7 +47,7 @@ class ReportRecallTest : public ::testing::Test {
 };
 
 TEST_F(ReportRecallTest, takes_what_stands_in_the_cluster_into_a_new_journal) {
-  const auto taken = ask({answer(200, report())});
+  const auto taken = ask({answer(200, sample_report())});
   ASSERT_TRUE(taken) << taken.error().what;
   ASSERT_THAT(requests_, SizeIs(1));
   EXPECT_THAT(requests_[0], StartsWith("GET /apis/autopilot.ibm.com/v1alpha1/namespaces/autopilot/"
@@ -84,14 +68,14 @@ TEST_F(ReportRecallTest, takes_what_stands_in_the_cluster_into_a_new_journal) {
   EXPECT_EQ(remembered.state.findings[0].boot_id, "0a1b2c3d-boot");
   EXPECT_EQ(incidents::incident_of(remembered.state.findings[0]), "0a1b2c3d-7");
   EXPECT_EQ(remembered.state.next_incident, 12U);
-  const ClusterMemory memory = recall_for_cluster(*opened->journal).value();
+  const ClusterMemory memory = cluster_memory(remembered.facts);
   EXPECT_EQ(memory.written, taken->written);
   ASSERT_THAT(memory.pass_records, SizeIs(1));
   EXPECT_EQ(memory.pass_records[0].gpu_uuid, "GPU-1");
 }
 
 TEST_F(ReportRecallTest, a_server_that_is_busy_is_asked_again) {
-  const ScriptedServer server({{answer(429, "{}")}, {answer(503, "{}")}, {answer(200, report())}});
+  const ScriptedServer server({{answer(429, "{}")}, {answer(503, "{}")}, {answer(200, sample_report())}});
   const auto taken = recall_report(door(server.port()), "node-1", true, clock_, seconds{20});
   ASSERT_TRUE(taken) << taken.error().what;
   EXPECT_EQ(taken->saved.incidents.size(), 1U);
@@ -99,11 +83,11 @@ TEST_F(ReportRecallTest, a_server_that_is_busy_is_asked_again) {
 }
 
 TEST_F(ReportRecallTest, a_report_of_another_kind_of_machine_is_not_taken) {
-  const auto real = ask({answer(200, report())}, false);
+  const auto real = ask({answer(200, sample_report())}, false);
   ASSERT_FALSE(real);
   EXPECT_EQ(real.error().code, Errc::conflict);
   EXPECT_THAT(real.error().what, HasSubstr("of a simulated machine"));
-  std::string other = report();
+  std::string other = sample_report();
   other.replace(other.find("node-1"), 6, "node-2");
   EXPECT_EQ(ask({answer(200, other)}).error().code, Errc::conflict);
 }
@@ -111,7 +95,14 @@ TEST_F(ReportRecallTest, a_report_of_another_kind_of_machine_is_not_taken) {
 TEST_F(ReportRecallTest, what_is_wrong_is_told) {
   EXPECT_EQ(ask({answer(404, "{}")}).error().code, Errc::not_found);
   EXPECT_EQ(ask({answer(403, "{}")}).error().code, Errc::denied);
-  const auto damaged = ask({answer(200, report().substr(0, 500))});
+  for (const auto& said :
+       {answer(409, "{}"), answer(400, "{}"), answer(410, "{}"), std::string("no HTTP\r\n\r\n")})
+    EXPECT_NE(ask({said}, true, milliseconds{200}).error().code, Errc::not_found) << said;
+  for (const auto& said : {answer(409, "{}"), answer(422, "{}"), std::string("no HTTP\r\n\r\n")}) {
+    const Errc code = ask({said}, true, milliseconds{200}).error().code;
+    EXPECT_TRUE(code != Errc::malformed && code != Errc::conflict) << said << ": of the way to it";
+  }
+  const auto damaged = ask({answer(200, sample_report().substr(0, 500))});
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().code, Errc::malformed);
   EXPECT_THAT(damaged.error().what, StartsWith("the report in the cluster: "));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/responses.hpp"
 #include "api/openapi.hpp"
 #include "core/parse.hpp"
 #include "host/process/user_name.hpp"
@@ -14,17 +15,8 @@ namespace {
 
 using net::Access;
 using net::HttpRequest;
-using net::HttpResponse;
 using net::HttpServer;
 using net::Responder;
-
-HttpResponse json(std::string body, int status = 200) {
-  return {status, "application/json", std::move(body), {}};
-}
-
-HttpResponse text(std::string body, int status = 200) {
-  return {status, "text/plain; charset=utf-8", std::move(body), {}};
-}
 
 std::string_view header(const HttpRequest& request, std::string_view name) {
   const auto found = request.headers.find(name);

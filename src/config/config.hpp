@@ -89,6 +89,9 @@ struct DeepTest {
 // Everything an operator may set. Defaults are those of a service or of a user, see default_config.
 struct Config {
   std::string listen = "127.0.0.1:3333";  // empty: no TCP
+  std::vector<std::string> also_listen;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> periodic_checks = {"pciebw", "remapped", "dcgm", "ping", "gpupower"};
   std::string socket;
   std::string state_dir;
   std::string profile = "local";

@@ -234,6 +234,19 @@ TEST(ParseConfig, checks_of_the_operator_are_named_custom_and_must_exist) {
               HasSubstr("`log_rules`: expected a list of absolute"));
 }
 
+TEST(ParseConfig, it_may_listen_at_several_places_and_have_several_names) {
+  const auto config =
+      parse("listen: :3333\nalso_listen:\n- :8081\n- '[::1]:8080'\nallowed_hosts: [autopilot.svc, node-1]\n",
+            "c.yaml", {});
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->listen, ":3333");
+  EXPECT_EQ(config->also_listen, (std::vector<std::string>{":8081", "[::1]:8080"}));
+  EXPECT_EQ(config->allowed_hosts, (std::vector<std::string>{"autopilot.svc", "node-1"}));
+  EXPECT_THAT(problems_of("also_listen: ['']\n"), HasSubstr("`also_listen`: expected a list of addresses"));
+  EXPECT_THAT(problems_of("also_listen: [here]\n"), HasSubstr("`also_listen`"));
+  EXPECT_THAT(problems_of("allowed_hosts: ['a b']\n"), HasSubstr("`allowed_hosts`: expected a list of host"));
+}
+
 TEST(ParseConfig, hostile_text_is_refused) {
   for (const std::string& text :
        {std::string("\0\0", 2), std::string(100'000, '{'), std::string(2'000'000, 'a'), std::string("- a\n"),

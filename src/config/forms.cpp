@@ -42,11 +42,15 @@ bool is_ipv6(std::string_view text) {
 }  // namespace
 
 bool is_listen_address(std::string_view text) {
-  if (text.empty()) return true;
+  return text.empty() || is_further_address(text);
+}
+
+bool is_further_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return false;
   if (!parse_number<std::uint16_t>(text.substr(colon + 1))) return false;
   const std::string_view host = text.substr(0, colon);
+  if (host.empty()) return true;
   if (host.starts_with('[') && host.ends_with(']')) return is_ipv6(host.substr(1, host.size() - 2));
   return is_host(host);
 }
@@ -61,6 +65,10 @@ bool is_socket_path(std::string_view text) {
 
 bool is_node_name(std::string_view text) {
   return text.empty() || is_host(text);
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && is_node_name(text);
 }
 
 bool is_interface(std::string_view text) {

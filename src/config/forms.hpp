@@ -9,11 +9,13 @@
 namespace autopilot::config {
 
 // What a value of a setting may look like.
-[[nodiscard]] bool is_listen_address(std::string_view text);  // "host:port", "[ipv6]:port" or empty
-[[nodiscard]] bool is_absolute_path(std::string_view text);   // no NUL, at most 4095 bytes
-[[nodiscard]] bool is_socket_path(std::string_view text);     // absolute and within sockaddr_un
-[[nodiscard]] bool is_node_name(std::string_view text);       // letters, digits, '-', '.', '_'; may be empty
-[[nodiscard]] bool is_interface(std::string_view text);       // "eth0", "mlx5_0/1"
+[[nodiscard]] bool is_listen_address(std::string_view text);  // "host:port", "[ipv6]:port", ":port", or empty
+[[nodiscard]] bool is_further_address(std::string_view text);  // likewise, and not empty
+[[nodiscard]] bool is_absolute_path(std::string_view text);    // no NUL, at most 4095 bytes
+[[nodiscard]] bool is_socket_path(std::string_view text);      // absolute and within sockaddr_un
+[[nodiscard]] bool is_node_name(std::string_view text);        // letters, digits, '-', '.', '_'; may be empty
+[[nodiscard]] bool is_name(std::string_view text);             // likewise, and not empty
+[[nodiscard]] bool is_interface(std::string_view text);        // "eth0", "mlx5_0/1"
 
 // "67108864", "64MiB", "1GiB"; nothing when it is no size or does not fit.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);

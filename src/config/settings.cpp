@@ -358,8 +358,22 @@ constexpr bool kNoVariable = false;
 
 constexpr std::array kSettings{
     Setting{"listen", "an address and a port such as 127.0.0.1:3333 or [::1]:3333, or nothing in quotes",
-            kAtStart, kVariable, "Where the read-only API answers. Empty: nowhere.",
+            kAtStart, kVariable,
+            "Where the read-only API answers. :3333 is every address of the machine; empty: nowhere.",
             AUTOPILOT_READ(read_word(m, s, &is_listen_address, c.listen)), AUTOPILOT_SHOW(c.listen)},
+    Setting{"also_listen", "a list of addresses and ports such as 127.0.0.1:8081", kAtStart, kNoVariable,
+            "Where it answers as well: everything it does at `listen`.",
+            AUTOPILOT_READ(read_words(m, s, &is_further_address, c.also_listen)),
+            AUTOPILOT_SHOW(join(c.also_listen))},
+    Setting{"allowed_hosts", "a list of host names", kAtStart, kNoVariable,
+            "Names by which requests may call this machine, beside localhost and its addresses: those of a "
+            "Service. Another name is refused, so that no web page can read the API under it.",
+            AUTOPILOT_READ(read_words(m, s, &is_name, c.allowed_hosts)),
+            AUTOPILOT_SHOW(join(c.allowed_hosts))},
+    Setting{"periodic_checks", "a list of names such as remapped", kAtStart, kNoVariable,
+            "What `all` means where IBM Autopilot's clients ask: GET /status?check=all.",
+            AUTOPILOT_READ(read_words(m, s, &is_name, c.periodic_checks)),
+            AUTOPILOT_SHOW(join(c.periodic_checks))},
     Setting{"socket", "an absolute path of at most 107 bytes", kAtStart, kVariable,
             "The Unix socket for the command line; actions are accepted only here.",
             AUTOPILOT_READ(read_word(m, s, &is_socket_path, c.socket)), AUTOPILOT_SHOW(c.socket)},

@@ -25,4 +25,15 @@ std::optional<OperationState> parse_operation_state(std::string_view word) {
   return value_of(kStateWords, word);
 }
 
+bool is_same_test(const PassRecord& a, const PassRecord& b) {
+  return a.gpu_uuid == b.gpu_uuid && a.test == b.test;
+}
+
+void add_pass_records(std::vector<PassRecord>& records, const std::vector<PassRecord>& news) {
+  for (const PassRecord& record : news) {
+    std::erase_if(records, [&record](const PassRecord& old) { return is_same_test(old, record); });
+    records.push_back(record);
+  }
+}
+
 }  // namespace autopilot

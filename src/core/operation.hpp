@@ -45,4 +45,10 @@ struct PassRecord {
   std::string operation;
 };
 
+// Both are of the same GPU and test.
+[[nodiscard]] bool is_same_test(const PassRecord& a, const PassRecord& b);
+
+// `news` in place of what is there of the same GPU and test.
+void add_pass_records(std::vector<PassRecord>& records, const std::vector<PassRecord>& news);
+
 }  // namespace autopilot

@@ -92,6 +92,13 @@ std::string incident_of(const SavedFinding& saved) {
   return memory ? std::move(memory->incident) : std::string();
 }
 
+void release(SavedFinding& saved) {
+  auto memory = parse_memory(saved.state);
+  if (!memory) return;
+  memory->released = true;
+  saved.state = to_text(*memory);
+}
+
 FindingTracker::FindingTracker(ReasonLookup reasons, std::string boot_id)
     : reasons_(std::move(reasons)), boot_id_(std::move(boot_id)) {}
 
@@ -405,7 +412,7 @@ std::vector<SavedFinding> FindingTracker::save() const {
 
 void FindingTracker::restore(const std::vector<SavedFinding>& saved, Instant now) {
   for (const auto& [check, finding, boot_id, state] : saved) {
-    if (!is_bad(finding.health)) continue;
+    if (!is_bad(finding.health) || has(check, finding)) continue;
     Key key = key_of(check, finding);
     Tracked tracked{finding, boot_id, {}};
     auto& memory = tracked.memory;
@@ -425,6 +432,11 @@ void FindingTracker::restore(const std::vector<SavedFinding>& saved, Instant now
     }
     entries_.insert_or_assign(std::move(key), std::move(tracked));
   }
+}
+
+bool FindingTracker::has(std::string_view check, const Finding& finding) const {
+  const auto found = entries_.find(key_of(check, finding));
+  return found != entries_.end() && !found->second.memory.incident.empty();
 }
 
 std::vector<Transition> FindingTracker::raised() const {

@@ -37,6 +37,8 @@ struct SavedFinding {
 };
 // The incident it belongs to; empty where its state cannot be read.
 [[nodiscard]] std::string incident_of(const SavedFinding& saved);
+// Its GPU was reset since it was told last.
+void release(SavedFinding& saved);
 
 // Turns what the judges say round by round into findings with hysteresis, memory and clear rules. Pure: no
 // clock, no I/O; one owner.
@@ -80,9 +82,11 @@ class FindingTracker {
 
   // Every raised degraded or failed finding. Those still on their way through hysteresis begin anew.
   [[nodiscard]] std::vector<SavedFinding> save() const;
-  // Once, before the first round. A finding of an earlier boot waits for the first look of this boot. One
-  // whose state cannot be read keeps its health, starts its clear rule anew and gets another incident.
+  // A finding of an earlier boot waits for the first look of this boot. One whose state cannot be read keeps
+  // its health, starts its clear rule anew and gets another incident. One that is raised already stays.
   void restore(const std::vector<SavedFinding>& saved, Instant now);
+  // The finding of the same check, subject and reason is raised.
+  [[nodiscard]] bool has(std::string_view check, const Finding& finding) const;
 
   // GPUs that complete_round found to have been reset, by looks alone, since the last call.
   [[nodiscard]] std::vector<Subject> take_seen_resets() { return std::exchange(seen_resets_, {}); }

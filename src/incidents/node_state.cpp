@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "incidents/blame.hpp"
 
 namespace autopilot::incidents {
 namespace {
@@ -79,7 +80,25 @@ Event event_of(const Incident& incident) {
 NodeState::NodeState(ReasonLookup reasons, const std::vector<catalog::Cause>& causes, std::string boot_id)
     : tracker_(reasons, std::move(boot_id)), book_(std::move(reasons), causes) {}
 
-Changes NodeState::restore(const SavedState& saved, Instant now) {
+void NodeState::leave_out_what_is_here(SavedState& saved) const {
+  std::set<std::string> known;
+  std::set<std::string> left;
+  std::erase_if(saved.findings, [&](const SavedFinding& finding) {
+    const bool is_here = tracker_.has(finding.check, finding.finding);
+    (is_here ? known : left).insert(incident_of(finding));
+    return is_here;
+  });
+  std::erase_if(saved.incidents, [&](const Incident& incident) {
+    return known.contains(incident.id) && !left.contains(incident.id);
+  });
+  for (Incident& incident : saved.incidents)
+    std::erase_if(incident.members, [this](const IncidentMember& member) {
+      return stands(member) && tracker_.has(member.check, member.finding);
+    });
+}
+
+Changes NodeState::restore(SavedState saved, Instant now) {
+  leave_out_what_is_here(saved);
   tracker_.restore_next_incident(saved.next_incident);
   for (const auto& incident : saved.incidents)
     tracker_.restore_next_incident(number_of(incident.id) + 1);

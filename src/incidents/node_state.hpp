@@ -39,9 +39,10 @@ class NodeState {
   // `causes` must outlive it.
   NodeState(ReasonLookup reasons, const std::vector<catalog::Cause>& causes, std::string boot_id);
 
-  // Once, before the first round. Leave out the findings of checks that do not exist any more: their
-  // incidents are closed by the word "check_removed".
-  Changes restore(const SavedState& saved, Instant now);
+  // Best before the first round. Leave out the findings of checks that do not exist any more: their incidents
+  // are closed by the word "check_removed". Later, what has been found meanwhile has an incident of its own,
+  // keeps it, and is no member of a restored one; ids given since must not be among those of `saved`.
+  Changes restore(SavedState saved, Instant now);
   [[nodiscard]] SavedState save() const;
 
   // records: what the round saw for the first time, see IncidentBook::note_record.
@@ -66,6 +67,7 @@ class NodeState {
   [[nodiscard]] std::size_t dropped() const { return tracker_.dropped(); }
 
  private:
+  void leave_out_what_is_here(SavedState& saved) const;
   Changes apply(std::vector<Transition> transitions, Instant now);
   void take(IncidentBook::Applied applied, Changes& changes);
 

@@ -429,6 +429,62 @@ TEST_F(NodeStateTest, a_saved_state_that_cannot_be_read_loses_no_finding) {
   EXPECT_EQ(changes.incidents.size(), 2U) << "one opened, the one without a finding closed";
 }
 
+TEST_F(NodeStateTest, what_is_restored_late_comes_beside_what_was_found_meanwhile) {
+  round({finding(kGpu, "broken"), finding(kGpu, "hot")});
+  auto saved = state_.save();
+  ASSERT_EQ(saved.incidents.size(), 2U);
+  state_ = NodeState(reasons_.lookup(), causes_, std::string(testing::kBoot));
+  state_.restore({.findings = {}, .incidents = {}, .next_incident = 100}, at(now_));
+  const auto found = round({finding(kGpu, "hot")}).incidents.at(0);
+  EXPECT_EQ(found.id, "0123abcd-100");
+
+  EXPECT_TRUE(state_.restore(saved, at(now_)).empty());
+  EXPECT_NE(find("broken"), nullptr);
+  const auto incidents = state_.incidents();
+  ASSERT_EQ(incidents.size(), 2U);
+  for (const Incident& incident : incidents)
+    EXPECT_EQ(incident.id, incident.reason == "hot" ? found.id : "0123abcd-1") << incident.reason;
+  for (int i = 0; i < 2; ++i)
+    round({finding(kGpu, "broken")});
+  EXPECT_EQ(state_.incidents().size(), 1U) << "each of its own finding";
+  EXPECT_TRUE(round({finding(gpu("0000:5d:00.0"), "hot")}).opened.contains("0123abcd-101"));
+}
+
+TEST_F(NodeStateTest, an_incident_of_which_half_was_found_meanwhile_ends_with_the_other_half) {
+  round({finding(kGpu, "event"), finding(kGpu, "hot")});
+  auto saved = state_.save();
+  // As a rule of causes would have it: one incident.
+  ASSERT_EQ(saved.incidents.size(), 2U);
+  saved.incidents[0].members.push_back(saved.incidents[1].members[0]);
+  for (SavedFinding& one : saved.findings)
+    if (const auto place = one.state.find(saved.incidents[1].id); place != std::string::npos)
+      one.state.replace(place, saved.incidents[1].id.size(), saved.incidents[0].id);
+  saved.incidents.pop_back();
+  state_ = NodeState(reasons_.lookup(), causes_, std::string(testing::kBoot));
+  state_.restore({.findings = {}, .incidents = {}, .next_incident = 100}, at(now_));
+  const std::string present = saved.incidents[0].reason == "hot" ? "hot" : "event";
+  round({finding(kGpu, present)});
+  state_.restore(saved, at(now_));
+  ASSERT_EQ(state_.incidents().size(), 2U);
+  for (const Incident& incident : state_.incidents())
+    EXPECT_EQ(incident.members.size(), 1U) << incident.id;
+}
+
+TEST_F(NodeStateTest, what_is_only_on_its_way_to_a_finding_does_not_keep_a_remembered_one_out) {
+  reasons_.add("vanished", ClearRule::reboot).raise_rounds = 2;
+  for (int i = 0; i < 2; ++i)
+    round({finding(kGpu, "vanished")});
+  const auto saved = state_.save();
+  ASSERT_EQ(saved.incidents.size(), 1U);
+  state_ = NodeState(reasons_.lookup(), causes_, std::string(testing::kBoot));
+  round({finding(kGpu, "vanished")});
+  EXPECT_TRUE(state_.incidents().empty());
+  state_.restore(saved, at(now_));
+  round({});
+  ASSERT_EQ(state_.incidents().size(), 1U);
+  EXPECT_EQ(state_.incidents()[0].id, saved.incidents[0].id);
+}
+
 TEST_F(NodeStateTest, a_removed_check_leaves_no_incident_behind) {
   round({finding(kGpu, "broken")});
   auto saved = state_.save();

@@ -36,6 +36,16 @@ inline constexpr std::chrono::seconds kPatience{20};
   return true;
 }
 
+// Runs the loop until it is so; false when it never was.
+[[nodiscard]] inline bool run_until(EventLoop& loop, const std::function<bool()>& is_so) {
+  const auto look = loop.every(std::chrono::milliseconds{1}, [&] {
+    if (is_so()) loop.stop();
+  });
+  const auto patience = loop.after(kPatience, [&loop] { loop.stop(); });
+  loop.run();
+  return is_so();
+}
+
 // Bytes to and from a server, without any idea of HTTP.
 class RawClient {
  public:

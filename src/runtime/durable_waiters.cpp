@@ -6,12 +6,12 @@
 
 namespace autopilot::runtime {
 
-void DurableWaiters::add(std::uint64_t event, MonoTime patience, Done done) {
-  waiters_.push_back({event, patience, std::move(done)});
+void DurableWaiters::add(std::uint64_t batch, MonoTime patience, Done done) {
+  waiters_.push_back({batch, patience, std::move(done)});
 }
 
-void DurableWaiters::settle(std::uint64_t event, bool durable) {
-  tell([event](const Waiter& waiter) { return waiter.event <= event; }, durable);
+void DurableWaiters::settle(std::uint64_t batch, bool durable) {
+  tell([batch](const Waiter& waiter) { return waiter.batch <= batch; }, durable);
 }
 
 void DurableWaiters::give_up(MonoTime now) {

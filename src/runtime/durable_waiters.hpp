@@ -10,15 +10,15 @@
 
 namespace autopilot::runtime {
 
-// Those who want to know when an event is durable, and for how long they want to wait. Plain data without
+// Those who want to know when a batch is durable, and for how long they want to wait. Plain data without
 // clock or lock.
 class DurableWaiters {
  public:
   using Done = std::function<void(bool durable)>;
 
-  void add(std::uint64_t event, MonoTime patience, Done done);
-  // Everything up to that event is durable, or never will be.
-  void settle(std::uint64_t event, bool durable);
+  void add(std::uint64_t batch, MonoTime patience, Done done);
+  // Everything up to that batch is durable, or one of them never will be.
+  void settle(std::uint64_t batch, bool durable);
   // Tells those whose patience is over that it is not durable.
   void give_up(MonoTime now);
   // When the next one loses patience.
@@ -26,7 +26,7 @@ class DurableWaiters {
 
  private:
   struct Waiter {
-    std::uint64_t event = 0;
+    std::uint64_t batch = 0;
     MonoTime patience{};
     Done done;
   };

@@ -11,16 +11,16 @@ using namespace std::chrono_literals;
 
 class DurableWaitersTest : public ::testing::Test {
  protected:
-  void wait_for(std::uint64_t event, Duration patience) {
-    waiters_.add(event, MonoTime{patience},
-                 [this, event](bool durable) { told_ += std::to_string(event) + (durable ? "+" : "-"); });
+  void wait_for(std::uint64_t batch, Duration patience) {
+    waiters_.add(batch, MonoTime{patience},
+                 [this, batch](bool durable) { told_ += std::to_string(batch) + (durable ? "+" : "-"); });
   }
 
   DurableWaiters waiters_;
   std::string told_;
 };
 
-TEST_F(DurableWaitersTest, are_told_once_when_their_event_is_settled) {
+TEST_F(DurableWaitersTest, are_told_once_when_their_batch_is_settled) {
   wait_for(3, 10s);
   wait_for(5, 10s);
   waiters_.settle(4, true);

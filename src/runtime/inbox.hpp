@@ -22,8 +22,10 @@ class Inbox {
     std::uint64_t run = 0;
     Result<checks::Observed> observed;
   };
+  // A batch of the ledger, the number of which counts from 1, that is durable, or never will be.
   struct Committed {
-    std::uint64_t last_event = 0;
+    std::uint64_t batch = 0;
+    std::uint64_t last_event = 0;  // that was told before it was given away
     bool durable = false;
   };
   struct Mail {

@@ -6,11 +6,17 @@
 
 namespace autopilot::runtime {
 
+std::string LastingFacts::value(std::string_view name) const {
+  const auto found = values.find(name);
+  return found == values.end() ? "" : found->second;
+}
+
 Ledger::Ledger(Origin origin, const Clock& clock, Commit commit, std::shared_ptr<Inbox> inbox)
     : origin_(std::move(origin)), clock_(clock), commit_(std::move(commit)), inbox_(std::move(inbox)) {}
 
-void Ledger::restore(std::uint64_t last_event, std::vector<Event> kept) {
+void Ledger::restore(std::uint64_t last_event, std::vector<Event> kept, LastingFacts facts) {
   last_told_ = last_event;
+  facts_ = std::move(facts);
   events_.restore(last_event, std::move(kept));
 }
 
@@ -33,10 +39,26 @@ void Ledger::add(std::vector<store::RollUp> roll_ups) {
   std::ranges::move(roll_ups, std::back_inserter(batch_.roll_ups));
 }
 
+void Ledger::add(std::string_view name, std::string value) {
+  batch_.values.emplace_back(name, value);
+  facts_.values.insert_or_assign(std::string(name), std::move(value));
+}
+
+void Ledger::add(const std::vector<PassRecord>& records) {
+  batch_.pass_records.insert(batch_.pass_records.end(), records.begin(), records.end());
+  add_pass_records(facts_.pass_records, records);
+}
+
+void Ledger::add_lasting_facts() {
+  batch_.values.insert(batch_.values.end(), facts_.values.begin(), facts_.values.end());
+  batch_.pass_records.insert(batch_.pass_records.end(), facts_.pass_records.begin(),
+                             facts_.pass_records.end());
+}
+
 void Ledger::flush() {
   if (!commit_) {
     batch_ = {};
-    settle(last_told_, false);
+    settle({++flushed_, last_told_, false});
     events_.show_all();
     return;
   }
@@ -44,21 +66,23 @@ void Ledger::flush() {
   (void)events_.show_overdue(now);
   waiters_.give_up(now);
   if (batch_.empty()) return;
-  commit_(std::exchange(batch_, {}), [inbox = inbox_, last_event = last_told_](bool durable) {
-    inbox->put(Inbox::Committed{last_event, durable});
-  });
+  commit_(std::exchange(batch_, {}),
+          [inbox = inbox_, batch = ++flushed_, last_event = last_told_](bool durable) {
+            inbox->put(Inbox::Committed{batch, last_event, durable});
+          });
 }
 
-void Ledger::settle(std::uint64_t last_event, bool durable) {
-  if (durable)
-    events_.durable_up_to(last_event);
+void Ledger::settle(const Inbox::Committed& committed) {
+  if (committed.durable)
+    events_.durable_up_to(committed.last_event);
   else
     missed_ = true;
-  waiters_.settle(last_event, durable);
+  waiters_.settle(committed.batch, committed.durable);
 }
 
 void Ledger::when_durable(std::function<void(bool)> done) {
-  waiters_.add(last_told_, clock_.now().mono + EventLog::kPatience, std::move(done));
+  waiters_.add(batch_.empty() ? flushed_ : flushed_ + 1, clock_.now().mono + EventLog::kPatience,
+               std::move(done));
 }
 
 std::optional<MonoTime> Ledger::next_flush() {

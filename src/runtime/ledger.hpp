@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,14 @@
 #include "store/journal.hpp"
 
 namespace autopilot::runtime {
+
+// What the journal holds one of, the newest.
+struct LastingFacts {
+  std::map<std::string, std::string, std::less<>> values;  // by name
+  std::vector<PassRecord> pass_records;                    // by GPU and test
+
+  [[nodiscard]] std::string value(std::string_view name) const;  // empty: there is none
+};
 
 // What the runtime tells: gives events their ids, gathers what the next commit writes, and knows what is
 // durable. One owner; its clock outlives it.
@@ -33,8 +43,8 @@ class Ledger {
   // Without `commit` there is no journal: events are shown at once, as not durable. What was committed comes
   // back through the inbox, to settle().
   Ledger(Origin origin, const Clock& clock, Commit commit, std::shared_ptr<Inbox> inbox);
-  // Ids go on after `last_event`; `kept` are earlier events, oldest first.
-  void restore(std::uint64_t last_event, std::vector<Event> kept);
+  // Ids go on after `last_event`; `kept` are earlier events, oldest first. The facts are in the journal.
+  void restore(std::uint64_t last_event, std::vector<Event> kept, LastingFacts facts);
 
   // Gives the event's id; its time is now unless it has one.
   std::uint64_t tell(Event event);
@@ -42,9 +52,13 @@ class Ledger {
   [[nodiscard]] store::Batch& batch() { return batch_; }
   void add(const std::vector<Incident>& incidents);
   void add(std::vector<store::RollUp> roll_ups);
+  // Lasting facts, in place of what is there of the same name, or GPU and test.
+  void add(std::string_view name, std::string value);
+  void add(const std::vector<PassRecord>& records);
+  // All lasting facts again: the journal has lost what it had.
+  void add_lasting_facts();
   void flush();
-  // The batch that ended with that event is durable, or never will be.
-  void settle(std::uint64_t last_event, bool durable);
+  void settle(const Inbox::Committed& committed);
   // Calls back when all that was told so far is durable, or with false when EventLog::kPatience is over.
   void when_durable(std::function<void(bool durable)> done);
   // Whether a batch was lost since the last call: the whole state must be written again.
@@ -63,7 +77,9 @@ class Ledger {
   EventLog events_;
   DurableWaiters waiters_;
   store::Batch batch_;
+  LastingFacts facts_;
   std::uint64_t last_told_ = 0;
+  std::uint64_t flushed_ = 0;  // batches
   bool missed_ = false;
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 Event event(const std::string& message) {
@@ -32,7 +33,7 @@ class LedgerTest : public ::testing::Test {
   }
   void deliver_to(Ledger& ledger) {
     for (const auto& committed : inbox_->take().committed)
-      ledger.settle(committed.last_event, committed.durable);
+      ledger.settle(committed);
   }
 
   fakes::SimulatedClock clock_;
@@ -43,7 +44,7 @@ class LedgerTest : public ::testing::Test {
 
 TEST_F(LedgerTest, an_event_says_where_it_was_told_and_is_shown_once_durable) {
   Ledger ledger = this->ledger();
-  ledger.restore(41, {});
+  ledger.restore(41, {}, {});
   std::vector<bool> answers;
   EXPECT_EQ(ledger.tell(event("a")), 42U);
   ledger.when_durable([&answers](bool durable) { answers.push_back(durable); });
@@ -80,6 +81,35 @@ TEST_F(LedgerTest, a_lost_batch_is_told_once_and_its_events_are_shown_when_patie
   clock_.advance(EventLog::kPatience);
   ledger.flush();
   EXPECT_THAT(ledger.events().after(0), SizeIs(1));
+}
+
+TEST_F(LedgerTest, what_is_no_event_is_durable_with_its_own_batch) {
+  Ledger ledger = this->ledger();
+  (void)ledger.tell(event("a"));
+  ledger.flush();
+  ledger.add("written_verdict", "EVICT");
+  std::vector<bool> answers;
+  ledger.when_durable([&answers](bool durable) { answers.push_back(durable); });
+  deliver_to(ledger);
+  EXPECT_THAT(answers, IsEmpty()) << "the batch before it is durable";
+  ledger.flush();
+  deliver_to(ledger);
+  EXPECT_THAT(answers, ElementsAre(true));
+}
+
+TEST_F(LedgerTest, lasting_facts_are_written_again_as_they_are_now) {
+  Ledger ledger = this->ledger();
+  ledger.restore(
+      0, {}, {{{"gpu.resets", "old"}, {"written_verdict", "WARN"}}, {{"GPU-1", "deep_test", {}, "", "1"}}});
+  ledger.add("gpu.resets", "new");
+  ledger.add({{"GPU-1", "deep_test", {}, "", "2"}, {"GPU-2", "deep_test", {}, "", "2"}});
+  ledger.flush();
+  ledger.add_lasting_facts();
+  ledger.flush();
+  ASSERT_THAT(batches_, SizeIs(2));
+  EXPECT_THAT(batches_[1].values, ElementsAre(Pair("gpu.resets", "new"), Pair("written_verdict", "WARN")));
+  ASSERT_THAT(batches_[1].pass_records, SizeIs(2));
+  EXPECT_EQ(batches_[1].pass_records[0].operation, "2");
 }
 
 TEST_F(LedgerTest, without_a_journal_events_are_shown_at_once) {

@@ -9,6 +9,7 @@
 #include "checks/kernel_log/record_signs.hpp"
 #include "checks/kernel_log/reset_evidence.hpp"
 #include "checks/kernel_log/taken_back.hpp"
+#include "incidents/placement.hpp"
 #include "incidents/verdict.hpp"
 #include "runtime/conclude.hpp"
 #include "runtime/runtime_events.hpp"
@@ -87,12 +88,12 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
       outlets_(std::move(outlets)),
       schedule_(seed_of(options_.node)),
       state_(lookup_in(facts, options_.has_hysteresis), facts.causes(), options_.boot_id),
-      seen_resets_(options_.boot_id, remembered.gpu_resets),
+      seen_resets_(options_.boot_id, remembered.facts.value(kGpuResets)),
       inbox_(std::make_shared<Inbox>(outlets_.wake)),
       ledger_({options_.boot_id, options_.simulated}, host_->clock, outlets_.commit, inbox_),
       lanes_(options_.lanes) {
   const Instant now = host_->clock.now();
-  ledger_.restore(remembered.last_event_id, std::move(remembered.events));
+  ledger_.restore(remembered.last_event_id, std::move(remembered.events), std::move(remembered.facts));
   for (const checks::Check& check : checks) {
     Entry entry;
     entry.check = &check;
@@ -107,11 +108,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
     for (Entry& entry : entries_)
       if (entry.check->info.id == sample.check) entry.history.restore(sample.observation);
   tell_judges_of_resets();
-  std::erase_if(remembered.state.findings, [this](const incidents::SavedFinding& saved) {
-    return std::none_of(entries_.begin(), entries_.end(),
-                        [&saved](const Entry& entry) { return entry.check->info.id == saved.check; });
-  });
-  apply_changes(state_.restore(remembered.state, now), now);
+  apply_changes(state_.restore(of_these_checks(std::move(remembered.state)), now), now);
   apply(std::move(settings));
   next_minute_ = now.mono + minutes{1};
   publish(now);
@@ -204,7 +201,7 @@ void Runtime::take_inbox(Instant now) {
     complete(finished.index, std::move(finished.observed), entry.running->submitted, now);
   }
   for (const auto& committed : mail.committed)
-    ledger_.settle(committed.last_event, committed.durable);
+    ledger_.settle(committed);
 }
 
 void Runtime::give_up_overdue(Instant now) {
@@ -243,8 +240,10 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
     const Observations news =
         checks::joined(entry.log.news_in(observed->observations), entry.history.events());
     signs = checks::signs_in(news, facts_);
-    for (const Subject& gpu : checks::resets_in(news))
+    for (const Subject& gpu : checks::resets_in(news)) {
+      resets_of_this_run_.insert(gpu);
       apply_changes(state_.gpu_was_reset(gpu, now), now);
+    }
     for (const checks::TakenBack& over : checks::taken_back_in(news, facts_))
       apply_changes(state_.taken_back(over.gpu, over.code, now), now);
     record_counts_.add(id, news);
@@ -282,9 +281,11 @@ void Runtime::tell_judges_of_resets() {
 }
 
 void Runtime::note_resets(const std::vector<Subject>& gpus, Instant now) {
-  for (const Subject& gpu : gpus)
+  for (const Subject& gpu : gpus) {
     seen_resets_.add(gpu, now.mono);
-  ledger_.batch().values.emplace_back("gpu.resets", seen_resets_.to_text());
+    resets_of_this_run_.insert(gpu);
+  }
+  ledger_.add(kGpuResets, seen_resets_.to_text());
   tell_judges_of_resets();
 }
 
@@ -333,12 +334,37 @@ void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
   ledger_.add(changes.incidents);
   findings_changed_ = true;
   changed_ = true;
-  // An acknowledgement or a reset concerns what several checks said.
+  show_findings();
+}
+
+// An acknowledgement or a reset concerns what several checks said.
+void Runtime::show_findings() {
   for (Entry& entry : entries_) {
     if (!entry.completed) continue;
     entry.result.findings = state_.findings(entry.check->info.id);
     entry.result.health = health_of(entry.result.findings);
   }
+}
+
+incidents::SavedState Runtime::of_these_checks(incidents::SavedState saved) const {
+  std::erase_if(saved.findings, [this](const incidents::SavedFinding& finding) {
+    return std::none_of(entries_.begin(), entries_.end(),
+                        [&finding](const Entry& entry) { return entry.check->info.id == finding.check; });
+  });
+  return saved;
+}
+
+// What this run saw of a reset is newer than the finding: a log that still had it would have raised it again.
+void Runtime::take_over(incidents::SavedState saved) {
+  const Instant now = host_->clock.now();
+  for (incidents::SavedFinding& finding : saved.findings)
+    if (resets_of_this_run_.contains(host_subject()) ||
+        resets_of_this_run_.contains(incidents::device_of(finding.finding.subject)))
+      incidents::release(finding);
+  apply_changes(state_.restore(of_these_checks(std::move(saved)), now), now);
+  show_findings();
+  changed_ = true;
+  journal_all_again();
 }
 
 void Runtime::note_users(const Observations& observations) {
@@ -354,8 +380,7 @@ void Runtime::remember(const Operation& operation) {
 }
 
 void Runtime::remember(const std::vector<PassRecord>& records) {
-  auto& kept = ledger_.batch().pass_records;
-  kept.insert(kept.end(), records.begin(), records.end());
+  ledger_.add(records);
 }
 
 void Runtime::set_reserved_for_deep_test(bool is_reserved) {
@@ -363,7 +388,15 @@ void Runtime::set_reserved_for_deep_test(bool is_reserved) {
 }
 
 void Runtime::remember(std::string_view name, std::string value) {
-  ledger_.batch().values.emplace_back(name, std::move(value));
+  ledger_.add(name, std::move(value));
+}
+
+void Runtime::journal_all_again() {
+  findings_changed_ = true;
+  ledger_.add(state_.incidents());
+  ledger_.add_lasting_facts();
+  for (Entry& entry : entries_)
+    entry.log.set_moved();
 }
 
 void Runtime::update_self(const std::function<void(SelfStatus&)>& change) {
@@ -426,12 +459,7 @@ void Runtime::note_periodic(Instant now) {
   tell_untold_records();
   ledger_.add(roll_ups_.take_finished(now.wall));
   add_last_samples();
-  if (ledger_.take_missed()) {
-    findings_changed_ = true;
-    ledger_.add(state_.incidents());
-    for (Entry& entry : entries_)
-      entry.log.set_moved();
-  }
+  if (ledger_.take_missed()) journal_all_again();
 }
 
 bool Runtime::has_new_counts() const {
@@ -457,7 +485,7 @@ void Runtime::flush(Instant now) {
   if (findings_changed_) {
     auto saved = state_.save();
     ledger_.batch().findings = to_store(std::move(saved.findings));
-    ledger_.batch().values.emplace_back("incidents.next", std::to_string(saved.next_incident));
+    ledger_.batch().values.emplace_back(kNextIncident, std::to_string(saved.next_incident));
     findings_changed_ = false;
   }
   if (has_new_counts() && (now.mono >= next_counts_ || !ledger_.batch().empty())) {

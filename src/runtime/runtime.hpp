@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,8 +68,13 @@ struct Remembered {
   std::map<std::string, std::uint64_t, std::less<>> kernel_log_positions;
   // By check: how many of these were counted and not told.
   std::map<std::string, std::uint64_t, std::less<>> kernel_log_untold;
-  std::string gpu_resets;  // see SeenResets
+  LastingFacts facts;
 };
+
+// The name of the fact that holds which GPUs were reset: see SeenResets.
+inline constexpr std::string_view kGpuResets = "gpu.resets";
+// And the number of the next incident.
+inline constexpr std::string_view kNextIncident = "incidents.next";
 
 // To the outside. Called on the runtime's thread, except wake.
 struct Outlets {
@@ -111,6 +117,10 @@ class Runtime {
   void remember(const std::vector<PassRecord>& records);
   // For the journal, in place of what has that name.
   void remember(std::string_view name, std::string value);
+  // What an earlier run left, found late: see NodeState::restore.
+  void take_over(incidents::SavedState saved);
+  // The journal lost what it had, and begins anew.
+  void journal_all_again();
   // The node is kept for a deep test: its verdict is TESTING until it no longer is.
   void set_reserved_for_deep_test(bool is_reserved);
   void update_self(const std::function<void(SelfStatus&)>& change);
@@ -177,6 +187,8 @@ class Runtime {
   [[nodiscard]] bool has_new_counts() const;
   void journal_counts();
   void apply_changes(const incidents::Changes& changes, Instant now);
+  void show_findings();
+  [[nodiscard]] incidents::SavedState of_these_checks(incidents::SavedState saved) const;
   void note_periodic(Instant now);
   void add_last_samples();
   void flush(Instant now);
@@ -197,6 +209,7 @@ class Runtime {
   RollUps roll_ups_;
   RecordCounts record_counts_;
   SeenResets seen_resets_;
+  std::set<Subject> resets_of_this_run_;  // the host for all of its GPUs; whoever told them
   std::uint64_t records_dropped_ = 0;
   std::uint64_t losses_told_ = 0;
   SelfStatus self_;

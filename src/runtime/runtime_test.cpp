@@ -443,7 +443,7 @@ TEST_F(RuntimeTest, a_reset_that_looks_prove_is_told_to_the_judges_of_driver_rec
   Remembered remembered;
   for (const auto& batch : batches_)
     for (const auto& [name, value] : batch.values)
-      if (name == "gpu.resets") remembered.gpu_resets = value;
+      remembered.facts.values[name] = value;
   start({}, remembered);
   ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
   EXPECT_THAT(result("test.log").findings, SizeIs(1));

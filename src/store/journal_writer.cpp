@@ -68,21 +68,21 @@ class JournalSink final : public BatchSink {
     return journal_->retain(retention, now);
   }
   Result<std::string> begin_anew(WallTime now) override {
-    std::string aside;
     if (journal_) {
       journal_.reset();
       auto moved = Journal::move_aside(path_, now);
       // Gone already: somebody else removed it.
       if (!moved && moved.error().code != Errc::not_found) return moved;
-      aside = std::move(moved).value_or("");
+      aside_ = std::move(moved).value_or("");
     }
     auto opened = TRY(Journal::open(path_, now));
     journal_ = std::move(opened.journal);
-    return aside;
+    return std::exchange(aside_, {});
   }
 
  private:
   std::string path_;
+  std::string aside_;                 // where the old one is, until a new one could be opened
   std::unique_ptr<Journal> journal_;  // none: the old one is aside and no new one could be opened yet
 };
 

@@ -43,7 +43,7 @@ agent::ClusterSources SimulatedAgent::sources() {
   sources.reasons = [facts = machine_.facts](std::string_view id) { return facts->reason(id); };
   sources.saved_state = [this] { return runtime_.saved_state(); };
   // Nothing remembers it: there is no journal.
-  sources.keep = [](const incidents::WrittenVerdict&) {};
+  sources.keep = [](const incidents::WrittenVerdict&, const std::function<void()>& on_kept) { on_kept(); };
   sources.deep_test = agent::deep_test_outlets(runtime_, machine_.tests, [this] { poll_soon(); });
   return sources;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life of an agent: start, questions, actions, a new configuration, kill -9, an orderly end."""
 
+import glob
 import http.client
 import json
 import os
@@ -96,6 +97,31 @@ class AgentTest(unittest.TestCase):
             remembered = harness.wait_until(lambda: agent.node()["incidents"], "the incident is back")[0]
             self.assertEqual(remembered["id"], incident["id"])
             self.assertEqual(remembered["reason"], incident["reason"])
+
+    def test_a_journal_that_is_lost_while_it_is_used_is_written_again(self):
+        folder = tempfile.mkdtemp(prefix="autopilot-test-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        with harness.Agent("--simulate", "hgx-h100-8", folder=folder) as agent:
+            agent.wait_ready()
+            harness.run("inject", "xid", "--subject", "gpu/2", "--magnitude", "79", "--socket", agent.socket)
+            incident = harness.wait_until(lambda: agent.node()["incidents"], "an incident is open")[0]
+            for name in glob.glob(os.path.join(folder, "state", "simulated", "*.db*")):
+                os.remove(name)
+            harness.run("inject", "xid", "--subject", "gpu/3", "--magnitude", "31", "--socket", agent.socket)
+            told = harness.wait_until(lambda: [one for one in json.loads(agent.request(
+                "GET", "/v1/events", headers={"Accept": "application/json"})[1])["items"]
+                if one["kind"] == "journal_moved_aside"], "the loss is told")
+            self.assertEqual(told[0]["message"], "the journal was gone")
+            # The incident of the other GPU: what is told after the loss is durable with all that stands.
+            other = harness.wait_until(lambda: [one["id"] for one in agent.node()["incidents"] if one["id"] != incident["id"]],
+                                       "the other incident is open")[0]
+            seen = json.dumps({"reason": "seen"})
+            harness.wait_until(lambda: json.loads(agent.request(
+                "POST", f"/v1/incidents/{other}/ack", seen, unix=True)[1])["durable"], "it is durable")
+            self.assertEqual(agent.process.stop(signal.SIGKILL), -signal.SIGKILL)
+        with harness.Agent("--simulate", "hgx-h100-8", folder=folder) as agent:
+            remembered = harness.wait_until(lambda: agent.node()["incidents"], "the incident is back")
+            self.assertIn(incident["id"], [one["id"] for one in remembered])
 
     def test_what_happened_to_a_simulated_machine_is_not_remembered_of_this_one(self):
         folder = tempfile.mkdtemp(prefix="autopilot-test-")

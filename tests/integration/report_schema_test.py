@@ -21,7 +21,7 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer
 class ReportSchemaTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with open(os.path.join(ROOT, "deploy/crds/nodehealthreports.yaml"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "deploy/helm/autopilot/crds/nodehealthreports.yaml"), encoding="utf-8") as file:
             cls.definition = yaml.safe_load(file)
         cls.schema = cls.definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         with open(os.path.join(ROOT, "src/api/openapi.yaml"), encoding="utf-8") as file:

@@ -133,15 +133,6 @@ std::vector<PassRecord> pass_records_of(const DeepTestResult& result, const std:
   return records;
 }
 
-void add_pass_records(std::vector<PassRecord>& records, const std::vector<PassRecord>& news) {
-  for (const PassRecord& record : news) {
-    std::erase_if(records, [&record](const PassRecord& old) {
-      return old.gpu_uuid == record.gpu_uuid && old.test == record.test;
-    });
-    records.push_back(record);
-  }
-}
-
 bool waits_for_deep_test(const incidents::WrittenVerdict& written, Verdict verdict,
                          const DeepTestRecord& record) {
   if (written.evicting.empty() || verdict == Verdict::evict) return false;

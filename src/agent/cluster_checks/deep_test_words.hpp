@@ -41,8 +41,6 @@ struct DeepTestView {
 [[nodiscard]] std::vector<PassRecord> pass_records_of(const DeepTestResult& result, const std::string& test,
                                                       std::span<const Subject> gpus, WallTime at,
                                                       const std::string& boot_id);
-// `news` in place of what is there of the same GPU and test.
-void add_pass_records(std::vector<PassRecord>& records, const std::vector<PassRecord>& news);
 
 // EVICT stands for want of a passed test alone, and no test has said anything since.
 [[nodiscard]] bool waits_for_deep_test(const incidents::WrittenVerdict& written, Verdict verdict,

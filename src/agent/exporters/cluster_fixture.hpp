@@ -26,14 +26,8 @@ class ClusterFixture : public ::testing::Test {
             .user_agent = "test", .field_manager = "test", .deadline = std::chrono::seconds{5}});
     writer_ = std::make_unique<ClusterWriter>(loop_, clock_, [] { return 0.5; });
   }
-  // Runs the loop until it is so; false when it never was.
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
-    const auto look = loop_.every(std::chrono::milliseconds{1}, [&] {
-      if (is_so()) loop_.stop();
-    });
-    const auto patience = loop_.after(net::testing::kPatience, [this] { loop_.stop(); });
-    loop_.run();
-    return is_so();
+    return net::testing::run_until(loop_, is_so);
   }
   // The beginning of each request: "POST /api/v1/...".
   [[nodiscard]] std::vector<std::string> requests() const {

@@ -61,8 +61,14 @@ void ClusterWriter::pump() {
     if (sent)
       exchange_ = std::move(*sent);
     else
-      order_.not_sent();
+      drop(*kind);
   }
+}
+
+// Nothing is left to be written, also of what failed before.
+void ClusterWriter::drop(WriteKind kind) {
+  order_.not_sent();
+  problems_.at(index_of(kind)).clear();
 }
 
 void ClusterWriter::take_answer(WriteKind kind, const kube::ApiResult<std::string>& answer) {

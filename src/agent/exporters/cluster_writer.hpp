@@ -57,6 +57,7 @@ class ClusterWriter {
  private:
   [[nodiscard]] Source& source_of(WriteKind kind);
   void pump();
+  void drop(WriteKind kind);
   void take_answer(WriteKind kind, const kube::ApiResult<std::string>& answer);
   void take_failure(WriteKind kind, const kube::ApiError& why);
 

@@ -100,5 +100,23 @@ TEST_F(ClusterWriterTest, what_is_not_wanted_any_more_sends_nothing) {
   EXPECT_THAT(requests(), ElementsAre("POST /label"));
 }
 
+TEST_F(ClusterWriterTest, what_failed_and_is_not_wanted_any_more_is_no_problem) {
+  serve({{answer(429, "", "Retry-After: 1\r\n")}});
+  ClusterWriter::Source source;
+  source.what = "the event";
+  source.send = [this](kube::OnObject on_answer) -> std::optional<net::Exchange> {
+    sent_.push_back(clock_.now().mono);
+    if (sent_.size() > 1) return std::nullopt;
+    return client_->create({"/event", {}}, "{}", std::move(on_answer));
+  };
+  source.on_written = [](const std::string&) {};
+  writer_->add(WriteKind::event, std::move(source));
+  writer_->want(WriteKind::event);
+  ASSERT_TRUE(run_until([this] { return writer_->stats().failures == 1; }));
+  EXPECT_THAT(writer_->problem(), HasSubstr("the event cannot be written"));
+  ASSERT_TRUE(run_until([this] { return sent_.size() == 2; }));
+  EXPECT_EQ(writer_->problem(), "");
+}
+
 }  // namespace
 }  // namespace autopilot::agent

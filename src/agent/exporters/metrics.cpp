@@ -12,6 +12,7 @@
 namespace autopilot::agent {
 namespace {
 
+using compat::ibm_autopilot::HealthGauges;
 using telemetry::MetricsText;
 using telemetry::MetricType;
 
@@ -201,6 +202,19 @@ void server_families(MetricsText& metrics, const net::ServerStats& server) {
   limited("stream_queue", server.streams_cut);
 }
 
+void health_family(MetricsText& metrics, const HealthGauges& health, const std::string& node,
+                   const std::string& cpu_model) {
+  metrics.family(compat::ibm_autopilot::kHealthChecks, MetricType::gauge,
+                 compat::ibm_autopilot::kHealthChecksHelp);
+  for (const auto& gauge : health.all())
+    metrics.sample({{"cpumodel", cpu_model},
+                    {"deviceid", gauge.device_id},
+                    {"gpumodel", health.gpu_model()},
+                    {"health", gauge.health},
+                    {"node", node}},
+                   gauge.value);
+}
+
 }  // namespace
 
 std::string render_snapshot_metrics(const NodeSnapshot& snapshot, std::string room) {
@@ -212,12 +226,21 @@ std::string render_snapshot_metrics(const NodeSnapshot& snapshot, std::string ro
   return std::move(metrics).take();
 }
 
+void MetricsExporter::note(const SnapshotPtr& snapshot) {
+  const std::lock_guard lock(mutex_);
+  if (noted_.lock() == snapshot) return;
+  noted_ = snapshot;
+  health_.note(*snapshot);
+}
+
 std::string MetricsExporter::render(const SnapshotPtr& snapshot, const net::ServerStats& server,
                                     WallTime now) {
   MetricsText changing;
   age_families(changing, *snapshot, now);
   server_families(changing, server);
+  note(snapshot);
   const std::lock_guard lock(mutex_);
+  health_family(changing, health_, snapshot->node, cpu_model_);
   if (rendered_.lock() != snapshot) {
     body_ = render_snapshot_metrics(*snapshot, std::move(body_));
     rendered_ = snapshot;

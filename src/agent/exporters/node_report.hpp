@@ -12,7 +12,8 @@
 #include "incidents/written_verdict.hpp"
 
 // The report of a node: the object in which its cluster finds what is known of it, and a new agent what an
-// earlier one knew (node_report_reader.hpp). deploy/crds/nodehealthreports.yaml describes every field.
+// earlier one knew (node_report_reader.hpp). deploy/helm/autopilot/crds/nodehealthreports.yaml describes
+// every field.
 namespace autopilot::agent {
 
 inline constexpr std::string_view kReportApiVersion = "autopilot.ibm.com/v1alpha1";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 
 #include "checks/builtin.hpp"
@@ -42,8 +43,21 @@ constexpr Brake kSlowdown{"throttle_hw_slowdown",
                           host::clocks_reason::kHwThermal | host::clocks_reason::kHwPowerBrake,
                           "slowed down by its hardware for a reason that it does not tell"};
 
+// One of the bits by itself, for those who read observations.
+constexpr std::string_view kHwSlowdownNow = "clocks.hw_slowdown";
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return observe_gpus(host, request, {host::GpuGroup::clocks}, Vendors::nvidia);
+  Observed observed = TRY(observe_gpus(host, request, {host::GpuGroup::clocks}, Vendors::nvidia));
+  Observations slowdowns;
+  for (const Observation& reasons : observed.observations) {
+    const auto* bits = reasons.value ? std::get_if<std::int64_t>(&*reasons.value) : nullptr;
+    if (reasons.name != kClocksEventReasons || bits == nullptr) continue;
+    Observation& slowdown = slowdowns.emplace_back(reasons);
+    slowdown.name = kHwSlowdownNow;
+    slowdown.value = (static_cast<std::uint64_t>(*bits) & host::clocks_reason::kHwSlowdown) != 0;
+  }
+  std::ranges::move(slowdowns, std::back_inserter(observed.observations));
+  return observed;
 }
 
 struct Share {

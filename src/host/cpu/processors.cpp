@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/id_list.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -53,6 +54,16 @@ Result<Processors> read_processors(const Files& files) {
   processors.smt = files.read_word(std::string(kFolder) + "smt/control").value_or("");
   processors.packages = packages_of(files, online);
   return processors;
+}
+
+Result<std::string> read_processor_model(const Files& files) {
+  const std::string text = TRY(files.read("/proc/cpuinfo"));
+  for (const std::string_view line : split(text, '\n')) {
+    const auto colon = line.find(':');
+    if (colon != std::string_view::npos && trim(line.substr(0, colon)) == "model name")
+      return std::string(trim(line.substr(colon + 1)));
+  }
+  return std::string();
 }
 
 }  // namespace autopilot::host

@@ -31,4 +31,7 @@ struct Processors {
 // Fails where nobody can say which are online.
 [[nodiscard]] Result<Processors> read_processors(const Files& files);
 
+// The first "model name" of /proc/cpuinfo; empty where there is none (Arm).
+[[nodiscard]] Result<std::string> read_processor_model(const Files& files);
+
 }  // namespace autopilot::host

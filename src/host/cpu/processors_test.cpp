@@ -44,6 +44,16 @@ TEST(Processors, without_a_list_nothing_is_known) {
   EXPECT_TRUE(found->packages.empty());
 }
 
+TEST(Processors, the_model_is_that_of_the_first_that_has_one) {
+  const TestFolder folder;
+  EXPECT_EQ(read_processor_model(Files(folder.path())).error().code, Errc::not_found);
+  folder.write("/proc/cpuinfo",
+               "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) \nprocessor\t: 1\nmodel name\t: x\n");
+  EXPECT_EQ(read_processor_model(Files(folder.path())).value(), "Intel(R) Xeon(R)");
+  folder.write("/proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50.00\n");
+  EXPECT_EQ(read_processor_model(Files(folder.path())).value(), "");
+}
+
 TEST(Processors, of_this_machine_include_the_one_that_asks) {
   const auto found = read_processors(Files{});
   ASSERT_TRUE(found) << found.error().what;

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/compat/fan_out.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "net/address.hpp"
+
+namespace autopilot::agent {
+
+namespace ibm = compat::ibm_autopilot;
+
+// One question under way.
+struct FanOut::Round {
+  std::string key;
+  ibm::StatusRequest request;
+  ReplyForm form = ReplyForm::text;
+  MonoTime began{};
+  std::vector<Listener> listeners;
+  std::vector<NodeReply> replies;     // in order of the nodes
+  std::vector<std::size_t> answered;  // places, as they came
+  std::size_t open = 0;               // what must end before this has ended
+  bool is_over = false;
+  net::Subscription patience;
+  std::optional<fleet::Sweep> sweep;
+};
+
+namespace {
+
+// Long enough for the looks of a busy node.
+constexpr Duration kNodeDeadline = std::chrono::seconds{30};
+constexpr std::size_t kMostAtOnce = 64;
+
+std::string key_of(const ibm::StatusRequest& request, ReplyForm form) {
+  std::string key(form == ReplyForm::json ? "json" : "text");
+  for (const std::string& part : {request.host, request.job, request.node_label, request.checks,
+                                  std::to_string(request.batch), request.dcgm_level, request.ping_nodes})
+    key.append("\n").append(part);
+  return key;
+}
+
+std::string url_of(const Peer& peer, const ibm::StatusRequest& request) {
+  const std::string at =
+      peer.address.empty() ? peer.node : net::to_string(net::IpPort{peer.address, peer.port});
+  return "http://" + at + ibm::path_of(request, peer.node);
+}
+
+fleet::Question question_of(const Peer& peer, const ibm::StatusRequest& request, ReplyForm form) {
+  fleet::Question question;
+  question.url = {false, peer.address, peer.port, ""};
+  question.request.method = "GET";
+  question.request.path = "/status";
+  for (auto& [name, value] : ibm::parameters_of(request, peer.node))
+    question.request.query[name] = std::move(value);
+  if (form == ReplyForm::json) question.request.headers["accept"] = "application/json";
+  return question;
+}
+
+Result<std::string> body_of(Result<net::HttpResponse> answer) {
+  if (!answer) return fail(std::move(answer).error());
+  if (answer->status != 200)
+    return fail(Errc::unavailable, "the agent answered with " + std::to_string(answer->status));
+  return std::move(answer->body);
+}
+
+std::vector<std::string> names_of(const std::vector<Peer>& peers) {
+  std::vector<std::string> names;
+  for (const Peer& peer : peers)
+    names.push_back(peer.node);
+  return names;
+}
+
+}  // namespace
+
+FanOut::FanOut(FanOutContext context) : context_(std::move(context)) {}
+
+FanOut::~FanOut() = default;
+
+void FanOut::ask(const ibm::StatusRequest& request, ReplyForm form, Listener listener) {
+  const std::string key = key_of(request, form);
+  if (const auto known = rounds_.find(key); known != rounds_.end()) {
+    for (const std::size_t place : known->second->answered)
+      listener.on_reply(known->second->replies[place]);
+    known->second->listeners.push_back(std::move(listener));
+    return;
+  }
+  if (rounds_.size() >= kMostRounds)
+    return listener.on_end(fail(Errc::exhausted, "Too many questions at once; ask again"), Duration{0});
+  const auto round = std::make_shared<Round>();
+  round->key = key;
+  round->request = request;
+  round->form = form;
+  round->began = context_.clock.now().mono;
+  round->listeners.push_back(std::move(listener));
+  rounds_[key] = round;
+  round->patience = context_.loop.after(context_.patience, [this, weak = std::weak_ptr(round)] {
+    if (const auto known = weak.lock()) give_up(known);
+  });
+  context_.peers([this, weak = std::weak_ptr(round)](const Result<std::vector<Peer>>& peers) {
+    if (const auto known = weak.lock()) begin(known, peers);
+  });
+}
+
+void FanOut::begin(const std::shared_ptr<Round>& round, const Result<std::vector<Peer>>& peers) {
+  if (round->is_over) return;
+  if (!peers) return end(round, fail(peers.error()));
+  round->open = 1;  // nothing is over before all are asked
+  for (const std::string& host : ibm::asked_hosts(round->request, names_of(*peers))) {
+    const auto peer = std::ranges::find(*peers, host, &Peer::node);
+    NodeReply& reply = round->replies.emplace_back();
+    reply.peer = peer == peers->end() ? Peer{host, "", 0} : *peer;
+    reply.url = url_of(reply.peer, round->request);
+  }
+  std::vector<std::size_t> others;
+  for (std::size_t place = 0; place < round->replies.size(); ++place) {
+    const Peer& peer = round->replies[place].peer;
+    if (peer.node == context_.node)
+      ask_here(round, place);
+    else if (peer.address.empty())
+      take(*round, place, fail(Errc::not_found, "no agent is known on a node of this name"));
+    else
+      others.push_back(place);
+  }
+  if (!others.empty()) ask_others(round, others);
+  end_one(round);
+}
+
+void FanOut::ask_here(const std::shared_ptr<Round>& round, std::size_t place) {
+  ++round->open;
+  context_.answer_here(round->request, round->form, [this, weak = std::weak_ptr(round), place](auto body) {
+    const auto known = weak.lock();
+    if (!known) return;
+    take(*known, place, std::move(body));
+    end_one(known);
+  });
+}
+
+void FanOut::ask_others(const std::shared_ptr<Round>& round, const std::vector<std::size_t>& places) {
+  ++round->open;
+  std::vector<fleet::Question> questions;
+  for (const std::size_t place : places)
+    questions.push_back(question_of(round->replies[place].peer, round->request, round->form));
+  const std::size_t batch = round->request.batch;
+  fleet::SweepLimits limits;
+  limits.at_once = batch == 0 ? kMostAtOnce : std::min(batch, kMostAtOnce);
+  limits.deadline = kNodeDeadline;
+  // The round holds the sweep.
+  round->sweep.emplace(context_.loop, std::move(questions), limits,
+                       fleet::Sweep::Listener{[this, &held = *round, places](
+                                                  std::size_t question, Result<net::HttpResponse> answer) {
+                                                take(held, places[question], body_of(std::move(answer)));
+                                              },
+                                              [this, weak = std::weak_ptr(round)] {
+                                                if (const auto known = weak.lock()) end_one(known);
+                                              }});
+}
+
+void FanOut::take(Round& round, std::size_t place, Result<std::string> body) {
+  if (round.is_over) return;
+  round.replies[place].body = std::move(body);
+  round.answered.push_back(place);
+  for (const Listener& listener : round.listeners)
+    listener.on_reply(round.replies[place]);
+}
+
+void FanOut::end_one(const std::shared_ptr<Round>& round) {
+  if (!round->is_over && --round->open == 0) end(round, std::move(round->replies));
+}
+
+// Those that have not answered have no answer.
+void FanOut::give_up(const std::shared_ptr<Round>& round) {
+  for (std::size_t place = 0; place < round->replies.size(); ++place)
+    if (std::ranges::find(round->answered, place) == round->answered.end())
+      take(*round, place, fail(Errc::timed_out, "no answer in time"));
+  const bool is_list_missing = round->open == 0;
+  if (is_list_missing) return end(round, fail(Errc::timed_out, "who is there was not answered in time"));
+  end(round, std::move(round->replies));
+}
+
+void FanOut::end(const std::shared_ptr<Round>& round, const Result<std::vector<NodeReply>>& replies) {
+  round->is_over = true;
+  rounds_.erase(round->key);
+  // What calls this may belong to it.
+  context_.loop.post([round] {});
+  const Duration took = context_.clock.now().mono - round->began;
+  for (const Listener& listener : round->listeners)
+    listener.on_end(replies, took);
+}
+
+}  // namespace autopilot::agent

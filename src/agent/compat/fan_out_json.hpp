@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/compat/fan_out.hpp"
+
+namespace autopilot::agent {
+
+// `{"node":..,"address":..,"url":..,"statuses":[..],"checks":[..]}`: what the node said, and where it was
+// asked. One that said nothing, or nothing of this form, has "error" in the place of "checks".
+[[nodiscard]] std::string to_json(const NodeReply& reply);
+
+// `{"nodes":[],"error":..}`: nobody could be asked.
+[[nodiscard]] std::string no_replies(const Error& why);
+
+// `{"nodes":[..],"runtimeSeconds":..}`.
+[[nodiscard]] std::string to_json(const std::vector<NodeReply>& replies, Duration took);
+
+}  // namespace autopilot::agent

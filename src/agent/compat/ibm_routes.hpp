@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "agent/compat/fan_out.hpp"
+#include "agent/compat/fresh_looks.hpp"
+#include "compat/ibm_autopilot/check_names.hpp"
+#include "net/http_server.hpp"
+
+namespace autopilot::agent {
+
+struct IbmContext {
+  LookContext look;
+  std::string node;                          // this one
+  std::vector<std::string> periodic_checks;  // what "all" means
+  std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+};
+
+// The paths of IBM Autopilot, which answer anybody: they read, and start no load. An active check answers
+// with its last result. Text, JSON for who accepts application/json, and server-sent events (one for each
+// check of this node, or one for each node) for who accepts text/event-stream; the status is always 200.
+class IbmRoutes {
+ public:
+  explicit IbmRoutes(IbmContext context);
+
+  void add_to(net::HttpServer& server);
+
+ private:
+  void add_check(net::HttpServer& server, const compat::ibm_autopilot::CheckName& check);
+  void get_status(const net::HttpRequest& request, net::Responder responder);
+
+  const IbmContext context_;
+  FanOut fan_out_;
+};
+
+}  // namespace autopilot::agent

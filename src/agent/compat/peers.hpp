@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kube/objects.hpp"
+
+namespace autopilot::agent {
+
+// The agent of one node.
+struct Peer {
+  std::string node;
+  std::string address;  // IP
+  std::uint16_t port = 0;
+
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+// One for each node, in order of their names: where an agent is being replaced the one that is ready. Those
+// that are not ready belong to them, this one too when nobody has listed it yet. All listen at the port of
+// `self`.
+[[nodiscard]] std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const Peer& self);
+
+}  // namespace autopilot::agent

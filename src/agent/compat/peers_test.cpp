@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/compat/peers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::agent {
+namespace {
+
+using ::testing::ElementsAre;
+
+const Peer kSelf{"b", "127.0.0.1", 3333};
+
+TEST(Peers, every_node_has_one_in_order_of_names) {
+  EXPECT_THAT(
+      peers_of({{"10.0.0.3", true, "c", "p3"}, {"10.0.0.2", true, "b", "p2"}, {"10.0.0.1", false, "a", "p1"}},
+               kSelf),
+      ElementsAre(Peer{"a", "10.0.0.1", 3333}, Peer{"b", "10.0.0.2", 3333}, Peer{"c", "10.0.0.3", 3333}));
+}
+
+TEST(Peers, the_ready_one_of_a_node_is_asked) {
+  for (const bool is_first : {true, false})
+    EXPECT_THAT(peers_of({{"10.0.0.1", is_first, "b", "p"}, {"10.0.0.2", !is_first, "b", "q"}}, kSelf),
+                ElementsAre(Peer{"b", is_first ? "10.0.0.1" : "10.0.0.2", 3333}));
+}
+
+TEST(Peers, this_one_is_there_before_anybody_knows_it) {
+  EXPECT_THAT(peers_of({}, kSelf), ElementsAre(kSelf));
+  EXPECT_THAT(peers_of({{"10.0.0.9", true, "", "no-node"}}, kSelf), ElementsAre(kSelf));
+}
+
+}  // namespace
+}  // namespace autopilot::agent

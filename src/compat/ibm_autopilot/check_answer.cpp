@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/ibm_autopilot/check_answer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "compat/ibm_autopilot/check_names.hpp"
+#include "compat/ibm_autopilot/gpu_flags.hpp"
+#include "compat/ibm_autopilot/reading.hpp"
+#include "compat/ibm_autopilot/status_words.hpp"
+#include "core/word_table.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+namespace {
+
+constexpr WordTable<Outcome, 5> kOutcomes{{{Outcome::passed, "passed"},
+                                           {Outcome::failed, "failed"},
+                                           {Outcome::skipped, "skipped"},
+                                           {Outcome::aborted, "aborted"},
+                                           {Outcome::not_supported, "not_supported"}}};
+
+// What a check says, in two parts: of when it is stands between them.
+struct Said {
+  Outcome outcome = Outcome::aborted;
+  std::string head;
+  std::string rest;
+};
+
+// The sentence of the first finding of that health; empty without one.
+std::string message_of(const CheckResult& result, Health health) {
+  const auto found = std::ranges::find(result.findings, health, &Finding::health);
+  return found == result.findings.end() ? "" : found->message;
+}
+
+// Why a check has nothing to say. Without words that the name of another check would be found in.
+std::string why_not(const NodeSnapshot& snapshot, const CheckResult& result) {
+  std::string why = message_of(result, Health::unknown);
+  if (const CheckResult* present = find_result(snapshot, "gpu.present"); why.empty() && present != nullptr)
+    why = message_of(*present, Health::failed);
+  if (why.empty()) why = "it has not looked yet";
+  return without_tags(why);
+}
+
+bool has_unread(const CheckResult& result) {
+  return result.observations.empty() ||
+         std::ranges::any_of(result.observations, [](const Observation& one) { return !one.value; });
+}
+
+std::string abort_line(const std::string& why) {
+  return "!! " + why + ". ABORT.\n";
+}
+
+// Nothing is there to look at, and nothing that should be there is missing.
+bool is_pointless(const NodeSnapshot& snapshot, const CheckResult& result) {
+  const CheckResult* present = find_result(snapshot, "gpu.present");
+  return result.health == Health::unsupported &&
+         (present == nullptr || message_of(*present, Health::failed).empty());
+}
+
+Outcome outcome_of(const GpuFlags& gpus) {
+  if (gpus.any_bad()) return Outcome::failed;
+  return gpus.is_empty() || gpus.any_unread() ? Outcome::aborted : Outcome::passed;
+}
+
+Said remapped(const NodeSnapshot& snapshot, const CheckResult& result) {
+  const GpuFlags gpus(snapshot, remapped_question());
+  const Outcome outcome = outcome_of(gpus);
+  if (outcome == Outcome::aborted) {
+    const std::string why = abort_line(why_not(snapshot, result));
+    return {outcome, "", why + "[[ REMAPPED ROWS ]] ABORT\n" + why};
+  }
+  const bool is_bad = outcome == Outcome::failed;
+  return {outcome, "\n[[ REMAPPED ROWS ]] Briefings completed. Continue with remapped rows evaluation.\n",
+          std::string("[[ REMAPPED ROWS ]] ") + (is_bad ? "FAIL" : "SUCCESS") + "\nHost  " + snapshot.node +
+              "\nDetected NVIDIA GPU: " + gpus.gpus() + "\n" + (is_bad ? "FAIL\n" : "") + gpus.values() +
+              "\n"};
+}
+
+Said gpu_power(const NodeSnapshot& snapshot, const CheckResult& result) {
+  const GpuFlags gpus(snapshot, slowdown_question());
+  const Outcome outcome = outcome_of(gpus);
+  if (outcome == Outcome::aborted)
+    return {outcome, "", "[[GPU POWER]] ABORT\n" + abort_line(why_not(snapshot, result))};
+  return {outcome, "\n[[GPU POWER]] Briefings completed. Continue with power cap evaluation.\n",
+          "[GPU POWER] Detected NVIDIA GPU: " + gpus.gpus() + "\n[GPU POWER] " +
+              (outcome == Outcome::failed ? "FAIL" : "SUCCESS") + "\n" + gpus.values() + "\n"};
+}
+
+Said dcgm(const NodeSnapshot& snapshot, const CheckResult& result) {
+  const auto outcomes = words(snapshot, result.check, "deep_test.outcome");
+  const std::string head = "\n[[ DCGM ]] Briefings completed. Continue with dcgm evaluation.\n";
+  if (outcomes.contains("failed") || outcomes.contains("fatal"))
+    return {Outcome::failed, head, "Host " + snapshot.node + "\n[[ DCGM ]] FAIL\n"};
+  if (outcomes.contains("passed")) return {Outcome::passed, head, "[[ DCGM ]] SUCCESS\n"};
+  const std::string why = abort_line(why_not(snapshot, result));
+  return {Outcome::aborted, "", why + "[[ DCGM ]] ABORT\n" + why};
+}
+
+// One phrase. Several classes have the one of the worst.
+Said pvc(const NodeSnapshot& snapshot, const CheckResult& result) {
+  const auto outcomes = words(snapshot, result.check, "pvc.outcome");
+  if (outcomes.contains("not_bound")) return {Outcome::failed, "", "[PVC Create-Delete] FAIL"};
+  if (outcomes.contains("no_class")) return {Outcome::aborted, "", "Create PVC Failed. ABORT"};
+  if (words(snapshot, result.check, "pvc.left_behind").contains("true"))
+    return {Outcome::aborted, "", "[PVC Create-Delete] Error in deleting the PVC. ABORT "};
+  if (has_unread(result)) return {Outcome::aborted, "", "[PVC Create-Delete] PVC not found. ABORT "};
+  return {Outcome::passed, "", "[PVC Create-Delete] PVC SUCCESS"};
+}
+
+struct Teller {
+  std::string_view name;
+  std::string_view tag;  // of its lines that are no result
+  Said (*tell)(const NodeSnapshot& snapshot, const CheckResult& result);
+  std::string_view without_object = {};  // what is said where nobody wants its tests; empty: not supported
+};
+
+constexpr std::array<Teller, 4> kTellers{{
+    {"remapped", "[[ REMAPPED ROWS ]]", remapped},
+    {"gpupower", "[[GPU POWER]]", gpu_power},
+    {"dcgm", "[[ DCGM ]]", dcgm},
+    {"pvc", "[PVC Create-Delete]", pvc, "Storage class not set. Cannot run. ABORT"},
+}};
+
+// When the test ended that an active check tells of.
+std::optional<WallTime> end_of_test(const CheckResult& result) {
+  std::optional<WallTime> end;
+  for (const Observation& observation : result.observations)
+    for (const std::string_view name : {"finished", "testedAt"})
+      if (const Value* said = find_attribute(observation.attributes, name))
+        end = std::max(end, parse_time(to_string(*said)));
+  return end;
+}
+
+// Nothing is there that it could look at, or nobody wants such tests here.
+CheckAnswer without_object(CheckAnswer answer, const Teller& teller, const CheckResult& result) {
+  const bool is_unwanted = find_check(answer.name)->is_active;
+  if (is_unwanted && teller.without_object.empty()) return answer;
+  answer.outcome = Outcome::skipped;
+  answer.text = is_unwanted
+                    ? std::string(teller.without_object)
+                    : std::string(teller.tag) + " SKIP: " + message_of(result, Health::unsupported) + "\n";
+  return answer;
+}
+
+}  // namespace
+
+std::string_view outcome_word(Outcome outcome) {
+  return autopilot::word_of(kOutcomes, outcome);
+}
+
+CheckAnswer answer_of(std::string_view name, const NodeSnapshot& snapshot, WallTime fresh_since) {
+  CheckAnswer answer{.name = std::string(name), .text = "check not supported: " + std::string(name)};
+  const CheckName* known = find_check(name);
+  const auto* teller = std::ranges::find(kTellers, name, &Teller::name);
+  const CheckResult* result = known == nullptr ? nullptr : find_result(snapshot, known->check);
+  if (result == nullptr || teller == kTellers.end()) return answer;
+  if (is_pointless(snapshot, *result)) return without_object(std::move(answer), *teller, *result);
+  const Said said = teller->tell(snapshot, *result);
+  answer.outcome = said.outcome;
+  const bool has_looked = result->completed != WallTime{};
+  if (known->is_active)
+    answer.result_of = end_of_test(*result);
+  else if (has_looked && result->completed < fresh_since)
+    answer.result_of = result->completed;
+  answer.text = said.head;
+  if (answer.result_of)
+    answer.text.append(teller->tag).append(" Result of ").append(format_time(*answer.result_of));
+  if (answer.result_of)
+    answer.text += known->is_active ? "; authenticate to run now.\n" : "; it is looking again.\n";
+  answer.text += said.rest;
+  return answer;
+}
+
+}  // namespace autopilot::compat::ibm_autopilot

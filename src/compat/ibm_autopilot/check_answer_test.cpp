@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/ibm_autopilot/check_answer.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+
+#include "compat/ibm_autopilot/status_words.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+namespace {
+
+Subject gpu(int number) {
+  return {SubjectKind::gpu, "0000:" + std::to_string(10 + number) + ":00.0", number, "", ""};
+}
+
+// Texts are those that the interface promises, written from its description.
+class CheckAnswerTest : public ::testing::Test {
+ protected:
+  CheckAnswerTest() { snapshot_.node = "node-a"; }
+
+  CheckResult& add(const std::string& check, Health health) {
+    CheckResult& result = snapshot_.results.emplace_back();
+    result.check = check;
+    result.health = health;
+    return result;
+  }
+  void read_all(const std::string& check, const std::string& name, const std::vector<int>& values) {
+    Observations observations;
+    for (const int value : values) {
+      Observation& observation = observations.emplace_back();
+      observation.name = name;
+      observation.subject = gpu(static_cast<int>(observations.size()) - 1);
+      if (value >= 0) observation.value = value != 0;
+    }
+    add(check, Health::healthy).observations = std::move(observations);
+  }
+  void say(const std::string& check, const std::string& name, const std::string& word,
+           Attributes attributes = {}) {
+    Observation observation;
+    observation.name = name;
+    observation.value = word;
+    observation.attributes = std::move(attributes);
+    add(check, Health::healthy).observations = Observations{observation};
+  }
+  void find(CheckResult& result, const Subject& subject, Health health, const std::string& message) {
+    Finding& finding = result.findings.emplace_back();
+    finding.subject = subject;
+    finding.health = health;
+    finding.message = message;
+  }
+  [[nodiscard]] std::string text_of(std::string_view name) const { return answer_of(name, snapshot_).text; }
+  [[nodiscard]] Outcome outcome_of(std::string_view name) const { return answer_of(name, snapshot_).outcome; }
+
+  NodeSnapshot snapshot_;
+};
+
+TEST_F(CheckAnswerTest, no_pending_remap) {
+  read_all("gpu.row_remap", "row_remap.pending", {0, 0, 0, 0});
+  EXPECT_EQ(outcome_of("remapped"), Outcome::passed);
+  EXPECT_EQ(text_of("remapped"),
+            "\n[[ REMAPPED ROWS ]] Briefings completed. Continue with remapped rows evaluation.\n"
+            "[[ REMAPPED ROWS ]] SUCCESS\nHost  node-a\nDetected NVIDIA GPU: 0 1 2 3 Total: 4\n0 0 0 0\n");
+}
+
+TEST_F(CheckAnswerTest, a_look_that_is_not_of_now_says_of_when_it_is) {
+  read_all("gpu.row_remap", "row_remap.pending", {0});
+  snapshot_.results[0].completed = WallTime{std::chrono::seconds{1'700'000'000}};
+  const WallTime later = snapshot_.results[0].completed + std::chrono::seconds{1};
+  EXPECT_EQ(answer_of("remapped", snapshot_, snapshot_.results[0].completed).result_of, std::nullopt);
+  EXPECT_EQ(answer_of("remapped", snapshot_, later).text,
+            "\n[[ REMAPPED ROWS ]] Briefings completed. Continue with remapped rows evaluation.\n"
+            "[[ REMAPPED ROWS ]] Result of 2023-11-14T22:13:20.000Z; it is looking again.\n"
+            "[[ REMAPPED ROWS ]] SUCCESS\nHost  node-a\nDetected NVIDIA GPU: 0 Total: 1\n0\n");
+}
+
+TEST_F(CheckAnswerTest, a_pending_remap) {
+  read_all("gpu.row_remap", "row_remap.pending", {0, 1, 0, 0});
+  EXPECT_EQ(outcome_of("remapped"), Outcome::failed);
+  EXPECT_EQ(text_of("remapped"),
+            "\n[[ REMAPPED ROWS ]] Briefings completed. Continue with remapped rows evaluation.\n"
+            "[[ REMAPPED ROWS ]] FAIL\nHost  node-a\nDetected NVIDIA GPU: 0 1 2 3 Total: 4\nFAIL\n0 1 0 0\n");
+  EXPECT_EQ(status_words(text_of("remapped")), std::vector<std::string>{"REMAPPED ROWS Failed"});
+}
+
+TEST_F(CheckAnswerTest, rows_have_other_faults_too) {
+  read_all("gpu.row_remap", "row_remap.pending", {0, 0});
+  find(snapshot_.results[0], gpu(1), Health::failed, "GPU 1 has no rows to spare");
+  EXPECT_EQ(outcome_of("remapped"), Outcome::failed);
+  EXPECT_TRUE(text_of("remapped").ends_with("FAIL\n0 1\n"));
+}
+
+TEST_F(CheckAnswerTest, half_of_a_reading_is_none) {
+  read_all("gpu.row_remap", "row_remap.pending", {0});
+  Observations observations = snapshot_.results[0].observations.all();
+  observations.push_back(observations.front());
+  observations.back().name = "row_remap.failed";
+  observations.back().value.reset();
+  snapshot_.results[0].observations = observations;
+  EXPECT_EQ(outcome_of("remapped"), Outcome::aborted);
+}
+
+TEST_F(CheckAnswerTest, a_gpu_that_could_not_be_read_is_not_healthy) {
+  read_all("gpu.row_remap", "row_remap.pending", {0, -1});
+  find(snapshot_.results[0], gpu(1), Health::unknown, "GPU 1: the driver does not answer");
+  EXPECT_EQ(outcome_of("remapped"), Outcome::aborted);
+  EXPECT_EQ(text_of("remapped"),
+            "!! GPU 1: the driver does not answer. ABORT.\n[[ REMAPPED ROWS ]] ABORT\n"
+            "!! GPU 1: the driver does not answer. ABORT.\n");
+  EXPECT_EQ(status_words(text_of("remapped")), std::vector<std::string>{"REMAPPED ROWS Failed"});
+}
+
+TEST_F(CheckAnswerTest, a_gpu_that_could_not_be_read_hides_no_failure) {
+  read_all("gpu.row_remap", "row_remap.pending", {1, -1});
+  EXPECT_EQ(outcome_of("remapped"), Outcome::failed);
+  EXPECT_TRUE(text_of("remapped").ends_with("Total: 2\nFAIL\n1 nan\n"));
+}
+
+TEST_F(CheckAnswerTest, a_gpu_of_which_nothing_is_known_is_not_left_out) {
+  read_all("gpu.row_remap", "row_remap.pending", {0});
+  find(snapshot_.results[0], gpu(1), Health::unknown, "GPU 1: its state is lost");
+  EXPECT_EQ(outcome_of("remapped"), Outcome::aborted);
+  snapshot_.results.clear();
+  read_all("gpu.row_remap", "row_remap.pending", {1});
+  find(snapshot_.results[0], gpu(1), Health::unknown, "GPU 1: its state is lost");
+  EXPECT_TRUE(text_of("remapped").ends_with("Detected NVIDIA GPU: 0 1 Total: 2\nFAIL\n1 nan\n"));
+}
+
+TEST_F(CheckAnswerTest, a_gpu_that_is_gone_is_not_healthy) {
+  read_all("gpu.row_remap", "row_remap.pending", {0});
+  find(add("gpu.present", Health::failed), gpu(1), Health::failed, "GPU 1 has fallen off the bus");
+  EXPECT_EQ(outcome_of("remapped"), Outcome::aborted);
+  EXPECT_TRUE(text_of("remapped").starts_with("!! GPU 1 has fallen off the bus. ABORT.\n"));
+}
+
+TEST_F(CheckAnswerTest, where_nothing_can_be_remapped_there_is_nothing_to_say) {
+  find(add("gpu.row_remap", Health::unsupported), host_subject(), Health::unsupported,
+       "no GPU in the PCI tree");
+  EXPECT_EQ(outcome_of("remapped"), Outcome::skipped);
+  EXPECT_EQ(text_of("remapped"), "[[ REMAPPED ROWS ]] SKIP: no GPU in the PCI tree\n");
+  EXPECT_EQ(status_words(text_of("remapped")), std::vector<std::string>{"OK"});
+  // Unless one should be there.
+  find(add("gpu.present", Health::failed), host_subject(), Health::failed, "8 GPUs are expected, 0 are here");
+  EXPECT_EQ(outcome_of("remapped"), Outcome::aborted);
+}
+
+TEST_F(CheckAnswerTest, tests_that_nobody_wants_are_not_supported_or_said_to_be_unset) {
+  find(add("gpu.diagnosis", Health::unsupported), host_subject(), Health::unsupported, "not asked for");
+  EXPECT_EQ(outcome_of("dcgm"), Outcome::not_supported);
+  EXPECT_EQ(text_of("dcgm"), "check not supported: dcgm");
+  find(add("storage.pvc", Health::unsupported), host_subject(), Health::unsupported, "not asked for");
+  EXPECT_EQ(outcome_of("pvc"), Outcome::skipped);
+  EXPECT_EQ(text_of("pvc"), "Storage class not set. Cannot run. ABORT");
+}
+
+TEST_F(CheckAnswerTest, a_check_that_has_not_looked_is_aborted) {
+  add("gpu.row_remap", Health::unknown);
+  EXPECT_EQ(
+      text_of("remapped"),
+      "!! it has not looked yet. ABORT.\n[[ REMAPPED ROWS ]] ABORT\n!! it has not looked yet. ABORT.\n");
+}
+
+TEST_F(CheckAnswerTest, why_a_check_could_not_look_names_no_other_check) {
+  find(add("gpu.throttle", Health::unknown), host_subject(), Health::unknown, "DCGM and PCIE");
+  EXPECT_EQ(text_of("gpupower"), "[[GPU POWER]] ABORT\n!! dcgm and pcie. ABORT.\n");
+  EXPECT_EQ(status_words(text_of("gpupower")), std::vector<std::string>{"GPU POWER Failed"});
+}
+
+TEST_F(CheckAnswerTest, a_gpu_that_its_hardware_slows_down) {
+  read_all("gpu.throttle", "clocks.hw_slowdown", {0, 0, 1, 0});
+  EXPECT_EQ(text_of("gpupower"),
+            "\n[[GPU POWER]] Briefings completed. Continue with power cap evaluation.\n"
+            "[GPU POWER] Detected NVIDIA GPU: 0 1 2 3 Total: 4\n[GPU POWER] FAIL\n0 0 1 0\n");
+  EXPECT_EQ(status_words(text_of("gpupower")), std::vector<std::string>{"GPU POWER Failed"});
+}
+
+TEST_F(CheckAnswerTest, gpus_at_their_speed) {
+  read_all("gpu.throttle", "clocks.hw_slowdown", {0, 0});
+  EXPECT_EQ(text_of("gpupower"),
+            "\n[[GPU POWER]] Briefings completed. Continue with power cap evaluation.\n"
+            "[GPU POWER] Detected NVIDIA GPU: 0 1 Total: 2\n[GPU POWER] SUCCESS\n0 0\n");
+}
+
+TEST_F(CheckAnswerTest, the_last_deep_test_and_when_it_was) {
+  say("gpu.diagnosis", "deep_test.outcome", "passed", {{"finished", "2026-11-22T13:05:09Z"}});
+  EXPECT_EQ(text_of("dcgm"),
+            "\n[[ DCGM ]] Briefings completed. Continue with dcgm evaluation.\n"
+            "[[ DCGM ]] Result of 2026-11-22T13:05:09.000Z; authenticate to run now.\n[[ DCGM ]] SUCCESS\n");
+  EXPECT_EQ(status_words(text_of("dcgm")), std::vector<std::string>{"OK"});
+}
+
+TEST_F(CheckAnswerTest, a_deep_test_that_failed) {
+  say("gpu.diagnosis", "deep_test.outcome", "fatal", {{"finished", "2026-11-22T13:05:09Z"}});
+  EXPECT_EQ(outcome_of("dcgm"), Outcome::failed);
+  EXPECT_EQ(text_of("dcgm"),
+            "\n[[ DCGM ]] Briefings completed. Continue with dcgm evaluation.\n"
+            "[[ DCGM ]] Result of 2026-11-22T13:05:09.000Z; authenticate to run now.\nHost node-a\n"
+            "[[ DCGM ]] FAIL\n");
+  EXPECT_EQ(status_words(text_of("dcgm")), std::vector<std::string>{"DCGM Failed"});
+}
+
+TEST_F(CheckAnswerTest, without_a_deep_test_nothing_is_healthy) {
+  find(add("gpu.diagnosis", Health::unknown), host_subject(), Health::unknown,
+       "no deep test of this node has ended yet");
+  EXPECT_EQ(outcome_of("dcgm"), Outcome::aborted);
+  EXPECT_EQ(status_words(text_of("dcgm")), std::vector<std::string>{"DCGM Failed"});
+}
+
+TEST_F(CheckAnswerTest, a_claim_that_got_a_volume) {
+  say("storage.pvc", "pvc.outcome", "bound", {{"testedAt", "2026-11-22T13:05:09Z"}});
+  EXPECT_EQ(text_of("pvc"),
+            "[PVC Create-Delete] Result of 2026-11-22T13:05:09.000Z; authenticate to run now.\n"
+            "[PVC Create-Delete] PVC SUCCESS");
+}
+
+TEST_F(CheckAnswerTest, a_claim_that_got_none_and_one_that_could_not_be_made) {
+  say("storage.pvc", "pvc.outcome", "not_bound");
+  EXPECT_EQ(text_of("pvc"), "[PVC Create-Delete] FAIL");
+  EXPECT_EQ(status_words(text_of("pvc")), std::vector<std::string>{"PVC Create-Delete Test Failed"});
+  snapshot_.results.clear();
+  say("storage.pvc", "pvc.outcome", "no_class");
+  EXPECT_EQ(text_of("pvc"), "Create PVC Failed. ABORT");
+  EXPECT_EQ(outcome_of("pvc"), Outcome::aborted);
+}
+
+TEST_F(CheckAnswerTest, names_without_a_check_here_are_not_supported) {
+  for (const char* name : {"pciebw", "iperf", "", "Remapped", " remapped"}) {
+    EXPECT_EQ(outcome_of(name), Outcome::not_supported);
+    EXPECT_EQ(text_of(name), "check not supported: " + std::string(name));
+  }
+}
+
+}  // namespace
+}  // namespace autopilot::compat::ibm_autopilot

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/ibm_autopilot/check_names.hpp"
+
+#include <algorithm>
+
+#include "core/parse.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+
+const std::vector<CheckName>& check_names() {
+  static const std::vector<CheckName> names{
+      {"pciebw", "gpu.pcie_bandwidth", "", true},
+      {"remapped", "gpu.row_remap", "Requesting Remapped Rows check on all GPUs\n"},
+      {"dcgm", "gpu.diagnosis", "DCGM test", true},
+      {"ping", "network.ping", "Ping test", true},
+      {"gpupower", "gpu.throttle", "GPU Power Measurement test"},
+      {"gpumem", "gpu.compute", "GPU Memory DGEMM+DAXPY test", true},
+      {"pvc", "storage.pvc", "PVC create-delete test\n", true},
+  };
+  return names;
+}
+
+const CheckName* find_check(std::string_view name) {
+  const auto found = std::ranges::find(check_names(), name, &CheckName::name);
+  return found == check_names().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> named_checks(std::string_view list, const std::vector<std::string>& periodic) {
+  if (list.find(kAll) != std::string_view::npos) return periodic;
+  std::vector<std::string> names;
+  for (const std::string_view name : split(list, ','))
+    names.emplace_back(name);
+  return names;
+}
+
+}  // namespace autopilot::compat::ibm_autopilot

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace autopilot::compat::ibm_autopilot {
+
+// What a parameter means that was not set, and what stands for the checks that run from time to time.
+inline constexpr std::string_view kUnset = "None";
+inline constexpr std::string_view kAll = "all";
+
+// A check as IBM Autopilot calls it.
+struct CheckName {
+  std::string_view name;      // "remapped": in lists, and the path where it is asked for alone
+  std::string_view check;     // ours that answers
+  std::string_view preamble;  // what the reply at its own path begins with
+  bool is_active = false;     // puts load on what it tests: its last result is the answer
+};
+
+// Null where there is no such check. Names are case sensitive.
+[[nodiscard]] const CheckName* find_check(std::string_view name);
+[[nodiscard]] const std::vector<CheckName>& check_names();
+
+// The names of a list, in its order; one that has "all" anywhere is `periodic`.
+[[nodiscard]] std::vector<std::string> named_checks(std::string_view list,
+                                                    const std::vector<std::string>& periodic);
+
+}  // namespace autopilot::compat::ibm_autopilot

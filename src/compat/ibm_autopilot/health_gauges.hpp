@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/snapshot.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+
+// The name and the help of the one family that IBM Autopilot exports.
+inline constexpr std::string_view kHealthChecks = "autopilot_health_checks";
+inline constexpr std::string_view kHealthChecksHelp =
+    "Summary of the health checks measurements on compute nodes. Gauge Vector version";
+
+// One series of it; its other labels are those of the node.
+//   health           device_id      value                           of our check
+//   remapped         GPU            1: gpu.row_remap finds a fault   gpu.row_remap
+//   power-slowdown   GPU            1: slowed down by its hardware   gpu.throttle
+//   dcgm             -              1: the last deep test failed     gpu.diagnosis
+//   pvc              -              1: a class gives no volume       storage.pvc
+// A GPU is the driver's number of it.
+struct HealthGauge {
+  std::string health;
+  std::string device_id;
+  double value = 0;
+};
+
+// Each series as the last look left it that could look: one that could not, of a GPU or of all, changes
+// nothing, and nothing is ever taken away. One owner.
+class HealthGauges {
+ public:
+  void note(const NodeSnapshot& snapshot);
+  // In order of health and device.
+  [[nodiscard]] std::vector<HealthGauge> all() const;
+  // The product name of the first GPU that told one; "N/A" before.
+  [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }
+
+ private:
+  void set(std::string_view health, const Subject& gpu, bool is_bad);
+
+  std::map<std::pair<std::string, std::string>, double> values_;  // by health and device
+  std::string gpu_model_ = "N/A";
+};
+
+// The name of the processor as its label says it: without its first opening and its first closing bracket.
+[[nodiscard]] std::string cpu_model(std::string name);
+
+}  // namespace autopilot::compat::ibm_autopilot

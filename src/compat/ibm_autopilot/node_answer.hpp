@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compat/ibm_autopilot/check_answer.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+
+// In the order in which they were asked for.
+[[nodiscard]] std::vector<CheckAnswer> answers_of(const std::vector<std::string>& names,
+                                                  const NodeSnapshot& snapshot, WallTime fresh_since = {});
+
+// What this node replies: one text after the other, each from the beginning of a line. A machine that does
+// not exist says so first, before the preamble of a check that is asked for alone.
+[[nodiscard]] std::string to_text(const std::vector<CheckAnswer>& answers, const NodeSnapshot& snapshot,
+                                  std::string_view preamble = {});
+
+// `{"node":..,"simulated":..,"statuses":["OK"],"checks":[{"name":..,"check":..,"outcome":..,"fresh":..,
+// "resultOf":..,"text":..}]}`. fresh: false for the last result of an active check, and for a look that is
+// not of now.
+[[nodiscard]] std::string to_json(const std::vector<CheckAnswer>& answers, const NodeSnapshot& snapshot);
+// One of these checks, with `node` and `simulated`.
+[[nodiscard]] std::string to_json(const CheckAnswer& answer, const NodeSnapshot& snapshot);
+
+}  // namespace autopilot::compat::ibm_autopilot

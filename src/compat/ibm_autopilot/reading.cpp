@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/ibm_autopilot/reading.hpp"
+
+#include <algorithm>
+
+namespace autopilot::compat::ibm_autopilot {
+
+const CheckResult* find_result(const NodeSnapshot& snapshot, std::string_view check) {
+  const auto found = std::ranges::find(snapshot.results, check, &CheckResult::check);
+  return found == snapshot.results.end() ? nullptr : &*found;
+}
+
+std::string device_id(const Subject& gpu) {
+  return gpu.index ? std::to_string(*gpu.index) : gpu.key;
+}
+
+std::string word_of(const Observation& observation) {
+  return observation.value ? to_string(*observation.value) : "";
+}
+
+namespace {
+
+bool is_true(const Observation& observation) {
+  return observation.value && as_number(*observation.value).value_or(0) != 0;
+}
+
+}  // namespace
+
+std::set<std::string> words(const NodeSnapshot& snapshot, std::string_view check, std::string_view name) {
+  std::set<std::string> said;
+  if (const CheckResult* result = find_result(snapshot, check))
+    for (const Observation& observation : result->observations)
+      if (observation.name == name && observation.value) said.insert(word_of(observation));
+  return said;
+}
+
+const GpuQuestion& remapped_question() {
+  static const GpuQuestion question{"gpu.row_remap", {"row_remap.pending", "row_remap.failed"}, true};
+  return question;
+}
+
+const GpuQuestion& slowdown_question() {
+  static const GpuQuestion question{"gpu.throttle", {"clocks.hw_slowdown"}};
+  return question;
+}
+
+std::map<Subject, bool> flags(const NodeSnapshot& snapshot, const GpuQuestion& question) {
+  std::map<Subject, bool> said;
+  std::set<Subject> unread;
+  const CheckResult* result = find_result(snapshot, question.check);
+  if (result == nullptr) return said;
+  for (const Observation& observation : result->observations) {
+    if (observation.subject.kind != SubjectKind::gpu ||
+        std::ranges::find(question.readings, observation.name) == question.readings.end())
+      continue;
+    if (observation.value)
+      said[observation.subject] |= is_true(observation);
+    else
+      unread.insert(observation.subject);
+  }
+  std::erase_if(said, [&unread](const auto& one) { return !one.second && unread.contains(one.first); });
+  for (const Finding& finding : result->findings)
+    if (question.counts_findings && finding.subject.kind == SubjectKind::gpu &&
+        (finding.health == Health::degraded || finding.health == Health::failed))
+      said[finding.subject] = true;
+  return said;
+}
+
+}  // namespace autopilot::compat::ibm_autopilot

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/snapshot.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+
+// Null where that check does not run here.
+[[nodiscard]] const CheckResult* find_result(const NodeSnapshot& snapshot, std::string_view check);
+
+// The driver's number of it, which is what IBM Autopilot calls its GPUs; its PCI address where there is none.
+[[nodiscard]] std::string device_id(const Subject& gpu);
+
+// "" where it was asked for and not answered.
+[[nodiscard]] std::string word_of(const Observation& observation);
+
+// The words that the last look left under that name, each once; empty where it saw none.
+[[nodiscard]] std::set<std::string> words(const NodeSnapshot& snapshot, std::string_view check,
+                                          std::string_view name);
+
+// What says of each GPU whether something is wrong with it.
+struct GpuQuestion {
+  std::string_view check;
+  std::vector<std::string_view> readings;  // true: it is
+  bool counts_findings = false;            // degraded and failed ones of that check, whatever was read
+};
+// Whatever is wrong with the rows: also none to spare, errors beyond the limit.
+[[nodiscard]] const GpuQuestion& remapped_question();
+[[nodiscard]] const GpuQuestion& slowdown_question();
+
+// By GPU; without those of which nothing is wrong and one reading could not be had.
+[[nodiscard]] std::map<Subject, bool> flags(const NodeSnapshot& snapshot, const GpuQuestion& question);
+
+}  // namespace autopilot::compat::ibm_autopilot

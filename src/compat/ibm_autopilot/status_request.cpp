@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/ibm_autopilot/status_request.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/parse.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+namespace {
+
+// What is echoed has no lines of its own.
+void take(const QueryParameters& query, std::string_view name, std::string& value) {
+  const auto found = query.find(name);
+  if (found != query.end() && !found->second.empty()) value = to_printable(found->second);
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// The list without the network test of the cluster, which is not a check of a node.
+std::string without_iperf(std::string_view list, bool& has_iperf) {
+  std::string rest;
+  for (const std::string_view name : split(list, ',')) {
+    if (name == "iperf") {
+      has_iperf = true;
+      continue;
+    }
+    if (!rest.empty()) rest += ',';
+    rest += name;
+  }
+  return rest;
+}
+
+// Of a node, or several with commas and blanks between them.
+bool is_host_list(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("-._, ").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+Status within_limits(const QueryParameters& query) {
+  for (const auto& [name, value] : query)
+    if (name != "host" && value.size() > kMaxParameter)
+      return fail(Errc::malformed, "Invalid " + to_printable(name, 32) + ", must have at most " +
+                                       std::to_string(kMaxParameter) + " characters");
+  return {};
+}
+
+std::size_t parts_of(std::string_view list) {
+  return static_cast<std::size_t>(std::ranges::count(list, ',')) + 1;
+}
+
+}  // namespace
+
+Result<StatusRequest> read_status_request(const QueryParameters& query) {
+  TRY_STATUS(within_limits(query));
+  StatusRequest request;
+  take(query, "host", request.host);
+  take(query, "job", request.job);
+  take(query, "nodelabel", request.node_label);
+  take(query, "r", request.dcgm_level);
+  take(query, "pingnodes", request.ping_nodes);
+  if (!is_host_list(request.host))
+    return fail(Errc::malformed, "Invalid host definition, must be names of nodes. Got " + request.host);
+  std::string checks{kAll};
+  take(query, "check", checks);
+  request.checks = without_iperf(checks, request.wants_iperf);
+  if (parts_of(request.host) > kMaxHosts || parts_of(checks) > kMaxChecks)
+    return fail(Errc::malformed, "Invalid list, must be at most " + std::to_string(kMaxHosts) +
+                                     " hosts and " + std::to_string(kMaxChecks) + " checks");
+  std::string batch = "0";
+  take(query, "batch", batch);
+  const auto number = parse_number<std::uint32_t>(batch);
+  if (!number) return fail(Errc::malformed, "Invalid batch, must be a number of nodes. Got " + batch);
+  request.batch = *number;
+  return request;
+}
+
+bool is_local(const StatusRequest& request, std::string_view node) {
+  return request.host == node;
+}
+
+Parameters parameters_of(const StatusRequest& request, const std::string& node) {
+  Parameters all{{"host", node}};
+  if (has(request.checks, kAll)) return all;
+  all.emplace_back("check", request.checks);
+  if (has(request.checks, "ping")) {
+    if (request.job != kUnset) all.emplace_back("job", request.job);
+    if (request.node_label != kUnset) all.emplace_back("nodelabel", request.node_label);
+    all.emplace_back("pingnodes", request.ping_nodes);
+  }
+  if (has(request.checks, "dcgm")) all.emplace_back("r", request.dcgm_level);
+  return all;
+}
+
+std::string path_of(const StatusRequest& request, const std::string& node) {
+  std::string path = "/status";
+  for (const auto& [name, value] : parameters_of(request, node))
+    path.append(path == "/status" ? "?" : "&").append(name).append("=").append(value);
+  return path;
+}
+
+std::vector<std::string> asked_hosts(const StatusRequest& request, const std::vector<std::string>& nodes) {
+  if (request.host == kAll) return nodes;
+  std::vector<std::string> asked;
+  for (const std::string_view part : split(request.host, ',')) {
+    const std::string node(trim(part));
+    if (!node.empty() && std::ranges::find(asked, node) == asked.end()) asked.push_back(node);
+  }
+  return asked;
+}
+
+Result<std::pair<std::string, std::string>> read_job(const std::string& job) {
+  const auto colon = job.find(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == job.size())
+    return fail(Errc::malformed, "Invalid job definition, must be namespace:label=value. Got " + job);
+  return std::pair(job.substr(0, colon), job.substr(colon + 1));
+}
+
+std::string asking_line(const StatusRequest& request) {
+  return "Asking to run on remote node(s) " + request.host + " or with node label " + request.node_label +
+         "\n\n";
+}
+
+}  // namespace autopilot::compat::ibm_autopilot

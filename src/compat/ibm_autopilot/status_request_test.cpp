@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/ibm_autopilot/status_request.hpp"
+
+#include <gtest/gtest.h>
+
+namespace autopilot::compat::ibm_autopilot {
+namespace {
+
+StatusRequest read(const QueryParameters& query) {
+  return read_status_request(query).value();
+}
+
+TEST(StatusRequest, what_is_not_said_has_the_values_that_clients_know) {
+  const StatusRequest request = read({});
+  EXPECT_EQ(request.host, "all");
+  EXPECT_EQ(request.checks, "all");
+  EXPECT_EQ(request.job, "None");
+  EXPECT_EQ(request.node_label, "None");
+  EXPECT_EQ(request.batch, 0U);
+  EXPECT_EQ(request.dcgm_level, "1");
+  EXPECT_EQ(request.ping_nodes, "all");
+  EXPECT_FALSE(request.wants_iperf);
+}
+
+TEST(StatusRequest, an_empty_value_is_none) {
+  const StatusRequest request = read({{"host", ""}, {"check", ""}, {"batch", ""}, {"r", ""}});
+  EXPECT_EQ(request.host, "all");
+  EXPECT_EQ(request.checks, "all");
+  EXPECT_EQ(request.dcgm_level, "1");
+}
+
+TEST(StatusRequest, iperf_is_taken_out_of_a_list_and_nothing_else) {
+  for (const auto& [list, rest] : QueryParameters{{"iperf", ""},
+                                                  {"ping,iperf", "ping"},
+                                                  {"iperf,pciebw", "pciebw"},
+                                                  {"pciebw,iperf,remapped", "pciebw,remapped"}}) {
+    EXPECT_TRUE(read({{"check", list}}).wants_iperf);
+    EXPECT_EQ(read({{"check", list}}).checks, rest);
+  }
+  EXPECT_FALSE(read({{"check", "iperf3"}}).wants_iperf);
+}
+
+TEST(StatusRequest, a_batch_is_a_number) {
+  EXPECT_EQ(read({{"batch", "12"}}).batch, 12U);
+  for (const char* wrong : {"-1", "x", "1.5", "99999999999"})
+    EXPECT_EQ(read_status_request({{"batch", wrong}}).error().what,
+              "Invalid batch, must be a number of nodes. Got " + std::string(wrong));
+}
+
+TEST(StatusRequest, a_host_is_a_name) {
+  EXPECT_TRUE(read_status_request({{"host", "node-1.example, node_2"}}));
+  for (const char* wrong : {"a'b", "a\nb", "a/b", "{a}"})
+    EXPECT_FALSE(read_status_request({{"host", wrong}})) << wrong;
+}
+
+TEST(StatusRequest, an_agent_is_asked_for_what_concerns_it) {
+  EXPECT_EQ(path_of(read({{"check", "remapped,pvc"}, {"r", "3"}}), "a"), "/status?host=a&check=remapped,pvc");
+  EXPECT_EQ(path_of(read({{"check", "dcgm"}, {"r", "3"}}), "a"), "/status?host=a&check=dcgm&r=3");
+  EXPECT_EQ(path_of(read({{"check", "ping"}, {"job", "ns:a=b"}, {"pingnodes", "b,c"}}), "a"),
+            "/status?host=a&check=ping&job=ns:a=b&pingnodes=b,c");
+  // Everything has no parameters of its own.
+  EXPECT_EQ(path_of(read({{"check", "all"}, {"r", "3"}}), "a"), "/status?host=a");
+}
+
+TEST(StatusRequest, a_question_has_limits) {
+  std::string hosts = "a";
+  for (std::size_t i = 1; i < kMaxHosts; ++i)
+    hosts += ",a";
+  EXPECT_TRUE(read_status_request({{"host", hosts}}));
+  EXPECT_FALSE(read_status_request({{"host", hosts + ",a"}}));
+  EXPECT_FALSE(read_status_request({{"check", std::string(kMaxChecks, ',')}}));
+  for (const char* name : {"check", "job", "nodelabel", "r", "pingnodes"}) {
+    EXPECT_TRUE(read_status_request({{name, std::string(kMaxParameter, 'x')}})) << name;
+    EXPECT_EQ(read_status_request({{name, std::string(kMaxParameter + 1, 'x')}}).error().what,
+              "Invalid " + std::string(name) + ", must have at most 512 characters");
+  }
+}
+
+TEST(StatusRequest, nothing_that_is_echoed_has_lines_of_its_own) {
+  const StatusRequest request =
+      read({{"job", "a:b\nNode Status: OK"}, {"nodelabel", "x\ry"}, {"check", "a\nb"}});
+  EXPECT_EQ(request.job.find('\n'), std::string::npos);
+  EXPECT_EQ(request.node_label.find('\r'), std::string::npos);
+  EXPECT_EQ(request.checks.find('\n'), std::string::npos);
+}
+
+TEST(StatusRequest, hosts_are_asked_once_each_in_their_order) {
+  const std::vector<std::string> nodes{"a", "b"};
+  EXPECT_EQ(asked_hosts(read({}), nodes), nodes);
+  EXPECT_EQ(asked_hosts(read({{"host", "c, a,,c"}}), nodes), (std::vector<std::string>{"c", "a"}));
+}
+
+TEST(StatusRequest, a_job_is_a_namespace_and_a_selector) {
+  EXPECT_EQ(read_job("ns:job-name=a:b").value(), (std::pair<std::string, std::string>{"ns", "job-name=a:b"}));
+  for (const char* wrong : {"ns", "ns:", ":a=b", ":"})
+    EXPECT_EQ(read_job(wrong).error().what,
+              "Invalid job definition, must be namespace:label=value. Got " + std::string(wrong));
+}
+
+TEST(StatusRequest, only_the_name_of_this_node_alone_is_local) {
+  EXPECT_TRUE(is_local(read({{"host", "node-a"}}), "node-a"));
+  for (const char* host : {"node-b", "node-a,node-b", "all", "node-a,"})
+    EXPECT_FALSE(is_local(read({{"host", host}}), "node-a"));
+}
+
+TEST(StatusRequest, the_first_lines_say_who_is_asked) {
+  EXPECT_EQ(asking_line(read({{"host", "a,b"}, {"nodelabel", "rack=7"}})),
+            "Asking to run on remote node(s) a,b or with node label rack=7\n\n");
+  EXPECT_EQ(asking_line(read({})), "Asking to run on remote node(s) all or with node label None\n\n");
+}
+
+}  // namespace
+}  // namespace autopilot::compat::ibm_autopilot

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of IBM Autopilot's REST interface, written from its description and not from our code: how people read its text."""
+
+import ast
+import re
+
+# The first keyword of a line with FAIL or ABORT decides.
+KEYWORDS = [("PCIE", "PCIE Failed"), ("REMAPPED ROWS", "REMAPPED ROWS Failed"), ("DCGM", "DCGM Failed"),
+            ("GPU POWER", "GPU POWER Failed"), ("PING", "PING Failed"), ("GPU-MEM", "GPU MEM Test Failed"),
+            ("PVC", "PVC Create-Delete Test Failed"), ("Disconnected", "Connection to Server Failed")]
+
+
+def statuses(reply):
+    found = []
+    for line in reply.split("\n"):
+        if "FAIL" in line or "ABORT" in line:
+            found += [status for keyword, status in KEYWORDS if keyword in line][:1]
+    return found or ["OK"]
+
+
+class Transcript:
+    """The answer to a question to several nodes. ValueError where it has another layout."""
+
+    HEAD = re.compile(r"\AAsking to run on remote node\(s\) (.*) or with node label (.*)\n\n")
+    INITIATED = re.compile(r"Initiated connection to \['(http://[^']*)'\]\.\n")
+    BLOCK = re.compile(r"\nAutopilot Endpoint: (.*)\nNode: (.*)\nurl\(s\): (.*)\nResponse:\n((?:.*\n)*?)Node Status: (.*)\n"
+                       r"-{37}\n\n")
+    TAIL = re.compile(r"Node Summary:\n\n(\{(?:.|\n)*\})\n\nruntime: (\d+\.\d+) sec\n\Z")
+
+    def __init__(self, text):
+        place = self._take(text, self.HEAD, 0)
+        self.hosts, self.node_label = place.groups()
+        at = place.end()
+        self.urls = []
+        while (match := self.INITIATED.match(text, at)):
+            self.urls.append(match.group(1))
+            at = match.end()
+        self.nodes = {}
+        while (match := self.BLOCK.match(text, at)):
+            _, node, url, reply, status = match.groups()
+            if url not in self.urls:
+                raise ValueError(f"{url} was not announced")
+            self.nodes[node] = (reply, status.split(", "))
+            at = match.end()
+        tail = self._take(text, self.TAIL, at)
+        self.summary_text = tail.group(1)
+        self.summary = ast.literal_eval(self.summary_text)
+        self.runtime = float(tail.group(2))
+
+    @staticmethod
+    def _take(text, pattern, at):
+        match = pattern.match(text, at)
+        if not match:
+            raise ValueError(f"expected {pattern.pattern} at {text[at:at + 200]!r}")
+        return match
