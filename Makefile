@@ -42,7 +42,7 @@ bench-cluster: ## from the kernel log to a Node object, on a real API server (BE
 fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)
 
-manifests: ## deploy/manifests/ from the Helm chart and deploy/crds/
+manifests: ## deploy/manifests/ from the Helm chart
 	@tools/install-go.sh
 	@tools/deploy/render.py
 

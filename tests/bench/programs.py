@@ -42,3 +42,6 @@ def add_program_rows(table, folder):
     rendering = figures("rendering_bench", {"AUTOPILOT_BENCH_NODE": node})
     for run, what in (("render_node_json", "rendering: /v1/node"), ("render_metrics", "rendering: /metrics")):
         table.add(what, microseconds(rendering[run]) / 1000, "ms", note=f"{rendering[run]['bytes'] / 1000:.0f} kB")
+    fan_out = figures("fan_out_bench", {"AUTOPILOT_BENCH_NODE": node})["status_of_a_thousand_agents/real_time"]
+    table.add("/status?check=remapped over 1,000 agents", microseconds(fan_out, "real_time") / 1000, "ms", 1500,
+              f"agents and asker in one process, plain HTTP, {fan_out['bytes'] / 1000:.0f} kB of transcript")

@@ -3,7 +3,10 @@
 who has the agent's token."""
 
 import json
+import sys
 import unittest
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 from kit import images, testing
@@ -11,6 +14,10 @@ from kit.api import ApiError, condition_of
 from kit.caller import Caller
 from kit.cluster import ROOT, Cluster
 from kit.deployment import NAMESPACE, PREFIX, Deployment, render
+
+sys.path.insert(0, str(ROOT / "tests" / "integration"))
+
+from ibm_client import Transcript  # noqa: E402
 
 NODE = "node-0"
 OTHER = "sim-0"
@@ -44,6 +51,12 @@ class ManifestsTest(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, words):
                 render.render(render.find_helm(), "dropin", [setting])
 
+
+    def test_who_wants_nobody_to_listen_outside_of_the_pod_says_so(self):
+        self.assertIn("\n    listen: :3333\n", render.render(render.find_helm(), "dropin"))
+        text = render.render(render.find_helm(), "dropin", ["config.listen=127.0.0.1:3333"])
+        self.assertIn("\n    listen: 127.0.0.1:3333\n", text)
+        self.assertNotIn("also_listen", text)
 
     def test_the_journal_is_where_it_is_wanted(self):
         on_node = "path: /var/lib/autopilot\n"
@@ -89,6 +102,49 @@ class DropinTest(OnNode):
         self.api.wait(lambda: self.node()["metadata"]["labels"].get(f"{PREFIX}/gpuhealth") == "PASS", "the label says PASS")
         self.api.wait(lambda: [condition_of(self.node(), kind) for kind in CONDITIONS] == ["True"] * 4, "conditions are True")
         self.assertNotRegex(self.deployment.logs(), "(?i)forbidden|denied| 403")
+
+
+class IbmAutopilotTest(OnNode):
+    """What clients of IBM Autopilot find at its ports."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.address = cls.install("dropin", "--simulate", "hgx-h100-8", "--allow-simulated")["status"]["podIP"]
+
+    def get(self, path, port=3333, host=None):
+        request = urllib.request.Request(f"http://{self.address}:{port}{path}", headers={"Host": host} if host else {})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, answer.read().decode()
+
+    def test_ports_and_services_are_there(self):
+        self.assertEqual(self.get("/readinessprobe", 8080), (201, '{"Name":"readinessProbe","Body":"ready"}\n'))
+        self.assertIn("autopilot_health_checks{", self.get("/metrics", 8081)[1])
+        services = {item["metadata"]["name"]: [(port["port"], port["name"]) for port in item["spec"]["ports"]]
+                    for item in self.api.get("services", "-n", NAMESPACE, "-l", "app=autopilot")["items"]}
+        self.assertEqual(services, {"autopilot-healthchecks": [(3333, "healthcheck")], "autopilot-metrics-service": [(8081, "http")],
+                                    "autopilot-readinessprobe": [(8080, "readinessprobe")]})
+
+    def test_a_service_is_a_name_of_the_agent_and_another_name_is_not(self):
+        self.assertEqual(self.get("/healthz", host="autopilot-healthchecks.autopilot.svc:3333")[0], 200)
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            self.get("/healthz", host="attacker.example:3333")
+        self.assertEqual(refused.exception.code, 403)
+        refused.exception.close()
+
+    def test_all_nodes_answer_and_a_dead_one_is_not_left_out(self):
+        transcript = Transcript(self.get("/status?check=remapped")[1])
+        self.assertEqual(transcript.summary, {NODE: ["OK"]})
+        self.assertIn(f"http://{self.address}:3333/status?host={NODE}&check=remapped", transcript.urls)
+        dead = self.address.rsplit(".", 1)[0] + ".251"
+        self.api.run("apply", "-f", "-", text=json.dumps({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": {"name": "dead-agent", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": "autopilot-healthchecks"}},
+            "endpoints": [{"addresses": [dead], "nodeName": OTHER, "conditions": {"ready": True}}],
+            "ports": [{"name": "healthcheck", "port": 3333}]}))
+        # Who serves is remembered for some seconds.
+        self.api.wait(lambda: Transcript(self.get("/status?check=remapped")[1]).summary ==
+                      {NODE: ["OK"], OTHER: ["Connection to Server Failed"]}, "the dead agent is in the answer", 90)
 
 
 class OtherPrefixTest(OnNode):
@@ -239,8 +295,6 @@ class AdmissionTest(OnNode):
         self.assert_denied(self.delete(f"pods/{agent}"), "autopilot-own", words)
 
     def test_only_the_report_of_its_own_node(self):
-        if not (render.DEPLOY / "crds" / "nodehealthreports.yaml").exists():
-            self.skipTest("there is no deploy/crds/nodehealthreports.yaml")
         reports = f"apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/nodehealthreports"
         # As the agent does it, whether its own is there already or not.
         apply = "fieldManager=thief&force=true&dryRun=All"

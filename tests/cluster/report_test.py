@@ -4,6 +4,7 @@ node sim-1."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 from kit import reports, simulated, testing  # noqa: E402
 from kit.cluster import Cluster  # noqa: E402
+from kit.relay import Relay  # noqa: E402
 
 NODE = "sim-1"
 LABEL = "autopilot.ibm.com/gpuhealth"
@@ -43,9 +45,23 @@ class ReportTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.tree = os.path.join(folder.name, "tree")
 
-    def agent(self, machine=("--simulate", "hgx-h100-8"), **options):
+    def agent(self, machine=("--simulate", "hgx-h100-8"), settings=None, **options):
         """With an empty state folder, unless one is given."""
-        return harness.Agent(*machine, "--allow-simulated", "--config", self.settings.name, **options)
+        return harness.Agent(*machine, "--allow-simulated", "--config", settings or self.settings.name, **options)
+
+    def settings_through(self, relay):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        kubeconfig = os.path.join(folder, "kubeconfig")
+        with open(kubeconfig, "w", encoding="utf-8") as file:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                       "clusters": [{"name": "c", "cluster": {"server": relay.url}}], "users": [{"name": "u", "user": {}}],
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}, file)
+        with open(self.settings.name, encoding="utf-8") as file:
+            text = file.read()
+        settings = os.path.join(folder, "settings.yaml")
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write(text.replace(str(self.cluster.kubeconfig), kubeconfig))
+        return settings
 
     @staticmethod
     def incidents(agent):
@@ -146,6 +162,32 @@ class ReportTest(unittest.TestCase):
             # The GPU is still broken: the word stays, and the report says that somebody knows.
             self.api.wait(lambda: {"incident": incident["id"], "acknowledged": True} in self.status()["written"]["evicting"],
                           "the report says that it is acknowledged")
+
+    def test_what_cannot_be_read_at_the_start_is_read_later_and_not_written_over(self):
+        incident = self.evicted()
+        before = self.status()["observedAt"]
+        relay = Relay(self.cluster.control_plane)
+        self.addCleanup(relay.close)
+        relay.status = 503
+        with tempfile.TemporaryDirectory() as folder:
+            settings = self.settings_through(relay)
+            with self.agent(settings=settings, folder=folder) as agent:
+                agent.wait_ready()
+                self.assertEqual(self.incidents(agent), [])
+                self.assertEqual(agent.process.stop(signal.SIGKILL), -signal.SIGKILL)
+            with self.agent(settings=settings, folder=folder) as agent:
+                agent.wait_ready()
+                self.assertEqual(self.incidents(agent), [])
+                relay.status = None
+                harness.wait_until(lambda: incident["id"] in [one["id"] for one in self.incidents(agent)],
+                                   "the incident is taken over", 90)
+                self.assertEqual([one["opened"] for one in self.incidents(agent)], [incident["opened"]])
+                self.api.wait(lambda: self.status()["observedAt"] > before, "the report is of the new agent", 90)
+                self.assertIn(incident["id"], [one["id"] for one in self.status()["incidents"]])
+                self.assertEqual(self.label(), "EVICT")
+                self.assertEqual(agent.process.stop(signal.SIGKILL), -signal.SIGKILL)
+            with self.agent(folder=folder) as agent:
+                self.assertIn(incident["id"], [one["id"] for one in self.incidents(agent)], "the journal has it")
 
     def test_what_was_taken_over_survives_the_next_restart(self):
         incident = self.evicted()

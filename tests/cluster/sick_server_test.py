@@ -3,7 +3,7 @@
 
 import time
 
-from kit import audit, testing
+from kit import audit, reports, testing
 from kit.agents import AgentCase, harness
 from kit.relay import Relay
 
@@ -12,6 +12,15 @@ LATE = 20  # later than an agent waits
 
 
 class SickServerTest(AgentCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        reports.make(cls.api, "autopilot")
+
+    @classmethod
+    def tearDownClass(cls):
+        reports.remove(cls.api)
+
     def setUp(self):
         super().setUp()
         self.relay = Relay(self.cluster.control_plane)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The plain manifests of deploy/manifests/, made from the Helm chart and deploy/crds/.
+"""The plain manifests of deploy/manifests/, made from the Helm chart.
 
   render.py            writes them
   render.py --check    ends with 1 where one is not what would be written
@@ -19,7 +19,7 @@ OLDEST = "1.30.0"  # Kubernetes that takes them
 # Profile -> what the namespace lets pods do (the Pod Security Standards). `full` has folders and the processes of the node.
 PROFILES = {"dropin": "restricted", "full": "privileged"}
 HEAD = """# SPDX-License-Identifier: Apache-2.0
-# Made by tools/deploy/render.py from deploy/helm/ and deploy/crds/; a change here is lost.
+# Made by tools/deploy/render.py from deploy/helm/; a change here is lost.
 """
 
 NAMESPACE_OBJECT = """---
@@ -40,7 +40,7 @@ def render(helm: Path, profile: str, settings=()) -> str:
                            capture_output=True, text=True, check=False)
     if chart.returncode != 0:
         raise RuntimeError(chart.stderr.strip())
-    kinds = "".join(f"---\n{path.read_text().removeprefix('---').lstrip()}" for path in sorted((DEPLOY / "crds").glob("*.yaml")))
+    kinds = "".join(f"---\n{path.read_text().removeprefix('---').lstrip()}" for path in sorted((CHART / "crds").glob("*.yaml")))
     return HEAD + NAMESPACE_OBJECT.format(name=NAMESPACE, level=PROFILES[profile]) + kinds + chart.stdout
 
 

@@ -105,6 +105,8 @@ def _build_into(folder: Path, module: str, go: str, say, lock) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
     environment = dict(os.environ, GOTOOLCHAIN="local", GOWORK="off", CGO_ENABLED="0", GOFLAGS="-mod=readonly -modcacherw")
+    # The compiler collects its garbage less often: a sixth of its time, for memory that builders have.
+    environment.setdefault("GOGC", "400")
     flags = "-s -w" + (f" -X {VERSION_FLAG[module]}={version}" if module in VERSION_FLAG else "")
     begin = time.monotonic()
     say(f"building {module} {version} (once; kept in {folder})")

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-CRD = Path(__file__).resolve().parents[3] / "deploy" / "crds" / "nodehealthreports.yaml"
+CRD = Path(__file__).resolve().parents[3] / "deploy" / "helm" / "autopilot" / "crds" / "nodehealthreports.yaml"
 NAME = "nodehealthreports.autopilot.ibm.com"
 
 

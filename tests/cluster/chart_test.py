@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Helm chart: what it makes of its values, also of those written for IBM Autopilot's chart, and its way through a cluster."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import yaml
+
+from kit import images, testing
+from kit.cluster import Cluster
+from kit.deployment import NAMESPACE, PREFIX, render
+
+# As its users have them; the image alone is ours.
+IBM_VALUES = """
+image: {pullPolicy: IfNotPresent}
+PCIeBW: 4
+repeat: 1h
+invasive: 4h
+pullSecrets: {create: false, name: autopilot-pull-secret, imagePullSecretData: }
+env:
+  - {name: PERIODIC_CHECKS, value: "remapped,gpupower"}
+  - {name: PVC_TEST_STORAGE_CLASS, value: ""}
+  - {name: DCGM_FATAL_ERRORS, value: ""}
+  - {name: INVASIVE_JOB_TTLSEC, value: ""}
+service: {port: 3333}
+annotations:
+nodeSelector:
+onlyOnGPUNodes: true
+affinity:
+resources: {limits: {nvidia.com/gpu: 0}, requests: {nvidia.com/gpu: 0}}
+loglevel: 2
+additionalVolumeClaimTemplates:
+additionalVolumeMounts:
+"""
+
+
+class Helm:
+    def __init__(self, folder):
+        self._program = render.find_helm()
+        self._folder = Path(folder)
+
+    def run(self, verb, *arguments, values="", kubeconfig=None):
+        """What it prints; AssertionError with its words where it fails."""
+        file = self._folder / "values.yaml"
+        file.write_text(values)
+        options = ["-f", str(file)] if verb in ("template", "lint", "install", "upgrade") else []
+        if kubeconfig:
+            options += ["--kubeconfig", str(kubeconfig), "--namespace", NAMESPACE]
+        done = subprocess.run([str(self._program), verb, *arguments, *options], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        return done.stdout
+
+    def objects(self, values="", *arguments):
+        text = self.run("template", "autopilot", str(render.CHART), "--namespace", NAMESPACE, "--kube-version", render.OLDEST, *arguments, values=values)
+        return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text) if one}
+
+    def settings(self, values):
+        return yaml.safe_load(self.objects(values)["ConfigMap", "autopilot"]["data"]["config.yaml"])
+
+
+class ChartTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="autopilot-test-")
+        self.addCleanup(folder.cleanup)
+        self.helm = Helm(folder.name)
+
+    def pod(self, values):
+        return self.helm.objects(values)["DaemonSet", "autopilot"]["spec"]["template"]
+
+    def agent(self, values):
+        return next(one for one in self.pod(values)["spec"]["containers"] if one["name"] == "agent")
+
+    def test_lint_has_nothing_to_say(self):
+        for values in ("", "profile: full", IBM_VALUES):
+            self.assertIn("0 chart(s) failed", self.helm.run("lint", "--strict", str(render.CHART), values=values))
+
+    def test_what_was_written_for_ibm_autopilot_keeps_its_meaning(self):
+        settings = self.helm.settings(IBM_VALUES)
+        self.assertEqual((settings["deep_test"], settings["periodic_checks"], settings["listen"], settings["log_level"]),
+                         ({"every": "4h"}, ["remapped", "gpupower"], ":3333", "info"))
+        self.assertNotIn("pvc", settings)
+        pod = self.pod(IBM_VALUES)["spec"]
+        self.assertEqual(pod["nodeSelector"], {"nvidia.com/gpu.present": "true"})
+        agent = self.agent(IBM_VALUES)
+        self.assertEqual((agent["resources"]["limits"]["nvidia.com/gpu"], agent["imagePullPolicy"]), (0, "IfNotPresent"))
+        self.assertNotIn("PERIODIC_CHECKS", [variable["name"] for variable in agent["env"]])
+
+    def test_each_value_has_its_effect(self):
+        settings = self.helm.settings("""
+            env: [{name: PVC_TEST_STORAGE_CLASS, value: fast}, {name: DCGM_FATAL_ERRORS, value: "PCIe, GPU Memory"}]
+            invasive: 0
+            loglevel: 5
+            service: {port: 4444}""")
+        self.assertEqual(settings["pvc"], {"storage_classes": {"fast": ["ReadWriteMany"]}})
+        self.assertEqual(settings["deep_test"], {"every": "0s", "fatal": ["PCIe", "GPU Memory"]})
+        self.assertEqual((settings["listen"], settings["log_level"]), (":4444", "debug"))
+        for value, period in (("6", "6h"), ("10m", "10m"), ("1h30m", "1h30m"), ("525600m", "525600m"), ('"0"', "0s")):
+            self.assertEqual(self.helm.settings(f"invasive: {value}")["deep_test"]["every"], period)
+        self.assertEqual(self.helm.settings('env: [{name: PERIODIC_CHECKS, value: "pciebw remapped, ping"}]')["periodic_checks"],
+                         ["pciebw", "remapped", "ping"])
+        hosts = self.helm.settings("config: {allowed_hosts: [route.example.com]}")["allowed_hosts"]
+        self.assertIn("route.example.com", hosts)
+        self.assertIn("autopilot-healthchecks.autopilot.svc", hosts)
+        self.assertEqual(self.agent("image: {repository: a, tag: 20250725}")["image"], "a:20250725")
+        self.assertEqual(self.agent("env: [{name: LIMIT, value: 1000000}]")["env"][-1], {"name": "LIMIT", "value": "1000000"})
+        self.assertNotIn("imagePullSecrets", self.pod("imagePullSecrets:")["spec"])
+        self.assertEqual(self.agent("env: [{name: HTTP_PROXY, value: x}]")["env"][-1], {"name": "HTTP_PROXY", "value": "x"})
+        pod = self.pod("""
+            annotations: {k8s.v1.cni.cncf.io/networks: multi-nic-network}
+            additionalVolumeClaimTemplates: [{name: scratch, emptyDir: {}}]
+            pullSecrets: {create: true, imagePullSecretData: e30=}
+            imagePullSecrets: [{name: mine}]
+            affinity: {nodeAffinity: {}}""")
+        self.assertEqual(pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"], "multi-nic-network")
+        self.assertIn({"name": "scratch", "emptyDir": {}}, pod["spec"]["volumes"])
+        self.assertEqual(pod["spec"]["imagePullSecrets"], [{"name": "mine"}, {"name": "autopilot-pull-secret"}])
+        self.assertEqual(pod["spec"]["affinity"], {"nodeAffinity": {}})
+        self.assertIn({"name": "scratch", "mountPath": "/scratch"},
+                      self.agent("additionalVolumeMounts: [{name: scratch, mountPath: /scratch}]")["volumeMounts"])
+
+    def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
+        objects = self.helm.objects("", "--api-versions", "monitoring.coreos.com/v1")
+        monitor = objects["ServiceMonitor", "autopilot-metrics-monitor"]
+        self.assertEqual(monitor["spec"]["endpoints"], [{"port": "http", "path": "/metrics"}])
+        named = [name for (kind, name), one in objects.items() if kind == "Service" and one["spec"]["ports"][0]["name"] == "http"]
+        self.assertEqual(named, ["autopilot-metrics-service"])
+        self.assertNotIn(("ServiceMonitor", "autopilot-metrics-monitor"), self.helm.objects())
+
+    def test_what_nobody_knows_is_refused_with_its_name(self):
+        for values, words in (("invasiv: 4h", "invasiv"), ("invasive: soon", "invasive: expected a duration such as 4h"),
+                              ("invasive: 30s", "invasive: expected 0, or 10m to 8760h"), ("invasive: 9m", "expected 0, or 10m"),
+                              ("invasive: 100000h", "expected 0, or 10m"), ("loglevel: debug", "loglevel"),
+                              ("repeat: 1h2x", "repeat: expected a duration"), ("PCIeBW: fast", "PCIeBW"),
+                              ("namespace: {create: true}", "helm install --namespace NAME --create-namespace"),
+                              ("service: {port: 8080}", "service.port"), ("image: {pullPolicy: Sometimes}", "pullPolicy"),
+                              ("pullSecrets: {create: true}", "pullSecrets.imagePullSecretData: expected")):
+            with self.subTest(values=values), self.assertRaisesRegex(AssertionError, words):
+                self.helm.objects(values)
+
+
+class WayTest(unittest.TestCase):
+    """Installed, upgraded, rolled back and removed in a cluster, from a values file that was written for IBM's chart."""
+
+    def test_from_installation_to_removal(self):
+        cluster = Cluster().open()
+        if not cluster.nodes:
+            self.skipTest(cluster.why_no_nodes)
+        api, node, kubeconfig = cluster.api, "node-0", cluster.kubeconfig
+        folder = tempfile.TemporaryDirectory(prefix="autopilot-test-")
+        self.addCleanup(folder.cleanup)
+        helm = Helm(folder.name)
+        repository, tag = images.name_of("autopilot").rsplit(":", 1)
+        ours = yaml.safe_load(IBM_VALUES) | {
+            "onlyOnGPUNodes": False, "nodeSelector": {"kubernetes.io/hostname": node}, "resources": {},
+            "image": {"repository": repository, "tag": tag}, "extraArgs": ["--simulate", "hgx-h100-8", "--allow-simulated"]}
+        wait = ("--wait", "--timeout", "120s")
+        chart = str(render.CHART)
+        self.addCleanup(api.run, "label", "node", node, f"{PREFIX}/gpuhealth-")
+        self.addCleanup(api.run, "annotate", "node", node, f"{PREFIX}/summary-", f"{PREFIX}/checked-at-")
+        self.addCleanup(api.run, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+
+        def settings():
+            return yaml.safe_load(api.get("configmap/autopilot", "-n", NAMESPACE)["data"]["config.yaml"])
+
+        def pod():
+            return [one["metadata"]["name"] for one in api.get("pods", "-n", NAMESPACE, "-l", "app=autopilot")["items"]
+                    if "deletionTimestamp" not in one["metadata"]]
+
+        notes = helm.run("install", "autopilot", chart, "--create-namespace", *wait, values=yaml.dump(ours), kubeconfig=kubeconfig)
+        self.assertIn("service/autopilot-healthchecks", notes)
+        api.wait(lambda: api.get("node", node)["metadata"]["labels"].get(f"{PREFIX}/gpuhealth") == "PASS", "the node is PASS")
+        self.assertEqual(settings()["deep_test"]["every"], "4h")
+        before = pod()
+        helm.run("upgrade", "autopilot", chart, *wait, values=yaml.dump(ours | {"invasive": 0}), kubeconfig=kubeconfig)
+        self.assertEqual(settings()["deep_test"]["every"], "0s")
+        self.assertNotEqual(pod(), before, "the agent runs with the old configuration")
+        helm.run("rollback", "autopilot", *wait, kubeconfig=kubeconfig)
+        self.assertEqual(settings()["deep_test"]["every"], "4h")
+        helm.run("uninstall", "autopilot", *wait, kubeconfig=kubeconfig)
+
+        def left():
+            kinds = "all,configmaps,roles,rolebindings,serviceaccounts"
+            return [one["metadata"]["name"] for one in api.get(kinds, "-n", NAMESPACE, "-l", "app=autopilot")["items"]]
+        api.wait(lambda: not left(), "nothing is left of it")
+
+
+if __name__ == "__main__":
+    testing.main()
