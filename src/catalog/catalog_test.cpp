@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -458,6 +459,21 @@ TEST(LogPatterns, match_bytes_and_give_the_groups_of_the_first_rule) {
   EXPECT_EQ(patterns->first_match("all gone")->rule, 1U);
   EXPECT_FALSE(patterns->first_match("all there"));
   EXPECT_FALSE(LogPatterns::compile({})->first_match("gone"));
+}
+
+TEST(LogPatterns, may_be_asked_by_several_threads_at_once) {
+  LogRule rule;
+  rule.pattern = "disk (?P<device>\\S+) gone";
+  const auto patterns = LogPatterns::compile({rule});
+  ASSERT_TRUE(patterns);
+  std::vector<std::future<LogPattern::Groups>> answers;
+  for (int thread = 0; thread < 8; ++thread)
+    answers.push_back(std::async(std::launch::async, [&patterns] {
+      const auto match = patterns->first_match("disk sda gone");
+      return match ? match->groups : LogPattern::Groups{};
+    }));
+  for (auto& answer : answers)
+    EXPECT_EQ(answer.get(), (LogPattern::Groups{{"device", "sda"}}));
 }
 
 TEST(BuiltinCatalog, every_log_rule_with_a_reason_is_read_by_a_check_that_may_say_it) {

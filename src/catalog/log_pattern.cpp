@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <re2/re2.h>
 #include <re2/set.h>
 
@@ -65,22 +68,46 @@ std::optional<LogPattern::Groups> LogPattern::match(std::string_view text) const
   return groups;
 }
 
+namespace {
+
+// One that is known to compile, made when it is first asked: most rules never match on a node, and each takes
+// some 8 KiB. Thread-safe.
+class LatePattern {
+ public:
+  explicit LatePattern(std::string pattern) : text_(std::move(pattern)) {}
+
+  [[nodiscard]] std::optional<LogPattern::Groups> match(std::string_view text) const {
+    std::call_once(
+        made_, [this] { pattern_ = std::make_unique<const LogPattern>(LogPattern::compile(text_).value()); });
+    return pattern_->match(text);
+  }
+
+ private:
+  std::string text_;
+  mutable std::once_flag made_;
+  mutable std::unique_ptr<const LogPattern> pattern_;
+};
+
+}  // namespace
+
 struct LogPatterns::Compiled {
   // The set says in one pass over the text which rules match; most records match none.
   std::unique_ptr<const RE2::Set> set;
-  std::vector<LogPattern> patterns;
+  std::deque<LatePattern> patterns;
 };
 
 Result<LogPatterns> LogPatterns::compile(const std::vector<LogRule>& rules) {
-  Compiled compiled;
-  for (const LogRule& rule : rules)
-    compiled.patterns.push_back(TRY(LogPattern::compile(rule.pattern)));
+  const auto compiled = std::make_shared<Compiled>();
+  for (const LogRule& rule : rules) {
+    (void)TRY(LogPattern::compile(rule.pattern));
+    compiled->patterns.emplace_back(rule.pattern);
+  }
   if (!rules.empty()) {
-    compiled.set = make_set(rules, rules.size());
-    if (compiled.set == nullptr)
+    compiled->set = make_set(rules, rules.size());
+    if (compiled->set == nullptr)
       return fail(Errc::exhausted, "the patterns of all log rules together need too much memory");
   }
-  return LogPatterns(std::make_shared<const Compiled>(std::move(compiled)));
+  return LogPatterns(compiled);
 }
 
 std::optional<LogPatterns::Match> LogPatterns::first_match(std::string_view text) const {
