@@ -24,6 +24,8 @@ std::span<const Check> builtin_checks() {
       kGpuXid,               //
       kGpuAmdgpuErrors,      //
       kGpuDiagnosis,         //
+      kGpuPcieBandwidth,     //
+      kGpuCompute,           //
       kNetworkIbPort,        //
       kNetworkRdmaCounters,  //
       kNetworkEfa,           //
@@ -33,6 +35,7 @@ std::span<const Check> builtin_checks() {
       kNetworkAdapter,       //
       kNetworkReachability,  //
       kNetworkDns,           //
+      kNetworkPing,          //
       kStorageFilesystem,    //
       kStorageFsErrors,      //
       kStorageNvme,          //

@@ -6,6 +6,7 @@
 #include "checks/builtin.hpp"
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/judgement.hpp"
+#include "checks/last_results.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -28,11 +29,6 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     observation.time = request.now;  // that of the look: it is what is known now
   observed.witnesses = {std::string(kWitness)};
   return observed;
-}
-
-std::string text_of(const Observation& observation, std::string_view attribute) {
-  const Value* found = find_attribute(observation.attributes, attribute);
-  return found == nullptr ? "" : to_string(*found);
 }
 
 void add(const JudgeInput& input, const Observation& said, const std::string& whom, Findings& findings) {

@@ -5,8 +5,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/seen.hpp"
-#include "host/host.hpp"
+#include "checks/last_results.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -19,17 +18,8 @@ constexpr std::string_view kOutcome = "pvc.outcome";  // "bound", "not_bound", "
 constexpr std::string_view kSeconds = "pvc.seconds";  // from the request to the volume, or to giving up
 constexpr std::string_view kLeftBehind = "pvc.left_behind";
 
-constexpr std::string_view kTestedAt = "testedAt";
-
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  Observed observed;
-  observed.observations = TRY(host.tests.last(kId));
-  for (Observation& observation : observed.observations) {
-    observation.attributes.emplace_back(kTestedAt, format_time(observation.time.wall));
-    observation.time = request.now;  // that of the look: it is what is known now
-  }
-  observed.witnesses = {std::string(kWitness)};
-  return observed;
+  return last_results(host, request, kId, kWitness);
 }
 
 class TestJudge {
@@ -42,23 +32,21 @@ class TestJudge {
     add_unread(input_, tested_, kOutcome, findings);
     const std::string word = outcome_->value ? to_string(*outcome_->value) : "";
     if (word == "no_class")
-      findings.push_back(finding("storage_class_missing", Health::failed,
-                                 "there is no storage class " + text("storageClass") + " in this cluster"));
+      findings.push_back(
+          finding("storage_class_missing", Health::failed,
+                  "there is no storage class " + text_of(*outcome_, "storageClass") + " in this cluster"));
     if (word == "not_bound") findings.push_back(not_bound());
     if (word == "bound") add_if_slow(findings);
     if (input_.history.number(tested_, kLeftBehind).value_or(0) != 0)
-      findings.push_back(
-          finding("pvc_left_behind", Health::degraded,
-                  "what a test of " + name() + " made cannot be removed: " + text("leftBehind")));
+      findings.push_back(finding(
+          "pvc_left_behind", Health::degraded,
+          "what a test of " + name() + " made cannot be removed: " + text_of(*outcome_, "leftBehind")));
   }
 
  private:
-  [[nodiscard]] std::string text(std::string_view attribute) const {
-    const Value* found = find_attribute(outcome_->attributes, attribute);
-    return found == nullptr ? "" : to_string(*found);
-  }
   [[nodiscard]] std::string name() const {
-    return "storage class " + text("storageClass") + " (" + text("accessMode") + ")";
+    return "storage class " + text_of(*outcome_, "storageClass") + " (" + text_of(*outcome_, "accessMode") +
+           ")";
   }
   [[nodiscard]] double seconds() const { return input_.history.number(tested_, kSeconds).value_or(0); }
 
@@ -75,7 +63,7 @@ class TestJudge {
   }
 
   [[nodiscard]] Finding not_bound() const {
-    const std::string detail = text("detail");
+    const std::string detail = text_of(*outcome_, "detail");
     return finding("pvc_not_bound", Health::failed,
                    name() + " gave no volume within " + rounded(seconds()) + " s" +
                        (detail.empty() ? "" : ": " + detail));

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <string>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+#include "checks/judgement.hpp"
+#include "checks/last_results.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "gpu.compute";
+constexpr std::string_view kWitness = "probe";
+
+// Of the host, as for gpu.pcie_bandwidth: "measured", "in_use" with `by`.
+constexpr std::string_view kOutcome = "compute.outcome";
+// Of each GPU: "passed"; "failed" with `failed`, what was too slow or wrong. What was measured stands beside
+// it: compute.host_to_device_pinned, .host_to_device, .device_to_host_pinned, .device_to_host and .daxpy in
+// GB/s, .dgemm in TFLOP/s, .temperature, .power and .sm_clock.
+constexpr std::string_view kResult = "compute.result";
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return last_results(host, request, kId, kWitness);
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unread(input, host_subject(), kOutcome, findings);
+  for (const Observation& said : input.history.latest()) {
+    if (said.name != kResult) continue;
+    add_unread(input, said.subject, kResult, findings);
+    if (!said.value || to_string(*said.value) != "failed") continue;
+    const std::string failed = text_of(said, "failed");
+    findings.push_back(make_finding(input, said.subject, "compute_test_failed", Health::degraded,
+                                    gpu_text(said.subject) + " failed the test of its memory and arithmetic" +
+                                        (failed.empty() ? "" : ": " + failed)));
+    findings.back().evidence = said.attributes;
+    findings.back().evidence.emplace_back("witness", said.source);
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuCompute = {
+    .info = {.id = std::string(kId),
+             .title = "Memory and arithmetic",
+             .tags = {"gpu", "active"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::minutes{10},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(kWitness)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

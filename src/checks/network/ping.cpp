@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <string>
+
+#include "checks/builtin.hpp"
+#include "checks/judgement.hpp"
+#include "checks/last_results.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "network.ping";
+constexpr std::string_view kWitness = "probe";
+
+// Of the host: "ended", or "no_targets"; `pod` is the one that asked.
+constexpr std::string_view kOutcome = "ping.outcome";
+// Of each node that was asked (peer/<node>): how many of its addresses did not answer. `addresses` names all
+// of them, "eth0=10.1.0.7 net1-0=10.2.0.7"; `silent` those without an answer, "net1-0".
+constexpr std::string_view kSilent = "ping.silent";
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return last_results(host, request, kId, kWitness);
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unread(input, host_subject(), kOutcome, findings);
+  for (const Observation& asked : input.history.latest()) {
+    if (asked.name != kSilent) continue;
+    add_unread(input, asked.subject, kSilent, findings);
+    if (!asked.value || as_number(*asked.value).value_or(0) == 0) continue;
+    findings.push_back(make_finding(input, asked.subject, "node_does_not_answer", Health::degraded,
+                                    asked.subject.key + " does not answer at " + text_of(asked, "silent")));
+    findings.back().evidence = asked.attributes;
+    findings.back().evidence.emplace_back("witness", asked.source);
+  }
+  return findings;
+}
+
+}  // namespace
+
+const Check kNetworkPing = {
+    .info = {.id = std::string(kId),
+             .title = "Answers of other nodes",
+             .tags = {"network", "active"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::minutes{10},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(kWitness)},
+             .rights = {},
+             .needs_window = false},
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
