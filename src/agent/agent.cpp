@@ -53,6 +53,7 @@ class Agent {
  private:
   runtime::Outlets outlets();
   IbmContext ibm_context();
+  [[nodiscard]] double pcie_bandwidth_limit() const;
   void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
   void poll();
@@ -283,8 +284,15 @@ bool is_local(std::string_view address) {
 
 IbmContext Agent::ibm_context() {
   const LookContext look{runtime_, machine_.host->clock, loop_, [this] { poll_soon(); }};
-  return {look, machine_.node, options_.config.periodic_checks,
+  return {look, machine_.node, options_.config.periodic_checks, [this] { return pcie_bandwidth_limit(); },
           [this](const auto& done) { list_agents(done); }};
+}
+
+double Agent::pcie_bandwidth_limit() const {
+  constexpr std::string_view id = "gpu.pcie_bandwidth.host_to_device";
+  const auto& own = options_.config.expectation.thresholds;
+  const auto found = own.find(id);
+  return found != own.end() ? found->second : machine_.facts->threshold(id)->value;
 }
 
 // Those of the cluster that are known to serve, or this one alone.

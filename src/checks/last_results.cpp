@@ -17,9 +17,4 @@ Result<Observed> last_results(const host::Host& host, const Request& request, st
   return observed;
 }
 
-std::string text_of(const Observation& observation, std::string_view attribute) {
-  const Value* found = find_attribute(observation.attributes, attribute);
-  return found == nullptr ? "" : to_string(*found);
-}
-
 }  // namespace autopilot::checks

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "checks/check.hpp"
@@ -13,8 +12,5 @@ namespace autopilot::checks {
 // TestResults::last.
 [[nodiscard]] Result<Observed> last_results(const host::Host& host, const Request& request,
                                             std::string_view check, std::string_view witness);
-
-// Empty where it has none of that name.
-[[nodiscard]] std::string text_of(const Observation& observation, std::string_view attribute);
 
 }  // namespace autopilot::checks

@@ -93,7 +93,9 @@ class ChartTest(unittest.TestCase):
             env: [{name: PVC_TEST_STORAGE_CLASS, value: fast}, {name: DCGM_FATAL_ERRORS, value: "PCIe, GPU Memory"}]
             invasive: 0
             loglevel: 5
+            PCIeBW: 15
             service: {port: 4444}""")
+        self.assertEqual(settings["expectation"], {"thresholds": {"gpu.pcie_bandwidth.host_to_device": 15}})
         self.assertEqual(settings["pvc"], {"storage_classes": {"fast": ["ReadWriteMany"]}})
         self.assertEqual(settings["deep_test"], {"every": "0s", "fatal": ["PCIe", "GPU Memory"]})
         self.assertEqual((settings["listen"], settings["log_level"]), (":4444", "debug"))

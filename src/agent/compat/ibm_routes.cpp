@@ -144,7 +144,7 @@ void IbmRoutes::add_to(net::HttpServer& server) {
 void IbmRoutes::add_check(net::HttpServer& server, const ibm::CheckName& check) {
   const auto handle = [this, &check](const HttpRequest& request, Responder responder) {
     answer_of_this_node(context_.look, {std::string(check.name)}, wanted_form(request), std::move(responder),
-                        std::string(check.preamble));
+                        ibm::preamble_of(check, context_.pcie_bandwidth_limit()));
   };
   for (const char* method : {"GET", "POST"})
     server.route(method, "/" + std::string(check.name), handle);

@@ -13,8 +13,9 @@ namespace autopilot::agent {
 
 struct IbmContext {
   LookContext look;
-  std::string node;                          // this one
-  std::vector<std::string> periodic_checks;  // what "all" means
+  std::string node;                              // this one
+  std::vector<std::string> periodic_checks;      // what "all" means
+  std::function<double()> pcie_bandwidth_limit;  // GB/s, as it is configured now
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
 };
 

@@ -6,6 +6,7 @@
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/judgement.hpp"
 #include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -31,7 +32,7 @@ Findings judge(const JudgeInput& input) {
     if (said.name != kResult) continue;
     add_unread(input, said.subject, kResult, findings);
     if (!said.value || to_string(*said.value) != "failed") continue;
-    const std::string failed = text_of(said, "failed");
+    const std::string failed = attribute_text(said, "failed");
     findings.push_back(make_finding(input, said.subject, "compute_test_failed", Health::degraded,
                                     gpu_text(said.subject) + " failed the test of its memory and arithmetic" +
                                         (failed.empty() ? "" : ": " + failed)));

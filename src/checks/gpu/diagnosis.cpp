@@ -7,6 +7,7 @@
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/judgement.hpp"
 #include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -33,7 +34,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 
 void add(const JudgeInput& input, const Observation& said, const std::string& whom, Findings& findings) {
   const bool is_fatal = said.value && to_string(*said.value) == "fatal";
-  const std::string failed = text_of(said, "failed");
+  const std::string failed = attribute_text(said, "failed");
   findings.push_back(make_finding(input, said.subject, is_fatal ? "deep_test_fatal" : "deep_test_failed",
                                   is_fatal ? Health::failed : Health::degraded,
                                   whom + " failed the deep test" + (failed.empty() ? "" : ": " + failed)));

@@ -6,6 +6,7 @@
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/judgement.hpp"
 #include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -36,7 +37,7 @@ Findings judge(const JudgeInput& input) {
                                     gpu_text(measured.subject) + " takes " + rounded(*rate) +
                                         " GB/s from the host; expected are " + rounded(least.value),
                                     *rate, least));
-    findings.back().evidence.emplace_back("testedAt", text_of(measured, "testedAt"));
+    findings.back().evidence.emplace_back("testedAt", attribute_text(measured, "testedAt"));
     findings.back().evidence.emplace_back("witness", measured.source);
   }
   return findings;

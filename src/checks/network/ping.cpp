@@ -5,6 +5,7 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -29,8 +30,9 @@ Findings judge(const JudgeInput& input) {
     if (asked.name != kSilent) continue;
     add_unread(input, asked.subject, kSilent, findings);
     if (!asked.value || as_number(*asked.value).value_or(0) == 0) continue;
-    findings.push_back(make_finding(input, asked.subject, "node_does_not_answer", Health::degraded,
-                                    asked.subject.key + " does not answer at " + text_of(asked, "silent")));
+    findings.push_back(
+        make_finding(input, asked.subject, "node_does_not_answer", Health::degraded,
+                     asked.subject.key + " does not answer at " + attribute_text(asked, "silent")));
     findings.back().evidence = asked.attributes;
     findings.back().evidence.emplace_back("witness", asked.source);
   }

@@ -6,6 +6,7 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -32,21 +33,21 @@ class TestJudge {
     add_unread(input_, tested_, kOutcome, findings);
     const std::string word = outcome_->value ? to_string(*outcome_->value) : "";
     if (word == "no_class")
-      findings.push_back(
-          finding("storage_class_missing", Health::failed,
-                  "there is no storage class " + text_of(*outcome_, "storageClass") + " in this cluster"));
+      findings.push_back(finding(
+          "storage_class_missing", Health::failed,
+          "there is no storage class " + attribute_text(*outcome_, "storageClass") + " in this cluster"));
     if (word == "not_bound") findings.push_back(not_bound());
     if (word == "bound") add_if_slow(findings);
     if (input_.history.number(tested_, kLeftBehind).value_or(0) != 0)
-      findings.push_back(finding(
-          "pvc_left_behind", Health::degraded,
-          "what a test of " + name() + " made cannot be removed: " + text_of(*outcome_, "leftBehind")));
+      findings.push_back(finding("pvc_left_behind", Health::degraded,
+                                 "what a test of " + name() +
+                                     " made cannot be removed: " + attribute_text(*outcome_, "leftBehind")));
   }
 
  private:
   [[nodiscard]] std::string name() const {
-    return "storage class " + text_of(*outcome_, "storageClass") + " (" + text_of(*outcome_, "accessMode") +
-           ")";
+    return "storage class " + attribute_text(*outcome_, "storageClass") + " (" +
+           attribute_text(*outcome_, "accessMode") + ")";
   }
   [[nodiscard]] double seconds() const { return input_.history.number(tested_, kSeconds).value_or(0); }
 
@@ -63,7 +64,7 @@ class TestJudge {
   }
 
   [[nodiscard]] Finding not_bound() const {
-    const std::string detail = text_of(*outcome_, "detail");
+    const std::string detail = attribute_text(*outcome_, "detail");
     return finding("pvc_not_bound", Health::failed,
                    name() + " gave no volume within " + rounded(seconds()) + " s" +
                        (detail.empty() ? "" : ": " + detail));

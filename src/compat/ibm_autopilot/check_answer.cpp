@@ -7,8 +7,9 @@
 
 #include "compat/ibm_autopilot/check_names.hpp"
 #include "compat/ibm_autopilot/gpu_flags.hpp"
+#include "compat/ibm_autopilot/probe_answers.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
-#include "compat/ibm_autopilot/status_words.hpp"
+#include "compat/ibm_autopilot/said.hpp"
 #include "core/word_table.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
@@ -20,42 +21,16 @@ constexpr WordTable<Outcome, 5> kOutcomes{{{Outcome::passed, "passed"},
                                            {Outcome::aborted, "aborted"},
                                            {Outcome::not_supported, "not_supported"}}};
 
-// What a check says, in two parts: of when it is stands between them.
-struct Said {
-  Outcome outcome = Outcome::aborted;
-  std::string head;
-  std::string rest;
-};
-
-// The sentence of the first finding of that health; empty without one.
-std::string message_of(const CheckResult& result, Health health) {
-  const auto found = std::ranges::find(result.findings, health, &Finding::health);
-  return found == result.findings.end() ? "" : found->message;
-}
-
-// Why a check has nothing to say. Without words that the name of another check would be found in.
-std::string why_not(const NodeSnapshot& snapshot, const CheckResult& result) {
-  std::string why = message_of(result, Health::unknown);
-  if (const CheckResult* present = find_result(snapshot, "gpu.present"); why.empty() && present != nullptr)
-    why = message_of(*present, Health::failed);
-  if (why.empty()) why = "it has not looked yet";
-  return without_tags(why);
-}
-
 bool has_unread(const CheckResult& result) {
   return result.observations.empty() ||
          std::ranges::any_of(result.observations, [](const Observation& one) { return !one.value; });
 }
 
-std::string abort_line(const std::string& why) {
-  return "!! " + why + ". ABORT.\n";
-}
-
-// Nothing is there to look at, and nothing that should be there is missing.
-bool is_pointless(const NodeSnapshot& snapshot, const CheckResult& result) {
+// Nothing is there to look at, and nothing that should be there is missing; nobody wants such tests here.
+bool is_pointless(const NodeSnapshot& snapshot, const CheckResult& result, bool is_active) {
   const CheckResult* present = find_result(snapshot, "gpu.present");
   return result.health == Health::unsupported &&
-         (present == nullptr || message_of(*present, Health::failed).empty());
+         (is_active || present == nullptr || message_of(*present, Health::failed).empty());
 }
 
 Outcome outcome_of(const GpuFlags& gpus) {
@@ -67,7 +42,7 @@ Said remapped(const NodeSnapshot& snapshot, const CheckResult& result) {
   const GpuFlags gpus(snapshot, remapped_question());
   const Outcome outcome = outcome_of(gpus);
   if (outcome == Outcome::aborted) {
-    const std::string why = abort_line(why_not(snapshot, result));
+    const std::string why = abort_line(snapshot, result);
     return {outcome, "", why + "[[ REMAPPED ROWS ]] ABORT\n" + why};
   }
   const bool is_bad = outcome == Outcome::failed;
@@ -81,7 +56,7 @@ Said gpu_power(const NodeSnapshot& snapshot, const CheckResult& result) {
   const GpuFlags gpus(snapshot, slowdown_question());
   const Outcome outcome = outcome_of(gpus);
   if (outcome == Outcome::aborted)
-    return {outcome, "", "[[GPU POWER]] ABORT\n" + abort_line(why_not(snapshot, result))};
+    return {outcome, "", "[[GPU POWER]] ABORT\n" + abort_line(snapshot, result)};
   return {outcome, "\n[[GPU POWER]] Briefings completed. Continue with power cap evaluation.\n",
           "[GPU POWER] Detected NVIDIA GPU: " + gpus.gpus() + "\n[GPU POWER] " +
               (outcome == Outcome::failed ? "FAIL" : "SUCCESS") + "\n" + gpus.values() + "\n"};
@@ -93,7 +68,7 @@ Said dcgm(const NodeSnapshot& snapshot, const CheckResult& result) {
   if (outcomes.contains("failed") || outcomes.contains("fatal"))
     return {Outcome::failed, head, "Host " + snapshot.node + "\n[[ DCGM ]] FAIL\n"};
   if (outcomes.contains("passed")) return {Outcome::passed, head, "[[ DCGM ]] SUCCESS\n"};
-  const std::string why = abort_line(why_not(snapshot, result));
+  const std::string why = abort_line(snapshot, result);
   return {Outcome::aborted, "", why + "[[ DCGM ]] ABORT\n" + why};
 }
 
@@ -115,10 +90,13 @@ struct Teller {
   std::string_view without_object = {};  // what is said where nobody wants its tests; empty: not supported
 };
 
-constexpr std::array<Teller, 4> kTellers{{
+constexpr std::array<Teller, 7> kTellers{{
+    {"pciebw", "[[ PCIEBW ]]", pcie_bandwidth},
     {"remapped", "[[ REMAPPED ROWS ]]", remapped},
     {"gpupower", "[[GPU POWER]]", gpu_power},
+    {"gpumem", "[[ GPU-MEM ]]", gpu_memory},
     {"dcgm", "[[ DCGM ]]", dcgm},
+    {"ping", "[PING]", ping},
     {"pvc", "[PVC Create-Delete]", pvc, "Storage class not set. Cannot run. ABORT"},
 }};
 
@@ -155,7 +133,8 @@ CheckAnswer answer_of(std::string_view name, const NodeSnapshot& snapshot, WallT
   const auto* teller = std::ranges::find(kTellers, name, &Teller::name);
   const CheckResult* result = known == nullptr ? nullptr : find_result(snapshot, known->check);
   if (result == nullptr || teller == kTellers.end()) return answer;
-  if (is_pointless(snapshot, *result)) return without_object(std::move(answer), *teller, *result);
+  if (is_pointless(snapshot, *result, known->is_active))
+    return without_object(std::move(answer), *teller, *result);
   const Said said = teller->tell(snapshot, *result);
   answer.outcome = said.outcome;
   const bool has_looked = result->completed != WallTime{};

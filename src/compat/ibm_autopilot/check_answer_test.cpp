@@ -223,10 +223,136 @@ TEST_F(CheckAnswerTest, a_claim_that_got_none_and_one_that_could_not_be_made) {
 }
 
 TEST_F(CheckAnswerTest, names_without_a_check_here_are_not_supported) {
-  for (const char* name : {"pciebw", "iperf", "", "Remapped", " remapped"}) {
+  for (const char* name : {"iperf", "", "Remapped", " remapped"}) {
     EXPECT_EQ(outcome_of(name), Outcome::not_supported);
     EXPECT_EQ(text_of(name), "check not supported: " + std::string(name));
   }
+}
+
+// As an active test left it.
+Observation left(const std::string& name, const Subject& subject, Value value, Attributes attributes = {}) {
+  Observation observation;
+  observation.name = name;
+  observation.subject = subject;
+  observation.value = std::move(value);
+  observation.attributes = std::move(attributes);
+  observation.attributes.emplace_back("testedAt", "2026-01-15T06:21:00.000Z");
+  return observation;
+}
+
+class ProbeAnswerTest : public CheckAnswerTest {
+ protected:
+  CheckResult& measured(const std::vector<double>& rates, const std::string& outcome = "measured",
+                        Attributes attributes = {}) {
+    Observations observations{left("pcie_bandwidth.outcome", host_subject(), outcome, std::move(attributes))};
+    for (std::size_t i = rates.size(); i-- > 0;)
+      observations.push_back(
+          left("pcie_bandwidth.host_to_device", gpu(static_cast<int>(i)), Value(rates[i])));
+    CheckResult& result = add("gpu.pcie_bandwidth", Health::healthy);
+    result.observations = std::move(observations);
+    return result;
+  }
+  static constexpr const char* kOfWhen = " Result of 2026-01-15T06:21:00.000Z; authenticate to run now.\n";
+};
+
+TEST_F(ProbeAnswerTest, pcie_bandwidth_of_all_gpus_is_the_last_line) {
+  measured({55.2, 55.21, 3.1, 55.2});
+  EXPECT_EQ(outcome_of("pciebw"), Outcome::passed);
+  EXPECT_EQ(text_of("pciebw"),
+            std::string("[[ PCIEBW ]] Briefings completed. Continue with PCIe Bandwidth evaluation.\n"
+                        "[[ PCIEBW ]]") +
+                kOfWhen + "SUCCESS\nHost  node-a\n55.2 55.2 3.1 55.2\n");
+  EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"OK"});
+}
+
+TEST_F(ProbeAnswerTest, a_slow_link_fails_as_it_is_documented) {
+  find(measured({55.2, 3.1}), gpu(1), Health::degraded, "GPU 1 takes 3.1 GB/s");
+  EXPECT_EQ(outcome_of("pciebw"), Outcome::failed);
+  EXPECT_TRUE(text_of("pciebw").ends_with("[[ PCIEBW ]] FAIL\nHost  node-a\n55.2 3.1\n"));
+  EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"PCIE Failed"});
+}
+
+TEST_F(ProbeAnswerTest, a_gpu_in_use_is_neither_fail_nor_abort) {
+  measured({55.2, 55.2}, "in_use", {{"by", "team-a/train-0"}});
+  EXPECT_EQ(outcome_of("pciebw"), Outcome::skipped);
+  EXPECT_EQ(text_of("pciebw"),
+            std::string("[[ PCIEBW ]]") + kOfWhen + "[[ PCIEBW ]] SKIP: GPU in use by team-a/train-0\n");
+  EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"OK"});
+}
+
+TEST_F(ProbeAnswerTest, what_could_not_be_measured_aborts) {
+  CheckResult& result = add("gpu.pcie_bandwidth", Health::unknown);
+  find(result, host_subject(), Health::unknown, "CUDA error 802");
+  EXPECT_EQ(outcome_of("pciebw"), Outcome::aborted);
+  EXPECT_EQ(text_of("pciebw"), "[[ PCIEBW ]] ABORT\n!! CUDA error 802. ABORT.\n");
+  EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"PCIE Failed"});
+}
+
+TEST_F(ProbeAnswerTest, a_gpu_that_is_gone_makes_no_test_that_nobody_asked_for) {
+  add("gpu.pcie_bandwidth", Health::unsupported);
+  find(add("gpu.present", Health::failed), gpu(1), Health::failed, "GPU 1 has fallen off the bus");
+  EXPECT_EQ(outcome_of("pciebw"), Outcome::not_supported);
+  EXPECT_EQ(text_of("pciebw"), "check not supported: pciebw");
+}
+
+TEST_F(ProbeAnswerTest, gpu_memory) {
+  Observations observations{left("compute.outcome", host_subject(), "measured"),
+                            left("compute.result", gpu(0), "passed"),
+                            left("compute.result", gpu(1), "failed", {{"failed", "daxpy"}}),
+                            left("compute.daxpy", gpu(0), 2890.04), left("compute.daxpy", gpu(1), 640.0)};
+  CheckResult& result = add("gpu.compute", Health::healthy);
+  result.observations = observations;
+  EXPECT_TRUE(text_of("gpumem").ends_with("[[ GPU-MEM ]] Health Check successful\n"));
+  EXPECT_EQ(outcome_of("gpumem"), Outcome::passed);
+  find(snapshot_.results[0], gpu(1), Health::degraded, "GPU 1 failed: daxpy");
+  EXPECT_EQ(outcome_of("gpumem"), Outcome::failed);
+  EXPECT_EQ(text_of("gpumem"),
+            std::string("[[ GPU-MEM ]] Briefings completed. Continue with memory evaluation.\n"
+                        "[[ GPU-MEM ]]") +
+                kOfWhen +
+                "[[ GPU-MEM ]] Health Check unsuccessful. FAIL.\n"
+                " GPU H2D(p)  H2D   D2H(p)  D2H   daxpy  dgemm   temp     power     smMHz\n"
+                "   0    nan    nan    nan    nan  2890.0    nan    nan     nan      nan\n"
+                "   1    nan    nan    nan    nan   640.0    nan    nan     nan      nan\n"
+                "Summary of GPU errors:\n GPU 1: daxpy\n");
+  EXPECT_EQ(status_words(text_of("gpumem")), std::vector<std::string>{"GPU MEM Test Failed"});
+}
+
+TEST_F(ProbeAnswerTest, ping_names_every_address) {
+  const auto asked = [](const std::string& node, const std::string& addresses, std::int64_t silent,
+                        Attributes attributes) {
+    attributes.emplace_back("addresses", addresses);
+    return left("ping.silent", {SubjectKind::peer, node, std::nullopt, "", ""}, silent,
+                std::move(attributes));
+  };
+  const std::string beginning = std::string(
+                                    "[PING] Pod running ping:  autopilot-x1\n"
+                                    "[PING] Starting: collecting node list\n"
+                                    "Creating a list of interfaces and IPs\n"
+                                    "[PING] Running ping tests for every interface\n"
+                                    "[PING]") +
+                                kOfWhen;
+  CheckResult& result = add("network.ping", Health::healthy);
+  result.observations = Observations{left("ping.outcome", host_subject(), "ended", {{"pod", "autopilot-x1"}}),
+                                     asked("node-b", "eth0=10.1.0.7 net1-0=10.2.0.7", 0, {})};
+  EXPECT_EQ(text_of("ping"), beginning +
+                                 "Node node-b 10.1.0.7 eth0 0\nNode node-b 10.2.0.7 net1-0 0\n"
+                                 "[PING] all nodes reachable. success\n");
+  result.observations =
+      Observations{left("ping.outcome", host_subject(), "ended", {{"pod", "autopilot-x1"}}),
+                   asked("node-b", "eth0=10.1.0.7 net1-0=10.2.0.7", 1, {{"silent", "net1-0"}})};
+  find(result, {SubjectKind::peer, "node-b", std::nullopt, "", ""}, Health::degraded, "node-b");
+  EXPECT_EQ(text_of("ping"), beginning +
+                                 "Node node-b 10.1.0.7 eth0 0\nNode node-b 10.2.0.7 net1-0 1\n"
+                                 "[PING] At least one node unreachable. FAIL\n");
+  EXPECT_EQ(status_words(text_of("ping")), std::vector<std::string>{"PING Failed"});
+}
+
+TEST_F(ProbeAnswerTest, ping_of_a_single_node_aborts) {
+  add("network.ping", Health::healthy).observations =
+      Observations{left("ping.outcome", host_subject(), "no_targets")};
+  EXPECT_EQ(outcome_of("ping"), Outcome::aborted);
+  EXPECT_TRUE(text_of("ping").ends_with("[PING] No nodes found. ABORT\n"));
 }
 
 }  // namespace

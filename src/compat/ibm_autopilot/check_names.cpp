@@ -2,14 +2,20 @@
 #include "compat/ibm_autopilot/check_names.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/parse.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
+namespace {
+
+constexpr std::string_view kPcieBandwidth = "pciebw";
+
+}  // namespace
 
 const std::vector<CheckName>& check_names() {
   static const std::vector<CheckName> names{
-      {"pciebw", "gpu.pcie_bandwidth", "", true},
+      {kPcieBandwidth, "gpu.pcie_bandwidth", "Requesting pcie test with bw: ", true},
       {"remapped", "gpu.row_remap", "Requesting Remapped Rows check on all GPUs\n"},
       {"dcgm", "gpu.diagnosis", "DCGM test", true},
       {"ping", "network.ping", "Ping test", true},
@@ -18,6 +24,13 @@ const std::vector<CheckName>& check_names() {
       {"pvc", "storage.pvc", "PVC create-delete test\n", true},
   };
   return names;
+}
+
+std::string preamble_of(const CheckName& check, double pcie_bandwidth_limit) {
+  std::string preamble(check.preamble);
+  // A whole number, as whoever cuts it off expects.
+  if (check.name == kPcieBandwidth) preamble += std::to_string(std::lround(pcie_bandwidth_limit)) + "\n";
+  return preamble;
 }
 
 const CheckName* find_check(std::string_view name) {

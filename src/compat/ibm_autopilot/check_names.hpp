@@ -15,9 +15,12 @@ inline constexpr std::string_view kAll = "all";
 struct CheckName {
   std::string_view name;      // "remapped": in lists, and the path where it is asked for alone
   std::string_view check;     // ours that answers
-  std::string_view preamble;  // what the reply at its own path begins with
+  std::string_view preamble;  // what the reply at its own path begins with; see preamble_of
   bool is_active = false;     // puts load on what it tests: its last result is the answer
 };
+
+// The beginning of the reply at its own path. pcie_bandwidth_limit: GB/s below which a GPU is slow.
+[[nodiscard]] std::string preamble_of(const CheckName& check, double pcie_bandwidth_limit);
 
 // Null where there is no such check. Names are case sensitive.
 [[nodiscard]] const CheckName* find_check(std::string_view name);

@@ -2,9 +2,7 @@
 #include "compat/ibm_autopilot/gpu_flags.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
-#include <tuple>
 
 namespace autopilot::compat::ibm_autopilot {
 namespace {
@@ -31,10 +29,6 @@ Gpus gpus_of(const NodeSnapshot& snapshot, const CheckResult& result, const GpuQ
   return gpus;
 }
 
-auto order_of(const GpuFlag& flag) {
-  return std::tuple(flag.gpu.index.value_or(std::numeric_limits<int>::max()), flag.gpu.key);
-}
-
 }  // namespace
 
 GpuFlags::GpuFlags(const NodeSnapshot& snapshot, const GpuQuestion& question) {
@@ -45,7 +39,7 @@ GpuFlags::GpuFlags(const NodeSnapshot& snapshot, const GpuQuestion& question) {
     gpus[gpu] = is_bad;
   for (const auto& [gpu, is_bad] : gpus)
     flags_.push_back({gpu, is_bad});
-  std::ranges::sort(flags_, {}, order_of);
+  std::ranges::sort(flags_, is_before, &GpuFlag::gpu);
 }
 
 bool GpuFlags::any_bad() const {

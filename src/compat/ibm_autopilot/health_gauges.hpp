@@ -22,6 +22,9 @@ inline constexpr std::string_view kHealthChecksHelp =
 //   power-slowdown   GPU            1: slowed down by its hardware   gpu.throttle
 //   dcgm             -              1: the last deep test failed     gpu.diagnosis
 //   pvc              -              1: a class gives no volume       storage.pvc
+//   pciebw           GPU            GB/s from the host               gpu.pcie_bandwidth
+//   gpumem           "0"            1: a GPU failed the test         gpu.compute
+//   ping             node asked     1: an address did not answer     network.ping
 // A GPU is the driver's number of it.
 struct HealthGauge {
   std::string health;
@@ -30,7 +33,8 @@ struct HealthGauge {
 };
 
 // Each series as the last look left it that could look: one that could not, of a GPU or of all, changes
-// nothing, and nothing is ever taken away. One owner.
+// nothing. Nothing is taken away but nodes: of those there are the ones that were asked last, and the ones
+// that did not answer within the last hour. One owner.
 class HealthGauges {
  public:
   void note(const NodeSnapshot& snapshot);
@@ -41,8 +45,11 @@ class HealthGauges {
 
  private:
   void set(std::string_view health, const Subject& gpu, bool is_bad);
+  void note_measured(const NodeSnapshot& snapshot);
+  void note_peers(const NodeSnapshot& snapshot);
 
   std::map<std::pair<std::string, std::string>, double> values_;  // by health and device
+  std::map<std::string, WallTime> silent_at_;                     // by node: when it last was
   std::string gpu_model_ = "N/A";
 };
 

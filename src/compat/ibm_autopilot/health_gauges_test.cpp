@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compat/ibm_autopilot/health_gauges.hpp"
 
+#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using namespace std::chrono_literals;
 
 Observation reading(const std::string& name, int gpu, Value value) {
   Observation observation;
@@ -32,6 +34,7 @@ class HealthGaugesTest : public ::testing::Test {
     CheckResult& result = snapshot.results.emplace_back();
     result.check = check;
     result.observations = std::move(observations);
+    result.completed = now_;
     gauges_.note(snapshot);
   }
   // "remapped/3=1"
@@ -49,6 +52,7 @@ class HealthGaugesTest : public ::testing::Test {
   }
 
   HealthGauges gauges_;
+  WallTime now_{1'700'000'000s};
 };
 
 TEST_F(HealthGaugesTest, a_row_remap_that_waits_or_failed_is_1_of_its_gpu) {
@@ -84,6 +88,42 @@ TEST_F(HealthGaugesTest, one_class_without_a_volume_is_enough) {
   EXPECT_THAT(all(), ElementsAre("pvc/=1"));
   look("storage.pvc", {word("pvc.outcome", "bound")});
   EXPECT_THAT(all(), ElementsAre("pvc/=0"));
+}
+
+TEST_F(HealthGaugesTest, bandwidth_is_what_was_measured_last) {
+  look("gpu.pcie_bandwidth",
+       {reading("pcie_bandwidth.host_to_device", 0, 55.0), reading("pcie_bandwidth.host_to_device", 1, 3.0)});
+  look("gpu.pcie_bandwidth", {});
+  EXPECT_THAT(all(), ElementsAre("pciebw/0=55", "pciebw/1=3"));
+}
+
+TEST_F(HealthGaugesTest, a_test_of_memory_that_failed_stays_1_until_one_passes) {
+  look("gpu.compute", {reading("compute.result", 0, std::string("passed")),
+                       reading("compute.result", 1, std::string("failed"))});
+  look("gpu.compute", {});
+  EXPECT_THAT(all(), ElementsAre("gpumem/0=1"));
+  look("gpu.compute", {reading("compute.result", 0, std::string("passed"))});
+  EXPECT_THAT(all(), ElementsAre("gpumem/0=0"));
+}
+
+TEST_F(HealthGaugesTest, nodes_are_those_asked_last_and_those_silent_within_the_hour) {
+  const auto asked = [](const std::string& node, std::int64_t silent) {
+    Observation observation;
+    observation.name = "ping.silent";
+    observation.subject = {SubjectKind::peer, node, std::nullopt, "", ""};
+    observation.value = silent;
+    return observation;
+  };
+  look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 2), asked("c", 0)});
+  EXPECT_THAT(all(), ElementsAre("ping/a=0", "ping/b=1", "ping/c=0"));
+  now_ += 59min;
+  look("network.ping", {word("ping.outcome", "ended"), asked("d", 0)});
+  EXPECT_THAT(all(), ElementsAre("ping/b=1", "ping/d=0"));
+  look("network.ping", {});
+  EXPECT_THAT(all(), ElementsAre("ping/b=1", "ping/d=0"));
+  now_ += 1min;
+  look("network.ping", {word("ping.outcome", "ended"), asked("d", 0)});
+  EXPECT_THAT(all(), ElementsAre("ping/d=0"));
 }
 
 TEST_F(HealthGaugesTest, the_model_is_that_of_the_first_gpu) {

@@ -2,6 +2,8 @@
 #include "compat/ibm_autopilot/reading.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <tuple>
 
 namespace autopilot::compat::ibm_autopilot {
 
@@ -20,6 +22,16 @@ std::string word_of(const Observation& observation) {
 
 namespace {
 
+Subject numbered(const NodeSnapshot& snapshot, Subject gpu) {
+  const CheckResult* present = gpu.index ? nullptr : find_result(snapshot, "gpu.present");
+  if (present == nullptr) return gpu;
+  const auto& all = present->observations.all();
+  const auto known = std::ranges::find_if(
+      all, [&gpu](const Observation& one) { return one.subject == gpu && one.subject.index; });
+  if (known != all.end()) gpu.index = known->subject.index;
+  return gpu;
+}
+
 bool is_true(const Observation& observation) {
   return observation.value && as_number(*observation.value).value_or(0) != 0;
 }
@@ -32,6 +44,22 @@ std::set<std::string> words(const NodeSnapshot& snapshot, std::string_view check
     for (const Observation& observation : result->observations)
       if (observation.name == name && observation.value) said.insert(word_of(observation));
   return said;
+}
+
+std::vector<GpuReading> of_gpus(const NodeSnapshot& snapshot, std::string_view check, std::string_view name) {
+  std::vector<GpuReading> found;
+  if (const CheckResult* result = find_result(snapshot, check))
+    for (const Observation& observation : result->observations)
+      if (observation.name == name && observation.subject.kind == SubjectKind::gpu)
+        found.push_back({numbered(snapshot, observation.subject), &observation});
+  std::ranges::sort(found, is_before, &GpuReading::gpu);
+  return found;
+}
+
+bool is_before(const Subject& gpu, const Subject& other) {
+  constexpr int kLast = std::numeric_limits<int>::max();
+  return std::tuple(gpu.index.value_or(kLast), std::string_view(gpu.key)) <
+         std::tuple(other.index.value_or(kLast), std::string_view(other.key));
 }
 
 const GpuQuestion& remapped_question() {

@@ -24,6 +24,17 @@ namespace autopilot::compat::ibm_autopilot {
 [[nodiscard]] std::set<std::string> words(const NodeSnapshot& snapshot, std::string_view check,
                                           std::string_view name);
 
+struct GpuReading {
+  Subject gpu;
+  const Observation* said = nullptr;
+};
+// What the last look left under that name of each GPU, in order of the driver's numbers; a test may tell only
+// the address of a GPU, gpu.present knows its number.
+[[nodiscard]] std::vector<GpuReading> of_gpus(const NodeSnapshot& snapshot, std::string_view check,
+                                              std::string_view name);
+// First those with a number of the driver's, in its order.
+[[nodiscard]] bool is_before(const Subject& gpu, const Subject& other);
+
 // What says of each GPU whether something is wrong with it.
 struct GpuQuestion {
   std::string_view check;

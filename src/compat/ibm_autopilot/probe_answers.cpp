@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/ibm_autopilot/probe_answers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "compat/ibm_autopilot/reading.hpp"
+#include "core/attribute_text.hpp"
+#include "core/parse.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+namespace {
+
+const Observation* find_of(const CheckResult& result, const Subject& subject, std::string_view name) {
+  const auto& all = result.observations.all();
+  const auto found = std::ranges::find_if(
+      all, [&](const Observation& one) { return one.name == name && one.subject == subject; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+// "12.3"; "nan" where it was not measured.
+std::string one_digit(const Observation* measured) {
+  const auto number = measured != nullptr && measured->value ? as_number(*measured->value) : std::nullopt;
+  if (!number) return "nan";
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.1f", *number);
+  return text.data();
+}
+
+std::string right_aligned(const std::string& text, std::size_t width) {
+  return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+// Whose work kept the last test from running; empty where it ran.
+std::string user_of_gpu(const CheckResult& result, std::string_view outcome) {
+  const Observation* last = find_of(result, host_subject(), outcome);
+  if (last == nullptr || word_of(*last) != "in_use") return {};
+  const std::string user = attribute_text(*last, "by");
+  return user.empty() ? "somebody" : user;
+}
+
+Said in_use(std::string_view tag, const std::string& user) {
+  return {Outcome::skipped, "", std::string(tag) + " SKIP: GPU in use by " + user + "\n"};
+}
+
+Said aborted(std::string_view tag, const NodeSnapshot& snapshot, const CheckResult& result) {
+  return {Outcome::aborted, "", std::string(tag) + " ABORT\n" + abort_line(snapshot, result)};
+}
+
+bool is_bad(const CheckResult& result) {
+  return std::ranges::any_of(result.findings, [](const Finding& finding) {
+    return finding.health == Health::degraded || finding.health == Health::failed;
+  });
+}
+
+bool has_unread(const CheckResult& result) {
+  return std::ranges::any_of(result.findings,
+                             [](const Finding& finding) { return finding.health == Health::unknown; });
+}
+
+constexpr std::string_view kComputeResult = "compute.result";
+
+// Copies to and from the host, pinned and not; vector and matrix arithmetic; and what the GPU was like.
+struct Column {
+  std::string_view reading;
+  std::size_t width;
+};
+constexpr std::array<Column, 9> kColumns{{{"compute.host_to_device_pinned", 7},
+                                          {"compute.host_to_device", 7},
+                                          {"compute.device_to_host_pinned", 7},
+                                          {"compute.device_to_host", 7},
+                                          {"compute.daxpy", 8},
+                                          {"compute.dgemm", 7},
+                                          {"compute.temperature", 7},
+                                          {"compute.power", 8},
+                                          {"compute.sm_clock", 9}}};
+
+std::string table_of(const NodeSnapshot& snapshot, const CheckResult& result) {
+  std::string table = " GPU H2D(p)  H2D   D2H(p)  D2H   daxpy  dgemm   temp     power     smMHz\n";
+  std::string faulty;
+  for (const auto& [gpu, said] : of_gpus(snapshot, result.check, kComputeResult)) {
+    table += right_aligned(device_id(gpu), 4);
+    for (const Column& column : kColumns)
+      table += right_aligned(one_digit(find_of(result, gpu, column.reading)), column.width);
+    table += "\n";
+    if (word_of(*said) == "failed")
+      faulty += " GPU " + device_id(gpu) + ": " + attribute_text(*said, "failed") + "\n";
+  }
+  return table + "Summary of GPU errors:\n" + (faulty.empty() ? " NONE \n" : faulty);
+}
+
+// One line for each address of each node.
+std::string lines_of_targets(const CheckResult& result) {
+  std::string lines;
+  for (const Observation& asked : result.observations) {
+    if (asked.name != "ping.silent" || !asked.value) continue;
+    const std::string silent = attribute_text(asked, "silent");
+    const auto words = split(silent, ' ');
+    const std::string addresses = attribute_text(asked, "addresses");
+    for (const std::string_view at : split(addresses, ' ')) {
+      const std::string_view interface = at.substr(0, at.find('='));
+      if (interface.size() == at.size()) continue;
+      const bool is_silent = std::ranges::find(words, interface) != words.end();
+      lines.append("Node ").append(asked.subject.key).append(" ").append(at.substr(interface.size() + 1));
+      lines.append(" ").append(interface).append(is_silent ? " 1\n" : " 0\n");
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+Said pcie_bandwidth(const NodeSnapshot& snapshot, const CheckResult& result) {
+  constexpr std::string_view kTag = "[[ PCIEBW ]]";
+  if (const auto user = user_of_gpu(result, "pcie_bandwidth.outcome"); !user.empty())
+    return in_use(kTag, user);
+  const auto measured = of_gpus(snapshot, result.check, "pcie_bandwidth.host_to_device");
+  const bool is_slow = is_bad(result);
+  if (measured.empty() || (!is_slow && has_unread(result))) return aborted(kTag, snapshot, result);
+  std::string rates;
+  for (const GpuReading& rate : measured)
+    rates.append(rates.empty() ? "" : " ").append(one_digit(rate.said));
+  return {is_slow ? Outcome::failed : Outcome::passed,
+          "[[ PCIEBW ]] Briefings completed. Continue with PCIe Bandwidth evaluation.\n",
+          std::string(is_slow ? "[[ PCIEBW ]] FAIL" : "SUCCESS") + "\nHost  " + snapshot.node + "\n" + rates +
+              "\n"};
+}
+
+Said gpu_memory(const NodeSnapshot& snapshot, const CheckResult& result) {
+  constexpr std::string_view kTag = "[[ GPU-MEM ]]";
+  if (const auto user = user_of_gpu(result, "compute.outcome"); !user.empty()) return in_use(kTag, user);
+  const bool has_failed = is_bad(result);
+  if (of_gpus(snapshot, result.check, kComputeResult).empty() || (!has_failed && has_unread(result)))
+    return aborted(kTag, snapshot, result);
+  return {has_failed ? Outcome::failed : Outcome::passed,
+          "[[ GPU-MEM ]] Briefings completed. Continue with memory evaluation.\n",
+          has_failed ? "[[ GPU-MEM ]] Health Check unsuccessful. FAIL.\n" + table_of(snapshot, result)
+                     : "[[ GPU-MEM ]] Health Check successful\n"};
+}
+
+Said ping(const NodeSnapshot& snapshot, const CheckResult& result) {
+  const Observation* outcome = find_of(result, host_subject(), "ping.outcome");
+  if (outcome == nullptr || !outcome->value) return aborted("[PING]", snapshot, result);
+  if (word_of(*outcome) == "no_targets") return {Outcome::aborted, "", "[PING] No nodes found. ABORT\n"};
+  const bool has_silent = is_bad(result);
+  if (!has_silent && has_unread(result)) return aborted("[PING]", snapshot, result);
+  return {has_silent ? Outcome::failed : Outcome::passed,
+          "[PING] Pod running ping:  " + attribute_text(*outcome, "pod") +
+              "\n[PING] Starting: collecting node list\nCreating a list of interfaces and IPs\n"
+              "[PING] Running ping tests for every interface\n",
+          lines_of_targets(result) + (has_silent ? "[PING] At least one node unreachable. FAIL\n"
+                                                 : "[PING] all nodes reachable. success\n")};
+}
+
+}  // namespace autopilot::compat::ibm_autopilot

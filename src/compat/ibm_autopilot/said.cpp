@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/ibm_autopilot/said.hpp"
+
+#include <algorithm>
+
+#include "compat/ibm_autopilot/reading.hpp"
+#include "compat/ibm_autopilot/status_words.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+
+std::string message_of(const CheckResult& result, Health health) {
+  const auto found = std::ranges::find(result.findings, health, &Finding::health);
+  return found == result.findings.end() ? "" : found->message;
+}
+
+std::string abort_line(const NodeSnapshot& snapshot, const CheckResult& result) {
+  std::string why = message_of(result, Health::unknown);
+  if (const CheckResult* present = find_result(snapshot, "gpu.present"); why.empty() && present != nullptr)
+    why = message_of(*present, Health::failed);
+  if (why.empty()) why = "it has not looked yet";
+  return "!! " + without_tags(why) + ". ABORT.\n";
+}
+
+}  // namespace autopilot::compat::ibm_autopilot

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "compat/ibm_autopilot/check_answer.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+
+// What a check says, in two parts: of when it is stands between them.
+struct Said {
+  Outcome outcome = Outcome::aborted;
+  std::string head;
+  std::string rest;
+};
+
+// The sentence of the first finding of that health; empty without one.
+[[nodiscard]] std::string message_of(const CheckResult& result, Health health);
+// The line that tells why a check has nothing to say, with ABORT at its end. Without words that the name of
+// another check would be found in.
+[[nodiscard]] std::string abort_line(const NodeSnapshot& snapshot, const CheckResult& result);
+
+}  // namespace autopilot::compat::ibm_autopilot

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What active tests measured, as clients of IBM Autopilot read it: its texts, its gauges, its alerts and panels."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import unittest
+import urllib.parse
+import urllib.request
+
+import harness
+from ibm_client import statuses
+
+GPUS = ["0000:1b:00.0", "0000:43:00.0", "0000:52:00.0", "0000:61:00.0", "0000:9d:00.0", "0000:c3:00.0", "0000:d1:00.0", "0000:df:00.0"]
+SERIES = re.compile(r'^autopilot_health_checks\{[^}]*deviceid="([^"]*)"[^}]*health="([^"]*)"[^}]*\} (\S+)$', re.MULTILINE)
+
+LOW_PCIE_ALERT = 'sum (autopilot_health_checks{health="pciebw"}<=4) by (node, deviceid, value) > 0'
+LOW_PCIE_PANEL = 'avg(avg_over_time(autopilot_health_checks{health=~"pciebw"}[12h])) by (node, deviceid) < 3.4'
+PING_ALERT = 'sum (autopilot_health_checks{health="ping"} > 0) by (deviceid)'
+PING_PANEL = 'sum(label_replace(autopilot_health_checks{health="ping",node="%s"},"targetNode","$1","deviceid","(.*)")) by (node,targetNode)'
+DCGM_ALERT = 'sum (autopilot_health_checks{health="dcgm"}==1) by (node)'
+PVC_ALERT = 'sum (autopilot_health_checks{health="pvc"}==1) by (node)'
+
+
+def seen(name, subject, value, **attributes):
+    unit = {"pcie_bandwidth.host_to_device": "gigabytes_per_second"}.get(name, "")
+    return {"name": name, "subject": subject, "source": "probe", "value": value, "age": "40m",
+            **({"unit": unit} if unit else {}), **({"attributes": attributes} if attributes else {})}
+
+
+def measured(rates, outcome="measured", **attributes):
+    return [seen("pcie_bandwidth.outcome", "host", outcome, **attributes)] + [
+        seen("pcie_bandwidth.host_to_device", f"gpu/{gpu}", rate) for gpu, rate in zip(GPUS, rates)]
+
+
+def computed(failed=None):
+    return [seen("compute.outcome", "host", "measured")] + [
+        seen("compute.result", f"gpu/{gpu}", "failed" if number == failed else "passed",
+             **({"failed": "dgemm"} if number == failed else {})) for number, gpu in enumerate(GPUS)]
+
+
+def asked(**silent):
+    """By node: the interfaces that do not answer."""
+    return [seen("ping.outcome", "host", "ended", pod="autopilot-x1")] + [
+        seen("ping.silent", f"peer/{node}", len(interfaces.split()), addresses="eth0=10.1.0.7 net1-0=10.2.0.7",
+             **({"silent": interfaces} if interfaces else {})) for node, interfaces in silent.items()]
+
+
+class Machine:
+    """A simulated one, with results of active tests, and its agent."""
+
+    def __init__(self, *arguments, **results):
+        self.folder = tempfile.mkdtemp(prefix="autopilot-test-")
+        self.tree = os.path.join(self.folder, "machine")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--now", "--out", self.tree], check=True, capture_output=True)
+        with open(os.path.join(self.tree, "machine.yaml"), encoding="utf-8") as file:
+            self.untested = file.read()
+        self.test(**results)
+        self.agent = harness.Agent("--root", self.tree, *arguments)
+        self.agent.wait_ready()
+
+    def test(self, **results):
+        """These are the last results now. An item of JSON is one of YAML."""
+        tests = {check: {"seen": observations} for check, observations in results.items()}
+        with open(os.path.join(self.tree, "machine.new"), "w", encoding="utf-8") as file:
+            file.write(self.untested + "tests: " + json.dumps(tests) + "\n")
+        os.replace(os.path.join(self.tree, "machine.new"), os.path.join(self.tree, "machine.yaml"))
+
+    def look(self, check):
+        status, body = self.agent.request("POST", f"/v1/checks/{check}", unix=True, timeout=60)
+        assert status == 200, body
+
+    def ask(self, path, **keywords):
+        status, body = self.agent.request("GET", path, **keywords)
+        assert status == 200, body
+        return body
+
+    def values(self, health):
+        return {device: float(value) for device, of, value in SERIES.findall(self.agent.get("/metrics")) if of == health}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.agent.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class IbmProbesTest(unittest.TestCase):
+    def test_all_is_well(self):
+        with Machine(**{"gpu.pcie_bandwidth": measured([55.2] * 8), "gpu.compute": computed(),
+                        "network.ping": asked(**{"node-b": "", "node-c": ""})}) as machine:
+            reply = machine.ask(f"/status?host={machine.agent.node()['node']}&check=pciebw,gpumem,ping")
+            self.assertEqual(statuses(reply), ["OK"])
+            self.assertIn("\nSUCCESS\nHost  " + machine.agent.node()["node"] + "\n" + " ".join(["55.2"] * 8) + "\n", reply)
+            self.assertIn("[[ GPU-MEM ]] Health Check successful\n", reply)
+            self.assertEqual(re.findall(r"^Node (\S+) (\S+) (\S+) ([01])$", reply, re.MULTILINE),
+                             [("node-b", "10.1.0.7", "eth0", "0"), ("node-b", "10.2.0.7", "net1-0", "0"),
+                              ("node-c", "10.1.0.7", "eth0", "0"), ("node-c", "10.2.0.7", "net1-0", "0")])
+            self.assertTrue(reply.endswith("[PING] all nodes reachable. success\n"))
+            self.assertEqual(len(re.findall(r"Result of \S+Z; authenticate to run now\.", reply)), 3)
+            self.assertEqual(machine.values("pciebw"), {str(gpu): 55.2 for gpu in range(8)})
+            self.assertEqual(machine.values("gpumem"), {"0": 0})
+            self.assertEqual(machine.values("ping"), {"node-b": 0, "node-c": 0})
+
+    def test_what_is_wrong_fails_and_warns(self):
+        with Machine(**{"gpu.pcie_bandwidth": measured([55.2] * 3 + [3.1] + [55.2] * 4), "gpu.compute": computed(failed=5),
+                        "network.ping": asked(**{"node-b": "", "node-c": "net1-0"})}) as machine:
+            node = machine.agent.node()
+            path = f"/status?host={node['node']}&check=pciebw,gpumem,ping"
+            self.assertEqual(statuses(machine.ask(path)), ["PCIE Failed", "GPU MEM Test Failed", "PING Failed"])
+            self.assertEqual(node["verdict"], "WARN")
+            here = json.loads(machine.ask(path, headers={"Accept": "application/json"}))
+            self.assertEqual([(one["name"], one["outcome"], one["fresh"]) for one in here["checks"]],
+                             [("pciebw", "failed", False), ("gpumem", "failed", False), ("ping", "failed", False)])
+            self.assertEqual(machine.values("pciebw")["3"], 3.1)
+            self.assertEqual(machine.values("gpumem"), {"0": 1})
+            self.assertEqual(machine.values("ping"), {"node-b": 0, "node-c": 1})
+
+    def test_a_gpu_in_use_keeps_what_was_measured(self):
+        with Machine(**{"gpu.pcie_bandwidth": measured([55.2] * 8)}) as machine:
+            machine.test(**{"gpu.pcie_bandwidth": measured([], "in_use", by="team-a/train-0")})
+            machine.look("gpu.pcie_bandwidth")
+            reply = machine.ask("/pciebw")
+            self.assertIn("[[ PCIEBW ]] SKIP: GPU in use by team-a/train-0\n", reply)
+            self.assertEqual(statuses(reply), ["OK"])
+            self.assertEqual(machine.values("pciebw"), {str(gpu): 55.2 for gpu in range(8)})
+
+    def test_the_limit_is_that_of_the_configuration(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
+            config.write("expectation: {thresholds: {gpu.pcie_bandwidth.host_to_device: 20}}\n")
+            config.flush()
+            with Machine("--config", config.name, **{"gpu.pcie_bandwidth": measured([55.2] * 7 + [19.9])}) as machine:
+                reply = machine.ask("/pciebw")
+                self.assertTrue(reply.startswith("SIMULATED\nRequesting pcie test with bw: 20\n"), reply)
+                self.assertEqual(statuses(reply), ["PCIE Failed"])
+        with Machine(**{"gpu.pcie_bandwidth": measured([55.2] * 8)}) as machine:
+            self.assertTrue(machine.ask("/pciebw").startswith("SIMULATED\nRequesting pcie test with bw: 4\n"))
+
+    def test_the_alerts_and_panels_of_its_users_fire(self):
+        prometheus = harness.need_program("prometheus")
+        deep = [seen("deep_test.outcome", "host", "fatal", failed="memory.2")]
+        claim = [seen("pvc.outcome", "peer/fast/ReadWriteOnce", "not_bound", storageClass="fast", accessMode="ReadWriteOnce")]
+        with Machine(**{"gpu.pcie_bandwidth": measured([55.2] * 3 + [3.1] + [55.2] * 4), "gpu.diagnosis": deep, "storage.pvc": claim,
+                        "network.ping": asked(**{"node-b": "", "node-c": "net1-0"})}) as machine, \
+                tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+            probe.close()
+            config = os.path.join(folder, "prometheus.yml")
+            with open(config, "w", encoding="utf-8") as out:
+                out.write("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: autopilot\n"
+                          f"  static_configs: [{{targets: ['127.0.0.1:{machine.agent.port}']}}]\n")
+            server = harness.Process([prometheus, f"--config.file={config}", f"--storage.tsdb.path={folder}/data",
+                                      f"--web.listen-address=127.0.0.1:{port}"])
+            try:
+                self.see_alerts(machine, port)
+            finally:
+                server.stop()
+
+    def see_alerts(self, machine, port):
+        def query(expression):
+            url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+            try:
+                with urllib.request.urlopen(url, timeout=5) as answer:
+                    return json.load(answer)["data"]["result"]
+            except OSError:
+                return None
+
+        harness.wait_until(lambda: query('autopilot_health_checks{health="ping"}'), "Prometheus has the series", 60)
+        node = machine.agent.node()["node"]
+
+        def series(expression, *labels):
+            return sorted((*(one["metric"].get(label) for label in labels), float(one["value"][1])) for one in query(expression))
+        self.assertEqual(series(LOW_PCIE_ALERT, "node", "deviceid"), [(node, "3", 3.1)])
+        self.assertEqual(series(LOW_PCIE_PANEL, "node", "deviceid"), [(node, "3", 3.1)])
+        self.assertEqual(series(PING_ALERT, "deviceid"), [("node-c", 1)])
+        self.assertEqual(series(PING_PANEL % node, "node", "targetNode"), [(node, "node-b", 0), (node, "node-c", 1)])
+        self.assertEqual(series(DCGM_ALERT, "node"), [(node, 1)])
+        self.assertEqual(series(PVC_ALERT, "node"), [(node, 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()
