@@ -15,12 +15,12 @@ build=(
   libsqlite3-dev libre2-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev libnghttp2-dev libssl-dev
 )
 test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
-extras=(curl prometheus systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base)
+extras=(curl prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base)
 lint=(clang-format-16 clang-tidy-16 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
 
 # Services that a test drives as plain programs and that must not start with the machine because of us.
-services=(prometheus containerd)
+services=(prometheus prometheus-alertmanager containerd)
 
 say() { echo "install-deps: $*"; }
 die() {

@@ -24,7 +24,7 @@ struct Peer {
 struct HttpRequest {
   std::string method;                                       // "GET"
   std::string path;                                         // decoded, without query: "/v1/checks/gpu.xid"
-  std::map<std::string, std::string, std::less<>> query;    // decoded; the last of equal names
+  std::map<std::string, std::string, std::less<>> query;    // decoded; the first of equal names
   std::map<std::string, std::string, std::less<>> headers;  // names in lower case
   std::string body;
   Peer peer;

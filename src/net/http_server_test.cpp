@@ -357,6 +357,16 @@ TEST(HttpServer, no_header_of_an_answer_can_begin_another) {
       HasSubstr("X-Name: a  Set-Cookie:b\r\n"));
 }
 
+TEST(HttpServer, the_first_of_equal_parameters_counts) {
+  TestServer server;
+  server.server().route("GET", "/name", [](const HttpRequest& request, Responder responder) {
+    responder.respond({200, "text/plain", request.query.at("name") + "\n", {}});
+  });
+  server.start();
+  EXPECT_THAT(server.ask("GET /name?name=a&name=b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
+              EndsWith("\r\n\r\na\n"));
+}
+
 TEST(HttpServer, actions_are_for_the_unix_socket_with_the_kernels_word_on_the_peer) {
   if (!testing::has_program("curl")) GTEST_SKIP() << "curl is not installed";
   const host::TestFolder folder;

@@ -81,7 +81,7 @@ Result<RequestTarget> parse_request_target(std::string_view text) {
     const auto equals = pair.find('=');
     const auto value = equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
     auto name = TRY(decode_form(pair.substr(0, equals)));
-    target.query.insert_or_assign(std::move(name), TRY(decode_form(value)));
+    target.query.try_emplace(std::move(name), TRY(decode_form(value)));
   }
   return target;
 }
