@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Helm chart: what it makes of its values, also of those written for IBM Autopilot's chart, and its way through a cluster."""
 
+import json
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -131,6 +133,55 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(named, ["autopilot-metrics-service"])
         self.assertNotIn(("ServiceMonitor", "autopilot-metrics-monitor"), self.helm.objects())
 
+    def test_the_alerts_are_those_that_can_fire(self):
+        monitoring = ("--api-versions", "monitoring.coreos.com/v1")
+        rule = self.helm.objects("{PCIeBW: 15, prometheusRule: {create: true, labels: {role: alerts}}, labelPrefix: gpu-team.example.com}",
+                                 *monitoring)["PrometheusRule", "autopilot-metrics"]
+        self.assertEqual(rule["metadata"]["labels"]["role"], "alerts")
+        alerts = {one["alert"]: one for group in rule["spec"]["groups"] for one in group["rules"] if "alert" in one}
+        self.assertIn("AutopilotGpuFallenOffBus", alerts)
+        self.assertEqual(alerts["AutopilotLowPCIeBandwidth"]["expr"], 'autopilot_health_checks{health="pciebw"} < 15')
+        self.assertEqual(alerts["AutopilotGPUNodeHealth"]["expr"],
+                         'kube_node_labels{label_gpu_team_example_com_gpuhealth=~"WARN|EVICT|.*ERR.*"}')
+        self.assertEqual(alerts["AutopilotPingFailures"]["annotations"]["summary"], "{{ $labels.deviceid }} does not answer {{ $labels.node }}")
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            self.skipTest("promtool is not installed")
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            yaml.safe_dump(rule["spec"], file)
+            file.flush()
+            done = subprocess.run([promtool, "check", "rules", file.name], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn(("PrometheusRule", "autopilot-metrics"), self.helm.objects("", *monitoring))
+
+    def test_a_dashboard_and_a_network_policy_where_they_are_wanted(self):
+        objects = self.helm.objects("""
+            dashboard: {create: true}
+            networkPolicy: {create: true, from: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}""")
+        dashboard = objects["ConfigMap", "autopilot-dashboard"]
+        self.assertEqual(dashboard["metadata"]["labels"]["grafana_dashboard"], "1")
+        self.assertEqual(len(json.loads(dashboard["data"]["autopilot.json"])["panels"]), 9)
+        ingress = objects["NetworkPolicy", "autopilot"]["spec"]["ingress"]
+        self.assertEqual(ingress[0]["from"], [{"podSelector": {"matchLabels": {"app": "autopilot"}}}])
+        self.assertEqual(ingress[1]["from"], [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}])
+        kinds = {kind for kind, _ in self.helm.objects()}
+        self.assertFalse(kinds & {"NetworkPolicy", "PrometheusRule", "SecurityContextConstraints"})
+        self.assertEqual(len(self.helm.objects("networkPolicy: {create: true}")["NetworkPolicy", "autopilot"]["spec"]["ingress"]), 1)
+
+    def test_openshift_gives_what_the_profile_needs_and_no_more(self):
+        openshift = ("--api-versions", "security.openshift.io/v1")
+        small = self.helm.objects("", *openshift)["SecurityContextConstraints", "scc-autopilot"]
+        self.assertEqual(small["users"], [f"system:serviceaccount:{NAMESPACE}:autopilot"])
+        self.assertEqual((small["runAsUser"], small["allowedCapabilities"], small["allowHostPID"], small["allowHostDirVolumePlugin"]),
+                         ({"type": "MustRunAs", "uid": 65532}, [], False, False))
+        self.assertNotIn("hostPath", small["volumes"])
+        full = self.helm.objects("profile: full", *openshift)["SecurityContextConstraints", "scc-autopilot"]
+        self.assertEqual((full["allowedCapabilities"], full["allowHostPID"], full["allowPrivilegedContainer"]), (["SYSLOG"], True, False))
+        pod = self.pod("profile: full")["spec"]
+        asked = {right for one in pod["containers"] for right in one["securityContext"]["capabilities"].get("add", [])}
+        self.assertEqual((asked, pod["hostPID"]), (set(full["allowedCapabilities"]), True))
+        self.assertLessEqual({next(key for key in volume if key != "name") for volume in pod["volumes"]}, set(full["volumes"]))
+
     def test_what_nobody_knows_is_refused_with_its_name(self):
         for values, words in (("invasiv: 4h", "invasiv"), ("invasive: soon", "invasive: expected a duration such as 4h"),
                               ("invasive: 30s", "invasive: expected 0, or 10m to 8760h"), ("invasive: 9m", "expected 0, or 10m"),
@@ -138,6 +189,8 @@ class ChartTest(unittest.TestCase):
                               ("repeat: 1h2x", "repeat: expected a duration"), ("PCIeBW: fast", "PCIeBW"),
                               ("namespace: {create: true}", "helm install --namespace NAME --create-namespace"),
                               ("service: {port: 8080}", "service.port"), ("image: {pullPolicy: Sometimes}", "pullPolicy"),
+                              ("prometheusRule: {create: true}", "prometheusRule.create: this cluster knows no PrometheusRule"),
+                              ("networkPolicy: {from: all}", "networkPolicy"),
                               ("pullSecrets: {create: true}", "pullSecrets.imagePullSecretData: expected")):
             with self.subTest(values=values), self.assertRaisesRegex(AssertionError, words):
                 self.helm.objects(values)

@@ -22,6 +22,7 @@ LOW_PCIE_ALERT = 'sum (autopilot_health_checks{health="pciebw"}<=4) by (node, de
 LOW_PCIE_PANEL = 'avg(avg_over_time(autopilot_health_checks{health=~"pciebw"}[12h])) by (node, deviceid) < 3.4'
 PING_ALERT = 'sum (autopilot_health_checks{health="ping"} > 0) by (deviceid)'
 PING_PANEL = 'sum(label_replace(autopilot_health_checks{health="ping",node="%s"},"targetNode","$1","deviceid","(.*)")) by (node,targetNode)'
+DASHBOARD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/helm/autopilot/dashboards/autopilot.json")
 DCGM_ALERT = 'sum (autopilot_health_checks{health="dcgm"}==1) by (node)'
 PVC_ALERT = 'sum (autopilot_health_checks{health="pvc"}==1) by (node)'
 
@@ -182,6 +183,26 @@ class IbmProbesTest(unittest.TestCase):
         self.assertEqual(series(PING_PANEL % node, "node", "targetNode"), [(node, "node-b", 0), (node, "node-c", 1)])
         self.assertEqual(series(DCGM_ALERT, "node"), [(node, 1)])
         self.assertEqual(series(PVC_ALERT, "node"), [(node, 1)])
+        self.see_panels(series, node)
+
+    def see_panels(self, series, node):
+        """Those of our dashboard that need nothing but the agent."""
+        with open(DASHBOARD, encoding="utf-8") as file:
+            panels = {panel["title"]: panel["targets"][0]["expr"].replace("$node", ".*") for panel in json.load(file)["panels"]}
+        wanted = {
+            "Nodes that need attention": (["node", "verdict"], [(node, "EVICT", 1)]),
+            "GPUs slowed down by their hardware": (["node", "deviceid"], []),
+            "GPUs with faults in their rows of memory": (["node", "deviceid"], []),
+            "Faulty rows by node": (["node"], []),
+            "GPUs with low PCIe bandwidth": (["node", "deviceid"], [(node, "3", 3.1)]),
+            "Nodes that do not answer": (["node", "targetNode"], [(node, "node-c", 1)]),
+            "Storage classes without a volume": (["node"], [(node, 1)]),
+            "Pods of Autopilot that do not run": (["node"], [])}
+        for title, (labels, expected) in wanted.items():
+            self.assertEqual(series(panels.pop(title), *labels), expected, title)
+        found = [subject for subject, _ in series(panels.pop("Open incidents"), "subject")]
+        self.assertLessEqual({"gpu/0000:61:00.0", "peer/fast/ReadWriteOnce", "peer/node-c"}, set(found))
+        self.assertEqual(panels, {})
 
 
 if __name__ == "__main__":

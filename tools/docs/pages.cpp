@@ -249,7 +249,7 @@ std::map<std::string, std::string> make_pages(const Catalog& facts) {
       {"privileges.md", privileges_page(facts)},
       {"log_rules.md", log_rules_page(facts)},
       {"configuration.md", std::string(kNote) + config::settings_page()},
-      {"../deploy/alerts/autopilot.yaml", alert_rules(facts)},
+      {"../deploy/helm/autopilot/rules/findings.yaml", alert_rules(facts)},
   };
   for (const CheckPage& check : facts.checks())
     pages.emplace("checks/" + check.id + ".md", check_page(facts, check));
