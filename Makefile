@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release run test check verify lint format bench bench-cluster fuzz manifests cluster cluster-test cluster-down help clean deps
+.PHONY: release run test check verify lint format bench bench-cluster fuzz manifests image cluster cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
@@ -45,6 +45,9 @@ fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
 manifests: ## deploy/manifests/ from the Helm chart
 	@tools/install-go.sh
 	@tools/deploy/render.py
+
+image: release ## a container image as a tar, without a registry (IMAGE=name TAG=version)
+	@tools/image/build.py $(if $(IMAGE),--image '$(IMAGE)') $(if $(TAG),--tag '$(TAG)')
 
 cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubelets, SIM=n simulated nodes with agents (AGENTS=their arguments); prints a KUBECONFIG
 	@tools/install-deps.sh cluster

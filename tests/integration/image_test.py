@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make image`: what is in the image, and that the program runs in it and in nothing else."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+import harness
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "tools" / "image" / "build.py"
+
+
+def make(folder, *arguments, program=harness.AUTOPILOT):
+    path = Path(folder) / "image.tar"
+    done = subprocess.run([sys.executable, "-B", BUILD, "--image", "registry.example.com/gpu/autopilot", "--tag", "1.2.3", "--program",
+                           program, "--out", path, *arguments], capture_output=True, text=True)
+    return done, path
+
+
+class ImageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.done, cls.path = make(folder.name)
+        assert cls.done.returncode == 0, cls.done.stderr
+        cls.root = Path(folder.name) / "root"
+        with tarfile.open(cls.path) as archive:
+            cls.manifest = json.load(archive.extractfile("manifest.json"))
+            cls.config = json.load(archive.extractfile(cls.manifest[0]["Config"]))
+            cls.layer_bytes = archive.getmember("layer.tar").size
+            with tarfile.open(fileobj=archive.extractfile("layer.tar")) as layer:
+                cls.members = layer.getmembers()
+                layer.extractall(cls.root)
+
+    def test_it_has_the_name_and_an_ordinary_user(self):
+        self.assertEqual(self.manifest[0]["RepoTags"], ["registry.example.com/gpu/autopilot:1.2.3"])
+        self.assertEqual((self.config["config"]["User"], self.config["config"]["Entrypoint"]), ("65532:65532", ["/usr/bin/autopilot"]))
+        code, version, _ = harness.run("version")
+        self.assertEqual(code, 0)
+        self.assertIn(self.config["config"]["Labels"]["org.opencontainers.image.version"], version)
+
+    def test_it_is_small_and_has_no_shell(self):
+        self.assertLess(self.layer_bytes, 60_000_000)
+        programs = sorted(one.name for one in self.members if one.isfile() and one.mode & 0o111 and "/lib" not in "/" + one.name)
+        self.assertEqual(programs, ["usr/bin/autopilot"])
+        self.assertEqual({(one.uid, one.gid, one.mtime) for one in self.members}, {(0, 0, 0)})
+        self.assertFalse([one.name for one in self.members if one.mode & 0o6000])
+
+    def test_the_same_programs_make_the_same_image(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done, again = make(folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(again.read_bytes(), self.path.read_bytes())
+
+    def test_its_parts_are_told(self):
+        with open(self.root / "usr/share/doc/autopilot/sbom.spdx.json", encoding="utf-8") as file:
+            parts = json.load(file)
+        with open(self.path.with_suffix(".spdx.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file), parts)
+        packages = {one["name"]: one for one in parts["packages"]}
+        self.assertIn("libc6", packages)
+        installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libssl-dev"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(packages["libssl-dev"]["versionInfo"], installed)
+        known = {one["SPDXID"] for one in parts["packages"]} | {"SPDXRef-DOCUMENT"}
+        for relation in parts["relationships"]:
+            self.assertLessEqual({relation["spdxElementId"], relation["relatedSpdxElement"]}, known)
+        self.assertEqual(len({one["SPDXID"] for one in parts["packages"]}), len(parts["packages"]))
+        # Every library that the build asks for, by the list of what is installed for it.
+        listed = subprocess.run([ROOT / "tools" / "install-deps.sh", "--list", "build"], capture_output=True, text=True, check=True).stdout.split()
+        linked = {name for name in listed if name.startswith("lib") and name.endswith("-dev")}
+        self.assertLessEqual(linked, set(packages))
+
+    def test_the_program_runs_in_it_without_anything_else(self):
+        if os.geteuid() != 0:
+            self.skipTest("chroot needs root")
+        done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", self.root, "/usr/bin/autopilot", "check", "--list", "-o", "json"],
+                              capture_output=True, text=True, env={})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("gpu.row_remap", {one["check"] for one in json.loads(done.stdout)["items"]})
+
+    def test_what_is_wrong_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done, _ = make(folder, program="/nonexistent/autopilot")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("`make release` builds it", done.stderr)
+            done, path = make(folder, "--tag", "not a tag")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("'not a tag' is no tag of an image", done.stderr)
+            self.assertFalse(path.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

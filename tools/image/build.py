@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The container image, made of what was built and of Debian's C library, without a registry or a daemon.
+
+  build.py --image registry.example.com/autopilot --tag 1.2.3
+  docker load -i build/image/autopilot-1.2.3.tar        ctr -n k8s.io images import build/image/autopilot-1.2.3.tar
+
+The user is 65532, there is no shell. Beside the tar lies what it is made of, an SPDX document, which the image has as well.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import sbom
+from archive import Image, libraries_of
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_BYTES = 60_000_000  # of all layers, uncompressed
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+PASSWD = b"root:x:0:0::/:/bin/false\nautopilot:x:65532:65532::/:/bin/false\n"
+SBOM = "/usr/share/doc/autopilot/sbom.spdx.json"
+
+
+def stripped(program: Path) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="autopilot-image-") as folder:
+        copy = Path(folder) / program.name
+        subprocess.run(["llvm-strip-16", "-o", copy, program], check=True)
+        return copy.read_bytes()
+
+
+def version_of(program: Path) -> str:
+    """"0.1.0" of "autopilot 0.1.0 (...)"."""
+    said = subprocess.run([program, "version"], capture_output=True, text=True, check=True).stdout
+    return said.split()[1]
+
+
+def revision_of(program: Path) -> str:
+    said = subprocess.run([program, "version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"\(([0-9a-f]+(?:-dirty)?),", said)
+    return found.group(1) if found else "unknown"
+
+
+def build(name: str, tag: str, program: Path, path: Path) -> Image:
+    version = version_of(program)
+    content = stripped(program)
+    libraries = libraries_of(program)
+    image = Image(f"{name}:{tag}", ["/usr/bin/autopilot"], user="65532:65532", labels={
+        "org.opencontainers.image.title": "Autopilot", "org.opencontainers.image.version": version,
+        "org.opencontainers.image.revision": revision_of(program), "org.opencontainers.image.licenses": "Apache-2.0"})
+    image.add_text(content, "/usr/bin/autopilot", 0o755)
+    for library in libraries:
+        image.add_file(library.resolve(), str(library))
+    beside = list(libraries)
+    if CERTIFICATES.exists():
+        image.add_file(CERTIFICATES, str(CERTIFICATES), 0o644)
+    image.add_folder("/tmp", 0o1777)
+    image.add_text(PASSWD, "/etc/passwd")
+    parts = json.dumps(sbom.document(f"{name}:{tag}", version, content, beside), indent=2).encode() + b"\n"
+    image.add_text(parts, SBOM)
+    if image.layer_bytes() > MOST_BYTES:
+        raise RuntimeError(f"the image has {image.layer_bytes():,} bytes, and may have {MOST_BYTES:,}")
+    image.write(path)
+    path.with_suffix(".spdx.json").write_bytes(parts)
+    return image
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--image", default="autopilot", help="its name, with the registry it is meant for (%(default)s)")
+    parser.add_argument("--tag", help="the version of the program where it is left out")
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "bin" / "autopilot")
+    parser.add_argument("--out", type=Path, help="build/image/autopilot-TAG.tar")
+    options = parser.parse_args()
+    if not options.program.exists():
+        parser.error(f"{options.program} is not there: `make release` builds it")
+    tag = options.tag or version_of(options.program)
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", tag):
+        parser.error(f"--tag: {tag!r} is no tag of an image")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._:/-]*", options.image):
+        parser.error(f"--image: {options.image!r} is no name of an image")
+    path = options.out or ROOT / "build" / "image" / f"autopilot-{tag}.tar"
+    try:
+        image = build(options.image, tag, options.program, path)
+    except (OSError, RuntimeError, LookupError, subprocess.CalledProcessError) as problem:
+        print(f"build.py: {problem}", file=sys.stderr)
+        return 1
+    print(f"{image.name}: {path} ({image.layer_bytes() / 1e6:.1f} MB uncompressed)")
+    print(f"its parts: {path.with_suffix('.spdx.json')}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an image is made of, as an SPDX 2.3 document: the program, what is linked into it, and the libraries beside it."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+# What is linked into the program, by the Debian package it comes from (docs/dependencies.md).
+LINKED = {"libboost1.81-dev": "BSL-1.0", "libboost-json1.81-dev": "BSL-1.0", "libexpected-dev": "CC0-1.0", "libyaml-cpp-dev": "MIT",
+          "libcli11-dev": "BSD-3-Clause", "libspdlog-dev": "MIT", "libfmt-dev": "MIT", "libsqlite3-dev": "blessing",
+          "libre2-dev": "BSD-3-Clause", "libnl-3-dev": "LGPL-2.1-only", "libnl-route-3-dev": "LGPL-2.1-only",
+          "libnl-genl-3-dev": "LGPL-2.1-only", "libnghttp2-dev": "MIT", "libssl-dev": "Apache-2.0",
+          "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1"}
+
+
+def _asked(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def version_of(package: str) -> str:
+    return _asked("dpkg-query", "-W", "-f", "${Version}", package)
+
+
+def package_of(file: Path) -> str:
+    """The package that brought a file. Debian 12 has /lib as a link, and knows some files by the one name and some by the other."""
+    names = [str(file)]
+    if str(file).startswith("/usr/lib"):
+        names.append(str(file).removeprefix("/usr"))
+    for name in names:
+        done = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.split(":")[0]
+    raise LookupError(f"{file} belongs to no package")
+
+
+def _entry(name: str, version: str, licence: str, purl: str = "") -> dict:
+    entry = {"SPDXID": "SPDXRef-" + "".join(letter if letter.isalnum() else "-" for letter in name), "name": name,
+             "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
+             "licenseDeclared": licence, "copyrightText": "NOASSERTION"}
+    if purl:
+        entry["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]
+    return entry
+
+
+def _debian(package: str, licence: str) -> dict:
+    version = version_of(package)
+    return _entry(package, version, licence, f"pkg:deb/debian/{package}@{version}?distro=debian-12")
+
+
+def document(image: str, version: str, program: bytes, beside: list[Path]) -> dict:
+    """beside: the files of Debian packages that lie in the image as they are."""
+    digest = hashlib.sha256(program).hexdigest()
+    own = {**_entry("autopilot", version, "Apache-2.0"), "checksums": [{"algorithm": "SHA256", "checksumValue": digest}]}
+    linked = [_debian(package, licence) for package, licence in LINKED.items()]
+    shared = [_debian(package, "NOASSERTION") for package in sorted({package_of(file.resolve()) for file in beside})]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
+    relations += [(own["SPDXID"], "STATIC_LINK", one["SPDXID"]) for one in linked]
+    relations += [(own["SPDXID"], "DYNAMIC_LINK", one["SPDXID"]) for one in shared]
+    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": image,
+            "documentNamespace": f"https://spdx.org/spdxdocs/autopilot-{digest}",
+            "creationInfo": {"created": "1970-01-01T00:00:00Z", "creators": ["Tool: autopilot-image"]},
+            "packages": [own, *linked, *shared],
+            "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
+                              for one, kind, other in relations]}
