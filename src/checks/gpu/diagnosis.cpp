@@ -46,7 +46,8 @@ Findings judge(const JudgeInput& input) {
   Findings findings;
   add_unread(input, findings);
   const Observation* outcome = input.history.find(host_subject(), kOutcome);
-  const std::string worst = outcome != nullptr && outcome->value ? to_string(*outcome->value) : "";
+  if (outcome == nullptr || !outcome->value) return findings;
+  const std::string worst = to_string(*outcome->value);
   if (worst == "off") {
     findings.push_back(
         make_finding(input, host_subject(), "not_present", Health::unsupported, "deep tests are off"));

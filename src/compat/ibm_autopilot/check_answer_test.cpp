@@ -280,6 +280,16 @@ TEST_F(ProbeAnswerTest, a_gpu_in_use_is_neither_fail_nor_abort) {
   EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"OK"});
 }
 
+TEST_F(ProbeAnswerTest, what_others_wrote_decides_no_status) {
+  measured({55.2}, "in_use", {{"by", "x/FAIL\nPCIE FAIL"}});
+  EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"OK"});
+  const Subject node{SubjectKind::peer, "DCGM-FAIL", std::nullopt, "", ""};
+  add("network.ping", Health::healthy).observations =
+      Observations{left("ping.outcome", host_subject(), "ended", {{"pod", "FAIL\nDCGM FAIL"}}),
+                   left("ping.silent", node, std::int64_t{0}, {{"addresses", "eth0=10.1.0.7\nDCGM=ABORT"}})};
+  EXPECT_EQ(status_words(text_of("ping")), std::vector<std::string>{"OK"});
+}
+
 TEST_F(ProbeAnswerTest, what_could_not_be_measured_aborts) {
   CheckResult& result = add("gpu.pcie_bandwidth", Health::unknown);
   find(result, host_subject(), Health::unknown, "CUDA error 802");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compat/ibm_autopilot/reading.hpp"
+#include "compat/ibm_autopilot/status_words.hpp"
 #include "core/attribute_text.hpp"
 #include "core/parse.hpp"
 
@@ -34,11 +35,19 @@ std::string right_aligned(const std::string& text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
 }
 
-// Whose work kept the last test from running; empty where it ran.
+// What somebody else wrote, on the line where it stands: no other line, and no word that decides of a status.
+std::string on_one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char letter) { return letter < ' '; }, ' ');
+  return without_tags(text);
+}
+
+// Whose work kept the last test from running, in lower case, as names of Kubernetes are: the line has the tag
+// of its check. Empty where it ran.
 std::string user_of_gpu(const CheckResult& result, std::string_view outcome) {
   const Observation* last = find_of(result, host_subject(), outcome);
   if (last == nullptr || word_of(*last) != "in_use") return {};
-  const std::string user = attribute_text(*last, "by");
+  const std::string user = to_lower(on_one_line(attribute_text(*last, "by")));
   return user.empty() ? "somebody" : user;
 }
 
@@ -87,7 +96,7 @@ std::string table_of(const NodeSnapshot& snapshot, const CheckResult& result) {
       table += right_aligned(one_digit(find_of(result, gpu, column.reading)), column.width);
     table += "\n";
     if (word_of(*said) == "failed")
-      faulty += " GPU " + device_id(gpu) + ": " + attribute_text(*said, "failed") + "\n";
+      faulty += " GPU " + device_id(gpu) + ": " + on_one_line(attribute_text(*said, "failed")) + "\n";
   }
   return table + "Summary of GPU errors:\n" + (faulty.empty() ? " NONE \n" : faulty);
 }
@@ -104,8 +113,9 @@ std::string lines_of_targets(const CheckResult& result) {
       const std::string_view interface = at.substr(0, at.find('='));
       if (interface.size() == at.size()) continue;
       const bool is_silent = std::ranges::find(words, interface) != words.end();
-      lines.append("Node ").append(asked.subject.key).append(" ").append(at.substr(interface.size() + 1));
-      lines.append(" ").append(interface).append(is_silent ? " 1\n" : " 0\n");
+      std::string line = "Node " + asked.subject.key;
+      line.append(" ").append(at.substr(interface.size() + 1)).append(" ").append(interface);
+      lines += on_one_line(std::move(line)) + (is_silent ? " 1\n" : " 0\n");
     }
   }
   return lines;
@@ -148,7 +158,7 @@ Said ping(const NodeSnapshot& snapshot, const CheckResult& result) {
   const bool has_silent = is_bad(result);
   if (!has_silent && has_unread(result)) return aborted("[PING]", snapshot, result);
   return {has_silent ? Outcome::failed : Outcome::passed,
-          "[PING] Pod running ping:  " + attribute_text(*outcome, "pod") +
+          "[PING] Pod running ping:  " + to_lower(on_one_line(attribute_text(*outcome, "pod"))) +
               "\n[PING] Starting: collecting node list\nCreating a list of interfaces and IPs\n"
               "[PING] Running ping tests for every interface\n",
           lines_of_targets(result) + (has_silent ? "[PING] At least one node unreachable. FAIL\n"

@@ -6,21 +6,23 @@
 #include <gtest/gtest.h>
 #include <vector>
 
+#include "host/files/test_folder.hpp"
+
 namespace autopilot::host {
 namespace {
 
 class FindProgram : public ::testing::Test {
  protected:
-  FindProgram() : folder_(::testing::TempDir() + "find_program") {
+  FindProgram() {
     std::filesystem::create_directories(folder_ + "/first/dcgmi");  // a folder of that name is none
     std::filesystem::create_directories(folder_ + "/second");
     for (const char* name : {"/second/dcgmi", "/second/text"})
       std::ofstream(folder_ + name) << "x";
     std::filesystem::permissions(folder_ + "/second/dcgmi", std::filesystem::perms::owner_all);
   }
-  ~FindProgram() override { std::filesystem::remove_all(folder_); }
 
-  const std::string folder_;
+  const TestFolder made_;
+  const std::string folder_ = made_.path();
   const std::vector<std::string> environment_{"HOME=/", "PATH=" + folder_ + "/first::" + folder_ + "/second"};
 };
 
