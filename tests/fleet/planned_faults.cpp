@@ -46,26 +46,39 @@ Result<Duration> duration_of(std::string_view key, std::string_view text) {
               std::string(key) + "=: expected a duration such as 30s, not '" + std::string(text) + "'");
 }
 
+Result<Subject> subject_of(std::string_view text) {
+  if (auto subject = parse_subject(text)) return *std::move(subject);
+  return fail(Errc::malformed, "subject=: expected kind/key such as gpu/2");
+}
+
+Result<double> magnitude_of(std::string_view text) {
+  if (const auto magnitude = parse_number<double>(text)) return *magnitude;
+  return fail(Errc::malformed, "magnitude=: expected a number");
+}
+
+Status set(PlannedFault& fault, std::string_view key, std::string_view value) {
+  if (key == "node")
+    fault.node = value;
+  else if (key == "fault")
+    fault.request.fault = value;
+  else if (key == "at")
+    fault.at = TRY(duration_of(key, value));
+  else if (key == "for")
+    fault.request.duration = TRY(duration_of(key, value));
+  else if (key == "subject")
+    fault.request.subject = TRY(subject_of(value));
+  else
+    fault.request.magnitude = TRY(magnitude_of(value));
+  return {};
+}
+
 }  // namespace
 
 Result<PlannedFault> parse_planned_fault(std::string_view text) {
   const Words words = TRY(parse_words(text));
   PlannedFault fault;
-  for (const auto& [key, value] : words) {
-    if (key == "node") fault.node = value;
-    if (key == "fault") fault.request.fault = value;
-    if (key == "at") fault.at = TRY(duration_of(key, value));
-    if (key == "for") fault.request.duration = TRY(duration_of(key, value));
-    if (key == "subject") {
-      const auto subject = parse_subject(value);
-      if (!subject) return fail(Errc::malformed, "subject=: expected kind/key such as gpu/2");
-      fault.request.subject = *subject;
-    }
-    if (key == "magnitude") {
-      fault.request.magnitude = parse_number<double>(value);
-      if (!fault.request.magnitude) return fail(Errc::malformed, "magnitude=: expected a number");
-    }
-  }
+  for (const auto& [key, value] : words)
+    TRY_STATUS(set(fault, key, value));
   if (simulator::find_fault_type(fault.request.fault) == nullptr)
     return fail(Errc::malformed,
                 "fault=: there is no '" + fault.request.fault + "'; `autopilot-sim faults` lists them");
