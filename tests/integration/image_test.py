@@ -81,6 +81,8 @@ class ImageTest(unittest.TestCase):
     def test_the_program_runs_in_it_without_anything_else(self):
         if os.geteuid() != 0:
             self.skipTest("chroot needs root")
+        if b"__asan_init" in Path(harness.AUTOPILOT).read_bytes():
+            self.skipTest("a program built with AddressSanitizer needs /proc, which is not there")
         done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", self.root, "/usr/bin/autopilot", "check", "--list", "-o", "json"],
                               capture_output=True, text=True, env={})
         self.assertEqual(done.returncode, 0, done.stderr)
