@@ -184,13 +184,11 @@ class KillTest(unittest.TestCase):
         """A configuration with deep tests whose turn is far: one is made where a node waits for it, or is reserved."""
         folder = self.folder / node
         folder.mkdir(exist_ok=True)
-        kubeconfig = self.cluster.kubeconfig
-        if server:
-            kubeconfig = folder / "kubeconfig"
-            kubeconfig.write_text(json.dumps({
-                "apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": server}}],
-                "users": [{"name": "u", "user": {}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}))
-        file = folder / ("relayed.yaml" if server else "direct.yaml")
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": server}}],
+            "users": [{"name": "u", "user": {}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}))
+        file = folder / "agent.yaml"
         file.write_text(json.dumps({
             "kubernetes": {"write_node": True, "kubeconfig": str(kubeconfig), "namespace": SPACE}, "node": node,
             "deep_test": {"every": "365d", "deadline": "2m", "image": "played", "command": ["played"]}, **more}))
@@ -225,23 +223,26 @@ class KillTest(unittest.TestCase):
             killed.append(time.monotonic())
 
         relay = Relay(self.cluster.control_plane, name_of, case.stop, kill)
+        after = Relay(self.cluster.control_plane, name_of)
         try:
             agents.append(self.agent(node, self.settings(node, relay.url)))
             is_there.set()
             harness.wait_until(lambda: killed, f"{case.name}: {case.stop} ({relay.names})", 150)
             agents[0].process.stop(signal.SIGKILL)
-            agents.append(self.agent(node, self.settings(node, None)))
+            agents.append(self.agent(node, self.settings(node, after.url)))
             said = not case.says_nothing
             expected = {"taints": [], "reserved": None, "label": case.end, "level": "PASS" if said else "",
                         "outcome": "passed" if said else None, "jobs": 1, "over": ["Complete" if said else "Failed"]}
             while (found := self.end_of(node)) != expected:
                 if time.monotonic() - killed[0] > PATIENCE:
                     log = "\n".join(agents[1].process.log[-15:])
+                    log += "\n" + "\n".join(str(one) for one in after.asked if one.verb in audit.WRITES)
                     raise AssertionError(f"{case.name}: {PATIENCE} s after {case.stop} it is {found}, not {expected}\n{log}")
                 time.sleep(0.5)
             return f"{case.name}: {time.monotonic() - killed[0]:.0f} s after kill -9 ({' '.join(relay.names)})"
         finally:
             relay.close()
+            after.close()
             for agent in agents:
                 agent.process.stop(signal.SIGKILL)
 

@@ -4,6 +4,13 @@
 #include <algorithm>
 
 namespace autopilot::agent {
+namespace {
+
+bool is_acted_on(WriteKind kind) {
+  return kind == WriteKind::label || kind == WriteKind::deep_test;
+}
+
+}  // namespace
 
 WriteOrder::Wanted& WriteOrder::wanted(WriteKind kind, MonoTime now) {
   auto& wanted = wanted_.at(static_cast<std::size_t>(kind));
@@ -11,10 +18,17 @@ WriteOrder::Wanted& WriteOrder::wanted(WriteKind kind, MonoTime now) {
   return wanted.emplace(Wanted{.since = now, .not_before = now});
 }
 
-MonoTime WriteOrder::allowed(const Wanted& wanted) const {
-  const std::size_t most = wanted.urgency == WriteUrgency::text ? kMaxBeforeText + 1 : kMaxWrites;
-  if (gone_.size() < most) return wanted.not_before;
-  return std::max(wanted.not_before, gone_[gone_.size() - most] + kWindow);
+MonoTime WriteOrder::fewer_than(std::size_t most) const {
+  return gone_.size() < most ? MonoTime{} : gone_[gone_.size() - most] + kWindow;
+}
+
+MonoTime WriteOrder::allowed(WriteKind kind, const Wanted& wanted) const {
+  if (wanted.urgency == WriteUrgency::text)
+    return std::max(wanted.not_before, fewer_than(kMaxBeforeText + 1));
+  MonoTime time = fewer_than(kMaxWrites);
+  if (!is_acted_on(kind))
+    time = std::max(time, std::min(fewer_than(kMaxBeforeOthers + 1), wanted.since + kPatience));
+  return std::max(wanted.not_before, time);
 }
 
 void WriteOrder::want(WriteKind kind, MonoTime now, WriteUrgency urgency) {
@@ -47,7 +61,8 @@ std::optional<WriteKind> WriteOrder::take(MonoTime now) {
   MonoTime since{};
   for (std::size_t kind = 0; kind < wanted_.size(); ++kind) {
     const auto& wanted = wanted_.at(kind);
-    if (!wanted || allowed(*wanted) > now || (first && wanted->since >= since)) continue;
+    if (!wanted || allowed(static_cast<WriteKind>(kind), *wanted) > now || (first && wanted->since >= since))
+      continue;
     first = kind;
     since = wanted->since;
   }
@@ -59,8 +74,11 @@ std::optional<WriteKind> WriteOrder::take(MonoTime now) {
 
 std::optional<MonoTime> WriteOrder::next() const {
   std::optional<MonoTime> soonest;
-  for (const auto& wanted : wanted_)
-    if (wanted) soonest = std::min(soonest.value_or(allowed(*wanted)), allowed(*wanted));
+  for (std::size_t kind = 0; kind < wanted_.size(); ++kind) {
+    if (!wanted_.at(kind)) continue;
+    const MonoTime time = allowed(static_cast<WriteKind>(kind), *wanted_.at(kind));
+    soonest = std::min(soonest.value_or(time), time);
+  }
   return soonest;
 }
 

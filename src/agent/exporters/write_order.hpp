@@ -21,13 +21,17 @@ inline constexpr std::size_t kWriteKinds = 6;
 enum class WriteUrgency : std::uint8_t { text, state };
 
 // Which write goes next, and when: at once while few went, else as soon as fewer than kMaxWrites went within
-// kWindow; the one that is wanted longest first, so that none starves. A kind that is wanted again before it
-// went goes once, with what is true then. Pure.
+// kWindow; the one that is wanted longest first. The last two of a minute are kept for what schedulers act
+// on, the label and the reservation of a deep test: others go only while fewer than kMaxBeforeOthers went,
+// or once they waited for kPatience, so that none starves. A kind that is wanted again before it went goes
+// once, with what is true then. Pure.
 class WriteOrder {
  public:
   static constexpr std::size_t kMaxWrites = 6;
-  static constexpr std::size_t kMaxBeforeText = 2;  // a text is the third of its minute at most
+  static constexpr std::size_t kMaxBeforeText = 2;    // a text is the third of its minute at most
+  static constexpr std::size_t kMaxBeforeOthers = 3;  // what no scheduler acts on: the fourth at most
   static constexpr Duration kWindow = std::chrono::minutes{1};
+  static constexpr Duration kPatience = kWindow / 2;
 
   void want(WriteKind kind, MonoTime now, WriteUrgency urgency = WriteUrgency::state);
   // One that may go now; it counts as gone.
@@ -50,7 +54,9 @@ class WriteOrder {
 
   Wanted& wanted(WriteKind kind, MonoTime now);
   // When the budget lets it go; the minute of a write that went may be over.
-  [[nodiscard]] MonoTime allowed(const Wanted& wanted) const;
+  [[nodiscard]] MonoTime allowed(WriteKind kind, const Wanted& wanted) const;
+  // When fewer than `most` will have gone within the minute.
+  [[nodiscard]] MonoTime fewer_than(std::size_t most) const;
   void forget_old(MonoTime now);
 
   std::array<std::optional<Wanted>, kWriteKinds> wanted_;

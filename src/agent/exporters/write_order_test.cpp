@@ -43,19 +43,19 @@ TEST(WriteOrder, six_go_in_any_minute_and_none_starves) {
   WriteOrder order;
   std::vector<MonoTime> went;
   std::array<int, kWriteKinds> count{};
-  // A node that changes all the time.
-  for (Duration time = 0s; time < 10min; time += 100ms) {
+  // A node that changes all the time. In the first minute labels go first.
+  for (Duration time = 0s; time < 11min; time += 100ms) {
     for (const auto kind : {WriteKind::label, WriteKind::conditions, WriteKind::report, WriteKind::event,
                             WriteKind::pvc_test, WriteKind::deep_test})
       order.want(kind, at(time));
     while (const auto kind = order.take(at(time))) {
       went.push_back(at(time));
-      ++count.at(static_cast<std::size_t>(*kind));
+      if (time >= 1min) ++count.at(static_cast<std::size_t>(*kind));
     }
   }
   for (std::size_t i = 0; i + WriteOrder::kMaxWrites < went.size(); ++i)
     EXPECT_GE(went[i + WriteOrder::kMaxWrites] - went[i], 1min);
-  EXPECT_EQ(went.size(), 60U);
+  EXPECT_EQ(went.size(), 66U);
   for (const int of_kind : count)
     EXPECT_GE(of_kind, 10);
 }
@@ -94,6 +94,34 @@ TEST(WriteOrder, a_text_leaves_the_last_writes_of_the_minute_to_what_is_acted_on
   EXPECT_EQ(order.next(), at(61s));
   EXPECT_FALSE(order.take(at(60s)));
   EXPECT_EQ(order.take(at(61s)), WriteKind::conditions);
+}
+
+TEST(WriteOrder, the_last_two_of_a_minute_are_kept_for_what_schedulers_act_on) {
+  WriteOrder order;
+  // An agent that starts learns something in each of its first moments.
+  for (const auto kind : {WriteKind::label, WriteKind::conditions, WriteKind::report, WriteKind::deep_test})
+    write(order, kind, at(0s));
+  order.want(WriteKind::event, at(1s));
+  order.want(WriteKind::conditions, at(1s));
+  EXPECT_FALSE(order.take(at(20s)));
+  order.want(WriteKind::deep_test, at(20s));
+  EXPECT_EQ(order.take(at(20s)), WriteKind::deep_test);
+  order.want(WriteKind::label, at(21s));
+  EXPECT_EQ(order.take(at(21s)), WriteKind::label);
+  EXPECT_EQ(order.next(), at(60s));
+  EXPECT_EQ(order.take(at(60s)), WriteKind::conditions);
+  EXPECT_EQ(order.take(at(60s)), WriteKind::event);
+}
+
+TEST(WriteOrder, what_waited_for_half_a_minute_leaves_nothing_to_labels) {
+  WriteOrder order;
+  for (int i = 0; i < 5; ++i)
+    write(order, WriteKind::label, at(0s));
+  order.want(WriteKind::report, at(1s));
+  EXPECT_FALSE(order.take(at(30s)));
+  EXPECT_EQ(order.next(), at(31s));
+  order.want(WriteKind::label, at(31s));
+  EXPECT_EQ(order.take(at(31s)), WriteKind::report);
 }
 
 TEST(WriteOrder, a_text_that_becomes_a_matter_of_state_waits_no_longer) {
