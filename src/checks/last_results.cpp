@@ -1,9 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checks/last_results.hpp"
 
+#include <algorithm>
+#include <string>
+
+#include "checks/judgement.hpp"
+#include "core/attribute_text.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace {
+
+bool is_one_of(std::span<const std::string_view> words, const Value& value) {
+  return std::ranges::find(words, to_string(value)) != words.end();
+}
+
+bool is_as_it_should_be(const ResultForm& form, const Observation& found) {
+  return found.value &&
+         (form.words.empty() ? as_number(*found.value).has_value() : is_one_of(form.words, *found.value));
+}
+
+void add_malformed(const JudgeInput& input, const Observation& said, Findings& findings) {
+  findings.push_back(make_finding(input, said.subject, "malformed_answer", Health::unknown,
+                                  said.name + " is '" + to_string(*said.value) + "', which says nothing"));
+  findings.back().evidence.emplace_back("witness", said.source);
+}
+
+// No subject has anything: why not.
+Finding nothing_found(const JudgeInput& input, const ResultForm& form, const Observation* outcome,
+                      bool has_any) {
+  const std::string word = outcome != nullptr && outcome->value ? to_string(*outcome->value) : "";
+  if (has_any || (!word.empty() && word == form.nothing_to_test))
+    return make_finding(input, host_subject(), "not_present", Health::unsupported,
+                        "there is nothing to test here");
+  if (outcome == nullptr)
+    return make_finding(input, host_subject(), "malformed_answer", Health::unknown,
+                        "the results lack " + std::string(form.outcome));
+  if (word == form.outcomes.front())
+    return make_finding(input, host_subject(), "malformed_answer", Health::unknown,
+                        "the test ended, and its results lack " + std::string(form.found));
+  const std::string by = attribute_text(*outcome, "by");
+  return make_finding(input, host_subject(), "could_not_look", Health::unknown,
+                      "nothing was tested yet: " + word + (by.empty() ? "" : " by " + by));
+}
+
+}  // namespace
 
 Result<Observed> last_results(const host::Host& host, const Request& request, std::string_view check,
                               std::string_view witness) {
@@ -15,6 +56,27 @@ Result<Observed> last_results(const host::Host& host, const Request& request, st
   }
   observed.witnesses = {std::string(witness)};
   return observed;
+}
+
+void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& findings) {
+  const std::size_t before = findings.size();
+  add_unread(input, host_subject(), form.outcome, findings);
+  const Observation* outcome = input.history.find(host_subject(), form.outcome);
+  if (outcome != nullptr && outcome->value && !is_one_of(form.outcomes, *outcome->value))
+    add_malformed(input, *outcome, findings);
+  bool has_any = false;
+  bool has_good = false;
+  for (const Observation& found : input.history.latest()) {
+    if (found.name != form.found) continue;
+    has_any = true;
+    add_unread(input, found.subject, form.found, findings);
+    if (is_as_it_should_be(form, found))
+      has_good = true;
+    else if (found.value)
+      add_malformed(input, found, findings);
+  }
+  if (!has_good && findings.size() == before)
+    findings.push_back(nothing_found(input, form, outcome, has_any));
 }
 
 }  // namespace autopilot::checks

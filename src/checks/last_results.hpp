@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "checks/check.hpp"
@@ -12,5 +13,18 @@ namespace autopilot::checks {
 // TestResults::last.
 [[nodiscard]] Result<Observed> last_results(const host::Host& host, const Request& request,
                                             std::string_view check, std::string_view witness);
+
+// What such results are made of: a word about the test as a whole, and what it found of each subject.
+struct ResultForm {
+  std::string_view outcome;                    // of the host
+  std::span<const std::string_view> outcomes;  // the words that it may be; the first: the test ended
+  std::string_view nothing_to_test;            // the one of them that says so; empty: none does
+  std::string_view found;                      // of each subject that was tested
+  std::span<const std::string_view> words;     // that it may be; empty: it is a number
+};
+
+// Adds what makes of results none, in whole or of one subject: what could not be read, a word that nobody
+// knows, text in place of a number, a test that found nothing of anything. Such a node is not healthy.
+void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& findings);
 
 }  // namespace autopilot::checks

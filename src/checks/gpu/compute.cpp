@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -21,16 +22,18 @@ constexpr std::string_view kOutcome = "compute.outcome";
 // GB/s, .dgemm in TFLOP/s, .temperature, .power and .sm_clock.
 constexpr std::string_view kResult = "compute.result";
 
+constexpr std::array<std::string_view, 2> kOutcomes{"measured", "in_use"};
+constexpr std::array<std::string_view, 2> kResults{"passed", "failed"};
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
   return last_results(host, request, kId, kWitness);
 }
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unread(input, host_subject(), kOutcome, findings);
+  add_unusable(input, {kOutcome, kOutcomes, {}, kResult, kResults}, findings);
   for (const Observation& said : input.history.latest()) {
     if (said.name != kResult) continue;
-    add_unread(input, said.subject, kResult, findings);
     if (!said.value || to_string(*said.value) != "failed") continue;
     const std::string failed = attribute_text(said, "failed");
     findings.push_back(make_finding(input, said.subject, "compute_test_failed", Health::degraded,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -20,17 +21,18 @@ constexpr std::string_view kOutcome = "pcie_bandwidth.outcome";
 // Of each GPU, in GB/s: copies of pinned memory of the host.
 constexpr std::string_view kHostToDevice = "pcie_bandwidth.host_to_device";
 
+constexpr std::array<std::string_view, 2> kOutcomes{"measured", "in_use"};
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
   return last_results(host, request, kId, kWitness);
 }
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unread(input, host_subject(), kOutcome, findings);
+  add_unusable(input, {kOutcome, kOutcomes, {}, kHostToDevice, {}}, findings);
   const Limit least = limit(input, "gpu.pcie_bandwidth.host_to_device");
   for (const Observation& measured : input.history.latest()) {
     if (measured.name != kHostToDevice) continue;
-    add_unread(input, measured.subject, kHostToDevice, findings);
     const auto rate = measured.value ? as_number(*measured.value) : std::nullopt;
     if (!rate || *rate >= least.value) continue;
     findings.push_back(make_finding(input, measured.subject, "pcie_bandwidth_low", Health::degraded,

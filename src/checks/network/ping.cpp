@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -19,16 +20,18 @@ constexpr std::string_view kOutcome = "ping.outcome";
 // of them, "eth0=10.1.0.7 net1-0=10.2.0.7"; `silent` those without an answer, "net1-0".
 constexpr std::string_view kSilent = "ping.silent";
 
+constexpr std::string_view kNoTargets = "no_targets";
+constexpr std::array<std::string_view, 2> kOutcomes{"ended", kNoTargets};
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
   return last_results(host, request, kId, kWitness);
 }
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unread(input, host_subject(), kOutcome, findings);
+  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kSilent, {}}, findings);
   for (const Observation& asked : input.history.latest()) {
     if (asked.name != kSilent) continue;
-    add_unread(input, asked.subject, kSilent, findings);
     if (!asked.value || as_number(*asked.value).value_or(0) == 0) continue;
     findings.push_back(
         make_finding(input, asked.subject, "node_does_not_answer", Health::degraded,

@@ -26,11 +26,21 @@ bool has_unread(const CheckResult& result) {
          std::ranges::any_of(result.observations, [](const Observation& one) { return !one.value; });
 }
 
+// When the test ended that an active check tells of.
+std::optional<WallTime> end_of_test(const CheckResult& result) {
+  std::optional<WallTime> end;
+  for (const Observation& observation : result.observations)
+    for (const std::string_view name : {"finished", "testedAt"})
+      if (const Value* said = find_attribute(observation.attributes, name))
+        end = std::max(end, parse_time(to_string(*said)));
+  return end;
+}
+
 // Nothing is there to look at, and nothing that should be there is missing; nobody wants such tests here.
 bool is_pointless(const NodeSnapshot& snapshot, const CheckResult& result, bool is_active) {
   const CheckResult* present = find_result(snapshot, "gpu.present");
-  return result.health == Health::unsupported &&
-         (is_active || present == nullptr || message_of(*present, Health::failed).empty());
+  if (result.health != Health::unsupported || (is_active && end_of_test(result))) return false;
+  return (is_active || present == nullptr || message_of(*present, Health::failed).empty());
 }
 
 Outcome outcome_of(const GpuFlags& gpus) {
@@ -99,16 +109,6 @@ constexpr std::array<Teller, 7> kTellers{{
     {"ping", "[PING]", ping},
     {"pvc", "[PVC Create-Delete]", pvc, "Storage class not set. Cannot run. ABORT"},
 }};
-
-// When the test ended that an active check tells of.
-std::optional<WallTime> end_of_test(const CheckResult& result) {
-  std::optional<WallTime> end;
-  for (const Observation& observation : result.observations)
-    for (const std::string_view name : {"finished", "testedAt"})
-      if (const Value* said = find_attribute(observation.attributes, name))
-        end = std::max(end, parse_time(to_string(*said)));
-  return end;
-}
 
 // Nothing is there that it could look at, or nobody wants such tests here.
 CheckAnswer without_object(CheckAnswer answer, const Teller& teller, const CheckResult& result) {

@@ -280,6 +280,15 @@ TEST_F(ProbeAnswerTest, a_gpu_in_use_is_neither_fail_nor_abort) {
   EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"OK"});
 }
 
+TEST_F(ProbeAnswerTest, a_gpu_in_use_hides_no_link_that_was_slow) {
+  find(measured({55.2, 3.1}, "in_use", {{"by", "team-a/train-0"}}), gpu(1), Health::degraded,
+       "GPU 1 is slow");
+  EXPECT_EQ(outcome_of("pciebw"), Outcome::failed);
+  EXPECT_TRUE(text_of("pciebw").ends_with(
+      "[[ PCIEBW ]] FAIL\nHost  node-a\n55.2 3.1\nNot tested again: GPU in use by team-a/train-0\n"));
+  EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"PCIE Failed"});
+}
+
 TEST_F(ProbeAnswerTest, what_others_wrote_decides_no_status) {
   measured({55.2}, "in_use", {{"by", "x/FAIL\nPCIE FAIL"}});
   EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"OK"});
@@ -296,6 +305,28 @@ TEST_F(ProbeAnswerTest, what_could_not_be_measured_aborts) {
   EXPECT_EQ(outcome_of("pciebw"), Outcome::aborted);
   EXPECT_EQ(text_of("pciebw"), "[[ PCIEBW ]] ABORT\n!! CUDA error 802. ABORT.\n");
   EXPECT_EQ(status_words(text_of("pciebw")), std::vector<std::string>{"PCIE Failed"});
+}
+
+TEST_F(ProbeAnswerTest, no_rate_at_all_is_no_success) {
+  CheckResult& result = measured({0.0});
+  for (Observation one : result.observations)
+    if (one.name == "pcie_bandwidth.host_to_device") {
+      one.value.reset();
+      one.missing = "not_supported";
+      result.observations = Observations{left("pcie_bandwidth.outcome", host_subject(), "measured"), one};
+    }
+  result.health = Health::unsupported;
+  result.findings = {};
+  find(result, host_subject(), Health::unsupported, "there is nothing to test here");
+  EXPECT_EQ(outcome_of("pciebw"), Outcome::aborted);
+  EXPECT_TRUE(text_of("pciebw").ends_with("[[ PCIEBW ]] ABORT\n!! there is nothing to test here. ABORT.\n"))
+      << text_of("pciebw");
+}
+
+TEST_F(ProbeAnswerTest, why_it_aborts_is_one_line) {
+  CheckResult& result = add("gpu.pcie_bandwidth", Health::unknown);
+  find(result, host_subject(), Health::unknown, "CUDA error 802\n!! FAIL");
+  EXPECT_EQ(text_of("pciebw"), "[[ PCIEBW ]] ABORT\n!! CUDA error 802 !! FAIL. ABORT.\n");
 }
 
 TEST_F(ProbeAnswerTest, a_gpu_that_is_gone_makes_no_test_that_nobody_asked_for) {

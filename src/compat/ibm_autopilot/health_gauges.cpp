@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "compat/ibm_autopilot/reading.hpp"
 
@@ -22,28 +24,36 @@ std::optional<std::string> model_of_first_gpu(const NodeSnapshot& snapshot) {
   return first == nullptr ? std::nullopt : std::optional(word_of(*first));
 }
 
+// IBM Autopilot tells one value of all GPUs as that of the first.
+std::string device_of(const std::string& health, const Subject& of) {
+  if (of.kind == SubjectKind::gpu) return device_id(of);
+  return health == "gpumem" ? "0" : of.key;
+}
+
 }  // namespace
 
-void HealthGauges::set(std::string_view health, const Subject& gpu, bool is_bad) {
-  const std::string device = gpu.kind == SubjectKind::gpu ? device_id(gpu) : "";
-  values_[{std::string(health), device}] = is_bad ? 1 : 0;
+// The number of a GPU may be known later than its value.
+void HealthGauges::set(const std::string& health, const Subject& of, double value) {
+  auto& series = values_[health];
+  series.erase(of);
+  series.emplace(of, value);
 }
 
 void HealthGauges::note(const NodeSnapshot& snapshot) {
   for (const auto& [gpu, is_bad] : flags(snapshot, remapped_question()))
-    set("remapped", gpu, is_bad);
+    set("remapped", gpu, is_bad ? 1 : 0);
   for (const auto& [gpu, is_bad] : flags(snapshot, slowdown_question()))
-    set("power-slowdown", gpu, is_bad);
+    set("power-slowdown", gpu, is_bad ? 1 : 0);
   const auto tested = words(snapshot, "gpu.diagnosis", "deep_test.outcome");
   if (tested.contains("failed") || tested.contains("fatal"))
-    set("dcgm", host_subject(), true);
+    set("dcgm", host_subject(), 1);
   else if (tested.contains("passed"))
-    set("dcgm", host_subject(), false);
+    set("dcgm", host_subject(), 0);
   const auto claims = words(snapshot, "storage.pvc", "pvc.outcome");
   if (claims.contains("not_bound"))
-    set("pvc", host_subject(), true);
+    set("pvc", host_subject(), 1);
   else if (claims.contains("bound"))
-    set("pvc", host_subject(), false);
+    set("pvc", host_subject(), 0);
   note_measured(snapshot);
   note_peers(snapshot);
   if (gpu_model_ == "N/A") gpu_model_ = model_of_first_gpu(snapshot).value_or(gpu_model_);
@@ -51,32 +61,40 @@ void HealthGauges::note(const NodeSnapshot& snapshot) {
 
 void HealthGauges::note_measured(const NodeSnapshot& snapshot) {
   for (const auto& [gpu, rate] : of_gpus(snapshot, "gpu.pcie_bandwidth", "pcie_bandwidth.host_to_device"))
-    if (const auto number = rate->value ? as_number(*rate->value) : std::nullopt)
-      values_[{"pciebw", device_id(gpu)}] = *number;
+    if (const auto number = rate->value ? as_number(*rate->value) : std::nullopt) set("pciebw", gpu, *number);
   const auto tested = words(snapshot, "gpu.compute", "compute.result");
-  if (!tested.empty()) values_[{"gpumem", "0"}] = tested.contains("failed") ? 1 : 0;
+  if (tested.contains("failed"))
+    set("gpumem", host_subject(), 1);
+  else if (tested.contains("passed"))
+    set("gpumem", host_subject(), 0);
 }
 
 void HealthGauges::note_peers(const NodeSnapshot& snapshot) {
   const CheckResult* result = find_result(snapshot, "network.ping");
   if (result == nullptr || words(snapshot, "network.ping", "ping.outcome").empty()) return;
-  std::erase_if(values_, [](const auto& one) { return one.first.first == "ping"; });
+  auto& nodes = values_["ping"];
+  nodes.clear();
   for (const Observation& asked : result->observations) {
-    if (asked.name != "ping.silent" || !asked.value) continue;
-    const bool is_silent = as_number(*asked.value).value_or(0) != 0;
-    values_[{"ping", asked.subject.key}] = is_silent ? 1 : 0;
-    if (is_silent) silent_at_[asked.subject.key] = result->completed;
+    const auto silent = asked.name == "ping.silent" && asked.value ? as_number(*asked.value) : std::nullopt;
+    if (!silent) continue;
+    nodes[asked.subject] = *silent != 0 ? 1 : 0;
+    if (*silent != 0)
+      silent_at_[asked.subject.key] = result->completed;
+    else
+      silent_at_.erase(asked.subject.key);
   }
   std::erase_if(silent_at_,
                 [result](const auto& one) { return one.second + kKeepSilent <= result->completed; });
   for (const auto& [node, when] : silent_at_)
-    values_.try_emplace({"ping", node}, 1);
+    nodes.try_emplace(Subject{SubjectKind::peer, node, std::nullopt, "", ""}, 1);
 }
 
 std::vector<HealthGauge> HealthGauges::all() const {
   std::vector<HealthGauge> gauges;
-  for (const auto& [key, value] : values_)
-    gauges.push_back({key.first, key.second, value});
+  for (const auto& [health, series] : values_)
+    for (const auto& [of, value] : series)
+      gauges.push_back({health, device_of(health, of), value});
+  std::ranges::sort(gauges, {}, [](const HealthGauge& one) { return std::tie(one.health, one.device_id); });
   return gauges;
 }
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/snapshot.hpp"
@@ -44,12 +43,12 @@ class HealthGauges {
   [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }
 
  private:
-  void set(std::string_view health, const Subject& gpu, bool is_bad);
+  void set(const std::string& health, const Subject& of, double value);
   void note_measured(const NodeSnapshot& snapshot);
   void note_peers(const NodeSnapshot& snapshot);
 
-  std::map<std::pair<std::string, std::string>, double> values_;  // by health and device
-  std::map<std::string, WallTime> silent_at_;                     // by node: when it last was
+  std::map<std::string, std::map<Subject, double>> values_;  // by health; with the number known last
+  std::map<std::string, WallTime> silent_at_;                // by node: when it last was
   std::string gpu_model_ = "N/A";
 };
 

@@ -97,6 +97,24 @@ TEST_F(HealthGaugesTest, bandwidth_is_what_was_measured_last) {
   EXPECT_THAT(all(), ElementsAre("pciebw/0=55", "pciebw/1=3"));
 }
 
+TEST_F(HealthGaugesTest, a_gpu_whose_number_is_known_later_has_one_series) {
+  const auto measured = [](double rate) {
+    Observation observation = reading("pcie_bandwidth.host_to_device", 1, rate);
+    observation.subject.index.reset();
+    return observation;
+  };
+  look("gpu.pcie_bandwidth", {measured(3.0)});
+  EXPECT_THAT(all(), ElementsAre("pciebw/0000:11:00.0=3"));
+  NodeSnapshot snapshot;
+  snapshot.results.resize(2);
+  snapshot.results[0].check = "gpu.present";
+  snapshot.results[0].observations = Observations{reading("gpu.model", 1, std::string("NVIDIA H100"))};
+  snapshot.results[1].check = "gpu.pcie_bandwidth";
+  snapshot.results[1].observations = Observations{measured(55.0)};
+  gauges_.note(snapshot);
+  EXPECT_THAT(all(), ElementsAre("pciebw/1=55"));
+}
+
 TEST_F(HealthGaugesTest, a_test_of_memory_that_failed_stays_1_until_one_passes) {
   look("gpu.compute", {reading("compute.result", 0, std::string("passed")),
                        reading("compute.result", 1, std::string("failed"))});
@@ -124,6 +142,22 @@ TEST_F(HealthGaugesTest, nodes_are_those_asked_last_and_those_silent_within_the_
   now_ += 1min;
   look("network.ping", {word("ping.outcome", "ended"), asked("d", 0)});
   EXPECT_THAT(all(), ElementsAre("ping/d=0"));
+}
+
+TEST_F(HealthGaugesTest, a_node_that_answered_before_it_went_was_not_silent) {
+  const auto asked = [](const std::string& node, std::int64_t silent) {
+    Observation observation;
+    observation.name = "ping.silent";
+    observation.subject = {SubjectKind::peer, node, std::nullopt, "", ""};
+    observation.value = silent;
+    return observation;
+  };
+  look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 2)});
+  now_ += 10min;
+  look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 0)});
+  now_ += 10min;
+  look("network.ping", {word("ping.outcome", "ended"), asked("a", 0)});
+  EXPECT_THAT(all(), ElementsAre("ping/a=0"));
 }
 
 TEST_F(HealthGaugesTest, the_model_is_that_of_the_first_gpu) {

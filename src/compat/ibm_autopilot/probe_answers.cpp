@@ -35,13 +35,6 @@ std::string right_aligned(const std::string& text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
 }
 
-// What somebody else wrote, on the line where it stands: no other line, and no word that decides of a status.
-std::string on_one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char letter) { return letter < ' '; }, ' ');
-  return without_tags(text);
-}
-
 // Whose work kept the last test from running, in lower case, as names of Kubernetes are: the line has the tag
 // of its check. Empty where it ran.
 std::string user_of_gpu(const CheckResult& result, std::string_view outcome) {
@@ -53,6 +46,15 @@ std::string user_of_gpu(const CheckResult& result, std::string_view outcome) {
 
 Said in_use(std::string_view tag, const std::string& user) {
   return {Outcome::skipped, "", std::string(tag) + " SKIP: GPU in use by " + user + "\n"};
+}
+
+// What was found before stands until a test passes.
+std::string in_use_since(const std::string& user) {
+  return user.empty() ? "" : "Not tested again: GPU in use by " + user + "\n";
+}
+
+bool has_value(const GpuReading& reading) {
+  return reading.said->value.has_value();
 }
 
 Said aborted(std::string_view tag, const NodeSnapshot& snapshot, const CheckResult& result) {
@@ -125,29 +127,33 @@ std::string lines_of_targets(const CheckResult& result) {
 
 Said pcie_bandwidth(const NodeSnapshot& snapshot, const CheckResult& result) {
   constexpr std::string_view kTag = "[[ PCIEBW ]]";
-  if (const auto user = user_of_gpu(result, "pcie_bandwidth.outcome"); !user.empty())
-    return in_use(kTag, user);
-  const auto measured = of_gpus(snapshot, result.check, "pcie_bandwidth.host_to_device");
+  const std::string user = user_of_gpu(result, "pcie_bandwidth.outcome");
   const bool is_slow = is_bad(result);
-  if (measured.empty() || (!is_slow && has_unread(result))) return aborted(kTag, snapshot, result);
+  if (!user.empty() && !is_slow) return in_use(kTag, user);
+  const auto measured = of_gpus(snapshot, result.check, "pcie_bandwidth.host_to_device");
+  if (std::ranges::none_of(measured, has_value) || (!is_slow && has_unread(result)))
+    return aborted(kTag, snapshot, result);
   std::string rates;
   for (const GpuReading& rate : measured)
     rates.append(rates.empty() ? "" : " ").append(one_digit(rate.said));
   return {is_slow ? Outcome::failed : Outcome::passed,
           "[[ PCIEBW ]] Briefings completed. Continue with PCIe Bandwidth evaluation.\n",
           std::string(is_slow ? "[[ PCIEBW ]] FAIL" : "SUCCESS") + "\nHost  " + snapshot.node + "\n" + rates +
-              "\n"};
+              "\n" + in_use_since(user)};
 }
 
 Said gpu_memory(const NodeSnapshot& snapshot, const CheckResult& result) {
   constexpr std::string_view kTag = "[[ GPU-MEM ]]";
-  if (const auto user = user_of_gpu(result, "compute.outcome"); !user.empty()) return in_use(kTag, user);
+  const std::string user = user_of_gpu(result, "compute.outcome");
   const bool has_failed = is_bad(result);
-  if (of_gpus(snapshot, result.check, kComputeResult).empty() || (!has_failed && has_unread(result)))
+  if (!user.empty() && !has_failed) return in_use(kTag, user);
+  const auto tested = of_gpus(snapshot, result.check, kComputeResult);
+  if (std::ranges::none_of(tested, has_value) || (!has_failed && has_unread(result)))
     return aborted(kTag, snapshot, result);
   return {has_failed ? Outcome::failed : Outcome::passed,
           "[[ GPU-MEM ]] Briefings completed. Continue with memory evaluation.\n",
-          has_failed ? "[[ GPU-MEM ]] Health Check unsuccessful. FAIL.\n" + table_of(snapshot, result)
+          has_failed ? "[[ GPU-MEM ]] Health Check unsuccessful. FAIL.\n" + table_of(snapshot, result) +
+                           in_use_since(user)
                      : "[[ GPU-MEM ]] Health Check successful\n"};
 }
 

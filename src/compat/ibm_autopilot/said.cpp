@@ -2,6 +2,7 @@
 #include "compat/ibm_autopilot/said.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "compat/ibm_autopilot/reading.hpp"
 #include "compat/ibm_autopilot/status_words.hpp"
@@ -13,12 +14,19 @@ std::string message_of(const CheckResult& result, Health health) {
   return found == result.findings.end() ? "" : found->message;
 }
 
+std::string on_one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char letter) { return letter < ' '; }, ' ');
+  return without_tags(text);
+}
+
 std::string abort_line(const NodeSnapshot& snapshot, const CheckResult& result) {
   std::string why = message_of(result, Health::unknown);
   if (const CheckResult* present = find_result(snapshot, "gpu.present"); why.empty() && present != nullptr)
     why = message_of(*present, Health::failed);
+  if (why.empty()) why = message_of(result, Health::unsupported);
   if (why.empty()) why = "it has not looked yet";
-  return "!! " + without_tags(why) + ". ABORT.\n";
+  return "!! " + on_one_line(why) + ". ABORT.\n";
 }
 
 }  // namespace autopilot::compat::ibm_autopilot
