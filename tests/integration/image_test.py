@@ -78,6 +78,15 @@ class ImageTest(unittest.TestCase):
         linked = {name for name in listed if name.startswith("lib") and name.endswith("-dev")}
         self.assertLessEqual(linked, set(packages))
 
+    def test_it_trusts_what_debian_trusts_and_not_what_this_machine_does(self):
+        begin = b"-----BEGIN CERTIFICATE-----"
+        trusted = (self.root / "etc/ssl/certs/ca-certificates.crt").read_bytes().split(begin)[1:]
+        listed = subprocess.run(["dpkg-query", "-L", "ca-certificates"], capture_output=True, text=True, check=True).stdout.split()
+        known = {Path(name).read_bytes().split(begin)[1] for name in listed if "/mozilla/" in name}
+        self.assertEqual(set(trusted), known)
+        with open(self.root / "usr/share/doc/autopilot/sbom.spdx.json", encoding="utf-8") as file:
+            self.assertIn("ca-certificates", {one["name"] for one in json.load(file)["packages"]})
+
     def test_the_program_runs_in_it_without_anything_else(self):
         if os.geteuid() != 0:
             self.skipTest("chroot needs root")
@@ -97,6 +106,17 @@ class ImageTest(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn("'not a tag' is no tag of an image", done.stderr)
             self.assertFalse(path.exists())
+            for name in ("a:1", "a//b", "a/", "x:5000:y", "A/b", "a b"):
+                done, path = make(folder, "--image", name)
+                self.assertEqual(done.returncode, 2, name)
+                self.assertIn(f"'{name}' is no name of an image", done.stderr)
+                self.assertFalse(path.exists())
+
+    def test_each_version_has_its_own_document(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done, _ = make(folder, "--image", "registry.example.com:5000/gpu/autopilot", "--out", Path(folder) / "autopilot-1.2")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual({one.name for one in Path(folder).iterdir()}, {"autopilot-1.2", "autopilot-1.2.spdx.json"})
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ from archive import Image, libraries_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 60_000_000  # of all layers, uncompressed
-CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+AUTHORITIES = "ca-certificates"  # Debian's package
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+# A registry, with its port, and folders: what a reference is made of before its tag.
+NAME = r"(([a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+(:[0-9]{1,5})?|[a-zA-Z0-9-]+:[0-9]{1,5}|localhost)/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
 PASSWD = b"root:x:0:0::/:/bin/false\nautopilot:x:65532:65532::/:/bin/false\n"
 SBOM = "/usr/share/doc/autopilot/sbom.spdx.json"
 
@@ -31,6 +34,14 @@ def stripped(program: Path) -> bytes:
         copy = Path(folder) / program.name
         subprocess.run(["llvm-strip-16", "-o", copy, program], check=True)
         return copy.read_bytes()
+
+
+def authorities() -> list[Path]:
+    """Those of Debian's package: the machine that builds may trust more than others should."""
+    files = [file for file in sbom.files_of(AUTHORITIES) if file.match("/usr/share/ca-certificates/mozilla/*.crt")]
+    if not files:
+        raise LookupError(f"the package {AUTHORITIES} has no certificates")
+    return sorted(files)
 
 
 def version_of(program: Path) -> str:
@@ -45,6 +56,11 @@ def revision_of(program: Path) -> str:
     return found.group(1) if found else "unknown"
 
 
+def parts_of(path: Path) -> Path:
+    """"autopilot-1.2.spdx.json" of "autopilot-1.2.tar"."""
+    return path.with_name(path.name.removesuffix(".tar") + ".spdx.json")
+
+
 def build(name: str, tag: str, program: Path, path: Path) -> Image:
     version = version_of(program)
     content = stripped(program)
@@ -55,17 +71,15 @@ def build(name: str, tag: str, program: Path, path: Path) -> Image:
     image.add_text(content, "/usr/bin/autopilot", 0o755)
     for library in libraries:
         image.add_file(library.resolve(), str(library))
-    beside = list(libraries)
-    if CERTIFICATES.exists():
-        image.add_file(CERTIFICATES, str(CERTIFICATES), 0o644)
+    image.add_text(b"".join(one.read_bytes() for one in authorities()), CERTIFICATES)
     image.add_folder("/tmp", 0o1777)
     image.add_text(PASSWD, "/etc/passwd")
-    parts = json.dumps(sbom.document(f"{name}:{tag}", version, content, beside), indent=2).encode() + b"\n"
+    parts = json.dumps(sbom.document(f"{name}:{tag}", version, content, libraries, [AUTHORITIES]), indent=2).encode() + b"\n"
     image.add_text(parts, SBOM)
     if image.layer_bytes() > MOST_BYTES:
         raise RuntimeError(f"the image has {image.layer_bytes():,} bytes, and may have {MOST_BYTES:,}")
     image.write(path)
-    path.with_suffix(".spdx.json").write_bytes(parts)
+    parts_of(path).write_bytes(parts)
     return image
 
 
@@ -81,7 +95,7 @@ def main() -> int:
     tag = options.tag or version_of(options.program)
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", tag):
         parser.error(f"--tag: {tag!r} is no tag of an image")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9._:/-]*", options.image):
+    if not re.fullmatch(NAME, options.image):
         parser.error(f"--image: {options.image!r} is no name of an image")
     path = options.out or ROOT / "build" / "image" / f"autopilot-{tag}.tar"
     try:
@@ -90,7 +104,7 @@ def main() -> int:
         print(f"build.py: {problem}", file=sys.stderr)
         return 1
     print(f"{image.name}: {path} ({image.layer_bytes() / 1e6:.1f} MB uncompressed)")
-    print(f"its parts: {path.with_suffix('.spdx.json')}")
+    print(f"its parts: {parts_of(path)}")
     return 0
 
 

@@ -33,6 +33,10 @@ def package_of(file: Path) -> str:
     raise LookupError(f"{file} belongs to no package")
 
 
+def files_of(package: str) -> list[Path]:
+    return [Path(line) for line in _asked("dpkg-query", "-L", package).splitlines()]
+
+
 def _entry(name: str, version: str, licence: str, purl: str = "") -> dict:
     entry = {"SPDXID": "SPDXRef-" + "".join(letter if letter.isalnum() else "-" for letter in name), "name": name,
              "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
@@ -47,18 +51,20 @@ def _debian(package: str, licence: str) -> dict:
     return _entry(package, version, licence, f"pkg:deb/debian/{package}@{version}?distro=debian-12")
 
 
-def document(image: str, version: str, program: bytes, beside: list[Path]) -> dict:
-    """beside: the files of Debian packages that lie in the image as they are."""
+def document(image: str, version: str, program: bytes, libraries: list[Path], beside: list[str]) -> dict:
+    """libraries: files of Debian packages that the program is linked to. beside: other packages of which the image has files."""
     digest = hashlib.sha256(program).hexdigest()
     own = {**_entry("autopilot", version, "Apache-2.0"), "checksums": [{"algorithm": "SHA256", "checksumValue": digest}]}
     linked = [_debian(package, licence) for package, licence in LINKED.items()]
-    shared = [_debian(package, "NOASSERTION") for package in sorted({package_of(file.resolve()) for file in beside})]
+    shared = [_debian(package, "NOASSERTION") for package in sorted({package_of(file.resolve()) for file in libraries})]
+    contained = [_debian(package, "NOASSERTION") for package in beside]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     relations += [(own["SPDXID"], "STATIC_LINK", one["SPDXID"]) for one in linked]
     relations += [(own["SPDXID"], "DYNAMIC_LINK", one["SPDXID"]) for one in shared]
+    relations += [("SPDXRef-DOCUMENT", "DESCRIBES", one["SPDXID"]) for one in contained]
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": image,
             "documentNamespace": f"https://spdx.org/spdxdocs/autopilot-{digest}",
             "creationInfo": {"created": "1970-01-01T00:00:00Z", "creators": ["Tool: autopilot-image"]},
-            "packages": [own, *linked, *shared],
+            "packages": [own, *linked, *shared, *contained],
             "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
                               for one, kind, other in relations]}
