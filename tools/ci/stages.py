@@ -16,7 +16,7 @@ BUILD_LIMIT = 3000
 TEST_LIMIT = 3000
 LABELS = ("unit", "golden", "integration")
 # ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
-THREADED = ("runtime", "net", "store", "kube", "host", "agent")
+THREADED = ("runtime", "net", "store", "kube", "host", "agent", "catalog")
 
 SANITIZER_ENV = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
