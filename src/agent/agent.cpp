@@ -53,6 +53,7 @@ class Agent {
  private:
   runtime::Outlets outlets();
   IbmContext ibm_context();
+  [[nodiscard]] CallerRights caller_rights();
   [[nodiscard]] double pcie_bandwidth_limit() const;
   void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
@@ -288,6 +289,16 @@ IbmContext Agent::ibm_context() {
           [this](const auto& done) { list_agents(done); }};
 }
 
+CallerRights Agent::caller_rights() {
+  if (!options_.cluster) return {};
+  return {.name_space = options_.cluster->name_space,
+          .node = machine_.node,
+          .ask = [this](const std::string& token, const kube::AccessQuestion& question,
+                        CallerReviews::OnDecision on_decision) {
+            cluster_->caller_reviews().ask(token, question, std::move(on_decision));
+          }};
+}
+
 double Agent::pcie_bandwidth_limit() const {
   constexpr std::string_view id = "gpu.pcie_bandwidth.host_to_device";
   const auto& own = options_.config.expectation.thresholds;
@@ -313,11 +324,16 @@ Result<std::uint16_t> Agent::listen_at(const std::string& address, const std::st
 }
 
 Status Agent::listen() {
-  const RouteContext context{runtime_, machine_.host->clock,    metrics_,
-                             streams_, [this] { poll_soon(); }, machine_.inject};
+  const RouteContext context{.runtime = runtime_,
+                             .clock = machine_.host->clock,
+                             .metrics = metrics_,
+                             .streams = streams_,
+                             .poll_soon = [this] { poll_soon(); },
+                             .inject = machine_.inject,
+                             .rights = caller_rights()};
   add_node_routes(server_, context);
-  add_operation_routes(server_,
-                       {operations_, runtime_, [this] { note_operations(); }, [this] { poll_soon(); }});
+  add_operation_routes(server_, {operations_, runtime_, [this] { note_operations(); },
+                                 [this] { poll_soon(); }, caller_rights()});
   ibm_routes_.emplace(ibm_context());
   ibm_routes_->add_to(server_);
   const auto& config = options_.config;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/attribution/attribution.hpp"
+#include "agent/callers/caller_reviews.hpp"
 #include "agent/cluster_checks/list_budget.hpp"
 #include "agent/cluster_checks/pvc_tester.hpp"
 #include "agent/deep_test_link.hpp"
@@ -82,6 +83,8 @@ class ClusterLink {
   [[nodiscard]] ClusterStatus status() const;
   // The agents of this cluster, as its Service has them.
   void list_agents(kube::ServiceEndpoints::OnEndpoints on_agents) { agents_.get(std::move(on_agents)); }
+  // What callers of the agent may do.
+  [[nodiscard]] CallerReviews& caller_reviews() { return caller_reviews_; }
 
  private:
   struct Refreshed;  // what comes back from the lane
@@ -124,6 +127,7 @@ class ClusterLink {
   net::Subscription next_report_;
   kube::Client client_;
   kube::ServiceEndpoints agents_;
+  CallerReviews caller_reviews_;
   ClusterWriter writer_;
   ListBudget lists_;
   EventWriter events_;

@@ -11,14 +11,9 @@
 namespace autopilot::agent {
 namespace {
 
-using net::Access;
 using net::HttpRequest;
 using net::HttpResponse;
 using net::Responder;
-
-std::string name_of(const net::Peer& peer) {
-  return "uid " + std::to_string(peer.uid);
-}
 
 void list_operations(const OperationContext& context, Responder responder) {
   const api::View view{.observations = true, .simulated = context.runtime.snapshot()->simulated};
@@ -35,7 +30,7 @@ void start_operation(const OperationContext& context, const HttpRequest& request
   auto wanted = api::parse_operation_request(request.body);
   if (!wanted) return responder.respond(wanted.error());
   auto started = context.operations.start(
-      {std::move(wanted->kind), name_of(request.peer), std::move(wanted->reservation), wanted->deadline});
+      {std::move(wanted->kind), caller_name(request.peer), std::move(wanted->reservation), wanted->deadline});
   if (!started) return responder.respond(started.error());
   // Told now, so that what is waited for below includes it.
   context.note_changes();
@@ -49,7 +44,7 @@ void start_operation(const OperationContext& context, const HttpRequest& request
 }
 
 void cancel_operation(const OperationContext& context, const HttpRequest& request, Responder responder) {
-  const auto operation = context.operations.cancel(request.parameters.at("id"), name_of(request.peer));
+  const auto operation = context.operations.cancel(request.parameters.at("id"), caller_name(request.peer));
   if (!operation) return responder.respond(operation.error());
   responder.respond(json(api::to_json(*operation), 202));
 }
@@ -63,18 +58,17 @@ void add_operation_routes(net::HttpServer& server, const OperationContext& conte
   server.route("GET", "/v1/operations/{id}", [context](const HttpRequest& request, Responder responder) {
     get_operation(context, request, std::move(responder));
   });
+  const auto operations = [](const HttpRequest&) { return VirtualResource{"operations", ""}; };
   server.route(
       "POST", "/v1/operations",
-      [context](const HttpRequest& request, Responder responder) {
+      guarded(context.rights, operations, [context](const HttpRequest& request, Responder responder) {
         start_operation(context, request, std::move(responder));
-      },
-      Access::local_socket);
+      }));
   server.route(
       "DELETE", "/v1/operations/{id}",
-      [context](const HttpRequest& request, Responder responder) {
+      guarded(context.rights, operations, [context](const HttpRequest& request, Responder responder) {
         cancel_operation(context, request, std::move(responder));
-      },
-      Access::local_socket);
+      }));
 }
 
 }  // namespace autopilot::agent

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "agent/callers/guard.hpp"
 #include "net/http_server.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
@@ -15,10 +16,10 @@ struct OperationContext {
   runtime::Runtime& runtime;
   std::function<void()> note_changes;  // tells journal and events what began and ended
   std::function<void()> poll_soon;
+  CallerRights rights;
 };
 
-// /v1/operations of api/openapi.yaml. To begin and to cancel is for the Unix socket alone; the peer is the
-// owner.
+// /v1/operations of api/openapi.yaml. Who begins one is its owner.
 void add_operation_routes(net::HttpServer& server, const OperationContext& context);
 
 }  // namespace autopilot::agent

@@ -104,8 +104,9 @@ void get_events(const RouteContext& context, const HttpRequest& request, Respond
   responder.respond(json(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
 }
 
-// "alice (uid 1000)"
+// "alice (uid 1000)"; "alice" of a token.
 std::string name_of(const net::Peer& peer) {
+  if (!peer.user.empty()) return peer.user;
   const std::string uid = "uid " + std::to_string(peer.uid);
   const auto name = host::local_user_name(peer.uid);
   return name ? *name + " (" + uid + ")" : uid;
@@ -185,25 +186,25 @@ void add_service(HttpServer& server, const RouteContext& context) {
 }
 
 void add_actions(HttpServer& server, const RouteContext& context) {
-  const auto local = Access::local_socket;
-  server.route(
-      "POST", "/v1/checks/{id}",
-      [context](const HttpRequest& request, Responder responder) {
-        run_check(context, request, std::move(responder));
-      },
-      local);
+  const auto check = [](const HttpRequest& request) {
+    return VirtualResource{"checks", request.parameters.at("id")};
+  };
+  server.route("POST", "/v1/checks/{id}",
+               guarded(context.rights, check, [context](const HttpRequest& request, Responder responder) {
+                 run_check(context, request, std::move(responder));
+               }));
+  const auto acknowledgement = [](const HttpRequest&) { return VirtualResource{"incidents", "ack"}; };
   server.route(
       "POST", "/v1/incidents/{id}/ack",
-      [context](const HttpRequest& request, Responder responder) {
+      guarded(context.rights, acknowledgement, [context](const HttpRequest& request, Responder responder) {
         acknowledge(context, request, std::move(responder));
-      },
-      local);
+      }));
   server.route(
       "POST", "/v1/inject",
       [context](const HttpRequest& request, Responder responder) {
         inject(context, request, std::move(responder));
       },
-      local);
+      Access::local_socket);
 }
 
 }  // namespace

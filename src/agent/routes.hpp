@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/callers/guard.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
 #include "api/v1.hpp"
@@ -22,6 +23,7 @@ struct RouteContext {
   std::function<void()> poll_soon;  // after something was asked of the runtime
   // Makes a fault appear; an error says why not.
   std::function<Status(const api::InjectRequest& request)> inject;
+  CallerRights rights;
 };
 
 // Every path of api/openapi.yaml except those of operations (operation_routes.hpp).

@@ -375,7 +375,7 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(read_words(m, s, &is_name, c.periodic_checks)),
             AUTOPILOT_SHOW(join(c.periodic_checks))},
     Setting{"socket", "an absolute path of at most 107 bytes", kAtStart, kVariable,
-            "The Unix socket for the command line; actions are accepted only here.",
+            "The Unix socket for the command line; outside a cluster, actions are accepted only here.",
             AUTOPILOT_READ(read_word(m, s, &is_socket_path, c.socket)), AUTOPILOT_SHOW(c.socket)},
     Setting{"state_dir", "an absolute path", kAtStart, kVariable, "Where the journal is kept.",
             AUTOPILOT_READ(read_word(m, s, &is_absolute_path, c.state_dir)), AUTOPILOT_SHOW(c.state_dir)},

@@ -19,6 +19,7 @@ struct Peer {
   std::uint32_t gid = 0;
   std::int32_t pid = 0;
   std::string address;  // TCP
+  std::string user;     // whose a token is that the request came with, where somebody reviewed it
 };
 
 struct HttpRequest {

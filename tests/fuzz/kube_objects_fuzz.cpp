@@ -14,6 +14,7 @@
 #include "agent/cluster_checks/reservation.hpp"
 #include "core/result.hpp"
 #include "kube/objects.hpp"
+#include "kube/reviews.hpp"
 
 namespace {
 
@@ -44,6 +45,13 @@ void read_as_pods(std::string_view text) {
   if (pods) read_as_node(text, *pods);
 }
 
+// Whose a token is can be asked about further, whatever the server called them.
+void read_as_reviews(std::string_view text) {
+  static_cast<void>(kube::parse_access_review(text));
+  if (const auto user = kube::parse_token_review(text, kPrefix))
+    static_cast<void>(kube::access_review_json(*user, {}));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -57,5 +65,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(kube::parse_endpoint_slices(text).has_value() == is_object);
   AUTOPILOT_ASSERT(kube::parse_storage_class(text).has_value() == is_object);
   AUTOPILOT_ASSERT(kube::parse_lease(text).has_value() == is_object);
+  read_as_reviews(text);
   return 0;
 }

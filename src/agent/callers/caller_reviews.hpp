@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "kube/client.hpp"
+#include "kube/reviews.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::agent {
+
+// Tokens for other ears are refused: one that was stolen from here opens nothing else, and one that somebody
+// sent elsewhere opens nothing here.
+inline constexpr const char* kTokenAudience = "autopilot.ibm.com";
+
+// Whether somebody with a token may do something, as the API server of the cluster says: it is asked whose
+// the token is, then what that user may. Yes and no are remembered for kRemembered, what could not be asked
+// is not. On the loop's thread. A token is kept no longer than its answer, and told nobody else.
+class CallerReviews {
+ public:
+  // user: whose the token is. denied: it is nobody's (is_known false) or its user may not. Others: the server
+  // could not be asked, or does not answer such questions of ours.
+  struct Decision {
+    bool is_known = false;  // `user` is
+    std::string user;
+    Status allowed;
+  };
+  using OnDecision = std::function<void(const Decision& decision)>;
+
+  static constexpr Duration kRemembered = std::chrono::seconds{10};
+  static constexpr std::size_t kMostRemembered = 64;  // beyond, the oldest goes
+  // Beyond: exhausted. What else the agent asks of the API server must find room beside them.
+  static constexpr std::size_t kMostAtOnce = 4;
+
+  CallerReviews(kube::Client& client, const Clock& clock) : client_(client), clock_(clock) {}
+  CallerReviews(const CallerReviews&) = delete;
+  CallerReviews& operator=(const CallerReviews&) = delete;
+  ~CallerReviews() = default;
+
+  // Answers at once what it remembers. `on_decision` may ask again, but not end this.
+  void ask(const std::string& token, const kube::AccessQuestion& question, OnDecision on_decision);
+
+ private:
+  using Key = std::tuple<std::string, kube::AccessQuestion>;  // the token, and what for
+  struct Review {
+    Decision decision;
+    MonoTime until{};  // in effect before; nothing is decided while somebody waits
+    std::vector<OnDecision> waiting;
+    net::Exchange exchange;  // last: it calls
+  };
+
+  void make_room();
+  [[nodiscard]] std::size_t under_way() const;
+  void take_user(const Key& key, const kube::ApiResult<std::string>& answer);
+  void take_access(const Key& key, const kube::ApiResult<std::string>& answer);
+  void decide(const Key& key, Status allowed);
+
+  kube::Client& client_;
+  const Clock& clock_;
+  std::map<Key, Review> reviews_;
+};
+
+}  // namespace autopilot::agent

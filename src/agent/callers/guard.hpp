@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "agent/callers/caller_reviews.hpp"
+#include "net/http_server.hpp"
+
+namespace autopilot::agent {
+
+// Who may do something here. Used on the loop's thread.
+struct CallerRights {
+  std::string name_space;  // of the agents: where a Role gives the right
+  std::string node;        // what it may be given for
+  // CallerReviews::ask. Empty: there is no cluster to ask, and nobody but the Unix socket may.
+  std::function<void(const std::string& token, const kube::AccessQuestion& question,
+                     CallerReviews::OnDecision on_decision)>
+      ask;
+};
+
+// What somebody must be allowed to `create` in the group autopilot.ibm.com: {"checks", "gpu.xid"},
+// {"operations", ""}, {"incidents", "ack"}. No such resource exists; RBAC rules name it all the same.
+struct VirtualResource {
+  std::string resource;
+  std::string subresource;
+};
+
+// Lets pass whoever comes over the Unix socket, and over TCP those with a token (Authorization: Bearer) whose
+// user may; request.peer.user tells the handler who. Over TCP a token is taken from this machine's own
+// loopback alone, which is where port-forward and exec come from: elsewhere it would have been in the clear.
+//   401 no token, or nobody's; 403 not from here, or not allowed; 503 the cluster could not be asked
+[[nodiscard]] net::Handler guarded(const CallerRights& rights,
+                                   std::function<VirtualResource(const net::HttpRequest&)> what,
+                                   net::Handler handler);
+
+// Over the Unix socket or over the loopback.
+[[nodiscard]] bool is_of_this_machine(const net::Peer& peer);
+// "alice" of a token, "uid 1000" of the socket.
+[[nodiscard]] std::string caller_name(const net::Peer& peer);
+
+}  // namespace autopilot::agent

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/reviews.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "kube/object_text.hpp"
+
+namespace autopilot::kube {
+
+namespace json = boost::json;
+
+namespace {
+
+// The status of a review; nothing where the answer is none of that kind.
+std::optional<json::object> status_of(std::string_view answer, std::string_view kind) {
+  json::error_code error;
+  const json::value value = json::parse({answer.data(), answer.size()}, error);
+  const json::object* review = error ? nullptr : value.if_object();
+  if (review == nullptr || text_at(*review, {"kind"}) != kind) return std::nullopt;
+  const json::object* status = object_at(*review, {"status"});
+  return status == nullptr ? std::nullopt : std::optional(*status);
+}
+
+std::vector<std::string> texts_of(const json::array* list) {
+  std::vector<std::string> texts;
+  if (list == nullptr) return texts;
+  for (const json::value& one : *list)
+    if (const json::string* text = one.if_string()) texts.emplace_back(text->data(), text->size());
+  return texts;
+}
+
+UserInfo parse_user(const json::object& status) {
+  UserInfo user;
+  user.name = text_at(status, {"user", "username"});
+  user.uid = text_at(status, {"user", "uid"});
+  user.groups = texts_of(array_at(status, {"user", "groups"}));
+  if (const json::object* extra = object_at(status, {"user", "extra"}))
+    for (const auto& member : *extra)
+      user.extra.emplace(std::string(member.key()), texts_of(member.value().if_array()));
+  return user;
+}
+
+json::array array_of(const std::vector<std::string>& texts) {
+  json::array list;
+  for (const std::string& text : texts)
+    list.emplace_back(text);
+  return list;
+}
+
+std::string because(std::string_view why) {
+  return why.empty() ? "" : ": " + std::string(why);
+}
+
+}  // namespace
+
+std::string to_string(const AccessQuestion& question) {
+  std::string text = question.verb + " " + question.resource;
+  if (!question.subresource.empty()) text += "/" + question.subresource;
+  if (!question.group.empty()) text += "." + question.group;
+  if (!question.name.empty()) text += " " + question.name;
+  if (!question.name_space.empty()) text += " in namespace " + question.name_space;
+  return text;
+}
+
+std::string token_review_json(std::string_view token, std::string_view audience) {
+  return json::serialize(
+      json::object{{"apiVersion", "authentication.k8s.io/v1"},
+                   {"kind", "TokenReview"},
+                   {"spec", json::object{{"token", token}, {"audiences", json::array{audience}}}}});
+}
+
+// A server that knows nothing of audiences names none: its word is about itself, and not about us.
+Result<UserInfo> parse_token_review(std::string_view answer, std::string_view audience) {
+  const auto status = status_of(answer, "TokenReview");
+  if (!status) return fail(Errc::malformed, "the answer is no TokenReview");
+  if (!flag_at(*status, {"authenticated"}))
+    return fail(Errc::denied, "the token is not accepted" + because(text_at(*status, {"error"})));
+  const auto audiences = texts_of(array_at(*status, {"audiences"}));
+  if (std::ranges::find(audiences, audience) == audiences.end())
+    return fail(Errc::denied, "the token is not for the audience " + std::string(audience));
+  UserInfo user = parse_user(*status);
+  if (user.name.empty()) return fail(Errc::denied, "the token is nobody's");
+  return user;
+}
+
+std::string access_review_json(const UserInfo& user, const AccessQuestion& question) {
+  json::object extra;
+  for (const auto& [key, values] : user.extra)
+    extra[key] = array_of(values);
+  const json::object attributes{{"verb", question.verb},         {"group", question.group},
+                                {"resource", question.resource}, {"subresource", question.subresource},
+                                {"name", question.name},         {"namespace", question.name_space}};
+  const json::object spec{{"user", user.name},
+                          {"uid", user.uid},
+                          {"groups", array_of(user.groups)},
+                          {"extra", std::move(extra)},
+                          {"resourceAttributes", attributes}};
+  return json::serialize(json::object{
+      {"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", spec}});
+}
+
+Status parse_access_review(std::string_view answer) {
+  const auto status = status_of(answer, "SubjectAccessReview");
+  if (!status) return fail(Errc::malformed, "the answer is no SubjectAccessReview");
+  if (flag_at(*status, {"allowed"}) && !flag_at(*status, {"denied"})) return {};
+  return fail(Errc::denied, "not allowed" + because(text_at(*status, {"reason"})));
+}
+
+}  // namespace autopilot::kube

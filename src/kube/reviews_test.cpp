@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/reviews.hpp"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::kube {
+namespace {
+
+namespace json = boost::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kAudience = "autopilot.ibm.com";
+
+std::string review(const std::string& status) {
+  return R"({"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","status":)" + status + "}";
+}
+
+std::string refused(const std::string& answer) {
+  const auto user = parse_token_review(answer, kAudience);
+  return user ? "" : std::string(to_string(user.error().code)) + " " + user.error().what;
+}
+
+TEST(TokenReview, asks_for_our_audience_alone) {
+  const auto sent = json::parse(token_review_json("t0\"ken", kAudience)).as_object();
+  EXPECT_EQ(sent.at("kind"), "TokenReview");
+  EXPECT_EQ(sent.at("spec").at("token"), "t0\"ken");
+  EXPECT_EQ(sent.at("spec").at("audiences"), json::array{kAudience});
+}
+
+TEST(TokenReview, tells_who_it_is) {
+  const auto user = parse_token_review(
+      review(R"({"authenticated":true,"audiences":["autopilot.ibm.com"],"user":{"username":"alice","uid":"u1",
+                 "groups":["team-a",7,"system:authenticated"],"extra":{"pod":["p"],"odd":"text"}}})"),
+      kAudience);
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->name, "alice");
+  EXPECT_EQ(user->uid, "u1");
+  EXPECT_THAT(user->groups, ElementsAre("team-a", "system:authenticated"));
+  EXPECT_EQ(user->extra, (decltype(user->extra){{"odd", {}}, {"pod", {"p"}}}));
+}
+
+TEST(TokenReview, refuses_what_is_nobodys_or_for_others) {
+  EXPECT_EQ(refused(review(R"({"authenticated":false,"error":"token has expired"})")),
+            "denied the token is not accepted: token has expired");
+  EXPECT_EQ(refused(review("{}")), "denied the token is not accepted");
+  // A server that knows no audiences, and one that found another.
+  EXPECT_EQ(refused(review(R"({"authenticated":true,"user":{"username":"alice"}})")),
+            "denied the token is not for the audience autopilot.ibm.com");
+  EXPECT_EQ(refused(review(R"({"authenticated":true,"audiences":["api"],"user":{"username":"alice"}})")),
+            "denied the token is not for the audience autopilot.ibm.com");
+  EXPECT_EQ(refused(review(R"({"authenticated":true,"audiences":["autopilot.ibm.com"],"user":{}})")),
+            "denied the token is nobody's");
+  EXPECT_EQ(refused(review(R"({"authenticated":"true","audiences":["autopilot.ibm.com"]})")),
+            "denied the token is not accepted");
+}
+
+TEST(TokenReview, takes_no_other_answer) {
+  for (const char* answer :
+       {"", "[]", "{}", R"({"kind":"TokenReview"})", R"({"kind":"TokenReview","status":1})",
+        R"({"kind":"SubjectAccessReview","status":{"authenticated":true}})"})
+    EXPECT_THAT(refused(answer), HasSubstr("malformed")) << answer;
+}
+
+TEST(AccessReview, asks_in_the_words_of_the_user_and_the_question) {
+  const UserInfo user{"alice", "u1", {"team-a"}, {{"pod", {"p"}}}};
+  const AccessQuestion question{"create", "autopilot.ibm.com", "checks", "gpu.xid", "node-1", "autopilot"};
+  EXPECT_EQ(to_string(question), "create checks/gpu.xid.autopilot.ibm.com node-1 in namespace autopilot");
+  const auto spec = json::parse(access_review_json(user, question)).at("spec").as_object();
+  EXPECT_EQ(spec, json::parse(R"({"user":"alice","uid":"u1","groups":["team-a"],"extra":{"pod":["p"]},
+      "resourceAttributes":{"verb":"create","group":"autopilot.ibm.com","resource":"checks",
+      "subresource":"gpu.xid","name":"node-1","namespace":"autopilot"}})"));
+}
+
+TEST(AccessReview, is_a_yes_only_where_it_says_so) {
+  const auto answer = [](const std::string& status) {
+    const auto allowed = parse_access_review(R"({"kind":"SubjectAccessReview","status":)" + status + "}");
+    return allowed ? "yes" : std::string(to_string(allowed.error().code)) + " " + allowed.error().what;
+  };
+  EXPECT_EQ(answer(R"({"allowed":true})"), "yes");
+  EXPECT_EQ(answer(R"({"allowed":false,"reason":"no rule"})"), "denied not allowed: no rule");
+  EXPECT_EQ(answer(R"({"allowed":true,"denied":true})"), "denied not allowed");
+  EXPECT_EQ(answer(R"({"allowed":"true"})"), "denied not allowed");
+  EXPECT_EQ(answer("{}"), "denied not allowed");
+  EXPECT_EQ(answer("7"), "malformed the answer is no SubjectAccessReview");
+}
+
+}  // namespace
+}  // namespace autopilot::kube

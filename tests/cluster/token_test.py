@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What callers with a token may do at the port of an agent: the API server says whose the token is and what RBAC gives that user. The
+agent is a process beside the cluster; its node is no object of it."""
+
+import json
+import os
+import re
+import socket
+import sys
+import tempfile
+import unittest
+from http.client import HTTPConnection
+from pathlib import Path
+
+import yaml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+import harness  # noqa: E402
+from kit import network, testing  # noqa: E402
+from kit.cluster import Cluster  # noqa: E402
+from kit.relay import Relay  # noqa: E402
+
+SPACE = "autopilot-tokens"
+NODE = "token-node"
+AUDIENCE = "autopilot.ibm.com"
+EXAMPLE = Path(__file__).resolve().parents[2] / "deploy" / "examples" / "callers.yaml"
+
+
+def bound(account):
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": account, "namespace": SPACE},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "autopilot-callers"},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": SPACE}]}
+
+
+class TokenTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster().open()
+        cls.api = cls.cluster.api
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+        cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "--wait=false", "namespace", SPACE)
+        role = next(one for one in yaml.safe_load_all(EXAMPLE.read_text()) if one["kind"] == "Role")
+        role["metadata"]["namespace"] = SPACE
+        role["rules"][0]["resourceNames"] = [NODE]
+        cls.api.apply(role, bound("ci"), bound("leaver"),
+                      *({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": SPACE}}
+                        for name in ("ci", "leaver", "stranger", "powerless")))
+        cls.relay = Relay(cls.cluster.control_plane)
+        cls.addClassCleanup(cls.relay.close)
+        with socket.create_server((network.API_ADDRESS, 0)) as free:
+            cls.elsewhere = free.getsockname()[1]
+        cls.agent = cls.start("agent", {"cluster": {"server": cls.relay.url}}, {}, [f"{network.API_ADDRESS}:{cls.elsewhere}"])
+        cls.addClassCleanup(cls.agent.close)
+        cls.agent.wait_ready()
+
+    @classmethod
+    def start(cls, name, cluster, user, also_listen=()):
+        kubeconfig = cls.folder / f"{name}.kubeconfig"
+        kubeconfig.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", **cluster}],
+            "users": [{"name": "u", "user": user}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}))
+        settings = cls.folder / f"{name}.yaml"
+        settings.write_text(json.dumps({"kubernetes": {"write_node": True, "kubeconfig": str(kubeconfig), "namespace": SPACE},
+                                        "also_listen": also_listen, "node": NODE}))
+        return harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", str(settings))
+
+    @classmethod
+    def token(cls, account, *more):
+        return cls.api.run("create", "token", account, "-n", SPACE, *(more or ("--audience", AUDIENCE))).strip()
+
+    def post(self, path, token=None, body=None, agent=None):
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        status, text = (agent or self.agent).request("POST", path, body=body, headers=headers, timeout=30)
+        return status, json.loads(text)
+
+    def refused(self, status, words, *arguments, **more):
+        code, answer = self.post(*arguments, **more)
+        self.assertEqual(code, status, answer)
+        self.assertRegex(answer["error"]["message"], words)
+
+    def test_a_role_lets_its_account_run_a_check(self):
+        code, result = self.post("/v1/checks/gpu.xid", self.token("ci"))
+        self.assertEqual((code, result["check"]), (200, "gpu.xid"))
+
+    def test_what_the_role_does_not_name_is_refused_with_who_and_what(self):
+        self.refused(403, re.escape(f"system:serviceaccount:{SPACE}:ci may not create checks/gpu.ecc.{AUDIENCE} {NODE} in namespace {SPACE}"),
+                     "/v1/checks/gpu.ecc", self.token("ci"))
+        self.refused(403, "stranger may not create checks/gpu.xid", "/v1/checks/gpu.xid", self.token("stranger"))
+
+    def test_a_token_that_is_none_of_ours_is_refused(self):
+        self.refused(401, f"--audience {AUDIENCE}", "/v1/checks/gpu.xid")
+        # Of the right account, for the API server itself: whoever got hold of one opens nothing here with it.
+        self.refused(401, "not accepted|not for the audience", "/v1/checks/gpu.xid", self.token("ci", "--duration", "10m"))
+        self.refused(401, "not accepted", "/v1/checks/gpu.xid", self.token("ci")[:-5] + "AAAAA")
+        self.refused(401, "not accepted", "/v1/checks/gpu.xid", "x" * 8000)
+
+    def test_an_acknowledgement_has_the_name_of_the_user(self):
+        harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", self.agent.socket)
+        incident = harness.wait_until(lambda: next(iter(json.loads(self.agent.get("/v1/incidents"))["items"]), None), "an incident")
+        code, answer = self.post(f"/v1/incidents/{incident['id']}/ack", self.token("ci"), json.dumps({"reason": "seen"}))
+        self.assertEqual(code, 200, answer)
+        self.assertEqual(answer["acknowledgedBy"], f"system:serviceaccount:{SPACE}:ci")
+
+    def test_an_operation_is_looked_at_after_the_right_to_begin_one(self):
+        self.refused(403, "stranger may not create operations", "/v1/operations", self.token("stranger"), "nonsense")
+        self.assertEqual(self.post("/v1/operations", self.token("ci"), "nonsense")[0], 400)
+
+    def test_who_loses_the_right_may_no_more_within_seconds(self):
+        token = self.token("leaver")
+        self.assertEqual(self.post("/v1/checks/gpu.xid", token)[0], 200)
+        self.api.run("delete", "rolebinding", "-n", SPACE, "leaver")
+        self.api.wait(lambda: self.post("/v1/checks/gpu.xid", token)[0] == 403, "the right is gone", 20)
+
+    def test_a_token_in_the_clear_is_not_taken(self):
+        connection = HTTPConnection(network.API_ADDRESS, self.elsewhere, timeout=10)
+        self.addCleanup(connection.close)
+        connection.request("POST", "/v1/checks/gpu.xid", headers={"Authorization": f"Bearer {self.token('ci')}"})
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 403)
+        self.assertIn("loopback", answer.read().decode())
+
+    def test_a_server_that_is_away_is_no_yes_and_no_no(self):
+        token = self.token("ci")
+        self.relay.status = 503
+        try:
+            self.refused(503, "cannot be asked", "/v1/checks/gpu.xid", token)
+        finally:
+            self.relay.status = None
+        self.api.wait(lambda: self.post("/v1/checks/gpu.xid", token)[0] == 200, "the server answers again")
+
+    def test_an_agent_without_the_right_to_ask_says_so(self):
+        control_plane = self.cluster.control_plane
+        agent = self.start("powerless", {"cluster": {"server": f"https://{network.API_ADDRESS}:6443",
+                                                     "certificate-authority": str(control_plane.keys.authority)}},
+                           {"token": self.token("powerless", "--duration", "10m")})
+        self.addCleanup(agent.close)
+        # It reads its own token in its first half second.
+        harness.wait_until(lambda: agent.process.find("the node object: it cannot be seen"), "it has asked for its node")
+        self.refused(503, "cannot create resource \"tokenreviews\"", "/v1/checks/gpu.xid", self.token("ci"), agent=agent)
+
+
+if __name__ == "__main__":
+    testing.main()
