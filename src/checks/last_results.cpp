@@ -20,9 +20,9 @@ bool is_as_it_should_be(const ResultForm& form, const Observation& found) {
          (form.words.empty() ? as_number(*found.value).has_value() : is_one_of(form.words, *found.value));
 }
 
-void add_malformed(const JudgeInput& input, const Observation& said, Findings& findings) {
+void add_malformed(const JudgeInput& input, const Observation& said, const Value& value, Findings& findings) {
   findings.push_back(make_finding(input, said.subject, "malformed_answer", Health::unknown,
-                                  said.name + " is '" + to_string(*said.value) + "', which says nothing"));
+                                  said.name + " is '" + to_string(value) + "', which says nothing"));
   findings.back().evidence.emplace_back("witness", said.source);
 }
 
@@ -63,7 +63,7 @@ void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& fin
   add_unread(input, host_subject(), form.outcome, findings);
   const Observation* outcome = input.history.find(host_subject(), form.outcome);
   if (outcome != nullptr && outcome->value && !is_one_of(form.outcomes, *outcome->value))
-    add_malformed(input, *outcome, findings);
+    add_malformed(input, *outcome, *outcome->value, findings);
   bool has_any = false;
   bool has_good = false;
   for (const Observation& found : input.history.latest()) {
@@ -73,7 +73,7 @@ void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& fin
     if (is_as_it_should_be(form, found))
       has_good = true;
     else if (found.value)
-      add_malformed(input, found, findings);
+      add_malformed(input, found, *found.value, findings);
   }
   if (!has_good && findings.size() == before)
     findings.push_back(nothing_found(input, form, outcome, has_any));

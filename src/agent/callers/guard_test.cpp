@@ -12,7 +12,6 @@ namespace autopilot::agent {
 namespace {
 
 using net::HttpRequest;
-using net::HttpResponse;
 using net::Responder;
 using ::testing::AllOf;
 using ::testing::HasSubstr;

@@ -75,8 +75,9 @@ std::optional<WriteKind> WriteOrder::take(MonoTime now) {
 std::optional<MonoTime> WriteOrder::next() const {
   std::optional<MonoTime> soonest;
   for (std::size_t kind = 0; kind < wanted_.size(); ++kind) {
-    if (!wanted_.at(kind)) continue;
-    const MonoTime time = allowed(static_cast<WriteKind>(kind), *wanted_.at(kind));
+    const auto& wanted = wanted_.at(kind);
+    if (!wanted) continue;
+    const MonoTime time = allowed(static_cast<WriteKind>(kind), *wanted);
     soonest = std::min(soonest.value_or(time), time);
   }
   return soonest;
