@@ -37,6 +37,60 @@ additionalVolumeClaimTemplates:
 additionalVolumeMounts:
 """
 
+# Who knows PrometheusRule.
+MONITORING = ("--api-versions", "monitoring.coreos.com/v1")
+LABELS = "label_autopilot_ibm_com"
+
+
+def series(family, value, job="autopilot-metrics-service", instance="10.0.0.1:8081", **labels):
+    """One that has this value for half an hour."""
+    inside = ",".join(f'{name}="{text}"' for name, text in {"job": job, "instance": instance, **labels}.items())
+    return {"series": f"{family}{{{inside}}}", "values": f"{value}+0x30"}
+
+
+def gauge(health, value, **labels):
+    return series("autopilot_health_checks", value, health=health, node="node-1", **labels)
+
+
+def from_state(family, value, **labels):
+    return series(family, value, job="kube-state-metrics", instance="10.0.0.9:8080", **labels)
+
+
+def marked(verdict="PASS", deep="PASS_2026-11-01", prefix=LABELS):
+    return from_state("kube_node_labels", 1, node="node-1", **{f"{prefix}_gpuhealth": verdict, f"{prefix}_dcgm_level_3": deep})
+
+
+# What the agent of a sound node tells, and kube-state-metrics of that node.
+SOUND = (
+    series("autopilot_simulated", 0),
+    series("autopilot_node_verdict", 1, node="node-1", verdict="PASS"),
+    gauge("pciebw", 4, deviceid="3"),
+    gauge("dcgm", 0, deviceid=""),
+    gauge("power-slowdown", 0, deviceid="3"),
+    gauge("remapped", 0, deviceid="3"),
+    gauge("ping", 0, deviceid="node-2"),
+    gauge("pvc", 0, deviceid=""),
+    marked(),
+)
+# What fires each of the alerts that have the names of IBM Autopilot's.
+FIRES = {
+    "AutopilotLowPCIeBandwidth": gauge("pciebw", 3.9, deviceid="3"),
+    "AutopilotDCGMErrors": gauge("dcgm", 1, deviceid=""),
+    "AutopilotGPUPowerSlowdownEnabled": gauge("power-slowdown", 1, deviceid="3"),
+    "AutopilotRemappedRowsActive": gauge("remapped", 1, deviceid="3"),
+    "AutopilotPingFailures": gauge("ping", 1, deviceid="node-2"),
+    "AutopilotPVCAlert": gauge("pvc", 1, deviceid=""),
+    "AutopilotGPUNodeHealth": marked(verdict="EVICT"),
+    "AutopilotDCGMLevel3Errors": marked(deep="ERR_2026-11-01"),
+}
+
+
+def sound_but(*changed):
+    """The sound node with some of its series replaced, and others added."""
+    names = {one["series"] for one in changed}
+    without = {"kube_node_labels"} if any("kube_node_labels" in name for name in names) else set()
+    return [one for one in SOUND if one["series"] not in names and one["series"].split("{")[0] not in without] + list(changed)
+
 
 class Helm:
     def __init__(self, folder):
@@ -58,6 +112,11 @@ class Helm:
     def objects(self, values="", *arguments):
         text = self.run("template", "autopilot", str(render.CHART), "--namespace", NAMESPACE, "--kube-version", render.OLDEST, *arguments, values=values)
         return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text) if one}
+
+    def rules(self, values="{}"):
+        """Of Prometheus, as the chart has them with the alerts switched on."""
+        values = yaml.dump({**yaml.safe_load(values), "prometheusRule": {"create": True}})
+        return self.objects(values, *MONITORING)["PrometheusRule", "autopilot-metrics"]["spec"]
 
     def settings(self, values):
         return yaml.safe_load(self.objects(values)["ConfigMap", "autopilot"]["data"]["config.yaml"])
@@ -133,26 +192,52 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(named, ["autopilot-metrics-service"])
         self.assertNotIn(("ServiceMonitor", "autopilot-metrics-monitor"), self.helm.objects())
 
-    def test_the_alerts_are_those_that_can_fire(self):
-        monitoring = ("--api-versions", "monitoring.coreos.com/v1")
-        rule = self.helm.objects("{PCIeBW: 15, prometheusRule: {create: true, labels: {role: alerts}}, labelPrefix: gpu-team.example.com}",
-                                 *monitoring)["PrometheusRule", "autopilot-metrics"]
-        self.assertEqual(rule["metadata"]["labels"]["role"], "alerts")
-        alerts = {one["alert"]: one for group in rule["spec"]["groups"] for one in group["rules"] if "alert" in one}
-        self.assertIn("AutopilotGpuFallenOffBus", alerts)
-        self.assertEqual(alerts["AutopilotLowPCIeBandwidth"]["expr"], 'autopilot_health_checks{health="pciebw"} < 15')
-        self.assertEqual(alerts["AutopilotGPUNodeHealth"]["expr"],
-                         'kube_node_labels{label_gpu_team_example_com_gpuhealth=~"WARN|EVICT|.*ERR.*"}')
-        self.assertEqual(alerts["AutopilotPingFailures"]["annotations"]["summary"], "{{ $labels.deviceid }} does not answer {{ $labels.node }}")
+    def promtool(self, rules, *tests):
+        """What it says of these rules: that they are well formed, or that of each of `tests` just these alerts fire, (name, node)."""
         promtool = shutil.which("promtool")
         if promtool is None:
             self.skipTest("promtool is not installed")
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            yaml.safe_dump(rule["spec"], file)
-            file.flush()
-            done = subprocess.run([promtool, "check", "rules", file.name], capture_output=True, text=True, check=False)
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "rules.yaml").write_text(json.dumps(rules))
+            (Path(folder) / "tests.yaml").write_text(json.dumps({
+                "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [{
+                    "interval": "1m", "input_series": told, "promql_expr_test": [{
+                        "expr": 'count by (alertname, node) (ALERTS{alertstate="firing"})', "eval_time": "20m",
+                        "exp_samples": [{"labels": f'{{alertname="{alert}",node="{node}"}}', "value": 1} for alert, node in firing]}]}
+                    for told, firing in tests]}))
+            command = ["test", "rules", "tests.yaml"] if tests else ["check", "rules", "rules.yaml"]
+            done = subprocess.run([promtool, *command], cwd=folder, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertNotIn(("PrometheusRule", "autopilot-metrics"), self.helm.objects("", *monitoring))
+
+    def test_the_alerts_are_those_that_can_fire(self):
+        rule = self.helm.objects("{PCIeBW: 15, prometheusRule: {create: true, labels: {role: alerts}}}",
+                                 *MONITORING)["PrometheusRule", "autopilot-metrics"]
+        self.assertEqual(rule["metadata"]["labels"]["role"], "alerts")
+        alerts = {one["alert"]: one for group in rule["spec"]["groups"] for one in group["rules"] if "alert" in one}
+        self.assertIn("AutopilotGpuFallenOffBus", alerts)
+        self.assertIn('autopilot_health_checks{health="pciebw"} < 15 unless', alerts["AutopilotLowPCIeBandwidth"]["expr"])
+        self.assertEqual(alerts["AutopilotPingFailures"]["annotations"]["summary"], "{{ $labels.deviceid }} does not answer {{ $labels.node }}")
+        self.promtool(rule["spec"])
+        self.assertNotIn(("PrometheusRule", "autopilot-metrics"), self.helm.objects("", *MONITORING))
+
+    def test_each_alert_fires_on_what_it_is_for_and_on_nothing_else(self):
+        self.promtool(self.helm.rules(), (list(SOUND), []), *((sound_but(one), [(name, "node-1")]) for name, one in FIRES.items()))
+
+    def test_a_simulated_machine_wakes_nobody(self):
+        simulated = series("autopilot_simulated", 1)
+        # Another one is as real as ever.
+        real = [series("autopilot_simulated", 0, instance="10.0.0.2:8081"),
+                series("autopilot_health_checks", 1, instance="10.0.0.2:8081", health="remapped", node="node-2", deviceid="0")]
+        self.promtool(self.helm.rules(), *((sound_but(simulated, one), []) for one in FIRES.values()),
+                      (sound_but(simulated, *real, *FIRES.values()), [("AutopilotRemappedRowsActive", "node-2")]))
+
+    def test_the_alerts_look_at_the_labels_that_are_written(self):
+        rules = self.helm.rules("labelPrefix: gpu-team.example.com")
+        ours, others = (marked("WARN", "ERR_2026-11-01", prefix) for prefix in ("label_gpu_team_example_com", LABELS))
+        self.promtool(rules, (sound_but(ours), [("AutopilotGPUNodeHealth", "node-1"), ("AutopilotDCGMLevel3Errors", "node-1")]),
+                      (sound_but(others), []))
+        summary = next(one for one in rules["groups"][-1]["rules"] if one["alert"] == "AutopilotGPUNodeHealth")["annotations"]["summary"]
+        self.assertEqual(summary, "{{ $labels.node }} is marked {{ $labels.label_gpu_team_example_com_gpuhealth }}")
 
     def test_a_dashboard_and_a_network_policy_where_they_are_wanted(self):
         objects = self.helm.objects("""
