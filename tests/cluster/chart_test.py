@@ -85,6 +85,13 @@ FIRES = {
 }
 
 
+def failing(namespace="gpu", pod="autopilot-x1", kind="DaemonSet", owner="autopilot", why=("waiting", "CrashLoopBackOff")):
+    """A pod that does not run."""
+    which = {"namespace": namespace, "pod": pod}
+    return [from_state("kube_pod_info", 1, node="node-1", created_by_kind=kind, created_by_name=owner, **which),
+            from_state(f"kube_pod_container_status_{why[0]}_reason", 1, container="one", reason=why[1], **which)]
+
+
 def sound_but(*changed):
     """The sound node with some of its series replaced, and others added."""
     names = {one["series"] for one in changed}
@@ -113,10 +120,10 @@ class Helm:
         text = self.run("template", "autopilot", str(render.CHART), "--namespace", NAMESPACE, "--kube-version", render.OLDEST, *arguments, values=values)
         return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text) if one}
 
-    def rules(self, values="{}"):
-        """Of Prometheus, as the chart has them with the alerts switched on."""
+    def rules(self, values="{}", *arguments):
+        """For Prometheus, as the chart has them with the alerts switched on."""
         values = yaml.dump({**yaml.safe_load(values), "prometheusRule": {"create": True}})
-        return self.objects(values, *MONITORING)["PrometheusRule", "autopilot-metrics"]["spec"]
+        return self.objects(values, *MONITORING, *arguments)["PrometheusRule", "autopilot-metrics"]["spec"]
 
     def settings(self, values):
         return yaml.safe_load(self.objects(values)["ConfigMap", "autopilot"]["data"]["config.yaml"])
@@ -221,7 +228,22 @@ class ChartTest(unittest.TestCase):
         self.assertNotIn(("PrometheusRule", "autopilot-metrics"), self.helm.objects("", *MONITORING))
 
     def test_each_alert_fires_on_what_it_is_for_and_on_nothing_else(self):
-        self.promtool(self.helm.rules(), (list(SOUND), []), *((sound_but(one), [(name, "node-1")]) for name, one in FIRES.items()))
+        rules = self.helm.rules()
+        self.assertEqual({one["alert"] for one in rules["groups"][-1]["rules"]}, {*FIRES, "AutopilotPodsNotReady"})
+        self.promtool(rules, (list(SOUND), []), *((sound_but(one), [(name, "node-1")]) for name, one in FIRES.items()))
+
+    def test_only_pods_of_the_agent_count_as_its_own(self):
+        dashboard = self.helm.objects("dashboard: {create: true}", "--namespace", "gpu")["ConfigMap", "autopilot-dashboard"]["data"]["autopilot.json"]
+        panel = next(one for one in json.loads(dashboard)["panels"] if one["title"] == "Pods of Autopilot that do not run")
+        shown = {"groups": [{"name": "shown", "rules": [{"alert": "AutopilotPodsNotReady", "expr": panel["targets"][0]["expr"]}]}]}
+        ours = [("AutopilotPodsNotReady", "node-1")]
+        for rules in (self.helm.rules("{}", "--namespace", "gpu"), shown):
+            self.promtool(rules, (sound_but(*failing()), ours), (sound_but(*failing(why=("terminated", "Error"))), ours),
+                          (sound_but(*failing(why=("terminated", "Completed"))), []),
+                          (sound_but(*failing(pod="autopilot-deep-test-1", kind="Job", owner="autopilot-deep-test")), []),
+                          (sound_but(*failing(pod="autopilot-front", kind="ReplicaSet")), []),
+                          (sound_but(*failing(kind="DaemonSet", owner="autopilot-ui")), []),
+                          (sound_but(*failing(namespace=NAMESPACE)), []))
 
     def test_a_simulated_machine_wakes_nobody(self):
         simulated = series("autopilot_simulated", 1)
