@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from kit import images, testing
-from kit.cluster import Cluster
+from kit.cluster import ROOT, Cluster
 from kit.deployment import NAMESPACE, PREFIX, render
 
 # As its users have them; the image alone is ours.
@@ -40,6 +40,7 @@ additionalVolumeMounts:
 # Who knows PrometheusRule.
 MONITORING = ("--api-versions", "monitoring.coreos.com/v1")
 LABELS = "label_autopilot_ibm_com"
+PCIE = "gpu.pcie_bandwidth.host_to_device"
 
 
 def series(family, value, job="autopilot-metrics-service", instance="10.0.0.1:8081", **labels):
@@ -220,9 +221,8 @@ class ChartTest(unittest.TestCase):
         rule = self.helm.objects("{PCIeBW: 15, prometheusRule: {create: true, labels: {role: alerts}}}",
                                  *MONITORING)["PrometheusRule", "autopilot-metrics"]
         self.assertEqual(rule["metadata"]["labels"]["role"], "alerts")
-        alerts = {one["alert"]: one for group in rule["spec"]["groups"] for one in group["rules"] if "alert" in one}
+        alerts = {one["alert"]: one for group in rule["spec"]["groups"] for one in group["rules"]}
         self.assertIn("AutopilotGpuFallenOffBus", alerts)
-        self.assertIn('autopilot_health_checks{health="pciebw"} < 15 unless', alerts["AutopilotLowPCIeBandwidth"]["expr"])
         self.assertEqual(alerts["AutopilotPingFailures"]["annotations"]["summary"], "{{ $labels.deviceid }} does not answer {{ $labels.node }}")
         self.promtool(rule["spec"])
         self.assertNotIn(("PrometheusRule", "autopilot-metrics"), self.helm.objects("", *MONITORING))
@@ -244,6 +244,27 @@ class ChartTest(unittest.TestCase):
                           (sound_but(*failing(pod="autopilot-front", kind="ReplicaSet")), []),
                           (sound_but(*failing(kind="DaemonSet", owner="autopilot-ui")), []),
                           (sound_but(*failing(namespace=NAMESPACE)), []))
+
+    def test_agent_alert_and_dashboard_have_one_limit_of_the_bandwidth(self):
+        catalog = yaml.safe_load((ROOT / "catalog" / "thresholds.yaml").read_text(encoding="utf-8"))
+        wanted = next(one["value"] for one in catalog["thresholds"] if one["id"] == PCIE)
+        for values, limit, told in (("{}", wanted, None), ("PCIeBW: 15", 15, 15), ('PCIeBW: "15"', 15, 15), ('PCIeBW: ""', wanted, None),
+                                    ("PCIeBW: 9999", 9999, 9999), ("PCIeBW:", wanted, None),
+                                    (f"config: {{expectation: {{thresholds: {{{PCIE}: 20}}}}}}", 20, 20),
+                                    (f"config: {{expectation: {{thresholds: {{{PCIE}: 3.5}}}}}}", 3.5, 3.5),
+                                    (f"{{PCIeBW: 15, config: {{expectation: {{thresholds: {{{PCIE}: 20}}}}}}}}", 20, 20),
+                                    ("{PCIeBW: 15, config: {expectation: {gpu_count: 8}}}", 15, 15)):
+            with self.subTest(values=values):
+                objects = self.helm.objects(yaml.dump({**yaml.safe_load(values), "prometheusRule": {"create": True},
+                                                       "dashboard": {"create": True}}), *MONITORING)
+                agent = yaml.safe_load(objects["ConfigMap", "autopilot"]["data"]["config.yaml"])
+                self.assertEqual(agent.get("expectation", {}).get("thresholds", {}).get(PCIE), told)
+                alert = objects["PrometheusRule", "autopilot-metrics"]["spec"]["groups"][-1]["rules"][0]
+                self.assertIn(f'autopilot_health_checks{{health="pciebw"}} < {limit} unless', alert["expr"])
+                self.assertTrue(alert["annotations"]["summary"].endswith(f", less than {limit}"), alert)
+                panels = json.loads(objects["ConfigMap", "autopilot-dashboard"]["data"]["autopilot.json"])["panels"]
+                panel = next(one for one in panels if one["title"] == "GPUs with low PCIe bandwidth")
+                self.assertTrue(panel["targets"][0]["expr"].endswith(f" < {limit}"), panel)
 
     def test_a_simulated_machine_wakes_nobody(self):
         simulated = series("autopilot_simulated", 1)
@@ -294,6 +315,13 @@ class ChartTest(unittest.TestCase):
                               ("invasive: 30s", "invasive: expected 0, or 10m to 8760h"), ("invasive: 9m", "expected 0, or 10m"),
                               ("invasive: 100000h", "expected 0, or 10m"), ("loglevel: debug", "loglevel"),
                               ("repeat: 1h2x", "repeat: expected a duration"), ("PCIeBW: fast", "PCIeBW"),
+                              ('PCIeBW: "08"', "PCIeBW: Does not match"), ('PCIeBW: "010"', "PCIeBW: Does not match"),
+                              ('PCIeBW: "0"', "PCIeBW: Does not match"), ("PCIeBW: 0", "PCIeBW: Must be greater than or equal to 1"),
+                              ("PCIeBW: -3", "PCIeBW: Must be greater"), ('PCIeBW: "99999999999999999999"', "PCIeBW: Does not match"),
+                              ("PCIeBW: 10000", "PCIeBW: Must be less than or equal to 9999"), ("PCIeBW: 3.5", "PCIeBW: Invalid type"),
+                              (f"config: {{expectation: {{thresholds: {{{PCIE}: fast}}}}}}", "config.expectation.thresholds"),
+                              ('invasive: "08"', "expected 0, or 10m"), ('invasive: "99999999999999999999"', "expected 0, or 10m"),
+                              ('loglevel: "08"', "loglevel: Does not match"), ("loglevel: -1", "loglevel: Must be greater"),
                               ("namespace: {create: true}", "helm install --namespace NAME --create-namespace"),
                               ("service: {port: 8080}", "service.port"), ("image: {pullPolicy: Sometimes}", "pullPolicy"),
                               ("prometheusRule: {create: true}", "prometheusRule.create: this cluster knows no PrometheusRule"),

@@ -63,7 +63,7 @@ imagePullPolicy: {{ . }}
 {{- define "autopilot.duration" -}}
 {{- $text := include "autopilot.text" .value -}}
 {{- if regexMatch "^[0-9]+$" $text -}}
-{{- if eq (int $text) 0 }}0s{{ else }}{{ $text }}h{{ end -}}
+{{- if regexMatch "^0+$" $text }}0s{{ else }}{{ $text }}h{{ end -}}
 {{- else if regexMatch "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$" $text -}}
 {{ $text }}
 {{- else -}}
@@ -81,8 +81,8 @@ imagePullPolicy: {{ . }}
 {{- /* What a deep test may have for its period: 0, or 10 minutes to a year. */ -}}
 {{- define "autopilot.period" -}}
 {{- $period := include "autopilot.duration" . -}}
-{{- $isMinutes := and (regexMatch "^[1-9][0-9]+m$" $period) (le (int (trimSuffix "m" $period)) 525600) -}}
-{{- $isHours := and (regexMatch "^[1-9][0-9]*h([0-5]?[0-9]m)?$" $period) (le (int (first (splitList "h" $period))) 8760) -}}
+{{- $isMinutes := and (regexMatch "^[1-9][0-9]{1,5}m$" $period) (le (int (trimSuffix "m" $period)) 525600) -}}
+{{- $isHours := and (regexMatch "^[1-9][0-9]{0,3}h([0-5]?[0-9]m)?$" $period) (le (int (first (splitList "h" $period))) 8760) -}}
 {{- if not (or (eq $period "0s") $isMinutes $isHours) -}}
 {{- fail (printf "%s: expected 0, or 10m to 8760h, not %q" .name $period) -}}
 {{- end -}}
@@ -96,4 +96,53 @@ imagePullPolicy: {{ . }}
 {{- $words = append $words (trim .) -}}
 {{- end -}}
 {{ without $words "" | toJson }}
+{{- end }}
+
+{{- /* The agent's settings: those that the values mean, and over them those below `config`. */ -}}
+{{- define "autopilot.config" -}}
+{{- $own := dict "profile" .Values.profile
+  "allowed_hosts" (include "autopilot.hostNames" . | fromYamlArray)
+  "kubernetes" (dict "write_node" true "label_prefix" (include "autopilot.prefix" .)) -}}
+{{- /* Who says where to listen says all of it. */ -}}
+{{- if not (hasKey .Values.config "listen") -}}
+{{- $_ := set $own "listen" (printf ":%d" (int .Values.service.port)) -}}
+{{- $_ := set $own "also_listen" (list ":8081" ":8080") -}}
+{{- end -}}
+{{- if include "autopilot.isFull" . -}}
+{{- $_ := set $own "kernel_log" (dict "helper_socket" "/run/autopilot-kmsg/kmsg.sock") -}}
+{{- $_ := set $own "kubelet" (dict "helper_socket" "/run/autopilot-kubelet/kubelet.sock") -}}
+{{- end -}}
+{{- if ne (toString (.Values.loglevel | default "")) "" -}}
+{{- $_ := set $own "log_level" (ternary "debug" "info" (ge (int .Values.loglevel) 4)) -}}
+{{- end -}}
+{{- if ne (toString (.Values.PCIeBW | default "")) "" -}}
+{{- $_ := set $own "expectation" (dict "thresholds" (dict "gpu.pcie_bandwidth.host_to_device" (int .Values.PCIeBW))) -}}
+{{- end -}}
+{{- $deepTest := dict -}}
+{{- if and (ne (toString .Values.invasive) "") (not (kindIs "invalid" .Values.invasive)) -}}
+{{- $_ := set $deepTest "every" (include "autopilot.period" (dict "name" "invasive" "value" .Values.invasive)) -}}
+{{- end -}}
+{{- with include "autopilot.variable" (dict "Values" .Values "name" "DCGM_FATAL_ERRORS") -}}
+{{- $_ := set $deepTest "fatal" (include "autopilot.words" . | fromJsonArray) -}}
+{{- end -}}
+{{- if $deepTest -}}
+{{- $_ := set $own "deep_test" $deepTest -}}
+{{- end -}}
+{{- with include "autopilot.variable" (dict "Values" .Values "name" "PVC_TEST_STORAGE_CLASS") -}}
+{{- $_ := set $own "pvc" (dict "storage_classes" (dict . (list "ReadWriteMany"))) -}}
+{{- end -}}
+{{- with include "autopilot.variable" (dict "Values" .Values "name" "PERIODIC_CHECKS") -}}
+{{- $_ := set $own "periodic_checks" (include "autopilot.words" (regexReplaceAll "[ ,]+" . ",") | fromJsonArray) -}}
+{{- end -}}
+{{- $config := deepCopy .Values.config -}}
+{{- with $config.allowed_hosts -}}
+{{- $_ := set $config "allowed_hosts" (concat $own.allowed_hosts .) -}}
+{{- end -}}
+{{ mergeOverwrite $own $config | toYaml }}
+{{- end }}
+
+{{- /* GB/s below which the agent calls a GPU slow: what its settings say, or else the number of the catalog. */ -}}
+{{- define "autopilot.pcieLimit" -}}
+{{- $config := include "autopilot.config" . | fromYaml -}}
+{{- include "autopilot.text" (dig "expectation" "thresholds" "gpu.pcie_bandwidth.host_to_device" 4 $config) -}}
 {{- end }}
