@@ -123,7 +123,9 @@ class AlertmanagerTest(unittest.TestCase):
 
     def test_a_device_that_failed_is_not_told_as_degraded_as_well(self):
         self.post(alert("AutopilotGpuFallenOffBus", "critical", "node-1", "gpu/0000:43:00.0"),
-                  alert("AutopilotGpuTooHot", "warning", "node-1", "gpu/0000:43:00.0"))
+                  alert("AutopilotGpuTooHot", "warning", "node-1", "gpu/0000:43:00.0"),
+                  alert("AutopilotMachineCheckUncorrected", "critical", "node-1", "host"),
+                  alert("AutopilotClockUnsynchronised", "warning", "node-1", "host"))
         self.post(alert("AutopilotPcieWidthLow", "warning", "node-1", "gpu/0000:52:00.0"))
         # The last of them is told after the second would have been.
         harness.wait_until(lambda: "[FIRING] AutopilotPcieWidthLow on node-1" in self.receiver.titles(), "another GPU is told", 30)
@@ -131,6 +133,8 @@ class AlertmanagerTest(unittest.TestCase):
             held_back = [one["labels"]["alertname"] for one in json.load(answer)]
         self.assertEqual(held_back, ["AutopilotGpuTooHot"])
         self.assertFalse([title for title in self.receiver.titles() if "GpuTooHot" in title])
+        # Of the host one thing has nothing to do with the other.
+        harness.wait_until(lambda: "[FIRING] AutopilotClockUnsynchronised on node-1" in self.receiver.titles(), "the host's warning is told", 30)
 
 
 if __name__ == "__main__":
