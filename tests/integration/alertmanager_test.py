@@ -52,9 +52,9 @@ class Receiver:
         self.server.server_close()
 
 
-def alert(name, severity, instance, subject=None, **annotations):
-    labels = {"alertname": name, "severity": severity, "instance": instance, "job": "autopilot"}
-    return {"labels": {**labels, **({"subject": subject} if subject else {})}, "annotations": annotations}
+def alert(name, severity, instance=None, subject=None, node=None, **annotations):
+    labels = {"alertname": name, "severity": severity, "instance": instance, "subject": subject, "node": node, "job": "autopilot"}
+    return {"labels": {key: value for key, value in labels.items() if value}, "annotations": annotations}
 
 
 class AlertmanagerTest(unittest.TestCase):
@@ -120,6 +120,16 @@ class AlertmanagerTest(unittest.TestCase):
         text = next(message["attachments"][0]["text"] for path, message in self.receiver.received
                     if path == "/slack" and "GpuFallenOffBus" in message["attachments"][0]["title"])
         self.assertIn("GPU 1 is gone\nWhat to do: power_cycle: Switch it off and on.\nIt ends when the machine rebooted.", text)
+
+    def test_each_node_is_told_by_its_name(self):
+        state = "10.0.0.9:8080"  # of kube-state-metrics, whatever node it tells of
+        self.post(alert("AutopilotGPUNodeHealth", "warning", state, node="node-1"), alert("AutopilotGPUNodeHealth", "warning", state, node="node-2"),
+                  alert("AutopilotPVCAlert", "critical", node="node-1"), alert("AutopilotPVCAlert", "critical", node="node-2"),
+                  alert("AutopilotLowPCIeBandwidth", "warning", "10.0.0.1:8081", node="node-1"))
+        harness.wait_until(lambda: len(self.receiver.titles()) == 5, "all are told", 30)
+        self.assertEqual(self.receiver.titles(), [
+            "[FIRING] AutopilotGPUNodeHealth on node-1", "[FIRING] AutopilotGPUNodeHealth on node-2",
+            "[FIRING] AutopilotLowPCIeBandwidth on node-1", "[FIRING] AutopilotPVCAlert on node-1", "[FIRING] AutopilotPVCAlert on node-2"])
 
     def test_a_device_that_failed_is_not_told_as_degraded_as_well(self):
         self.post(alert("AutopilotGpuFallenOffBus", "critical", "node-1", "gpu/0000:43:00.0"),
