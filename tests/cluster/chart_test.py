@@ -310,6 +310,12 @@ class ChartTest(unittest.TestCase):
         self.assertEqual((asked, pod["hostPID"]), (set(full["allowedCapabilities"]), True))
         self.assertLessEqual({next(key for key in volume if key != "name") for volume in pod["volumes"]}, set(full["volumes"]))
 
+    def test_the_job_that_looks_once_is_given_the_driver_as_the_agent_is(self):
+        job = yaml.safe_load((ROOT / "deploy" / "examples" / "system-check-job.yaml").read_text(encoding="utf-8"))
+        asked = [one for one in self.agent("")["env"] if one["name"].startswith("NVIDIA_")]
+        self.assertEqual(len(asked), 2)
+        self.assertEqual(job["spec"]["template"]["spec"]["containers"][0].get("env"), asked)
+
     def test_what_nobody_knows_is_refused_with_its_name(self):
         for values, words in (("invasiv: 4h", "invasiv"), ("invasive: soon", "invasive: expected a duration such as 4h"),
                               ("invasive: 30s", "invasive: expected 0, or 10m to 8760h"), ("invasive: 9m", "expected 0, or 10m"),
