@@ -100,6 +100,15 @@ def sound_but(*changed):
     return [one for one in SOUND if one["series"] not in names and one["series"].split("{")[0] not in without] + list(changed)
 
 
+class Unrepeated(yaml.SafeLoader):
+    """Refuses what the API server refuses: a key that stands twice in a map."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [key.value for key, _ in node.value]
+        assert len(set(keys)) == len(keys), keys
+        return super().construct_mapping(node, deep)
+
+
 class Helm:
     def __init__(self, folder):
         self._program = render.find_helm()
@@ -119,7 +128,7 @@ class Helm:
 
     def objects(self, values="", *arguments):
         text = self.run("template", "autopilot", str(render.CHART), "--namespace", NAMESPACE, "--kube-version", render.OLDEST, *arguments, values=values)
-        return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text) if one}
+        return {(one["kind"], one["metadata"]["name"]): one for one in yaml.load_all(text, Unrepeated) if one}
 
     def rules(self, values="{}", *arguments):
         """For Prometheus, as the chart has them with the alerts switched on."""
@@ -281,6 +290,31 @@ class ChartTest(unittest.TestCase):
                       (sound_but(others), []))
         summary = next(one for one in rules["groups"][-1]["rules"] if one["alert"] == "AutopilotGPUNodeHealth")["annotations"]["summary"]
         self.assertEqual(summary, "{{ $labels.node }} is marked {{ $labels.label_gpu_team_example_com_gpuhealth }}")
+
+    def test_a_label_of_the_values_takes_the_place_of_none_of_ours(self):
+        own = {"app": "autopilot", "app.kubernetes.io/name": "autopilot", "app.kubernetes.io/component": "agent"}
+        objects = self.helm.objects("""
+            prometheusRule: {create: true, labels: {app: kube-prometheus, role: alerts}}
+            dashboard: {create: true, labels: {app: autopilot, folder: gpu}}
+            annotations: {checksum/config: mine, team: a}
+            podAnnotations: {team: b, tier: c}""", *MONITORING)
+        self.assertEqual(objects["PrometheusRule", "autopilot-metrics"]["metadata"]["labels"], own | {"role": "alerts"})
+        self.assertEqual(objects["ConfigMap", "autopilot-dashboard"]["metadata"]["labels"], own | {"grafana_dashboard": "1", "folder": "gpu"})
+        annotations = objects["DaemonSet", "autopilot"]["spec"]["template"]["metadata"]["annotations"]
+        self.assertEqual((annotations["team"], annotations["tier"], len(annotations["checksum/config"])), ("a", "c", 64))
+
+    def test_a_section_without_a_word_is_as_if_it_were_not_there(self):
+        usual = self.helm.objects("", *MONITORING)
+        sections = ("prometheusRule", "dashboard", "networkPolicy", "pullSecrets", "state", "config")
+        for values in (*(f"{section}:" for section in sections), "\n".join(f"{section}:" for section in sections)):
+            with self.subTest(values=values):
+                self.assertEqual(self.helm.objects(values, *MONITORING), usual)
+        self.helm.objects("{config: {expectation: {thresholds: null}}, prometheusRule: {create: true, labels: null}}", *MONITORING)
+        for values, words in (("image:", "image is required"), ("service:", "service is required"), ("profile:", "profile is required"),
+                              ("labelPrefix:", "labelPrefix is required"), ("kubeletFolder:", "kubeletFolder is required"),
+                              ("image: {repository: }", "repository is required"), ("service: {port: }", "port is required")):
+            with self.subTest(values=values), self.assertRaisesRegex(AssertionError, words):
+                self.helm.objects(values)
 
     def test_a_dashboard_and_a_network_policy_where_they_are_wanted(self):
         objects = self.helm.objects("""

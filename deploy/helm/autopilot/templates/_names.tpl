@@ -6,6 +6,11 @@ app.kubernetes.io/name: autopilot
 app.kubernetes.io/component: agent
 {{- end }}
 
+{{- /* The same with those that the values add. Ours stay as they are: what belongs to the release is found by them. */ -}}
+{{- define "autopilot.labelsAnd" -}}
+{{- merge (include "autopilot.labels" (last .) | fromYaml) (first . | default dict) | toYaml }}
+{{- end }}
+
 {{- define "autopilot.image" -}}
 {{ .Values.image.repository }}:{{ include "autopilot.text" (.Values.image.tag | default .Chart.AppVersion) }}
 {{- end }}
@@ -24,7 +29,7 @@ readOnlyRootFilesystem: true
 {{- end }}
 
 {{- define "autopilot.keepsState" -}}
-{{- $kind := .Values.state.kind | default (ternary "hostPath" "emptyDir" (eq .Values.profile "full")) -}}
+{{- $kind := (.Values.state).kind | default (ternary "hostPath" "emptyDir" (eq .Values.profile "full")) -}}
 {{- if not (has $kind (list "emptyDir" "hostPath")) -}}
 {{- fail (printf "state.kind: expected emptyDir or hostPath, not %q" $kind) -}}
 {{- end -}}
@@ -104,7 +109,7 @@ imagePullPolicy: {{ . }}
   "allowed_hosts" (include "autopilot.hostNames" . | fromYamlArray)
   "kubernetes" (dict "write_node" true "label_prefix" (include "autopilot.prefix" .)) -}}
 {{- /* Who says where to listen says all of it. */ -}}
-{{- if not (hasKey .Values.config "listen") -}}
+{{- if not (hasKey (.Values.config | default dict) "listen") -}}
 {{- $_ := set $own "listen" (printf ":%d" (int .Values.service.port)) -}}
 {{- $_ := set $own "also_listen" (list ":8081" ":8080") -}}
 {{- end -}}
@@ -134,7 +139,7 @@ imagePullPolicy: {{ . }}
 {{- with include "autopilot.variable" (dict "Values" .Values "name" "PERIODIC_CHECKS") -}}
 {{- $_ := set $own "periodic_checks" (include "autopilot.words" (regexReplaceAll "[ ,]+" . ",") | fromJsonArray) -}}
 {{- end -}}
-{{- $config := deepCopy .Values.config -}}
+{{- $config := deepCopy (.Values.config | default dict) -}}
 {{- with $config.allowed_hosts -}}
 {{- $_ := set $config "allowed_hosts" (concat $own.allowed_hosts .) -}}
 {{- end -}}
@@ -144,5 +149,6 @@ imagePullPolicy: {{ . }}
 {{- /* GB/s below which the agent calls a GPU slow: what its settings say, or else the number of the catalog. */ -}}
 {{- define "autopilot.pcieLimit" -}}
 {{- $config := include "autopilot.config" . | fromYaml -}}
-{{- include "autopilot.text" (dig "expectation" "thresholds" "gpu.pcie_bandwidth.host_to_device" 4 $config) -}}
+{{- $own := ($config.expectation).thresholds | default dict -}}
+{{- include "autopilot.text" (hasKey $own "gpu.pcie_bandwidth.host_to_device" | ternary (get $own "gpu.pcie_bandwidth.host_to_device") 4) -}}
 {{- end }}
