@@ -236,6 +236,11 @@ class ChartTest(unittest.TestCase):
         self.promtool(rule["spec"])
         self.assertNotIn(("PrometheusRule", "autopilot-metrics"), self.helm.objects("", *MONITORING))
 
+    def test_kubectl_apply_has_room_for_the_alerts(self):
+        """It keeps what was applied in an annotation, and all of them may have 262144 bytes."""
+        rule = self.helm.objects("{prometheusRule: {create: true}}", *MONITORING)["PrometheusRule", "autopilot-metrics"]
+        self.assertLess(len(json.dumps(rule, ensure_ascii=False).encode()), 240000)
+
     def test_each_alert_fires_on_what_it_is_for_and_on_nothing_else(self):
         rules = self.helm.rules()
         self.assertEqual({one["alert"] for one in rules["groups"][-1]["rules"]}, {*FIRES, "AutopilotPodsNotReady"})
