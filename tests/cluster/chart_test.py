@@ -349,6 +349,14 @@ class ChartTest(unittest.TestCase):
         self.assertEqual((asked, pod["hostPID"]), (set(full["allowedCapabilities"]), True))
         self.assertLessEqual({next(key for key in volume if key != "name") for volume in pod["volumes"]}, set(full["volumes"]))
 
+    def test_openshift_lets_the_pods_of_tests_be_a_user_of_their_own(self):
+        objects = self.helm.objects("profile: full", "--api-versions", "security.openshift.io/v1")
+        tests = objects["SecurityContextConstraints", "scc-autopilot-tests"]
+        # Jobs and pods of the agent name no account.
+        self.assertEqual(tests["users"], [f"system:serviceaccount:{NAMESPACE}:default"])
+        self.assertEqual((tests["runAsUser"], tests["allowedCapabilities"]), ({"type": "MustRunAsNonRoot"}, []))
+        self.assertFalse([key for key, value in tests.items() if key.startswith("allow") and value is True])
+
     def test_the_job_that_looks_once_is_given_the_driver_as_the_agent_is(self):
         job = yaml.safe_load((ROOT / "deploy" / "examples" / "system-check-job.yaml").read_text(encoding="utf-8"))
         asked = [one for one in self.agent("")["env"] if one["name"].startswith("NVIDIA_")]
