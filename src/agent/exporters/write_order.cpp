@@ -24,7 +24,7 @@ MonoTime WriteOrder::fewer_than(std::size_t most) const {
 
 MonoTime WriteOrder::allowed(WriteKind kind, const Wanted& wanted) const {
   if (wanted.urgency == WriteUrgency::text)
-    return std::max(wanted.not_before, fewer_than(kMaxBeforeText + 1));
+    return std::max(wanted.not_before, fewer_than(kMaxBeforeOthers + 1));
   MonoTime time = fewer_than(kMaxWrites);
   if (!is_acted_on(kind))
     time = std::max(time, std::min(fewer_than(kMaxBeforeOthers + 1), wanted.since + kPatience));

@@ -16,20 +16,19 @@ namespace autopilot::agent {
 enum class WriteKind : std::uint8_t { label, conditions, report, event, pvc_test, deep_test };
 inline constexpr std::size_t kWriteKinds = 6;
 
-// Texts for people alone wait until at most kMaxBeforeText writes of the minute went: the others may be
-// needed for what schedulers act on.
+// Texts for people alone wait until at most kMaxBeforeOthers writes of the minute went, for as long as that
+// takes: the others may be needed for what schedulers act on.
 enum class WriteUrgency : std::uint8_t { text, state };
 
 // Which write goes next, and when: at once while few went, else as soon as fewer than kMaxWrites went within
-// kWindow; the one that is wanted longest first. The last two of a minute are kept for what schedulers act
-// on, the label and the reservation of a deep test: others go only while fewer than kMaxBeforeOthers went,
-// or once they waited for kPatience, so that none starves. A kind that is wanted again before it went goes
-// once, with what is true then. Pure.
+// kWindow; the one that is wanted longest first. The last three of a minute are kept for what schedulers act
+// on, the label and the steps of a deep test (its Job, its release, and the label after it): others go only
+// while at most kMaxBeforeOthers went, or once they waited for kPatience, so that none starves. A kind that
+// is wanted again before it went goes once, with what is true then. Pure.
 class WriteOrder {
  public:
   static constexpr std::size_t kMaxWrites = 6;
-  static constexpr std::size_t kMaxBeforeText = 2;    // a text is the third of its minute at most
-  static constexpr std::size_t kMaxBeforeOthers = 3;  // what no scheduler acts on: the fourth at most
+  static constexpr std::size_t kMaxBeforeOthers = 2;  // what no scheduler acts on: the third of its minute
   static constexpr Duration kWindow = std::chrono::minutes{1};
   static constexpr Duration kPatience = kWindow / 2;
 
