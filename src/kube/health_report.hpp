@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/health.hpp"
+
+// What a person wants to know of a NodeHealthReport, which agents write
+// (deploy/helm/autopilot/crds/nodehealthreports.yaml). A field that is missing or of another kind is as empty
+// as it stands here; whoever may write the object may have put any text into it.
+namespace autopilot::kube {
+
+struct JsonObject;  // json_object.hpp
+
+// "/apis/autopilot.ibm.com/v1alpha1/namespaces/<name_space>/nodehealthreports"
+[[nodiscard]] std::string health_reports_path(std::string_view name_space);
+
+struct HealthReport {
+  std::string node;
+  std::optional<WallTime> observed;
+  Health health = Health::unknown;
+  std::optional<Verdict> written;  // the word that stands on the node; nothing: one that nobody knows
+  std::string looked;              // "30 of 31"
+  std::string worst_incident;
+  bool is_simulated = false;
+};
+[[nodiscard]] HealthReport parse_health_report(const JsonObject& object);
+
+struct ReportedIncident {
+  std::string id;
+  std::string state;   // "open", "recovering"
+  std::string blamed;  // "gpu/0000:3b:00.0"
+  Health health = Health::unknown;
+  std::string action;  // "none", "reset_gpu"
+  std::string summary;
+  std::optional<WallTime> opened;
+  bool is_acknowledged = false;
+  bool is_injected = false;
+};
+
+struct ReportedCheck {
+  std::string id;
+  Health health = Health::unknown;
+  std::string message;
+};
+
+// What the list of all nodes does not need.
+struct ReportDetails {
+  std::vector<std::string> missing_rights;
+  std::vector<ReportedIncident> incidents;
+  std::int64_t incidents_left_out = 0;
+  std::vector<ReportedCheck> checks;
+};
+[[nodiscard]] ReportDetails parse_report_details(const JsonObject& object);
+
+}  // namespace autopilot::kube
