@@ -54,6 +54,7 @@ class Agent {
   runtime::Outlets outlets();
   IbmContext ibm_context();
   [[nodiscard]] CallerRights caller_rights();
+  [[nodiscard]] NodeFinder node_finder();
   [[nodiscard]] double pcie_bandwidth_limit() const;
   void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
@@ -285,8 +286,12 @@ bool is_local(std::string_view address) {
 
 IbmContext Agent::ibm_context() {
   const LookContext look{runtime_, machine_.host->clock, loop_, [this] { poll_soon(); }};
-  return {look, machine_.node, options_.config.periodic_checks, [this] { return pcie_bandwidth_limit(); },
-          [this](const auto& done) { list_agents(done); }};
+  return {look,
+          machine_.node,
+          options_.config.periodic_checks,
+          [this] { return pcie_bandwidth_limit(); },
+          [this](const auto& done) { list_agents(done); },
+          node_finder()};
 }
 
 CallerRights Agent::caller_rights() {
@@ -297,6 +302,20 @@ CallerRights Agent::caller_rights() {
                         CallerReviews::OnDecision on_decision) {
             cluster_->caller_reviews().ask(token, question, std::move(on_decision));
           }};
+}
+
+NodeFinder Agent::node_finder() {
+  if (!options_.cluster) return {};
+  return {.rights = caller_rights(),
+          .labeled =
+              [this](const std::string& selector, SelectedNodes::OnNames on_names) {
+                cluster_->selected_nodes().labeled(selector, std::move(on_names));
+              },
+          .of_pods =
+              [this](const std::string& name_space, const std::string& selector,
+                     SelectedNodes::OnNames on_names) {
+                cluster_->selected_nodes().of_pods(name_space, selector, std::move(on_names));
+              }};
 }
 
 double Agent::pcie_bandwidth_limit() const {

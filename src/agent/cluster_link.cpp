@@ -119,6 +119,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
               client_options([this] { credentials_->reject(credentials_->token()); })),
       agents_(client_, clock, name_space_, kAgentsService),
       caller_reviews_(client_, clock),
+      selected_nodes_(client_, clock),
       writer_(loop, clock, dice()),
       events_(client_, writer_, clock, options.node),
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),

@@ -12,6 +12,7 @@
 #include "agent/callers/caller_reviews.hpp"
 #include "agent/cluster_checks/list_budget.hpp"
 #include "agent/cluster_checks/pvc_tester.hpp"
+#include "agent/compat/selected_nodes.hpp"
 #include "agent/deep_test_link.hpp"
 #include "agent/exporters/cluster_writer.hpp"
 #include "agent/exporters/event_writer.hpp"
@@ -85,6 +86,7 @@ class ClusterLink {
   void list_agents(kube::ServiceEndpoints::OnEndpoints on_agents) { agents_.get(std::move(on_agents)); }
   // What callers of the agent may do.
   [[nodiscard]] CallerReviews& caller_reviews() { return caller_reviews_; }
+  [[nodiscard]] SelectedNodes& selected_nodes() { return selected_nodes_; }
 
  private:
   struct Refreshed;  // what comes back from the lane
@@ -128,6 +130,7 @@ class ClusterLink {
   kube::Client client_;
   kube::ServiceEndpoints agents_;
   CallerReviews caller_reviews_;
+  SelectedNodes selected_nodes_;
   ClusterWriter writer_;
   ListBudget lists_;
   EventWriter events_;

@@ -33,6 +33,19 @@ def bound(account):
             "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": SPACE}]}
 
 
+def reader(account):
+    """May list the pods of the namespace."""
+    meta = {"name": "pod-reader", "namespace": SPACE}
+    return [{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": meta,
+             "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]},
+            {**bound(account), "metadata": meta, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "pod-reader"}}]
+
+
+def pod(name, node):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": SPACE, "labels": {"app": "train"}},
+            "spec": {"nodeName": node, "automountServiceAccountToken": False, "containers": [{"name": "c", "image": "none"}]}}
+
+
 class TokenTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -41,12 +54,16 @@ class TokenTest(unittest.TestCase):
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "--wait=false", "namespace", SPACE)
+        # No kubelet ends them.
+        cls.addClassCleanup(cls.api.run, "delete", "-n", SPACE, "pods", "--all", "--force", "--grace-period=0", "--wait=false")
         role = next(one for one in yaml.safe_load_all(EXAMPLE.read_text()) if one["kind"] == "Role")
         role["metadata"]["namespace"] = SPACE
         role["rules"][0]["resourceNames"] = [NODE]
         cls.api.apply(role, bound("ci"), bound("leaver"),
                       *({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": SPACE}}
                         for name in ("ci", "leaver", "stranger", "powerless")))
+        cls.api.apply(*reader("ci"), {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": {"rack": "7"}}})
+        cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "--wait=false", "node", NODE)
         cls.relay = Relay(cls.cluster.control_plane)
         cls.addClassCleanup(cls.relay.close)
         with socket.create_server((network.API_ADDRESS, 0)) as free:
@@ -139,6 +156,32 @@ class TokenTest(unittest.TestCase):
         # It reads its own token in its first half second.
         harness.wait_until(lambda: agent.process.find("the node object: it cannot be seen"), "it has asked for its node")
         self.refused(503, "cannot create resource \"tokenreviews\"", "/v1/checks/gpu.xid", self.token("ci"), agent=agent)
+
+    def status(self, query, token=None):
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        code, text = self.agent.request("GET", f"/status?{query}", headers=headers, timeout=60)
+        self.assertEqual(code, 200)
+        return text
+
+    def test_the_nodes_of_a_job_are_asked_for_who_may_list_its_pods(self):
+        self.api.apply(pod("worker-0", NODE), pod("worker-1", "gone"))
+        query = f"job={SPACE}:app%3Dtrain&check=gpupower"
+        workload = f"\nWorkload: {SPACE}: app=train\n"
+        for token in (None, self.token("stranger"), self.token("ci", "--duration", "10m")):
+            text = self.status(query, token)
+            self.assertTrue(text.endswith(f"{workload}Not allowed to list pods in {SPACE}; send a token. ABORT.\n"), text)
+        text = self.status(query, self.token("ci"))
+        self.assertIn(f"{workload}Initiated connection to", text)
+        self.assertIn(f"\n{{'gone': ['Connection to Server Failed'], '{NODE}': ['OK']}}\n", text)
+        # Beside hosts that are named: both.
+        self.assertIn("'other': ['Connection to Server Failed']", self.status(f"{query}&host=other", self.token("ci")))
+        self.assertTrue(self.status(f"job={SPACE}:app%3Dnone", self.token("ci")).endswith(
+            f"\nWorkload: {SPACE}: app=none\nNo workload labeled with app=none - ABORT.\n"))
+
+    def test_nodes_are_asked_by_their_labels(self):
+        self.assertIn(f"\n{{'{NODE}': ['OK']}}\n", self.status("nodelabel=rack%3D7&check=gpupower"))
+        self.assertTrue(self.status("nodelabel=rack%3D8").endswith("\nNo node is labeled with rack=8  - ABORT.\n"))
+        self.assertRegex(self.status("nodelabel=a+b+c"), "Cannot look for nodes: .*(unable to parse|found).* ABORT")
 
 
 if __name__ == "__main__":

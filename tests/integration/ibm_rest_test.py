@@ -149,16 +149,19 @@ class IbmRestTest(unittest.TestCase):
             self.assertEqual(self.ask(agent, "/status?job=train:app=x"),
                              asking + "Workload: train: app=x\nNot allowed to list pods in train; send a token. ABORT.\n")
             self.assertEqual(self.ask(agent, "/status?nodelabel=rack%3D7"),
-                             asking.replace("None", "rack=7") + "Not allowed to list nodes labeled with rack=7; send a token. ABORT.\n")
+                             asking.replace("None", "rack=7") + "Cannot look for nodes: this agent is in no cluster. ABORT.\n")
             # What is named is asked all the same.
             node = agent.node()["node"]
             both = self.ask(agent, f"/status?host={node},x&nodelabel=a&check=remapped")
-            self.assertIn("Not allowed to list nodes labeled with a; send a token. ABORT.\nInitiated connection to", both)
+            self.assertIn("Cannot look for nodes: this agent is in no cluster. ABORT.\nInitiated connection to", both)
             self.assertIn(f"\n{{'{node}': ['OK'], 'x': ['Connection to Server Failed']}}\n", both)
             self.assertTrue(self.ask(agent, "/status?check=" + "x" * 600).startswith("Invalid check, must have at most 512"))
             self.assertTrue(self.ask(agent, "/status?host=" + "a," * 1001).startswith("Invalid list, must be at most 1000"))
             self.assertEqual(self.ask(agent, "/status?job=train"),
                              asking + "Invalid job definition, must be namespace:label=value. Got train\n")
+            # What is no namespace would be another path of the API server.
+            self.assertEqual(self.ask(agent, "/status?job=../../secrets%3F:a=b"),
+                             asking + "Invalid job definition, must be namespace:label=value. Got ../../secrets?:a=b\n")
 
 
 if __name__ == "__main__":

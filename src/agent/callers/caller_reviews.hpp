@@ -2,17 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <tuple>
-#include <vector>
 
+#include "agent/shared_answers.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
 #include "kube/reviews.hpp"
-#include "net/event_loop.hpp"
 
 namespace autopilot::agent {
 
@@ -39,32 +36,20 @@ class CallerReviews {
   // Beyond: exhausted. What else the agent asks of the API server must find room beside them.
   static constexpr std::size_t kMostAtOnce = 4;
 
-  CallerReviews(kube::Client& client, const Clock& clock) : client_(client), clock_(clock) {}
-  CallerReviews(const CallerReviews&) = delete;
-  CallerReviews& operator=(const CallerReviews&) = delete;
-  ~CallerReviews() = default;
+  CallerReviews(kube::Client& client, const Clock& clock);
 
   // Answers at once what it remembers. `on_decision` may ask again, but not end this.
   void ask(const std::string& token, const kube::AccessQuestion& question, OnDecision on_decision);
 
  private:
   using Key = std::tuple<std::string, kube::AccessQuestion>;  // the token, and what for
-  struct Review {
-    Decision decision;
-    MonoTime until{};  // in effect before; nothing is decided while somebody waits
-    std::vector<OnDecision> waiting;
-    net::Exchange exchange;  // last: it calls
-  };
 
-  void make_room();
-  [[nodiscard]] std::size_t under_way() const;
   void take_user(const Key& key, const kube::ApiResult<std::string>& answer);
-  void take_access(const Key& key, const kube::ApiResult<std::string>& answer);
-  void decide(const Key& key, Status allowed);
+  void take_access(const Key& key, const std::string& user, const kube::ApiResult<std::string>& answer);
+  void decide(const Key& key, const Decision& decision);
 
   kube::Client& client_;
-  const Clock& clock_;
-  std::map<Key, Review> reviews_;
+  SharedAnswers<Key, Decision> answers_;
 };
 
 }  // namespace autopilot::agent

@@ -26,41 +26,50 @@ std::string token_of(const HttpRequest& request) {
   return found->second.substr(scheme.size());
 }
 
-HttpResponse unauthorized(const std::string& why) {
-  HttpResponse response = net::error_response(401, "denied", why);
-  response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return response;
-}
-
-HttpResponse refusal(const CallerReviews::Decision& decision) {
+Refusal refusal_of(const CallerReviews::Decision& decision) {
   const Error& why = decision.allowed.error();
-  if (why.code != Errc::denied || decision.is_known) return net::error_response(why);
-  return unauthorized(why.what);
+  if (why.code != Errc::denied) return {503, why.code, why.what};
+  return {decision.is_known ? 403 : 401, why.code, why.what};
 }
 
 // What stands against asking about it at all.
-std::optional<HttpResponse> objection(const CallerRights& rights, const HttpRequest& request) {
-  if (!rights.ask)
-    return net::error_response(403, "denied", "this is done over the Unix socket of the agent");
+std::optional<Refusal> objection(const CallerRights& rights, const HttpRequest& request) {
+  if (!rights.ask) return Refusal{.why = "this is done over the Unix socket of the agent"};
   if (!is_of_this_machine(request.peer))
-    return net::error_response(403, "denied",
-                               "a token is taken over the Unix socket or from the pod's own loopback alone: "
-                               "kubectl port-forward, or kubectl exec POD -- autopilot");
+    return Refusal{.why =
+                       "a token is taken over the Unix socket or from the pod's own loopback alone: kubectl "
+                       "port-forward, or kubectl exec POD -- autopilot"};
   if (token_of(request).empty())
-    return unauthorized(
-        std::string("this needs `Authorization: Bearer TOKEN` with a token for the audience ") +
-        kTokenAudience + ": kubectl create token ACCOUNT --audience " + kTokenAudience);
+    return Refusal{
+        .status = 401,
+        .why = std::string("this needs `Authorization: Bearer TOKEN` with a token for the audience ") +
+               kTokenAudience + ": kubectl create token ACCOUNT --audience " + kTokenAudience};
   return std::nullopt;
 }
 
+HttpResponse answer_of(const Refusal& refusal) {
+  HttpResponse response = net::error_response(refusal.status, to_string(refusal.code), refusal.why);
+  if (refusal.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
 }  // namespace
+
+void authorize(const CallerRights& rights, const HttpRequest& request, const kube::AccessQuestion& question,
+               OnAuthorized on_authorized) {
+  if (request.peer.is_local_socket) return on_authorized("", std::nullopt);
+  if (const auto against = objection(rights, request)) return on_authorized("", against);
+  rights.ask(token_of(request), question,
+             [on_authorized = std::move(on_authorized)](const CallerReviews::Decision& decision) {
+               if (decision.allowed) return on_authorized(decision.user, std::nullopt);
+               on_authorized(decision.user, refusal_of(decision));
+             });
+}
 
 net::Handler guarded(const CallerRights& rights, std::function<VirtualResource(const HttpRequest&)> what,
                      net::Handler handler) {
   return [rights, what = std::move(what), handler = std::move(handler)](const HttpRequest& request,
                                                                         Responder responder) {
-    if (request.peer.is_local_socket) return handler(request, std::move(responder));
-    if (auto against = objection(rights, request)) return responder.respond(std::move(*against));
     const auto [resource, subresource] = what(request);
     const kube::AccessQuestion question{.verb = "create",
                                         .group = kGroup,
@@ -71,11 +80,12 @@ net::Handler guarded(const CallerRights& rights, std::function<VirtualResource(c
     // The request ends with this call.
     const auto kept = std::make_shared<HttpRequest>(request);
     const auto shared = std::make_shared<Responder>(std::move(responder));
-    rights.ask(token_of(request), question, [kept, shared, handler](const CallerReviews::Decision& decision) {
-      if (!decision.allowed) return shared->respond(refusal(decision));
-      kept->peer.user = decision.user;
-      handler(*kept, std::move(*shared));
-    });
+    authorize(rights, request, question,
+              [kept, shared, handler](const std::string& user, const std::optional<Refusal>& refusal) {
+                if (refusal) return shared->respond(answer_of(*refusal));
+                kept->peer.user = user;
+                handler(*kept, std::move(*shared));
+              });
   };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "agent/callers/caller_reviews.hpp"
@@ -25,6 +26,19 @@ struct VirtualResource {
   std::string resource;
   std::string subresource;
 };
+
+// Why a request is not served.
+struct Refusal {
+  int status = 403;
+  Errc code = Errc::denied;
+  std::string why;
+};
+// user: whose token the request has; empty over the Unix socket, whose peers may everything.
+using OnAuthorized = std::function<void(const std::string& user, const std::optional<Refusal>& refusal)>;
+
+// Whether the sender of a request may do that. Calls back at once, or later; the request may be gone then.
+void authorize(const CallerRights& rights, const net::HttpRequest& request,
+               const kube::AccessQuestion& question, OnAuthorized on_authorized);
 
 // Lets pass whoever comes over the Unix socket, and over TCP those with a token (Authorization: Bearer) whose
 // user may; request.peer.user tells the handler who. Over TCP a token is taken from this machine's own

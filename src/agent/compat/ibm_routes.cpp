@@ -17,7 +17,7 @@ using net::HttpRequest;
 using net::Responder;
 using Answers = std::vector<ibm::CheckAnswer>;
 
-enum class Form { text, json, events };
+using Form = IbmRoutes::Form;
 
 Form wanted_form(const HttpRequest& request) {
   const auto found = request.headers.find("accept");
@@ -109,20 +109,6 @@ FanOut::Listener answer_as_they_come(Responder responder) {
           }};
 }
 
-// Why the nodes of a job and of a label are not looked for; empty where none was named.
-std::string why_not_looked_for(const ibm::StatusRequest& request) {
-  std::string why;
-  if (request.job != ibm::kUnset) {
-    const auto job = ibm::read_job(request.job);
-    if (!job) return job.error().what + "\n";
-    why = "Workload: " + job->first + ": " + job->second + "\nNot allowed to list pods in " + job->first +
-          "; send a token. ABORT.\n";
-  }
-  if (request.node_label != ibm::kUnset)
-    why += "Not allowed to list nodes labeled with " + request.node_label + "; send a token. ABORT.\n";
-  return why;
-}
-
 }  // namespace
 
 IbmRoutes::IbmRoutes(IbmContext context)
@@ -162,12 +148,22 @@ void IbmRoutes::get_status(const HttpRequest& request, Responder responder) {
   if (ibm::is_local(*wanted, context_.node))
     return answer_of_this_node(context_.look, ibm::named_checks(wanted->checks, context_.periodic_checks),
                                form, std::move(responder), beginning);
-  const std::string why = why_not_looked_for(*wanted);
-  beginning += ibm::asking_line(*wanted) + why;
-  if (!why.empty() && wanted->host == ibm::kAll) return responder.respond(text(beginning));
+  const auto to = std::make_shared<Responder>(std::move(responder));
+  find_wanted_nodes(context_.finder, *wanted, request,
+                    [this, wanted = *wanted, form, beginning, to](const WantedNodes& found) {
+                      ask_nodes(wanted, found, form, beginning, std::move(*to));
+                    });
+}
+
+void IbmRoutes::ask_nodes(const ibm::StatusRequest& wanted, const WantedNodes& found, Form form,
+                          std::string beginning, Responder responder) {
+  const auto asked = ibm::with_nodes(wanted, found.nodes);
+  if (!asked) return responder.respond(text(asked.error().what + "\n"));
+  beginning += ibm::asking_line(wanted) + found.said;
+  if (asked->host.empty()) return responder.respond(text(beginning));
   if (form == Form::events)
-    return fan_out_.ask(*wanted, ReplyForm::json, answer_as_they_come(std::move(responder)));
-  fan_out_.ask(*wanted, form == Form::json ? ReplyForm::json : ReplyForm::text,
+    return fan_out_.ask(*asked, ReplyForm::json, answer_as_they_come(std::move(responder)));
+  fan_out_.ask(*asked, form == Form::json ? ReplyForm::json : ReplyForm::text,
                answer_at_end(form, std::move(responder), beginning));
 }
 

@@ -41,6 +41,14 @@ bool is_host_list(std::string_view text) {
   });
 }
 
+// As the API server takes it: what is no name of one would be another path there.
+bool is_namespace(std::string_view text) {
+  constexpr std::size_t kLongest = 63;
+  return !text.empty() && text.size() <= kLongest && std::ranges::all_of(text, [](unsigned char c) {
+    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-';
+  });
+}
+
 Status within_limits(const QueryParameters& query) {
   for (const auto& [name, value] : query)
     if (name != "host" && value.size() > kMaxParameter)
@@ -115,9 +123,36 @@ std::vector<std::string> asked_hosts(const StatusRequest& request, const std::ve
 
 Result<std::pair<std::string, std::string>> read_job(const std::string& job) {
   const auto colon = job.find(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == job.size())
+  if (colon == std::string::npos || colon + 1 == job.size() || !is_namespace(job.substr(0, colon)))
     return fail(Errc::malformed, "Invalid job definition, must be namespace:label=value. Got " + job);
   return std::pair(job.substr(0, colon), job.substr(colon + 1));
+}
+
+std::string workload_line(const std::string& name_space, const std::string& selector) {
+  return "Workload: " + name_space + ": " + selector + "\n";
+}
+
+std::string not_allowed_line(const std::string& name_space) {
+  return "Not allowed to list pods in " + name_space + "; send a token. ABORT.\n";
+}
+
+bool selects_nodes(const StatusRequest& request) {
+  return request.job != kUnset || request.node_label != kUnset;
+}
+
+Result<StatusRequest> with_nodes(StatusRequest request, const std::set<std::string>& nodes) {
+  if (!selects_nodes(request)) return request;
+  std::vector<std::string> asked =
+      request.host == kAll ? std::vector<std::string>{} : asked_hosts(request, {});
+  for (const std::string& node : nodes)
+    if (std::ranges::find(asked, node) == asked.end()) asked.push_back(node);
+  if (asked.size() > kMaxHosts)
+    return fail(Errc::malformed, "Too many nodes are selected: " + std::to_string(asked.size()) +
+                                     ", and may be at most " + std::to_string(kMaxHosts));
+  request.host.clear();
+  for (const std::string& node : asked)
+    request.host.append(request.host.empty() ? "" : ",").append(node);
+  return request;
 }
 
 std::string asking_line(const StatusRequest& request) {

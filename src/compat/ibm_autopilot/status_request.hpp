@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,8 +52,17 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::vector<std::string> asked_hosts(const StatusRequest& request,
                                                    const std::vector<std::string>& nodes);
 
-// "<namespace>" and "<label selector>" of `job`. malformed, with the text to answer with, where one is empty.
+// "<namespace>" and "<label selector>" of `job`. malformed, with the text to answer with, where one is empty
+// or the first is no name of a namespace.
 [[nodiscard]] Result<std::pair<std::string, std::string>> read_job(const std::string& job);
+// Lines of an answer about a job: which it is, and that its pods are not for everybody.
+[[nodiscard]] std::string workload_line(const std::string& name_space, const std::string& selector);
+[[nodiscard]] std::string not_allowed_line(const std::string& name_space);
+// The same question to what `host` names and to these nodes; where it names none, to these nodes alone.
+// malformed, with the text to answer with: they are more than kMaxHosts.
+[[nodiscard]] Result<StatusRequest> with_nodes(StatusRequest request, const std::set<std::string>& nodes);
+// Whether `job` or `nodelabel` says which nodes.
+[[nodiscard]] bool selects_nodes(const StatusRequest& request);
 
 // The first lines of an answer that other nodes are asked for.
 [[nodiscard]] std::string asking_line(const StatusRequest& request);

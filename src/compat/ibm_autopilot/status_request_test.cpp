@@ -92,9 +92,27 @@ TEST(StatusRequest, hosts_are_asked_once_each_in_their_order) {
 
 TEST(StatusRequest, a_job_is_a_namespace_and_a_selector) {
   EXPECT_EQ(read_job("ns:job-name=a:b").value(), (std::pair<std::string, std::string>{"ns", "job-name=a:b"}));
-  for (const char* wrong : {"ns", "ns:", ":a=b", ":"})
+  // A namespace becomes part of a path of the API server.
+  for (const char* wrong :
+       {"ns", "ns:", ":a=b", ":", "../secrets:a=b", "a/b:a=b", "a?b:a=b", "Ns:a=b", "a%2f:a=b", "a.b:a=b"})
     EXPECT_EQ(read_job(wrong).error().what,
               "Invalid job definition, must be namespace:label=value. Got " + std::string(wrong));
+}
+
+TEST(StatusRequest, nodes_that_are_found_are_asked_beside_those_that_are_named) {
+  const auto hosts = [](const QueryParameters& query, const std::set<std::string>& nodes) {
+    const auto asked = with_nodes(read(query), nodes);
+    return asked ? asked->host : asked.error().what;
+  };
+  EXPECT_EQ(hosts({}, {"a"}), "all");
+  EXPECT_EQ(hosts({{"host", "b"}}, {"a"}), "b");
+  EXPECT_EQ(hosts({{"nodelabel", "x"}}, {"a", "b"}), "a,b");
+  EXPECT_EQ(hosts({{"nodelabel", "x"}}, {}), "");
+  EXPECT_EQ(hosts({{"job", "n:x"}, {"host", "b, c"}}, {"a", "b"}), "b,c,a");
+  std::set<std::string> many;
+  for (std::size_t i = 0; i <= kMaxHosts; ++i)
+    many.insert("n" + std::to_string(i));
+  EXPECT_EQ(hosts({{"nodelabel", "x"}}, many), "Too many nodes are selected: 1001, and may be at most 1000");
 }
 
 TEST(StatusRequest, only_the_name_of_this_node_alone_is_local) {

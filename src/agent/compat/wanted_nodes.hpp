@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "agent/callers/guard.hpp"
+#include "agent/compat/selected_nodes.hpp"
+#include "compat/ibm_autopilot/status_request.hpp"
+#include "net/http.hpp"
+
+namespace autopilot::agent {
+
+// Who finds nodes, and for whom. Empty functions: there is no cluster to ask.
+struct NodeFinder {
+  CallerRights rights;
+  std::function<void(const std::string& selector, SelectedNodes::OnNames on_names)> labeled;
+  std::function<void(const std::string& name_space, const std::string& selector,
+                     SelectedNodes::OnNames on_names)>
+      of_pods;
+};
+
+// What `job` and `nodelabel` of a question stand for.
+struct WantedNodes {
+  std::string said;  // lines about it, each with its end; empty where neither was named
+  SelectedNodes::Names nodes;
+};
+
+// Which nodes have pods of a namespace is told only to callers who may list these pods; anybody may name
+// nodes by their labels. Calls back at once, or later; the request may be gone then.
+void find_wanted_nodes(const NodeFinder& finder, const compat::ibm_autopilot::StatusRequest& wanted,
+                       const net::HttpRequest& request, std::function<void(WantedNodes found)> on_found);
+
+}  // namespace autopilot::agent

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "net/http_session.hpp"
+
+namespace autopilot::agent {
+
+// What callers ask of others through us: those who ask the same at once are one question, and its answer is
+// remembered for a while. However many ask, few questions are under way. On the loop's thread.
+template <class Key, class Value>
+class SharedAnswers {
+ public:
+  struct Limits {
+    Duration remembered{0};
+    std::size_t most_remembered = 0;  // beyond, the oldest goes
+    std::size_t most_at_once = 0;     // beyond, `too_many` is the answer
+  };
+  using OnValue = std::function<void(const Value& value)>;
+
+  SharedAnswers(const Clock& clock, Limits limits, Value too_many)
+      : clock_(clock), limits_(limits), too_many_(std::move(too_many)) {}
+  SharedAnswers(const SharedAnswers&) = delete;
+  SharedAnswers& operator=(const SharedAnswers&) = delete;
+  ~SharedAnswers() = default;
+
+  // Answers at once what is remembered. True: nobody has asked yet, and who calls must see to it that
+  // settle() is called. `on_value` may ask again, but not end this.
+  [[nodiscard]] bool ask(const Key& key, OnValue on_value) {
+    const auto found = entries_.find(key);
+    const bool is_known = found != entries_.end();
+    if (is_known && found->second.is_asked()) {
+      found->second.waiting.push_back(std::move(on_value));
+      return false;
+    }
+    if (is_known && clock_.now().mono < found->second.until) {
+      const Value value = found->second.value;
+      on_value(value);
+      return false;
+    }
+    if (under_way() >= limits_.most_at_once) {
+      on_value(too_many_);
+      return false;
+    }
+    make_room();
+    entries_.insert_or_assign(key, Entry{}).first->second.waiting.push_back(std::move(on_value));
+    return true;
+  }
+  // The request that finds out the answer; it ends with this.
+  void hold(const Key& key, net::Exchange exchange) { entries_.at(key).exchange = std::move(exchange); }
+  // Whoever is told may ask again, and what is remembered may go meanwhile.
+  void settle(const Key& key, const Value& value, bool is_remembered) {
+    Entry& entry = entries_.at(key);
+    const auto waiting = std::exchange(entry.waiting, {});
+    entry.value = value;
+    entry.until = clock_.now().mono + limits_.remembered;
+    if (!is_remembered) entries_.erase(key);
+    for (const OnValue& told : waiting)
+      told(value);
+  }
+
+ private:
+  struct Entry {
+    [[nodiscard]] bool is_asked() const { return !waiting.empty(); }
+
+    std::vector<OnValue> waiting;
+    Value value{};
+    MonoTime until{};
+    net::Exchange exchange;  // last: it calls
+  };
+
+  [[nodiscard]] std::size_t under_way() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(entries_, [](const auto& one) { return one.second.is_asked(); }));
+  }
+  // Those under way are never the oldest: they are not remembered yet.
+  void make_room() {
+    const MonoTime now = clock_.now().mono;
+    std::erase_if(entries_,
+                  [now](const auto& one) { return !one.second.is_asked() && one.second.until <= now; });
+    if (entries_.size() < limits_.most_remembered) return;
+    const auto oldest = std::ranges::min_element(entries_, {}, [](const auto& one) {
+      return one.second.is_asked() ? MonoTime::max() : one.second.until;
+    });
+    if (!oldest->second.is_asked()) entries_.erase(oldest);
+  }
+
+  const Clock& clock_;
+  const Limits limits_;
+  const Value too_many_;
+  std::map<Key, Entry> entries_;
+};
+
+}  // namespace autopilot::agent
