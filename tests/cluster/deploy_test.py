@@ -147,6 +147,37 @@ class IbmAutopilotTest(OnNode):
                       {NODE: ["OK"], OTHER: ["Connection to Server Failed"]}, "the dead agent is in the answer", 90)
 
 
+class CallerTest(OnNode):
+    """What the page says of callers with a token: the rights of the example, and a port-forward."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.pod = cls.install("dropin", "--simulate", "hgx-h100-8", "--allow-simulated")
+        cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}},
+                      {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ci", "namespace": "team-a"}})
+        cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "--wait=false", "namespace", "team-a")
+        cls.api.run("apply", "-n", NAMESPACE, "-f", str(ROOT / "deploy" / "examples" / "callers.yaml"))
+
+    def post(self, port, token):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/checks/gpu.xid", method="POST", data=b"",
+                                         headers={"Authorization": f"Bearer {token.strip()}"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, json.load(refused)["error"]["message"]
+
+    def test_an_account_of_another_namespace_runs_a_check_over_a_port_forward(self):
+        with self.api.forward(NAMESPACE, self.pod["metadata"]["name"], 3333) as port:
+            code, result = self.post(port, self.api.run("create", "token", "ci", "-n", "team-a", "--audience", PREFIX))
+            self.assertEqual(code, 200, result)
+            self.assertEqual(result["check"], "gpu.xid")
+            code, why = self.post(port, self.api.run("create", "token", "default", "-n", "team-a", "--audience", PREFIX))
+            self.assertEqual((code, "team-a:default may not create checks/gpu.xid" in why), (403, True), why)
+
+
 class OtherPrefixTest(OnNode):
     """With another prefix than that of IBM Autopilot, and the policies that go with it."""
 

@@ -64,6 +64,7 @@ class TokenTest(unittest.TestCase):
                         for name in ("ci", "leaver", "stranger", "powerless")))
         cls.api.apply(*reader("ci"), {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": {"rack": "7"}}})
         cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "--wait=false", "node", NODE)
+        cls.api.wait(lambda: cls.api.get("serviceaccount", "-n", SPACE, "default"), "the namespace has its account")
         cls.relay = Relay(cls.cluster.control_plane)
         cls.addClassCleanup(cls.relay.close)
         with socket.create_server((network.API_ADDRESS, 0)) as free:

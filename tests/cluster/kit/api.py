@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API server, asked through kubectl."""
 
+import contextlib
 import json
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -27,6 +29,20 @@ class Api:
         # kubectl's own look at the fields costs megabytes each time.
         self.run("apply", "--server-side", "--force-conflicts", "--field-manager=kit", "--validate=ignore", "-f", "-",
                  text=json.dumps(listed))
+
+    @contextlib.contextmanager
+    def forward(self, namespace: str, pod: str, port: int):
+        """A port of this machine that leads to one of a pod, by way of API server and kubelet."""
+        command = [*self._command, "port-forward", "-n", namespace, f"pod/{pod}", f":{port}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
+            try:
+                line = child.stdout.readline()
+                found = re.search(r"Forwarding from 127\.0\.0\.1:(\d+)", line)
+                if not found:
+                    raise ApiError(f"kubectl port-forward: {line.strip()}")
+                yield int(found.group(1))
+            finally:
+                child.kill()
 
     def wait(self, condition, what: str, patience: float = 60.0):
         """What `condition` gives once it is true; an ApiError inside it counts as false."""
