@@ -84,6 +84,8 @@ void JsonWriter::text(std::string_view text) {
       out_ += c;
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       append_control(out_, c);
+    } else if (c == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0) {
+      append_control(out_, text[1]);  // U+0080 to U+009F, which terminals obey
     } else {
       out_ += text.substr(0, length);
     }

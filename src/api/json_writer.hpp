@@ -12,7 +12,7 @@
 namespace autopilot::api {
 
 // Writes one JSON document on one line. The caller keeps the order: every member has a name, items have none.
-// A number that is not finite leaves its member out.
+// A number that is not finite leaves its member out. Control characters are escaped.
 class JsonWriter {
  public:
   void begin_object();

@@ -218,9 +218,16 @@ void append_note(std::string& out, std::string_view title, const std::string& te
 }  // namespace
 
 std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (char& c : clean)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f) c = '?';
+  const std::string valid = to_utf8(text);
+  std::string clean;
+  clean.reserve(valid.size());
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(valid[i]);
+    // U+0080 to U+009F: terminals take U+009B for the beginning of an escape sequence.
+    const bool is_c1 = byte == 0xc2 && static_cast<unsigned char>(valid[i + 1]) < 0xa0;
+    clean += byte < 0x20 || byte == 0x7f || is_c1 ? '?' : valid[i];
+    if (is_c1) ++i;
+  }
   return clean;
 }
 

@@ -21,7 +21,7 @@ struct TableStyle {
 // Words of `text` in lines of at most `width` columns; a word longer than that is cut into pieces.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
-// Escape sequences and other control characters as '?'.
+// Escape sequences and other control characters as '?', bytes that are no UTF-8 as U+FFFD.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace autopilot::cli

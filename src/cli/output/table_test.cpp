@@ -118,6 +118,21 @@ TEST(NodeTable, escape_sequences_from_a_machine_never_reach_the_terminal) {
   EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("\033")));
 }
 
+TEST(Printable, control_characters_of_one_byte_and_of_two_are_replaced) {
+  EXPECT_EQ(printable("a\033[2J\tb\x7f"), "a?[2J?b?");
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "2Jb\xc2\x80"),
+            "a?2Jb?");
+  EXPECT_EQ(printable("25 \xc2\xb0"
+                      "C, \xc3\xa9"),
+            "25 \xc2\xb0"
+            "C, \xc3\xa9");
+  EXPECT_EQ(printable("a\x9b"
+                      "2J\xc2"),
+            "a\xef\xbf\xbd"
+            "2J\xef\xbf\xbd");
+}
+
 TEST(Wrapped, breaks_at_words_and_cuts_what_is_too_long) {
   EXPECT_THAT(wrapped("one two three", 7), ElementsAre("one two", "three"));
   EXPECT_THAT(wrapped("abcdefgh", 3), ElementsAre("abc", "def", "gh"));

@@ -8,8 +8,10 @@
 #include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "cli/cli.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -37,7 +39,9 @@ TableStyle terminal_style() {
 }
 
 int report(const Error& error) {
-  std::cerr << "autopilot: " << error.what << "\n";
+  std::string_view before = "autopilot: ";
+  for (const std::string_view line : split(error.what, '\n'))
+    std::cerr << std::exchange(before, "") << printable(line) << "\n";
   return error.code == Errc::malformed ? kExitConfiguration : kExitInternal;
 }
 
