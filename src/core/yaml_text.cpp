@@ -35,8 +35,10 @@ bool is_plain(std::string_view text) {
 std::string quote(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out = "\"";
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
@@ -44,6 +46,11 @@ std::string quote(std::string_view text) {
       out += "\\x";
       out += digits[byte >> 4U];
       out += digits[byte & 15U];
+    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F, which terminals obey
+      out += "\\x";
+      out += digits[next >> 4U];
+      out += digits[next & 15U];
+      ++i;
     } else {
       out += c;
     }

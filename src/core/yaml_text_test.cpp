@@ -45,6 +45,14 @@ TEST(YamlText, AWordStaysAWord) {
   EXPECT_TRUE(parse(to_yaml(map)).find("serial")->quoted);
 }
 
+TEST(YamlText, NoCharacterThatATerminalObeysIsWrittenAsItIs) {
+  YamlNode map = yaml_map();
+  yaml_member(map, "text") = yaml_word("a\033[2J\x7f \xc2\x9b c\xc2\xb0 \xc3\xa9\xc2");
+  EXPECT_EQ(to_yaml(map), "text: \"a\\x1b[2J\\x7f \\x9b c\xc2\xb0 \xc3\xa9\xc2\"\n");
+  yaml_member(map, "text") = yaml_word("\033 \xc2\x9b c\xc2\xb0");
+  EXPECT_TRUE(same(map, parse(to_yaml(map)))) << to_yaml(map);
+}
+
 TEST(YamlText, MergeGoesKeyByKeyAndNullRemoves) {
   YamlNode base = parse("a: {x: 1, y: 2}\nb: [1, 2]\nc: 3\n");
   yaml_merge(base, parse("a: {y: null, z: 4}\nb: [9]\nc: {d: 5}\n"));
