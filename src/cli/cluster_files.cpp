@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster_files.hpp"
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include "host/process/child_runner.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{4} << 20;
+constexpr Duration kPluginDeadline = std::chrono::seconds{30};
+
+}  // namespace
+
+Result<std::string> read_cluster_file(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail_errno(errno == 0 ? ENOENT : errno, path);
+  std::string text;
+  std::array<char, 16384> piece{};
+  while (!file.eof()) {
+    file.read(piece.data(), piece.size());
+    if (file.bad()) return fail_errno(EIO, path);
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kLargestFile) return fail(Errc::exhausted, path + ": too long");
+  }
+  return text;
+}
+
+Result<std::string> run_credential_plugin(const kube::ExecPlugin& plugin, const std::string& exec_info) {
+  host::Command command{
+      .program = "/usr/bin/env", .arguments = {"--", plugin.command}, .environment = host::own_environment()};
+  command.arguments.insert(command.arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
+  // The first of equal names counts.
+  std::vector<std::string> own{"KUBERNETES_EXEC_INFO=" + exec_info};
+  for (const auto& [name, value] : plugin.environment) {
+    own.push_back(name);
+    own.back() += '=';
+    own.back() += value;
+  }
+  command.environment.insert(command.environment.begin(), own.begin(), own.end());
+  host::ChildRunner runner;
+  const auto report = TRY(runner.run(command, host::mono_now() + kPluginDeadline));
+  if (report.end == host::ChildEnd::timed_out)
+    return fail(Errc::timed_out, plugin.command + ": no credentials in " + format_duration(kPluginDeadline));
+  if (report.end != host::ChildEnd::exited || report.status.code != 0)
+    return fail(Errc::unavailable, plugin.command + ": ended with " + to_string(report.status));
+  return report.output;
+}
+
+}  // namespace autopilot::cli
