@@ -6,6 +6,7 @@
 #include <string>
 
 #include "checks/check.hpp"
+#include "cli/completion_words.hpp"
 #include "cli/verbs.hpp"
 
 namespace autopilot::cli {
@@ -13,15 +14,8 @@ namespace {
 
 std::string words_of(const CLI::App& verb) {
   std::string words;
-  for (const CLI::Option* option : verb.get_options()) {
-    for (const auto& name : option->get_lnames())
-      words += " --" + name;
-    for (const auto& name : option->get_snames())
-      words += " -" + name;
-  }
-  if (verb.get_name() == "check" || verb.get_name() == "explain")
-    for (const auto& check : checks::builtin_checks())
-      words += " " + check.info.id;
+  for (const std::string& word : completion_words(verb))
+    words += " " + word;
   if (verb.get_name() == "completion") words += " bash zsh";
   if (verb.get_name() == "inject") words += " $(_autopilot_sim faults)";
   return words;
