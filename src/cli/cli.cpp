@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "cli/help_format.hpp"
+#include "cli/kubectl/plugin.hpp"
+#include "cli/output/table.hpp"
 #include "cli/verbs.hpp"
 #include "core/nearest.hpp"
 #include "host/process/standard_streams.hpp"
@@ -24,6 +26,10 @@ std::vector<std::string> verbs_of(const CLI::App& app) {
   return verbs;
 }
 
+bool is_option(const CLI::App& app, const std::string& word) {
+  return word.starts_with('-') && app.get_option_no_throw(word.substr(0, word.find('='))) != nullptr;
+}
+
 // CLI11 would only say that a subcommand is missing.
 bool is_verb_missing(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
@@ -32,10 +38,10 @@ bool is_verb_missing(const CLI::App& app, int argc, char** argv) {
   }
   const std::string word = argv[1];
   const auto known = app.get_subcommands([&word](const CLI::App* verb) { return verb->get_name() == word; });
-  if (word == "-h" || word == "--help" || !known.empty()) return false;
-  std::cerr << "autopilot: no verb '" << word << "'";
+  if (is_option(app, word) || !known.empty()) return false;
+  std::cerr << "autopilot: no verb '" << printable(word) << "'";
   if (const auto near = nearest_word(word, verbs_of(app))) std::cerr << "; did you mean " << *near << "?";
-  std::cerr << "\nautopilot --help lists them.\n";
+  std::cerr << "\n" << app.get_name() << " --help lists them.\n";
   return true;
 }
 
@@ -43,25 +49,9 @@ std::string failure_text(const CLI::App*, const CLI::Error& error) {
   return std::string("autopilot: ") + error.what() + "\nRun with --help for more information.\n";
 }
 
-int run_verb(int argc, char** argv) {
-  CLI::App app{"Autopilot says what is healthy on this machine, what is not, what it could not see, and why.",
-               "autopilot"};
-  app.formatter(std::make_shared<HelpFormat>());
+// Runs what the verbs of the program say; their callbacks store the exit code.
+int run_program(CLI::App& app, int argc, char** argv, const int& exit_code) {
   app.require_subcommand(1);
-  int exit_code = kExitHealthy;
-  add_check(app, exit_code);
-  add_status(app, exit_code);
-  add_snapshot(app, exit_code);
-  add_events(app, exit_code);
-  add_explain(app, exit_code);
-  add_ack(app, exit_code);
-  add_agent(app, exit_code);
-  add_inject(app, exit_code);
-  add_record(app, exit_code);
-  add_completion(app, exit_code);
-  add_version(app, exit_code);
-  add_decode(app, exit_code);
-  add_helper(app, exit_code);
   app.failure_message(failure_text);
   if (is_verb_missing(app, argc, argv)) return kExitUsage;
   try {
@@ -78,11 +68,46 @@ int run_verb(int argc, char** argv) {
   }
 }
 
+int run_autopilot(int argc, char** argv) {
+  CLI::App app{"Autopilot says what is healthy on this machine, what is not, what it could not see, and why.",
+               "autopilot"};
+  app.formatter(std::make_shared<HelpFormat>());  // which the verbs inherit
+  int exit_code = kExitHealthy;
+  add_check(app, exit_code);
+  add_status(app, exit_code);
+  add_snapshot(app, exit_code);
+  add_events(app, exit_code);
+  add_explain(app, exit_code);
+  add_ack(app, exit_code);
+  add_agent(app, exit_code);
+  add_inject(app, exit_code);
+  add_record(app, exit_code);
+  add_completion(app, exit_code);
+  add_version(app, exit_code);
+  add_decode(app, exit_code);
+  add_helper(app, exit_code);
+  return run_program(app, argc, argv, exit_code);
+}
+
+int run_kubectl(Program program, int argc, char** argv) {
+  CLI::App app{"Autopilot says which nodes of a cluster are healthy, which are not, and why.",
+               "kubectl autopilot"};
+  app.formatter(std::make_shared<HelpFormat>());
+  ClusterOptions cluster;
+  int exit_code = kExitHealthy;
+  add_kubectl_verbs(app, cluster, exit_code);
+  if (program == Program::kubectl_plugin) return run_program(app, argc, argv, exit_code);
+  write_completions(std::cout, app, {argv + 1, argv + argc});
+  return kExitHealthy;
+}
+
 }  // namespace
 
 int run(int argc, char** argv) {
   host::keep_standard_streams_taken();
-  const int exit_code = run_verb(argc, argv);
+  const Program program = argc < 1 ? Program::autopilot : program_of(argv[0]);
+  const int exit_code =
+      program == Program::autopilot ? run_autopilot(argc, argv) : run_kubectl(program, argc, argv);
   std::cout.flush();
   if (std::cout.good()) return exit_code;
   std::cerr << "autopilot: the output could not be written; is standard output open, and is there room?\n";

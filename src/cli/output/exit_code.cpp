@@ -7,13 +7,27 @@
 
 namespace autopilot::cli {
 
+int exit_code_of(Health health) {
+  switch (health) {
+    case Health::failed:
+      return kExitFailed;
+    case Health::unknown:
+      return kExitUnknown;
+    case Health::degraded:
+      return kExitDegraded;
+    case Health::healthy:
+    case Health::unsupported:
+      break;
+  }
+  return kExitHealthy;
+}
+
 int exit_code_of(const NodeSnapshot& snapshot, bool strict) {
   if (snapshot.health == Health::failed) return kExitFailed;
   const bool any_unknown =
       std::any_of(snapshot.results.begin(), snapshot.results.end(),
                   [](const CheckResult& result) { return result.health == Health::unknown; });
-  if (snapshot.health == Health::unknown || (strict && any_unknown)) return kExitUnknown;
-  return snapshot.health == Health::degraded ? kExitDegraded : kExitHealthy;
+  return strict && any_unknown ? kExitUnknown : exit_code_of(snapshot.health);
 }
 
 }  // namespace autopilot::cli

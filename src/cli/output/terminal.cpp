@@ -38,10 +38,14 @@ TableStyle terminal_style() {
   return style;
 }
 
-int report(const Error& error) {
+void tell(std::string_view text) {
   std::string_view before = "autopilot: ";
-  for (const std::string_view line : split(error.what, '\n'))
+  for (const std::string_view line : split(text, '\n'))
     std::cerr << std::exchange(before, "") << printable(line) << "\n";
+}
+
+int report(const Error& error) {
+  tell(error.what);
   return error.code == Errc::malformed ? kExitConfiguration : kExitInternal;
 }
 

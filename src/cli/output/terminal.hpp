@@ -17,6 +17,9 @@ namespace autopilot::cli {
 // else 70.
 int report(const Error& error);
 
+// The same line on standard error for what is no error of the whole.
+void tell(std::string_view text);
+
 // Shows frame after frame in place on a terminal; restores it at the end.
 class LiveScreen {
  public:

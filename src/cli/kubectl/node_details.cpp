@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/kubectl/node_details.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "api/json_writer.hpp"
+#include "cli/kubectl/node_table.hpp"
+#include "cli/output/age.hpp"
+#include "cli/output/columns.hpp"
+#include "cli/output/paint.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::array<std::string_view, 4> kConditions{"GpuHealthy", "NetworkHealthy", "StorageHealthy",
+                                                      "HostHealthy"};
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string headline(const NodeDetails& details, WallTime now, const TableStyle& style) {
+  const NodeView& view = details.view;
+  std::string text = painted(printable(view.node), "\033[1m", style) + "  " +
+                     painted(to_string(view.health), color_of(view.health), style);
+  if (view.verdict != Verdict::none) text.append("  verdict ").append(verdict_text(view));
+  if (view.is_simulated) text += "  " + painted("SIMULATED", "\033[1;36m", style);
+  return text + "  checked " + (view.checked ? age_of(*view.checked, now) + " ago" : "never") + "\n";
+}
+
+std::string what_was_looked_at(const NodeDetails& details, const TableStyle& style) {
+  std::string text = details.view.looked.empty() ? "" : details.view.looked + " checks looked";
+  if (!details.report.missing_rights.empty())
+    text += (text.empty() ? "missing: " : "; missing: ") + joined(details.report.missing_rights);
+  std::string lines;
+  for (const auto& line : wrapped(printable(text), style.width))
+    lines += line + "\n";
+  return lines;
+}
+
+// What is stale is not shown as what is wrong now.
+std::string why_nobody_knows(const NodeDetails& details, const TableStyle& style) {
+  if (details.view.verdict) return "";
+  std::string lines;
+  for (const auto& line : wrapped(printable(details.view.worst), style.width))
+    lines += line + "\n";
+  return lines;
+}
+
+std::string text_of(const kube::ReportedIncident& incident, WallTime now) {
+  std::string text = incident.blamed.empty() ? "" : incident.blamed + ": ";
+  text += incident.summary;
+  if (incident.is_injected) text += " [injected]";
+  text += " [" + incident.state + (incident.is_acknowledged ? ", acknowledged]" : "]");
+  if (incident.opened) text += " (for " + age_of(*incident.opened, now) + ")";
+  if (!incident.action.empty() && incident.action != "none") text += " -> " + incident.action;
+  return text;
+}
+
+std::string incidents_table(const kube::ReportDetails& report, WallTime now, const TableStyle& style) {
+  std::vector<Row> rows;
+  for (const auto& incident : report.incidents)
+    rows.push_back({{incident.id},
+                    {std::string(to_string(incident.health)), color_of(incident.health)},
+                    {text_of(incident, now)}});
+  std::string text =
+      rows.empty() ? "" : "\n" + render_columns({"INCIDENT", "HEALTH", "WHAT"}, std::move(rows), style);
+  if (report.incidents_left_out > 0)
+    text += std::to_string(report.incidents_left_out) + " more are in the agent's journal.\n";
+  return text;
+}
+
+std::string checks_table(const kube::ReportDetails& report, const TableStyle& style) {
+  std::vector<Row> rows;
+  for (const auto& check : report.checks)
+    if (check.health != Health::healthy && check.health != Health::unsupported)
+      rows.push_back(
+          {{check.id}, {std::string(to_string(check.health)), color_of(check.health)}, {check.message}});
+  return rows.empty() ? "" : "\n" + render_columns({"CHECK", "HEALTH", "WHAT"}, std::move(rows), style);
+}
+
+std::string_view color_of_status(std::string_view status) {
+  if (status == "True") return color_of(Health::healthy);
+  return color_of(status == "False" ? Health::failed : Health::unknown);
+}
+
+std::string conditions_table(const std::vector<kube::NodeCondition>& conditions, WallTime now,
+                             const TableStyle& style) {
+  std::vector<Row> rows;
+  for (const auto& condition : conditions) {
+    std::string text = condition.reason;
+    if (!condition.message.empty()) text += ": " + condition.message;
+    if (condition.transition) text += " (for " + age_of(*condition.transition, now) + ")";
+    rows.push_back(
+        {{condition.type}, {condition.status, color_of_status(condition.status)}, {std::move(text)}});
+  }
+  return rows.empty() ? "" : "\n" + render_columns({"CONDITION", "STATUS", "WHY"}, std::move(rows), style);
+}
+
+void write(api::JsonWriter& out, const kube::ReportedIncident& incident) {
+  out.begin_object();
+  out.word("id", incident.id);
+  out.word("state", incident.state);
+  out.word("blamed", incident.blamed);
+  out.word("health", to_string(incident.health));
+  out.word_if_any("action", incident.action);
+  out.word_if_any("summary", incident.summary);
+  if (incident.opened) out.time("opened", *incident.opened);
+  out.flag("acknowledged", incident.is_acknowledged);
+  out.flag_if_set("injected", incident.is_injected);
+  out.end_object();
+}
+
+void write(api::JsonWriter& out, const kube::ReportedCheck& check) {
+  out.begin_object();
+  out.word("check", check.id);
+  out.word("health", to_string(check.health));
+  out.word_if_any("message", check.message);
+  out.end_object();
+}
+
+void write(api::JsonWriter& out, const kube::NodeCondition& condition) {
+  out.begin_object();
+  out.word("type", condition.type);
+  out.word("status", condition.status);
+  out.word("reason", condition.reason);
+  out.word_if_any("message", condition.message);
+  if (condition.transition) out.time("since", *condition.transition);
+  out.end_object();
+}
+
+template <class T>
+void write_list(api::JsonWriter& out, std::string_view name, const std::vector<T>& items) {
+  out.begin_list(name);
+  for (const T& item : items)
+    write(out, item);
+  out.end_list();
+}
+
+}  // namespace
+
+std::vector<kube::NodeCondition> own_conditions(const kube::Node& node) {
+  std::vector<kube::NodeCondition> own;
+  std::ranges::copy_if(node.conditions, std::back_inserter(own), [](const kube::NodeCondition& condition) {
+    return std::ranges::find(kConditions, condition.type) != kConditions.end();
+  });
+  return own;
+}
+
+std::string render_details(const NodeDetails& details, WallTime now, const TableStyle& style) {
+  return headline(details, now, style) + what_was_looked_at(details, style) +
+         why_nobody_knows(details, style) + incidents_table(details.report, now, style) +
+         conditions_table(details.conditions, now, style) + checks_table(details.report, style);
+}
+
+std::string details_json(const NodeDetails& details, WallTime now) {
+  api::JsonWriter out;
+  out.begin_object();
+  out.time("time", now);
+  write_node_members(out, details.view);
+  out.words("missingRights", details.report.missing_rights);
+  write_list(out, "incidents", details.report.incidents);
+  out.integer("incidentsLeftOut", details.report.incidents_left_out);
+  write_list(out, "conditions", details.conditions);
+  write_list(out, "checks", details.report.checks);
+  out.end_object();
+  return out.take();
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/kubectl/node_view.hpp"
+#include "cli/output/table.hpp"
+#include "kube/health_report.hpp"
+#include "kube/objects.hpp"
+
+namespace autopilot::cli {
+
+// All that its cluster knows of one node.
+struct NodeDetails {
+  NodeView view;
+  kube::ReportDetails report;                   // empty where there is none
+  std::vector<kube::NodeCondition> conditions;  // those of Autopilot
+};
+
+// Of the conditions of a Node object those that agents write.
+[[nodiscard]] std::vector<kube::NodeCondition> own_conditions(const kube::Node& node);
+
+// docs/kubernetes.md describes the JSON. Pure.
+[[nodiscard]] std::string render_details(const NodeDetails& details, WallTime now, const TableStyle& style);
+[[nodiscard]] std::string details_json(const NodeDetails& details, WallTime now);
+
+}  // namespace autopilot::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/kubectl/read_nodes.hpp"
+
+#include <span>
+
+#include "cli/output/terminal.hpp"
+#include "kube/health_report.hpp"
+#include "kube/objects.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+// A report has at most 128 KiB, and an answer of the API server 32 MiB.
+constexpr std::size_t kReportsInAPage = 100;
+constexpr std::size_t kNodesInAPage = 500;
+
+Asked asked_for_reports(const char* verb, const InstallationOptions& installation) {
+  return {
+      std::string(verb) + " nodehealthreports.autopilot.ibm.com in the namespace " + installation.name_space,
+      "the cluster does not know the kind NodeHealthReport: kubectl apply --server-side -f "
+      "deploy/helm/autopilot/crds/"};
+}
+
+// Reports alone say most of it: who may not see Node objects sees them.
+Result<std::string> what_is_missing(const Status& read) {
+  if (read) return std::string();
+  if (read.error().code != Errc::denied) return fail(read.error());
+  return read.error().what + "; nodes without a report are missing here, and so is what stands on the others";
+}
+
+}  // namespace
+
+Result<ClusterNodes> read_nodes(ClusterReader& cluster, const InstallationOptions& installation,
+                                WallTime now) {
+  std::vector<kube::HealthReport> reports;
+  TRY_STATUS(cluster.list(
+      {kube::health_reports_path(installation.name_space), {}}, kReportsInAPage,
+      asked_for_reports("list", installation),
+      [&reports](const kube::JsonObject& object) { reports.push_back(kube::parse_health_report(object)); }));
+  std::vector<kube::Node> nodes;
+  const Status listed =
+      cluster.list({"/api/v1/nodes", {{"labelSelector", installation.label_prefix + "/gpuhealth"}}},
+                   kNodesInAPage, {"list nodes", ""},
+                   [&nodes](const kube::JsonObject& object) { nodes.push_back(kube::parse_node(object)); });
+  ClusterNodes found;
+  found.missing = TRY(what_is_missing(listed));
+  found.views = node_views(reports, nodes, installation.label_prefix, now);
+  return found;
+}
+
+void tell_missing(const ClusterNodes& nodes, const InstallationOptions& installation) {
+  if (!nodes.missing.empty()) tell(nodes.missing);
+  if (nodes.views.empty())
+    tell("no node has a report in the namespace " + installation.name_space +
+         "; is Autopilot installed elsewhere (--namespace), and may its agents write "
+         "(kubernetes.write_node)?");
+}
+
+Result<ClusterNode> read_node(ClusterReader& cluster, const InstallationOptions& installation,
+                              const std::string& name, WallTime now) {
+  ClusterNode found;
+  std::vector<kube::HealthReport> reports;
+  const bool has_report =
+      TRY(cluster.find(kube::health_reports_path(installation.name_space) + "/" + name,
+                       asked_for_reports("get", installation), [&](const kube::JsonObject& object) {
+                         reports.push_back(kube::parse_health_report(object));
+                         found.details.report = kube::parse_report_details(object);
+                       }));
+  std::vector<kube::Node> nodes;
+  const auto node =
+      cluster.find("/api/v1/nodes/" + name, {"get nodes", ""}, [&](const kube::JsonObject& object) {
+        nodes.push_back(kube::parse_node(object));
+        found.details.conditions = own_conditions(nodes.back());
+      });
+  if (!node) found.missing = TRY(what_is_missing(fail(node.error())));
+  if (!has_report && node && !*node)
+    return fail(Errc::not_found,
+                "no node '" + name + "' in this cluster (kubectl autopilot nodes lists them)");
+  const auto views = node_views(reports, nodes, installation.label_prefix, now);
+  found.details.view =
+      views.empty() ? NodeView{.node = name, .worst = "no agent has said anything of it"} : views.front();
+  return found;
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/kubectl/cluster_options.hpp"
+#include "cli/kubectl/cluster_reader.hpp"
+#include "cli/kubectl/node_details.hpp"
+#include "cli/kubectl/node_view.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::cli {
+
+struct ClusterNodes {
+  std::vector<NodeView> views;  // by name
+  std::string missing;          // what could not be read beside the reports; empty: nothing
+};
+[[nodiscard]] Result<ClusterNodes> read_nodes(ClusterReader& cluster, const InstallationOptions& installation,
+                                              WallTime now);
+
+// Says on standard error what is missing, and what to do where there is no node at all.
+void tell_missing(const ClusterNodes& nodes, const InstallationOptions& installation);
+
+struct ClusterNode {
+  NodeDetails details;
+  std::string missing;
+};
+// not_found: the cluster has no such node.
+[[nodiscard]] Result<ClusterNode> read_node(ClusterReader& cluster, const InstallationOptions& installation,
+                                            const std::string& node, WallTime now);
+
+}  // namespace autopilot::cli
