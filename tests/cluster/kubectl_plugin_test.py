@@ -91,9 +91,8 @@ class KubectlPluginTest(unittest.TestCase):
         with self.agent() as agent:
             agent.wait_ready()
             self.wait_for("PASS")
-            watched = self.nodes()[WATCHED]
-            self.assertEqual(watched["health"], "healthy")
-            self.assertTrue(watched["simulated"])
+            self.assertEqual(self.nodes()[WATCHED]["health"], "healthy")
+            self.api.wait(lambda: self.nodes()[WATCHED]["simulated"], "its report is there", 70)
             code, _, errors = harness.run("inject", "row_remap_failed", "--subject", "gpu/2", "--socket", agent.socket)
             self.assertEqual(code, 0, errors)
             self.api.wait(lambda: "EVICT" in self.plugin("status", WATCHED).stdout, "the node is EVICT", 70)
