@@ -2,6 +2,7 @@
 """Something in the place of a cluster's API server: objects that a test puts there, and errors on demand."""
 
 import json
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -13,15 +14,16 @@ EVENTS = "/api/v1/namespaces/default/events"
 
 class FakeApiServer:
     """`objects`: by the path of their list. `refusals`: status of HTTP by path, instead of an answer. `raw`: a text by path,
-    instead of JSON. `silent`: accepts requests and says nothing until it is closed. `pages`: at most so many objects in one."""
+    instead of JSON. `tls`: files of its certificate and key, and of who signs those of its clients. `silent`: accepts requests and says nothing until it is closed. `pages`: at most so many objects in one."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
         self.objects = {REPORTS: [], NODES: [], EVENTS: []}
         self.refusals = {}
         self.raw = {}
         self.silent = False
         self.pages = 500
         self.asked = []  # path, query, headers
+        self.clients = []  # their certificates
         self._closed = threading.Event()
         fake = self
 
@@ -31,12 +33,24 @@ class FakeApiServer:
             def log_message(self, *_):
                 pass
 
+            def handle_one_request(self):
+                try:
+                    super().handle_one_request()
+                except OSError:  # the client went away, or trusts somebody else
+                    self.close_connection = True
+
             def do_GET(self):
                 fake._answer(self)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls[:2])
+            context.load_verify_locations(tls[2])
+            context.verify_mode = ssl.CERT_OPTIONAL
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def close(self):
@@ -51,6 +65,8 @@ class FakeApiServer:
         parts = urlsplit(handler.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         self.asked.append((parts.path, query, dict(handler.headers)))
+        if isinstance(handler.connection, ssl.SSLSocket):
+            self.clients.append(handler.connection.getpeercert())
         if self.silent:
             self._closed.wait(60)
             handler.close_connection = True
@@ -94,10 +110,10 @@ class FakeApiServer:
         handler.wfile.write(body)
 
 
-def write_kubeconfig(path, contexts, current, user=None):
+def write_kubeconfig(path, contexts, current, user=None, **cluster):
     """`contexts`: address by name."""
     config = {"apiVersion": "v1", "kind": "Config", "current-context": current,
-              "clusters": [{"name": name, "cluster": {"server": url}} for name, url in contexts.items()],
+              "clusters": [{"name": name, "cluster": {"server": url, **cluster}} for name, url in contexts.items()],
               "users": [{"name": "u", "user": user or {}}],
               "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in contexts]}
     with open(path, "w", encoding="utf-8") as file:

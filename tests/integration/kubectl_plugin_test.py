@@ -268,6 +268,28 @@ class KubectlPluginTest(unittest.TestCase):
         plugin.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
         self.assertIn("give-token", self.refused("nodes", "--kubeconfig", config, code=70))
 
+    def keys(self, name):
+        """Files of a certificate of that name and its key, signed by itself."""
+        certificate, key = (self.folder / f"{name}.{end}" for end in ("crt", "key"))
+        subprocess.run([harness.need_program("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-out", certificate, "-keyout", key],
+                       check=True, capture_output=True)
+        return str(certificate), str(key)
+
+    def test_certificates_say_who_is_who(self):
+        server, person = self.keys("server"), self.keys("person")
+        secure = FakeApiServer(tls=(*server, person[0]))
+        self.addCleanup(secure.close)
+        secure.objects[REPORTS] = [report("gpu-1")]
+        user = {"client-certificate": person[0], "client-key": person[1]}
+        trusting = write_kubeconfig(self.folder / "tls", {"here": secure.url}, "here", user, **{"certificate-authority": server[0]})
+        answer = self.run_plugin("nodes", "--kubeconfig", trusting)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("gpu-1", answer.stdout)
+        self.assertEqual(secure.clients[0]["subject"], ((("commonName", "person"),),))
+        wary = write_kubeconfig(self.folder / "wary", {"here": secure.url}, "here", user, **{"certificate-authority": person[0]})
+        self.assertIn("does not trust the server", self.refused("nodes", "--kubeconfig", wary, code=70))
+
     def test_hostile_text_reaches_no_terminal(self):
         evil = "x\x1b]0;owned\x07\x9b2J\r\n\x00y"
         incident = {**INCIDENT, "id": evil, "state": evil, "summary": evil, "action": evil, "blamed": {"kind": evil, "key": evil}}

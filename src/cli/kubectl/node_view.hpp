@@ -16,12 +16,12 @@ namespace autopilot::cli {
 // A node as its cluster knows it: by its report, and by label and annotations of the Node object.
 struct NodeView {
   std::string node;
-  std::optional<Verdict> verdict;  // the word on the node; nothing: nobody knows how it is
+  std::optional<Verdict> verdict = {};  // the word on the node; nothing: nobody knows how it is
   Health health = Health::unknown;
-  std::optional<WallTime> checked;  // when its agent said so
-  std::string last_word;            // that stood there when it was checked last, where nobody knows it now
-  std::string worst;                // the worst incident, or why nobody knows
-  std::string looked;               // "30 of 31"; empty: it has no report
+  std::optional<WallTime> checked = {};  // when its agent said so
+  std::string last_word = {};  // that stood there when it was checked last, where nobody knows it now
+  std::string worst = {};      // the worst incident, or why nobody knows
+  std::string looked = {};     // "30 of 31"; empty: it has no report
   bool is_simulated = false;
 };
 

@@ -57,28 +57,28 @@ void tell_missing(const ClusterNodes& nodes, const InstallationOptions& installa
 }
 
 Result<ClusterNode> read_node(ClusterReader& cluster, const InstallationOptions& installation,
-                              const std::string& name, WallTime now) {
+                              const std::string& node, WallTime now) {
   ClusterNode found;
   std::vector<kube::HealthReport> reports;
   const bool has_report =
-      TRY(cluster.find(kube::health_reports_path(installation.name_space) + "/" + name,
+      TRY(cluster.find(kube::health_reports_path(installation.name_space) + "/" + node,
                        asked_for_reports("get", installation), [&](const kube::JsonObject& object) {
                          reports.push_back(kube::parse_health_report(object));
                          found.details.report = kube::parse_report_details(object);
                        }));
   std::vector<kube::Node> nodes;
-  const auto node =
-      cluster.find("/api/v1/nodes/" + name, {"get nodes", ""}, [&](const kube::JsonObject& object) {
+  const auto has_node =
+      cluster.find("/api/v1/nodes/" + node, {"get nodes", ""}, [&](const kube::JsonObject& object) {
         nodes.push_back(kube::parse_node(object));
         found.details.conditions = own_conditions(nodes.back());
       });
-  if (!node) found.missing = TRY(what_is_missing(fail(node.error())));
-  if (!has_report && node && !*node)
+  if (!has_node) found.missing = TRY(what_is_missing(fail(has_node.error())));
+  if (!has_report && has_node && !*has_node)
     return fail(Errc::not_found,
-                "no node '" + name + "' in this cluster (kubectl autopilot nodes lists them)");
+                "no node '" + node + "' in this cluster (kubectl autopilot nodes lists them)");
   const auto views = node_views(reports, nodes, installation.label_prefix, now);
   found.details.view =
-      views.empty() ? NodeView{.node = name, .worst = "no agent has said anything of it"} : views.front();
+      views.empty() ? NodeView{.node = node, .worst = "no agent has said anything of it"} : views.front();
   return found;
 }
 
