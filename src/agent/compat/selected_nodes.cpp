@@ -3,9 +3,7 @@
 
 #include <utility>
 
-#include "kube/json_object.hpp"
 #include "kube/list_page.hpp"
-#include "kube/object_text.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::agent {
