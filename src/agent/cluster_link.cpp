@@ -20,6 +20,8 @@ using telemetry::log_info;
 using telemetry::log_warning;
 
 constexpr Duration kLookAtCredentials = std::chrono::milliseconds{500};
+// Nothing can be asked of the cluster without the first ones.
+constexpr Duration kLookAtFirstCredentials = std::chrono::milliseconds{10};
 // A report is made of what changed together.
 constexpr Duration kGather = std::chrono::seconds{1};
 // Names no incident: an EVICT that an earlier agent wrote, and of which nobody remembers why.
@@ -193,7 +195,7 @@ DeepTestOutlets ClusterLink::deep_test_outlets() {
 }
 
 void ClusterLink::start() {
-  credentials_watch_ = loop_.every(kLookAtCredentials, [this] { look_at_credentials(); });
+  credentials_watch_ = loop_.every(kLookAtFirstCredentials, [this] { look_at_credentials(); });
   look_at_credentials();
 }
 
@@ -221,6 +223,7 @@ void ClusterLink::use_credentials(const Status& refreshed) {
   if (problem != credentials_problem_ && !problem.empty()) log_warning(problem);
   credentials_problem_ = std::move(problem);
   if (std::exchange(is_started_, true)) return;
+  credentials_watch_ = loop_.every(kLookAtCredentials, [this] { look_at_credentials(); });
   node_.start();
   if (recall_) recall_->start();
   if (attribution_) attribution_->start();

@@ -154,7 +154,7 @@ class TokenTest(unittest.TestCase):
                                                      "certificate-authority": str(control_plane.keys.authority)}},
                            {"token": self.token("powerless", "--duration", "10m")})
         self.addCleanup(agent.close)
-        # It reads its own token in its first half second.
+        # It has read its own token by then.
         harness.wait_until(lambda: agent.process.find("the node object: it cannot be seen"), "it has asked for its node")
         self.refused(503, "cannot create resource \"tokenreviews\"", "/v1/checks/gpu.xid", self.token("ci"), agent=agent)
 
