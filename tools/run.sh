@@ -31,13 +31,14 @@ stopped=
 stop() {
   [ -n "$stopped" ] && return
   stopped=yes
+  trap '' PIPE # nobody may read what is said from here on
   [ -n "$agent" ] || return 0
   kill -TERM "$agent" 2>/dev/null || true
   local status=0
   wait "$agent" || status=$?
   if [ "$status" -eq 0 ] || [ "$status" -eq 143 ]; then
-    echo "run: the agent has stopped"
     rm -f "$log"
+    echo "run: the agent has stopped" || true
   else
     echo "run: the agent ended with status $status; its log: $log" >&2
     exit "$status"
@@ -53,7 +54,8 @@ case "$host" in
 esac
 answers() { (exec 3<>"/dev/tcp/$host/$port") 2>/dev/null; }
 
-trap 'stop; exit 0' INT TERM HUP
+trap 'stop; exit 0' INT TERM HUP PIPE
+trap stop EXIT # also where a program of ours finds nobody who reads
 if answers; then
   echo "run: something already serves on $address. Another agent? Choose another: make run ARGS='--listen 127.0.0.1:3334'" >&2
   exit 1

@@ -64,6 +64,14 @@ class RunScript(unittest.TestCase):
     def wait_for(self, words):
         harness.wait_until(lambda: words in self.diary.read_text(), words)
 
+    def test_a_reader_that_goes_takes_the_agent_with_it(self):
+        child = subprocess.Popen(self.command(), env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL)
+        self.addCleanup(child.kill)
+        child.stdout.close()
+        child.wait(20)
+        self.wait_for("agent ended")
+
     def test_without_a_terminal_it_prints_the_table_once_and_serves_until_a_signal(self):
         child = subprocess.Popen(self.command(), env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True)
