@@ -106,10 +106,9 @@ void get_events(const RouteContext& context, const HttpRequest& request, Respond
 
 // "alice (uid 1000)"; "alice" of a token.
 std::string name_of(const net::Peer& peer) {
-  if (!peer.user.empty()) return peer.user;
-  const std::string uid = "uid " + std::to_string(peer.uid);
-  const auto name = host::local_user_name(peer.uid);
-  return name ? *name + " (" + uid + ")" : uid;
+  const std::string caller = caller_name(peer);
+  const auto account = peer.is_local_socket ? host::local_user_name(peer.uid) : std::nullopt;
+  return account ? *account + " (" + caller + ")" : caller;
 }
 
 void acknowledge(const RouteContext& context, const HttpRequest& request, Responder responder) {

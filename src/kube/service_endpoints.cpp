@@ -23,40 +23,31 @@ std::vector<Endpoint> endpoints_in(std::vector<EndpointSlice> slices) {
   return all;
 }
 
+Result<std::vector<Endpoint>> endpoints_of(const ApiResult<std::string>& answer) {
+  if (!answer) return fail(answer.error().error);
+  return endpoints_in(TRY(parse_endpoint_slices(*answer)));
+}
+
 }  // namespace
 
 // Version 0: what the server remembers is good enough for what we remember as well.
 ServiceEndpoints::ServiceEndpoints(Client& client, const Clock& clock, const std::string& name_space,
                                    const std::string& service, Duration remembered)
     : client_(client),
-      clock_(clock),
       path_{"/apis/discovery.k8s.io/v1/namespaces/" + name_space + "/endpointslices",
             {{"labelSelector", "kubernetes.io/service-name=" + service},
              {"limit", kMostSlices},
              {"resourceVersion", "0"}}},
-      remembered_(remembered) {}
+      answers_(clock, {.remembered = remembered, .most_remembered = 1, .most_at_once = 1},
+               fail(Errc::exhausted, "endpoints are listed already")) {}
 
 void ServiceEndpoints::get(OnEndpoints on_answer) {
-  if (endpoints_ && clock_.now().mono - listed_ < remembered_) return on_answer(*endpoints_);
-  waiting_.push_back(std::move(on_answer));
-  if (waiting_.size() > 1) return;
+  if (!answers_.ask(path_.path, std::move(on_answer))) return;
   ++lists_;
-  exchange_ = client_.get(path_, [this](const ApiResult<std::string>& answer) { take(answer); });
-}
-
-void ServiceEndpoints::take(const ApiResult<std::string>& answer) {
-  Result<std::vector<Endpoint>> endpoints = fail(Errc::unavailable, "nobody answered");
-  if (!answer) {
-    endpoints = fail(answer.error().error);
-  } else if (auto slices = parse_endpoint_slices(*answer)) {
-    endpoints = endpoints_in(std::move(*slices));
-    endpoints_ = *endpoints;
-    listed_ = clock_.now().mono;
-  } else {
-    endpoints = fail(slices.error());
-  }
-  for (const OnEndpoints& on_answer : std::exchange(waiting_, {}))
-    on_answer(endpoints);
+  answers_.hold(path_.path, client_.get(path_, [this](const ApiResult<std::string>& answer) {
+    const auto endpoints = endpoints_of(answer);
+    answers_.settle(path_.path, endpoints, endpoints.has_value());
+  }));
 }
 
 }  // namespace autopilot::kube

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "kube/client.hpp"
 #include "kube/objects.hpp"
+#include "kube/shared_answers.hpp"
 
 namespace autopilot::kube {
 
@@ -34,17 +34,10 @@ class ServiceEndpoints {
   [[nodiscard]] std::uint64_t lists() const { return lists_; }
 
  private:
-  void take(const ApiResult<std::string>& answer);
-
   Client& client_;
-  const Clock& clock_;
   const ApiPath path_;
-  const Duration remembered_;
-  std::optional<std::vector<Endpoint>> endpoints_;
-  MonoTime listed_{};
-  std::vector<OnEndpoints> waiting_;
   std::uint64_t lists_ = 0;
-  net::Exchange exchange_;  // last: it calls
+  SharedAnswers<std::string, Result<std::vector<Endpoint>>> answers_;  // by path, of which there is one
 };
 
 }  // namespace autopilot::kube

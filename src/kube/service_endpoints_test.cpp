@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "net/scripted_server.hpp"
-#include "net/test_server.hpp"
+#include "kube/scripted_api.hpp"
 
 namespace autopilot::kube {
 namespace {
@@ -17,16 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 using net::testing::answer;
 using net::testing::Scripted;
-using net::testing::ScriptedServer;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class SetClock final : public Clock {
- public:
-  [[nodiscard]] Instant now() const override { return {WallTime{1h} + time, MonoTime{1h} + time}; }
-  Duration time{0};
-};
 
 std::string slice(const std::string& endpoints) {
   return R"({"metadata":{"name":"x"},"addressType":"IPv4","endpoints":[)" + endpoints + "]}";
@@ -39,12 +31,10 @@ Scripted slices(const std::string& items) {
   return {answer(200, R"({"items":[)" + items + "]}")};
 }
 
-class ServiceEndpointsTest : public ::testing::Test {
+class ServiceEndpointsTest : public testing::ScriptedApi {
  protected:
   void script(std::vector<Scripted> script) {
-    server_ = std::make_unique<ScriptedServer>(std::move(script));
-    client_ = std::make_unique<Client>(loop_, net::ServerUrl{false, "127.0.0.1", server_->port(), ""},
-                                       ClientOptions{.user_agent = "test", .field_manager = "test"});
+    serve(std::move(script));
     endpoints_ = std::make_unique<ServiceEndpoints>(*client_, clock_, "autopilot", "agents");
   }
   // What so many who ask at once are told: the addresses, with "-" before those that are not ready.
@@ -67,10 +57,6 @@ class ServiceEndpointsTest : public ::testing::Test {
     return told;
   }
 
-  SetClock clock_;
-  net::EventLoop loop_;
-  std::unique_ptr<ScriptedServer> server_;
-  std::unique_ptr<Client> client_;
   std::unique_ptr<ServiceEndpoints> endpoints_;
 };
 

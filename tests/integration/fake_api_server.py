@@ -14,7 +14,8 @@ EVENTS = "/api/v1/namespaces/default/events"
 
 class FakeApiServer:
     """`objects`: by the path of their list. `refusals`: status of HTTP by path, instead of an answer. `raw`: a text by path,
-    instead of JSON. `tls`: files of its certificate and key, and of who signs those of its clients. `silent`: accepts requests and says nothing until it is closed. `pages`: at most so many objects in one."""
+    instead of JSON. `tls`: files of its certificate and key, and of who signs those of its clients. `silent`: accepts requests and says
+    nothing until it is closed. `pages`: at most so many objects in one."""
 
     def __init__(self, tls=None):
         self.objects = {REPORTS: [], NODES: [], EVENTS: []}

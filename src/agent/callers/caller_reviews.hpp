@@ -6,10 +6,10 @@
 #include <string>
 #include <tuple>
 
-#include "agent/shared_answers.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
 #include "kube/reviews.hpp"
+#include "kube/shared_answers.hpp"
 
 namespace autopilot::agent {
 
@@ -49,7 +49,7 @@ class CallerReviews {
   void decide(const Key& key, const Decision& decision);
 
   kube::Client& client_;
-  SharedAnswers<Key, Decision> answers_;
+  kube::SharedAnswers<Key, Decision> answers_;
 };
 
 }  // namespace autopilot::agent

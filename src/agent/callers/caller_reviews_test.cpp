@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "net/scripted_server.hpp"
-#include "net/test_server.hpp"
+#include "kube/scripted_api.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -17,19 +16,12 @@ namespace {
 using namespace std::chrono_literals;
 using net::testing::answer;
 using net::testing::Scripted;
-using net::testing::ScriptedServer;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
-
-class SetClock final : public Clock {
- public:
-  [[nodiscard]] Instant now() const override { return {WallTime{1h} + time, MonoTime{1h} + time}; }
-  Duration time{0};
-};
 
 Scripted is_user(const std::string& name) {
   return {
@@ -45,13 +37,10 @@ Scripted may(bool is_allowed) {
                           (is_allowed ? "true" : "false") + R"(,"reason":"a rule"}})")};
 }
 
-class CallerReviewsTest : public ::testing::Test {
+class CallerReviewsTest : public kube::testing::ScriptedApi {
  protected:
   void script(std::vector<Scripted> script) {
-    server_ = std::make_unique<ScriptedServer>(std::move(script));
-    client_ = std::make_unique<kube::Client>(
-        loop_, net::ServerUrl{false, "127.0.0.1", server_->port(), ""},
-        kube::ClientOptions{.user_agent = "test", .field_manager = "test", .deadline = 5s});
+    serve(std::move(script));
     reviews_ = std::make_unique<CallerReviews>(*client_, clock_);
   }
   // "alice", or whose it is and why not.
@@ -70,10 +59,6 @@ class CallerReviewsTest : public ::testing::Test {
     return told;
   }
 
-  SetClock clock_;
-  net::EventLoop loop_;
-  std::unique_ptr<ScriptedServer> server_;
-  std::unique_ptr<kube::Client> client_;
   std::unique_ptr<CallerReviews> reviews_;
 };
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <tuple>
 
-#include "agent/shared_answers.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/client.hpp"
+#include "kube/shared_answers.hpp"
 
 namespace autopilot::agent {
 
@@ -40,7 +40,7 @@ class SelectedNodes {
   void take(const Key& key, Names found, std::size_t pages, const kube::ApiResult<std::string>& answer);
 
   kube::Client& client_;
-  SharedAnswers<Key, Result<Names>> answers_;
+  kube::SharedAnswers<Key, Result<Names>> answers_;
 };
 
 }  // namespace autopilot::agent

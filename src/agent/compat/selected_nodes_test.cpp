@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "net/scripted_server.hpp"
-#include "net/test_server.hpp"
+#include "kube/scripted_api.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -18,17 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 using net::testing::answer;
 using net::testing::Scripted;
-using net::testing::ScriptedServer;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
-
-class SetClock final : public Clock {
- public:
-  [[nodiscard]] Instant now() const override { return {WallTime{1h} + time, MonoTime{1h} + time}; }
-  Duration time{0};
-};
 
 Scripted page(const std::string& items, const std::string& rest = "") {
   return {answer(200, R"({"metadata":{"continue":")" + rest + R"("},"items":[)" + items + "]}")};
@@ -40,13 +32,10 @@ std::string pod(const std::string& node) {
   return R"({"metadata":{"name":"p"},"spec":{"nodeName":")" + node + R"("},"status":{"phase":"Succeeded"}})";
 }
 
-class SelectedNodesTest : public ::testing::Test {
+class SelectedNodesTest : public kube::testing::ScriptedApi {
  protected:
   void script(std::vector<Scripted> script) {
-    server_ = std::make_unique<ScriptedServer>(std::move(script));
-    client_ = std::make_unique<kube::Client>(
-        loop_, net::ServerUrl{false, "127.0.0.1", server_->port(), ""},
-        kube::ClientOptions{.user_agent = "test", .field_manager = "test", .deadline = 5s});
+    serve(std::move(script));
     nodes_ = std::make_unique<SelectedNodes>(*client_, clock_);
   }
   // "a b", or what is wrong.
@@ -69,10 +58,6 @@ class SelectedNodesTest : public ::testing::Test {
     return told.value_or("");
   }
 
-  SetClock clock_;
-  net::EventLoop loop_;
-  std::unique_ptr<ScriptedServer> server_;
-  std::unique_ptr<kube::Client> client_;
   std::unique_ptr<SelectedNodes> nodes_;
 };
 

@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "net/http_session.hpp"
 
-namespace autopilot::agent {
+namespace autopilot::kube {
 
 // What callers ask of others through us: those who ask the same at once are one question, and its answer is
 // remembered for a while. However many ask, few questions are under way. On the loop's thread.
@@ -98,4 +98,4 @@ class SharedAnswers {
   std::map<Key, Entry> entries_;
 };
 
-}  // namespace autopilot::agent
+}  // namespace autopilot::kube

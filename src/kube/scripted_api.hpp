@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "kube/client.hpp"
+#include "net/scripted_server.hpp"
+#include "net/test_server.hpp"
+
+// For tests of what asks an API server.
+namespace autopilot::kube::testing {
+
+class SetClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override {
+    constexpr std::chrono::hours begin{1};
+    return {WallTime{begin} + time, MonoTime{begin} + time};
+  }
+  Duration time{0};
+};
+
+// A client of a server that says what it is told to, and a clock that stands still.
+class ScriptedApi : public ::testing::Test {
+ protected:
+  void serve(std::vector<net::testing::Scripted> script) {
+    server_ = std::make_unique<net::testing::ScriptedServer>(std::move(script));
+    client_ = std::make_unique<Client>(
+        loop_, net::ServerUrl{false, "127.0.0.1", server_->port(), ""},
+        ClientOptions{.user_agent = "test", .field_manager = "test", .deadline = std::chrono::seconds{5}});
+  }
+
+  SetClock clock_;
+  net::EventLoop loop_;
+  std::unique_ptr<net::testing::ScriptedServer> server_;
+  std::unique_ptr<Client> client_;
+};
+
+}  // namespace autopilot::kube::testing
