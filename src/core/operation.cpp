@@ -6,13 +6,14 @@
 namespace autopilot {
 namespace {
 
-constexpr WordTable<OperationState, 6> kStateWords{{
+constexpr WordTable<OperationState, 7> kStateWords{{
     {OperationState::queued, "queued"},
     {OperationState::running, "running"},
     {OperationState::succeeded, "succeeded"},
     {OperationState::failed, "failed"},
     {OperationState::cancelled, "cancelled"},
     {OperationState::timed_out, "timed_out"},
+    {OperationState::skipped, "skipped"},
 }};
 
 }  // namespace

@@ -11,15 +11,25 @@
 
 namespace autopilot {
 
-enum class OperationState : std::uint8_t { queued, running, succeeded, failed, cancelled, timed_out };
+// skipped: what it tests was in use, so nothing was tested.
+enum class OperationState : std::uint8_t {
+  queued,
+  running,
+  succeeded,
+  failed,
+  cancelled,
+  timed_out,
+  skipped
+};
 
 [[nodiscard]] std::string_view to_string(OperationState state);
 [[nodiscard]] std::optional<OperationState> parse_operation_state(std::string_view word);
 
-// An active or invasive test: a child process with an owner, a reservation and a deadline of minutes.
+// An active or invasive test, with an owner, a reservation and a deadline of minutes: a child process, or
+// what the agent itself asks of its cluster.
 struct Operation {
   std::string id;    // unique over the life of the journal
-  std::string kind;  // "self_test", later "gpu.memory_bandwidth", ...
+  std::string kind;  // "self_test", or the check that judges what it finds: "storage.pvc"
   std::string owner;
   OperationState state = OperationState::queued;
   std::vector<Subject> reservation;  // what nobody else may test meanwhile

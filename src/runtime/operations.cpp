@@ -63,7 +63,7 @@ Operations::Operations(const Clock& clock, std::string boot_id, std::vector<Oper
       operation.finished = clock_.now().wall;
       changed_.push_back(operation);
     }
-    entries_.push_back({std::move(operation), {}, nullptr, {}});
+    entries_.push_back({std::move(operation), {}, nullptr, nullptr, {}});
   }
   forget_oldest();
 }
@@ -72,9 +72,13 @@ Operations::~Operations() {
   stop();
 }
 
-Status Operations::admit(const OperationStart& wanted, Duration deadline) const {
+void Operations::offer(OperationKind kind) {
+  kinds_.push_back(std::move(kind));
+}
+
+Status Operations::admit(const OperationStart& wanted, const OperationKind& kind) const {
   if (stopping_) return fail(Errc::unavailable, "the agent is stopping");
-  if (deadline <= Duration::zero() || deadline > kMaxDeadline)
+  if (wanted.deadline && (*wanted.deadline <= Duration::zero() || *wanted.deadline > kMaxDeadline))
     return fail(Errc::malformed, "the deadline must be above 0 and at most " + format_duration(kMaxDeadline));
   if (wanted.reservation.size() > kMaxReserved)
     return fail(Errc::malformed, "at most " + std::to_string(kMaxReserved) + " subjects can be reserved");
@@ -83,10 +87,11 @@ Status Operations::admit(const OperationStart& wanted, Duration deadline) const 
     const Operation& other = entry.operation;
     if (other.is_over()) continue;
     ++running;
+    const std::string by = other.id + " (" + other.kind + " of " + other.owner + ")";
+    if (entry.own && other.kind == kind.id) return fail(Errc::conflict, "it is under way as " + by);
     for (const Subject& subject : wanted.reservation)
       if (std::find(other.reservation.begin(), other.reservation.end(), subject) != other.reservation.end())
-        return fail(Errc::conflict, to_string(subject) + " is reserved by " + other.id + " (" + other.kind +
-                                        " of " + other.owner + ")");
+        return fail(Errc::conflict, to_string(subject) + " is reserved by " + by);
   }
   if (running >= kMaxRunning)
     return fail(Errc::exhausted, std::to_string(running) + " operations run already; no more than " +
@@ -104,8 +109,7 @@ Result<Operation> Operations::start(const OperationStart& wanted) {
     return fail(Errc::not_found, "no operation is called '" + to_utf8(wanted.kind.substr(0, kTail)) +
                                      "'; there are: " + known);
   }
-  const Duration deadline = wanted.deadline.value_or(kind->deadline);
-  TRY_STATUS(admit(wanted, deadline));
+  TRY_STATUS(admit(wanted, *kind));
 
   Entry entry;
   Operation& operation = entry.operation;
@@ -113,12 +117,14 @@ Result<Operation> Operations::start(const OperationStart& wanted) {
   operation.kind = wanted.kind;
   operation.owner = wanted.owner;
   operation.reservation = wanted.reservation;
-  operation.deadline = deadline;
+  operation.deadline = wanted.deadline.value_or(kind->deadline);
   operation.created = clock_.now().wall;
   operation.started = operation.created;
   operation.state = OperationState::running;
-  entry.talk = std::make_unique<Talk>();
-  TRY_STATUS(watch(entry, kind->command));
+  if (const auto* own = std::get_if<OwnTest>(&kind->test))
+    TRY_STATUS(begin(entry, *own));
+  else
+    TRY_STATUS(watch(entry, std::get<host::Command>(kind->test)));
   entries_.push_back(std::move(entry));
   forget_oldest();
   changed_.push_back(entries_.back().operation);
@@ -127,6 +133,7 @@ Result<Operation> Operations::start(const OperationStart& wanted) {
 
 Status Operations::watch(Entry& entry, const host::Command& command) {
   const auto deadline = host::mono_now() + entry.operation.deadline;
+  entry.talk = std::make_unique<Talk>();
   Talk& talk = *entry.talk;
   try {
     entry.thread = std::jthread([this, &talk, command, deadline](const std::stop_token& stop) {
@@ -145,6 +152,25 @@ Status Operations::watch(Entry& entry, const host::Command& command) {
   return {};
 }
 
+// What it calls when nobody waits any more finds nobody.
+Status Operations::begin(Entry& entry, const OwnTest& test) {
+  entry.own = std::make_shared<OwnTalk>();
+  entry.own->deadline = clock_.now().mono + entry.operation.deadline;
+  entry.own->cancel = test.cancel;
+  const std::weak_ptr<OwnTalk> weak = entry.own;
+  return test.begin({.on_progress =
+                         [weak](std::string message) {
+                           if (const auto talk = weak.lock()) talk->message = std::move(message);
+                         },
+                     .on_end =
+                         [this, weak](Result<std::string> said) {
+                           const auto talk = weak.lock();
+                           if (!talk) return;
+                           talk->end = std::move(said);
+                           if (wake_) wake_();
+                         }});
+}
+
 void Operations::take_line(Talk& talk, std::string_view line) {
   auto parsed = host::parse_child_line(line);
   const std::lock_guard lock(mutex_);
@@ -160,6 +186,7 @@ void Operations::take_line(Talk& talk, std::string_view line) {
 
 std::vector<Operation> Operations::poll() {
   for (Entry& entry : entries_) {
+    if (entry.own && (entry.own->end || clock_.now().mono >= entry.own->deadline)) conclude_own(entry);
     if (!entry.talk) continue;
     {
       const std::lock_guard lock(mutex_);
@@ -168,6 +195,30 @@ std::vector<Operation> Operations::poll() {
     conclude(entry);
   }
   return std::exchange(changed_, {});
+}
+
+// It has said how it ended, or it is not waited for any longer.
+void Operations::conclude_own(Entry& entry) {
+  const std::shared_ptr<OwnTalk> talk = std::move(entry.own);
+  Operation& operation = entry.operation;
+  operation.finished = clock_.now().wall;
+  if (!talk->end) talk->cancel();
+  if (!entry.cancelled_by.empty()) {
+    operation.state = OperationState::cancelled;
+    operation.message = "cancelled by " + entry.cancelled_by;
+  } else if (!talk->end) {
+    operation.state = OperationState::timed_out;
+    operation.message = join("no end within " + format_duration(operation.deadline), talk->message);
+  } else if (const Result<std::string>& said = *talk->end; said) {
+    operation.state = OperationState::succeeded;
+    operation.progress = 1;
+    operation.message = *said;
+  } else {
+    const bool is_in_use = said.error().code == Errc::conflict;
+    operation.state = is_in_use ? OperationState::skipped : OperationState::failed;
+    operation.message = said.error().what;
+  }
+  changed_.push_back(operation);
 }
 
 // The child has ended; its thread is about to.
@@ -219,6 +270,7 @@ void Operations::forget_oldest() {
 
 Operation Operations::now_of(const Entry& entry) const {
   Operation operation = entry.operation;
+  if (entry.own) operation.message = entry.own->message;
   if (!entry.talk) return operation;
   const std::lock_guard lock(mutex_);
   operation.progress = entry.talk->progress;
@@ -248,7 +300,10 @@ Result<Operation> Operations::cancel(std::string_view id, const std::string& by)
       return fail(Errc::conflict,
                   entry.operation.id + " is over: " + std::string(to_string(entry.operation.state)));
     if (entry.cancelled_by.empty()) entry.cancelled_by = by;
-    entry.thread.request_stop();
+    if (entry.own)
+      conclude_own(entry);
+    else
+      entry.thread.request_stop();
     return now_of(entry);
   }
   return fail(find(id).error());
@@ -257,9 +312,12 @@ Result<Operation> Operations::cancel(std::string_view id, const std::string& by)
 void Operations::stop() {
   stopping_ = true;
   for (Entry& entry : entries_) {
-    if (!entry.talk) continue;
+    if (entry.operation.is_over()) continue;
     if (entry.cancelled_by.empty()) entry.cancelled_by = "the agent, which stopped";
-    entry.thread.request_stop();
+    if (entry.own)
+      conclude_own(entry);
+    else
+      entry.thread.request_stop();
   }
   for (Entry& entry : entries_)
     if (entry.talk) conclude(entry);

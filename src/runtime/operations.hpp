@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "core/event.hpp"
@@ -20,12 +21,27 @@
 
 namespace autopilot::runtime {
 
+// A test that this process makes itself, without a child: it asks others, and waits. One at a time, on the
+// thread of Operations.
+struct OwnTest {
+  struct Calls {
+    std::function<void(std::string message)> on_progress;
+    // Once, in a sentence. conflict: what it tests is in use, and nothing was tested; other errors: what kept
+    // it from telling anything. Not from within `begin`.
+    std::function<void(Result<std::string> said)> on_end;
+  };
+  // Errors: why none can be made now.
+  std::function<Status(Calls calls)> begin;
+  // Nobody waits for its end any more; what it has made goes away by itself.
+  std::function<void()> cancel;
+};
+
 // One sort of active test: what is started for it. The child speaks as host/operations/child_line.hpp says.
 struct OperationKind {
   std::string id;
   std::string title;
   Duration deadline{};  // of a request that names none
-  host::Command command;
+  std::variant<host::Command, OwnTest> test;
 };
 
 // THE list.
@@ -38,8 +54,8 @@ struct OperationStart {
   std::optional<Duration> deadline;  // the kind's own where absent
 };
 
-// The active tests of one machine, each a child process. Used on one thread, the runtime's; each child is
-// watched by a thread of its own until it, and what it started, is gone.
+// The active tests of one machine. Used on one thread, the runtime's; each child is watched by a thread of
+// its own until it, and what it started, is gone.
 class Operations {
  public:
   static constexpr std::size_t kMaxRunning = 2;
@@ -56,17 +72,23 @@ class Operations {
   // Ends what runs, as stop() does.
   ~Operations();
 
+  // One more kind, whose test this process makes.
+  void offer(OperationKind kind);
+  [[nodiscard]] const std::vector<OperationKind>& kinds() const { return kinds_; }
+
   // Errors: not_found (no such kind; names the known ones), malformed (deadline or reservation beyond the
-  // limits), conflict (a subject is reserved; names the holder), exhausted (kMaxRunning, children that cannot
-  // be killed included), unavailable (after stop).
+  // limits), conflict (a subject is reserved, or the one test of its kind is under way; names the holder),
+  // exhausted (kMaxRunning, children that cannot be killed included), unavailable (after stop); and those of
+  // OwnTest::begin.
   [[nodiscard]] Result<Operation> start(const OperationStart& wanted);
-  // Asks the child to end; the operation is over some polls later. Errors: not_found; conflict: already over.
+  // Asks a child to end; the operation is over some polls later. Errors: not_found; conflict: already over.
   [[nodiscard]] Result<Operation> cancel(std::string_view id, const std::string& by);
   // With the newest progress.
   [[nodiscard]] Result<Operation> find(std::string_view id) const;
   [[nodiscard]] std::vector<Operation> list() const;  // newest first
 
-  // Those that began or ended since the last call, as they then were: for the journal and for events.
+  // Those that began or ended since the last call, as they then were: for the journal and for events. Ends
+  // tests of this process whose deadline has passed.
   [[nodiscard]] std::vector<Operation> poll();
 
   // Cancels what runs, waits for its end (a few seconds where a child must be killed) and starts no more.
@@ -82,17 +104,27 @@ class Operations {
     bool has_ended = false;
     Result<host::ChildReport> report;  // when it has ended
   };
+  // What a test of this process has said so far.
+  struct OwnTalk {
+    std::string message;
+    std::optional<Result<std::string>> end;
+    MonoTime deadline{};
+    std::function<void()> cancel;
+  };
   struct Entry {
     Operation operation;
     std::string cancelled_by;
-    std::unique_ptr<Talk> talk;  // while it runs
+    std::unique_ptr<Talk> talk;    // while a child runs
+    std::shared_ptr<OwnTalk> own;  // while a test of this process is under way
     std::jthread thread;
   };
 
-  [[nodiscard]] Status admit(const OperationStart& wanted, Duration deadline) const;
+  [[nodiscard]] Status admit(const OperationStart& wanted, const OperationKind& kind) const;
   [[nodiscard]] Status watch(Entry& entry, const host::Command& command);
+  [[nodiscard]] Status begin(Entry& entry, const OwnTest& test);
   void take_line(Talk& talk, std::string_view line);
   void conclude(Entry& entry);
+  void conclude_own(Entry& entry);
   void forget_oldest();
   [[nodiscard]] Operation now_of(const Entry& entry) const;
 

@@ -25,7 +25,7 @@ Subject gpu(const std::string& key) {
 
 // A test made of a line of shell.
 OperationKind kind(const std::string& id, const std::string& script) {
-  return {id, "a test", 60s, {"/bin/sh", {"-c", script}, {"PATH=/usr/bin:/bin"}}};
+  return {id, "a test", 60s, host::Command{"/bin/sh", {"-c", script}, {"PATH=/usr/bin:/bin"}}};
 }
 
 std::vector<OperationKind> kinds() {
@@ -39,7 +39,7 @@ std::vector<OperationKind> kinds() {
            R"(echo hello; printf '\000\377\n'; head -c 200000 /dev/zero; echo; echo '{"progress":7}'
                          echo '{"observations":[]}')"),
       kind("hangs", R"(sleep 600 & echo "{\"progress\":0.25,\"message\":\"$!\"}"; wait)"),
-      {"missing", "", 60s, {"/nonexistent/program", {}, {}}},
+      {"missing", "", 60s, host::Command{"/nonexistent/program", {}, {}}},
   };
 }
 
@@ -90,6 +90,15 @@ class OperationsTest : public ::testing::Test {
     ADD_FAILURE() << id << " did not end";
     return {};
   }
+  // Of this process; `own_calls_` has what it may tell.
+  void offer_own() {
+    operations_->offer({"own", "a test", 60s,
+                        OwnTest{[this](OwnTest::Calls calls) {
+                                  own_calls_ = std::move(calls);
+                                  return own_refusal_;
+                                },
+                                [this] { ++own_cancelled_; }}});
+  }
   Operation run(const std::string& name) {
     const auto started = start(name);
     EXPECT_TRUE(started.has_value()) << started.error().what;
@@ -111,6 +120,9 @@ class OperationsTest : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable woken_;
   bool awake_ = false;
+  OwnTest::Calls own_calls_;
+  Status own_refusal_;
+  int own_cancelled_ = 0;
   std::unique_ptr<Operations> operations_;
 };
 
@@ -270,6 +282,56 @@ TEST_F(OperationsTest, stop_leaves_nothing_behind) {
   EXPECT_EQ(changed[1].state, OperationState::cancelled);
   EXPECT_EQ(changed[1].message, "cancelled by the agent, which stopped");
   EXPECT_EQ(start("passes").error().code, Errc::unavailable);
+}
+
+TEST_F(OperationsTest, a_test_of_this_process_tells_how_it_goes_and_how_it_ended) {
+  offer_own();
+  const auto started = start("own");
+  ASSERT_TRUE(started.has_value());
+  EXPECT_EQ(started->state, OperationState::running);
+  own_calls_.on_progress("waiting for a volume");
+  EXPECT_EQ(operations_->find(started->id)->message, "waiting for a volume");
+  EXPECT_EQ(start("own").error().code, Errc::conflict);
+  own_calls_.on_end(std::string("a volume was given"));
+  const Operation ended = to_end(started->id);
+  EXPECT_EQ(ended.state, OperationState::succeeded);
+  EXPECT_EQ(ended.message, "a volume was given");
+  EXPECT_EQ(own_cancelled_, 0);
+  EXPECT_TRUE(start("own").has_value());
+}
+
+TEST_F(OperationsTest, a_test_of_this_process_that_cannot_begin_or_tell_is_no_success) {
+  offer_own();
+  own_refusal_ = fail(Errc::unavailable, "the cluster was not seen yet");
+  EXPECT_EQ(start("own").error().what, "the cluster was not seen yet");
+  EXPECT_THAT(operations_->list(), IsEmpty());
+  own_refusal_ = {};
+  const auto failed = start("own");
+  own_calls_.on_end(fail(Errc::denied, "may not create claims"));
+  EXPECT_EQ(to_end(failed->id).state, OperationState::failed);
+  const auto skipped = start("own");
+  own_calls_.on_end(fail(Errc::conflict, "GPU in use by ml/train-0"));
+  const Operation ended = to_end(skipped->id);
+  EXPECT_EQ(ended.state, OperationState::skipped);
+  EXPECT_EQ(ended.message, "GPU in use by ml/train-0");
+}
+
+TEST_F(OperationsTest, a_test_of_this_process_is_cancelled_or_ends_with_its_deadline) {
+  offer_own();
+  const auto cancelled = start("own");
+  ASSERT_TRUE(operations_->cancel(cancelled->id, "uid 8").has_value());
+  EXPECT_EQ(to_end(cancelled->id).state, OperationState::cancelled);
+  EXPECT_EQ(own_cancelled_, 1);
+  own_calls_.on_end(std::string("too late, and nobody minds"));
+  const auto late = start("own", {}, 1ms);
+  const Operation ended = to_end(late->id);
+  EXPECT_EQ(ended.state, OperationState::timed_out);
+  EXPECT_EQ(ended.message, "no end within 1ms");
+  EXPECT_EQ(own_cancelled_, 2);
+  const auto stopped = start("own");
+  operations_->stop();
+  EXPECT_EQ(operations_->find(stopped->id)->state, OperationState::cancelled);
+  EXPECT_EQ(own_cancelled_, 3);
 }
 
 TEST(OperationEvent, tells_beginning_and_end) {

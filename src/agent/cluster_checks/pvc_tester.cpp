@@ -5,6 +5,7 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <utility>
 
 #include "agent/cluster_checks/pvc_words.hpp"
 #include "core/result.hpp"
@@ -68,6 +69,26 @@ void PvcTester::see(const kube::Node& node) {
   go_on();
 }
 
+Status PvcTester::test_now(runtime::OwnTest::Calls calls) {
+  if (place_.node_uid.empty()) return fail(Errc::unavailable, "the cluster did not show this node yet");
+  asked_ = std::move(calls);
+  begins_anew_ = test_ && test_->target();
+  if (!begins_anew_) begin_round();
+  go_on();
+  return {};
+}
+
+// PvcTest says how long one takes; what was left of earlier ones may have to go first.
+Duration PvcTester::longest_round() const {
+  const Duration one = plan_.times.patience + 4 * plan_.times.cleaning;
+  return one * static_cast<Duration::rep>(plan_.targets.size() + 2);
+}
+
+void PvcTester::begin_round() {
+  current_ = 0;
+  next_round_ = clock_.now().mono + plan_.period;
+}
+
 void PvcTester::go_on() {
   if (place_.node_uid.empty() || exchange_.is_active() || write_) return;
   for (;;) {
@@ -103,14 +124,12 @@ PvcTest& PvcTester::test() {
 
 // The next test, or what a predecessor left; false: later.
 bool PvcTester::begin_next(MonoTime now) {
-  if (current_ == plan_.targets.size() && now >= next_round_) {
-    current_ = 0;
-    next_round_ = now + plan_.period;
-  }
+  if (current_ == plan_.targets.size() && now >= next_round_) begin_round();
   if (wants_sweep_ && now >= next_sweep_) {
     test_.emplace(std::nullopt, names_of(""), plan_.times);
   } else if (current_ < plan_.targets.size()) {
     const PvcTarget& target = plan_.targets[current_];
+    if (asked_) asked_->on_progress("asking " + target.storage_class + " for a volume");
     test_.emplace(target, names_of(pvc_object_name(place_.node, target)), plan_.times);
   } else {
     next_ = loop_.at(wants_sweep_ ? std::min(next_round_, next_sweep_) : next_round_, [this] { go_on(); });
@@ -143,6 +162,10 @@ void PvcTester::conclude(MonoTime now) {
   ended_[current_] = clock_.now();
   ++current_;
   put_on_board();
+  if (std::exchange(begins_anew_, false))
+    begin_round();
+  else if (current_ == plan_.targets.size())
+    tell_asked();
   const Observation outcome = pvc_observations(*target, result, plan_.times, clock_.now()).front();
   telemetry::log_info(
       "a storage class was tested",
@@ -150,6 +173,22 @@ void PvcTester::conclude(MonoTime now) {
        {"mode", target->access_mode},
        {"outcome", outcome.value ? to_string(*outcome.value) : result.why.what},
        {"took", format_duration(std::chrono::round<std::chrono::milliseconds>(result.took))}});
+}
+
+// A round has ended.
+void PvcTester::tell_asked() {
+  if (!asked_) return;
+  std::string said;
+  bool is_known = false;
+  for (std::size_t i = 0; i < plan_.targets.size(); ++i) {
+    const PvcTarget& target = plan_.targets[i];
+    const Observation outcome = pvc_observations(target, results_[i], plan_.times, ended_[i]).front();
+    is_known = is_known || outcome.value;
+    said.append(said.empty() ? "" : "; ").append(target.storage_class).append(" ").append(target.access_mode);
+    said += ": " + (outcome.value ? to_string(*outcome.value) : "unknown, " + results_[i]->why.what);
+  }
+  const auto asked = std::exchange(asked_, std::nullopt);
+  asked->on_end(is_known ? Result<std::string>(said) : fail(Errc::unavailable, said));
 }
 
 void PvcTester::put_on_board() const {

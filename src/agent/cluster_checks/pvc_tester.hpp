@@ -22,6 +22,7 @@
 #include "kube/client.hpp"
 #include "kube/objects.hpp"
 #include "net/event_loop.hpp"
+#include "runtime/operations.hpp"
 
 namespace autopilot::agent {
 
@@ -35,7 +36,7 @@ struct PvcPlan {
 // "storage.pvc". What a predecessor left is taken away at once; the first round begins some time within the
 // first minutes, so that the nodes of a cluster do not all ask at the same moment. Lists claims and pods as
 // far as `lists` allows, asks for the claim of a running test at most once a second, and writes through the
-// writer of this node. On the loop's thread.
+// writer of this node. A round of all classes begins at once when somebody asks for it. On the loop's thread.
 class PvcTester {
  public:
   static constexpr Duration kLatestStart = std::chrono::minutes{10};
@@ -50,6 +51,12 @@ class PvcTester {
 
   // The node whose tests these are; nothing begins before it was seen.
   void see(const kube::Node& node);
+  // A round that begins after this call. unavailable: the node was not seen yet.
+  [[nodiscard]] Status test_now(runtime::OwnTest::Calls calls);
+  // Who asked for it waits no more; the round goes on.
+  void forget_asked() { asked_.reset(); }
+  // How long a round takes at most.
+  [[nodiscard]] Duration longest_round() const;
 
  private:
   void go_on();
@@ -58,6 +65,8 @@ class PvcTester {
   [[nodiscard]] bool begin_next(MonoTime now);
   [[nodiscard]] PvcNames names_of(const std::string& object);
   void conclude(MonoTime now);
+  void begin_round();
+  void tell_asked();
   void put_on_board() const;
   [[nodiscard]] bool is_seen_empty(MonoTime now) const;
   void look();
@@ -88,7 +97,9 @@ class PvcTester {
   std::optional<PvcTest> test_;  // the one that is under way
   std::size_t current_ = 0;      // its target, or the next one of this round
   MonoTime next_round_{};
-  bool wants_sweep_ = true;  // something may have been left
+  std::optional<runtime::OwnTest::Calls> asked_;  // somebody waits for the end of a round
+  bool begins_anew_ = false;                      // the test under way began before that was asked for
+  bool wants_sweep_ = true;                       // something may have been left
   MonoTime next_sweep_{};
   kube::BackOff sweeps_;
   std::optional<MonoTime> seen_empty_;  // nothing of any test was there, and none has begun since

@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using net::testing::answer;
+using net::testing::Scripted;
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -41,12 +42,17 @@ class PvcTesterTest : public testing::ClusterFixture {
         .node = "gpu-7", .node_uid = {}, .name_space = "autopilot", .bytes = 1 << 20, .image = "i"};
     PvcPlan plan{.targets = {{"fast", "ReadWriteOnce"}}, .period = 1h, .times = {}};
     tester_ = std::make_unique<PvcTester>(
-        loop_, *client_, *writer_, lists_, day_, std::move(place), std::move(plan), [] { return 0.0; },
-        board_);
+        loop_, *client_, *writer_, lists_, day_, std::move(place), std::move(plan),
+        [this] { return random_; }, board_);
     kube::Node node;
     node.meta.name = "gpu-7";
     node.meta.uid = "u-7";
     tester_->see(node);
+  }
+  // Asks for a round now; what it says at its end lands in `said_`.
+  Status test_now() {
+    return tester_->test_now({.on_progress = [this](std::string message) { progress_ = std::move(message); },
+                              .on_end = [this](Result<std::string> said) { said_ = std::move(said); }});
   }
   [[nodiscard]] Observation outcome() const {
     const auto found = board_->last("storage.pvc");
@@ -57,6 +63,9 @@ class PvcTesterTest : public testing::ClusterFixture {
   std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
   const SameDay day_;
   ListBudget lists_;
+  double random_ = 0.0;
+  std::string progress_;
+  std::optional<Result<std::string>> said_;
   std::unique_ptr<PvcTester> tester_;
 };
 
@@ -123,6 +132,52 @@ TEST_F(PvcTesterTest, a_missing_right_is_unknown_and_named) {
   ASSERT_TRUE(run_until([this] { return has_result(); }));
   EXPECT_EQ(outcome().missing, "denied");
   EXPECT_THAT(to_string(*find_attribute(outcome().attributes, "error")), HasSubstr("no create"));
+}
+
+TEST_F(PvcTesterTest, a_round_that_is_asked_for_begins_at_once_and_tells_its_end) {
+  random_ = 0.9;  // the first one of its own accord comes in minutes
+  begin({ok(kEmptyList), ok(kEmptyList), {answer(404, R"({"reason":"NotFound"})")}});
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  ASSERT_TRUE(said_->has_value());
+  EXPECT_EQ(**said_, "fast ReadWriteOnce: no_class");
+  EXPECT_EQ(progress_, "asking fast for a volume");
+  EXPECT_EQ(outcome().value, Value("no_class"));
+}
+
+TEST_F(PvcTesterTest, a_round_that_is_asked_for_while_one_runs_begins_after_it) {
+  const Scripted not_found = {answer(404, R"({"reason":"NotFound"})")};
+  begin({ok(kEmptyList), ok(kEmptyList), not_found, not_found});
+  ASSERT_TRUE(run_until([this] { return requests().size() == 3; }));
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  // What is under way may have looked before somebody mended what it looks at.
+  EXPECT_EQ(requests().size(), 4U);
+}
+
+TEST_F(PvcTesterTest, a_round_that_can_tell_nothing_says_why) {
+  random_ = 0.9;
+  const std::string refusal = R"({"reason":"Forbidden","message":"persistentvolumeclaims is forbidden"})";
+  begin({ok(kEmptyList),
+         ok(kEmptyList),
+         ok(R"({"provisioner":"p"})"),
+         {answer(403, refusal)},
+         ok(kEmptyList),
+         ok(kEmptyList),
+         ok(R"({"provisioner":"p"})")});
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  ASSERT_FALSE(said_->has_value());
+  EXPECT_THAT(said_->error().what, HasSubstr("is forbidden"));
+}
+
+TEST_F(PvcTesterTest, nobody_is_told_who_waits_no_more) {
+  random_ = 0.9;
+  begin({ok(kEmptyList), ok(kEmptyList), {answer(404, R"({"reason":"NotFound"})")}});
+  ASSERT_TRUE(test_now().has_value());
+  tester_->forget_asked();
+  ASSERT_TRUE(run_until([this] { return has_result(); }));
+  EXPECT_FALSE(said_.has_value());
 }
 
 }  // namespace
