@@ -16,6 +16,11 @@ bool is_same(const Subject& one, const Subject& other) {
          std::tie(other.key, other.index, other.uuid, other.serial);
 }
 
+// Of the last test, whether it told something or not.
+WallTime last_news(const DeepTestRecord& record) {
+  return std::max(record.finished, record.tried.value_or(WallTime{}));
+}
+
 }  // namespace
 
 DeepTestLink::DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer,
@@ -57,6 +62,30 @@ void DeepTestLink::note(const incidents::WrittenVerdict& written, Verdict verdic
   tester_.want(view_.is_on && waits_for_deep_test(written, verdict, view_.record));
 }
 
+Status DeepTestLink::test_now(runtime::OwnTest::Calls calls) {
+  if (!view_.is_on) return fail(Errc::unavailable, "deep tests are switched off: `deep_test.every` is 0s");
+  DeepTester::Asked asked;
+  asked.on_wait = std::move(calls.on_progress);
+  asked.on_end = [this, on_end = std::move(calls.on_end)](const Result<std::string>& said,
+                                                          std::optional<DeepTestRecord> record) {
+    if (!record) return on_end(said);
+    end_ = End{std::move(*record), [on_end, said] { on_end(said); }};
+    tell_end();
+  };
+  return tester_.test_now(std::move(asked));
+}
+
+void DeepTestLink::cancel() {
+  end_.reset();
+  tester_.cancel();
+}
+
+void DeepTestLink::tell_end() {
+  if (!end_ || !is_judged_ || last_news(view_.record) < last_news(end_->record)) return;
+  const auto end = std::exchange(end_, std::nullopt);
+  end->tell();
+}
+
 std::optional<WallTime> DeepTestLink::passed() const {
   if (view_.record.outcome != DeepTestOutcome::passed) return std::nullopt;
   return view_.record.began;
@@ -68,6 +97,7 @@ void DeepTestLink::judge() {
     if (judgement != judgement_) return;
     is_judged_ = true;
     reserve();
+    tell_end();
   });
 }
 

@@ -20,6 +20,7 @@
 #include "kube/client.hpp"
 #include "kube/objects.hpp"
 #include "net/event_loop.hpp"
+#include "runtime/operations.hpp"
 
 namespace autopilot::agent {
 
@@ -47,6 +48,10 @@ class DeepTestLink {
   void see(const kube::Node& node);
   void note(const NodeSnapshot& snapshot);
   void note(const incidents::WrittenVerdict& written, Verdict verdict);
+  // See DeepTester::test_now. Its end is told when what stands on the Node object has been judged.
+  // unavailable as well: deep tests are switched off.
+  [[nodiscard]] Status test_now(runtime::OwnTest::Calls calls);
+  void cancel();
 
   // What stands on the Node object, as it was seen last, has been judged; the next snapshot has it. Before,
   // the verdict may be that of an earlier test, or of none.
@@ -58,6 +63,7 @@ class DeepTestLink {
  private:
   void judge();
   void reserve();
+  void tell_end();
 
   const Clock& clock_;
   const std::string prefix_;
@@ -70,6 +76,12 @@ class DeepTestLink {
   bool is_reserved_ = false;  // as it was told
   bool is_judged_ = false;
   std::uint64_t judgement_ = 0;  // the one that is asked for
+  // A test that was asked for has ended, and this will be known when that record has been judged.
+  struct End {
+    DeepTestRecord record;
+    std::function<void()> tell;
+  };
+  std::optional<End> end_;
   DeepTester tester_;
 };
 

@@ -12,16 +12,19 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const std::string kPrefix = "autopilot.ibm.com";
 
 // What stands on a node, and what the rest of the agent hears of it.
 class DeepTestLinkTest : public testing::ClusterFixture {
  protected:
-  void SetUp() override {
-    serve({});
+  void SetUp() override { begin({}, 24h * 365); }
+  void begin(std::vector<net::testing::Scripted> script, Duration every) {
+    link_.reset();
+    serve(std::move(script));
     DeepTestPolicy policy = deep_test_policy();
-    policy.every = 24h * 365;
+    policy.every = every;
     DeepTestOutlets outlets;
     outlets.reserve = [this](bool is_reserved) { reserved_.push_back(is_reserved); };
     outlets.judge = [this](Result<Observations> seen, std::function<void()> on_judged) {
@@ -30,6 +33,11 @@ class DeepTestLinkTest : public testing::ClusterFixture {
     };
     outlets.pass = [](const std::vector<PassRecord>&) {};
     link_ = std::make_unique<DeepTestLink>(loop_, *client_, *writer_, lists_, clock_, policy, "", outlets);
+  }
+  // A test that is asked for, and what is told at its end.
+  Status test_now() {
+    return link_->test_now({.on_progress = [](const std::string&) {},
+                            .on_end = [this](Result<std::string> said) { end_ = std::move(said); }});
   }
   void reserve() {
     ASSERT_TRUE(patch_node(node_, reserve_patch(node_of(node_), kPrefix, {"a", kBegin, kBegin + 1h})));
@@ -53,6 +61,7 @@ class DeepTestLinkTest : public testing::ClusterFixture {
   ListBudget lists_;
   Result<Observations> seen_ = fail(Errc::internal, "not told");
   std::function<void()> on_judged_;
+  std::optional<Result<std::string>> end_;
   std::unique_ptr<DeepTestLink> link_;
 };
 
@@ -109,6 +118,44 @@ TEST_F(DeepTestLinkTest, gpus_that_are_known_later_are_named_later) {
   snapshot.results = {present};
   link_->note(snapshot);
   EXPECT_FALSE(link_->is_judged());
+}
+
+TEST_F(DeepTestLinkTest, no_test_is_made_where_they_are_switched_off) {
+  begin({}, 0s);
+  link_->see(node_of(node_));
+  EXPECT_THAT(test_now().error().what, HasSubstr("`deep_test.every` is 0s"));
+}
+
+TEST_F(DeepTestLinkTest, the_end_of_a_test_is_told_when_it_has_been_judged) {
+  const WallTime since = std::chrono::floor<std::chrono::seconds>(clock_.now().wall - 60s);
+  ASSERT_TRUE(patch_node(node_, reserve_patch(node_of(node_), kPrefix, {"a", since, since + 30min})));
+  boost::json::object released = node_;
+  const DeepTestRecord record{.outcome = DeepTestOutcome::not_tested,
+                              .test = "",
+                              .level = 0,
+                              .began = {},
+                              .finished = {},
+                              .failed = "",
+                              .tried = since + 60s,
+                              .why = "the test left no result"};
+  ASSERT_TRUE(patch_node(released, release_patch(node_of(node_), kPrefix, record)));
+  const std::string job =
+      R"({"items":[{"metadata":{"name":")" + deep_test_job_name(kNode, since) +
+      R"(","uid":"u-1"},"status":{"conditions":[{"type":"Complete","status":"True"}]}}]})";
+  begin({{net::testing::answer(200, job)},
+         {net::testing::answer(200, R"({"items":[]})")},
+         {net::testing::answer(200, boost::json::serialize(released))}},
+        24h * 365);
+  link_->see(node_of(node_));
+  on_judged_();
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return writer_->stats().writes == 1; }));
+  EXPECT_FALSE(end_.has_value());
+  link_->see(node_of(released));
+  EXPECT_FALSE(end_.has_value());
+  on_judged_();
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->error().what, "the test left no result");
 }
 
 }  // namespace

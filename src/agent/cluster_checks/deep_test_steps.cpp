@@ -28,7 +28,12 @@ bool is_pod_of(const kube::Pod& pod, const std::string& job, const std::string& 
 
 // An agent without an image, or one that was told to test no more, only ends what another one began.
 bool is_on(const DeepTestWorld& world, const DeepTestPolicy& policy) {
-  return (policy.every > Duration{0} || world.is_wanted) && !policy.job.image.empty();
+  return (policy.every > Duration{0} || world.is_wanted || world.asked) && !policy.job.image.empty();
+}
+
+// For how long a node is reserved.
+Duration length_of(const DeepTestPolicy& policy) {
+  return Times::kCreate + Times::kStart + policy.job.deadline + Times::kEnd;
 }
 
 // One question, with what all its answers need.
@@ -50,6 +55,7 @@ class Question {
     if (!marks_.reservation) return release("nobody knows how long the node should be kept");
     const Reservation& kept = *marks_.reservation;
     if (auto step = take_result(kept)) return *step;
+    if (world_.is_cancelled) return end(kept, "it was cancelled");
     if (!marks_.has_taint) return end(kept, "somebody took the taint away");
     if (is_broken(kept)) return end(kept, "it is kept by a clock that is not right");
     if (now_ >= kept.until) return end(kept, "the test did not end in time");
@@ -69,13 +75,24 @@ class Question {
     if (!has_sight(Times::kLookBusy)) return look_or_glance();
     if (auto step = delete_stray()) return *step;
     const WallTime next_look = sight_.asked + Times::kLookBusy;
-    if (auto why = obstacle(); !why.empty()) return wait(next_look, std::move(why));
+    if (auto why = obstacle(); !why.empty()) {
+      const bool is_old = world_.asked && sight_.asked < *world_.asked - Times::kFresh;
+      return is_old ? look() : wait_for_idle(next_look, std::move(why));
+    }
     if (!has_sight(Times::kLook) || !sight_.is_exact) return look();
     Reservation wanted{.holder = policy_.holder, .since = next_second(now_), .until = {}};
-    wanted.until = wanted.since + std::chrono::ceil<std::chrono::seconds>(length());
+    wanted.until = wanted.since + std::chrono::ceil<std::chrono::seconds>(length_of(policy_));
     return {.kind = Kind::reserve,
             .body = reserve_patch(world_.node, prefix_, wanted),
             .why = "until " + format_time(wanted.until)};
+  }
+
+  [[nodiscard]] DeepTestStep wait_for_idle(WallTime next_look, std::string why) const {
+    DeepTestStep step = wait(next_look, std::move(why));
+    step.is_kept_from = world_.asked.has_value();
+    const AcceleratorUse use = use_of_node();
+    if (!use.holders.empty()) step.in_use_by = use.holders.front().substr(0, use.holders.front().find(' '));
+    return step;
   }
 
   // Why the node cannot be tested now; empty: it can.
@@ -226,16 +243,13 @@ class Question {
   // Whether a node is still busy costs the server little to tell from memory; that it is idle, it must know.
   [[nodiscard]] DeepTestStep look_or_glance() const {
     DeepTestStep step = look();
-    step.is_glance = step.kind == Kind::look && world_.sight && !obstacle().empty();
+    step.is_glance = step.kind == Kind::look && !world_.asked && world_.sight && !obstacle().empty();
     return step;
   }
   [[nodiscard]] static DeepTestStep wait(WallTime at, std::string why) {
     return {.kind = Kind::wait, .at = at, .why = std::move(why)};
   }
 
-  [[nodiscard]] Duration length() const {
-    return Times::kCreate + Times::kStart + policy_.job.deadline + Times::kEnd;
-  }
   // Of a time to come, or for longer than any test takes: a clock jumped. It ends now.
   [[nodiscard]] bool is_broken(const Reservation& kept) const {
     return kept.since > now_ + Times::kNews || kept.until - kept.since > Times::kLongest;
@@ -301,9 +315,14 @@ DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy,
   return Question(world, policy, now).answer();
 }
 
+Duration longest_deep_test(const DeepTestPolicy& policy) {
+  return 2 * Times::kLook + length_of(policy) + Times::kPatience;
+}
+
 std::optional<WallTime> deep_test_due(const DeepTestWorld& world, const DeepTestPolicy& policy,
                                       WallTime now) {
   if (!is_on(world, policy)) return std::nullopt;
+  if (world.asked) return now;
   const DeepTestRecord record = deep_test_record(world.node, policy.job.prefix);
   // What was written by a clock that was ahead must not keep a node from its turn.
   const bool has_tried = record.tried && *record.tried <= now;

@@ -29,7 +29,9 @@ struct DeepTestWorld {
   std::optional<WallTime> looked;      // when the last look began; two are kLook apart
   bool can_look = true;                // false: the last look was refused, or got no answer
   bool may_have_strays = false;        // a Job may run although nobody keeps the node
-  bool is_wanted = false;              // somebody asks for a test now
+  bool is_wanted = false;              // the verdict waits for a test
+  std::optional<WallTime> asked;       // since when somebody waits for one that is made now, or not at all
+  bool is_cancelled = false;           // the test that is under way is to end
   WallTime watched_since{};            // a node that was never tested has its turn some time after that
 };
 
@@ -56,7 +58,9 @@ struct DeepTestStep {
   std::string body;
   std::string name;
   std::string uid;
-  std::string why;  // for people: why it waits, or does what it does; empty: as it should be
+  std::string why;            // for people: why it waits, or does what it does; empty: as it should be
+  bool is_kept_from = false;  // of a wait: the node cannot be tested now, as was seen since somebody asked
+  std::string in_use_by;      // likewise: "namespace/pod" that has accelerators of the node
   std::optional<DeepTestResult> result;
 };
 
@@ -69,6 +73,7 @@ struct DeepTestTimes {
   static constexpr Duration kSettle = std::chrono::seconds{3};     // until a scheduler has seen the taint
   static constexpr Duration kLook = std::chrono::seconds{20};      // between sights, or longer (ListBudget)
   static constexpr Duration kLookBusy = std::chrono::minutes{1};   // and while little changes
+  static constexpr Duration kFresh = std::chrono::seconds{2};      // a sight for who asks, before that
   static constexpr Duration kRetry = std::chrono::minutes{10};     // after a test that said nothing
   static constexpr Duration kLongest = std::chrono::hours{24};     // no reservation is made for longer
   static constexpr Duration kNews = std::chrono::minutes{1};       // the node may be known so late
@@ -80,6 +85,9 @@ struct DeepTestTimes {
 // result is given until the release that carries it has arrived, so its id (the name of the Job) may be seen
 // again.
 [[nodiscard]] DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now);
+
+// From asking for a test to its end, at most.
+[[nodiscard]] Duration longest_deep_test(const DeepTestPolicy& policy);
 
 // When a node has its turn. Nodes are spread over `every`, and each keeps its place in it.
 [[nodiscard]] std::optional<WallTime> deep_test_due(const DeepTestWorld& world, const DeepTestPolicy& policy,

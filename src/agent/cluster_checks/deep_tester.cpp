@@ -108,6 +108,42 @@ void DeepTester::want(bool is_wanted) {
   if (std::exchange(world_.is_wanted, is_wanted) != is_wanted) go_on();
 }
 
+Status DeepTester::test_now(Asked asked) {
+  if (world_.node.meta.name.empty()) return fail(Errc::unavailable, "the cluster did not show this node yet");
+  if (writer_.is_held()) return fail(Errc::unavailable, "another agent writes for this node");
+  asked_ = std::move(asked);
+  world_.asked = clock_.now().wall;
+  go_on_soon();
+  return {};
+}
+
+void DeepTester::cancel() {
+  asked_.reset();
+  world_.asked.reset();
+  world_.is_cancelled = testing_marks(world_.node, policy_.job.prefix).any();
+  go_on_soon();
+}
+
+void DeepTester::tell_end(Result<std::string> said, std::optional<DeepTestRecord> record) {
+  world_.asked.reset();
+  if (const auto asked = std::exchange(asked_, std::nullopt))
+    asked->on_end(std::move(said), std::move(record));
+}
+
+void DeepTester::tell_kept_from(const DeepTestStep& step) {
+  if (step.in_use_by.empty()) return tell_end(fail(Errc::unavailable, step.why), std::nullopt);
+  tell_end(fail(Errc::conflict, "GPU in use by " + step.in_use_by), std::nullopt);
+}
+
+// What stands on the node now is of the test that ended.
+void DeepTester::tell_released() {
+  world_.is_cancelled = false;
+  DeepTestRecord record = deep_test_record(world_.node, policy_.job.prefix);
+  if (record.tried) return tell_end(fail(Errc::unavailable, record.why), record);
+  const std::string failed = record.failed.empty() ? "" : ": " + record.failed;
+  tell_end(std::string(to_string(record.outcome)) + failed, record);
+}
+
 // From within what calls us nothing new is asked.
 void DeepTester::go_on_soon() {
   next_ = loop_.after(Duration{0}, [this] { go_on(); });
@@ -129,7 +165,9 @@ void DeepTester::go_on() {
 
 void DeepTester::wait(const DeepTestStep& step) {
   next_ = {};
-  if (!step.at) return;
+  if (step.is_kept_from) tell_kept_from(step);
+  if (!step.at)
+    return tell_end(fail(Errc::unavailable, "this agent knows no image for a deep test"), std::nullopt);
   say(step);
   next_ =
       loop_.after(std::clamp(*step.at - clock_.now().wall, kShortestWait, kLongestWait), [this] { go_on(); });
@@ -139,6 +177,7 @@ void DeepTester::wait(const DeepTestStep& step) {
 void DeepTester::say(const DeepTestStep& step) {
   if (step.why.empty() || step.why == said_) return;
   said_ = step.why;
+  if (asked_) asked_->on_wait(step.why);
   log_info("deep test: waiting", {{"why", step.why}});
 }
 
@@ -185,6 +224,9 @@ void DeepTester::take_no_sight(const Error& why) {
   world_.sight.reset();
   if (std::exchange(world_.can_look, false))
     log_warning("deep test: Jobs and pods of the node cannot be seen", {{"cause", why.what}});
+  // One that is under way may still tell.
+  if (!testing_marks(world_.node, policy_.job.prefix).any())
+    tell_end(fail(why.code, "Jobs and pods of the node cannot be seen: " + why.what), std::nullopt);
   go_on_soon();
 }
 
@@ -233,7 +275,7 @@ std::optional<net::Exchange> DeepTester::send(kube::OnObject on_answer) {
     return std::nullopt;
   }
   is_writing_ = true;
-  is_node_sent_ = step.kind == Kind::reserve || step.kind == Kind::release;
+  sent_ = step.kind;
   if (step.kind == Kind::create_job) world_.may_have_strays = true;
   said_.clear();
   log_info("deep test: " + std::string(word_of(step.kind)), {{"job", step.name}, {"why", step.why}});
@@ -255,8 +297,9 @@ net::Exchange DeepTester::send(const DeepTestStep& step, kube::OnObject on_answe
 void DeepTester::note_written(const std::string& json) {
   is_writing_ = false;
   world_.sight.reset();
-  if (is_node_sent_)
+  if (sent_ == Kind::reserve || sent_ == Kind::release)
     if (auto node = kube::parse_node(json)) world_.node = std::move(*node);
+  if (sent_ == Kind::release) tell_released();
   go_on_soon();
 }
 

@@ -9,6 +9,7 @@
 #include "agent/cluster_checks/list_budget.hpp"
 #include "agent/exporters/cluster_writer.hpp"
 #include "core/clock.hpp"
+#include "core/result.hpp"
 #include "kube/client.hpp"
 #include "kube/objects.hpp"
 #include "net/event_loop.hpp"
@@ -33,11 +34,28 @@ class DeepTester {
   void see(const kube::Node& node);
   // Whether a test should be made as soon as the node is idle.
   void want(bool is_wanted);
+  // A test that is made now or not at all; one that is under way is as good.
+  struct Asked {
+    std::function<void(std::string why)> on_wait;  // what it waits for, when that changes
+    // Once, not from within test_now. What the test said, or an error: conflict: pods have accelerators of
+    // the node, and nothing was tested; others: what kept it from telling anything. record: that stands on
+    // the Node object now; nothing: no test has begun.
+    std::function<void(Result<std::string> said, std::optional<DeepTestRecord> record)> on_end;
+  };
+  // unavailable: the node was not seen yet, or another agent writes for it.
+  [[nodiscard]] Status test_now(Asked asked);
+  // Nobody waits any more; a test that is under way is ended.
+  void cancel();
 
  private:
+  using Kind = DeepTestStep::Kind;
+
   void go_on();
   void go_on_soon();
   void wait(const DeepTestStep& step);
+  void tell_kept_from(const DeepTestStep& step);
+  void tell_released();
+  void tell_end(Result<std::string> said, std::optional<DeepTestRecord> record);
   void look(bool is_glance);
   void list_pods(DeepTestSight sight);
   void take_no_sight(const Error& why);
@@ -60,9 +78,10 @@ class DeepTester {
   const OnResult on_result_;
   DeepTestWorld world_;  // its node has no name before it was seen
   bool has_asked_for_pod_ = false;
-  bool is_writing_ = false;    // a write waits for its turn, or is on its way
-  bool is_node_sent_ = false;  // and it is one of the node
-  std::string said_;           // why it waits, as it was said last
+  bool is_writing_ = false;  // a write waits for its turn, or is on its way
+  Kind sent_ = Kind::wait;   // which one, when it is on its way
+  std::optional<Asked> asked_;
+  std::string said_;  // why it waits, as it was said last
   net::Subscription next_;
   net::Exchange exchange_;  // last: it calls
 };

@@ -36,6 +36,14 @@ class DeepTesterTest : public testing::ClusterFixture {
                                              told_.emplace_back(test, result.outcome);
                                            });
   }
+  Status test_now() {
+    return tester_->test_now({.on_wait = [this](std::string why) { waits_.push_back(std::move(why)); },
+                              .on_end =
+                                  [this](Result<std::string> said, std::optional<DeepTestRecord> record) {
+                                    end_ = std::move(said);
+                                    record_ = std::move(record);
+                                  }});
+  }
   // The node is kept, as another agent left it some time ago.
   void reserve(Duration ago, Duration length = 30min) {
     since_ = std::chrono::floor<std::chrono::seconds>(clock_.now().wall - ago);
@@ -80,8 +88,14 @@ class DeepTesterTest : public testing::ClusterFixture {
   WallTime since_{};
   ListBudget lists_;
   std::vector<std::pair<std::string, DeepTestOutcome>> told_;
+  std::vector<std::string> waits_;
+  std::optional<Result<std::string>> end_;  // of a test that was asked for
+  std::optional<DeepTestRecord> record_;
   std::unique_ptr<DeepTester> tester_;
 };
+
+const std::string kPodWithGpu = R"({"items":[{"metadata":{"name":"train-0","namespace":"ml"},
+    "spec":{"containers":[{"resources":{"limits":{"nvidia.com/gpu":"1"}}}]},"status":{"phase":"Running"}}]})";
 
 TEST_F(DeepTesterTest, an_idle_node_is_reserved_when_a_test_is_wanted) {
   begin({ok(kEmptyList), ok(kEmptyList), ok(json::serialize(node_))});
@@ -96,8 +110,7 @@ TEST_F(DeepTesterTest, an_idle_node_is_reserved_when_a_test_is_wanted) {
 }
 
 TEST_F(DeepTesterTest, a_pod_with_a_gpu_keeps_the_node) {
-  begin({ok(kEmptyList), ok(R"({"items":[{"metadata":{"name":"train-0","namespace":"ml"},
-      "spec":{"containers":[{"resources":{"limits":{"nvidia.com/gpu":"1"}}}]},"status":{"phase":"Running"}}]})")});
+  begin({ok(kEmptyList), ok(kPodWithGpu)});
   tester_->see(node_of(node_));
   tester_->want(true);
   ASSERT_TRUE(run_until([this] { return requests().size() == 2; }));
@@ -208,6 +221,88 @@ TEST_F(DeepTesterTest, without_an_image_nothing_is_tested) {
   const auto end = loop_.after(200ms, [&] { is_over = true; });
   ASSERT_TRUE(run_until([&] { return is_over; }));
   EXPECT_THAT(requests(), IsEmpty());
+}
+
+TEST_F(DeepTesterTest, a_test_that_is_asked_for_begins_at_once_on_an_idle_node) {
+  begin({ok(kEmptyList), ok(kEmptyList), ok(json::serialize(node_))});
+  EXPECT_EQ(test_now().error().code, Errc::unavailable);  // the node was not seen
+  tester_->see(node_of(node_));
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until_written(1));
+  EXPECT_EQ(requests().back(), "PATCH /api/v1/nodes/gpu-7");
+  EXPECT_FALSE(end_.has_value());
+}
+
+TEST_F(DeepTesterTest, a_test_that_is_asked_for_is_none_where_a_pod_has_a_gpu) {
+  begin({ok(kEmptyList), ok(kPodWithGpu)});
+  tester_->see(node_of(node_));
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return end_.has_value(); }));
+  EXPECT_EQ(end_->error().code, Errc::conflict);
+  EXPECT_EQ(end_->error().what, "GPU in use by ml/train-0");
+  EXPECT_FALSE(record_.has_value());
+  // Nobody waits for the node to become idle.
+  bool is_over = false;
+  const auto end = loop_.after(200ms, [&] { is_over = true; });
+  ASSERT_TRUE(run_until([&] { return is_over; }));
+  EXPECT_EQ(requests().size(), 2U);
+}
+
+TEST_F(DeepTesterTest, a_test_that_is_asked_for_says_what_else_keeps_the_node_from_it) {
+  node_["spec"].as_object()["unschedulable"] = true;
+  begin({ok(kEmptyList), ok(kEmptyList)});
+  tester_->see(node_of(node_));
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return end_.has_value(); }));
+  EXPECT_EQ(end_->error().code, Errc::unavailable);
+  EXPECT_EQ(end_->error().what, "the node is cordoned");
+}
+
+TEST_F(DeepTesterTest, a_test_that_is_asked_for_needs_to_look_and_an_image) {
+  begin({{answer(403, R"({"reason":"Forbidden","message":"jobs is forbidden"})")}});
+  tester_->see(node_of(node_));
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return end_.has_value(); }));
+  EXPECT_THAT(end_->error().what, HasSubstr("jobs is forbidden"));
+  end_.reset();
+  policy_.job.image.clear();
+  begin({});
+  tester_->see(node_of(node_));
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return end_.has_value(); }));
+  EXPECT_THAT(end_->error().what, HasSubstr("no image"));
+}
+
+TEST_F(DeepTesterTest, the_end_of_a_test_that_runs_is_as_good_as_that_of_the_one_asked_for) {
+  reserve(60s);
+  json::object released = node_;
+  const DeepTestRecord record{.outcome = DeepTestOutcome::failed,
+                              .test = job_name(),
+                              .level = 3,
+                              .began = since_,
+                              .finished = since_ + 1min,
+                              .failed = "targeted_power.1",
+                              .tried = {},
+                              .why = {}};
+  ASSERT_TRUE(patch_node(released, release_patch(node_of(node_), kPrefix, record)));
+  begin({ok(jobs(true)), ok(pods(kFailed)), ok(json::serialize(released))});
+  tester_->see(node_of(node_));
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return end_.has_value(); }));
+  ASSERT_TRUE(end_->has_value());
+  EXPECT_EQ(**end_, "failed: targeted_power.1");
+  EXPECT_EQ(record_, record);
+}
+
+TEST_F(DeepTesterTest, a_test_that_is_cancelled_is_taken_away) {
+  reserve(60s);
+  begin({ok(jobs(false)), ok(kEmptyList), ok("{}")});
+  tester_->see(node_of(node_));
+  ASSERT_TRUE(test_now().has_value());
+  tester_->cancel();
+  ASSERT_TRUE(run_until_written(1));
+  EXPECT_THAT(requests().back(), HasSubstr("DELETE " + kJobs + "/" + job_name()));
+  EXPECT_FALSE(end_.has_value());
 }
 
 }  // namespace
