@@ -20,6 +20,7 @@
 #include "agent/report_recall.hpp"
 #include "agent/routes.hpp"
 #include "agent/runtime_setup.hpp"
+#include "agent/test_runs.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
 #include "host/cpu/processors.hpp"
@@ -97,7 +98,8 @@ class Agent {
   std::string listening_;
   Peer self_;
   bool stopping_ = false;
-  ClusterMemory cluster_memory_;    // until the cluster is joined
+  ClusterMemory cluster_memory_;  // until the cluster is joined
+  TestRuns tests_;
   runtime::Operations operations_;  // last: its threads end before what they wake
 };
 
@@ -123,6 +125,9 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       metrics_(cpu_model_of(machine_)),
       server_(loop_, server_limits(options_.config)),
       cluster_memory_(std::move(journal.for_cluster)),
+      tests_(
+          loop_, machine_.host->clock, operations_, runtime_, [this] { note_operations(); },
+          [this] { poll_soon(); }),
       operations_(machine_.host->clock, machine_.boot_id, runtime::builtin_operations(),
                   std::move(journal.operations), [this] { poll_soon(); }) {
   runtime_.events().set_listener([this](const std::vector<Event>& events) {
@@ -146,6 +151,7 @@ runtime::Outlets Agent::outlets() {
     if (machine_.complete_self) machine_.complete_self(self);
     say_pod_resources_problem(self.pod_resources_problem);
     if (cluster_) self.cluster = cluster_->status();
+    self.open_actions = options_.config.compat.open_actions;
     self.journal_problem = journal_problem_;
     self.journal_durable = journal_ != nullptr;
     if (!journal_) return;
@@ -164,6 +170,11 @@ void Agent::tell_start(const std::string& moved_aside) {
   started.message = "autopilot " + std::string(telemetry::build_info().version) + " started";
   (void)runtime_.tell(std::move(started));
   if (!moved_aside.empty()) tell_moved_aside(moved_aside);
+  if (options_.config.compat.open_actions)
+    log_warning(
+        "WHOEVER reaches the port of this agent may have tests made that take its GPUs, and look for the "
+        "pods "
+        "of any namespace: compat.open_actions is true");
   if (!journal_problem_.empty())
     log_warning("going on without a journal: nothing survives this process", {{"cause", journal_problem_}});
 }
@@ -210,6 +221,7 @@ void Agent::note_operations() {
   for (const Operation& operation : operations_.poll()) {
     runtime_.remember(operation);
     (void)runtime_.tell(runtime::operation_event(operation));
+    tests_.note(operation);
   }
 }
 
@@ -258,6 +270,8 @@ void Agent::join_cluster() {
                    options_.config.deep_test, std::move(sources), std::move(cluster_memory_));
   if (is_report_unread) cluster_->recall_report(machine_.simulated);
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
+  for (runtime::OperationKind& kind : cluster_->tests())
+    operations_.offer(std::move(kind));
   loop_.post([this] { cluster_->start(); });
 }
 
@@ -286,12 +300,13 @@ bool is_local(std::string_view address) {
 
 IbmContext Agent::ibm_context() {
   const LookContext look{runtime_, machine_.host->clock, loop_, [this] { poll_soon(); }};
-  return {look,
+  return {{look, tests_},
           machine_.node,
           options_.config.periodic_checks,
           [this] { return pcie_bandwidth_limit(); },
           [this](const auto& done) { list_agents(done); },
-          node_finder()};
+          node_finder(),
+          options_.config.compat.open_actions};
 }
 
 CallerRights Agent::caller_rights() {
@@ -315,7 +330,8 @@ NodeFinder Agent::node_finder() {
               [this](const std::string& name_space, const std::string& selector,
                      SelectedNodes::OnNames on_names) {
                 cluster_->selected_nodes().of_pods(name_space, selector, std::move(on_names));
-              }};
+              },
+          .is_open = options_.config.compat.open_actions};
 }
 
 double Agent::pcie_bandwidth_limit() const {

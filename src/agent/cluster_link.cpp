@@ -152,6 +152,21 @@ void ClusterLink::test_storage(const config::Pvc& settings, std::shared_ptr<host
                       std::move(board));
 }
 
+std::vector<runtime::OperationKind> ClusterLink::tests() {
+  std::vector<runtime::OperationKind> kinds;
+  if (deep_tests_.is_on())
+    kinds.push_back({std::string(kDeepTestCheck),
+                     "All GPUs of the node under load, while it is kept for that", deep_tests_.longest(),
+                     runtime::OwnTest{[this](auto calls) { return deep_tests_.test_now(std::move(calls)); },
+                                      [this] { deep_tests_.cancel(); }}});
+  if (pvc_tester_)
+    kinds.push_back({std::string(kPvcCheck), "A volume from each storage class that is to be tested",
+                     pvc_tester_->longest_round(),
+                     runtime::OwnTest{[this](auto calls) { return pvc_tester_->test_now(std::move(calls)); },
+                                      [this] { pvc_tester_->forget_asked(); }}});
+  return kinds;
+}
+
 void ClusterLink::recall_report(bool is_simulated) {
   recall_.emplace(loop_, client_, name_space_, node_name_, is_simulated,
                   [this](std::optional<NodeReport> report) {

@@ -32,6 +32,7 @@
 #include "kube/service_endpoints.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/lanes.hpp"
+#include "runtime/operations.hpp"
 
 namespace autopilot::agent {
 
@@ -74,6 +75,8 @@ class ClusterLink {
 
   // Storage classes are asked for volumes, and what comes of it stands on the board. Before start().
   void test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board);
+  // The tests that can be made by way of the cluster. They are used no longer than this.
+  [[nodiscard]] std::vector<runtime::OperationKind> tests();
   void start();
   void note(SnapshotPtr snapshot);
   // What the cluster has of an earlier agent is asked for, and nothing is written over it before. Before

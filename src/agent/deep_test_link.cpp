@@ -29,6 +29,7 @@ DeepTestLink::DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWr
     : clock_(clock),
       prefix_(policy.job.prefix),
       fatal_(policy.fatal),
+      longest_(longest_deep_test(policy)),
       outlets_(std::move(outlets)),
       view_({.record = {}, .gpus = {}, .is_on = policy.every > Duration{0}, .has_accelerators = false}),
       tester_(loop, client, writer, lists, clock, std::move(policy), std::move(pod),

@@ -52,6 +52,9 @@ class DeepTestLink {
   // unavailable as well: deep tests are switched off.
   [[nodiscard]] Status test_now(runtime::OwnTest::Calls calls);
   void cancel();
+  [[nodiscard]] bool is_on() const { return view_.is_on; }
+  // How long a test takes at most.
+  [[nodiscard]] Duration longest() const { return longest_; }
 
   // What stands on the Node object, as it was seen last, has been judged; the next snapshot has it. Before,
   // the verdict may be that of an earlier test, or of none.
@@ -68,6 +71,7 @@ class DeepTestLink {
   const Clock& clock_;
   const std::string prefix_;
   const std::vector<std::string> fatal_;
+  const Duration longest_;
   const DeepTestOutlets outlets_;
   DeepTestView view_;
   std::string boot_id_;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "agent/responses.hpp"
 #include "api/v1.hpp"
@@ -14,6 +15,13 @@ namespace {
 using net::HttpRequest;
 using net::HttpResponse;
 using net::Responder;
+
+void list_tests(const OperationContext& context, Responder responder) {
+  std::vector<api::TestInfo> tests;
+  for (const runtime::OperationKind& kind : context.operations.kinds())
+    tests.push_back({kind.id, kind.title, kind.deadline});
+  responder.respond(json(api::to_json(tests, {.simulated = context.runtime.snapshot()->simulated})));
+}
 
 void list_operations(const OperationContext& context, Responder responder) {
   const api::View view{.observations = true, .simulated = context.runtime.snapshot()->simulated};
@@ -52,6 +60,9 @@ void cancel_operation(const OperationContext& context, const HttpRequest& reques
 }  // namespace
 
 void add_operation_routes(net::HttpServer& server, const OperationContext& context) {
+  server.route("GET", "/v1/tests", [context](const HttpRequest&, Responder responder) {
+    list_tests(context, std::move(responder));
+  });
   server.route("GET", "/v1/operations", [context](const HttpRequest&, Responder responder) {
     list_operations(context, std::move(responder));
   });

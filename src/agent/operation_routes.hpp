@@ -19,7 +19,7 @@ struct OperationContext {
   CallerRights rights;
 };
 
-// /v1/operations of api/openapi.yaml. Who begins one is its owner.
+// /v1/tests and /v1/operations of api/openapi.yaml. Who begins one is its owner.
 void add_operation_routes(net::HttpServer& server, const OperationContext& context);
 
 }  // namespace autopilot::agent

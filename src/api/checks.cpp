@@ -56,6 +56,18 @@ CheckSummary read_summary(const JsonObject& object) {
   return check;
 }
 
+void write_test(JsonWriter& out, const TestInfo& test) {
+  out.begin_object();
+  out.word("id", test.id);
+  out.word("title", test.title);
+  out.number("deadlineSeconds", to_seconds(test.deadline));
+  out.end_object();
+}
+
+TestInfo read_test(const JsonObject& object) {
+  return {object.word("id"), object.word("title"), object.seconds("deadlineSeconds")};
+}
+
 }  // namespace
 
 std::vector<CheckSummary> summarize(const std::vector<CheckInfo>& checks, const NodeSnapshot& snapshot) {
@@ -84,6 +96,14 @@ std::string to_json(const std::vector<CheckSummary>& checks, View view) {
 
 Result<std::vector<CheckSummary>> parse_checks(std::string_view json) {
   return read_text(json, read_items<CheckSummary, read_summary>);
+}
+
+std::string to_json(const std::vector<TestInfo>& tests, View view) {
+  return write_items(tests, view.simulated, write_test);
+}
+
+Result<std::vector<TestInfo>> parse_tests(std::string_view json) {
+  return read_text(json, read_items<TestInfo, read_test>);
 }
 
 }  // namespace autopilot::api

@@ -225,6 +225,10 @@ using namespace std::chrono_literals;
   return event;
 }
 
+[[nodiscard]] inline TestInfo sample_test() {
+  return {"storage.pvc", "A volume from each storage class", std::chrono::minutes{3}};
+}
+
 [[nodiscard]] inline OperationRequest sample_operation_request() {
   return {"self_test", {sample_gpu()}, 90s};
 }

@@ -66,6 +66,15 @@ struct CheckSummary {
 [[nodiscard]] Result<Operation> parse_operation(std::string_view json);
 [[nodiscard]] Result<std::vector<Operation>> parse_operations(std::string_view json);
 
+// A test that can be begun as an operation.
+struct TestInfo {
+  std::string id;  // the kind of the operation; often the check that judges what it finds
+  std::string title;
+  Duration deadline{};
+};
+[[nodiscard]] std::string to_json(const std::vector<TestInfo>& tests, View view = {});
+[[nodiscard]] Result<std::vector<TestInfo>> parse_tests(std::string_view json);
+
 // Also the `data` of a server-sent event.
 [[nodiscard]] std::string to_json(const Event& event);
 [[nodiscard]] std::string to_json(const std::vector<Event>& events, View view = {});

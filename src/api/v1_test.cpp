@@ -56,6 +56,8 @@ TEST(ApiV1, every_object_comes_back_as_it_was_written) {
   same(events, parse_events(events), plain);
   const auto checks = to_json(std::vector{sample_check(), CheckSummary{}});
   same(checks, parse_checks(checks), plain);
+  const auto tests = to_json(std::vector{sample_test(), TestInfo{}});
+  same(tests, parse_tests(tests), plain);
   const auto operation_request = to_json(sample_operation_request());
   same(operation_request, parse_operation_request(operation_request), plain);
   const auto inject_request = to_json(sample_inject_request());

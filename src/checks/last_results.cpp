@@ -51,7 +51,8 @@ Result<Observed> last_results(const host::Host& host, const Request& request, st
   Observed observed;
   observed.observations = TRY(host.tests.last(check));
   for (Observation& observation : observed.observations) {
-    observation.attributes.emplace_back("testedAt", format_time(observation.time.wall));
+    if (observation.missing != host::kNotTested)
+      observation.attributes.emplace_back("testedAt", format_time(observation.time.wall));
     observation.time = request.now;
   }
   observed.witnesses = {std::string(witness)};

@@ -79,6 +79,7 @@ int run_autopilot(int argc, char** argv) {
   add_events(app, exit_code);
   add_explain(app, exit_code);
   add_ack(app, exit_code);
+  add_test(app, exit_code);
   add_agent(app, exit_code);
   add_inject(app, exit_code);
   add_record(app, exit_code);

@@ -66,12 +66,12 @@ struct Kubernetes {
 // Tests of storage classes: each is asked for a volume now and then (docs/pvc-check.md).
 struct Pvc {
   std::map<std::string, std::vector<std::string>, std::less<>> storage_classes;  // with access modes
-  Duration period{0};                                                            // 0: no tests
+  Duration period{0};  // 0: when somebody asks for one
   Duration patience = std::chrono::seconds{90};
   std::uint64_t size = std::uint64_t{100} << 20;
   std::string image = "registry.k8s.io/pause:3.10";
 
-  [[nodiscard]] bool is_on() const { return period > Duration{0} && !storage_classes.empty(); }
+  [[nodiscard]] bool is_on() const { return !storage_classes.empty(); }
 };
 
 // Tests of all GPUs of an idle node of a cluster (docs/deep-test.md).
@@ -84,6 +84,11 @@ struct DeepTest {
   std::vector<std::string> fatal = {"PCIe", "NVLink", "ECC", "GPU Memory"};
   std::vector<std::string> tolerate;      // keys of taints of the nodes
   std::vector<std::string> pull_secrets;  // names
+};
+
+// The paths of IBM Autopilot.
+struct Compat {
+  bool open_actions = false;  // whoever reaches the port may have tests made
 };
 
 // Everything an operator may set. Defaults are those of a service or of a user, see default_config.
@@ -111,6 +116,7 @@ struct Config {
   Kubernetes kubernetes;
   Pvc pvc;
   DeepTest deep_test;
+  Compat compat;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
 };

@@ -374,6 +374,12 @@ constexpr std::array kSettings{
             "What `all` means where IBM Autopilot's clients ask: GET /status?check=all.",
             AUTOPILOT_READ(read_words(m, s, &is_name, c.periodic_checks)),
             AUTOPILOT_SHOW(join(c.periodic_checks))},
+    Setting{
+        "compat.open_actions", "true or false", kAtStart, kNoVariable,
+        "Whether whoever reaches the port may have tests made at the paths of IBM Autopilot, and the pods of "
+        "any namespace looked for, as it was there. Else this needs a token.",
+        AUTOPILOT_READ(c.compat.open_actions = m.boolean(s.key()).value_or(c.compat.open_actions)),
+        AUTOPILOT_SHOW(c.compat.open_actions ? "true" : "false")},
     Setting{"socket", "an absolute path of at most 107 bytes", kAtStart, kVariable,
             "The Unix socket for the command line; outside a cluster, actions are accepted only here.",
             AUTOPILOT_READ(read_word(m, s, &is_socket_path, c.socket)), AUTOPILOT_SHOW(c.socket)},
@@ -503,8 +509,8 @@ constexpr std::array kSettings{
             "(docs/pvc-check.md).",
             &read_storage_classes, &show_storage_classes},
     Setting{"pvc.period", "0s, or 1m to 30d", kAtStart, kNoVariable,
-            "How often each of them is asked. 0s: never.", &read_pvc_period,
-            AUTOPILOT_SHOW(format_duration(c.pvc.period))},
+            "How often each of them is asked. 0s: when somebody asks for a test, and at no other time.",
+            &read_pvc_period, AUTOPILOT_SHOW(format_duration(c.pvc.period))},
     Setting{
         "pvc.patience", "5s to 1h", kAtStart, kNoVariable,
         "How long a storage class may take before it counts as one that gives nothing.",

@@ -73,6 +73,7 @@ struct SelfStatus {
   bool journal_durable = true;  // false: no journal, or it does not keep up
   std::string journal_problem;  // empty: none
   std::uint64_t configuration_refused = 0;
+  bool open_actions = false;             // whoever reaches the port may have tests made
   std::string pod_resources_problem;     // why the kubelet that is here could not be asked; empty: none
   std::optional<ClusterStatus> cluster;  // nothing: it writes to none
 };

@@ -181,6 +181,8 @@ class ChartTest(unittest.TestCase):
             self.assertEqual(self.helm.settings(f"invasive: {value}")["deep_test"]["every"], period)
         self.assertEqual(self.helm.settings('env: [{name: PERIODIC_CHECKS, value: "pciebw remapped, ping"}]')["periodic_checks"],
                          ["pciebw", "remapped", "ping"])
+        self.assertNotIn("compat", settings)
+        self.assertEqual(self.helm.settings("compat: {openActions: true}")["compat"], {"open_actions": True})
         hosts = self.helm.settings("config: {allowed_hosts: [route.example.com]}")["allowed_hosts"]
         self.assertIn("route.example.com", hosts)
         self.assertIn("autopilot-healthchecks.autopilot.svc", hosts)
@@ -310,7 +312,7 @@ class ChartTest(unittest.TestCase):
 
     def test_a_section_without_a_word_is_as_if_it_were_not_there(self):
         usual = self.helm.objects("", *MONITORING)
-        sections = ("prometheusRule", "dashboard", "networkPolicy", "pullSecrets", "state", "config")
+        sections = ("prometheusRule", "dashboard", "networkPolicy", "pullSecrets", "state", "compat", "config")
         for values in (*(f"{section}:" for section in sections), "\n".join(f"{section}:" for section in sections)):
             with self.subTest(values=values):
                 self.assertEqual(self.helm.objects(values, *MONITORING), usual)

@@ -22,6 +22,7 @@ int main() {
       {"IncidentList", to_json(std::vector{sample_incident(), Incident{}})},
       {"Operation", to_json(sample_operation(), false)},
       {"OperationList", to_json(std::vector{sample_operation(), Operation{}})},
+      {"TestList", to_json(std::vector{sample_test(), TestInfo{}})},
       {"Event", to_json(sample_event())},
       {"EventList", to_json(std::vector{sample_event(), Event{}})},
       {"Error", to_json(Error{Errc::not_found, "there is no such check"})},

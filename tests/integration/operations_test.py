@@ -143,6 +143,44 @@ class OperationsTest(unittest.TestCase):
             self.assertEqual([one["id"] for one in json.loads(agent.get("/v1/operations"))["items"]],
                              [killed["id"], stopped["id"]])
 
+    def test_the_command_line_follows_a_test_to_its_end(self):
+        with harness.Agent() as agent:
+            code, out, error = harness.run("test", "self_test", "--socket", agent.socket)
+            self.assertEqual(code, 0, out + error)
+            self.assertRegex(out, r"self_test +passed")
+            self.assertRegex(error, r"autopilot: self_test: \S")
+            code, out, _ = harness.run("test", "self_test", "--socket", agent.socket, "-o", "json")
+            operation = json.loads(out)["items"][0]["operation"]
+            self.assertEqual((code, operation["state"]), (0, "succeeded"))
+            code, out, _ = harness.run("test", "--socket", agent.socket)
+            self.assertEqual(code, 0)
+            self.assertRegex(out, r"self_test +1m +Known arithmetic")
+
+    def test_the_command_line_tells_what_was_not_tested(self):
+        with harness.Agent() as agent:
+            code, out, _ = harness.run("test", "self_test", "--deadline", "300ms", "--socket", agent.socket)
+            self.assertEqual(code, 3, out)
+            self.assertRegex(out, r"self_test +timed_out +no end within 300ms")
+            code, out, error = harness.run("test", "storage.pvc", "self_test", "--socket", agent.socket)
+            self.assertEqual(code, 64, out + error)
+            self.assertIn("no operation is called 'storage.pvc'; there are: self_test", error)
+            self.assertRegex(out, r"self_test +passed")
+        code, _, error = harness.run("test", "self_test", "--socket", agent.socket)
+        self.assertEqual(code, 70)
+        self.assertIn("is the agent running?", error)
+
+    def test_an_interrupt_cancels_the_test_that_is_followed(self):
+        with harness.Agent() as agent:
+            follower = harness.Process([harness.AUTOPILOT, "test", "self_test", "self_test", "--socket", agent.socket])
+            self.addCleanup(follower.stop)
+            operation = harness.wait_until(lambda: json.loads(agent.get("/v1/operations"))["items"], "it has begun")[0]
+            harness.wait_until(lambda: follower.find("self_test: "), "it is followed")
+            follower.child.send_signal(signal.SIGINT)
+            self.assertEqual(follower.child.wait(timeout=20), 3)
+            self.assertEqual(find(agent, operation["id"])["state"], "cancelled")
+            # The one behind it has not begun.
+            self.assertEqual(len(json.loads(agent.get("/v1/operations"))["items"]), 1)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -70,13 +70,7 @@ net::Handler guarded(const CallerRights& rights, std::function<VirtualResource(c
                      net::Handler handler) {
   return [rights, what = std::move(what), handler = std::move(handler)](const HttpRequest& request,
                                                                         Responder responder) {
-    const auto [resource, subresource] = what(request);
-    const kube::AccessQuestion question{.verb = "create",
-                                        .group = kGroup,
-                                        .resource = resource,
-                                        .subresource = subresource,
-                                        .name = rights.node,
-                                        .name_space = rights.name_space};
+    const kube::AccessQuestion question = to_create(rights, what(request));
     // The request ends with this call.
     const auto kept = std::make_shared<HttpRequest>(request);
     const auto shared = std::make_shared<Responder>(std::move(responder));
@@ -87,6 +81,19 @@ net::Handler guarded(const CallerRights& rights, std::function<VirtualResource(c
                 handler(*kept, std::move(*shared));
               });
   };
+}
+
+kube::AccessQuestion to_create(const CallerRights& rights, const VirtualResource& what) {
+  return {.verb = "create",
+          .group = kGroup,
+          .resource = what.resource,
+          .subresource = what.subresource,
+          .name = rights.node,
+          .name_space = rights.name_space};
+}
+
+bool has_token(const HttpRequest& request) {
+  return !token_of(request).empty();
 }
 
 bool is_of_this_machine(const net::Peer& peer) {

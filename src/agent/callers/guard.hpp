@@ -27,6 +27,8 @@ struct VirtualResource {
   std::string subresource;
 };
 
+[[nodiscard]] kube::AccessQuestion to_create(const CallerRights& rights, const VirtualResource& what);
+
 // Why a request is not served.
 struct Refusal {
   int status = 403;
@@ -48,6 +50,7 @@ void authorize(const CallerRights& rights, const net::HttpRequest& request,
                                    std::function<VirtualResource(const net::HttpRequest&)> what,
                                    net::Handler handler);
 
+[[nodiscard]] bool has_token(const net::HttpRequest& request);
 // Over the Unix socket or over the loopback.
 [[nodiscard]] bool is_of_this_machine(const net::Peer& peer);
 // "alice" of a token, "uid 1000" of the socket.

@@ -16,7 +16,6 @@ namespace {
 
 using Kind = PvcStep::Kind;
 
-constexpr const char* kCheck = "storage.pvc";
 constexpr const char* kClaims = "persistentvolumeclaims";
 constexpr const char* kPods = "pods";
 
@@ -24,8 +23,9 @@ constexpr std::size_t kListsOfLook = 2;  // of claims, and of pods
 
 // A pod of a test that nobody takes away ends by itself.
 constexpr Duration kPodOutlives = std::chrono::minutes{10};
-// An empty namespace is taken for one for so long.
-constexpr Duration kSeenEmpty = std::chrono::seconds{30};
+// An empty namespace is taken for one for so long: what another agent of this node left meanwhile is in the
+// way of a test, and then looked for.
+constexpr Duration kSeenEmpty = std::chrono::minutes{10};
 constexpr kube::BackOffTimes kSweepPauses{.first = std::chrono::minutes{1}, .last = std::chrono::hours{1}};
 
 }  // namespace
@@ -46,8 +46,9 @@ PvcTester::PvcTester(net::EventLoop& loop, kube::Client& client, ClusterWriter& 
       ended_(plan_.targets.size(), clock.now()),
       current_(plan_.targets.size()) {
   const Duration spread = std::min(plan_.period, kLatestStart);
-  next_round_ = clock_.now().mono +
-                Duration{static_cast<Duration::rep>(random_() * static_cast<double>(spread.count()))};
+  if (plan_.period > Duration{0})
+    next_round_ = clock_.now().mono +
+                  Duration{static_cast<Duration::rep>(random_() * static_cast<double>(spread.count()))};
   ClusterWriter::Source source;
   source.what = "a test of a storage class";
   source.send = [this](kube::OnObject on_answer) { return send(std::move(on_answer)); };
@@ -74,6 +75,7 @@ Status PvcTester::test_now(runtime::OwnTest::Calls calls) {
   asked_ = std::move(calls);
   begins_anew_ = test_ && test_->target();
   if (!begins_anew_) begin_round();
+  if (write_) writer_.want(WriteKind::pvc_test, WriteUrgency::awaited);
   go_on();
   return {};
 }
@@ -86,7 +88,7 @@ Duration PvcTester::longest_round() const {
 
 void PvcTester::begin_round() {
   current_ = 0;
-  next_round_ = clock_.now().mono + plan_.period;
+  if (next_round_) next_round_ = clock_.now().mono + plan_.period;
 }
 
 void PvcTester::go_on() {
@@ -112,7 +114,7 @@ void PvcTester::go_on() {
       case Kind::remove_consumer:
         seen_empty_.reset();
         write_ = std::move(step);
-        return writer_.want(WriteKind::pvc_test);
+        return writer_.want(WriteKind::pvc_test, asked_ ? WriteUrgency::awaited : WriteUrgency::state);
     }
   }
 }
@@ -124,7 +126,7 @@ PvcTest& PvcTester::test() {
 
 // The next test, or what a predecessor left; false: later.
 bool PvcTester::begin_next(MonoTime now) {
-  if (current_ == plan_.targets.size() && now >= next_round_) begin_round();
+  if (current_ == plan_.targets.size() && next_round_ && now >= *next_round_) begin_round();
   if (wants_sweep_ && now >= next_sweep_) {
     test_.emplace(std::nullopt, names_of(""), plan_.times);
   } else if (current_ < plan_.targets.size()) {
@@ -132,10 +134,17 @@ bool PvcTester::begin_next(MonoTime now) {
     if (asked_) asked_->on_progress("asking " + target.storage_class + " for a volume");
     test_.emplace(target, names_of(pvc_object_name(place_.node, target)), plan_.times);
   } else {
-    next_ = loop_.at(wants_sweep_ ? std::min(next_round_, next_sweep_) : next_round_, [this] { go_on(); });
+    wait_for_next();
     return false;
   }
   return true;
+}
+
+void PvcTester::wait_for_next() {
+  std::optional<MonoTime> next = next_round_;
+  if (wants_sweep_) next = std::min(next.value_or(next_sweep_), next_sweep_);
+  next_ = {};
+  if (next) next_ = loop_.at(*next, [this] { go_on(); });
 }
 
 // The time is another one for every test, and for every process.
@@ -196,7 +205,7 @@ void PvcTester::put_on_board() const {
   for (std::size_t i = 0; i < plan_.targets.size(); ++i)
     std::ranges::move(pvc_observations(plan_.targets[i], results_[i], plan_.times, ended_[i]),
                       std::back_inserter(all));
-  board_->put(kCheck, std::move(all));
+  board_->put(std::string(kPvcCheck), std::move(all));
 }
 
 bool PvcTester::is_seen_empty(MonoTime now) const {

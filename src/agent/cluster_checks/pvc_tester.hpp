@@ -26,17 +26,20 @@
 
 namespace autopilot::agent {
 
+inline constexpr std::string_view kPvcCheck = "storage.pvc";
+
 struct PvcPlan {
   std::vector<PvcTarget> targets;
-  Duration period{0};  // from one round of tests to the next; > 0
+  Duration period{0};  // from one round of tests to the next; 0: rounds are asked for
   PvcTimes times;
 };
 
-// Tests one storage class after the other, once in a period, and puts what it found on the board under
-// "storage.pvc". What a predecessor left is taken away at once; the first round begins some time within the
-// first minutes, so that the nodes of a cluster do not all ask at the same moment. Lists claims and pods as
-// far as `lists` allows, asks for the claim of a running test at most once a second, and writes through the
-// writer of this node. A round of all classes begins at once when somebody asks for it. On the loop's thread.
+// Tests one storage class after the other, once in a period or when somebody asks, and puts what it found on
+// the board under "storage.pvc". What a predecessor left is taken away at once; the first round begins some
+// time within the first minutes, so that the nodes of a cluster do not all ask at the same moment. Lists
+// claims and pods as far as `lists` allows, asks for the claim of a running test at most once a second, and
+// writes through the writer of this node. A round of all classes begins at once when somebody asks for it. On
+// the loop's thread.
 class PvcTester {
  public:
   static constexpr Duration kLatestStart = std::chrono::minutes{10};
@@ -63,6 +66,7 @@ class PvcTester {
   // The one that is under way: for steps and answers of it.
   [[nodiscard]] PvcTest& test();
   [[nodiscard]] bool begin_next(MonoTime now);
+  void wait_for_next();
   [[nodiscard]] PvcNames names_of(const std::string& object);
   void conclude(MonoTime now);
   void begin_round();
@@ -94,9 +98,9 @@ class PvcTester {
 
   std::vector<std::optional<PvcResult>> results_;  // one for each target
   std::vector<Instant> ended_;
-  std::optional<PvcTest> test_;  // the one that is under way
-  std::size_t current_ = 0;      // its target, or the next one of this round
-  MonoTime next_round_{};
+  std::optional<PvcTest> test_;                   // the one that is under way
+  std::size_t current_ = 0;                       // its target, or the next one of this round
+  std::optional<MonoTime> next_round_;            // of its own accord
   std::optional<runtime::OwnTest::Calls> asked_;  // somebody waits for the end of a round
   bool begins_anew_ = false;                      // the test under way began before that was asked for
   bool wants_sweep_ = true;                       // something may have been left

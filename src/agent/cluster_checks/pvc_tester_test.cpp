@@ -40,7 +40,7 @@ class PvcTesterTest : public testing::ClusterFixture {
     serve(std::move(script));
     PvcPlace place{
         .node = "gpu-7", .node_uid = {}, .name_space = "autopilot", .bytes = 1 << 20, .image = "i"};
-    PvcPlan plan{.targets = {{"fast", "ReadWriteOnce"}}, .period = 1h, .times = {}};
+    PvcPlan plan{.targets = {{"fast", "ReadWriteOnce"}}, .period = period_, .times = {}};
     tester_ = std::make_unique<PvcTester>(
         loop_, *client_, *writer_, lists_, day_, std::move(place), std::move(plan),
         [this] { return random_; }, board_);
@@ -64,6 +64,7 @@ class PvcTesterTest : public testing::ClusterFixture {
   const SameDay day_;
   ListBudget lists_;
   double random_ = 0.0;
+  Duration period_ = 1h;
   std::string progress_;
   std::optional<Result<std::string>> said_;
   std::unique_ptr<PvcTester> tester_;
@@ -143,6 +144,19 @@ TEST_F(PvcTesterTest, a_round_that_is_asked_for_begins_at_once_and_tells_its_end
   EXPECT_EQ(**said_, "fast ReadWriteOnce: no_class");
   EXPECT_EQ(progress_, "asking fast for a volume");
   EXPECT_EQ(outcome().value, Value("no_class"));
+}
+
+TEST_F(PvcTesterTest, without_a_period_rounds_are_asked_for) {
+  period_ = 0s;
+  begin({ok(kEmptyList), ok(kEmptyList), {answer(404, R"({"reason":"NotFound"})")}});
+  ASSERT_TRUE(run_until([this] { return requests().size() == 2; }));  // what a predecessor left
+  bool is_later = false;
+  const auto later = loop_.after(200ms, [&] { is_later = true; });
+  ASSERT_TRUE(run_until([&] { return is_later; }));
+  EXPECT_FALSE(has_result());
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(requests().size(), 3U);
 }
 
 TEST_F(PvcTesterTest, a_round_that_is_asked_for_while_one_runs_begins_after_it) {

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "host/tests/results.hpp"
+
 namespace autopilot::agent {
 namespace {
 
@@ -44,7 +46,7 @@ Observations pvc_observations(const PvcTarget& target, const std::optional<PvcRe
                         {"accessMode", target.access_mode},
                         {"patienceSeconds", to_seconds(times.patience)}};
   if (!result) {
-    outcome.missing = "not_tested";
+    outcome.missing = host::kNotTested;
     outcome.attributes.emplace_back("error", "no test has ended since the agent started");
     return {outcome};
   }

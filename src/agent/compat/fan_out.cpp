@@ -15,6 +15,7 @@ namespace ibm = compat::ibm_autopilot;
 struct FanOut::Round {
   std::string key;
   ibm::StatusRequest request;
+  TestRights rights;
   ReplyForm form = ReplyForm::text;
   MonoTime began{};
   std::vector<Listener> listeners;
@@ -28,12 +29,15 @@ struct FanOut::Round {
 
 namespace {
 
-// Long enough for the looks of a busy node.
-constexpr Duration kNodeDeadline = std::chrono::seconds{30};
 constexpr std::size_t kMostAtOnce = 64;
 
-std::string key_of(const ibm::StatusRequest& request, ReplyForm form) {
+// Two who may have the same tested ask the same.
+std::string key_of(const ibm::StatusRequest& request, const TestRights& rights, ReplyForm form) {
   std::string key(form == ReplyForm::json ? "json" : "text");
+  for (const std::string& check : rights.may)
+    key.append(" ").append(check);
+  for (const auto& [check, why] : rights.refused)
+    key.append("\n").append(check).append(" ").append(why);
   for (const std::string& part : {request.host, request.job, request.node_label, request.checks,
                                   std::to_string(request.batch), request.dcgm_level, request.ping_nodes})
     key.append("\n").append(part);
@@ -77,8 +81,9 @@ FanOut::FanOut(FanOutContext context) : context_(std::move(context)) {}
 
 FanOut::~FanOut() = default;
 
-void FanOut::ask(const ibm::StatusRequest& request, ReplyForm form, Listener listener) {
-  const std::string key = key_of(request, form);
+void FanOut::ask(const ibm::StatusRequest& request, const TestRights& rights, ReplyForm form,
+                 Listener listener) {
+  const std::string key = key_of(request, rights, form);
   if (const auto known = rounds_.find(key); known != rounds_.end()) {
     for (const std::size_t place : known->second->answered)
       listener.on_reply(known->second->replies[place]);
@@ -90,6 +95,7 @@ void FanOut::ask(const ibm::StatusRequest& request, ReplyForm form, Listener lis
   const auto round = std::make_shared<Round>();
   round->key = key;
   round->request = request;
+  round->rights = rights;
   round->form = form;
   round->began = context_.clock.now().mono;
   round->listeners.push_back(std::move(listener));
@@ -128,12 +134,13 @@ void FanOut::begin(const std::shared_ptr<Round>& round, const Result<std::vector
 
 void FanOut::ask_here(const std::shared_ptr<Round>& round, std::size_t place) {
   ++round->open;
-  context_.answer_here(round->request, round->form, [this, weak = std::weak_ptr(round), place](auto body) {
-    const auto known = weak.lock();
-    if (!known) return;
-    take(*known, place, std::move(body));
-    end_one(known);
-  });
+  context_.answer_here(round->request, round->rights, round->form,
+                       [this, weak = std::weak_ptr(round), place](auto body) {
+                         const auto known = weak.lock();
+                         if (!known) return;
+                         take(*known, place, std::move(body));
+                         end_one(known);
+                       });
 }
 
 void FanOut::ask_others(const std::shared_ptr<Round>& round, const std::vector<std::size_t>& places) {
@@ -144,7 +151,7 @@ void FanOut::ask_others(const std::shared_ptr<Round>& round, const std::vector<s
   const std::size_t batch = round->request.batch;
   fleet::SweepLimits limits;
   limits.at_once = batch == 0 ? kMostAtOnce : std::min(batch, kMostAtOnce);
-  limits.deadline = kNodeDeadline;
+  limits.deadline = context_.node_patience;
   // The round holds the sweep.
   round->sweep.emplace(context_.loop, std::move(questions), limits,
                        fleet::Sweep::Listener{[this, &held = *round, places](

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/compat/peers.hpp"
+#include "agent/compat/test_rights.hpp"
 #include "compat/ibm_autopilot/status_request.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
@@ -29,11 +30,13 @@ struct FanOutContext {
   net::EventLoop& loop;
   const Clock& clock;
   std::string node;  // this one, which is not asked over the network
-  std::function<void(const compat::ibm_autopilot::StatusRequest& request, ReplyForm form,
-                     std::function<void(std::string)> done)>
+  std::function<void(const compat::ibm_autopilot::StatusRequest& request, const TestRights& rights,
+                     ReplyForm form, std::function<void(std::string)> done)>
       answer_here;
   // All agents there are, this one among them.
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+  // For each node: long enough for the looks of a busy one.
+  Duration node_patience = std::chrono::seconds{30};
   // For all nodes of one question together: within what a server waits for its own answer.
   Duration patience = std::chrono::seconds{50};
 };
@@ -56,7 +59,9 @@ class FanOut {
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 
-  void ask(const compat::ibm_autopilot::StatusRequest& request, ReplyForm form, Listener listener);
+  // rights: which tests this node may make for it.
+  void ask(const compat::ibm_autopilot::StatusRequest& request, const TestRights& rights, ReplyForm form,
+           Listener listener);
 
  private:
   struct Round;

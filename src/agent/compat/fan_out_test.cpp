@@ -30,22 +30,22 @@ class FanOutTest : public ::testing::Test {
     begin();
   }
   void begin(Duration patience = net::testing::kPatience) {
-    fan_out_.emplace(FanOutContext{
-        loop_, clock_, "here",
-        [](const ibm::StatusRequest&, ReplyForm form, const std::function<void(std::string)>& done) {
-          done(form == ReplyForm::json ? R"({"checks":[]})" : "mine");
-        },
-        [this](const auto& done) {
-          ++lists_;
-          done(peers_);
-        },
-        patience});
+    fan_out_.emplace(FanOutContext{loop_, clock_, "here",
+                                   [](const ibm::StatusRequest&, const TestRights&, ReplyForm form,
+                                      const std::function<void(std::string)>& done) {
+                                     done(form == ReplyForm::json ? R"({"checks":[]})" : "mine");
+                                   },
+                                   [this](const auto& done) {
+                                     ++lists_;
+                                     done(peers_);
+                                   },
+                                   patience, patience});
   }
   void ask(const std::string& hosts, std::vector<std::string>& seen, ReplyForm form = ReplyForm::text) {
     ibm::StatusRequest request;
     request.host = hosts;
     request.checks = "remapped";
-    fan_out_->ask(request, form,
+    fan_out_->ask(request, {}, form,
                   {[&seen](const NodeReply& reply) { seen.push_back(text_of(reply)); },
                    [this](const auto& replies, Duration) {
                      ++ends_;

@@ -19,6 +19,10 @@ using Answers = std::vector<ibm::CheckAnswer>;
 
 using Form = IbmRoutes::Form;
 
+constexpr Duration kTravel = std::chrono::seconds{5};
+constexpr const char* kOthersMakeNoTests =
+    "Other nodes answer with their last results: between agents there is no TLS.\n";
+
 Form wanted_form(const HttpRequest& request) {
   const auto found = request.headers.find("accept");
   const std::string accepted = found == request.headers.end() ? "" : found->second;
@@ -28,52 +32,38 @@ Form wanted_form(const HttpRequest& request) {
   return is_json && accepted.find("text/plain") == std::string::npos ? Form::json : Form::text;
 }
 
-// Of those that may look now, ours.
-std::vector<std::string> passive_checks(const std::vector<std::string>& names) {
-  std::vector<std::string> checks;
-  for (const std::string& name : names)
-    if (const auto* known = ibm::find_check(name); known != nullptr && !known->is_active)
-      checks.emplace_back(known->check);
-  return checks;
+// A line of what is under way, for who reads a stream.
+void say_what_is_tested(net::EventStream& stream, const std::string& node, const TestRights& rights) {
+  for (const std::string& check : rights.may)
+    (void)stream.send({"", "test", ibm::test_json(node, check)});
 }
 
-void look_and_answer(const LookContext& context, std::vector<std::string> names,
-                     std::function<void(const Answers& answers, const NodeSnapshot& snapshot)> done) {
-  const auto checks = passive_checks(names);
-  const WallTime fresh_since = context.clock.now().wall - kFreshLook;
-  look_freshly(context, checks,
-               [&runtime = context.runtime, fresh_since, names = std::move(names), done = std::move(done)] {
-                 const auto snapshot = runtime.snapshot();
-                 done(ibm::answers_of(names, *snapshot, fresh_since), *snapshot);
-               });
-}
-
-// What this node says of itself. preamble: what a text begins with.
-void answer_of_this_node(const LookContext& context, std::vector<std::string> names, Form form,
-                         Responder responder, std::string preamble) {
-  const auto to = std::make_shared<Responder>(std::move(responder));
-  look_and_answer(
-      context, std::move(names),
-      [to, form, preamble = std::move(preamble)](const Answers& answers, const NodeSnapshot& snapshot) {
-        if (form == Form::text) return to->respond(text(ibm::to_text(answers, snapshot, preamble)));
-        if (form == Form::json) return to->respond(json(ibm::to_json(answers, snapshot) + "\n"));
-        net::EventStream stream = to->stream();
-        for (const ibm::CheckAnswer& answer : answers)
-          (void)stream.send({"", "check", ibm::to_json(answer, snapshot)});
-      });
+void answer_as_stream(const LocalContext& context, const std::string& node,
+                      const std::vector<std::string>& names, const TestRights& rights, Responder responder) {
+  const auto stream = std::make_shared<net::EventStream>(responder.stream());
+  say_what_is_tested(*stream, node, rights);
+  answer_locally(context, names, rights, [stream](const Answers& answers, const NodeSnapshot& snapshot) {
+    for (const ibm::CheckAnswer& answer : answers)
+      (void)stream->send({"", "check", ibm::to_json(answer, snapshot)});
+    stream->close();
+  });
 }
 
 FanOutContext fan_out_context(const IbmContext& context) {
-  const auto answer_here = [look = context.look, all = context.periodic_checks](
-                               const ibm::StatusRequest& request, ReplyForm form,
+  const auto answer_here = [local = context.local, all = context.periodic_checks](
+                               const ibm::StatusRequest& request, const TestRights& rights, ReplyForm form,
                                const std::function<void(std::string)>& done) {
-    look_and_answer(
-        look, ibm::named_checks(request.checks, all),
+    answer_locally(
+        local, ibm::named_checks(request.checks, all), rights,
         [form, done](const Answers& answers, const NodeSnapshot& snapshot) {
           done(form == ReplyForm::json ? ibm::to_json(answers, snapshot) : ibm::to_text(answers, snapshot));
         });
   };
-  return {context.look.loop, context.look.clock, context.node, answer_here, context.peers};
+  FanOutContext made{context.local.look.loop, context.local.look.clock, context.node, answer_here,
+                     context.peers};
+  // Others make tests as well before they answer.
+  if (context.open_actions) made.node_patience = TestRuns::kPatience + kTravel;
+  return made;
 }
 
 std::string transcript_of(const std::vector<NodeReply>& replies, Duration took) {
@@ -129,42 +119,68 @@ void IbmRoutes::add_to(net::HttpServer& server) {
 // A check that is asked for alone.
 void IbmRoutes::add_check(net::HttpServer& server, const ibm::CheckName& check) {
   const auto handle = [this, &check](const HttpRequest& request, Responder responder) {
-    answer_of_this_node(context_.look, {std::string(check.name)}, wanted_form(request), std::move(responder),
-                        ibm::preamble_of(check, context_.pcie_bandwidth_limit()));
+    answer_here({std::string(check.name)}, ibm::preamble_of(check, context_.pcie_bandwidth_limit()), request,
+                std::move(responder));
   };
   for (const char* method : {"GET", "POST"})
     server.route(method, "/" + std::string(check.name), handle);
 }
 
+// What this node says of itself. preamble: what a text begins with.
+void IbmRoutes::answer_here(std::vector<std::string> names, std::string preamble, const HttpRequest& request,
+                            Responder responder) {
+  const auto to = std::make_shared<Responder>(std::move(responder));
+  const auto answer = [this, to, form = wanted_form(request), names,
+                       preamble = std::move(preamble)](const TestRights& rights) {
+    if (form == Form::events)
+      return answer_as_stream(context_.local, context_.node, names, rights, std::move(*to));
+    answer_locally(context_.local, names, rights,
+                   [to, form, preamble](const Answers& answers, const NodeSnapshot& snapshot) {
+                     if (form == Form::text)
+                       return to->respond(text(ibm::to_text(answers, snapshot, preamble)));
+                     to->respond(json(ibm::to_json(answers, snapshot) + "\n"));
+                   });
+  };
+  find_test_rights(context_.finder.rights, context_.open_actions, request, active_checks(names), answer);
+}
+
 void IbmRoutes::get_status(const HttpRequest& request, Responder responder) {
   const auto wanted = ibm::read_status_request(request.query);
   if (!wanted) return responder.respond(text(wanted.error().what + "\n"));
-  const Form form = wanted_form(request);
   std::string beginning;
   if (wanted->wants_iperf)
     beginning = "Running iperf3 on hosts " + wanted->host + " or job " + wanted->job +
                 "\n\ncheck not supported: iperf\n";
   if (wanted->wants_iperf && wanted->checks.empty()) return responder.respond(text(beginning));
+  const auto names = ibm::named_checks(wanted->checks, context_.periodic_checks);
   if (ibm::is_local(*wanted, context_.node))
-    return answer_of_this_node(context_.look, ibm::named_checks(wanted->checks, context_.periodic_checks),
-                               form, std::move(responder), beginning);
-  const auto to = std::make_shared<Responder>(std::move(responder));
-  find_wanted_nodes(context_.finder, *wanted, request,
-                    [this, wanted = *wanted, form, beginning, to](const WantedNodes& found) {
-                      ask_nodes(wanted, found, form, beginning, std::move(*to));
-                    });
+    return answer_here(names, std::move(beginning), request, std::move(responder));
+  const auto question = std::make_shared<Question>(
+      Question{*wanted, wanted_form(request), std::move(beginning), {}, std::move(responder)});
+  // The request ends with this call.
+  const auto kept = std::make_shared<HttpRequest>(request);
+  find_test_rights(context_.finder.rights, context_.open_actions, request, active_checks(names),
+                   [this, question, kept](const TestRights& rights) {
+                     question->rights = rights;
+                     find_wanted_nodes(
+                         context_.finder, question->wanted, *kept,
+                         [this, question](const WantedNodes& found) { ask_nodes(*question, found); });
+                   });
 }
 
-void IbmRoutes::ask_nodes(const ibm::StatusRequest& wanted, const WantedNodes& found, Form form,
-                          std::string beginning, Responder responder) {
-  const auto asked = ibm::with_nodes(wanted, found.nodes);
-  if (!asked) return responder.respond(text(asked.error().what + "\n"));
-  beginning += ibm::asking_line(wanted) + found.said;
-  if (asked->host.empty()) return responder.respond(text(beginning));
-  if (form == Form::events)
-    return fan_out_.ask(*asked, ReplyForm::json, answer_as_they_come(std::move(responder)));
-  fan_out_.ask(*asked, form == Form::json ? ReplyForm::json : ReplyForm::text,
-               answer_at_end(form, std::move(responder), beginning));
+void IbmRoutes::ask_nodes(Question& question, const WantedNodes& found) {
+  const auto asked = ibm::with_nodes(question.wanted, found.nodes);
+  if (!asked) return question.responder.respond(text(asked.error().what + "\n"));
+  question.beginning += ibm::asking_line(question.wanted) + found.said;
+  if (asked->host.empty()) return question.responder.respond(text(question.beginning));
+  // Where anybody may have tests made, each node makes its own.
+  if (question.rights.any() && !context_.open_actions) question.beginning += kOthersMakeNoTests;
+  if (question.form == Form::events)
+    return fan_out_.ask(*asked, question.rights, ReplyForm::json,
+                        answer_as_they_come(std::move(question.responder)));
+  const bool is_json = question.form == Form::json;
+  fan_out_.ask(*asked, question.rights, is_json ? ReplyForm::json : ReplyForm::text,
+               answer_at_end(question.form, std::move(question.responder), question.beginning));
 }
 
 }  // namespace autopilot::agent

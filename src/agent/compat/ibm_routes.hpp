@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "agent/compat/fan_out.hpp"
-#include "agent/compat/fresh_looks.hpp"
+#include "agent/compat/local_answer.hpp"
+#include "agent/compat/test_rights.hpp"
 #include "agent/compat/wanted_nodes.hpp"
 #include "compat/ibm_autopilot/check_names.hpp"
 #include "net/http_server.hpp"
@@ -13,17 +14,19 @@
 namespace autopilot::agent {
 
 struct IbmContext {
-  LookContext look;
+  LocalContext local;
   std::string node;                              // this one
   std::vector<std::string> periodic_checks;      // what "all" means
   std::function<double()> pcie_bandwidth_limit;  // GB/s, as it is configured now
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
   NodeFinder finder;
+  bool open_actions = false;  // whoever asks may have tests made and pods listed
 };
 
 // The paths of IBM Autopilot, which answer anybody: they read, and start no load. An active check answers
-// with its last result. Text, JSON for who accepts application/json, and server-sent events (one for each
-// check of this node, or one for each node) for who accepts text/event-stream; the status is always 200.
+// with its last result, unless the caller has a token and may have it tested now. Text, JSON for who accepts
+// application/json, and server-sent events (one for each check of this node, or one for each node) for who
+// accepts text/event-stream; the status is always 200.
 class IbmRoutes {
  public:
   enum class Form { text, json, events };
@@ -33,10 +36,20 @@ class IbmRoutes {
   void add_to(net::HttpServer& server);
 
  private:
+  // Of several nodes.
+  struct Question {
+    compat::ibm_autopilot::StatusRequest wanted;
+    Form form = Form::text;
+    std::string beginning;  // of a text
+    TestRights rights;
+    net::Responder responder;
+  };
+
   void add_check(net::HttpServer& server, const compat::ibm_autopilot::CheckName& check);
+  void answer_here(std::vector<std::string> names, std::string preamble, const net::HttpRequest& request,
+                   net::Responder responder);
   void get_status(const net::HttpRequest& request, net::Responder responder);
-  void ask_nodes(const compat::ibm_autopilot::StatusRequest& wanted, const WantedNodes& found, Form form,
-                 std::string beginning, net::Responder responder);
+  void ask_nodes(Question& question, const WantedNodes& found);
 
   const IbmContext context_;
   FanOut fan_out_;

@@ -37,6 +37,7 @@ void find_job(const NodeFinder& finder, const ibm::StatusRequest& wanted, const 
   const auto job = ibm::read_job(wanted.job);
   if (!job) return on_found({job.error().what + "\n", {}});
   const auto& [name_space, selector] = *job;
+  if (finder.is_open && finder.of_pods) return find_of_job(finder, name_space, selector, std::move(on_found));
   const kube::AccessQuestion question{.verb = "list",
                                       .group = "",
                                       .resource = "pods",

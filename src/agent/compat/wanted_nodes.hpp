@@ -18,6 +18,7 @@ struct NodeFinder {
   std::function<void(const std::string& name_space, const std::string& selector,
                      SelectedNodes::OnNames on_names)>
       of_pods;
+  bool is_open = false;  // anybody may know which nodes have pods of a namespace
 };
 
 // What `job` and `nodelabel` of a question stand for.
@@ -26,8 +27,8 @@ struct WantedNodes {
   SelectedNodes::Names nodes;
 };
 
-// Which nodes have pods of a namespace is told only to callers who may list these pods; anybody may name
-// nodes by their labels. Calls back at once, or later; the request may be gone then.
+// Which nodes have pods of a namespace is told only to callers who may list these pods, unless it is open;
+// anybody may name nodes by their labels. Calls back at once, or later; the request may be gone then.
 void find_wanted_nodes(const NodeFinder& finder, const compat::ibm_autopilot::StatusRequest& wanted,
                        const net::HttpRequest& request, std::function<void(WantedNodes found)> on_found);
 

@@ -127,6 +127,9 @@ void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
 }
 
 void self_families(MetricsText& metrics, const SelfStatus& self) {
+  metrics.family("autopilot_open_actions", MetricType::gauge,
+                 "1 where whoever reaches the port may have tests made: compat.open_actions.");
+  metrics.sample(self.open_actions ? 1 : 0);
   const auto counter = [&metrics](std::string_view name, std::string_view help, std::uint64_t value) {
     metrics.family(name, MetricType::counter, help);
     metrics.sample(static_cast<double>(value));

@@ -26,8 +26,9 @@ MonoTime WriteOrder::allowed(WriteKind kind, const Wanted& wanted) const {
   if (wanted.urgency == WriteUrgency::text)
     return std::max(wanted.not_before, fewer_than(kMaxBeforeOthers + 1));
   MonoTime time = fewer_than(kMaxWrites);
-  if (!is_acted_on(kind))
-    time = std::max(time, std::min(fewer_than(kMaxBeforeOthers + 1), wanted.since + kPatience));
+  const bool is_awaited = wanted.urgency == WriteUrgency::awaited;
+  const std::size_t most = is_awaited ? kMaxBeforeAwaited : kMaxBeforeOthers;
+  if (!is_acted_on(kind)) time = std::max(time, std::min(fewer_than(most + 1), wanted.since + kPatience));
   return std::max(wanted.not_before, time);
 }
 

@@ -17,18 +17,20 @@ enum class WriteKind : std::uint8_t { label, conditions, report, event, pvc_test
 inline constexpr std::size_t kWriteKinds = 6;
 
 // Texts for people alone wait until at most kMaxBeforeOthers writes of the minute went, for as long as that
-// takes: the others may be needed for what schedulers act on.
-enum class WriteUrgency : std::uint8_t { text, state };
+// takes: the others may be needed for what schedulers act on. A test that somebody waits for leaves one.
+enum class WriteUrgency : std::uint8_t { text, state, awaited };
 
 // Which write goes next, and when: at once while few went, else as soon as fewer than kMaxWrites went within
 // kWindow; the one that is wanted longest first. The last three of a minute are kept for what schedulers act
 // on, the label and the steps of a deep test (its Job, its release, and the label after it): others go only
-// while at most kMaxBeforeOthers went, or once they waited for kPatience, so that none starves. A kind that
+// while at most kMaxBeforeOthers went (kMaxBeforeAwaited where somebody waits for it), or once they waited
+// for kPatience, so that none starves. A kind that
 // is wanted again before it went goes once, with what is true then. Pure.
 class WriteOrder {
  public:
   static constexpr std::size_t kMaxWrites = 6;
   static constexpr std::size_t kMaxBeforeOthers = 2;  // what no scheduler acts on: the third of its minute
+  static constexpr std::size_t kMaxBeforeAwaited = 4;
   static constexpr Duration kWindow = std::chrono::minutes{1};
   static constexpr Duration kPatience = kWindow / 2;
 

@@ -31,6 +31,21 @@ TEST(WriteOrder, the_first_change_of_a_quiet_node_goes_at_once) {
   EXPECT_FALSE(order.take(at(0s)));
 }
 
+TEST(WriteOrder, a_test_that_somebody_waits_for_leaves_one_of_a_minute_to_the_label) {
+  WriteOrder order;
+  for (const auto kind : {WriteKind::label, WriteKind::conditions, WriteKind::label})
+    write(order, kind, at(0s));
+  order.want(WriteKind::pvc_test, at(1s));
+  EXPECT_FALSE(order.take(at(1s)));
+  order.want(WriteKind::pvc_test, at(1s), WriteUrgency::awaited);
+  EXPECT_EQ(order.take(at(1s)), WriteKind::pvc_test);
+  order.want(WriteKind::pvc_test, at(2s), WriteUrgency::awaited);
+  EXPECT_EQ(order.take(at(2s)), WriteKind::pvc_test);
+  order.want(WriteKind::pvc_test, at(3s), WriteUrgency::awaited);
+  EXPECT_FALSE(order.take(at(3s)));
+  write(order, WriteKind::label, at(3s));
+}
+
 TEST(WriteOrder, what_is_wanted_twice_goes_once) {
   WriteOrder order;
   order.want(WriteKind::label, at(0s));

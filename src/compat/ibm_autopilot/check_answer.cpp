@@ -10,6 +10,7 @@
 #include "compat/ibm_autopilot/probe_answers.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
 #include "compat/ibm_autopilot/said.hpp"
+#include "core/parse.hpp"
 #include "core/word_table.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
@@ -121,33 +122,55 @@ CheckAnswer without_object(CheckAnswer answer, const Teller& teller, const Check
   return answer;
 }
 
+void date_look(CheckAnswer& answer, const CheckResult& result, WallTime looked_since) {
+  answer.is_fresh = result.completed >= looked_since;
+  if (!answer.is_fresh && result.completed != WallTime{}) answer.result_of = result.completed;
+}
+
+// run: that was asked for; null: nobody who may asked.
+void date_test(CheckAnswer& answer, const CheckResult& result, const TestRun* run) {
+  const auto end = end_of_test(result);
+  answer.is_fresh = run != nullptr && run->not_run.empty() && end && *end >= run->began;
+  if (answer.is_fresh) return;
+  answer.result_of = end;
+  if (run != nullptr) answer.not_run = run->not_run.empty() ? "the test told nothing" : run->not_run;
+}
+
+// What an answer says of its age. In lower case: the words of other lines mean something to who reads them.
+std::string date_line(const CheckAnswer& answer, const Teller& teller, bool is_active) {
+  const std::string tag(teller.tag);
+  const std::string why = to_lower(on_one_line(answer.not_run));
+  if (!answer.result_of) return why.empty() ? "" : tag + " not run: " + why + ".\n";
+  const std::string of = tag + " Result of " + format_time(*answer.result_of) + "; ";
+  if (!why.empty()) return of + "not run: " + why + ".\n";
+  return of + (is_active ? "authenticate to run now.\n" : "it is looking again.\n");
+}
+
 }  // namespace
 
 std::string_view outcome_word(Outcome outcome) {
   return autopilot::word_of(kOutcomes, outcome);
 }
 
-CheckAnswer answer_of(std::string_view name, const NodeSnapshot& snapshot, WallTime fresh_since) {
+CheckAnswer answer_of(std::string_view name, const NodeSnapshot& snapshot, const Effort& effort) {
   CheckAnswer answer{.name = std::string(name), .text = "check not supported: " + std::string(name)};
   const CheckName* known = find_check(name);
   const auto* teller = std::ranges::find(kTellers, name, &Teller::name);
   const CheckResult* result = known == nullptr ? nullptr : find_result(snapshot, known->check);
   if (result == nullptr || teller == kTellers.end()) return answer;
+  if (!known->is_active) date_look(answer, *result, effort.looked_since);
   if (is_pointless(snapshot, *result, known->is_active))
     return without_object(std::move(answer), *teller, *result);
+  const auto asked = effort.tests.find(known->check);
+  const TestRun* run = asked == effort.tests.end() ? nullptr : &asked->second;
+  if (known->is_active) date_test(answer, *result, run);
   const Said said = teller->tell(snapshot, *result);
   answer.outcome = said.outcome;
-  const bool has_looked = result->completed != WallTime{};
-  if (known->is_active)
-    answer.result_of = end_of_test(*result);
-  else if (has_looked && result->completed < fresh_since)
-    answer.result_of = result->completed;
-  answer.text = said.head;
-  if (answer.result_of)
-    answer.text.append(teller->tag).append(" Result of ").append(format_time(*answer.result_of));
-  if (answer.result_of)
-    answer.text += known->is_active ? "; authenticate to run now.\n" : "; it is looking again.\n";
-  answer.text += said.rest;
+  answer.text = said.head + date_line(answer, *teller, known->is_active) + said.rest;
+  // What was found before stands until a test passes.
+  if (run == nullptr || !run->is_in_use || said.outcome == Outcome::failed) return answer;
+  answer.outcome = Outcome::skipped;
+  answer.text = std::string(teller->tag) + " SKIP: " + on_one_line(run->not_run) + "\n";
   return answer;
 }
 

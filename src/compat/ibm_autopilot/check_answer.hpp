@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,14 +21,29 @@ struct CheckAnswer {
   std::string name;  // as it was asked for
   Outcome outcome = Outcome::not_supported;
   std::string text;  // of as many lines as that check has; some have no line end at last
-  // When an active check ended, or the last look of another one where it is not of now.
+  // When the test of an active check ended, or the last look of another one, where that is not of now.
   std::optional<WallTime> result_of;
+  bool is_fresh = false;  // a look or a test of now
+  std::string not_run;    // in a sentence why no test was made for this answer, where somebody asked for one
+};
+
+// What became of a test that somebody asked for.
+struct TestRun {
+  WallTime began{};        // results that ended before are not of it
+  std::string not_run;     // in a sentence why there is none of now; empty: there is
+  bool is_in_use = false;  // because somebody uses what it tests
+};
+
+// What was done for an answer before its snapshot was taken.
+struct Effort {
+  WallTime looked_since{};  // a look that ended before says of when it is
+  std::map<std::string, TestRun, std::less<>> tests =
+      {};  // asked for by who may: by our ids of active checks
 };
 
 // From what the snapshot knows; nothing runs for it. A GPU that could not be read, or that is gone, is not
-// healthy: where no other failed the check is aborted, which its text says with ABORT. A look that ended
-// before `fresh_since` says of when it is.
+// healthy: where no other failed the check is aborted, which its text says with ABORT.
 [[nodiscard]] CheckAnswer answer_of(std::string_view name, const NodeSnapshot& snapshot,
-                                    WallTime fresh_since = {});
+                                    const Effort& effort = {});
 
 }  // namespace autopilot::compat::ibm_autopilot

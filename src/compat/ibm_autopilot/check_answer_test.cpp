@@ -66,8 +66,8 @@ TEST_F(CheckAnswerTest, a_look_that_is_not_of_now_says_of_when_it_is) {
   read_all("gpu.row_remap", "row_remap.pending", {0});
   snapshot_.results[0].completed = WallTime{std::chrono::seconds{1'700'000'000}};
   const WallTime later = snapshot_.results[0].completed + std::chrono::seconds{1};
-  EXPECT_EQ(answer_of("remapped", snapshot_, snapshot_.results[0].completed).result_of, std::nullopt);
-  EXPECT_EQ(answer_of("remapped", snapshot_, later).text,
+  EXPECT_EQ(answer_of("remapped", snapshot_, {snapshot_.results[0].completed}).result_of, std::nullopt);
+  EXPECT_EQ(answer_of("remapped", snapshot_, {later}).text,
             "\n[[ REMAPPED ROWS ]] Briefings completed. Continue with remapped rows evaluation.\n"
             "[[ REMAPPED ROWS ]] Result of 2023-11-14T22:13:20.000Z; it is looking again.\n"
             "[[ REMAPPED ROWS ]] SUCCESS\nHost  node-a\nDetected NVIDIA GPU: 0 Total: 1\n0\n");
@@ -220,6 +220,62 @@ TEST_F(CheckAnswerTest, a_claim_that_got_none_and_one_that_could_not_be_made) {
   say("storage.pvc", "pvc.outcome", "no_class");
   EXPECT_EQ(text_of("pvc"), "Create PVC Failed. ABORT");
   EXPECT_EQ(outcome_of("pvc"), Outcome::aborted);
+}
+
+// What a test said at 13:05:09, and one that was asked for.
+class TestsNowTest : public CheckAnswerTest {
+ protected:
+  [[nodiscard]] CheckAnswer ask(std::string_view name, const std::string& check, const TestRun& run) const {
+    return answer_of(name, snapshot_, {.tests = {{check, run}}});
+  }
+};
+
+TEST_F(TestsNowTest, a_test_of_now_says_nothing_of_its_age) {
+  say("storage.pvc", "pvc.outcome", "bound", {{"testedAt", "2026-11-22T13:05:09Z"}});
+  const CheckAnswer answer = ask("pvc", "storage.pvc", {.began = *parse_time("2026-11-22T13:05:09Z")});
+  EXPECT_TRUE(answer.is_fresh);
+  EXPECT_EQ(answer.text, "[PVC Create-Delete] PVC SUCCESS");
+}
+
+TEST_F(TestsNowTest, a_result_of_before_the_test_is_none_of_it) {
+  say("storage.pvc", "pvc.outcome", "bound", {{"testedAt", "2026-11-22T13:05:09Z"}});
+  const CheckAnswer answer = ask("pvc", "storage.pvc", {.began = *parse_time("2026-11-22T13:05:10Z")});
+  EXPECT_FALSE(answer.is_fresh);
+  EXPECT_EQ(answer.text,
+            "[PVC Create-Delete] Result of 2026-11-22T13:05:09.000Z; not run: the test told nothing.\n"
+            "[PVC Create-Delete] PVC SUCCESS");
+}
+
+TEST_F(TestsNowTest, why_a_test_was_not_made_is_said_and_is_no_word_of_its_result) {
+  say("storage.pvc", "pvc.outcome", "bound", {{"testedAt", "2026-11-22T13:05:09Z"}});
+  EXPECT_EQ(ask("pvc", "storage.pvc", {.not_run = "Bob FAIL\nABORT"}).text,
+            "[PVC Create-Delete] Result of 2026-11-22T13:05:09.000Z; not run: bob fail abort.\n"
+            "[PVC Create-Delete] PVC SUCCESS");
+  snapshot_.results.clear();
+  find(add("gpu.diagnosis", Health::unknown), host_subject(), Health::unknown, "none has ended yet");
+  const CheckAnswer answer = ask("dcgm", "gpu.diagnosis", {.not_run = "the node is cordoned"});
+  EXPECT_EQ(answer.outcome, Outcome::aborted);
+  EXPECT_TRUE(answer.text.starts_with("[[ DCGM ]] not run: the node is cordoned.\n")) << answer.text;
+}
+
+TEST_F(TestsNowTest, a_gpu_in_use_is_neither_a_failure_nor_an_abort) {
+  say("gpu.diagnosis", "deep_test.outcome", "passed", {{"finished", "2026-11-22T13:05:09Z"}});
+  const TestRun run{.not_run = "GPU in use by ml/train-0", .is_in_use = true};
+  const CheckAnswer answer = ask("dcgm", "gpu.diagnosis", run);
+  EXPECT_EQ(answer.outcome, Outcome::skipped);
+  EXPECT_EQ(answer.text, "[[ DCGM ]] SKIP: GPU in use by ml/train-0\n");
+  EXPECT_EQ(status_words(answer.text), std::vector<std::string>{"OK"});
+}
+
+TEST_F(TestsNowTest, a_gpu_that_is_known_to_be_bad_stays_so_while_it_is_in_use) {
+  say("gpu.diagnosis", "deep_test.outcome", "fatal", {{"finished", "2026-11-22T13:05:09Z"}});
+  const TestRun run{.not_run = "GPU in use by ml/train-0", .is_in_use = true};
+  const CheckAnswer answer = ask("dcgm", "gpu.diagnosis", run);
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_EQ(answer.text,
+            "\n[[ DCGM ]] Briefings completed. Continue with dcgm evaluation.\n"
+            "[[ DCGM ]] Result of 2026-11-22T13:05:09.000Z; not run: gpu in use by ml/train-0.\nHost node-a\n"
+            "[[ DCGM ]] FAIL\n");
 }
 
 TEST_F(CheckAnswerTest, names_without_a_check_here_are_not_supported) {

@@ -18,9 +18,9 @@ void write_members(api::JsonWriter& writer, const CheckAnswer& answer) {
   const CheckName* known = find_check(answer.name);
   if (known != nullptr) writer.word("check", known->check);
   writer.word("outcome", outcome_word(answer.outcome));
-  if (answer.outcome != Outcome::not_supported && known != nullptr)
-    writer.flag("fresh", !known->is_active && !answer.result_of);
+  if (answer.outcome != Outcome::not_supported && known != nullptr) writer.flag("fresh", answer.is_fresh);
   if (answer.result_of) writer.time("resultOf", *answer.result_of);
+  if (!answer.not_run.empty()) writer.word("notRun", answer.not_run);
   writer.word("text", answer.text);
 }
 
@@ -41,10 +41,10 @@ std::vector<std::string> statuses_of(const std::vector<CheckAnswer>& answers) {
 }  // namespace
 
 std::vector<CheckAnswer> answers_of(const std::vector<std::string>& names, const NodeSnapshot& snapshot,
-                                    WallTime fresh_since) {
+                                    const Effort& effort) {
   std::vector<CheckAnswer> answers;
   for (const std::string& name : names)
-    answers.push_back(answer_of(name, snapshot, fresh_since));
+    answers.push_back(answer_of(name, snapshot, effort));
   return answers;
 }
 
@@ -74,6 +74,15 @@ std::string to_json(const std::vector<CheckAnswer>& answers, const NodeSnapshot&
     writer.end_object();
   }
   writer.end_list();
+  writer.end_object();
+  return without_line_end(writer.take());
+}
+
+std::string test_json(std::string_view node, std::string_view check) {
+  api::JsonWriter writer;
+  writer.begin_object();
+  writer.word("node", node);
+  writer.word("check", check);
   writer.end_object();
   return without_line_end(writer.take());
 }

@@ -66,7 +66,7 @@ TEST(NodeAnswer, a_machine_that_does_not_exist_says_so) {
 TEST(NodeAnswer, a_look_of_before_is_not_fresh) {
   NodeSnapshot snapshot = node();
   snapshot.results[0].completed = WallTime{std::chrono::seconds{1'700'000'000}};
-  const auto answers = answers_of({"remapped"}, snapshot, WallTime{std::chrono::seconds{1'700'000'001}});
+  const auto answers = answers_of({"remapped"}, snapshot, {WallTime{std::chrono::seconds{1'700'000'001}}});
   EXPECT_NE(to_json(answers, snapshot).find(R"("outcome":"failed","fresh":false)"), std::string::npos);
 }
 

@@ -13,6 +13,9 @@
 
 namespace autopilot::host {
 
+// What an observation misses of which no test has ended yet.
+inline constexpr std::string_view kNotTested = "not_tested";
+
 // What the active tests of this machine found last. Whoever runs a test of minutes (a storage class asked for
 // a volume, all GPUs under load) leaves there what it saw; the check of the same id looks there and judges.
 class TestResults {

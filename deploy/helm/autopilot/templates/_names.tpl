@@ -139,6 +139,9 @@ imagePullPolicy: {{ . }}
 {{- with include "autopilot.variable" (dict "Values" .Values "name" "PERIODIC_CHECKS") -}}
 {{- $_ := set $own "periodic_checks" (include "autopilot.words" (regexReplaceAll "[ ,]+" . ",") | fromJsonArray) -}}
 {{- end -}}
+{{- if (.Values.compat | default dict).openActions -}}
+{{- $_ := set $own "compat" (dict "open_actions" true) -}}
+{{- end -}}
 {{- $config := deepCopy (.Values.config | default dict) -}}
 {{- with $config.allowed_hosts -}}
 {{- $_ := set $config "allowed_hosts" (concat $own.allowed_hosts .) -}}

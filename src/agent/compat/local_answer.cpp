@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/compat/local_answer.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "compat/ibm_autopilot/check_names.hpp"
+#include "compat/ibm_autopilot/node_answer.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+namespace ibm = compat::ibm_autopilot;
+
+// Tests that were asked for, until the last one is over.
+struct Testing {
+  std::size_t open = 1;  // itself: nothing is over before all have begun
+  ibm::Effort effort{};
+  std::function<void(ibm::Effort effort)> done;
+};
+
+void end_one(Testing& testing) {
+  if (--testing.open == 0) testing.done(std::move(testing.effort));
+}
+
+void test(TestRuns& tests, const TestRights& rights, std::function<void(ibm::Effort effort)> done) {
+  const auto testing = std::make_shared<Testing>();
+  testing->done = std::move(done);
+  for (const auto& [check, why] : rights.refused)
+    testing->effort.tests[check].not_run = why;
+  for (const std::string& check : rights.may) {
+    if (!tests.can_run(check)) {
+      testing->effort.tests[check].not_run = "this agent makes no such test";
+      continue;
+    }
+    ++testing->open;
+    tests.run(check, rights.user, [testing, check](const TestRuns::Run& run) {
+      testing->effort.tests[check] = {run.began, run.not_run, run.is_in_use};
+      end_one(*testing);
+    });
+  }
+  end_one(*testing);
+}
+
+// By our ids.
+std::vector<std::string> checks_of(const std::vector<std::string>& names, bool is_active) {
+  std::vector<std::string> checks;
+  for (const std::string& name : names)
+    if (const auto* known = ibm::find_check(name); known != nullptr && known->is_active == is_active)
+      checks.emplace_back(known->check);
+  return checks;
+}
+
+}  // namespace
+
+std::vector<std::string> active_checks(const std::vector<std::string>& names) {
+  return checks_of(names, true);
+}
+
+void answer_locally(const LocalContext& context, const std::vector<std::string>& names,
+                    const TestRights& rights, OnAnswers on_answers) {
+  test(context.tests, rights,
+       [look = context.look, names, on_answers = std::move(on_answers)](ibm::Effort effort) {
+         effort.looked_since = look.clock.now().wall - kFreshLook;
+         look_freshly(look, checks_of(names, false), [&runtime = look.runtime, effort, names, on_answers] {
+           const auto snapshot = runtime.snapshot();
+           on_answers(ibm::answers_of(names, *snapshot, effort), *snapshot);
+         });
+       });
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/test_runs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace autopilot::agent {
+namespace {
+
+// Times in results may be cut to whole seconds.
+WallTime began_of(const Operation& operation) {
+  return std::chrono::floor<std::chrono::seconds>(operation.created);
+}
+
+TestRuns::Run run_of(const Operation& operation) {
+  TestRuns::Run run{.began = began_of(operation), .not_run = {}};
+  if (operation.state == OperationState::succeeded) return run;
+  run.is_in_use = operation.state == OperationState::skipped;
+  run.not_run = operation.message;
+  return run;
+}
+
+}  // namespace
+
+TestRuns::TestRuns(net::EventLoop& loop, const Clock& clock, runtime::Operations& operations,
+                   runtime::Runtime& runtime, std::function<void()> note_changes,
+                   std::function<void()> poll_soon)
+    : loop_(loop),
+      clock_(clock),
+      operations_(operations),
+      runtime_(runtime),
+      note_changes_(std::move(note_changes)),
+      poll_soon_(std::move(poll_soon)) {}
+
+bool TestRuns::can_run(std::string_view check) const {
+  return std::ranges::find(operations_.kinds(), check, &runtime::OperationKind::id) !=
+         operations_.kinds().end();
+}
+
+void TestRuns::run(const std::string& check, const std::string& owner, OnRun on_run) {
+  const auto all = operations_.list();
+  const auto under_way = std::ranges::find_if(
+      all, [&check](const Operation& one) { return one.kind == check && !one.is_over(); });
+  Result<Operation> operation = under_way != all.end() ? Result<Operation>(*under_way)
+                                                       : operations_.start({check, owner, {}, std::nullopt});
+  if (!operation) {
+    const Run run{.began = clock_.now().wall, .not_run = operation.error().what};
+    return loop_.post([run, on_run = std::move(on_run)] { on_run(run); });
+  }
+  const std::uint64_t number = ++next_;
+  waiting_[number] = {*std::move(operation), std::move(on_run),
+                      loop_.after(kPatience, [this, number] { give_up(number); })};
+  note_changes_();
+  poll_soon_();
+}
+
+void TestRuns::note(const Operation& operation) {
+  if (!operation.is_over()) return;
+  // A look that is under way may have begun before.
+  look(operation, [this, operation] { look(operation, [this, operation] { tell(operation); }); });
+}
+
+// Nobody looks where no check has that name, or where it is switched off.
+void TestRuns::look(const Operation& operation, std::function<void()> done) {
+  const bool is_asked = runtime_.run_now(operation.kind, [done](const CheckResult&) { done(); });
+  if (!is_asked) return loop_.post(std::move(done));
+  poll_soon_();
+}
+
+void TestRuns::tell(const Operation& operation) {
+  std::vector<OnRun> told;
+  std::erase_if(waiting_, [&](auto& one) {
+    if (one.second.operation.id != operation.id) return false;
+    told.push_back(std::move(one.second.on_run));
+    return true;
+  });
+  for (const OnRun& on_run : told)
+    on_run(run_of(operation));
+}
+
+void TestRuns::give_up(std::uint64_t number) {
+  auto waiting = waiting_.extract(number);
+  if (waiting.empty()) return;
+  const Operation& operation = waiting.mapped().operation;
+  waiting.mapped().on_run({.began = began_of(operation),
+                           .not_run = "a test is under way as " + operation.id + "; ask again later"});
+}
+
+}  // namespace autopilot::agent

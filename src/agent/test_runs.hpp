@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/clock.hpp"
+#include "core/operation.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/operations.hpp"
+#include "runtime/runtime.hpp"
+
+namespace autopilot::agent {
+
+// Operations whose kind is a check: what they found is judged by it as soon as they are over, and who asked
+// for one waits for that. On the loop's thread.
+class TestRuns {
+ public:
+  // How long somebody waits: well within the minute in which a server must answer.
+  static constexpr Duration kPatience = std::chrono::seconds{40};
+
+  // What became of a test for somebody who asked for it.
+  struct Run {
+    WallTime began{};        // results that ended before are not of it
+    std::string not_run;     // in a sentence why there is none of now; empty: there is
+    bool is_in_use = false;  // because what it tests is in use
+  };
+  using OnRun = std::function<void(const Run& run)>;
+
+  // note_changes: tells journal and events what began. poll_soon: the runtime has something to do.
+  TestRuns(net::EventLoop& loop, const Clock& clock, runtime::Operations& operations,
+           runtime::Runtime& runtime, std::function<void()> note_changes, std::function<void()> poll_soon);
+
+  [[nodiscard]] bool can_run(std::string_view check) const;
+  // Begins a test of that check for `owner`, or joins the one that is under way. Calls back, not from within,
+  // when its result has been judged or kPatience has passed; the test goes on then.
+  void run(const std::string& check, const std::string& owner, OnRun on_run);
+  // An operation that began or ended.
+  void note(const Operation& operation);
+
+ private:
+  struct Waiting {
+    Operation operation;  // as it began
+    OnRun on_run;
+    net::Subscription patience;
+  };
+
+  void look(const Operation& operation, std::function<void()> done);
+  void tell(const Operation& operation);
+  void give_up(std::uint64_t number);
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  runtime::Operations& operations_;
+  runtime::Runtime& runtime_;
+  const std::function<void()> note_changes_;
+  const std::function<void()> poll_soon_;
+  std::map<std::uint64_t, Waiting> waiting_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace autopilot::agent

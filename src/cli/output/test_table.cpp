@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/test_table.hpp"
+
+#include <utility>
+
+#include "cli/output/columns.hpp"
+#include "cli/output/paint.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+// What the check says stands in place of the end of the test; findings are told one below the other.
+Row row_of(const FinishedTest& test) {
+  const bool has_ended = test.operation.state == OperationState::succeeded;
+  const Health health = health_of(test);
+  std::string word(to_string(test.operation.state));
+  if (has_ended) word = test.result ? to_string(health) : "passed";
+  return {{test.operation.kind}, {std::move(word), color_of(health)}, {test.operation.message}};
+}
+
+}  // namespace
+
+Health health_of(const FinishedTest& test) {
+  if (test.operation.state != OperationState::succeeded) return Health::unknown;
+  return test.result ? test.result->health : Health::healthy;
+}
+
+std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyle& style) {
+  std::vector<Row> rows;
+  for (const FinishedTest& test : tests) {
+    rows.push_back(row_of(test));
+    if (!test.result || test.operation.state != OperationState::succeeded) continue;
+    for (const Finding& finding : test.result->findings)
+      rows.push_back({{""}, {""}, {finding.message, color_of(finding.health)}});
+  }
+  return render_columns({"TEST", "RESULT", "SAID"}, std::move(rows), style);
+}
+
+std::string tests_json(const std::vector<FinishedTest>& tests) {
+  std::string items;
+  for (const FinishedTest& test : tests) {
+    items += items.empty() ? "{\"operation\":" : ",{\"operation\":";
+    items += api::to_json(test.operation);
+    if (test.result) items += ",\"result\":" + api::to_json(*test.result);
+    items += "}";
+  }
+  return "{\"items\":[" + items + "]}";
+}
+
+std::string render_test_list(const std::vector<api::TestInfo>& tests, const TableStyle& style) {
+  std::vector<Row> rows;
+  for (const api::TestInfo& test : tests)
+    rows.push_back({{test.id}, {format_duration(test.deadline)}, {test.title}});
+  return render_columns({"TEST", "AT MOST", "WHAT IT DOES"}, std::move(rows), style);
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/v1.hpp"
+#include "cli/agent_client.hpp"
+#include "cli/cli.hpp"
+#include "cli/duration_option.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/output/exit_code.hpp"
+#include "cli/output/format.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/output/test_table.hpp"
+#include "cli/settings.hpp"
+#include "cli/verbs.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr Duration kLook = std::chrono::milliseconds{200};
+// From the end of a test to the judgement of its check.
+constexpr Duration kJudgement = std::chrono::seconds{20};
+
+struct TestOptions {
+  std::vector<std::string> ids;
+  std::optional<Duration> deadline;
+  std::string socket;
+  OutputFormat format = OutputFormat::table;
+};
+
+// Follows tests, one after the other, until an interrupt.
+class Follower {
+ public:
+  explicit Follower(const AgentClient& agent) : agent_(agent) {}
+
+  [[nodiscard]] bool is_interrupted() const { return interrupt_.requested(); }
+  [[nodiscard]] Result<FinishedTest> make(const std::string& id, std::optional<Duration> deadline) {
+    const std::string body = api::to_json(api::OperationRequest{id, {}, deadline});
+    const std::string begun = TRY(agent_.send("POST", "/v1/operations", body));
+    FinishedTest test{TRY(api::parse_operation(begun)), {}};
+    TRY_STATUS(follow(test.operation));
+    if (test.operation.state == OperationState::succeeded) test.result = TRY(judgement_of(test.operation));
+    return test;
+  }
+
+ private:
+  Status follow(Operation& operation) {
+    const std::string path = "/v1/operations/" + operation.id;
+    bool is_cancelled = false;
+    while (!operation.is_over()) {
+      say(operation);
+      interrupt_.wait(kLook);
+      if (is_interrupted() && !std::exchange(is_cancelled, true)) {
+        tell(operation.id + " is being cancelled");
+        (void)agent_.send("DELETE", path, "");
+      }
+      const std::string now = TRY(agent_.get(path));
+      operation = TRY(api::parse_operation(now));
+    }
+    return {};
+  }
+
+  void say(const Operation& operation) {
+    const std::string line =
+        operation.kind + ": " + (operation.message.empty() ? "begun as " + operation.id : operation.message);
+    if (std::exchange(said_, line) != line) tell(line);
+  }
+
+  // Nothing: no check here has that name.
+  Result<std::optional<CheckResult>> judgement_of(const Operation& operation) {
+    const std::string list = TRY(agent_.get("/v1/checks"));
+    const auto checks = TRY(api::parse_checks(list));
+    const auto has_name = [&operation](const api::CheckSummary& check) {
+      return check.info.id == operation.kind;
+    };
+    if (std::ranges::none_of(checks, has_name)) return std::nullopt;
+    for (Duration waited{}; waited < kJudgement && !is_interrupted(); waited += kLook) {
+      const std::string now = TRY(agent_.get("/v1/checks/" + operation.kind));
+      auto result = TRY(api::parse_check_result(now));
+      if (result.completed >= *operation.finished) return result;
+      interrupt_.wait(kLook);
+    }
+    return fail(Errc::timed_out, operation.kind + " was tested, and its check has not judged what was found");
+  }
+
+  const AgentClient& agent_;
+  const Interrupt interrupt_;
+  std::string said_;
+};
+
+int list(const AgentClient& agent, OutputFormat format) {
+  const auto answer = agent.get("/v1/tests");
+  if (!answer) return report(answer.error());
+  const auto tests = api::parse_tests(*answer);
+  if (!tests) return report(tests.error());
+  if (format == OutputFormat::table)
+    std::cout << render_test_list(*tests, terminal_style());
+  else
+    print_json(*answer, format);
+  return kExitHealthy;
+}
+
+void print(const std::vector<FinishedTest>& tests, OutputFormat format) {
+  if (tests.empty()) return;
+  if (format == OutputFormat::table)
+    std::cout << render_tests(tests, terminal_style());
+  else
+    print_json(tests_json(tests), format);
+}
+
+// One that cannot be made keeps no other from being made.
+int make(const AgentClient& agent, const TestOptions& options) {
+  Follower follower(agent);
+  std::vector<FinishedTest> tests;
+  Health health = Health::healthy;
+  int exit_code = kExitHealthy;
+  for (const std::string& id : options.ids) {
+    if (follower.is_interrupted()) break;
+    auto test = follower.make(id, options.deadline);
+    if (!test) {
+      exit_code = test.error().code == Errc::not_found ? kExitUsage : kExitInternal;
+      tell(test.error().what);
+      continue;
+    }
+    health = worst(health, health_of(*test));
+    tests.push_back(std::move(*test));
+  }
+  print(tests, options.format);
+  return exit_code != kExitHealthy ? exit_code : exit_code_of(health);
+}
+
+int test(const TestOptions& options) {
+  const auto target = agent_target(options.socket);
+  if (!target) return report(target.error());
+  const AgentClient agent(*target);
+  return options.ids.empty() ? list(agent, options.format) : make(agent, options);
+}
+
+}  // namespace
+
+void add_test(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<TestOptions>();
+  auto* verb = app.add_subcommand("test", "Make the agent test something now, and follow it to its end");
+  verb->add_option("ID", options->ids, "Tests, one after the other; without one: those that there are");
+  add_duration_option(*verb, "--deadline", options->deadline, "End a test that takes longer");
+  add_format_option(*verb, options->format);
+  add_socket_option(*verb, options->socket);
+  verb->footer(
+      "A test puts load on what it tests, or asks a cluster for something. What is in use\n"
+      "is not tested: skipped. Ctrl-C cancels the one that is under way.\n"
+      "Exit status: the worst of the tests: 0 healthy, 1 degraded, 2 failed, 3 not tested;\n"
+      "64 usage or no such test, 70 the agent does not answer or refuses.\n"
+      "Examples:\n  autopilot test\n  autopilot test storage.pvc\n"
+      "  autopilot test gpu.diagnosis --deadline 1h -o json");
+  verb->callback([options, &exit_code] { exit_code = test(*options); });
+}
+
+}  // namespace autopilot::cli
