@@ -10,13 +10,14 @@
 #include "api/v1.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
-#include "cli/duration_option.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/kubectl/test_on_node.hpp"
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/test_table.hpp"
 #include "cli/settings.hpp"
+#include "cli/test_request.hpp"
 #include "cli/verbs.hpp"
 
 namespace autopilot::cli {
@@ -27,10 +28,10 @@ constexpr Duration kLook = std::chrono::milliseconds{200};
 constexpr Duration kJudgement = std::chrono::seconds{20};
 
 struct TestOptions {
-  std::vector<std::string> ids;
-  std::optional<Duration> deadline;
+  TestRequest request;
   std::string socket;
-  OutputFormat format = OutputFormat::table;
+  ClusterOptions cluster;
+  TestPlace place;  // without a node: here
 };
 
 // Follows tests, one after the other, until an interrupt.
@@ -114,14 +115,14 @@ void print(const std::vector<FinishedTest>& tests, OutputFormat format) {
 }
 
 // One that cannot be made keeps no other from being made.
-int make(const AgentClient& agent, const TestOptions& options) {
+int make(const AgentClient& agent, const TestRequest& request) {
   Follower follower(agent);
   std::vector<FinishedTest> tests;
   Health health = Health::healthy;
   int exit_code = kExitHealthy;
-  for (const std::string& id : options.ids) {
+  for (const std::string& id : request.ids) {
     if (follower.is_interrupted()) break;
-    auto test = follower.make(id, options.deadline);
+    auto test = follower.make(id, request.deadline);
     if (!test) {
       exit_code = test.error().code == Errc::not_found ? kExitUsage : kExitInternal;
       tell(test.error().what);
@@ -130,15 +131,17 @@ int make(const AgentClient& agent, const TestOptions& options) {
     health = worst(health, health_of(*test));
     tests.push_back(std::move(*test));
   }
-  print(tests, options.format);
+  print(tests, request.format);
   return exit_code != kExitHealthy ? exit_code : exit_code_of(health);
 }
 
 int test(const TestOptions& options) {
+  const TestRequest& request = options.request;
+  if (!options.place.node.empty()) return test_on_node(options.cluster, options.place, request);
   const auto target = agent_target(options.socket);
   if (!target) return report(target.error());
   const AgentClient agent(*target);
-  return options.ids.empty() ? list(agent, options.format) : make(agent, options);
+  return request.ids.empty() ? list(agent, request.format) : make(agent, request);
 }
 
 }  // namespace
@@ -146,17 +149,18 @@ int test(const TestOptions& options) {
 void add_test(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TestOptions>();
   auto* verb = app.add_subcommand("test", "Make the agent test something now, and follow it to its end");
-  verb->add_option("ID", options->ids, "Tests, one after the other; without one: those that there are");
-  add_duration_option(*verb, "--deadline", options->deadline, "End a test that takes longer");
-  add_format_option(*verb, options->format);
+  add_test_options(*verb, options->request);
   add_socket_option(*verb, options->socket);
+  add_node_option(*verb, options->place.node)->excludes("--socket");
+  add_namespace_option(*verb, options->place.name_space);
+  add_cluster_options(*verb, options->cluster);
   verb->footer(
-      "A test puts load on what it tests, or asks a cluster for something. What is in use\n"
-      "is not tested: skipped. Ctrl-C cancels the one that is under way.\n"
-      "Exit status: the worst of the tests: 0 healthy, 1 degraded, 2 failed, 3 not tested;\n"
-      "64 usage or no such test, 70 the agent does not answer or refuses.\n"
+      "A test puts load on what it tests, or asks a cluster for something. What is in\n"
+      "use is not tested: skipped. Ctrl-C cancels the one that is under way.\n"
+      "Exit status: the worst of the tests: 0 healthy, 1 degraded, 2 failed, 3 not\n"
+      "tested; 64 usage, no such test or node, 70 the agent refuses or does not answer.\n"
       "Examples:\n  autopilot test\n  autopilot test storage.pvc\n"
-      "  autopilot test gpu.diagnosis --deadline 1h -o json");
+      "  autopilot test gpu.diagnosis --deadline 1h -o json\n  autopilot test storage.pvc --node gpu-7");
   verb->callback([options, &exit_code] { exit_code = test(*options); });
 }
 

@@ -3,7 +3,10 @@
 who has the agent's token."""
 
 import json
+import os
+import subprocess
 import sys
+import tempfile
 import unittest
 import urllib.error
 import urllib.request
@@ -17,6 +20,7 @@ from kit.deployment import NAMESPACE, PREFIX, Deployment, render
 
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
+import harness  # noqa: E402
 from ibm_client import Transcript  # noqa: E402
 
 NODE = "node-0"
@@ -176,6 +180,26 @@ class CallerTest(OnNode):
             self.assertEqual(result["check"], "gpu.xid")
             code, why = self.post(port, self.api.run("create", "token", "default", "-n", "team-a", "--audience", PREFIX))
             self.assertEqual((code, "team-a:default may not create checks/gpu.xid" in why), (403, True), why)
+
+
+    def test_the_plugin_of_kubectl_makes_the_agent_of_a_node_test(self):
+        kubectl = Path(self.cluster.programs["kubectl"])
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "kubectl-autopilot").symlink_to(os.path.abspath(harness.AUTOPILOT))
+            environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": f"{folder}:{kubectl.parent}:{os.environ['PATH']}"}
+
+            def plugin(*arguments):
+                return subprocess.run([kubectl, "autopilot", "test", *arguments, "-n", NAMESPACE], capture_output=True, text=True,
+                                      env=environment, timeout=120, check=False)
+            done = plugin("self_test", "--node", NODE, "-o", "json")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(json.loads(done.stdout)["items"][0]["operation"]["state"], "succeeded")
+            missing = plugin("nope", "--node", NODE)
+            self.assertEqual(missing.returncode, 64, missing.stdout + missing.stderr)
+            self.assertIn("no operation is called 'nope'", missing.stderr)
+            nowhere = plugin("self_test", "--node", "no-such-node")
+            self.assertEqual(nowhere.returncode, 64)
+            self.assertIn("no agent runs on a node no-such-node", nowhere.stderr)
 
 
 class OtherPrefixTest(OnNode):

@@ -329,11 +329,11 @@ class KubectlPluginTest(unittest.TestCase):
         self.assertIn("kubectl autopilot --help", self.refused("node", code=64))
         for arguments, words in ((("status", "../pods"), "expected a name"), (("nodes", "-n", "a/b"), "expected a name"),
                                  (("nodes", "-o", "wide"), "table, json or yaml"), (("nodes", "--request-timeout", "0s"), "at most 10m"),
-                                 (("test",), "no verb"), (("--context", "here"), "subcommand")):
+                                 (("test",), "--node is required"), (("tests",), "no verb"), (("--context", "here"), "subcommand")):
             with self.subTest(arguments):
                 self.assertIn(words, self.refused(*arguments, code=64))
         overview = self.table("--help")
-        for verb in ("status", "nodes", "events", "explain"):
+        for verb in ("status", "nodes", "events", "test", "explain"):
             self.assertIn(f"  {verb} ", overview)
             page = self.table(verb, "--help")
             self.assertIn(f"kubectl autopilot {verb}", page.split("Example", 1)[1])

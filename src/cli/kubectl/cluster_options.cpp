@@ -44,10 +44,14 @@ void add_cluster_options(CLI::App& verb, ClusterOptions& options) {
       ->type_name("DURATION");
 }
 
-void add_installation_options(CLI::App& verb, InstallationOptions& options) {
-  verb.add_option("-n,--namespace", options.name_space, "Where Autopilot is installed; autopilot without")
+void add_namespace_option(CLI::App& verb, std::string& name_space) {
+  verb.add_option("-n,--namespace", name_space, "Where Autopilot is installed; autopilot without")
       ->type_name("NAME")
       ->check(name_problem);
+}
+
+void add_installation_options(CLI::App& verb, InstallationOptions& options) {
+  add_namespace_option(verb, options.name_space);
   verb.add_option("--label-prefix", options.label_prefix,
                   "What its labels begin with; autopilot.ibm.com without")
       ->type_name("PREFIX")

@@ -22,6 +22,8 @@ struct InstallationOptions {
   std::string name_space = "autopilot";            // of the reports
   std::string label_prefix = "autopilot.ibm.com";  // of labels and annotations
 };
+void add_namespace_option(CLI::App& verb, std::string& name_space);
+// That and --label-prefix.
 void add_installation_options(CLI::App& verb, InstallationOptions& options);
 
 // Whether an object may have that name: it stands in a path.

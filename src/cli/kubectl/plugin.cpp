@@ -55,6 +55,7 @@ void add_kubectl_verbs(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   add_cluster_status(app, cluster, exit_code);
   add_cluster_nodes(app, cluster, exit_code);
   add_cluster_events(app, cluster, exit_code);
+  add_cluster_test(app, cluster, exit_code);
   add_explain(app, exit_code);
   rename_examples(*app.get_subcommand("explain"));
 }

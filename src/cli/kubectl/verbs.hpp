@@ -11,6 +11,7 @@ namespace autopilot::cli {
 // stand in front of the verb fill it too.
 void add_cluster_nodes(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_cluster_status(CLI::App& app, ClusterOptions& cluster, int& exit_code);
+void add_cluster_test(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_cluster_events(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 
 }  // namespace autopilot::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/kubectl/test_on_node.hpp"
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "cli/cli.hpp"
+#include "cli/kubectl/cluster_reader.hpp"
+#include "cli/output/terminal.hpp"
+#include "host/process/replace_process.hpp"
+#include "kube/objects.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr const char* kContainer = "agent";
+constexpr const char* kProgram = "/usr/bin/autopilot";  // in the image
+constexpr const char* kAgents = "app.kubernetes.io/name=autopilot,app.kubernetes.io/component=agent";
+constexpr std::size_t kPodsInAPage = 50;
+
+// That runs; one that is being replaced may stand beside it.
+Result<std::string> agent_pod(ClusterReader& cluster, const TestPlace& place) {
+  const std::string& name_space = place.name_space;
+  std::string running;
+  TRY_STATUS(cluster.list({"/api/v1/namespaces/" + name_space + "/pods",
+                           {{"labelSelector", kAgents}, {"fieldSelector", "spec.nodeName=" + place.node}}},
+                          kPodsInAPage, {"list pods in the namespace " + name_space, ""},
+                          [&running](const kube::JsonObject& object) {
+                            const kube::Pod pod = kube::parse_pod(object);
+                            if (pod.phase == "Running" && !pod.meta.is_deleting) running = pod.meta.name;
+                          }));
+  if (running.empty())
+    return fail(Errc::not_found,
+                "no agent runs on a node " + place.node + " in the namespace " + name_space +
+                    "; 'kubectl autopilot nodes' shows the nodes, --namespace names another one");
+  return running;
+}
+
+bool has_terminal() {
+  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::string format_name(OutputFormat format) {
+  if (format == OutputFormat::table) return "table";
+  return format == OutputFormat::json ? "json" : "yaml";
+}
+
+}  // namespace
+
+std::vector<std::string> exec_arguments(const ClusterOptions& cluster, const std::string& name_space,
+                                        const std::string& pod, const TestRequest& request,
+                                        bool has_terminal) {
+  std::vector<std::string> words;
+  if (!cluster.kubeconfig.empty()) words.push_back("--kubeconfig=" + cluster.kubeconfig);
+  if (!cluster.context.empty()) words.push_back("--context=" + cluster.context);
+  words.insert(words.end(),
+               {"--namespace=" + name_space, "exec", pod, std::string("--container=") + kContainer});
+  if (has_terminal) words.insert(words.end(), {"--stdin", "--tty"});
+  words.insert(words.end(), {"--", kProgram, "test", "--output=" + format_name(request.format)});
+  if (request.deadline) words.push_back("--deadline=" + format_duration(*request.deadline));
+  words.insert(words.end(), request.ids.begin(), request.ids.end());
+  return words;
+}
+
+CLI::Option* add_node_option(CLI::App& verb, std::string& node) {
+  return verb.add_option("--node", node, "Whose agent tests: by 'kubectl exec' in its pod")
+      ->type_name("NAME")
+      ->check(
+          [](const std::string& text) { return is_object_name(text) ? "" : "expected the name of a node"; });
+}
+
+int test_on_node(const ClusterOptions& cluster, const TestPlace& place, const TestRequest& request) {
+  const auto reader = ClusterReader::open(cluster);
+  if (!reader) return report(reader.error());
+  const auto pod = agent_pod(**reader, place);
+  if (!pod) {
+    const int exit_code = report(pod.error());
+    return pod.error().code == Errc::not_found ? kExitUsage : exit_code;
+  }
+  const Error why = host::replace_process(
+      "kubectl", exec_arguments(cluster, place.name_space, *pod, request, has_terminal()));
+  return report({why.code, why.what + "; a test of another node is begun by kubectl, which must be in PATH"});
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/kubectl/cluster_options.hpp"
+#include "cli/test_request.hpp"
+
+namespace autopilot::cli {
+
+// Where and how the agent of a node is told to test.
+struct TestPlace {
+  std::string node;
+  std::string name_space = InstallationOptions{}.name_space;
+};
+
+// The arguments of `kubectl` that run `autopilot test` in the pod of an agent. has_terminal: keys such as
+// Ctrl-C get there. Pure.
+[[nodiscard]] std::vector<std::string> exec_arguments(const ClusterOptions& cluster,
+                                                      const std::string& name_space, const std::string& pod,
+                                                      const TestRequest& request, bool has_terminal);
+
+// --node of a verb.
+CLI::Option* add_node_option(CLI::App& verb, std::string& node);
+
+// Finds the pod of the agent on that node and becomes kubectl, which needs the right to `create` pods/exec
+// there. Gives an exit code where that fails.
+[[nodiscard]] int test_on_node(const ClusterOptions& cluster, const TestPlace& place,
+                               const TestRequest& request);
+
+}  // namespace autopilot::cli

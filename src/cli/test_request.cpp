@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/test_request.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/duration_option.hpp"
+
+namespace autopilot::cli {
+
+void add_test_options(CLI::App& verb, TestRequest& request) {
+  verb.add_option("ID", request.ids, "Tests, one after the other; without one: those that there are");
+  add_duration_option(verb, "--deadline", request.deadline, "End a test that takes longer");
+  add_format_option(verb, request.format);
+}
+
+}  // namespace autopilot::cli
