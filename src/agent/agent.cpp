@@ -306,6 +306,8 @@ IbmContext Agent::ibm_context() {
           [this] { return pcie_bandwidth_limit(); },
           [this](const auto& done) { list_agents(done); },
           node_finder(),
+          options_.config.kubernetes.label_prefix,
+          options_.config.deep_test.level,
           options_.config.compat.open_actions};
 }
 

@@ -37,12 +37,20 @@ bool TestRuns::can_run(std::string_view check) const {
          operations_.kinds().end();
 }
 
-void TestRuns::run(const std::string& check, const std::string& owner, OnRun on_run) {
+Result<Operation> TestRuns::begin(const std::string& check, const std::string& owner) {
   const auto all = operations_.list();
   const auto under_way = std::ranges::find_if(
       all, [&check](const Operation& one) { return one.kind == check && !one.is_over(); });
-  Result<Operation> operation = under_way != all.end() ? Result<Operation>(*under_way)
-                                                       : operations_.start({check, owner, {}, std::nullopt});
+  if (under_way != all.end()) return *under_way;
+  auto operation = operations_.start({check, owner, {}, std::nullopt});
+  if (!operation) return operation;
+  note_changes_();
+  poll_soon_();
+  return operation;
+}
+
+void TestRuns::run(const std::string& check, const std::string& owner, OnRun on_run) {
+  Result<Operation> operation = begin(check, owner);
   if (!operation) {
     const Run run{.began = clock_.now().wall, .not_run = operation.error().what};
     return loop_.post([run, on_run = std::move(on_run)] { on_run(run); });
@@ -50,8 +58,6 @@ void TestRuns::run(const std::string& check, const std::string& owner, OnRun on_
   const std::uint64_t number = ++next_;
   waiting_[number] = {*std::move(operation), std::move(on_run),
                       loop_.after(kPatience, [this, number] { give_up(number); })};
-  note_changes_();
-  poll_soon_();
 }
 
 void TestRuns::note(const Operation& operation) {

@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/operation.hpp"
+#include "core/result.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
@@ -35,7 +36,9 @@ class TestRuns {
            runtime::Runtime& runtime, std::function<void()> note_changes, std::function<void()> poll_soon);
 
   [[nodiscard]] bool can_run(std::string_view check) const;
-  // Begins a test of that check for `owner`, or joins the one that is under way. Calls back, not from within,
+  // A test of that check for `owner`, or the one that is under way. Errors: why none begins.
+  [[nodiscard]] Result<Operation> begin(const std::string& check, const std::string& owner);
+  // Likewise, and waits for it. Calls back, not from within,
   // when its result has been judged or kPatience has passed; the test goes on then.
   void run(const std::string& check, const std::string& owner, OnRun on_run);
   // An operation that began or ended.

@@ -4,12 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <memory>
-#include <optional>
 #include <sys/stat.h>
 
+#include "cli/agent_verb.hpp"
 #include "cli/cli.hpp"
 #include "cli/cluster.hpp"
-#include "cli/machine.hpp"
 #include "cli/machine_checks.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
@@ -20,13 +19,6 @@
 namespace autopilot::cli {
 namespace {
 
-struct AgentVerbOptions {
-  std::optional<std::string> listen;
-  std::string config_file;
-  MachineChoice machine;
-  bool allow_simulated = false;
-};
-
 // Empty when the flag can be taken.
 std::string listen_problem(const std::string& text) {
   if (config::is_listen_address(text)) return "";
@@ -35,7 +27,7 @@ std::string listen_problem(const std::string& text) {
 
 // The file, the environment, then the flags.
 Result<config::Config> load(const AgentVerbOptions& options) {
-  auto settings = TRY(load_settings(options.config_file));
+  auto settings = TRY(load_settings(options.config_file, options.base));
   if (options.listen) settings.listen = *options.listen;
   return settings;
 }
@@ -55,9 +47,13 @@ telemetry::LogLevel level_of(const std::string& word) {
   return telemetry::LogLevel::info;
 }
 
+}  // namespace
+
 int run_agent_verb(const AgentVerbOptions& options) {
   auto settings = load(options);
   if (!settings) return report(settings.error());
+  for (const std::string& name : options.not_used)
+    tell(name + " is taken and not used: docs/ibm-autopilot.md");
   telemetry::set_log(level_of(settings->log_level), settings->log_format == "json"
                                                         ? telemetry::LogFormat::json
                                                         : telemetry::LogFormat::text);
@@ -89,8 +85,6 @@ int run_agent_verb(const AgentVerbOptions& options) {
   const auto ended = agent::run_agent(std::move(agent_options));
   return ended ? kExitHealthy : report(ended.error());
 }
-
-}  // namespace
 
 void add_agent(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AgentVerbOptions>();

@@ -8,10 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/agent_verb.hpp"
 #include "cli/help_format.hpp"
 #include "cli/kubectl/plugin.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/settings.hpp"
 #include "cli/verbs.hpp"
+#include "compat/ibm_autopilot/daemon_settings.hpp"
 #include "core/nearest.hpp"
 #include "host/process/standard_streams.hpp"
 
@@ -68,7 +72,25 @@ int run_program(CLI::App& app, int argc, char** argv, const int& exit_code) {
   }
 }
 
+// Called as the daemon of IBM Autopilot is: by flags alone.
+int run_as_daemon(const std::vector<std::string>& words) {
+  const auto settings = compat::ibm_autopilot::daemon_settings(words, environment());
+  if (!settings) {
+    tell(settings.error().what);
+    return kExitUsage;
+  }
+  return run_agent_verb({.listen = {},
+                         .config_file = {},
+                         .machine = {},
+                         .allow_simulated = false,
+                         .base = settings->settings,
+                         .not_used = settings->not_used});
+}
+
 int run_autopilot(int argc, char** argv) {
+  if (argc > 1 && compat::ibm_autopilot::is_daemon_flag(argv[1]))
+    return run_as_daemon({argv + 1, argv + argc});
+
   CLI::App app{"Autopilot says what is healthy on this machine, what is not, what it could not see, and why.",
                "autopilot"};
   app.formatter(std::make_shared<HelpFormat>());  // which the verbs inherit

@@ -55,9 +55,10 @@ std::string settings_file(const std::string& file) {
   return file.empty() ? config::default_file(environment(), ::geteuid() == 0) : file;
 }
 
-Result<config::Config> load_settings(const std::string& file) {
+Result<config::Config> load_settings(const std::string& file, const std::string& base) {
   const auto variables = environment();
   config::Config settings = config::default_config(variables, ::geteuid() == 0);
+  if (!base.empty()) settings = TRY(config::parse(base, "flags and variables", std::move(settings)));
   const std::string path = settings_file(file);
   std::error_code ignored;
   if (!file.empty() || std::filesystem::exists(path, ignored)) {

@@ -20,8 +20,9 @@ namespace autopilot::cli {
 
 // The named file, else the default one (which need not exist).
 [[nodiscard]] std::string settings_file(const std::string& file);
-// Configuration for a verb: the file (named, else the default one where it exists), the environment over it.
-[[nodiscard]] Result<config::Config> load_settings(const std::string& file);
+// Configuration for a verb: the file (named, else the default one where it exists), the environment over it,
+// and below it `base`, settings in YAML that something else than a file says.
+[[nodiscard]] Result<config::Config> load_settings(const std::string& file, const std::string& base = {});
 
 // A file that belongs to the configuration, at most 1 MiB; `what` it is, for the error.
 [[nodiscard]] Result<std::string> read_settings_text(const std::string& path, const std::string& what);

@@ -43,6 +43,15 @@ class IbmRestTest(unittest.TestCase):
             self.assertEqual(values(reply, "[GPU POWER] SUCCESS"), ["0"] * 8)
             self.assertEqual(statuses(reply), ["OK"])
 
+    def test_paths_that_start_load_start_none_for_anybody(self):
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            self.assertEqual(self.ask(agent, "/invasive"),
+                             "Not launching invasive health checks: authenticate. Results of earlier ones are in the labels "
+                             "autopilot.ibm.com/gpuhealth and autopilot.ibm.com/dcgm.level.3 of the node.\n")
+            for path in ("/iperf?workload=ring", "/iperfservers", "/iperfstopservers", "/iperfclients?dstip=127.0.0.1&dstport=1&numclients=9"):
+                self.assertEqual(self.ask(agent, path), "check not supported: iperf\n")
+
     def test_a_check_has_a_path_with_words_of_its_own(self):
         with harness.Agent("--simulate", "hgx-h100-8") as agent:
             agent.wait_ready()

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "agent/cluster_checks/deep_test_words.hpp"
 #include "agent/compat/fan_out_json.hpp"
 #include "agent/responses.hpp"
 #include "compat/ibm_autopilot/node_answer.hpp"
@@ -110,10 +111,34 @@ void IbmRoutes::add_to(net::HttpServer& server) {
   });
   for (const ibm::CheckName& check : ibm::check_names())
     add_check(server, check);
-  for (const char* method : {"GET", "POST"})
+  for (const char* method : {"GET", "POST"}) {
     server.route(method, "/status", [this](const HttpRequest& request, Responder responder) {
       get_status(request, std::move(responder));
     });
+    server.route(method, "/invasive", [this](const HttpRequest& request, Responder responder) {
+      launch_deep_test(request, std::move(responder));
+    });
+    for (const std::string_view path : ibm::network_test_paths())
+      server.route(method, path, [](const HttpRequest&, Responder responder) {
+        responder.respond(text(std::string(ibm::kNetworkTestText)));
+      });
+  }
+}
+
+// Answers when the test has begun, as the original does.
+void IbmRoutes::launch_deep_test(const HttpRequest& request, Responder responder) {
+  const std::string check(kDeepTestCheck);
+  const auto to = std::make_shared<Responder>(std::move(responder));
+  find_test_rights(
+      context_.finder.rights, context_.open_actions, request, {check},
+      [this, to, check](const TestRights& rights) {
+        std::string why_not = rights.refused.empty() ? "authenticate" : rights.refused.at(check);
+        if (rights.any()) {
+          const auto begun = context_.local.tests.begin(check, rights.user);
+          why_not = begun ? "" : begun.error().what;
+        }
+        to->respond(text(ibm::invasive_text(context_.label_prefix, context_.deep_test_level, why_not)));
+      });
 }
 
 // A check that is asked for alone.

@@ -20,6 +20,8 @@ struct IbmContext {
   std::function<double()> pcie_bandwidth_limit;  // GB/s, as it is configured now
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
   NodeFinder finder;
+  std::string label_prefix;  // of the labels that tell the result of a deep test
+  int deep_test_level = 0;
   bool open_actions = false;  // whoever asks may have tests made and pods listed
 };
 
@@ -48,6 +50,7 @@ class IbmRoutes {
   void add_check(net::HttpServer& server, const compat::ibm_autopilot::CheckName& check);
   void answer_here(std::vector<std::string> names, std::string preamble, const net::HttpRequest& request,
                    net::Responder responder);
+  void launch_deep_test(const net::HttpRequest& request, net::Responder responder);
   void get_status(const net::HttpRequest& request, net::Responder responder);
   void ask_nodes(Question& question, const WantedNodes& found);
 

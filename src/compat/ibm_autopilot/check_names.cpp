@@ -2,8 +2,10 @@
 #include "compat/ibm_autopilot/check_names.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "compat/ibm_autopilot/said.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
@@ -31,6 +33,22 @@ std::string preamble_of(const CheckName& check, double pcie_bandwidth_limit) {
   // A whole number, as whoever cuts it off expects.
   if (check.name == kPcieBandwidth) preamble += std::to_string(std::lround(pcie_bandwidth_limit)) + "\n";
   return preamble;
+}
+
+std::string invasive_text(std::string_view prefix, int level, std::string_view why_not) {
+  std::string text = "Launching invasive health checks. Their results are in";
+  if (!why_not.empty()) {
+    text = "Not launching invasive health checks: ";
+    text.append(on_one_line(to_lower(why_not))).append(". Results of earlier ones are in");
+  }
+  text.append(" the labels ").append(prefix).append("/gpuhealth and ").append(prefix);
+  return text + "/dcgm.level." + std::to_string(level) + " of the node.\n";
+}
+
+std::span<const std::string_view> network_test_paths() {
+  static constexpr std::array<std::string_view, 4> paths{"/iperf", "/iperfservers", "/iperfstopservers",
+                                                         "/iperfclients"};
+  return paths;
 }
 
 const CheckName* find_check(std::string_view name) {

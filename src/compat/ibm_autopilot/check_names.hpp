@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,14 @@ struct CheckName {
 
 // The beginning of the reply at its own path. pcie_bandwidth_limit: GB/s below which a GPU is slow.
 [[nodiscard]] std::string preamble_of(const CheckName& check, double pcie_bandwidth_limit);
+
+// What the path /invasive answers. prefix, level: of the labels that tell the result. why_not: in a sentence
+// why no test begins; empty: one does.
+[[nodiscard]] std::string invasive_text(std::string_view prefix, int level, std::string_view why_not);
+
+// The paths of its network test, which is not made here yet.
+[[nodiscard]] std::span<const std::string_view> network_test_paths();
+inline constexpr std::string_view kNetworkTestText = "check not supported: iperf\n";
 
 // Null where there is no such check. Names are case sensitive.
 [[nodiscard]] const CheckName* find_check(std::string_view name);

@@ -22,5 +22,15 @@ TEST(CheckNames, names_are_case_sensitive) {
   EXPECT_EQ(find_check(""), nullptr);
 }
 
+TEST(InvasiveText, names_the_labels_and_says_when_nothing_begins) {
+  EXPECT_EQ(
+      invasive_text("autopilot.ibm.com", 3, ""),
+      "Launching invasive health checks. Their results are in the labels autopilot.ibm.com/gpuhealth and "
+      "autopilot.ibm.com/dcgm.level.3 of the node.\n");
+  EXPECT_EQ(invasive_text("a.b", 2, "Bob may\nnot"),
+            "Not launching invasive health checks: bob may not. Results of earlier ones are in the labels "
+            "a.b/gpuhealth and a.b/dcgm.level.2 of the node.\n");
+}
+
 }  // namespace
 }  // namespace autopilot::compat::ibm_autopilot
