@@ -44,9 +44,13 @@ std::function<double()> dice() {
 }
 
 // Greater than that of an agent that started earlier, and like no other.
-NodeWriterOptions with_instance(NodeWriterOptions options, WallTime now) {
+std::string new_instance(WallTime now) {
   std::random_device random;
-  options.instance = format_time(now) + "_" + std::to_string(random());
+  return format_time(now) + "_" + std::to_string(random());
+}
+
+NodeWriterOptions with_instance(NodeWriterOptions options, std::string instance) {
+  options.instance = std::move(instance);
   return options;
 }
 
@@ -110,6 +114,8 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       label_(options.prefix + "/gpuhealth"),
       node_name_(options.node),
       prefix_(options.prefix),
+      instance_(new_instance(clock.now().wall)),
+      last_instance_(std::move(memory.last_instance)),
       credentials_(std::make_shared<kube::Credentials>(door.access, std::move(door.read_file),
                                                        std::move(door.run_plugin))),
       refreshed_(std::make_shared<Refreshed>()),
@@ -127,7 +133,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
       deep_tests_(loop, client_, writer_, lists_, clock, policy_of(deep_test, door, options), door.pod,
                   deep_test_outlets()),
-      node_(loop, client_, writer_, clock, with_instance(std::move(options), clock.now().wall), dice(),
+      node_(loop, client_, writer_, clock, with_instance(std::move(options), instance_), dice(),
             [this](const kube::Node& node) { take_over(node); }) {
   if (sources_.note_holders)
     attribution_.emplace(loop, client_, clock, node_name_, dice(), sources_.note_holders);
@@ -268,6 +274,14 @@ ClusterStatus ClusterLink::status() const {
   return status;
 }
 
+// Whether an agent wrote to it that remembered elsewhere, or nothing: one without this journal, after the
+// last one that had it. Instances grow with the time at which they began.
+bool ClusterLink::is_of_stranger(const kube::Node& node) const {
+  if (!knows_written_) return true;
+  const auto by = node.meta.annotations.find(prefix_ + "/checked-by");
+  return !last_instance_.empty() && by != node.meta.annotations.end() && by->second > last_instance_;
+}
+
 // An EVICT of a predecessor of which nobody here remembers the reason is not taken back without a test.
 void ClusterLink::take_over(const kube::Node& node) {
   events_.see(node);
@@ -278,7 +292,7 @@ void ClusterLink::take_over(const kube::Node& node) {
   if (is_first) log_info("the node object is there", {{"node", node.meta.name}});
   const auto label = node.meta.labels.find(label_);
   const std::string word = label == node.meta.labels.end() ? "" : label->second;
-  if (is_first && !knows_written_ && word == to_string(Verdict::evict))
+  if (is_first && word == to_string(Verdict::evict) && is_of_stranger(node))
     written_.evicting.push_back({kPredecessor, clock_.now().wall, false});
   const bool has_changed = incidents::see_label(written_, word, node.meta.uid);
   if (has_changed) keep();

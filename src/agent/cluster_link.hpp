@@ -85,6 +85,8 @@ class ClusterLink {
   // New events; they are told with what the next snapshot knows of them.
   void note(const std::vector<Event>& events);
   [[nodiscard]] ClusterStatus status() const;
+  // How this agent calls itself on the Node object.
+  [[nodiscard]] const std::string& instance() const { return instance_; }
   // The agents of this cluster, as its Service has them.
   void list_agents(kube::ServiceEndpoints::OnEndpoints on_agents) { agents_.get(std::move(on_agents)); }
   // What callers of the agent may do.
@@ -97,6 +99,7 @@ class ClusterLink {
   void look_at_credentials();
   void use_credentials(const Status& refreshed);
   void take_over(const kube::Node& node);
+  [[nodiscard]] bool is_of_stranger(const kube::Node& node) const;
   [[nodiscard]] bool is_known() const;
   void tell();
   void keep();
@@ -113,6 +116,8 @@ class ClusterLink {
   const std::string label_;
   const std::string node_name_;
   const std::string prefix_;
+  const std::string instance_;
+  const std::string last_instance_;  // of the journal; empty: not known
   std::shared_ptr<kube::Credentials> credentials_;
   std::shared_ptr<Refreshed> refreshed_;
   std::string credentials_problem_;  // the one that was said last

@@ -12,9 +12,12 @@
 namespace autopilot::agent {
 namespace {
 
-const std::string kNodes = R"({"metadata": {"resourceVersion": "7"}, "items": [
-  {"metadata": {"name": "gpu-7", "uid": "u", "resourceVersion": "7", "labels": {"autopilot.ibm.com/gpuhealth": "TESTING"}},
-   "spec": {}, "status": {}}]})";
+std::string nodes(const std::string& label) {
+  return R"({"metadata": {"resourceVersion": "7"}, "items": [{"metadata": {"name": "gpu-7", "uid": "u",
+    "resourceVersion": "7", "labels": {"autopilot.ibm.com/gpuhealth": ")" +
+         label + R"("}, "annotations": {"autopilot.ibm.com/checked-by": "2026-11-21T03:00:00.000Z_7"}},
+    "spec": {}, "status": {}}]})";
+}
 
 // An agent that is about to write of its node what others act on.
 class ClusterLinkTest : public ::testing::Test {
@@ -23,7 +26,7 @@ class ClusterLinkTest : public ::testing::Test {
     server_.route("GET", "/api/v1/nodes", [this](const net::HttpRequest& request, net::Responder responder) {
       // A watch in which nothing happens.
       if (request.query.contains("watch")) return watches_.push_back(std::move(responder));
-      responder.respond(net::HttpResponse{.body = kNodes});
+      responder.respond(net::HttpResponse{.body = nodes(label_)});
     });
     server_.route("PATCH", "/api/v1/nodes/{node}",
                   [this](const net::HttpRequest& request, net::Responder responder) {
@@ -31,7 +34,7 @@ class ClusterLinkTest : public ::testing::Test {
                     responder.respond(net::HttpResponse{.body = "{}"});
                   });
   }
-  void start() {
+  void start(ClusterMemory memory = {}) {
     ClusterDoor door;
     door.access.server = {false, "127.0.0.1", server_.listen_tcp("127.0.0.1:0").value(), ""};
     door.access.token = "secret";
@@ -51,13 +54,13 @@ class ClusterLinkTest : public ::testing::Test {
     NodeWriterOptions options;
     options.node = "gpu-7";
     link_ = std::make_unique<ClusterLink>(loop_, clock_, std::move(door), std::move(options),
-                                          config::DeepTest{}, std::move(sources), ClusterMemory{});
+                                          config::DeepTest{}, std::move(sources), std::move(memory));
     link_->start();
     note();
   }
   void note() {
     NodeSnapshot snapshot = api::testing::sample_node();
-    snapshot.verdict = Verdict::evict;
+    snapshot.verdict = verdict_;
     link_->note(std::make_shared<const NodeSnapshot>(std::move(snapshot)));
   }
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
@@ -78,6 +81,22 @@ class ClusterLinkTest : public ::testing::Test {
     ASSERT_TRUE(run_until([&is_over] { return is_over; }));
   }
 
+  // With a journal whose last agent was that one, and had written PASS. Gives what is written next.
+  Verdict written_after(const std::string& last_instance) {
+    label_ = "EVICT";
+    verdict_ = Verdict::pass;
+    start({.written = incidents::WrittenVerdict{.word = Verdict::pass, .evicting = {}, .node_uid = "u"},
+           .pass_records = {},
+           .last_instance = last_instance});
+    EXPECT_TRUE(run_until([this] { return on_judged_ != nullptr; }));
+    on_judged_();
+    note();
+    EXPECT_TRUE(run_until([this] { return !on_kept_.empty() || has_written("gpuhealth"); }));
+    return on_kept_.empty() ? Verdict::pass : written_.word;
+  }
+
+  std::string label_ = "TESTING";
+  Verdict verdict_ = Verdict::evict;
   const host::SystemClock clock_;
   net::EventLoop loop_;
   net::HttpServer server_{loop_, {}};
@@ -114,6 +133,20 @@ TEST_F(ClusterLinkTest, a_label_is_not_touched_before_this_run_knows_what_it_say
   end_keeping();
   EXPECT_TRUE(run_until([this] { return has_written("EVICT"); }));
   EXPECT_FALSE(has_written("gpuhealth\":null"));
+}
+
+// A journal that was away for a while does not know why the label says EVICT.
+TEST_F(ClusterLinkTest, an_evict_of_an_agent_without_this_journal_stays) {
+  EXPECT_EQ(written_after("2026-11-21T02:00:00.000Z_9"), Verdict::evict);
+}
+
+// It was killed between its journal and the node.
+TEST_F(ClusterLinkTest, an_evict_that_this_journal_ended_goes) {
+  EXPECT_EQ(written_after("2026-11-21T03:00:00.000Z_7"), Verdict::pass);
+}
+
+TEST_F(ClusterLinkTest, an_evict_that_a_later_agent_with_this_journal_ended_goes) {
+  EXPECT_EQ(written_after("2026-11-21T04:00:00.000Z_1"), Verdict::pass);
 }
 
 }  // namespace

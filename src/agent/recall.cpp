@@ -57,7 +57,7 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
   remembered.last_event_id = TRY(journal.last_event_id());
   remembered.events = TRY(latest_events(journal, remembered.last_event_id));
   remembered.facts.pass_records = TRY(journal.pass_records());
-  for (const std::string_view name : {runtime::kGpuResets, kWrittenVerdict, kReportUnread})
+  for (const std::string_view name : {runtime::kGpuResets, kWrittenVerdict, kReportUnread, kLastInstance})
     if (auto value = TRY(journal.value(name))) remembered.facts.values.emplace(name, std::move(*value));
   remembered.kernel_log_positions = TRY(numbers_of_boot(journal, "kernel_log.position/", boot_id, checks));
   remembered.kernel_log_untold = TRY(numbers_of_boot(journal, "kernel_log.untold/", boot_id, checks));
@@ -67,7 +67,7 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
 ClusterMemory cluster_memory(const runtime::LastingFacts& facts) {
   const std::string written = facts.value(kWrittenVerdict);
   return {written.empty() ? std::nullopt : incidents::parse_written_verdict(written), facts.pass_records,
-          facts.value(kReportUnread) == "true"};
+          facts.value(kReportUnread) == "true", facts.value(kLastInstance)};
 }
 
 }  // namespace autopilot::agent

@@ -26,11 +26,15 @@ struct ClusterMemory {
   std::vector<PassRecord> pass_records;
   // Nothing of before was in the journal, and the cluster has not said what an earlier agent told it.
   bool is_report_unread = false;
+  // The last agent that wrote with this journal, as it called itself on the Node object; empty: not known.
+  std::string last_instance = {};
 };
 [[nodiscard]] ClusterMemory cluster_memory(const runtime::LastingFacts& facts);
 
 // The journal's name of the written verdict.
 inline constexpr std::string_view kWrittenVerdict = "written_verdict";
+// That of ClusterMemory::last_instance.
+inline constexpr std::string_view kLastInstance = "cluster.instance";
 // "true": see ClusterMemory::is_report_unread.
 inline constexpr std::string_view kReportUnread = "report.unread";
 
