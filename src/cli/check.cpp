@@ -141,6 +141,13 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<chec
   return look(request, chosen, facts);
 }
 
+// A list does not look at the machine, but a machine that was named must be there.
+Status is_there(const MachineChoice& machine, const config::Config& settings) {
+  if (machine.is_this_machine()) return {};
+  (void)TRY(open_machine(machine, settings, Timeline::at_end, {}));
+  return {};
+}
+
 int check(const CheckOptions& options) {
   if (options.window > kLongestWindow) {
     std::cerr << "autopilot: --window: at most " << format_duration(kLongestWindow)
@@ -157,6 +164,7 @@ int check(const CheckOptions& options) {
     return kExitUsage;
   }
   if (options.list) {
+    if (const Status there = is_there(options.machine, *settings); !there) return report(there.error());
     print_list(*chosen, !options.machine.simulate.empty(), options.format);
     return kExitHealthy;
   }

@@ -27,6 +27,7 @@ class UsageTest(unittest.TestCase):
             (("check", "-o", "xml"), 64, "expected table, json or yaml, not 'xml'"),
             (("check", "--window", "abc"), 64, "expected a duration such as 2s or 500ms, not 'abc'"),
             (("check", "--tag", "nothing"), 64, "--list"),
+            (("check", "--list", "--root", "/nonexistent"), 78, "a machine tree is a folder with that file"),
             (("check", "--window", "100h"), 64, "at most 1h"),
             (("check", "--config", "/tmp"), 78, "is a folder"),
             (("explain", "\x1b[2Jnonsense"), 64, "?[2Jnonsense"),
