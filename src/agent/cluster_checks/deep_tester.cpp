@@ -120,7 +120,8 @@ Status DeepTester::test_now(Asked asked) {
 void DeepTester::cancel() {
   asked_.reset();
   world_.asked.reset();
-  world_.is_cancelled = testing_marks(world_.node, policy_.job.prefix).any();
+  // A reservation that is on its way may arrive.
+  world_.is_cancelled = true;
   go_on_soon();
 }
 
@@ -137,7 +138,6 @@ void DeepTester::tell_kept_from(const DeepTestStep& step) {
 
 // What stands on the node now is of the test that ended.
 void DeepTester::tell_released() {
-  world_.is_cancelled = false;
   DeepTestRecord record = deep_test_record(world_.node, policy_.job.prefix);
   if (record.tried) return tell_end(fail(Errc::unavailable, record.why), record);
   const std::string failed = record.failed.empty() ? "" : ": " + record.failed;
@@ -156,6 +156,7 @@ void DeepTester::go_on() {
     return;
   }
   if (must_ask_for_pod()) return ask_for_pod();
+  if (!testing_marks(world_.node, policy_.job.prefix).any()) world_.is_cancelled = false;
   const DeepTestStep step = next_step(world_, policy_, clock_.now().wall);
   if (step.kind == Kind::wait) return wait(step);
   if (step.kind == Kind::look) return look(step.is_glance);

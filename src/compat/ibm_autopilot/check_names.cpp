@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "compat/ibm_autopilot/said.hpp"
 #include "core/parse.hpp"
+#include "core/value.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
 namespace {
@@ -30,8 +30,7 @@ const std::vector<CheckName>& check_names() {
 
 std::string preamble_of(const CheckName& check, double pcie_bandwidth_limit) {
   std::string preamble(check.preamble);
-  // A whole number, as whoever cuts it off expects.
-  if (check.name == kPcieBandwidth) preamble += std::to_string(std::lround(pcie_bandwidth_limit)) + "\n";
+  if (check.name == kPcieBandwidth) preamble += to_string(Value{pcie_bandwidth_limit}) + "\n";
   return preamble;
 }
 

@@ -22,6 +22,11 @@ TEST(CheckNames, names_are_case_sensitive) {
   EXPECT_EQ(find_check(""), nullptr);
 }
 
+TEST(CheckNames, the_limit_of_the_bandwidth_is_told_as_it_is) {
+  EXPECT_EQ(preamble_of(*find_check("pciebw"), 4), "Requesting pcie test with bw: 4\n");
+  EXPECT_EQ(preamble_of(*find_check("pciebw"), 4.5), "Requesting pcie test with bw: 4.5\n");
+}
+
 TEST(InvasiveText, names_the_labels_and_says_when_nothing_begins) {
   EXPECT_EQ(
       invasive_text("autopilot.ibm.com", 3, ""),
