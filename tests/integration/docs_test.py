@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages for operators: their commands about one machine, run beside the agent of a simulated one, and their table of checks. Commands
+about a cluster: tests/cluster/docs_test.py."""
+
+import json
+import os
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+import harness
+import pages
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "docs" / name for name in ("setup.md", "usage.md", "health-checks.md")]
+ROW = re.compile(r"^\| \[`([a-z_]+\.[a-z_]+)`\]\(checks/\1\.md\) \| (\w+) \| ([^|]*) \| [^|]+ \|$", re.MULTILINE)
+
+
+class DocsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-")))
+
+    def follow(self, page):
+        """In a folder that looks like the repository, with programs that are installed."""
+        agent = harness.Agent("--simulate", "hgx-h100-8")
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        path = f"{os.path.abspath(harness.BIN)}:{os.environ['PATH']}"
+        shell = pages.Shell(self.folder, {**agent.environment, "PATH": path, "HOME": str(self.folder)})
+        self.addCleanup(shell.close)
+        words = {"127.0.0.1:3333": f"127.0.0.1:{agent.port}"}
+        return pages.Reader("machine", shell, words).follow(page)
+
+    def test_commands_about_one_machine_do_what_the_page_says(self):
+        for page in PAGES:
+            with self.subTest(page.name):
+                self.assertGreater(self.follow(page), 0)
+
+    def test_what_is_not_run_is_told(self):
+        for page in PAGES:
+            for block in pages.blocks(page):
+                if block.kind == "not run":
+                    with self.subTest(page.name, line=block.line):
+                        self.skipTest(f"{page.name}:{block.line}: {block.detail}")
+
+    def test_the_front_page_leads_to_them(self):
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        for page in PAGES:
+            self.assertIn(f"](docs/{page.name})", text)
+
+    def test_the_table_of_checks_is_what_the_program_says(self):
+        told = json.loads(harness.run("check", "--list", "-o", "json")[1])["items"]
+        expected = [(one["check"], duration(one["periodSeconds"]), ", ".join(one["rights"]) or "-") for one in told]
+        written = [(check, every, needs.replace("`", "")) for check, every, needs in ROW.findall(PAGES[2].read_text(encoding="utf-8"))]
+        self.assertEqual(written, expected)
+
+
+def duration(seconds):
+    """As the pages write it."""
+    for length, unit in ((3600, "h"), (60, "m")):
+        if seconds % length == 0:
+            return f"{seconds // length:.0f}{unit}"
+    return f"{seconds:.0f}s"
+
+
+if __name__ == "__main__":
+    unittest.main()
