@@ -15,7 +15,7 @@ build=(
   libsqlite3-dev libre2-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev libnghttp2-dev libssl-dev ca-certificates
 )
 test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
-extras=(curl prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base)
+extras=(curl jq prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base)
 lint=(clang-format-16 clang-tidy-16 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
 

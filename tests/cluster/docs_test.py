@@ -42,6 +42,8 @@ class DocsTest(unittest.TestCase):
         self.cluster = Cluster().open()
         if not self.cluster.nodes:
             self.skipTest(self.cluster.why_no_nodes)
+        for program in ("curl", "jq"):
+            harness.need_program(program)
         self.deployment = Deployment(self.cluster.api, "dropin", NODE, *SIMULATED)
         self.addCleanup(self.deployment.remove)
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-")))

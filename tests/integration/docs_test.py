@@ -23,6 +23,8 @@ class DocsTest(unittest.TestCase):
 
     def follow(self, page):
         """In a folder that looks like the repository, with programs that are installed."""
+        for program in ("curl", "jq"):
+            harness.need_program(program)
         agent = harness.Agent("--simulate", "hgx-h100-8")
         self.addCleanup(agent.close)
         agent.wait_ready()

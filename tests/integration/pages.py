@@ -77,8 +77,7 @@ class PageError(Exception):
 
 
 def blocks(page: Path) -> list[Block]:
-    """All of the page, but for those in which nothing can be run and which are no file. PageError: somebody would not be run, and it does
-    not say so."""
+    """Those of the page that are run, not run, or a file. PageError: commands that nobody would run, though the page does not say so."""
     found = []
     lines = page.read_text(encoding="utf-8").splitlines()
     begin = None
@@ -98,7 +97,7 @@ def blocks(page: Path) -> list[Block]:
 def _block(where: str, line: int, fence: str, above: str, inside: tuple[str, ...]) -> Block | None:
     comment = COMMENT.fullmatch(above)
     is_console = fence == "```console"
-    if not is_console and any(text.startswith("$ ") for text in inside) or fence == "```":
+    if fence == "```" or (not is_console and any(text.startswith("$ ") for text in inside)):
         raise PageError(f"{where}: commands stand in ```console, and other blocks have the name of their language")
     if is_console and (not comment or comment[1] == "file" or not inside or not inside[0].startswith("$ ")):
         raise PageError(f"{where}: above it stands where it is run, or why not, and its first line is a command")
