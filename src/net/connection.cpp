@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -24,20 +22,17 @@ namespace {
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // How long a refused client may go on sending before it is shut out; what it sends is thrown away.
 constexpr Duration kLinger = std::chrono::seconds{2};
-// The kernel takes what it has room for. The library's 64 KiB would cost a large answer a turn of the loop
-// for each.
-constexpr std::size_t kWrittenAtOnce = std::size_t{4} << 20;
 
 }  // namespace
 
 Connection::Connection(Socket socket, std::shared_ptr<HttpServer::Core> core,
                        std::shared_ptr<Listener> listener, Peer peer)
-    : socket_(std::move(socket)),
+    : socket_(std::move(socket), listener->tls),
       core_(std::move(core)),
       listener_(std::move(listener)),
       peer_(std::move(peer)),
-      deadline_(socket_.get_executor()),
-      wake_(socket_.get_executor()) {
+      deadline_(socket_.executor()),
+      wake_(socket_.executor()) {
   ++listener_->connections;
   core_->add(*this);
 }
@@ -48,13 +43,13 @@ Connection::~Connection() {
 }
 
 void Connection::start() {
-  asio::co_spawn(socket_.get_executor(), run(shared_from_this()), [](const std::exception_ptr& error) {
+  asio::co_spawn(socket_.executor(), run(shared_from_this()), [](const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
   });
 }
 
 asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
-  bool goes_on = true;
+  bool goes_on = co_await self->shake_hands();
   while (goes_on) {
     auto read = co_await self->read_request();
     if (!read) break;
@@ -62,7 +57,25 @@ asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
     co_await self->wait_for_answer();
     goes_on = co_await self->send_answer();
   }
+  co_await self->end();
   self->finish();
+}
+
+asio::awaitable<bool> Connection::shake_hands() {
+  arm(core_->limits.handshake_deadline);
+  const auto shaken = co_await socket_.shake_hands();
+  disarm();
+  if (shaken == ServerStream::Handshake::done) {
+    peer_.names = socket_.client_names();
+    co_return true;
+  }
+  if (is_ended_) co_return false;
+  ++(is_timed_out_ ? core_->counters->handshakes_late : core_->counters->handshakes_failed);
+  if (shaken == ServerStream::Handshake::client_speaks_http) {
+    const HttpResponse response = error_response(400, "malformed", "this port speaks TLS alone: https://");
+    socket_.say_in_the_clear(format_head(response, Framing()) + response.body);
+  }
+  co_return false;
 }
 
 asio::awaitable<std::optional<Result<ReadRequest>>> Connection::read_request() {
@@ -228,7 +241,9 @@ asio::awaitable<void> Connection::send_events() {
   count(response.status);
   bool sent = co_await write(std::move(head), "");
   if (!sent || is_head_) co_return;
-  watch_for_end();
+  asio::co_spawn(socket_.executor(), watch_for_end(shared_from_this()), [](const std::exception_ptr& error) {
+    if (error) std::rethrow_exception(error);
+  });
   while (sent && !is_ended_) {
     std::string batch = stream_->take();
     if (batch.empty() && !stream_->is_open()) co_return;
@@ -243,15 +258,14 @@ asio::awaitable<void> Connection::send_events() {
 }
 
 // A client of a stream has nothing more to say: bytes are thrown away, the end of its side ends the stream.
-void Connection::watch_for_end() {
-  socket_.async_read_some(asio::buffer(chunk_), [weak = weak_from_this()](error_code error, std::size_t) {
-    const auto self = weak.lock();
-    if (!self || self->is_ended_) return;
-    if (error)
-      self->abort();
-    else
-      self->watch_for_end();
-  });
+asio::awaitable<void> Connection::watch_for_end(std::shared_ptr<Connection> self) {
+  std::string thrown_away;
+  std::size_t count = 1;
+  while (count > 0 && !self->is_ended_) {
+    count = co_await self->socket_.read_some(&thrown_away);
+    thrown_away.clear();
+  }
+  if (!self->is_ended_) self->abort();
 }
 
 asio::awaitable<void> Connection::refuse(int status, std::string code, std::string message) {
@@ -265,8 +279,7 @@ asio::awaitable<void> Connection::refuse(int status, std::string code, std::stri
 
 // Closing with unread bytes would reset the connection, and the client might never see the answer.
 asio::awaitable<void> Connection::linger() {
-  error_code ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
+  socket_.end_sending();
   arm(kLinger);
   std::size_t left = core_->limits.body_bytes;
   while (left > 0) {
@@ -277,24 +290,25 @@ asio::awaitable<void> Connection::linger() {
   }
 }
 
+// A client that is told of the end knows that nothing was cut off.
+asio::awaitable<void> Connection::end() {
+  if (is_ended_) co_return;
+  arm(kLinger);
+  co_await socket_.end();
+}
+
 // 0: the client ended, the connection broke, or the deadline passed.
 asio::awaitable<std::size_t> Connection::read_some() {
-  // The analyzer takes a frame of Asio that waits for one that never ran.
-  if (is_timed_out_ || is_ended_) co_return 0;  // NOLINT
-  const auto [error, count] = co_await socket_.async_read_some(asio::buffer(chunk_), kToken);
-  if (error) co_return 0;
-  buffer_.append(chunk_.data(), count);
-  co_return count;
+  if (is_timed_out_ || is_ended_) co_return 0;
+  co_return co_await socket_.read_some(&buffer_);
 }
 
 asio::awaitable<bool> Connection::write(std::string head, std::string body) {
   arm(core_->limits.write_deadline);
-  const std::array<asio::const_buffer, 2> parts = {asio::buffer(head), asio::buffer(body)};
-  const auto all_at_once = [](error_code error, std::size_t) { return error ? 0 : kWrittenAtOnce; };
-  const auto [error, count] = co_await asio::async_write(socket_, parts, all_at_once, kToken);
-  if (error && is_timed_out_) ++core_->counters->slow_readers_cut;
+  const bool written = co_await socket_.write(std::move(head), std::move(body));
+  if (!written && is_timed_out_) ++core_->counters->slow_readers_cut;
   disarm();
-  co_return !error;
+  co_return written;
 }
 
 void Connection::count(int status) {
@@ -313,8 +327,7 @@ void Connection::arm(Duration delay) {
     const auto self = weak.lock();
     if (error || !self || self->armed_ != armed) return;
     self->is_timed_out_ = true;
-    error_code ignored;
-    self->socket_.cancel(ignored);
+    self->socket_.cancel();
   });
 }
 
@@ -336,16 +349,14 @@ void Connection::wind_down() {
 
 void Connection::abort() {
   is_ended_ = true;
-  error_code ignored;
-  socket_.close(ignored);
+  socket_.close();
   wake_.cancel();
 }
 
 void Connection::finish() {
   is_ended_ = true;
   disarm();
-  error_code ignored;
-  socket_.close(ignored);
+  socket_.close();
   if (stream_) {
     --core_->counters->streams_open;
     std::exchange(stream_, nullptr)->finish();

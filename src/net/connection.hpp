@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -18,10 +15,9 @@
 #include "net/request_reader.hpp"
 #include "net/response_head.hpp"
 #include "net/server_core.hpp"
+#include "net/server_stream.hpp"
 
 namespace autopilot::net {
-
-using Socket = boost::asio::generic::stream_protocol::socket;
 
 // One client: reads a request, asks its handler, writes the answer, and again. On the loop's thread.
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -46,6 +42,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   static boost::asio::awaitable<void> run(std::shared_ptr<Connection> self);
+  static boost::asio::awaitable<void> watch_for_end(std::shared_ptr<Connection> self);
+  boost::asio::awaitable<bool> shake_hands();
   // Nothing when the client ended or was refused.
   boost::asio::awaitable<std::optional<Result<ReadRequest>>> read_request();
   boost::asio::awaitable<void> wait_for_answer();
@@ -53,6 +51,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<void> send_events();
   boost::asio::awaitable<void> refuse(int status, std::string code, std::string message);
   boost::asio::awaitable<void> linger();
+  boost::asio::awaitable<void> end();
   boost::asio::awaitable<std::size_t> read_some();
   boost::asio::awaitable<bool> write(std::string head, std::string body);
 
@@ -60,23 +59,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void dispatch_parsed(ReadRequest read);
   void answer(HttpResponse response);
   [[nodiscard]] Framing framing(bool has_open_end) const;
-  void watch_for_end();
   void count(int status);
   void arm(Duration delay);
   void disarm();
   void finish();
 
-  Socket socket_;
+  ServerStream socket_;
   const std::shared_ptr<HttpServer::Core> core_;
   const std::shared_ptr<Listener> listener_;
-  const Peer peer_;
+  Peer peer_;
 
   boost::asio::steady_timer deadline_;  // cancels what the socket is doing
   std::uint64_t armed_ = 0;             // tells an old deadline from the current one
   bool is_timed_out_ = false;
   boost::asio::steady_timer wake_;
 
-  std::array<char, 4096> chunk_;
   std::string buffer_;   // read, not yet used
   bool is_idle_ = true;  // no byte of the next request
   bool is_ended_ = false;

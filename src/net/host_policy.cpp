@@ -41,8 +41,10 @@ std::optional<boost::asio::ip::address> ip_address(std::string_view text) {
 
 }  // namespace
 
-HostPolicy::HostPolicy(std::string bound_address, std::vector<std::string> allowed_hosts)
-    : bound_address_(std::move(bound_address)), allowed_hosts_(std::move(allowed_hosts)) {
+HostPolicy::HostPolicy(std::string bound_address, std::vector<std::string> allowed_hosts, std::string scheme)
+    : bound_address_(std::move(bound_address)),
+      allowed_hosts_(std::move(allowed_hosts)),
+      scheme_(std::move(scheme)) {
   for (auto& name : allowed_hosts_)
     name = to_lower(name);
 }
@@ -62,7 +64,7 @@ Status HostPolicy::check(std::string_view host, const std::string* origin) const
     if (!name || !allows(*name))
       return fail(Errc::denied, "this listener is not known under the Host of the request");
   }
-  if (origin != nullptr && (host.empty() || to_lower(*origin) != "http://" + to_lower(host)))
+  if (origin != nullptr && (host.empty() || to_lower(*origin) != scheme_ + "://" + to_lower(host)))
     return fail(Errc::denied, "requests of other origins are refused");
   return {};
 }

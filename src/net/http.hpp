@@ -18,8 +18,11 @@ struct Peer {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::int32_t pid = 0;
-  std::string address;  // TCP
-  std::string user;     // whose a token is that the request came with, where somebody reviewed it
+  std::string address;        // TCP
+  bool is_encrypted = false;  // came over TLS
+  std::vector<std::string>
+      names;         // DNS names of the client's certificate, which was verified; none without one
+  std::string user;  // whose a token is that the request came with, where somebody reviewed it
 };
 
 struct HttpRequest {

@@ -21,6 +21,8 @@ ServerStats Counters::read() const {
   stats.connections_accepted = connections_accepted;
   stats.connections_refused = connections_refused;
   stats.accept_errors = accept_errors;
+  stats.handshakes_failed = handshakes_failed;
+  stats.handshakes_late = handshakes_late;
   stats.requests = requests;
   stats.responses_2xx = responses_2xx;
   stats.responses_4xx = responses_4xx;
@@ -101,12 +103,30 @@ void HttpServer::route(std::string_view method, std::string_view pattern, Handle
 }
 
 Result<std::uint16_t> HttpServer::listen_tcp(std::string_view address, TcpPolicy policy) {
+  return listen(address, std::move(policy), false, nullptr);
+}
+
+Result<std::uint16_t> HttpServer::listen_tls(std::string_view address, std::shared_ptr<const TlsContext> tls,
+                                             TcpPolicy policy) {
+  return listen(address, std::move(policy), true, std::move(tls));
+}
+
+void HttpServer::use(const std::shared_ptr<const TlsContext>& tls) {
+  for (const auto& listener : core_->listeners)
+    if (listener->is_encrypted) listener->tls = tls;
+}
+
+Result<std::uint16_t> HttpServer::listen(std::string_view address, TcpPolicy policy, bool is_encrypted,
+                                         std::shared_ptr<const TlsContext> tls) {
   const IpPort wanted = TRY(parse_ip_port(address));
   auto listening = TRY(listen_on_tcp(wanted));
   const int family = listening.bound.address.find(':') == std::string::npos ? AF_INET : AF_INET6;
   Acceptor acceptor(*core_->loop->context, stream_protocol(family, 0), listening.socket.release());
   auto listener = std::make_shared<Listener>(std::move(acceptor));
-  listener->policy.emplace(listening.bound.address, std::move(policy.allowed_hosts));
+  listener->policy.emplace(listening.bound.address, std::move(policy.allowed_hosts),
+                           is_encrypted ? "https" : "http");
+  listener->is_encrypted = is_encrypted;
+  listener->tls = std::move(tls);
   core_->listeners.push_back(listener);
   start_accepting(core_, std::move(listener));
   return listening.bound.port;

@@ -13,6 +13,7 @@
 #include "core/result.hpp"
 #include "net/event_loop.hpp"
 #include "net/http.hpp"
+#include "net/tls.hpp"
 
 namespace autopilot::net {
 
@@ -25,9 +26,10 @@ struct ServerLimits {
   std::size_t requests_per_connection = 10'000;
   std::size_t event_streams = 64;  // beyond: 503
   std::size_t stream_queue_events = 1024;
-  std::size_t stream_queue_bytes = 1024 * 1024;       // events not yet taken by the client; beyond: it is cut
-  Duration read_deadline = std::chrono::seconds{10};  // from the first byte of a request to its last
-  Duration idle_deadline = std::chrono::seconds{75};  // without a byte of a request
+  std::size_t stream_queue_bytes = 1024 * 1024;  // events not yet taken by the client; beyond: it is cut
+  Duration handshake_deadline = std::chrono::seconds{10};
+  Duration read_deadline = std::chrono::seconds{10};    // from the first byte of a request to its last
+  Duration idle_deadline = std::chrono::seconds{75};    // without a byte of a request
   Duration answer_deadline = std::chrono::seconds{60};  // for the handler; beyond: 504
   Duration write_deadline = std::chrono::seconds{10};   // for one answer, or one batch of events
   Duration keep_alive = std::chrono::seconds{15};       // comment on a quiet event stream
@@ -39,6 +41,8 @@ struct ServerStats {
   std::uint64_t connections_accepted = 0;
   std::uint64_t connections_refused = 0;  // a limit of connections was reached
   std::uint64_t accept_errors = 0;        // the system gave none: descriptors, memory
+  std::uint64_t handshakes_failed = 0;    // no TLS, or a certificate that is not taken
+  std::uint64_t handshakes_late = 0;      // the handshake deadline passed
   std::uint64_t requests = 0;             // complete ones that reached a route or its 404, 405, 403
   std::uint64_t responses_2xx = 0;
   std::uint64_t responses_4xx = 0;
@@ -140,6 +144,13 @@ class HttpServer {
   // "127.0.0.1:3333", "[::1]:3333", "localhost:3333", ":3333" (all addresses); port 0: the system chooses.
   // Gives the port. conflict: the port is taken.
   [[nodiscard]] Result<std::uint16_t> listen_tcp(std::string_view address, TcpPolicy policy = {});
+  // The same inside TLS. A request that came in tells by whom its client was verified, see Peer. tls: null:
+  // nobody gets in before use().
+  [[nodiscard]] Result<std::uint16_t> listen_tls(std::string_view address,
+                                                 std::shared_ptr<const TlsContext> tls,
+                                                 TcpPolicy policy = {});
+  // Of all TLS listeners: what connections are made with from now on. Those that are open go on.
+  void use(const std::shared_ptr<const TlsContext>& tls);
   // `mode`: permission bits, 0660. A socket left over by a dead process is replaced; conflict when somebody
   // listens there or the path is no socket. The socket file is removed when listening ends.
   [[nodiscard]] Status listen_unix(const std::string& path, unsigned mode);
@@ -152,6 +163,9 @@ class HttpServer {
   [[nodiscard]] ServerStats stats() const;
 
  private:
+  Result<std::uint16_t> listen(std::string_view address, TcpPolicy policy, bool is_encrypted,
+                               std::shared_ptr<const TlsContext> tls);
+
   std::shared_ptr<Core> core_;
 };
 

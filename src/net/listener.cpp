@@ -3,7 +3,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -25,14 +24,10 @@ constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // After the system refused a connection (no descriptors, no memory): its cause seldom passes at once.
 constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
 
-// Best effort: the client learns why, if its buffer takes it at once.
-void refuse(Socket& socket) {
+void refuse(Socket socket) {
   HttpResponse response = error_response(503, "exhausted", "too many connections");
   const std::string text = format_head(response, Framing()) + response.body;
-  error_code ignored;
-  socket.non_blocking(true, ignored);
-  socket.write_some(asio::buffer(text), ignored);
-  socket.shutdown(Socket::shutdown_send, ignored);
+  ServerStream(std::move(socket), nullptr).say_in_the_clear(text);
 }
 
 void admit(const std::shared_ptr<HttpServer::Core>& core, const std::shared_ptr<Listener>& listener,
@@ -40,12 +35,17 @@ void admit(const std::shared_ptr<HttpServer::Core>& core, const std::shared_ptr<
   if (core->connections() >= core->limits.connections ||
       listener->connections >= core->limits.connections_per_listener) {
     ++core->counters->connections_refused;
-    refuse(socket);
+    if (!listener->is_encrypted) refuse(std::move(socket));
     return;
   }
   ++core->counters->connections_accepted;
+  if (listener->is_encrypted && !listener->tls) {
+    ++core->counters->handshakes_failed;
+    return;
+  }
   Peer peer = peer_of(socket.native_handle());
   if (!peer.is_local_socket) set_no_delay(socket.native_handle());
+  peer.is_encrypted = listener->is_encrypted;
   std::make_shared<Connection>(std::move(socket), core, listener, std::move(peer))->start();
 }
 

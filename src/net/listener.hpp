@@ -25,6 +25,8 @@ class Listener {
   Acceptor acceptor;
   std::optional<HostPolicy> policy;          // TCP
   std::optional<UnixListening> socket_file;  // Unix; its descriptor is the acceptor's
+  bool is_encrypted = false;
+  std::shared_ptr<const TlsContext> tls;  // of new connections; null: none can be made
   std::size_t connections = 0;
 };
 

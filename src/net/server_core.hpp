@@ -24,6 +24,8 @@ struct Counters {
   std::atomic<std::uint64_t> connections_accepted{0};
   std::atomic<std::uint64_t> connections_refused{0};
   std::atomic<std::uint64_t> accept_errors{0};
+  std::atomic<std::uint64_t> handshakes_failed{0};
+  std::atomic<std::uint64_t> handshakes_late{0};
   std::atomic<std::uint64_t> requests{0};
   std::atomic<std::uint64_t> responses_2xx{0};
   std::atomic<std::uint64_t> responses_4xx{0};

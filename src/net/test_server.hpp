@@ -128,11 +128,9 @@ class TestServer {
     server_.reset();
   }
 
-  void start(TcpPolicy policy = {}) {
-    const auto port = server_->listen_tcp("127.0.0.1:0", std::move(policy));
-    ASSERT_TRUE(port) << port.error().what;
-    port_ = *port;
-    thread_ = std::thread([this] { loop_.run(); });
+  void start(TcpPolicy policy = {}) { run_at(server_->listen_tcp("127.0.0.1:0", std::move(policy))); }
+  void start_tls(std::shared_ptr<const TlsContext> tls) {
+    run_at(server_->listen_tls("127.0.0.1:0", std::move(tls)));
   }
 
   [[nodiscard]] EventLoop& loop() { return loop_; }
@@ -148,6 +146,12 @@ class TestServer {
   }
 
  private:
+  void run_at(const Result<std::uint16_t>& port) {
+    ASSERT_TRUE(port) << port.error().what;
+    port_ = *port;
+    thread_ = std::thread([this] { loop_.run(); });
+  }
+
   EventLoop loop_;
   std::unique_ptr<HttpServer> server_;
   std::uint16_t port_ = 0;

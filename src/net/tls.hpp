@@ -17,13 +17,23 @@ struct TlsIdentity {
   bool trusts_any_server = false;
 };
 
-// A TlsIdentity made ready, TLS 1.2 and newer. Immutable: new keys are a new context. Any thread.
+// What a TLS server shows, and whose clients it knows; all PEM.
+struct TlsServerIdentity {
+  std::string certificate;  // with those between it and its authority
+  std::string key;          // of the certificate
+  // Certificates that sign those of clients. A client may show none; one that shows another's is refused.
+  // Empty: no client is asked for one.
+  std::string authorities;
+};
+
+// An identity made ready, TLS 1.2 and newer. Immutable: new keys are a new context. Any thread.
 class TlsContext {
  public:
   struct State;
 
-  // malformed: names the part that is no PEM, or the key that is not the certificate's.
+  // malformed: names the part that is no PEM, or the key that is not the certificate's or has a passphrase.
   [[nodiscard]] static Result<std::shared_ptr<const TlsContext>> make(const TlsIdentity& identity);
+  [[nodiscard]] static Result<std::shared_ptr<const TlsContext>> make(const TlsServerIdentity& identity);
   explicit TlsContext(std::unique_ptr<State> state);
   ~TlsContext();
   TlsContext(const TlsContext&) = delete;

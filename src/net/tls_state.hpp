@@ -2,16 +2,23 @@
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
+#include <openssl/ssl.h>
 #include <string>
+#include <vector>
 
 #include "net/tls.hpp"
 
 namespace autopilot::net {
 
 struct TlsContext::State {
-  boost::asio::ssl::context context{boost::asio::ssl::context::tls_client};
+  explicit State(boost::asio::ssl::context::method method) : context(method) {}
+
+  boost::asio::ssl::context context;
   std::string server_name;
   bool trusts_any_server = false;
 };
+
+// The DNS names of the certificate that the other end has shown and that was verified; none without one.
+[[nodiscard]] std::vector<std::string> verified_names(const SSL* tls);
 
 }  // namespace autopilot::net

@@ -2,16 +2,14 @@
 #include "net/tls.hpp"
 
 #include <chrono>
-#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "core/parse.hpp"
-#include "host/files/test_folder.hpp"
 #include "net/http_session.hpp"
+#include "net/test_certificates.hpp"
 #include "net/test_program.hpp"
 #include "net/test_server.hpp"
 
@@ -19,9 +17,9 @@ namespace autopilot::net {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::has_program;
 using ::testing::HasSubstr;
 using testing::Program;
-using testing::run_program;
 
 // A server not written here: answers every request with the subject of the client's certificate.
 const char* const kServer =
@@ -50,54 +48,24 @@ class TlsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* program : {"openssl", "python3"})
-      if (!Program({program, program == std::string("openssl") ? "version" : "--version"}).has_started())
-        GTEST_SKIP() << program << " is not installed";
-    make("ca", "/CN=authority", {"-addext", "basicConstraints=critical,CA:TRUE"}, false);
-    make("other-ca", "/CN=other", {"-addext", "basicConstraints=critical,CA:TRUE"}, false);
-    make("server", "/CN=server", {"-addext", "subjectAltName=IP:127.0.0.1,DNS:api.example"});
-    make("elsewhere", "/CN=elsewhere", {"-addext", "subjectAltName=DNS:elsewhere.example"});
-    make("client", "/CN=agent-one", {});
-    make("next-client", "/CN=agent-two", {});
-  }
-  void make(const std::string& name, const std::string& subject, std::vector<std::string> further,
-            bool is_signed = true) {
-    std::vector<std::string> words{"openssl",
-                                   "req",
-                                   "-x509",
-                                   "-new",
-                                   "-newkey",
-                                   "ec",
-                                   "-pkeyopt",
-                                   "ec_paramgen_curve:P-256",
-                                   "-nodes",
-                                   "-subj",
-                                   subject,
-                                   "-days",
-                                   "1",
-                                   "-out",
-                                   path(name + ".crt"),
-                                   "-keyout",
-                                   path(name + ".key")};
-    if (is_signed) words.insert(words.end(), {"-CA", path("ca.crt"), "-CAkey", path("ca.key")});
-    words.insert(words.end(), further.begin(), further.end());
-    static_cast<void>(run_program(words));
-  }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
-  [[nodiscard]] std::string text(const std::string& name) const {
-    std::ostringstream all;
-    all << std::ifstream(path(name)).rdbuf();
-    return all.str();
+      if (!has_program(program)) GTEST_SKIP() << program << " is not installed";
+    certificates_.make_authority("ca");
+    certificates_.make_authority("other-ca");
+    certificates_.make("server", "ca", {"-addext", "subjectAltName=IP:127.0.0.1,DNS:api.example"});
+    certificates_.make("elsewhere", "ca", {"-addext", "subjectAltName=DNS:elsewhere.example"});
+    certificates_.make("agent-one", "ca");
+    certificates_.make("agent-two", "ca");
   }
   [[nodiscard]] TlsIdentity identity(const std::string& authority, const std::string& client = "") const {
     TlsIdentity made;
-    made.authorities = text(authority + ".crt");
+    made.authorities = certificates_.text(authority + ".crt");
     if (client.empty()) return made;
-    made.certificate = text(client + ".crt");
-    made.key = text(client + ".key");
+    made.certificate = certificates_.text(client + ".crt");
+    made.key = certificates_.text(client + ".key");
     return made;
   }
   void serve(const std::string& name, bool wants_client) {
-    server_.emplace(std::vector<std::string>{"python3", "-c", kServer, folder_.path(), name,
+    server_.emplace(std::vector<std::string>{"python3", "-c", kServer, certificates_.folder(), name,
                                              wants_client ? "yes" : "no"});
     const auto port = parse_number<std::uint16_t>(server_->read_line());
     ASSERT_TRUE(port);
@@ -124,7 +92,7 @@ class TlsTest : public ::testing::Test {
     return ask(session);
   }
 
-  host::TestFolder folder_;
+  testing::TestCertificates certificates_;
   EventLoop loop_;
   std::optional<Program> server_;
   ServerUrl url_;
@@ -164,7 +132,7 @@ TEST_F(TlsTest, does_not_trust_a_server_with_another_name) {
 
 TEST_F(TlsTest, shows_who_it_is) {
   serve("server", true);
-  const auto answer = ask_as(identity("ca", "client"));
+  const auto answer = ask_as(identity("ca", "agent-one"));
   ASSERT_TRUE(answer) << answer.error().what;
   EXPECT_THAT(answer->body, HasSubstr("agent-one"));
   const auto nobody = ask_as(identity("ca"));
@@ -174,9 +142,9 @@ TEST_F(TlsTest, shows_who_it_is) {
 
 TEST_F(TlsTest, new_keys_count_from_the_next_request_on) {
   serve("server", true);
-  HttpSession session(loop_, url_, TlsContext::make(identity("ca", "client")).value());
+  HttpSession session(loop_, url_, TlsContext::make(identity("ca", "agent-one")).value());
   EXPECT_THAT(ask(session)->body, HasSubstr("agent-one"));
-  session.use(TlsContext::make(identity("ca", "next-client")).value());
+  session.use(TlsContext::make(identity("ca", "agent-two")).value());
   EXPECT_THAT(ask(session)->body, HasSubstr("agent-two"));
 }
 
@@ -187,16 +155,19 @@ TEST_F(TlsTest, says_which_part_makes_no_sense) {
     EXPECT_EQ(context.error().code, Errc::malformed);
     return context.error().what;
   };
-  TlsIdentity wrong = identity("ca", "client");
+  TlsIdentity wrong = identity("ca", "agent-one");
   wrong.authorities = "no PEM";
   EXPECT_THAT(error_of(wrong), HasSubstr("authorities"));
-  wrong = identity("ca", "client");
+  wrong = identity("ca", "agent-one");
   wrong.certificate = "no PEM";
   EXPECT_THAT(error_of(wrong), HasSubstr("certificate of the client"));
-  wrong = identity("ca", "client");
+  wrong = identity("ca", "agent-one");
   wrong.key.clear();
   EXPECT_THAT(error_of(wrong), HasSubstr("key of the client"));
-  wrong.key = text("next-client.key");
+  wrong.key = certificates_.text("agent-two.key");
+  EXPECT_THAT(error_of(wrong), HasSubstr("key of the client"));
+  certificates_.lock_key("agent-one");
+  wrong.key = certificates_.text("agent-one.key");
   EXPECT_THAT(error_of(wrong), HasSubstr("key of the client"));
 }
 

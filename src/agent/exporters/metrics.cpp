@@ -186,6 +186,10 @@ void server_families(MetricsText& metrics, const net::ServerStats& server) {
   metrics.sample({{"class", "2xx"}}, static_cast<double>(server.responses_2xx));
   metrics.sample({{"class", "4xx"}}, static_cast<double>(server.responses_4xx));
   metrics.sample({{"class", "5xx"}}, static_cast<double>(server.responses_5xx));
+  metrics.family(
+      "autopilot_http_handshakes_failed_total", MetricType::counter,
+      "Connections that spoke no TLS where it is spoken, or showed a certificate that is not taken.");
+  metrics.sample(static_cast<double>(server.handshakes_failed));
   metrics.family("autopilot_http_limited_total", MetricType::counter,
                  "Connections, requests and streams that met a limit of the server.");
   const auto limited = [&metrics](std::string_view limit, std::uint64_t count) {
@@ -196,6 +200,7 @@ void server_families(MetricsText& metrics, const net::ServerStats& server) {
   limited("header_bytes", server.headers_too_large);
   limited("body_bytes", server.bodies_too_large);
   limited("host", server.hosts_refused);
+  limited("handshake_deadline", server.handshakes_late);
   limited("read_deadline", server.slow_senders_cut);
   limited("write_deadline", server.slow_readers_cut);
   limited("idle_deadline", server.idle_closed);
