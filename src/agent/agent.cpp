@@ -21,6 +21,8 @@
 #include "agent/routes.hpp"
 #include "agent/runtime_setup.hpp"
 #include "agent/test_runs.hpp"
+#include "agent/tls/key_files.hpp"
+#include "agent/tls/node_keys.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
 #include "host/cpu/processors.hpp"
@@ -59,6 +61,9 @@ class Agent {
   [[nodiscard]] double pcie_bandwidth_limit() const;
   void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
+  Status listen_inside_tls();
+  void use(const ReadyKeys& keys);
+  void warn_of_readers(const std::string& address);
   void poll();
   void poll_soon();
   void note_operations();
@@ -69,6 +74,7 @@ class Agent {
   void say_pod_resources_problem(const std::string& problem);
   void reload();
   void refuse(const Error& why);
+  void tell_refused(const std::string& what, const Error& why);
   void look_at_configuration();
   void begin_stop(int signal);
   void end_stop();
@@ -96,6 +102,8 @@ class Agent {
   std::string configuration_version_;  // of the file, as it was read last
   std::string refused_version_;
   std::string listening_;
+  std::uint16_t tls_port_ = 0;  // 0: none
+  std::optional<KeyFiles> key_files_;
   Peer self_;
   bool stopping_ = false;
   ClusterMemory cluster_memory_;  // until the cluster is joined
@@ -356,9 +364,33 @@ void Agent::list_agents(const std::function<void(const Result<std::vector<Peer>>
 Result<std::uint16_t> Agent::listen_at(const std::string& address, const std::string& cure) {
   const auto port = server_.listen_tcp(address, {options_.config.allowed_hosts});
   if (!port) return fail(port.error().code, port.error().what + cure);
-  if (!is_local(TRY(net::parse_ip_port(address)).address))
-    log_warning("whoever reaches this address can read what is known of this node", {{"address", address}});
+  warn_of_readers(address);
   return *port;
+}
+
+void Agent::warn_of_readers(const std::string& address) {
+  const auto where = net::parse_ip_port(address);
+  if (where && !is_local(where->address))
+    log_warning("whoever reaches this address can read what is known of this node", {{"address", address}});
+}
+
+Status Agent::listen_inside_tls() {
+  const auto& tls = options_.config.tls;
+  const NodeKeys keys = TRY(read_keys(tls, options_.read_file));
+  const ReadyKeys ready = TRY(make_ready(keys));
+  const auto port = server_.listen_tls(tls.listen, ready.server, {options_.config.allowed_hosts});
+  if (!port) return fail(port.error().code, port.error().what + "; `tls.listen` names another address");
+  warn_of_readers(tls.listen);
+  tls_port_ = *port;
+  key_files_.emplace(loop_, tls, options_.read_file, keys,
+                     KeyFiles::Listener{[this](const ReadyKeys& renewed) { use(renewed); },
+                                        [this](const Error& why) { tell_refused("keys of TLS", why); }});
+  return {};
+}
+
+void Agent::use(const ReadyKeys& keys) {
+  server_.use(keys.server);
+  log_info("new keys of TLS are in use");
 }
 
 Status Agent::listen() {
@@ -384,6 +416,7 @@ Status Agent::listen() {
   }
   for (const std::string& address : config.also_listen)
     (void)TRY(listen_at(address, "; `also_listen` names it"));
+  if (config.tls.is_on()) TRY_STATUS(listen_inside_tls());
   TRY_STATUS(make_folder_of(config.socket));
   return server_.listen_unix(config.socket, 0660);
 }
@@ -409,6 +442,7 @@ Status Agent::run() {
     log_warning("the service manager could not be told", {{"cause", told.error().what}});
   log_info("agent ready", {{"address", listening_},
                            {"socket", options_.config.socket},
+                           {"tls_port", tls_port_ == 0 ? "none" : std::to_string(tls_port_)},
                            {"node", machine_.node},
                            {"simulated", machine_.simulated ? "true" : "false"}});
   loop_.run();
@@ -438,13 +472,21 @@ void Agent::reload() {
 
 // The same file, read once more because somebody asked, is told and not counted again.
 void Agent::refuse(const Error& why) {
-  log_error("configuration refused", {{"cause", why.what}});
   const bool is_known = !configuration_version_.empty() && refused_version_ == configuration_version_;
   refused_version_ = configuration_version_;
-  if (is_known) return;
+  if (is_known) {
+    log_error("configuration refused", {{"cause", why.what}});
+    return;
+  }
+  tell_refused("configuration", why);
+}
+
+// what: "configuration"
+void Agent::tell_refused(const std::string& what, const Error& why) {
+  log_error(what + " refused", {{"cause", why.what}});
   Event event;
   event.kind = EventKind::configuration_refused;
-  event.message = "the new configuration is refused, the old one stays: " + why.what;
+  event.message = "new " + what + " refused, the old stays in use: " + why.what;
   runtime_.update_self([](SelfStatus& self) { ++self.configuration_refused; });
   (void)runtime_.tell(std::move(event));
   poll();

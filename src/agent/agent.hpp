@@ -48,7 +48,8 @@ struct AgentOptions {
   ServiceManager service_manager;
   // Where the Node object of this machine is written; nothing: nowhere.
   std::optional<ClusterDoor> cluster = {};
-  bool allow_simulated = false;  // a machine that does not exist may write there too
+  kube::ReadFile read_file = {};  // of keys and certificates
+  bool allow_simulated = false;   // a machine that does not exist may write there too
 };
 
 // Runs until SIGTERM or SIGINT. Errors are those of the start: a port in use, a folder that cannot be made, a

@@ -9,6 +9,7 @@
 #include "cli/agent_verb.hpp"
 #include "cli/cli.hpp"
 #include "cli/cluster.hpp"
+#include "cli/cluster_files.hpp"
 #include "cli/machine_checks.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
@@ -73,6 +74,7 @@ int run_agent_verb(const AgentVerbOptions& options) {
       },
       .service_manager =
           agent::ServiceManager(variable(variables, "NOTIFY_SOCKET"), variable(variables, "WATCHDOG_USEC")),
+      .read_file = read_cluster_file,
       .allow_simulated = options.allow_simulated,
   };
   if (opened_with.kubernetes.write_node) {

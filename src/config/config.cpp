@@ -132,6 +132,8 @@ Result<Config> parse(std::string_view text, std::string_view name, Config base) 
     problems.add(root.line, "`limits.event_streams`: expected at most `limits.connections`, " +
                                 std::to_string(base.limits.connections));
   check_custom_ids(base, root.line, problems);
+  if (base.tls.mode == "files" && (base.tls.certificate.empty() || base.tls.key.empty()))
+    problems.add(root.line, "`tls.mode`: files needs `tls.certificate` and `tls.key`");
   TRY_STATUS(problems.status());
   return base;
 }

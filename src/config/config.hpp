@@ -91,6 +91,17 @@ struct Compat {
   bool open_actions = false;  // whoever reaches the port may have tests made
 };
 
+// The API inside TLS, at an address of its own.
+struct Tls {
+  std::string mode = "off";
+  std::string listen = ":3334";
+  std::string certificate;  // files, all PEM
+  std::string key;
+  std::string authorities;
+
+  [[nodiscard]] bool is_on() const { return mode != "off"; }
+};
+
 // Everything an operator may set. Defaults are those of a service or of a user, see default_config.
 struct Config {
   std::string listen = "127.0.0.1:3333";  // empty: no TCP
@@ -117,6 +128,7 @@ struct Config {
   Pvc pvc;
   DeepTest deep_test;
   Compat compat;
+  Tls tls;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
 };

@@ -105,6 +105,7 @@ deep_test:
   fatal: [GPU Memory]
   tolerate: [nvidia.com/gpu, dedicated]
   pull_secrets: [registry]
+tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys/tls.key, authorities: /keys/ca.crt}
 )",
                             "config.yaml", base());
   ASSERT_TRUE(config) << config.error().what;
@@ -153,6 +154,21 @@ deep_test:
   EXPECT_THAT(config->deep_test.fatal, ElementsAre("GPU Memory"));
   EXPECT_THAT(config->deep_test.tolerate, ElementsAre("nvidia.com/gpu", "dedicated"));
   EXPECT_THAT(config->deep_test.pull_secrets, ElementsAre("registry"));
+  EXPECT_EQ(config->tls.mode, "files");
+  EXPECT_EQ(config->tls.listen, "127.0.0.1:0");
+  EXPECT_EQ(config->tls.certificate, "/keys/tls.crt");
+  EXPECT_EQ(config->tls.key, "/keys/tls.key");
+  EXPECT_EQ(config->tls.authorities, "/keys/ca.crt");
+}
+
+TEST(ParseConfig, tls_is_off_or_has_all_that_it_needs) {
+  EXPECT_FALSE(base().tls.is_on());
+  EXPECT_FALSE(parse("tls: {mode: off, certificate: /a}", "config.yaml", base())->tls.is_on());
+  EXPECT_TRUE(parse("tls: {mode: files, certificate: /a, key: /b}", "config.yaml", base())->tls.is_on());
+  EXPECT_THAT(problems_of("tls: {mode: files, certificate: /a}\n"),
+              HasSubstr("`tls.mode`: files needs `tls.certificate` and `tls.key`"));
+  EXPECT_THAT(problems_of("tls: {mode: on}\n"), HasSubstr("expected off or files, found `on`"));
+  EXPECT_THAT(problems_of("tls: {listen: ''}\n"), HasSubstr("an address and a port"));
 }
 
 TEST(ParseConfig, a_deep_test_is_off_or_not_too_often) {

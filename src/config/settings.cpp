@@ -97,6 +97,14 @@ bool is_helper_socket(std::string_view path) {
   return path.empty() || is_socket_path(path);
 }
 
+bool is_tls_mode(std::string_view word) {
+  return word == "off" || word == "files";
+}
+
+bool is_file_or_empty(std::string_view path) {
+  return path.empty() || is_absolute_path(path);
+}
+
 bool is_kubeconfig(std::string_view path) {
   return path.empty() || is_absolute_path(path);
 }
@@ -391,6 +399,31 @@ constexpr std::array kSettings{
     Setting{"node", "a host name", kAtStart, kVariable,
             "The name of this machine. Empty: the one the machine gives itself.",
             AUTOPILOT_READ(read_word(m, s, &is_node_name, c.node)), AUTOPILOT_SHOW(c.node)},
+    Setting{"tls.mode", "off or files", kAtStart, kNoVariable,
+            "Whether the API answers inside TLS as well, where tokens are taken from any address. files: "
+            "with the "
+            "keys of `tls.certificate` and `tls.key`.",
+            AUTOPILOT_READ(read_word(m, s, &is_tls_mode, c.tls.mode)), AUTOPILOT_SHOW(c.tls.mode)},
+    Setting{"tls.listen", "an address and a port such as :3334 or 127.0.0.1:3334", kAtStart, kNoVariable,
+            "Where. :3334 is every address of the machine.",
+            AUTOPILOT_READ(read_word(m, s, &is_further_address, c.tls.listen)), AUTOPILOT_SHOW(c.tls.listen)},
+    Setting{"tls.certificate", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+            "The certificate of this node, with those between it and its authority. It names the node (a DNS "
+            "name "
+            "equal to `node`): so agents know each other. PEM, like the next two; a new version of the three "
+            "files "
+            "is used within 20 seconds, one that makes no sense is refused, and the old one stays.",
+            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.certificate)),
+            AUTOPILOT_SHOW(c.tls.certificate)},
+    Setting{"tls.key", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+            "The key of the certificate, without a passphrase.",
+            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.key)), AUTOPILOT_SHOW(c.tls.key)},
+    Setting{
+        "tls.authorities", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+        "Who signs the certificates of agents. A client may show none; one that shows another's is refused. "
+        "Empty: clients are not asked for one.",
+        AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.authorities)),
+        AUTOPILOT_SHOW(c.tls.authorities)},
     Setting{"log_level", "one of debug, info, warning, error", kAtStart, kVariable, "What the log shows.",
             AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)), AUTOPILOT_SHOW(c.log_level)},
     Setting{"log_format", "text or json", kAtStart, kVariable, "How the log is written.",

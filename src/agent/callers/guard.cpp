@@ -35,10 +35,11 @@ Refusal refusal_of(const CallerReviews::Decision& decision) {
 // What stands against asking about it at all.
 std::optional<Refusal> objection(const CallerRights& rights, const HttpRequest& request) {
   if (!rights.ask) return Refusal{.why = "this is done over the Unix socket of the agent"};
-  if (!is_of_this_machine(request.peer))
-    return Refusal{.why =
-                       "a token is taken over the Unix socket or from the pod's own loopback alone: kubectl "
-                       "port-forward, or kubectl exec POD -- autopilot"};
+  if (!request.peer.is_encrypted && !is_of_this_machine(request.peer))
+    return Refusal{
+        .why =
+            "a token is taken over TLS or from the pod's own loopback alone: kubectl port-forward, or "
+            "kubectl exec POD -- autopilot"};
   if (token_of(request).empty())
     return Refusal{
         .status = 401,

@@ -43,8 +43,9 @@ void authorize(const CallerRights& rights, const net::HttpRequest& request,
                const kube::AccessQuestion& question, OnAuthorized on_authorized);
 
 // Lets pass whoever comes over the Unix socket, and over TCP those with a token (Authorization: Bearer) whose
-// user may; request.peer.user tells the handler who. Over TCP a token is taken from this machine's own
-// loopback alone, which is where port-forward and exec come from: elsewhere it would have been in the clear.
+// user may; request.peer.user tells the handler who. A token is taken over TLS, and over plain TCP from this
+// machine's own loopback alone, which is where port-forward and exec come from: elsewhere it would have been
+// in the clear.
 //   401 no token, or nobody's; 403 not from here, or not allowed; 503 the cluster could not be asked
 [[nodiscard]] net::Handler guarded(const CallerRights& rights,
                                    std::function<VirtualResource(const net::HttpRequest&)> what,

@@ -75,6 +75,29 @@ TEST_F(GuardTest, others_are_told_what_is_missing) {
               AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("nobody answers")));
 }
 
+TEST(Authorize, a_token_that_came_in_the_clear_from_elsewhere_opens_nothing) {
+  CallerRights rights;
+  rights.ask = [](const std::string&, const kube::AccessQuestion&,
+                  const CallerReviews::OnDecision& on_decision) {
+    on_decision({true, "alice", {}});
+  };
+  HttpRequest request;
+  request.headers["authorization"] = "Bearer of-alice";
+  const auto is_refused = [&] {
+    bool refused = false;
+    authorize(rights, request, {},
+              [&](const std::string&, const std::optional<Refusal>& why) { refused = why.has_value(); });
+    return refused;
+  };
+  request.peer.address = "10.0.0.7:40000";
+  EXPECT_TRUE(is_refused());
+  request.peer.is_encrypted = true;
+  EXPECT_FALSE(is_refused());
+  request.peer.is_encrypted = false;
+  request.peer.address = "127.0.0.1:40000";
+  EXPECT_FALSE(is_refused());
+}
+
 TEST_F(GuardTest, without_a_cluster_a_token_opens_nothing) {
   start(false);
   EXPECT_THAT(answer("Authorization: Bearer of-alice\r\n"),

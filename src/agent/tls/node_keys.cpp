@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/tls/node_keys.hpp"
+
+#include <utility>
+
+namespace autopilot::agent {
+
+Result<ReadyKeys> make_ready(const NodeKeys& keys) {
+  ReadyKeys ready;
+  ready.server =
+      TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, keys.authorities}));
+  return ready;
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/result.hpp"
+#include "net/tls.hpp"
+
+namespace autopilot::agent {
+
+// What an agent shows of itself, to its clients and to the agents that it asks, and whom it believes; all
+// PEM.
+struct NodeKeys {
+  std::string certificate;
+  std::string key;
+  std::string authorities;  // empty: clients are asked for no certificate
+  friend bool operator==(const NodeKeys&, const NodeKeys&) = default;
+};
+
+// The same, made ready.
+struct ReadyKeys {
+  std::shared_ptr<const net::TlsContext> server;
+};
+
+// malformed: which part makes no sense, or does not fit another.
+[[nodiscard]] Result<ReadyKeys> make_ready(const NodeKeys& keys);
+
+}  // namespace autopilot::agent
