@@ -102,7 +102,8 @@ class Agent {
   std::string configuration_version_;  // of the file, as it was read last
   std::string refused_version_;
   std::string listening_;
-  std::uint16_t tls_port_ = 0;  // 0: none
+  std::uint16_t tls_port_ = 0;                       // 0: none
+  std::shared_ptr<const net::TlsContext> peer_tls_;  // what other agents are asked with; null: in the clear
   std::optional<KeyFiles> key_files_;
   Peer self_;
   bool stopping_ = false;
@@ -314,6 +315,7 @@ IbmContext Agent::ibm_context() {
           options_.config.periodic_checks,
           [this] { return pcie_bandwidth_limit(); },
           [this](const auto& done) { list_agents(done); },
+          [this] { return peer_tls_; },
           node_finder(),
           options_.config.kubernetes.label_prefix,
           options_.config.deep_test.level,
@@ -324,10 +326,17 @@ CallerRights Agent::caller_rights() {
   if (!options_.cluster) return {};
   return {.name_space = options_.cluster->name_space,
           .node = machine_.node,
-          .ask = [this](const std::string& token, const kube::AccessQuestion& question,
-                        CallerReviews::OnDecision on_decision) {
-            cluster_->caller_reviews().ask(token, question, std::move(on_decision));
-          }};
+          .ask =
+              [this](const Credential& credential, const kube::AccessQuestion& question,
+                     CallerReviews::OnDecision on_decision) {
+                cluster_->caller_reviews().ask(credential, question, std::move(on_decision));
+              },
+          .find_agent =
+              [this](const std::vector<std::string>& names, const std::function<void(bool)>& done) {
+                list_agents([names, done](const Result<std::vector<Peer>>& peers) {
+                  done(peers && has_node(*peers, names));
+                });
+              }};
 }
 
 NodeFinder Agent::node_finder() {
@@ -378,10 +387,15 @@ Status Agent::listen_inside_tls() {
   const auto& tls = options_.config.tls;
   const NodeKeys keys = TRY(read_keys(tls, options_.read_file));
   const ReadyKeys ready = TRY(make_ready(keys));
-  const auto port = server_.listen_tls(tls.listen, ready.server, {options_.config.allowed_hosts});
+  net::TcpPolicy policy{options_.config.allowed_hosts};
+  policy.allowed_hosts.push_back(machine_.node);  // its certificate bears it
+  const auto port = server_.listen_tls(tls.listen, ready.server, std::move(policy));
   if (!port) return fail(port.error().code, port.error().what + "; `tls.listen` names another address");
   warn_of_readers(tls.listen);
   tls_port_ = *port;
+  const std::string address = TRY(net::parse_ip_port(tls.listen)).address;
+  if (ready.client) self_ = {machine_.node, address.empty() ? "127.0.0.1" : address, *port, true};
+  peer_tls_ = ready.client;
   key_files_.emplace(loop_, tls, options_.read_file, keys,
                      KeyFiles::Listener{[this](const ReadyKeys& renewed) { use(renewed); },
                                         [this](const Error& why) { tell_refused("keys of TLS", why); }});
@@ -390,6 +404,7 @@ Status Agent::listen_inside_tls() {
 
 void Agent::use(const ReadyKeys& keys) {
   server_.use(keys.server);
+  peer_tls_ = keys.client;
   log_info("new keys of TLS are in use");
 }
 

@@ -6,8 +6,9 @@
 namespace autopilot::fleet {
 
 struct Sweep::Asked {
-  Asked(net::EventLoop& loop, const net::ServerUrl& url, std::size_t answer_bytes)
-      : session(loop, url, nullptr, {.body_bytes = answer_bytes, .connections = 1, .kept = 0}) {}
+  Asked(net::EventLoop& loop, const Question& question, std::size_t answer_bytes)
+      : session(loop, question.url, question.tls, {.body_bytes = answer_bytes, .connections = 1, .kept = 0}) {
+  }
 
   net::HttpSession session;
   net::Exchange exchange;
@@ -26,7 +27,7 @@ void Sweep::ask_more() {
   while (asked_.size() < limits_.at_once && next_ < questions_.size()) {
     const std::size_t number = next_++;
     Question& question = questions_[number];
-    auto asked = std::make_unique<Asked>(loop_, question.url, limits_.answer_bytes);
+    auto asked = std::make_unique<Asked>(loop_, question, limits_.answer_bytes);
     asked->exchange = asked->session.send(
         std::move(question.request), limits_.deadline,
         [this, number](Result<net::HttpResponse> answer) { take(number, std::move(answer)); });

@@ -12,6 +12,7 @@
 #include "core/result.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_session.hpp"
+#include "net/tls.hpp"
 
 namespace autopilot::fleet {
 
@@ -19,6 +20,7 @@ namespace autopilot::fleet {
 struct Question {
   net::ServerUrl url;
   net::HttpRequest request;
+  std::shared_ptr<const net::TlsContext> tls = {};  // for an https URL
 };
 
 struct SweepLimits {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "kube/base64.hpp"
 #include "kube/object_text.hpp"
 
 namespace autopilot::kube {
@@ -32,12 +33,12 @@ std::vector<std::string> texts_of(const json::array* list) {
   return texts;
 }
 
-UserInfo parse_user(const json::object& status) {
+UserInfo parse_user(const json::object& object) {
   UserInfo user;
-  user.name = text_at(status, {"user", "username"});
-  user.uid = text_at(status, {"user", "uid"});
-  user.groups = texts_of(array_at(status, {"user", "groups"}));
-  if (const json::object* extra = object_at(status, {"user", "extra"}))
+  user.name = text_at(object, {"username"});
+  user.uid = text_at(object, {"uid"});
+  user.groups = texts_of(array_at(object, {"groups"}));
+  if (const json::object* extra = object_at(object, {"extra"}))
     for (const auto& member : *extra)
       user.extra.emplace(std::string(member.key()), texts_of(member.value().if_array()));
   return user;
@@ -48,6 +49,13 @@ json::array array_of(const std::vector<std::string>& texts) {
   for (const std::string& text : texts)
     list.emplace_back(text);
   return list;
+}
+
+json::object extra_of(const UserInfo& user) {
+  json::object extra;
+  for (const auto& [key, values] : user.extra)
+    extra[key] = array_of(values);
+  return extra;
 }
 
 std::string because(std::string_view why) {
@@ -81,22 +89,42 @@ Result<UserInfo> parse_token_review(std::string_view answer, std::string_view au
   const auto audiences = texts_of(array_at(*status, {"audiences"}));
   if (std::ranges::find(audiences, audience) == audiences.end())
     return fail(Errc::denied, "the token is not for the audience " + std::string(audience));
-  UserInfo user = parse_user(*status);
+  const json::object* object = object_at(*status, {"user"});
+  UserInfo user = object == nullptr ? UserInfo{} : parse_user(*object);
   if (user.name.empty()) return fail(Errc::denied, "the token is nobody's");
   return user;
 }
 
+Result<std::string> user_text(const UserInfo& user) {
+  const json::object object{{"username", user.name},
+                            {"uid", user.uid},
+                            {"groups", array_of(user.groups)},
+                            {"extra", extra_of(user)}};
+  std::string text = encode_base64(json::serialize(object));
+  if (text.size() > kLongestUser)
+    return fail(Errc::exhausted, "what is known of " + user.name + " is too long to be passed on");
+  return text;
+}
+
+Result<UserInfo> parse_user_text(std::string_view text) {
+  const auto decoded = text.size() > kLongestUser ? std::nullopt : decode_base64(text);
+  if (!decoded) return fail(Errc::malformed, "no user");
+  json::error_code error;
+  const json::value value = json::parse({decoded->data(), decoded->size()}, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  UserInfo user = object == nullptr ? UserInfo{} : parse_user(*object);
+  if (user.name.empty()) return fail(Errc::malformed, "no user");
+  return user;
+}
+
 std::string access_review_json(const UserInfo& user, const AccessQuestion& question) {
-  json::object extra;
-  for (const auto& [key, values] : user.extra)
-    extra[key] = array_of(values);
   const json::object attributes{{"verb", question.verb},         {"group", question.group},
                                 {"resource", question.resource}, {"subresource", question.subresource},
                                 {"name", question.name},         {"namespace", question.name_space}};
   const json::object spec{{"user", user.name},
                           {"uid", user.uid},
                           {"groups", array_of(user.groups)},
-                          {"extra", std::move(extra)},
+                          {"extra", extra_of(user)},
                           {"resourceAttributes", attributes}};
   return json::serialize(json::object{
       {"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", spec}});

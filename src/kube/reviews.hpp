@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,6 +40,13 @@ struct AccessQuestion {
 [[nodiscard]] std::string token_review_json(std::string_view token, std::string_view audience);
 // denied: nobody's token, or one that is for other ears than `audience`. malformed: no such answer.
 [[nodiscard]] Result<UserInfo> parse_token_review(std::string_view answer, std::string_view audience);
+
+// What one of us tells another of a user: everything that decides what the user may, in letters of base64.
+// exhausted: longer than kLongestUser.
+inline constexpr std::size_t kLongestUser = std::size_t{8} << 10;
+[[nodiscard]] Result<std::string> user_text(const UserInfo& user);
+// malformed: no such text.
+[[nodiscard]] Result<UserInfo> parse_user_text(std::string_view text);
 
 [[nodiscard]] std::string access_review_json(const UserInfo& user, const AccessQuestion& question);
 // denied: the user may not, with what the server says of it. malformed: no such answer.

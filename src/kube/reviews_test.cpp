@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/base64.hpp"
+
 namespace autopilot::kube {
 namespace {
 
@@ -62,6 +64,29 @@ TEST(TokenReview, takes_no_other_answer) {
        {"", "[]", "{}", R"({"kind":"TokenReview"})", R"({"kind":"TokenReview","status":1})",
         R"({"kind":"SubjectAccessReview","status":{"authenticated":true}})"})
     EXPECT_THAT(refused(answer), HasSubstr("malformed")) << answer;
+}
+
+TEST(UserText, says_all_that_decides_what_a_user_may) {
+  const UserInfo user{"alice \n", "u1", {"team-a", "team \xc3\xa4"}, {{"pod", {"p", ""}}, {"none", {}}}};
+  const auto text = user_text(user);
+  ASSERT_TRUE(text);
+  EXPECT_EQ(text->find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="),
+            std::string::npos);
+  EXPECT_EQ(parse_user_text(*text).value(), user);
+}
+
+TEST(UserText, is_so_long_and_no_longer) {
+  const UserInfo user{"alice", "", {std::string(kLongestUser, 'x')}, {}};
+  ASSERT_FALSE(user_text(user));
+  EXPECT_EQ(user_text(user).error().code, Errc::exhausted);
+  EXPECT_FALSE(parse_user_text(encode_base64(R"({"username":")" + std::string(kLongestUser, 'x') + "\"}")));
+}
+
+TEST(UserText, nothing_else_is_a_user) {
+  for (const std::string& text : {std::string(), std::string("alice"), std::string("\0", 1),
+                                  encode_base64("alice"), encode_base64("[]"), encode_base64("{}"),
+                                  encode_base64(R"({"username":7})"), encode_base64(R"({"groups":["a"]})")})
+    EXPECT_FALSE(parse_user_text(text)) << text;
 }
 
 TEST(AccessReview, asks_in_the_words_of_the_user_and_the_question) {

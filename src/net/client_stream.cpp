@@ -39,7 +39,7 @@ bool is_address(const std::string& host) {
 
 ClientStream::ClientStream(asio::io_context& context, std::shared_ptr<const TlsContext> tls)
     : socket_(context), resolver_(context), tls_context_(std::move(tls)) {
-  if (tls_context_) tls_.emplace(socket_, tls_context_->state().context);
+  if (tls_context_) tls_.emplace(socket_, *tls_context_->state().context);
 }
 
 asio::awaitable<Status> ClientStream::connect(std::string host, std::uint16_t port) {

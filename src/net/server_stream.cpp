@@ -33,7 +33,7 @@ bool is_plain_http(const error_code& error) {
 
 ServerStream::ServerStream(Socket socket, std::shared_ptr<const TlsContext> tls)
     : socket_(std::move(socket)), tls_context_(std::move(tls)) {
-  if (tls_context_) tls_ = std::make_unique<Tls>(socket_, tls_context_->state().context);
+  if (tls_context_) tls_ = std::make_unique<Tls>(socket_, *tls_context_->state().context);
 }
 
 asio::awaitable<ServerStream::Handshake> ServerStream::shake_hands() {

@@ -75,24 +75,30 @@ TlsContext::~TlsContext() = default;
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsIdentity& identity) {
   auto state = std::make_unique<State>(ssl::context::tls_client);
-  set_up(state->context.native_handle());
+  set_up(state->context->native_handle());
   state->server_name = identity.server_name;
   state->trusts_any_server = identity.trusts_any_server;
-  TRY_STATUS(identity.authorities.empty() ? trust_as_the_system(state->context)
-                                          : trust(state->context, identity.authorities));
+  TRY_STATUS(identity.authorities.empty() ? trust_as_the_system(*state->context)
+                                          : trust(*state->context, identity.authorities));
   if (!identity.certificate.empty() || !identity.key.empty())
-    TRY_STATUS(show(state->context, identity.certificate, identity.key, "client"));
-  TRY_STATUS(verify(state->context, !identity.trusts_any_server));
+    TRY_STATUS(show(*state->context, identity.certificate, identity.key, "client"));
+  TRY_STATUS(verify(*state->context, !identity.trusts_any_server));
   return std::make_shared<const TlsContext>(std::move(state));
 }
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsServerIdentity& identity) {
   auto state = std::make_unique<State>(ssl::context::tls_server);
-  set_up(state->context.native_handle());
-  forget_sessions(state->context.native_handle());
-  TRY_STATUS(show(state->context, identity.certificate, identity.key, "server"));
-  if (!identity.authorities.empty()) TRY_STATUS(trust(state->context, identity.authorities));
-  TRY_STATUS(verify(state->context, !identity.authorities.empty()));
+  set_up(state->context->native_handle());
+  forget_sessions(state->context->native_handle());
+  TRY_STATUS(show(*state->context, identity.certificate, identity.key, "server"));
+  if (!identity.authorities.empty()) TRY_STATUS(trust(*state->context, identity.authorities));
+  TRY_STATUS(verify(*state->context, !identity.authorities.empty()));
+  return std::make_shared<const TlsContext>(std::move(state));
+}
+
+std::shared_ptr<const TlsContext> TlsContext::for_server(const std::string& name) const {
+  auto state = std::make_unique<State>(*state_);
+  state->server_name = name;
   return std::make_shared<const TlsContext>(std::move(state));
 }
 

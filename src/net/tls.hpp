@@ -34,6 +34,8 @@ class TlsContext {
   // malformed: names the part that is no PEM, or the key that is not the certificate's or has a passphrase.
   [[nodiscard]] static Result<std::shared_ptr<const TlsContext>> make(const TlsIdentity& identity);
   [[nodiscard]] static Result<std::shared_ptr<const TlsContext>> make(const TlsServerIdentity& identity);
+  // The same for a client, but the server's certificate must bear this name, whatever the URL says.
+  [[nodiscard]] std::shared_ptr<const TlsContext> for_server(const std::string& name) const;
   explicit TlsContext(std::unique_ptr<State> state);
   ~TlsContext();
   TlsContext(const TlsContext&) = delete;

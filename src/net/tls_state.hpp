@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
+#include <memory>
 #include <openssl/ssl.h>
 #include <string>
 #include <vector>
@@ -11,9 +12,10 @@
 namespace autopilot::net {
 
 struct TlsContext::State {
-  explicit State(boost::asio::ssl::context::method method) : context(method) {}
+  explicit State(boost::asio::ssl::context::method method)
+      : context(std::make_shared<boost::asio::ssl::context>(method)) {}
 
-  boost::asio::ssl::context context;
+  std::shared_ptr<boost::asio::ssl::context> context;
   std::string server_name;
   bool trusts_any_server = false;
 };

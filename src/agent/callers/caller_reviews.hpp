@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -17,8 +18,15 @@ namespace autopilot::agent {
 // sent elsewhere opens nothing here.
 inline constexpr const char* kTokenAudience = "autopilot.ibm.com";
 
-// Whether somebody with a token may do something, as the API server of the cluster says: it is asked whose
-// the token is, then what that user may. Yes and no are remembered for kRemembered, what could not be asked
+// By what somebody is known: a token, or the word of another agent, which has asked whose the token was.
+struct Credential {
+  std::string token;
+  std::string user_text;  // kube::user_text, where there is no token
+  friend auto operator<=>(const Credential&, const Credential&) = default;
+};
+
+// Whether somebody may do something, as the API server of the cluster says: it is asked whose the token is,
+// then what that user may. Yes and no are remembered for kRemembered, what could not be asked
 // is not. On the loop's thread. A token is kept no longer than its answer, and told nobody else.
 class CallerReviews {
  public:
@@ -28,6 +36,7 @@ class CallerReviews {
     bool is_known = false;  // `user` is
     std::string user;
     Status allowed;
+    std::string user_text{};  // of the user, for other agents; empty: too long to be told
   };
   using OnDecision = std::function<void(const Decision& decision)>;
 
@@ -39,13 +48,14 @@ class CallerReviews {
   CallerReviews(kube::Client& client, const Clock& clock);
 
   // Answers at once what it remembers. `on_decision` may ask again, but not end this.
-  void ask(const std::string& token, const kube::AccessQuestion& question, OnDecision on_decision);
+  void ask(const Credential& credential, const kube::AccessQuestion& question, OnDecision on_decision);
 
  private:
-  using Key = std::tuple<std::string, kube::AccessQuestion>;  // the token, and what for
+  using Key = std::tuple<Credential, kube::AccessQuestion>;  // who, and what for
 
-  void take_user(const Key& key, const kube::ApiResult<std::string>& answer);
-  void take_access(const Key& key, const std::string& user, const kube::ApiResult<std::string>& answer);
+  void take_token_review(const Key& key, const kube::ApiResult<std::string>& answer);
+  void take_user(const Key& key, const Result<kube::UserInfo>& user);
+  void take_access(const Key& key, const kube::UserInfo& user, const kube::ApiResult<std::string>& answer);
   void decide(const Key& key, const Decision& decision);
 
   kube::Client& client_;

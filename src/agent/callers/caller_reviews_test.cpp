@@ -49,7 +49,7 @@ class CallerReviewsTest : public kube::testing::ScriptedApi {
     const kube::AccessQuestion question{"create", "autopilot.ibm.com", "checks", check,
                                         "node-1", "autopilot"};
     for (const std::string& token : tokens)
-      reviews_->ask(token, question, [&told](const CallerReviews::Decision& decision) {
+      reviews_->ask({token, ""}, question, [&told](const CallerReviews::Decision& decision) {
         const std::string why = decision.allowed ? ""
                                                  : std::string(to_string(decision.allowed.error().code)) +
                                                        ": " + decision.allowed.error().what;
@@ -72,6 +72,33 @@ TEST_F(CallerReviewsTest, the_cluster_is_asked_whose_it_is_and_what_that_user_ma
                     HasSubstr(R"("token":"t1")"), HasSubstr(R"("audiences":["autopilot.ibm.com"])")));
   EXPECT_THAT(requests[1], AllOf(StartsWith("POST /apis/authorization.k8s.io/v1/subjectaccessreviews"),
                                  HasSubstr(R"("user":"alice")"), HasSubstr(R"("subresource":"gpu.xid")")));
+}
+
+TEST_F(CallerReviewsTest, what_a_user_may_is_asked_again_of_who_was_told_of_the_user) {
+  script(
+      {{answer(201, R"({"kind":"TokenReview","status":{"authenticated":true,"audiences":["autopilot.ibm.com"],
+                           "user":{"username":"alice","uid":"7","groups":["a","b"],"extra":{"k":["v"]}}}})")},
+       may(true),
+       may(false)});
+  const kube::AccessQuestion question{"create", "autopilot.ibm.com", "checks", "gpu.xid",
+                                      "node-1", "autopilot"};
+  std::vector<CallerReviews::Decision> told;
+  const auto take = [&told](const CallerReviews::Decision& decision) { told.push_back(decision); };
+  reviews_->ask({"t1", ""}, question, take);
+  ASSERT_TRUE(net::testing::run_until(loop_, [&] { return told.size() == 1; }));
+  EXPECT_TRUE(told[0].allowed);
+  reviews_->ask({"", told[0].user_text}, question, take);
+  ASSERT_TRUE(net::testing::run_until(loop_, [&] { return told.size() == 2; }));
+  EXPECT_FALSE(told[1].allowed);
+  EXPECT_EQ(told[1].user, "alice");
+  const auto requests = server_->requests();
+  ASSERT_THAT(requests, SizeIs(3));
+  EXPECT_THAT(requests[2], AllOf(HasSubstr(R"("user":"alice")"), HasSubstr(R"("uid":"7")"),
+                                 HasSubstr(R"("groups":["a","b"])"), HasSubstr(R"("extra":{"k":["v"]})")));
+  reviews_->ask({"", "no user"}, question, take);
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_FALSE(told[2].allowed);
+  EXPECT_FALSE(told[2].is_known);
 }
 
 TEST_F(CallerReviewsTest, yes_and_no_are_remembered_for_ten_seconds) {

@@ -58,12 +58,18 @@ HttpResponse answer_of(const Refusal& refusal) {
 
 void authorize(const CallerRights& rights, const HttpRequest& request, const kube::AccessQuestion& question,
                OnAuthorized on_authorized) {
-  if (request.peer.is_local_socket) return on_authorized("", std::nullopt);
-  if (const auto against = objection(rights, request)) return on_authorized("", against);
-  rights.ask(token_of(request), question,
+  if (request.peer.is_local_socket) return on_authorized({}, std::nullopt);
+  if (const auto against = objection(rights, request)) return on_authorized({}, against);
+  authorize(rights, Credential{token_of(request), ""}, question, std::move(on_authorized));
+}
+
+void authorize(const CallerRights& rights, const Credential& credential, const kube::AccessQuestion& question,
+               OnAuthorized on_authorized) {
+  rights.ask(credential, question,
              [on_authorized = std::move(on_authorized)](const CallerReviews::Decision& decision) {
-               if (decision.allowed) return on_authorized(decision.user, std::nullopt);
-               on_authorized(decision.user, refusal_of(decision));
+               const Caller caller{decision.user, decision.user_text};
+               if (decision.allowed) return on_authorized(caller, std::nullopt);
+               on_authorized(caller, refusal_of(decision));
              });
 }
 
@@ -76,9 +82,9 @@ net::Handler guarded(const CallerRights& rights, std::function<VirtualResource(c
     const auto kept = std::make_shared<HttpRequest>(request);
     const auto shared = std::make_shared<Responder>(std::move(responder));
     authorize(rights, request, question,
-              [kept, shared, handler](const std::string& user, const std::optional<Refusal>& refusal) {
+              [kept, shared, handler](const Caller& caller, const std::optional<Refusal>& refusal) {
                 if (refusal) return shared->respond(answer_of(*refusal));
-                kept->peer.user = user;
+                kept->peer.user = caller.user;
                 handler(*kept, std::move(*shared));
               });
   };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/callers/caller_reviews.hpp"
 #include "net/http_server.hpp"
@@ -15,9 +16,12 @@ struct CallerRights {
   std::string name_space;  // of the agents: where a Role gives the right
   std::string node;        // what it may be given for
   // CallerReviews::ask. Empty: there is no cluster to ask, and nobody but the Unix socket may.
-  std::function<void(const std::string& token, const kube::AccessQuestion& question,
+  std::function<void(const Credential& credential, const kube::AccessQuestion& question,
                      CallerReviews::OnDecision on_decision)>
       ask;
+  // Whether one of these names is that of a node which has an agent.
+  std::function<void(const std::vector<std::string>& names, std::function<void(bool is_agent)> done)>
+      find_agent = {};
 };
 
 // What somebody must be allowed to `create` in the group autopilot.ibm.com: {"checks", "gpu.xid"},
@@ -35,12 +39,20 @@ struct Refusal {
   Errc code = Errc::denied;
   std::string why;
 };
-// user: whose token the request has; empty over the Unix socket, whose peers may everything.
-using OnAuthorized = std::function<void(const std::string& user, const std::optional<Refusal>& refusal)>;
+// Whose token the request has; nobody's over the Unix socket, whose peers may everything.
+struct Caller {
+  std::string user;
+  std::string user_text;  // see CallerReviews::Decision
+};
+using OnAuthorized = std::function<void(const Caller& caller, const std::optional<Refusal>& refusal)>;
 
 // Whether the sender of a request may do that. Calls back at once, or later; the request may be gone then.
 void authorize(const CallerRights& rights, const net::HttpRequest& request,
                const kube::AccessQuestion& question, OnAuthorized on_authorized);
+
+// The same of somebody for whom another agent asks; see callers/on_behalf.hpp.
+void authorize(const CallerRights& rights, const Credential& credential, const kube::AccessQuestion& question,
+               OnAuthorized on_authorized);
 
 // Lets pass whoever comes over the Unix socket, and over TCP those with a token (Authorization: Bearer) whose
 // user may; request.peer.user tells the handler who. A token is taken over TLS, and over plain TCP from this

@@ -23,9 +23,10 @@ class GuardTest : public ::testing::Test {
   void start(bool has_cluster) {
     CallerRights rights{.name_space = "autopilot", .node = "node-1", .ask = {}};
     if (has_cluster)
-      rights.ask = [this](const std::string& token, const kube::AccessQuestion& question,
+      rights.ask = [this](const Credential& credential, const kube::AccessQuestion& question,
                           const CallerReviews::OnDecision& on_decision) {
         asked_ = kube::to_string(question);
+        const std::string& token = credential.token;
         if (token == "of-alice") return on_decision({true, "alice", {}});
         if (token == "of-bob") return on_decision({true, "bob", fail(Errc::denied, "bob may not")});
         if (token == "later") return on_decision({false, "", fail(Errc::unavailable, "nobody answers")});
@@ -77,7 +78,7 @@ TEST_F(GuardTest, others_are_told_what_is_missing) {
 
 TEST(Authorize, a_token_that_came_in_the_clear_from_elsewhere_opens_nothing) {
   CallerRights rights;
-  rights.ask = [](const std::string&, const kube::AccessQuestion&,
+  rights.ask = [](const Credential&, const kube::AccessQuestion&,
                   const CallerReviews::OnDecision& on_decision) {
     on_decision({true, "alice", {}});
   };
@@ -86,7 +87,7 @@ TEST(Authorize, a_token_that_came_in_the_clear_from_elsewhere_opens_nothing) {
   const auto is_refused = [&] {
     bool refused = false;
     authorize(rights, request, {},
-              [&](const std::string&, const std::optional<Refusal>& why) { refused = why.has_value(); });
+              [&](const Caller&, const std::optional<Refusal>& why) { refused = why.has_value(); });
     return refused;
   };
   request.peer.address = "10.0.0.7:40000";

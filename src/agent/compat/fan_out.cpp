@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/callers/on_behalf.hpp"
 #include "net/address.hpp"
 
 namespace autopilot::agent {
@@ -31,11 +32,12 @@ namespace {
 
 constexpr std::size_t kMostAtOnce = 64;
 
-// Two who may have the same tested ask the same.
+// Two who may have the same tested here, and may be others elsewhere, do not ask the same.
 std::string key_of(const ibm::StatusRequest& request, const TestRights& rights, ReplyForm form) {
   std::string key(form == ReplyForm::json ? "json" : "text");
   for (const std::string& check : rights.may)
     key.append(" ").append(check);
+  key.append("\n").append(rights.user_text);
   for (const auto& [check, why] : rights.refused)
     key.append("\n").append(check).append(" ").append(why);
   for (const std::string& part : {request.host, request.job, request.node_label, request.checks,
@@ -47,12 +49,12 @@ std::string key_of(const ibm::StatusRequest& request, const TestRights& rights, 
 std::string url_of(const Peer& peer, const ibm::StatusRequest& request) {
   const std::string at =
       peer.address.empty() ? peer.node : net::to_string(net::IpPort{peer.address, peer.port});
-  return "http://" + at + ibm::path_of(request, peer.node);
+  return (peer.is_encrypted ? "https://" : "http://") + at + ibm::path_of(request, peer.node);
 }
 
 fleet::Question question_of(const Peer& peer, const ibm::StatusRequest& request, ReplyForm form) {
   fleet::Question question;
-  question.url = {false, peer.address, peer.port, ""};
+  question.url = {peer.is_encrypted, peer.address, peer.port, ""};
   question.request.method = "GET";
   question.request.path = "/status";
   for (auto& [name, value] : ibm::parameters_of(request, peer.node))
@@ -145,13 +147,21 @@ void FanOut::ask_here(const std::shared_ptr<Round>& round, std::size_t place) {
 
 void FanOut::ask_others(const std::shared_ptr<Round>& round, const std::vector<std::size_t>& places) {
   ++round->open;
+  const bool may_test = !round->rights.user_text.empty();
   std::vector<fleet::Question> questions;
-  for (const std::size_t place : places)
-    questions.push_back(question_of(round->replies[place].peer, round->request, round->form));
+  const auto tls = context_.tls ? context_.tls() : nullptr;
+  for (const std::size_t place : places) {
+    const Peer& peer = round->replies[place].peer;
+    fleet::Question& question = questions.emplace_back(question_of(peer, round->request, round->form));
+    if (!peer.is_encrypted || !tls) continue;
+    // Asked by its address, it must all the same be the agent of that node.
+    question.tls = tls->for_server(peer.node);
+    if (may_test) question.request.headers[kOnBehalfOf] = round->rights.user_text;
+  }
   const std::size_t batch = round->request.batch;
   fleet::SweepLimits limits;
   limits.at_once = batch == 0 ? kMostAtOnce : std::min(batch, kMostAtOnce);
-  limits.deadline = context_.node_patience;
+  limits.deadline = may_test ? context_.test_patience : context_.node_patience;
   // The round holds the sweep.
   round->sweep.emplace(context_.loop, std::move(questions), limits,
                        fleet::Sweep::Listener{[this, &held = *round, places](

@@ -35,8 +35,13 @@ struct FanOutContext {
       answer_here;
   // All agents there are, this one among them.
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+  // What other agents are asked with inside TLS; empty, or null: they are asked in the clear, and for
+  // nobody's sake.
+  std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
   // For each node: long enough for the looks of a busy one.
   Duration node_patience = std::chrono::seconds{30};
+  // For each that may make tests before it answers.
+  Duration test_patience = std::chrono::seconds{30};
   // For all nodes of one question together: within what a server waits for its own answer.
   Duration patience = std::chrono::seconds{50};
 };
@@ -59,7 +64,7 @@ class FanOut {
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 
-  // rights: which tests this node may make for it.
+  // rights: which tests this node may make for it, and for whom others are asked inside TLS.
   void ask(const compat::ibm_autopilot::StatusRequest& request, const TestRights& rights, ReplyForm form,
            Listener listener);
 

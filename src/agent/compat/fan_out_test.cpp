@@ -30,7 +30,9 @@ class FanOutTest : public ::testing::Test {
     begin();
   }
   void begin(Duration patience = net::testing::kPatience) {
-    fan_out_.emplace(FanOutContext{loop_, clock_, "here",
+    fan_out_.emplace(FanOutContext{loop_,
+                                   clock_,
+                                   "here",
                                    [](const ibm::StatusRequest&, const TestRights&, ReplyForm form,
                                       const std::function<void(std::string)>& done) {
                                      done(form == ReplyForm::json ? R"({"checks":[]})" : "mine");
@@ -39,7 +41,10 @@ class FanOutTest : public ::testing::Test {
                                      ++lists_;
                                      done(peers_);
                                    },
-                                   patience, patience});
+                                   {},
+                                   patience,
+                                   patience,
+                                   patience});
   }
   void ask(const std::string& hosts, std::vector<std::string>& seen, ReplyForm form = ReplyForm::text) {
     ibm::StatusRequest request;

@@ -21,8 +21,10 @@ using Answers = std::vector<ibm::CheckAnswer>;
 using Form = IbmRoutes::Form;
 
 constexpr Duration kTravel = std::chrono::seconds{5};
-constexpr const char* kOthersMakeNoTests =
+constexpr const char* kNoTls =
     "Other nodes answer with their last results: between agents there is no TLS.\n";
+constexpr const char* kUserNotTold =
+    "Other nodes answer with their last results: what is known of the user is too long to be passed on.\n";
 
 Form wanted_form(const HttpRequest& request) {
   const auto found = request.headers.find("accept");
@@ -62,8 +64,10 @@ FanOutContext fan_out_context(const IbmContext& context) {
   };
   FanOutContext made{context.local.look.loop, context.local.look.clock, context.node, answer_here,
                      context.peers};
+  made.tls = context.tls;
+  made.test_patience = TestRuns::kPatience + kTravel;
   // Others make tests as well before they answer.
-  if (context.open_actions) made.node_patience = TestRuns::kPatience + kTravel;
+  if (context.open_actions) made.node_patience = made.test_patience;
   return made;
 }
 
@@ -187,10 +191,19 @@ void IbmRoutes::get_status(const HttpRequest& request, Responder responder) {
   find_test_rights(context_.finder.rights, context_.open_actions, request, active_checks(names),
                    [this, question, kept](const TestRights& rights) {
                      question->rights = rights;
+                     if (!context_.tls()) question->rights.user_text.clear();
                      find_wanted_nodes(
                          context_.finder, question->wanted, *kept,
                          [this, question](const WantedNodes& found) { ask_nodes(*question, found); });
                    });
+}
+
+// Empty: they do where the user may, or nobody has asked for it.
+std::string IbmRoutes::why_others_make_no_tests(const TestRights& rights) const {
+  // Where anybody may have tests made, each node makes its own.
+  if (context_.open_actions || !rights.any()) return "";
+  if (!context_.tls()) return kNoTls;
+  return rights.user_text.empty() ? kUserNotTold : "";
 }
 
 void IbmRoutes::ask_nodes(Question& question, const WantedNodes& found) {
@@ -198,8 +211,7 @@ void IbmRoutes::ask_nodes(Question& question, const WantedNodes& found) {
   if (!asked) return question.responder.respond(text(asked.error().what + "\n"));
   question.beginning += ibm::asking_line(question.wanted) + found.said;
   if (asked->host.empty()) return question.responder.respond(text(question.beginning));
-  // Where anybody may have tests made, each node makes its own.
-  if (question.rights.any() && !context_.open_actions) question.beginning += kOthersMakeNoTests;
+  question.beginning += why_others_make_no_tests(question.rights);
   if (question.form == Form::events)
     return fan_out_.ask(*asked, question.rights, ReplyForm::json,
                         answer_as_they_come(std::move(question.responder)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "agent/compat/fan_out.hpp"
@@ -19,6 +20,7 @@ struct IbmContext {
   std::vector<std::string> periodic_checks;      // what "all" means
   std::function<double()> pcie_bandwidth_limit;  // GB/s, as it is configured now
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+  std::function<std::shared_ptr<const net::TlsContext>()> tls;  // see FanOutContext
   NodeFinder finder;
   std::string label_prefix;  // of the labels that tell the result of a deep test
   int deep_test_level = 0;
@@ -52,6 +54,7 @@ class IbmRoutes {
                    net::Responder responder);
   void launch_deep_test(const net::HttpRequest& request, net::Responder responder);
   void get_status(const net::HttpRequest& request, net::Responder responder);
+  [[nodiscard]] std::string why_others_make_no_tests(const TestRights& rights) const;
   void ask_nodes(Question& question, const WantedNodes& found);
 
   const IbmContext context_;

@@ -14,13 +14,16 @@ struct Peer {
   std::string node;
   std::string address;  // IP
   std::uint16_t port = 0;
+  bool is_encrypted = false;  // it is asked inside TLS
 
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
 // One for each node, in order of their names: where an agent is being replaced the one that is ready. Those
-// that are not ready belong to them, this one too when nobody has listed it yet. All listen at the port of
-// `self`.
+// that are not ready belong to them, this one too when nobody has listed it yet. All listen as `self` does.
 [[nodiscard]] std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const Peer& self);
+
+// Whether one of them is on a node of one of these names.
+[[nodiscard]] bool has_node(const std::vector<Peer>& peers, const std::vector<std::string>& names);
 
 }  // namespace autopilot::agent

@@ -2,7 +2,10 @@
 #include "agent/compat/test_rights.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
+
+#include "agent/callers/on_behalf.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -11,24 +14,35 @@ namespace {
 struct Asking {
   CallerRights rights;
   net::HttpRequest request;
+  std::string user_told;  // empty: the request has a token
   std::vector<std::string> checks;
   std::function<void(const TestRights& found)> on_found;
   TestRights found{};
 };
 
+void ask_next(const std::shared_ptr<Asking>& asking);
+
+void take(const std::shared_ptr<Asking>& asking, const std::string& check, const Caller& caller,
+          const std::optional<Refusal>& refusal) {
+  if (refusal)
+    asking->found.refused[check] = refusal->why;
+  else
+    asking->found.may.insert(check);
+  asking->found.user = caller.user.empty() ? caller_name(asking->request.peer) : caller.user;
+  asking->found.user_text = caller.user_text;
+  ask_next(asking);
+}
+
 void ask_next(const std::shared_ptr<Asking>& asking) {
   if (asking->checks.empty()) return asking->on_found(asking->found);
   const std::string check = std::move(asking->checks.back());
   asking->checks.pop_back();
-  authorize(asking->rights, asking->request, to_create(asking->rights, {"checks", check}),
-            [asking, check](const std::string& user, const std::optional<Refusal>& refusal) {
-              if (refusal)
-                asking->found.refused[check] = refusal->why;
-              else
-                asking->found.may.insert(check);
-              asking->found.user = user.empty() ? caller_name(asking->request.peer) : user;
-              ask_next(asking);
-            });
+  const auto question = to_create(asking->rights, {"checks", check});
+  const auto on_authorized = [asking, check](const Caller& caller, const std::optional<Refusal>& refusal) {
+    take(asking, check, caller, refusal);
+  };
+  if (asking->user_told.empty()) return authorize(asking->rights, asking->request, question, on_authorized);
+  authorize(asking->rights, Credential{"", asking->user_told}, question, on_authorized);
 }
 
 }  // namespace
@@ -37,8 +51,13 @@ void find_test_rights(const CallerRights& rights, bool is_open, const net::HttpR
                       const std::vector<std::string>& checks,
                       std::function<void(const TestRights& found)> on_found) {
   if (is_open) return on_found({.user = "anybody", .may = {checks.begin(), checks.end()}});
-  if (!has_token(request)) return on_found({});
-  ask_next(std::make_shared<Asking>(Asking{rights, request, checks, std::move(on_found)}));
+  const auto asking = std::make_shared<Asking>(Asking{rights, request, "", checks, std::move(on_found)});
+  if (has_token(request)) return ask_next(asking);
+  find_user_told(rights, request, [asking](const std::string& user_text) {
+    if (user_text.empty()) return asking->on_found({});
+    asking->user_told = user_text;
+    ask_next(asking);
+  });
 }
 
 }  // namespace autopilot::agent

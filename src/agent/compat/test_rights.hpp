@@ -17,12 +17,13 @@ struct TestRights {
   std::string user;  // for whom
   std::set<std::string> may = {};
   std::map<std::string, std::string> refused = {};  // and in a sentence why not
+  std::string user_text = {};  // for other agents, which find out themselves what the user may
 
   [[nodiscard]] bool any() const { return !may.empty(); }
 };
 
-// Nothing is asked and nothing may be done for a request without a token, unless anybody may (is_open). Calls
-// back at once, or later; the request may be gone then.
+// Nothing is asked and nothing may be done for a request without a token, and without an agent that tells for
+// whom it asks, unless anybody may (is_open). Calls back at once, or later; the request may be gone then.
 void find_test_rights(const CallerRights& rights, bool is_open, const net::HttpRequest& request,
                       const std::vector<std::string>& checks,
                       std::function<void(const TestRights& found)> on_found);

@@ -19,17 +19,24 @@ class TestRightsTest : public ::testing::Test {
     net::HttpRequest request;
     request.peer.address = address;
     if (!token.empty()) request.headers["authorization"] = "Bearer " + token;
-    const CallerRights rights{.name_space = "autopilot",
-                              .node = "node-1",
-                              .ask = [this](const std::string& shown, const kube::AccessQuestion& question,
-                                            const CallerReviews::OnDecision& on_decision) {
-                                asked_.push_back(kube::to_string(question));
-                                if (shown != "of-alice")
-                                  return on_decision({false, "", fail(Errc::denied, "nobody's")});
-                                if (question.subresource == "storage.pvc")
-                                  return on_decision({true, "alice", {}});
-                                on_decision({true, "alice", fail(Errc::denied, "alice may not")});
-                              }};
+    return find(request, is_open);
+  }
+  [[nodiscard]] TestRights find(const net::HttpRequest& request, bool is_open = false) {
+    const CallerRights rights{
+        .name_space = "autopilot",
+        .node = "node-1",
+        .ask =
+            [this](const Credential& shown, const kube::AccessQuestion& question,
+                   const CallerReviews::OnDecision& on_decision) {
+              asked_.push_back(kube::to_string(question));
+              if (shown.token != "of-alice" && shown.user_text != "alice-in-letters")
+                return on_decision({false, "", fail(Errc::denied, "nobody's")});
+              if (question.subresource == "storage.pvc")
+                return on_decision({true, "alice", {}, "alice-in-letters"});
+              on_decision({true, "alice", fail(Errc::denied, "alice may not"), "alice-in-letters"});
+            },
+        .find_agent = [](const std::vector<std::string>& names,
+                         const auto& done) { done(names == std::vector<std::string>{"node-2"}); }};
     TestRights found;
     find_test_rights(rights, is_open, request, {"gpu.diagnosis", "storage.pvc"},
                      [&found](const TestRights& rights_found) { found = rights_found; });
@@ -63,6 +70,28 @@ TEST_F(TestRightsTest, a_token_of_nobody_or_in_the_clear_opens_nothing) {
   EXPECT_FALSE(found.any());
   EXPECT_EQ(found.refused.size(), 2U);
   EXPECT_THAT(asked_, IsEmpty());
+}
+
+TEST_F(TestRightsTest, an_agent_is_believed_for_whom_it_asks_and_nobody_else_is) {
+  EXPECT_EQ(find("of-alice").user_text, "alice-in-letters");
+  net::HttpRequest request;
+  request.peer.address = "10.0.0.2:4000";
+  request.headers["autopilot-on-behalf-of"] = "alice-in-letters";
+  EXPECT_FALSE(find(request).any());
+  request.peer.names = {"node-2"};
+  EXPECT_FALSE(find(request).any()) << "in the clear";
+  request.peer.names = {};
+  request.peer.is_encrypted = true;
+  EXPECT_FALSE(find(request).any()) << "without a certificate";
+  request.peer.names = {"of-no-node"};
+  EXPECT_FALSE(find(request).any());
+  request.peer.names = {"node-2"};
+  asked_.clear();
+  const TestRights found = find(request);
+  EXPECT_EQ(found.user, "alice");
+  EXPECT_THAT(found.may, ElementsAre("storage.pvc"));
+  EXPECT_THAT(found.refused, ElementsAre(Pair("gpu.diagnosis", "alice may not")));
+  EXPECT_EQ(asked_.size(), 2U);
 }
 
 TEST_F(TestRightsTest, where_it_is_open_anybody_may) {

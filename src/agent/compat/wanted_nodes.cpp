@@ -46,7 +46,7 @@ void find_job(const NodeFinder& finder, const ibm::StatusRequest& wanted, const 
                                       .name_space = name_space};
   authorize(finder.rights, request, question,
             [finder, name_space = name_space, selector = selector, on_found = std::move(on_found)](
-                const std::string&, const std::optional<Refusal>& refusal) {
+                const Caller&, const std::optional<Refusal>& refusal) {
               if (!refusal && finder.of_pods) return find_of_job(finder, name_space, selector, on_found);
               on_found({ibm::workload_line(name_space, selector) + ibm::not_allowed_line(name_space), {}});
             });

@@ -9,6 +9,9 @@ Result<ReadyKeys> make_ready(const NodeKeys& keys) {
   ReadyKeys ready;
   ready.server =
       TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, keys.authorities}));
+  if (keys.authorities.empty()) return ready;
+  ready.client = TRY(net::TlsContext::make(net::TlsIdentity{
+      .authorities = keys.authorities, .certificate = keys.certificate, .key = keys.key, .server_name = ""}));
   return ready;
 }
 

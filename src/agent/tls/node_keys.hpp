@@ -21,6 +21,7 @@ struct NodeKeys {
 // The same, made ready.
 struct ReadyKeys {
   std::shared_ptr<const net::TlsContext> server;
+  std::shared_ptr<const net::TlsContext> client;  // null: nobody could be believed
 };
 
 // malformed: which part makes no sense, or does not fit another.
