@@ -152,7 +152,7 @@ class ChartTest(unittest.TestCase):
         return next(one for one in self.pod(values)["spec"]["containers"] if one["name"] == "agent")
 
     def test_lint_has_nothing_to_say(self):
-        for values in ("", "profile: full", IBM_VALUES):
+        for values in ("", "profile: full", "tls: {mode: secret}", IBM_VALUES):
             self.assertIn("0 chart(s) failed", self.helm.run("lint", "--strict", str(render.CHART), values=values))
 
     def test_what_was_written_for_ibm_autopilot_keeps_its_meaning(self):
@@ -202,6 +202,36 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(pod["spec"]["affinity"], {"nodeAffinity": {}})
         self.assertIn({"name": "scratch", "mountPath": "/scratch"},
                       self.agent("additionalVolumeMounts: [{name: scratch, mountPath: /scratch}]")["volumeMounts"])
+
+    def test_tls_is_off_until_somebody_wants_it(self):
+        for values in ("", "tls: {mode: off}", 'tls: {mode: "off"}'):
+            objects = self.helm.objects(values)
+            self.assertNotIn("tls", yaml.safe_load(objects["ConfigMap", "autopilot"]["data"]["config.yaml"]))
+            self.assertEqual(len(objects["Service", "autopilot-healthchecks"]["spec"]["ports"]), 1)
+            self.assertNotIn("autopilot-tls", json.dumps(objects["DaemonSet", "autopilot"]))
+
+    def test_with_a_secret_the_agents_answer_inside_tls_too(self):
+        objects = self.helm.objects("""
+            tls: {mode: secret, port: 4443, secretName: keys}
+            networkPolicy: {create: true, from: [{podSelector: {}}]}""")
+        folder = "/etc/autopilot-tls"
+        self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot"]["data"]["config.yaml"])["tls"],
+                         {"mode": "files", "listen": ":4443", "certificate": f"{folder}/tls.crt", "key": f"{folder}/tls.key",
+                          "authorities": f"{folder}/ca.crt"})
+        pod = objects["DaemonSet", "autopilot"]["spec"]["template"]["spec"]
+        self.assertIn({"name": "tls", "secret": {"secretName": "keys"}}, pod["volumes"])
+        agent = next(one for one in pod["containers"] if one["name"] == "agent")
+        self.assertIn({"name": "tls", "mountPath": folder, "readOnly": True}, agent["volumeMounts"])
+        self.assertIn({"name": "tls", "containerPort": 4443}, agent["ports"])
+        for others in (one for one in pod["containers"] if one["name"] != "agent"):
+            self.assertNotIn(folder, json.dumps(others))
+        self.assertIn({"name": "tls", "port": 4443, "targetPort": "tls", "protocol": "TCP"},
+                      objects["Service", "autopilot-healthchecks"]["spec"]["ports"])
+        self.assertEqual(len(objects["Service", "autopilot-metrics-service"]["spec"]["ports"]), 1)
+        for rule in objects["NetworkPolicy", "autopilot"]["spec"]["ingress"]:
+            self.assertIn({"port": "tls"}, rule["ports"])
+        # The kubelet mounts it: the agent itself may read none.
+        self.assertNotIn("secrets", json.dumps([one for (kind, _), one in objects.items() if kind in ("Role", "ClusterRole")]))
 
     def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
         objects = self.helm.objects("", "--api-versions", "monitoring.coreos.com/v1")
@@ -312,7 +342,7 @@ class ChartTest(unittest.TestCase):
 
     def test_a_section_without_a_word_is_as_if_it_were_not_there(self):
         usual = self.helm.objects("", *MONITORING)
-        sections = ("prometheusRule", "dashboard", "networkPolicy", "pullSecrets", "state", "compat", "config")
+        sections = ("prometheusRule", "dashboard", "networkPolicy", "pullSecrets", "state", "compat", "config", "tls")
         for values in (*(f"{section}:" for section in sections), "\n".join(f"{section}:" for section in sections)):
             with self.subTest(values=values):
                 self.assertEqual(self.helm.objects(values, *MONITORING), usual)
@@ -380,7 +410,11 @@ class ChartTest(unittest.TestCase):
                               ("namespace: {create: true}", "helm install --namespace NAME --create-namespace"),
                               ("service: {port: 8080}", "service.port"), ("image: {pullPolicy: Sometimes}", "pullPolicy"),
                               ("prometheusRule: {create: true}", "prometheusRule.create: this cluster knows no PrometheusRule"),
-                              ("networkPolicy: {from: all}", "networkPolicy"),
+                              ("networkPolicy: {from: all}", "networkPolicy"), ("tls: {mode: on}", "tls.mode"),
+                              ("tls: {mode: secret, port: 8081}", "tls.port"),
+                              ("tls: {mode: secret, secretName: }", "tls.secretName: expected"),
+                              ("tls: {mode: secret, port: }", "tls.port: expected a port"),
+                              ("tls: {mode: secret, port: 3333}", "tls.port: expected another port than service.port, 3333"),
                               ("pullSecrets: {create: true}", "pullSecrets.imagePullSecretData: expected")):
             with self.subTest(values=values), self.assertRaisesRegex(AssertionError, words):
                 self.helm.objects(values)

@@ -103,6 +103,17 @@ imagePullPolicy: {{ . }}
 {{ without $words "" | toJson }}
 {{- end }}
 
+{{- /* Empty where it is off, which YAML may have read as false. */ -}}
+{{- define "autopilot.tlsMode" -}}
+{{- $mode := (.Values.tls | default dict).mode | default "off" -}}
+{{- if ne $mode "off" -}}
+{{- if eq (int (required "tls.port: expected a port" .Values.tls.port)) (int .Values.service.port) -}}
+{{- fail (printf "tls.port: expected another port than service.port, %d" (int .Values.service.port)) -}}
+{{- end -}}
+{{ $mode }}
+{{- end -}}
+{{- end }}
+
 {{- /* The agent's settings: those that the values mean, and over them those below `config`. */ -}}
 {{- define "autopilot.config" -}}
 {{- $own := dict "profile" .Values.profile
@@ -112,6 +123,10 @@ imagePullPolicy: {{ . }}
 {{- if not (hasKey (.Values.config | default dict) "listen") -}}
 {{- $_ := set $own "listen" (printf ":%d" (int .Values.service.port)) -}}
 {{- $_ := set $own "also_listen" (list ":8081" ":8080") -}}
+{{- end -}}
+{{- if include "autopilot.tlsMode" . -}}
+{{- $_ := set $own "tls" (dict "mode" "files" "listen" (printf ":%d" (int .Values.tls.port))
+  "certificate" "/etc/autopilot-tls/tls.crt" "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
 {{- end -}}
 {{- if include "autopilot.isFull" . -}}
 {{- $_ := set $own "kernel_log" (dict "helper_socket" "/run/autopilot-kmsg/kmsg.sock") -}}
