@@ -280,6 +280,10 @@ void Agent::join_cluster() {
   runtime_.remember(kLastInstance, cluster_->instance());
   if (is_report_unread) cluster_->recall_report(machine_.simulated);
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
+  if (options_.config.tls.mode == "cert_manager")
+    cluster_->issue_keys(options_.config.tls.issuer,
+                         {[this](const ReadyKeys& keys) { use(keys); },
+                          [this](const Error& why) { tell_refused("keys of TLS", why); }});
   for (runtime::OperationKind& kind : cluster_->tests())
     operations_.offer(std::move(kind));
   loop_.post([this] { cluster_->start(); });
@@ -383,10 +387,14 @@ void Agent::warn_of_readers(const std::string& address) {
     log_warning("whoever reaches this address can read what is known of this node", {{"address", address}});
 }
 
+// With the keys of files from the beginning; those that are issued come when the cluster was asked.
 Status Agent::listen_inside_tls() {
   const auto& tls = options_.config.tls;
-  const NodeKeys keys = TRY(read_keys(tls, options_.read_file));
-  const ReadyKeys ready = TRY(make_ready(keys));
+  const bool has_files = tls.mode == "files";
+  if (!has_files && !options_.cluster)
+    return fail(Errc::malformed, "`tls.mode` is cert_manager, which needs `kubernetes.write_node`");
+  const NodeKeys keys = has_files ? TRY(read_keys(tls, options_.read_file)) : NodeKeys{};
+  const ReadyKeys ready = has_files ? TRY(make_ready(keys)) : ReadyKeys{};
   net::TcpPolicy policy{options_.config.allowed_hosts};
   policy.allowed_hosts.push_back(machine_.node);  // its certificate bears it
   const auto port = server_.listen_tls(tls.listen, ready.server, std::move(policy));
@@ -394,11 +402,13 @@ Status Agent::listen_inside_tls() {
   warn_of_readers(tls.listen);
   tls_port_ = *port;
   const std::string address = TRY(net::parse_ip_port(tls.listen)).address;
-  if (ready.client) self_ = {machine_.node, address.empty() ? "127.0.0.1" : address, *port, true};
+  if (ready.client || !has_files)
+    self_ = {machine_.node, address.empty() ? "127.0.0.1" : address, *port, true};
   peer_tls_ = ready.client;
-  key_files_.emplace(loop_, tls, options_.read_file, keys,
-                     KeyFiles::Listener{[this](const ReadyKeys& renewed) { use(renewed); },
-                                        [this](const Error& why) { tell_refused("keys of TLS", why); }});
+  if (has_files)
+    key_files_.emplace(loop_, tls, options_.read_file, keys,
+                       KeyFiles::Listener{[this](const ReadyKeys& renewed) { use(renewed); },
+                                          [this](const Error& why) { tell_refused("keys of TLS", why); }});
   return {};
 }
 

@@ -248,6 +248,12 @@ void ClusterLink::use_credentials(const Status& refreshed) {
   node_.start();
   if (recall_) recall_->start();
   if (attribution_) attribution_->start();
+  if (keys_) keys_->start();
+}
+
+void ClusterLink::issue_keys(const std::string& issuer, IssuedKeys::Listener listener) {
+  keys_.emplace(loop_, client_, clock_, KeysWish{node_name_, name_space_, issuer}, std::move(listener),
+                dice(), IssuedKeys::Pace{});
 }
 
 void ClusterLink::note(SnapshotPtr snapshot) {

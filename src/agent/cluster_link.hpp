@@ -20,6 +20,7 @@
 #include "agent/exporters/report_writer.hpp"
 #include "agent/late_recall.hpp"
 #include "agent/recall.hpp"
+#include "agent/tls/issued_keys.hpp"
 #include "config/config.hpp"
 #include "core/clock.hpp"
 #include "core/event.hpp"
@@ -77,6 +78,8 @@ class ClusterLink {
   void test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board);
   // The tests that can be made by way of the cluster. They are used no longer than this.
   [[nodiscard]] std::vector<runtime::OperationKind> tests();
+  // Keys of this node are asked for, and renewed. Before start().
+  void issue_keys(const std::string& issuer, IssuedKeys::Listener listener);
   void start();
   void note(SnapshotPtr snapshot);
   // What the cluster has of an earlier agent is asked for, and nothing is written over it before. Before
@@ -148,6 +151,7 @@ class ClusterLink {
   NodeWriter node_;
   std::optional<PvcTester> pvc_tester_;
   std::optional<Attribution> attribution_;
+  std::optional<IssuedKeys> keys_;
 };
 
 }  // namespace autopilot::agent

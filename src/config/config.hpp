@@ -98,6 +98,7 @@ struct Tls {
   std::string certificate;  // files, all PEM
   std::string key;
   std::string authorities;
+  std::string issuer = "autopilot";  // of cert-manager
 
   [[nodiscard]] bool is_on() const { return mode != "off"; }
 };

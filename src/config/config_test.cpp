@@ -167,7 +167,12 @@ TEST(ParseConfig, tls_is_off_or_has_all_that_it_needs) {
   EXPECT_TRUE(parse("tls: {mode: files, certificate: /a, key: /b}", "config.yaml", base())->tls.is_on());
   EXPECT_THAT(problems_of("tls: {mode: files, certificate: /a}\n"),
               HasSubstr("`tls.mode`: files needs `tls.certificate` and `tls.key`"));
-  EXPECT_THAT(problems_of("tls: {mode: on}\n"), HasSubstr("expected off or files, found `on`"));
+  EXPECT_THAT(problems_of("tls: {mode: on}\n"),
+              HasSubstr("expected one of off, files, cert_manager, found `on`"));
+  const auto issued = parse("tls: {mode: cert_manager, issuer: ours}\nkubernetes: {write_node: true}\n",
+                            "config.yaml", base());
+  ASSERT_TRUE(issued) << issued.error().what;
+  EXPECT_EQ(issued->tls.issuer, "ours");
   EXPECT_THAT(problems_of("tls: {listen: ''}\n"), HasSubstr("an address and a port"));
 }
 

@@ -98,7 +98,7 @@ bool is_helper_socket(std::string_view path) {
 }
 
 bool is_tls_mode(std::string_view word) {
-  return word == "off" || word == "files";
+  return word == "off" || word == "files" || word == "cert_manager";
 }
 
 bool is_file_or_empty(std::string_view path) {
@@ -399,10 +399,12 @@ constexpr std::array kSettings{
     Setting{"node", "a host name", kAtStart, kVariable,
             "The name of this machine. Empty: the one the machine gives itself.",
             AUTOPILOT_READ(read_word(m, s, &is_node_name, c.node)), AUTOPILOT_SHOW(c.node)},
-    Setting{"tls.mode", "off or files", kAtStart, kNoVariable,
+    Setting{"tls.mode", "one of off, files, cert_manager", kAtStart, kNoVariable,
             "Whether the API answers inside TLS as well, where tokens are taken from any address. files: "
-            "with the "
-            "keys of `tls.certificate` and `tls.key`.",
+            "with the keys of "
+            "`tls.certificate` and `tls.key`. cert_manager: with keys that the agent makes and keeps to "
+            "itself, and that "
+            "`tls.issuer` signs; needs `kubernetes.write_node`.",
             AUTOPILOT_READ(read_word(m, s, &is_tls_mode, c.tls.mode)), AUTOPILOT_SHOW(c.tls.mode)},
     Setting{"tls.listen", "an address and a port such as :3334 or 127.0.0.1:3334", kAtStart, kNoVariable,
             "Where. :3334 is every address of the machine.",
@@ -424,6 +426,11 @@ constexpr std::array kSettings{
         "Empty: clients are not asked for one.",
         AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.authorities)),
         AUTOPILOT_SHOW(c.tls.authorities)},
+    Setting{"tls.issuer", "the name of an Issuer of cert-manager", kAtStart, kNoVariable,
+            "Who signs the agent's certificates with `tls.mode: cert_manager`: one of the kind ca, in the "
+            "namespace of "
+            "the agents.",
+            AUTOPILOT_READ(read_word(m, s, &is_label_prefix, c.tls.issuer)), AUTOPILOT_SHOW(c.tls.issuer)},
     Setting{"log_level", "one of debug, info, warning, error", kAtStart, kVariable, "What the log shows.",
             AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)), AUTOPILOT_SHOW(c.log_level)},
     Setting{"log_format", "text or json", kAtStart, kVariable, "How the log is written.",

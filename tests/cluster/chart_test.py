@@ -233,6 +233,25 @@ class ChartTest(unittest.TestCase):
         # The kubelet mounts it: the agent itself may read none.
         self.assertNotIn("secrets", json.dumps([one for (kind, _), one in objects.items() if kind in ("Role", "ClusterRole")]))
 
+    def test_with_cert_manager_each_agent_asks_for_a_certificate_of_its_own(self):
+        values = "{tls: {mode: certManager}, profile: full}"
+        objects = self.helm.objects(values, "--api-versions", "cert-manager.io/v1")
+        self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot"]["data"]["config.yaml"])["tls"],
+                         {"mode": "cert_manager", "listen": ":3334", "issuer": "autopilot"})
+        authority = objects["Certificate", "autopilot-authority"]["spec"]
+        self.assertEqual((authority["isCA"], authority["issuerRef"]["name"]), (True, "autopilot-authority"))
+        self.assertEqual(objects["Issuer", "autopilot-authority"]["spec"], {"selfSigned": {}})
+        self.assertEqual(objects["Issuer", "autopilot"]["spec"], {"ca": {"secretName": authority["secretName"]}})
+        self.assertIn({"apiGroups": ["cert-manager.io"], "resources": ["certificaterequests"], "verbs": ["get", "create", "delete"]},
+                      objects["Role", "autopilot"]["rules"])
+        rights = json.dumps([one for (kind, _), one in objects.items() if kind in ("Role", "ClusterRole")])
+        self.assertNotIn("secrets", rights)
+        self.assertNotIn(authority["secretName"], json.dumps(objects["DaemonSet", "autopilot"]))
+        self.assertIn(("ValidatingAdmissionPolicyBinding", "autopilot-certificate"), objects)
+        self.assertNotIn(("ValidatingAdmissionPolicy", "autopilot-certificate"), self.helm.objects("tls: {mode: secret}"))
+        with self.assertRaisesRegex(AssertionError, "install cert-manager first"):
+            self.helm.objects(values)
+
     def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
         objects = self.helm.objects("", "--api-versions", "monitoring.coreos.com/v1")
         monitor = objects["ServiceMonitor", "autopilot-metrics-monitor"]

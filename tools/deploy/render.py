@@ -32,9 +32,11 @@ metadata:
 """
 
 
-def render(helm: Path, profile: str, settings=()) -> str:
-    """Everything that is to be applied. `settings` are more values of the chart, "key=value" as --set takes them."""
+def render(helm: Path, profile: str, settings=(), apis=()) -> str:
+    """Everything that is to be applied. `settings` are more values of the chart, "key=value" as --set takes them; `apis` what the
+    cluster knows beside Kubernetes itself."""
     changed = [word for setting in (f"profile={profile}", *settings) for word in ("--set", setting)]
+    changed += [word for api in apis for word in ("--api-versions", api)]
     chart = subprocess.run([str(helm), "template", "autopilot", str(CHART), "--namespace", NAMESPACE, "--kube-version", OLDEST,
                             *changed],
                            capture_output=True, text=True, check=False)

@@ -15,7 +15,6 @@ namespace autopilot::agent {
 namespace {
 
 namespace ibm = compat::ibm_autopilot;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // The agent "here" asks at one address, where the agent of "there" answers who it takes the asker for.

@@ -18,16 +18,16 @@ PREFIX = "autopilot.ibm.com"
 
 class Deployment:
     """The manifests of one profile with nothing changed but the image, the node, further arguments of the agent, and `settings`:
-    values of the chart."""
+    values of the chart, for a cluster that knows `apis` too."""
 
-    def __init__(self, api, profile: str, node: str, *arguments: str, settings=()):
+    def __init__(self, api, profile: str, node: str, *arguments: str, settings=(), apis=()):
         self._api = api
         self._node = node
         image, tag = images.name_of("autopilot").rsplit(":", 1)
         settings = [f"image.repository={image}", f"image.tag={tag}", f"nodeSelector.kubernetes\\.io/hostname={node}", *settings]
         if arguments:
             settings.append(f"extraArgs={{{','.join(arguments)}}}")
-        self._text = render.render(render.find_helm(), profile, settings)
+        self._text = render.render(render.find_helm(), profile, settings, apis)
 
     def apply(self) -> dict:
         """The pod, which is ready; the one of another profile is replaced."""

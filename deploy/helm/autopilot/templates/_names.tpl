@@ -124,7 +124,10 @@ imagePullPolicy: {{ . }}
 {{- $_ := set $own "listen" (printf ":%d" (int .Values.service.port)) -}}
 {{- $_ := set $own "also_listen" (list ":8081" ":8080") -}}
 {{- end -}}
-{{- if include "autopilot.tlsMode" . -}}
+{{- $tlsMode := include "autopilot.tlsMode" . -}}
+{{- if eq $tlsMode "certManager" -}}
+{{- $_ := set $own "tls" (dict "mode" "cert_manager" "listen" (printf ":%d" (int .Values.tls.port)) "issuer" "autopilot") -}}
+{{- else if $tlsMode -}}
 {{- $_ := set $own "tls" (dict "mode" "files" "listen" (printf ":%d" (int .Values.tls.port))
   "certificate" "/etc/autopilot-tls/tls.crt" "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
 {{- end -}}

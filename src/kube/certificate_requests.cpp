@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/certificate_requests.hpp"
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <optional>
+
+#include "kube/base64.hpp"
+#include "kube/object_text.hpp"
+
+namespace autopilot::kube {
+
+namespace json = boost::json;
+
+namespace {
+
+// What a condition says, where it is true or, for another status, as `status` has it.
+std::optional<std::string> condition(const json::object& object, std::string_view type,
+                                     std::string_view status, std::string_view reason = "") {
+  const json::array* all = array_at(object, {"status", "conditions"});
+  if (all == nullptr) return std::nullopt;
+  for (const json::value& one : *all) {
+    const json::object* found = one.if_object();
+    if (found == nullptr || text_at(*found, {"type"}) != type || text_at(*found, {"status"}) != status)
+      continue;
+    if (reason.empty() || text_at(*found, {"reason"}) == reason)
+      return std::string(text_at(*found, {"message"}));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> refusal(const json::object& object) {
+  for (const std::string_view type : {"Denied", "InvalidRequest"})
+    if (auto why = condition(object, type, "True")) return why;
+  for (const std::string_view reason : {"Failed", "Denied"})
+    if (auto why = condition(object, "Ready", "False", reason)) return why;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string certificate_requests_path(const std::string& name_space) {
+  return "/apis/cert-manager.io/v1/namespaces/" + name_space + "/certificaterequests";
+}
+
+std::string certificate_request_json(const CertificateQuestion& question) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(question.lifetime).count();
+  return json::serialize(json::object{
+      {"apiVersion", "cert-manager.io/v1"},
+      {"kind", "CertificateRequest"},
+      {"metadata", json::object{{"name", question.name}}},
+      {"spec", json::object{{"request", encode_base64(question.request)},
+                            {"isCA", false},
+                            {"duration", std::to_string(seconds) + "s"},
+                            {"usages", json::array{"digital signature", "server auth", "client auth"}},
+                            {"issuerRef", json::object{{"group", "cert-manager.io"},
+                                                       {"kind", "Issuer"},
+                                                       {"name", question.issuer}}}}}});
+}
+
+Result<IssuedCertificate> parse_certificate_request(std::string_view text) {
+  json::error_code error;
+  const json::value value = json::parse({text.data(), text.size()}, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  if (object == nullptr || text_at(*object, {"kind"}) != "CertificateRequest")
+    return fail(Errc::malformed, "the answer is no CertificateRequest");
+  if (const auto why = refusal(*object))
+    return fail(Errc::denied, "cert-manager gives no certificate: " + *why);
+  if (!condition(*object, "Ready", "True"))
+    return fail(Errc::unavailable, "cert-manager has not answered yet");
+  const auto certificate = decode_base64(text_at(*object, {"status", "certificate"}));
+  const auto authority = decode_base64(text_at(*object, {"status", "ca"}));
+  if (!certificate || certificate->empty() || !authority || authority->empty())
+    return fail(Errc::denied,
+                "cert-manager gives a certificate without its authority: an Issuer of the kind ca does");
+  return IssuedCertificate{*certificate, *authority};
+}
+
+}  // namespace autopilot::kube

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/certificate_requests.hpp"
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace autopilot::kube {
+namespace {
+
+namespace json = boost::json;
+using ::testing::HasSubstr;
+
+std::string object(const std::string& status) {
+  return R"({"kind":"CertificateRequest","status":)" + status + "}";
+}
+
+std::string refused(const std::string& text) {
+  const auto issued = parse_certificate_request(text);
+  return issued ? "issued" : std::string(to_string(issued.error().code)) + ": " + issued.error().what;
+}
+
+TEST(CertificateRequest, asks_for_a_short_lived_certificate_that_signs_nothing) {
+  EXPECT_EQ(certificate_requests_path("gpu"), "/apis/cert-manager.io/v1/namespaces/gpu/certificaterequests");
+  EXPECT_EQ(
+      json::parse(certificate_request_json({"node-1.tls-1", "autopilot", "PEM", std::chrono::hours{24}})),
+      json::parse(R"({"apiVersion":"cert-manager.io/v1","kind":"CertificateRequest",
+                "metadata":{"name":"node-1.tls-1"},
+                "spec":{"request":"UEVN","isCA":false,"duration":"86400s",
+                        "usages":["digital signature","server auth","client auth"],
+                        "issuerRef":{"group":"cert-manager.io","kind":"Issuer","name":"autopilot"}}})"));
+}
+
+TEST(CertificateRequest, is_answered_when_it_is_ready) {
+  const auto issued = parse_certificate_request(object(
+      R"({"conditions":[{"type":"Approved","status":"True"},{"type":"Ready","status":"True","reason":"Issued"}],
+          "certificate":"Y2VydA==","ca":"Y2E="})"));
+  ASSERT_TRUE(issued) << issued.error().what;
+  EXPECT_EQ(issued->certificate, "cert");
+  EXPECT_EQ(issued->authority, "ca");
+}
+
+TEST(CertificateRequest, waits_for_who_has_not_decided) {
+  for (const char* status :
+       {"{}", R"({"conditions":[]})", R"({"conditions":[7]})",
+        R"({"conditions":[{"type":"Ready","status":"False","reason":"Pending","message":"soon"}]})"})
+    EXPECT_THAT(refused(object(status)), HasSubstr("unavailable")) << status;
+}
+
+TEST(CertificateRequest, says_why_there_is_none) {
+  EXPECT_EQ(refused(object(R"({"conditions":[{"type":"Denied","status":"True","message":"not you"}]})")),
+            "denied: cert-manager gives no certificate: not you");
+  EXPECT_EQ(refused(object(R"({"conditions":[{"type":"InvalidRequest","status":"True","message":"no"}]})")),
+            "denied: cert-manager gives no certificate: no");
+  EXPECT_EQ(refused(object(
+                R"({"conditions":[{"type":"Ready","status":"False","reason":"Failed","message":"key"}]})")),
+            "denied: cert-manager gives no certificate: key");
+  EXPECT_THAT(
+      refused(object(R"({"conditions":[{"type":"Ready","status":"True"}],"certificate":"Y2VydA=="})")),
+      HasSubstr("without its authority"));
+  for (const char* text : {"", "[]", "{}", R"({"kind":"Pod"})"})
+    EXPECT_THAT(refused(text), HasSubstr("malformed")) << text;
+}
+
+}  // namespace
+}  // namespace autopilot::kube
