@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import arm64
 import changes
 import fuzz
 import junit
@@ -168,6 +169,7 @@ CLUSTER_PROGRAMS = Stage("cluster-programs", "Kubernetes for the tests in a clus
 CLUSTER = [CLUSTER_PROGRAMS, Stage("cluster", "release: tests in a cluster", _cluster(), "release-build")]
 CLUSTER_SHORT = [CLUSTER_PROGRAMS,
                  Stage("cluster", "release: the short tests in a cluster", _cluster("-L", "^short$"), "release-build")]
+ARM64 = Stage("arm64", "clang 16 release for arm64: build, and run on an emulator", arm64.arm64)
 TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads)
 
 PLANS: dict[str, list[Stage]] = {
@@ -184,6 +186,6 @@ PLANS: dict[str, list[Stage]] = {
     "verify": [
         FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
         *CLUSTER, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
-        Stage("gcc-asan", "g++ 12 ASan+UBSan: build and all tests", _all_tests("gcc-asan")), TSAN, TIDY_ALL, FUZZ,
+        Stage("gcc-asan", "g++ 12 ASan+UBSan: build and all tests", _all_tests("gcc-asan")), TSAN, ARM64, TIDY_ALL, FUZZ,
     ],
 }
