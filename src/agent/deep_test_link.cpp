@@ -83,8 +83,9 @@ void DeepTestLink::cancel() {
 
 void DeepTestLink::tell_end() {
   if (!end_ || !is_judged_ || last_news(view_.record) < last_news(end_->record)) return;
-  const auto end = std::exchange(end_, std::nullopt);
-  end->tell();
+  const auto tell = std::move(end_->tell);
+  end_.reset();
+  tell();
 }
 
 std::optional<WallTime> DeepTestLink::passed() const {

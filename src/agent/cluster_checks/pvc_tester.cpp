@@ -186,17 +186,19 @@ void PvcTester::conclude(MonoTime now) {
 
 // A round has ended.
 void PvcTester::tell_asked() {
-  if (!asked_) return;
+  const auto asked = std::exchange(asked_, std::nullopt);
+  if (!asked) return;
   std::string said;
   bool is_known = false;
   for (std::size_t i = 0; i < plan_.targets.size(); ++i) {
-    const PvcTarget& target = plan_.targets[i];
-    const Observation outcome = pvc_observations(target, results_[i], plan_.times, ended_[i]).front();
+    const auto& [storage_class, access_mode] = plan_.targets[i];
+    const auto& result = results_[i];
+    const Observation outcome = pvc_observations(plan_.targets[i], result, plan_.times, ended_[i]).front();
     is_known = is_known || outcome.value;
-    said.append(said.empty() ? "" : "; ").append(target.storage_class).append(" ").append(target.access_mode);
-    said += ": " + (outcome.value ? to_string(*outcome.value) : "unknown, " + results_[i]->why.what);
+    std::string word = result ? "unknown, " + result->why.what : "unknown";
+    if (outcome.value) word = to_string(*outcome.value);
+    said.append(said.empty() ? "" : "; ").append(storage_class).append(" ").append(access_mode + ": " + word);
   }
-  const auto asked = std::exchange(asked_, std::nullopt);
   asked->on_end(is_known ? Result<std::string>(said) : fail(Errc::unavailable, said));
 }
 
