@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian 12 packages that Autopilot is built and tested with. Does nothing where nothing is missing.
 #
-#   tools/install-deps.sh [--list] [build] [test] [lint] [extras] [cluster] [arm64]     without a group: all but the last two
+#   tools/install-deps.sh [--list] [build] [test] [lint] [extras] [cluster]     without a group: all but cluster
 #   extras: programs that some tests drive; without them these tests are skipped
 #   cluster: what `make cluster` needs beside Go
-#   arm64: what runs programs for arm64 on another processor
 #
 # Needs root or sudo only when something is missing.
 set -euo pipefail
@@ -19,7 +18,6 @@ test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16
 extras=(curl jq prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base)
 lint=(clang-format-16 clang-tidy-16 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
-arm64=(qemu-user util-linux mount)
 
 # Services that a test drives as plain programs and that must not start with the machine because of us.
 services=(prometheus prometheus-alertmanager containerd)
@@ -39,8 +37,7 @@ packages_of() {
     lint) printf '%s\n' "${lint[@]}" ;;
     extras) printf '%s\n' "${extras[@]}" ;;
     cluster) printf '%s\n' "${cluster[@]}" ;;
-    arm64) printf '%s\n' "${arm64[@]}" ;;
-    *) die "unknown group '$1': build, test, lint, extras, cluster and arm64 exist" ;;
+    *) die "unknown group '$1': build, test, lint, extras and cluster exist" ;;
   esac
 }
 
@@ -90,7 +87,7 @@ for argument in "$@"; do
   case "$argument" in
     --list) list_only=yes ;;
     -h | --help)
-      sed -n '3,10s/^# \{0,1\}//p' "$0"
+      sed -n '3,9s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) groups+=("$argument") ;;

@@ -12,18 +12,17 @@ cannot() {
 }
 
 if [ "${1:-}" != --inside ]; then
-  qemu=$(command -v qemu-aarch64) || cannot "qemu-aarch64 is missing: tools/install-deps.sh arm64"
   export QEMU_LD_PREFIX=${XDG_CACHE_HOME:-$HOME/.cache}/autopilot/sysroot-arm64
+  [ -x "$QEMU_LD_PREFIX/qemu-aarch64" ] || cannot "there is no emulator; tools/sysroot.sh fetches it"
   unshare -Urm true 2>/dev/null || cannot "this machine allows no user namespace"
-  exec unshare -Urm "$0" --inside "$qemu" "$@"
+  exec unshare -Urm "$0" --inside "$@"
 fi
 
-qemu=$2
-shift 2
+shift
 misc=/proc/sys/fs/binfmt_misc
 mount -t binfmt_misc none $misc 2>/dev/null || cannot "the kernel has no binfmt_misc for a user namespace (Linux 6.7)"
 # The first 20 bytes of an executable of 64 bits, little-endian, for machine 183; its type is 2 or 3.
 magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
 mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
-echo ":arm64:M::$magic:$mask:$qemu:" >$misc/register
+echo ":arm64:M::$magic:$mask:$QEMU_LD_PREFIX/qemu-aarch64:" >$misc/register
 exec "$@"

@@ -200,16 +200,17 @@ std::vector<Operation> Operations::poll() {
 // It has said how it ended, or it is not waited for any longer.
 void Operations::conclude_own(Entry& entry) {
   const std::shared_ptr<OwnTalk> talk = std::move(entry.own);
+  const std::optional<Result<std::string>> end = std::move(talk->end);
   Operation& operation = entry.operation;
   operation.finished = clock_.now().wall;
-  if (!talk->end) talk->cancel();
+  if (!end) talk->cancel();
   if (!entry.cancelled_by.empty()) {
     operation.state = OperationState::cancelled;
     operation.message = "cancelled by " + entry.cancelled_by;
-  } else if (!talk->end) {
+  } else if (!end) {
     operation.state = OperationState::timed_out;
     operation.message = join("no end within " + format_duration(operation.deadline), talk->message);
-  } else if (const Result<std::string>& said = *talk->end; said) {
+  } else if (const Result<std::string>& said = *end; said) {
     operation.state = OperationState::succeeded;
     operation.progress = 1;
     operation.message = *said;

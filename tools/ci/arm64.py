@@ -5,17 +5,19 @@ import junit
 from stage import ROOT, Outcome, Run, one, skip
 
 CANNOT_RUN = 77
-# The second starts a helper, for the driver, and that loads the simulated driver: everything that is built.
-SHOWN = (["version"], ["check", "--simulate", "hgx-h100-8"])
+# What is run, and a word of what it must say. The second starts a helper that loads the simulated driver; checks that
+# cannot look leave the machine without a verdict.
+SHOWN = ((["version"], ", Release)"), (["check", "--simulate", "hgx-h100-8"], "verdict PASS"))
 
 
-def _show(run: Run, arguments: list[str]) -> Outcome:
+def _show(run: Run, arguments: list[str], said: str) -> Outcome:
     what = " ".join(["autopilot", *arguments])
     program = ROOT / "build" / "arm64" / "bin" / "autopilot"
     status = run.command([ROOT / "tools" / "run-arm64.sh", program, *arguments], 300)
     if status == CANNOT_RUN:
         return skip(f"{what}: {junit.skip_reason(run.log.read_text())}")
-    return one(status == 0, f"{'ran' if status == 0 else 'failed'}: {what}")
+    ran = status == 0 and said in run.log.read_text()
+    return one(ran, f"{'ran' if ran else 'failed'}: {what}")
 
 
 def arm64(run: Run) -> Outcome:
@@ -32,6 +34,6 @@ def arm64(run: Run) -> Outcome:
         if run.command(build, 3000) != 0:
             return one(False, f"{target} does not build with the preset {preset}")
     total = one(True, "built: the programs")
-    for arguments in SHOWN:
-        total.add(_show(run, arguments))
+    for arguments, said in SHOWN:
+        total.add(_show(run, arguments, said))
     return total

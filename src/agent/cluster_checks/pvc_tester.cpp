@@ -197,7 +197,12 @@ void PvcTester::tell_asked() {
     is_known = is_known || outcome.value;
     std::string word = result ? "unknown, " + result->why.what : "unknown";
     if (outcome.value) word = to_string(*outcome.value);
-    said.append(said.empty() ? "" : "; ").append(storage_class).append(" ").append(access_mode + ": " + word);
+    said.append(said.empty() ? "" : "; ")
+        .append(storage_class)
+        .append(" ")
+        .append(access_mode)
+        .append(": ")
+        .append(word);
   }
   asked->on_end(is_known ? Result<std::string>(said) : fail(Errc::unavailable, said));
 }

@@ -156,8 +156,8 @@ void IbmRoutes::add_check(net::HttpServer& server, const ibm::CheckName& check) 
 }
 
 // What this node says of itself. preamble: what a text begins with.
-void IbmRoutes::answer_here(std::vector<std::string> names, std::string preamble, const HttpRequest& request,
-                            Responder responder) {
+void IbmRoutes::answer_here(const std::vector<std::string>& names, std::string preamble,
+                            const HttpRequest& request, Responder responder) {
   const auto to = std::make_shared<Responder>(std::move(responder));
   const auto answer = [this, to, form = wanted_form(request), names,
                        preamble = std::move(preamble)](const TestRights& rights) {

@@ -50,8 +50,8 @@ class IbmRoutes {
   };
 
   void add_check(net::HttpServer& server, const compat::ibm_autopilot::CheckName& check);
-  void answer_here(std::vector<std::string> names, std::string preamble, const net::HttpRequest& request,
-                   net::Responder responder);
+  void answer_here(const std::vector<std::string>& names, std::string preamble,
+                   const net::HttpRequest& request, net::Responder responder);
   void launch_deep_test(const net::HttpRequest& request, net::Responder responder);
   void get_status(const net::HttpRequest& request, net::Responder responder);
   [[nodiscard]] std::string why_others_make_no_tests(const TestRights& rights) const;

@@ -19,7 +19,8 @@ class Arm64(unittest.TestCase):
         patch = mock.patch.object(stage, "LOGS", Path(folder.name))
         patch.start()
         self.addCleanup(patch.stop)
-        self.ends = {}  # name of a program: how it ends, and what it says
+        # name of a program: how it ends, and what it says
+        self.ends = {"run-arm64.sh": (0, "autopilot 0.1.0 (clang 16, Release)\nsim  healthy  verdict PASS")}
         self.begun = []
 
     def outcome(self):
@@ -52,6 +53,12 @@ class Arm64(unittest.TestCase):
         outcome = self.outcome()
         self.assertEqual((1, 0, 2), (outcome.passed, outcome.failed, outcome.skipped))
         self.assertIn("skipped: autopilot version: qemu-aarch64 is missing", outcome.notes)
+
+    def test_a_check_that_could_not_look_fails(self):
+        self.ends = {"run-arm64.sh": (0, "autopilot 0.1.0 (clang 16, Release)\nsim  healthy")}
+        outcome = self.outcome()
+        self.assertEqual((2, 1, 0), (outcome.passed, outcome.failed, outcome.skipped))
+        self.assertIn("failed: autopilot check --simulate hgx-h100-8", outcome.notes)
 
     def test_what_does_not_build_or_run_fails(self):
         for program in ("sysroot.sh", "cmake", "run-arm64.sh"):
