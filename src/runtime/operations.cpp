@@ -301,10 +301,12 @@ Result<Operation> Operations::cancel(std::string_view id, const std::string& by)
       return fail(Errc::conflict,
                   entry.operation.id + " is over: " + std::string(to_string(entry.operation.state)));
     if (entry.cancelled_by.empty()) entry.cancelled_by = by;
-    if (entry.own)
+    if (entry.own) {
       conclude_own(entry);
-    else
+      if (wake_) wake_();
+    } else {
       entry.thread.request_stop();
+    }
     return now_of(entry);
   }
   return fail(find(id).error());

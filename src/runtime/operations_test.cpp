@@ -320,6 +320,7 @@ TEST_F(OperationsTest, a_test_of_this_process_is_cancelled_or_ends_with_its_dead
   offer_own();
   const auto cancelled = start("own");
   ASSERT_TRUE(operations_->cancel(cancelled->id, "uid 8").has_value());
+  EXPECT_TRUE(awake_);  // nothing else says that it is over
   EXPECT_EQ(to_end(cancelled->id).state, OperationState::cancelled);
   EXPECT_EQ(own_cancelled_, 1);
   own_calls_.on_end(std::string("too late, and nobody minds"));
