@@ -55,7 +55,7 @@ class Question {
     if (!marks_.reservation) return release("nobody knows how long the node should be kept");
     const Reservation& kept = *marks_.reservation;
     if (auto step = take_result(kept)) return *step;
-    if (world_.is_cancelled) return end(kept, "it was cancelled");
+    if (is_cancelled(kept)) return end(kept, "it was cancelled");
     if (!marks_.has_taint) return end(kept, "somebody took the taint away");
     if (is_broken(kept)) return end(kept, "it is kept by a clock that is not right");
     if (now_ >= kept.until) return end(kept, "the test did not end in time");
@@ -253,6 +253,9 @@ class Question {
   // Of a time to come, or for longer than any test takes: a clock jumped. It ends now.
   [[nodiscard]] bool is_broken(const Reservation& kept) const {
     return kept.since > now_ + Times::kNews || kept.until - kept.since > Times::kLongest;
+  }
+  [[nodiscard]] bool is_cancelled(const Reservation& kept) const {
+    return world_.cancelled && kept.since <= next_second(*world_.cancelled);
   }
   // Its time is over, and nothing will ever be seen.
   [[nodiscard]] bool is_lost() const {

@@ -31,7 +31,7 @@ struct DeepTestWorld {
   bool may_have_strays = false;        // a Job may run although nobody keeps the node
   bool is_wanted = false;              // the verdict waits for a test
   std::optional<WallTime> asked;       // since when somebody waits for one that is made now, or not at all
-  bool is_cancelled = false;           // the test that is under way is to end
+  std::optional<WallTime> cancelled;   // a test for which the node was reserved until then is to end
   WallTime watched_since{};            // a node that was never tested has its turn some time after that
 };
 

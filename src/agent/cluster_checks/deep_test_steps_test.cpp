@@ -434,6 +434,16 @@ TEST_F(DeepTestSteps, a_job_goes_when_somebody_took_all_marks_away_and_the_next_
   EXPECT_NE(ask().kind, Kind::look);
 }
 
+TEST_F(DeepTestSteps, a_test_whose_reservation_is_seen_after_the_cancel_is_none) {
+  reserve();
+  world_.cancelled = now_;
+  const DeepTestStep next = step();
+  EXPECT_EQ(next.kind, Kind::release);
+  EXPECT_EQ(next.why, "it was cancelled");
+  world_.cancelled = now_ - 1h;
+  EXPECT_EQ(step().kind, Kind::create_job);
+}
+
 TEST_F(DeepTestSteps, looks_are_some_time_apart) {
   world_.looked = now_;
   const DeepTestStep next = ask();

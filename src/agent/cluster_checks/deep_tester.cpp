@@ -120,8 +120,8 @@ Status DeepTester::test_now(Asked asked) {
 void DeepTester::cancel() {
   asked_.reset();
   world_.asked.reset();
-  // A reservation that is on its way may arrive.
-  world_.is_cancelled = true;
+  // A reservation that is on its way may be seen much later.
+  world_.cancelled = clock_.now().wall;
   go_on_soon();
 }
 
@@ -156,7 +156,6 @@ void DeepTester::go_on() {
     return;
   }
   if (must_ask_for_pod()) return ask_for_pod();
-  if (!testing_marks(world_.node, policy_.job.prefix).any()) world_.is_cancelled = false;
   const DeepTestStep step = next_step(world_, policy_, clock_.now().wall);
   if (step.kind == Kind::wait) return wait(step);
   if (step.kind == Kind::look) return look(step.is_glance);
@@ -278,6 +277,7 @@ std::optional<net::Exchange> DeepTester::send(kube::OnObject on_answer) {
   is_writing_ = true;
   sent_ = step.kind;
   if (step.kind == Kind::create_job) world_.may_have_strays = true;
+  if (step.kind == Kind::reserve) world_.cancelled.reset();
   said_.clear();
   log_info("deep test: " + std::string(word_of(step.kind)), {{"job", step.name}, {"why", step.why}});
   if (step.result) on_result_(step.name, *step.result);
