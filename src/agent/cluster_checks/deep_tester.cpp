@@ -139,6 +139,8 @@ void DeepTester::tell_kept_from(const DeepTestStep& step) {
 // What stands on the node now is of the test that ended.
 void DeepTester::tell_released() {
   DeepTestRecord record = deep_test_record(world_.node, policy_.job.prefix);
+  // Who waits now asked after the cancel, for another one.
+  if (record.tried && std::exchange(world_.cancelled, std::nullopt)) return;
   if (record.tried) return tell_end(fail(Errc::unavailable, record.why), record);
   const std::string failed = record.failed.empty() ? "" : ": " + record.failed;
   tell_end(std::string(to_string(record.outcome)) + failed, record);

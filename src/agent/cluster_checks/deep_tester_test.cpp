@@ -305,5 +305,21 @@ TEST_F(DeepTesterTest, a_test_that_is_cancelled_is_taken_away) {
   EXPECT_FALSE(end_.has_value());
 }
 
+TEST_F(DeepTesterTest, who_asks_after_a_cancel_waits_for_another_test) {
+  reserve(60s);
+  json::object released = node_;
+  const DeepTestRecord record{
+      .outcome = {}, .test = {}, .began = {}, .finished = {}, .failed = {}, .tried = since_, .why = "it ended"};
+  ASSERT_TRUE(patch_node(released, release_patch(node_of(node_), kPrefix, record)));
+  begin({ok(jobs(true)), ok(kEmptyList), ok(json::serialize(released))});
+  tester_->see(node_of(node_));
+  ASSERT_TRUE(test_now().has_value());
+  tester_->cancel();
+  ASSERT_TRUE(test_now().has_value());
+  ASSERT_TRUE(run_until_written(1));
+  EXPECT_EQ(requests().back(), "PATCH /api/v1/nodes/gpu-7");
+  EXPECT_FALSE(end_.has_value());
+}
+
 }  // namespace
 }  // namespace autopilot::agent
