@@ -76,7 +76,9 @@ class Question {
     if (auto step = delete_stray()) return *step;
     const WallTime next_look = sight_.asked + Times::kLookBusy;
     if (auto why = obstacle(); !why.empty()) {
-      const bool is_old = world_.asked && sight_.asked < *world_.asked - Times::kFresh;
+      // A clock that was ahead when somebody asked would make every sight old.
+      const WallTime asked = std::min(world_.asked.value_or(WallTime{}), now_);
+      const bool is_old = world_.asked && sight_.asked < asked - Times::kFresh;
       return is_old ? look() : wait_for_idle(next_look, std::move(why));
     }
     if (!has_sight(Times::kLook) || !sight_.is_exact) return look();

@@ -444,6 +444,15 @@ TEST_F(DeepTestSteps, a_test_whose_reservation_is_seen_after_the_cancel_is_none)
   EXPECT_EQ(step().kind, Kind::create_job);
 }
 
+TEST_F(DeepTestSteps, a_clock_that_was_ahead_when_somebody_asked_keeps_no_answer_back) {
+  world_.asked = now_ + 1h;
+  pods_ = {somebody()};
+  const DeepTestStep next = step();
+  EXPECT_EQ(next.kind, Kind::wait);
+  EXPECT_TRUE(next.is_kept_from);
+  EXPECT_EQ(next.in_use_by, "ml/train-0");
+}
+
 TEST_F(DeepTestSteps, looks_are_some_time_apart) {
   world_.looked = now_;
   const DeepTestStep next = ask();
