@@ -529,6 +529,7 @@ void Agent::begin_stop(int signal) {
   stopped.message = "autopilot stopped";
   (void)runtime_.tell(std::move(stopped));
   runtime_.stop();
+  tests_.stop();
   server_.stop(kStopGrace, [this] { end_stop(); });
 }
 

@@ -84,6 +84,11 @@ void TestRuns::tell(const Operation& operation) {
     on_run(run_of(operation));
 }
 
+void TestRuns::stop() {
+  for (const auto& [number, waiting] : std::exchange(waiting_, {}))
+    waiting.on_run({.began = began_of(waiting.operation), .not_run = "the agent is stopping"});
+}
+
 void TestRuns::give_up(std::uint64_t number) {
   auto waiting = waiting_.extract(number);
   if (waiting.empty()) return;

@@ -43,6 +43,8 @@ class TestRuns {
   void run(const std::string& check, const std::string& owner, OnRun on_run);
   // An operation that began or ended.
   void note(const Operation& operation);
+  // Tells all who wait that the agent is stopping: no check looks any more.
+  void stop();
 
  private:
   struct Waiting {

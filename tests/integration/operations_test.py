@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Active tests of a running agent: begun, watched and cancelled over its sockets, remembered over a restart."""
 
+import concurrent.futures
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import signal
 import tempfile
 import unittest
 
+import fake_api_server
 import harness
 
 
@@ -142,6 +144,28 @@ class OperationsTest(unittest.TestCase):
             self.assertEqual((after["state"], after["message"]), ("failed", "the agent was restarted"))
             self.assertEqual([one["id"] for one in json.loads(agent.get("/v1/operations"))["items"]],
                              [killed["id"], stopped["id"]])
+
+    def test_who_waits_for_a_test_is_answered_when_the_agent_stops(self):
+        server = fake_api_server.FakeApiServer()
+        self.addCleanup(server.close)
+        server.objects[fake_api_server.NODES] = [{"metadata": {"name": "gpu-7", "uid": "u-1"}}]
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        fake_api_server.write_kubeconfig(f"{folder}/kubeconfig", {"c": server.url}, "c")
+        with open(f"{folder}/config.yaml", "w", encoding="utf-8") as file:
+            json.dump({"node": "gpu-7", "kubernetes": {"write_node": True, "kubeconfig": f"{folder}/kubeconfig"},
+                       "pvc": {"storage_classes": {"fast": ["ReadWriteOnce"]}}, "compat": {"open_actions": True}}, file)
+        agent = harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", f"{folder}/config.yaml")
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        harness.wait_until(lambda: agent.process.find("the node object is there"), "the node was seen")
+        server.silent = True
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            asked = pool.submit(agent.request, "GET", "/pvc", timeout=60)
+            harness.wait_until(lambda: json.loads(agent.get("/v1/operations"))["items"], "the test has begun")
+            agent.process.stop()
+            status, text = asked.result()
+        self.assertEqual(status, 200)
+        self.assertIn("not run: the agent is stopping", text)
 
     def test_the_command_line_follows_a_test_to_its_end(self):
         with harness.Agent() as agent:
