@@ -57,16 +57,28 @@ std::vector<std::string> active_checks(const std::vector<std::string>& names) {
   return checks_of(names, true);
 }
 
+// Looks and tests beside each other: one after the other they take longer than an answer may.
 void answer_locally(const LocalContext& context, const std::vector<std::string>& names,
                     const TestRights& rights, OnAnswers on_answers) {
-  test(context.tests, rights,
-       [look = context.look, names, on_answers = std::move(on_answers)](ibm::Effort effort) {
-         effort.looked_since = look.clock.now().wall - kFreshLook;
-         look_freshly(look, checks_of(names, false), [&runtime = look.runtime, effort, names, on_answers] {
-           const auto snapshot = runtime.snapshot();
-           on_answers(ibm::answers_of(names, *snapshot, effort), *snapshot);
-         });
-       });
+  struct Answering {
+    std::size_t open = 2;
+    ibm::Effort effort{};
+  };
+  const auto answering = std::make_shared<Answering>();
+  const WallTime looked_since = context.look.clock.now().wall - kFreshLook;
+  const auto end = [&runtime = context.look.runtime, answering, looked_since, names,
+                    on_answers = std::move(on_answers)] {
+    if (--answering->open > 0) return;
+    answering->effort.looked_since = looked_since;
+    const auto snapshot = runtime.snapshot();
+    on_answers(ibm::answers_of(names, *snapshot, answering->effort), *snapshot);
+  };
+  test(context.tests, rights, [&loop = context.look.loop, answering, end](ibm::Effort effort) {
+    answering->effort = std::move(effort);
+    // Who tells of a judgement does so before the snapshot knows it.
+    loop.post(end);
+  });
+  look_freshly(context.look, checks_of(names, false), end);
 }
 
 }  // namespace autopilot::agent
