@@ -58,6 +58,8 @@ std::vector<std::string> exec_arguments(const ClusterOptions& cluster, const std
   if (has_terminal) words.insert(words.end(), {"--stdin", "--tty"});
   words.insert(words.end(), {"--", kProgram, "test", "--output=" + format_name(request.format)});
   if (request.deadline) words.push_back("--deadline=" + format_duration(*request.deadline));
+  // What begins with - is an ID all the same.
+  words.emplace_back("--");
   words.insert(words.end(), request.ids.begin(), request.ids.end());
   return words;
 }

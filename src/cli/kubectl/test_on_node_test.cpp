@@ -10,9 +10,9 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(TestOnNode, runs_in_the_pod_of_the_agent) {
-  EXPECT_THAT(exec_arguments({}, "autopilot", "autopilot-x", {.ids = {"storage.pvc"}}, false),
+  EXPECT_THAT(exec_arguments({}, "autopilot", "autopilot-x", {.ids = {"--socket=x"}}, false),
               ElementsAre("--namespace=autopilot", "exec", "autopilot-x", "--container=agent", "--",
-                          "/usr/bin/autopilot", "test", "--output=table", "storage.pvc"));
+                          "/usr/bin/autopilot", "test", "--output=table", "--", "--socket=x"));
 }
 
 TEST(TestOnNode, takes_the_cluster_the_terminal_and_all_that_was_asked_for_along) {
@@ -25,7 +25,7 @@ TEST(TestOnNode, takes_the_cluster_the_terminal_and_all_that_was_asked_for_along
                      true),
       ElementsAre("--kubeconfig=/tmp/a b", "--context=production", "--namespace=ns", "exec", "p",
                   "--container=agent", "--stdin", "--tty", "--", "/usr/bin/autopilot", "test",
-                  "--output=json", "--deadline=1h30m", "a", "b"));
+                  "--output=json", "--deadline=1h30m", "--", "a", "b"));
 }
 
 }  // namespace
