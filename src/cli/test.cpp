@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,11 @@ class Follower {
     bool is_cancelled = false;
     while (!operation.is_over()) {
       say(operation);
-      interrupt_.wait(kLook);
+      // An interrupt ends a wait early, but only the first.
+      if (is_cancelled)
+        std::this_thread::sleep_for(kLook);
+      else
+        interrupt_.wait(kLook);
       if (is_interrupted() && !std::exchange(is_cancelled, true)) {
         tell(operation.id + " is being cancelled");
         (void)agent_.send("DELETE", path, "");
@@ -121,7 +126,11 @@ int make(const AgentClient& agent, const TestRequest& request) {
   Health health = Health::healthy;
   int exit_code = kExitHealthy;
   for (const std::string& id : request.ids) {
-    if (follower.is_interrupted()) break;
+    if (follower.is_interrupted()) {
+      tell(id + " is not tested: interrupted");
+      health = worst(health, Health::unknown);
+      continue;
+    }
     auto test = follower.make(id, request.deadline);
     if (!test) {
       exit_code = test.error().code == Errc::not_found ? kExitUsage : kExitInternal;

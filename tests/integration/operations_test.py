@@ -202,7 +202,8 @@ class OperationsTest(unittest.TestCase):
             follower.child.send_signal(signal.SIGINT)
             self.assertEqual(follower.child.wait(timeout=20), 3)
             self.assertEqual(find(agent, operation["id"])["state"], "cancelled")
-            # The one behind it has not begun.
+            # The one behind it has not begun, and that is said.
+            harness.wait_until(lambda: follower.find("self_test is not tested: interrupted"), "it is told")
             self.assertEqual(len(json.loads(agent.get("/v1/operations"))["items"]), 1)
 
 
