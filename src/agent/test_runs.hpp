@@ -22,6 +22,8 @@ class TestRuns {
  public:
   // How long somebody waits: well within the minute in which a server must answer.
   static constexpr Duration kPatience = std::chrono::seconds{40};
+  // So often one begins at most: some end at once, and each is written down.
+  static constexpr Duration kSame = std::chrono::seconds{2};
 
   // What became of a test for somebody who asked for it.
   struct Run {
@@ -36,7 +38,8 @@ class TestRuns {
            runtime::Runtime& runtime, std::function<void()> note_changes, std::function<void()> poll_soon);
 
   [[nodiscard]] bool can_run(std::string_view check) const;
-  // A test of that check for `owner`, or the one that is under way. Errors: why none begins.
+  // A test of that check for `owner`, or the one that is under way or began within kSame. Errors: why none
+  // begins.
   [[nodiscard]] Result<Operation> begin(const std::string& check, const std::string& owner);
   // Likewise, and waits for it. Calls back, not from within,
   // when its result has been judged or kPatience has passed; the test goes on then.
@@ -64,6 +67,7 @@ class TestRuns {
   const std::function<void()> note_changes_;
   const std::function<void()> poll_soon_;
   std::map<std::uint64_t, Waiting> waiting_;
+  std::map<std::string, std::string> judged_;  // by check: its operation that was judged last
   std::uint64_t next_ = 0;
 };
 

@@ -145,19 +145,35 @@ class OperationsTest(unittest.TestCase):
             self.assertEqual([one["id"] for one in json.loads(agent.get("/v1/operations"))["items"]],
                              [killed["id"], stopped["id"]])
 
-    def test_who_waits_for_a_test_is_answered_when_the_agent_stops(self):
+    def open_agent(self, node, **settings):
+        """Where anybody may have tests made, and what stands in the place of its API server."""
         server = fake_api_server.FakeApiServer()
         self.addCleanup(server.close)
-        server.objects[fake_api_server.NODES] = [{"metadata": {"name": "gpu-7", "uid": "u-1"}}]
+        server.objects[fake_api_server.NODES] = [{"metadata": {"name": "gpu-7", "uid": "u-1"}, **node}]
         folder = self.enterContext(tempfile.TemporaryDirectory())
         fake_api_server.write_kubeconfig(f"{folder}/kubeconfig", {"c": server.url}, "c")
         with open(f"{folder}/config.yaml", "w", encoding="utf-8") as file:
             json.dump({"node": "gpu-7", "kubernetes": {"write_node": True, "kubeconfig": f"{folder}/kubeconfig"},
-                       "pvc": {"storage_classes": {"fast": ["ReadWriteOnce"]}}, "compat": {"open_actions": True}}, file)
+                       "compat": {"open_actions": True}, **settings}, file)
         agent = harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", f"{folder}/config.yaml")
         self.addCleanup(agent.close)
         agent.wait_ready()
         harness.wait_until(lambda: agent.process.find("the node object is there"), "the node was seen")
+        return agent, server
+
+    def test_however_often_it_is_asked_for_a_test_is_made_once_in_a_while(self):
+        agent, server = self.open_agent({"spec": {"unschedulable": True}, "status": {"allocatable": {"nvidia.com/gpu": "8"}}},
+                                        deep_test={"every": "365d", "image": "none"})
+        server.objects.update({"/apis/batch/v1/namespaces/autopilot/jobs": [], "/api/v1/pods": []})
+        for _ in range(20):
+            status, text = agent.request("GET", "/dcgm", timeout=60)
+            self.assertEqual(status, 200)
+            self.assertIn("not run: the node is cordoned", text)
+        self.assertIn("Not launching invasive health checks: the node is cordoned.", agent.get("/invasive"))
+        self.assertLess(len(json.loads(agent.get("/v1/operations"))["items"]), 4)
+
+    def test_who_waits_for_a_test_is_answered_when_the_agent_stops(self):
+        agent, server = self.open_agent({}, pvc={"storage_classes": {"fast": ["ReadWriteOnce"]}})
         server.silent = True
         with concurrent.futures.ThreadPoolExecutor() as pool:
             asked = pool.submit(agent.request, "GET", "/pvc", timeout=60)

@@ -35,6 +35,11 @@ Form wanted_form(const HttpRequest& request) {
   return is_json && accepted.find("text/plain") == std::string::npos ? Form::json : Form::text;
 }
 
+// Empty: it does, or did.
+std::string why_none_runs(const Operation& operation) {
+  return operation.is_over() && operation.state != OperationState::succeeded ? operation.message : "";
+}
+
 // A line of what is under way, for who reads a stream.
 void say_what_is_tested(net::EventStream& stream, const std::string& node, const TestRights& rights) {
   for (const std::string& check : rights.may)
@@ -139,7 +144,7 @@ void IbmRoutes::launch_deep_test(const HttpRequest& request, Responder responder
         std::string why_not = rights.refused.empty() ? "authenticate" : rights.refused.at(check);
         if (rights.any()) {
           const auto begun = context_.local.tests.begin(check, rights.user);
-          why_not = begun ? "" : begun.error().what;
+          why_not = begun ? why_none_runs(*begun) : begun.error().what;
         }
         to->respond(text(ibm::invasive_text(context_.label_prefix, context_.deep_test_level, why_not)));
       });
