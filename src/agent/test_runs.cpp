@@ -40,8 +40,8 @@ bool TestRuns::can_run(std::string_view check) const {
 Result<Operation> TestRuns::begin(const std::string& check, const std::string& owner) {
   const auto all = operations_.list();
   const auto is_as_good = [&check, now = clock_.now().wall](const Operation& one) {
-    const bool is_recent = one.created <= now && now - one.created < kSame;
-    return one.kind == check && (!one.is_over() || is_recent);
+    if (one.kind != check || one.state == OperationState::cancelled) return false;
+    return !one.is_over() || (one.created <= now && now - one.created < kSame);
   };
   const auto known = std::ranges::find_if(all, is_as_good);
   if (known != all.end()) return *known;

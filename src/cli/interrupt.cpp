@@ -51,6 +51,8 @@ bool Interrupt::requested() const {
 void Interrupt::wait(Duration at_most) const {
   pollfd poll_fd{wake_pipe[0], POLLIN, 0};
   ::poll(&poll_fd, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count()));
+  std::array<char, 64> bytes;
+  [[maybe_unused]] const auto count = ::read(wake_pipe[0], bytes.data(), bytes.size());
 }
 
 const std::atomic<bool>& Interrupt::flag() const {

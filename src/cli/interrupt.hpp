@@ -16,7 +16,7 @@ class Interrupt {
   ~Interrupt();
 
   [[nodiscard]] bool requested() const;
-  // Returns early when interrupted.
+  // Returns early when interrupted, once for what came since the wait before.
   void wait(Duration at_most) const;
   // For loops of others that look at a flag.
   [[nodiscard]] const std::atomic<bool>& flag() const;

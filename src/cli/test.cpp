@@ -4,7 +4,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -56,11 +55,7 @@ class Follower {
     bool is_cancelled = false;
     while (!operation.is_over()) {
       say(operation);
-      // An interrupt ends a wait early, but only the first.
-      if (is_cancelled)
-        std::this_thread::sleep_for(kLook);
-      else
-        interrupt_.wait(kLook);
+      interrupt_.wait(kLook);
       if (is_interrupted() && !std::exchange(is_cancelled, true)) {
         tell(operation.id + " is being cancelled");
         (void)agent_.send("DELETE", path, "");

@@ -149,6 +149,7 @@ class OperationsTest(unittest.TestCase):
         """Where anybody may have tests made, and what stands in the place of its API server."""
         server = fake_api_server.FakeApiServer()
         self.addCleanup(server.close)
+        server.objects.update({"/apis/batch/v1/namespaces/autopilot/jobs": [], "/api/v1/pods": []})
         server.objects[fake_api_server.NODES] = [{"metadata": {"name": "gpu-7", "uid": "u-1"}, **node}]
         folder = self.enterContext(tempfile.TemporaryDirectory())
         fake_api_server.write_kubeconfig(f"{folder}/kubeconfig", {"c": server.url}, "c")
@@ -162,9 +163,8 @@ class OperationsTest(unittest.TestCase):
         return agent, server
 
     def test_however_often_it_is_asked_for_a_test_is_made_once_in_a_while(self):
-        agent, server = self.open_agent({"spec": {"unschedulable": True}, "status": {"allocatable": {"nvidia.com/gpu": "8"}}},
-                                        deep_test={"every": "365d", "image": "none"})
-        server.objects.update({"/apis/batch/v1/namespaces/autopilot/jobs": [], "/api/v1/pods": []})
+        cordoned = {"spec": {"unschedulable": True}, "status": {"allocatable": {"nvidia.com/gpu": "8"}}}
+        agent, _ = self.open_agent(cordoned, deep_test={"every": "365d", "image": "none"})
         for _ in range(20):
             status, text = agent.request("GET", "/dcgm", timeout=60)
             self.assertEqual(status, 200)

@@ -308,8 +308,13 @@ TEST_F(DeepTesterTest, a_test_that_is_cancelled_is_taken_away) {
 TEST_F(DeepTesterTest, who_asks_after_a_cancel_waits_for_another_test) {
   reserve(60s);
   json::object released = node_;
-  const DeepTestRecord record{
-      .outcome = {}, .test = {}, .began = {}, .finished = {}, .failed = {}, .tried = since_, .why = "it ended"};
+  const DeepTestRecord record{.outcome = {},
+                              .test = {},
+                              .began = {},
+                              .finished = {},
+                              .failed = {},
+                              .tried = since_,
+                              .why = "it ended"};
   ASSERT_TRUE(patch_node(released, release_patch(node_of(node_), kPrefix, record)));
   begin({ok(jobs(true)), ok(kEmptyList), ok(json::serialize(released))});
   tester_->see(node_of(node_));
