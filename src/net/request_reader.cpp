@@ -3,11 +3,11 @@
 
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <limits>
 
 #include "core/parse.hpp"
 #include "net/parser_feed.hpp"
+#include "net/received_body.hpp"
 #include "net/url.hpp"
 
 namespace autopilot::net {
@@ -16,7 +16,7 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 struct RequestReader::Parser {
-  http::request_parser<http::string_body> http;
+  http::request_parser<ReceivedBody> http;
   ParserFeed feed;
   std::size_t header_bytes = 0;
   Refusal refusal = Refusal::none;

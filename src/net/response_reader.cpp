@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
 #include "core/parse.hpp"
 #include "net/parser_feed.hpp"
+#include "net/received_body.hpp"
 
 namespace autopilot::net {
 
@@ -18,7 +18,7 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 struct ResponseReader::Parser {
-  http::response_parser<http::string_body> http;
+  http::response_parser<ReceivedBody> http;
   ParserFeed feed;
   std::size_t header_bytes = 0;
 };

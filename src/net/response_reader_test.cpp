@@ -54,5 +54,12 @@ TEST(ResponseReader, a_chunked_body_cut_short_is_an_error) {
   }
 }
 
+TEST(ResponseReader, takes_no_memory_for_a_body_that_is_only_promised) {
+  ResponseReader reader(kHeader, std::nullopt, false);
+  const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999\r\n\r\n";
+  EXPECT_EQ(body_of(reader, head + "data", 8).value(), "data");
+  EXPECT_FALSE(reader.end());
+}
+
 }  // namespace
 }  // namespace autopilot::net
