@@ -63,6 +63,7 @@ class Agent {
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
   Status listen_inside_tls();
   void use(const ReadyKeys& keys);
+  [[nodiscard]] std::optional<TlsStatus> tls_status() const;
   void warn_of_readers(const std::string& address);
   void poll();
   void poll_soon();
@@ -104,6 +105,7 @@ class Agent {
   std::string listening_;
   std::uint16_t tls_port_ = 0;                       // 0: none
   std::shared_ptr<const net::TlsContext> peer_tls_;  // what other agents are asked with; null: in the clear
+  std::optional<net::Validity> tls_validity_;        // nothing: there was no certificate yet
   std::optional<KeyFiles> key_files_;
   Peer self_;
   bool stopping_ = false;
@@ -405,6 +407,7 @@ Status Agent::listen_inside_tls() {
   if (ready.client || !has_files)
     self_ = {machine_.node, address.empty() ? "127.0.0.1" : address, *port, true};
   peer_tls_ = ready.client;
+  if (has_files) tls_validity_ = ready.validity;
   if (has_files)
     key_files_.emplace(loop_, tls, options_.read_file, keys,
                        KeyFiles::Listener{[this](const ReadyKeys& renewed) { use(renewed); },
@@ -415,13 +418,23 @@ Status Agent::listen_inside_tls() {
 void Agent::use(const ReadyKeys& keys) {
   server_.use(keys.server);
   peer_tls_ = keys.client;
+  tls_validity_ = keys.validity;
   log_info("new keys of TLS are in use");
+}
+
+std::optional<TlsStatus> Agent::tls_status() const {
+  if (!options_.config.tls.is_on()) return std::nullopt;
+  TlsStatus status{tls_validity_, {}};
+  if (key_files_) status.renewals = key_files_->renewals();
+  if (cluster_ && !key_files_) status.renewals = cluster_->renewals();
+  return status;
 }
 
 Status Agent::listen() {
   const RouteContext context{.runtime = runtime_,
                              .clock = machine_.host->clock,
                              .metrics = metrics_,
+                             .tls = [this] { return tls_status(); },
                              .streams = streams_,
                              .poll_soon = [this] { poll_soon(); },
                              .inject = machine_.inject,

@@ -80,6 +80,8 @@ class ClusterLink {
   [[nodiscard]] std::vector<runtime::OperationKind> tests();
   // Keys of this node are asked for, and renewed. Before start().
   void issue_keys(const std::string& issuer, IssuedKeys::Listener listener);
+  // Of these keys; all 0 where none are asked for.
+  [[nodiscard]] Renewals renewals() const { return keys_ ? keys_->renewals() : Renewals{}; }
   void start();
   void note(SnapshotPtr snapshot);
   // What the cluster has of an earlier agent is asked for, and nothing is written over it before. Before

@@ -167,11 +167,11 @@ void add_readers(HttpServer& server, const RouteContext& context) {
 
 void add_service(HttpServer& server, const RouteContext& context) {
   server.route("GET", "/metrics", [context, &server](const HttpRequest&, Responder responder) {
-    responder.respond(
-        {200,
-         std::string(telemetry::MetricsText::kContentType),
-         context.metrics.render(context.runtime.snapshot(), server.stats(), context.clock.now().wall),
-         {}});
+    responder.respond({200,
+                       std::string(telemetry::MetricsText::kContentType),
+                       context.metrics.render(context.runtime.snapshot(), server.stats(), context.tls(),
+                                              context.clock.now().wall),
+                       {}});
   });
   server.route("GET", "/healthz",
                [](const HttpRequest&, Responder responder) { responder.respond(text("ok\n")); });

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "agent/callers/guard.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
+#include "agent/tls/node_keys.hpp"
 #include "api/v1.hpp"
 #include "net/http_server.hpp"
 #include "runtime/runtime.hpp"
@@ -19,6 +21,7 @@ struct RouteContext {
   runtime::Runtime& runtime;
   const Clock& clock;
   MetricsExporter& metrics;
+  std::function<std::optional<TlsStatus>()> tls;  // nothing: it is off
   EventStreams& streams;
   std::function<void()> poll_soon;  // after something was asked of the runtime
   // Makes a fault appear; an error says why not.

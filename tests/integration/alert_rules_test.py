@@ -41,6 +41,11 @@ SOUND = (
     series("autopilot_checks_late_total", "3+1"),
     series("autopilot_configuration_refused_total", "1+0"),
     series("autopilot_cluster_problem", "0+0"),
+    # Of a day, from the beginning of the test.
+    series("autopilot_tls_certificate_not_before_timestamp_seconds", "0+0"),
+    series("autopilot_tls_certificate_expiry_timestamp_seconds", "86400+0"),
+    series("autopilot_tls_renewal_failures_total", "1+0"),
+    series("autopilot_tls_renewal_failing", "0+0"),
 )
 
 
@@ -99,6 +104,9 @@ class AlertRulesTest(unittest.TestCase):
             ("AutopilotJournalDropped", series("autopilot_journal_dropped_total", "2+1")),
             ("AutopilotConfigurationRefused", series("autopilot_configuration_refused_total", "1+1")),
             ("AutopilotClusterProblem", series("autopilot_cluster_problem", "1+0")),
+            ("AutopilotTlsCertificateEnds", series("autopilot_tls_certificate_expiry_timestamp_seconds", "1060+0")),
+            ("AutopilotTlsCertificateEnds", series("autopilot_tls_certificate_expiry_timestamp_seconds", "600+0")),
+            ("AutopilotTlsRenewalFails", series("autopilot_tls_renewal_failing", "1+0")),
         ):
             with self.subTest(alert):
                 self.expect(sound_but(changed), [(alert, "warning")])

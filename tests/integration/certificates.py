@@ -18,12 +18,12 @@ class Certificates:
     def make_authority(self, name):
         self._make(name, ["-addext", "basicConstraints=critical,CA:TRUE"])
 
-    def make(self, name, authority, *names):
+    def make(self, name, authority, *names, days=1):
         """`names`: of the certificate, as openssl writes them: DNS:node-1, IP:127.0.0.1."""
         self._make(name, ["-CA", self.path(authority + ".crt"), "-CAkey", self.path(authority + ".key"),
-                          "-addext", "subjectAltName=" + ",".join(names)])
+                          "-addext", "subjectAltName=" + ",".join(names)], days)
 
-    def _make(self, name, further):
+    def _make(self, name, further, days=1):
         subprocess.run([self._openssl, "req", "-x509", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                        "-nodes", "-subj", "/CN=" + name, "-days", "1", "-out", self.path(name + ".crt"),
+                        "-nodes", "-subj", "/CN=" + name, "-days", str(days), "-out", self.path(name + ".crt"),
                         "-keyout", self.path(name + ".key"), *further], check=True, capture_output=True)

@@ -3,6 +3,7 @@
 
 import http.client
 import os
+import re
 import ssl
 import tempfile
 import unittest
@@ -70,10 +71,25 @@ class TlsTest(unittest.TestCase):
         harness.wait_until(lambda: "autopilot_http_handshakes_failed_total 2\n" in agent.get("/metrics"),
                            "both are counted")
 
+    def shown_end(self, authority):
+        """When the certificate that it shows ends, in seconds since the epoch."""
+        connection = self.connect(authority=authority)
+        self.addCleanup(connection.close)
+        connection.connect()
+        return ssl.cert_time_to_seconds(connection.sock.getpeercert()["notAfter"])
+
+    @staticmethod
+    def metric(agent, name):
+        return float(re.search(rf"^{name} (\S+)$", agent.get("/metrics"), re.M).group(1))
+
     def test_renewed_keys_are_used_and_senseless_ones_are_not(self):
         agent = self.start()
+        end = "autopilot_tls_certificate_expiry_timestamp_seconds"
+        self.assertEqual(self.metric(agent, end), self.shown_end("ca"))
+        begin = self.metric(agent, "autopilot_tls_certificate_not_before_timestamp_seconds")
+        self.assertAlmostEqual(self.metric(agent, end) - begin, 86400, delta=1)  # as openssl counts
         self.keys.make_authority("next-ca")
-        self.keys.make("renewed", "next-ca", "IP:127.0.0.1")
+        self.keys.make("renewed", "next-ca", "IP:127.0.0.1", days=2)
         self.replace("node-1", "renewed")
 
         def is_renewed():
@@ -83,11 +99,21 @@ class TlsTest(unittest.TestCase):
                 return False
 
         harness.wait_until(is_renewed, "the new certificate is shown")
+        self.assertEqual(self.metric(agent, end), self.shown_end("next-ca"))
+        self.assertEqual(self.metric(agent, "autopilot_tls_renewal_failing"), 0)
         with open(self.keys.path("node-1.key"), "w", encoding="utf-8") as file:
             file.write("no key")
         harness.wait_until(lambda: agent.process.find(r"keys of TLS refused.*key of the server"), "it says so")
         self.assertIn("autopilot_configuration_refused_total 1\n", agent.get("/metrics"))
         self.assertTrue(is_renewed())
+        self.assertEqual(self.metric(agent, "autopilot_tls_renewal_failing"), 1)
+        self.assertGreaterEqual(self.metric(agent, "autopilot_tls_renewal_failures_total"), 1)
+        self.assertEqual(self.metric(agent, end), self.shown_end("next-ca"))
+
+    def test_where_tls_is_off_nothing_is_told_of_it(self):
+        agent = harness.Agent("--simulate", "no-gpu")
+        self.addCleanup(agent.close)
+        self.assertNotIn("autopilot_tls_", agent.get("/metrics"))
 
     def test_it_does_not_start_without_its_keys(self):
         os.remove(self.keys.path("node-1.key"))

@@ -138,6 +138,21 @@ std::string agent_rules() {
        "Label, conditions or Events of the node are out of date.",
        "Read self.cluster.problem at /v1/node: a missing right, or an API server that does not answer.",
        "when a write succeeds", page},
+      {"AutopilotTlsCertificateEnds",
+       "autopilot_tls_certificate_expiry_timestamp_seconds - time() < "
+       "(autopilot_tls_certificate_expiry_timestamp_seconds - "
+       "autopilot_tls_certificate_not_before_timestamp_seconds) / 6",
+       "", "warning", "The certificate of the agent ends soon, or has ended," + at,
+       "Five sixths of its life are over. After its end no agent believes another one, and nobody who brings "
+       "a "
+       "token gets in.",
+       "Renew the Secret or the files of the keys; with cert-manager read the agent's log for why its keys "
+       "were refused.",
+       "when a new certificate is in use", page},
+      {"AutopilotTlsRenewalFails", "autopilot_tls_renewal_failing > 0", "10m", "warning",
+       "New keys of TLS are refused, or not issued," + at,
+       "The old keys stay in use until their certificate ends; without any nobody gets in.",
+       "Read the agent's log for why: keys of TLS refused.", "when the next try succeeds", page},
   };
   std::string text;
   for (const Rule& rule : rules)

@@ -210,6 +210,24 @@ void server_families(MetricsText& metrics, const net::ServerStats& server) {
   limited("stream_queue", server.streams_cut);
 }
 
+void tls_families(MetricsText& metrics, const TlsStatus& tls) {
+  const auto time = [&metrics](std::string_view name, std::string_view help, WallTime value) {
+    metrics.family(name, MetricType::gauge, help);
+    metrics.sample(to_seconds(value.time_since_epoch()));
+  };
+  if (tls.validity) {
+    time("autopilot_tls_certificate_not_before_timestamp_seconds",
+         "When the certificate that the agent shows began to count.", tls.validity->from);
+    time("autopilot_tls_certificate_expiry_timestamp_seconds",
+         "When the certificate that the agent shows ends to count.", tls.validity->until);
+  }
+  metrics.family("autopilot_tls_renewal_failures_total", MetricType::counter,
+                 "Times that new keys of TLS were looked for in vain.");
+  metrics.sample(static_cast<double>(tls.renewals.failed));
+  metrics.family("autopilot_tls_renewal_failing", MetricType::gauge, "1 while the last of these is one.");
+  metrics.sample(tls.renewals.is_failing ? 1 : 0);
+}
+
 void health_family(MetricsText& metrics, const HealthGauges& health, const std::string& node,
                    const std::string& cpu_model) {
   metrics.family(compat::ibm_autopilot::kHealthChecks, MetricType::gauge,
@@ -242,10 +260,11 @@ void MetricsExporter::note(const SnapshotPtr& snapshot) {
 }
 
 std::string MetricsExporter::render(const SnapshotPtr& snapshot, const net::ServerStats& server,
-                                    WallTime now) {
+                                    const std::optional<TlsStatus>& tls, WallTime now) {
   MetricsText changing;
   age_families(changing, *snapshot, now);
   server_families(changing, server);
+  if (tls) tls_families(changing, *tls);
   note(snapshot);
   const std::lock_guard lock(mutex_);
   health_family(changing, health_, snapshot->node, cpu_model_);

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "agent/tls/node_keys.hpp"
 #include "compat/ibm_autopilot/health_gauges.hpp"
 #include "core/snapshot.hpp"
 #include "net/http_server.hpp"
@@ -13,7 +15,8 @@
 namespace autopilot::agent {
 
 // The node as Prometheus text, and the family of IBM Autopilot beside it. What belongs to a snapshot is
-// rendered once per snapshot and kept; ages and the server's own counters are rendered at every scrape.
+// rendered once per snapshot and kept; ages, the keys of TLS and the server's own counters are rendered at
+// every scrape.
 // Thread-safe.
 class MetricsExporter {
  public:
@@ -21,7 +24,9 @@ class MetricsExporter {
 
   // Each snapshot, also those that nobody asks for: what could not be read keeps its value of before.
   void note(const SnapshotPtr& snapshot);
-  [[nodiscard]] std::string render(const SnapshotPtr& snapshot, const net::ServerStats& server, WallTime now);
+  // tls: nothing: it is off.
+  [[nodiscard]] std::string render(const SnapshotPtr& snapshot, const net::ServerStats& server,
+                                   const std::optional<TlsStatus>& tls, WallTime now);
 
  private:
   const std::string cpu_model_;

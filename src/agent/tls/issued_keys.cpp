@@ -63,13 +63,12 @@ void IssuedKeys::take(const Result<kube::IssuedCertificate>& issued) {
 void IssuedKeys::use(const kube::IssuedCertificate& issued) {
   const auto ready = make_ready({issued.certificate, key_, issued.authority});
   if (!ready) return retry(ready.error(), std::nullopt);
-  const auto validity = net::validity_of(issued.certificate);
-  if (!validity) return retry(validity.error(), std::nullopt);
   forget_object();
   failures_.reset();
   told_.clear();
+  renewals_.is_failing = false;
   listener_.on_keys(*ready);
-  ask_again_at(validity->from + (validity->until - validity->from) * 2 / 3);
+  ask_again_at(ready->validity.from + (ready->validity.until - ready->validity.from) * 2 / 3);
 }
 
 // By the clock of the wall, which may be set meanwhile; never at once, whatever it says.
@@ -92,6 +91,8 @@ void IssuedKeys::forget_object() {
 
 void IssuedKeys::retry(const Error& why, std::optional<Duration> retry_after) {
   forget_object();
+  ++renewals_.failed;
+  renewals_.is_failing = true;
   if (std::exchange(told_, why.what) != why.what) listener_.on_refused(why);
   next_ = loop_.after(failures_.fail(pace_.after_failures, dice_(), retry_after), [this] { ask(); });
 }

@@ -53,6 +53,7 @@ class IssuedKeys {
   ~IssuedKeys() = default;
 
   void start() { ask(); }
+  [[nodiscard]] const Renewals& renewals() const { return renewals_; }
 
  private:
   void ask();
@@ -74,6 +75,7 @@ class IssuedKeys {
   std::string object_;  // that it is asked by; empty: none
   MonoTime asked_{};
   std::string told_;  // the cause that was told last
+  Renewals renewals_;
   kube::BackOff failures_;
   net::Exchange exchange_;
   net::Exchange removal_;

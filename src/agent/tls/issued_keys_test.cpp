@@ -108,6 +108,10 @@ TEST_F(IssuedKeysTest, a_node_gets_keys_that_name_it_and_leaves_nothing_behind) 
   EXPECT_THAT(names_, ElementsAre(StartsWith("node-1.tls-")));
   EXPECT_EQ(removed_, names_);
   EXPECT_THAT(refused_, IsEmpty());
+  const auto& validity = used_[0].validity;
+  EXPECT_EQ(std::chrono::round<std::chrono::hours>(validity.until - validity.from), 24h);
+  EXPECT_EQ(keys_->renewals().failed, 0U);
+  EXPECT_FALSE(keys_->renewals().is_failing);
 }
 
 TEST_F(IssuedKeysTest, they_are_renewed_when_two_thirds_of_their_life_are_over) {
@@ -123,16 +127,16 @@ TEST_F(IssuedKeysTest, they_are_renewed_when_two_thirds_of_their_life_are_over) 
   EXPECT_NE(names_[0], names_[1]);
 }
 
-TEST_F(IssuedKeysTest, what_fails_is_told_once_and_tried_again) {
+TEST_F(IssuedKeysTest, what_fails_is_told_once_counted_each_time_and_tried_again) {
   status_ = 403;
   keys_->start();
-  ASSERT_TRUE(run_until([this] { return !refused_.empty(); }));
-  bool is_later = false;
-  const auto later = loop_.after(50ms, [&is_later] { is_later = true; });
-  ASSERT_TRUE(run_until([&is_later] { return is_later; }));
+  ASSERT_TRUE(run_until([this] { return keys_->renewals().failed >= 3; }));
+  EXPECT_TRUE(keys_->renewals().is_failing);
   EXPECT_THAT(refused_, SizeIs(1));
   status_ = 201;
   EXPECT_TRUE(run_until([this] { return used_.size() == 1; }));
+  EXPECT_FALSE(keys_->renewals().is_failing);
+  EXPECT_GE(keys_->renewals().failed, 3U);
 }
 
 TEST_F(IssuedKeysTest, a_request_that_is_denied_is_taken_away_and_made_anew) {

@@ -60,6 +60,7 @@ void KeyFiles::take(const Result<NodeKeys>& keys) {
   const auto ready = is_news ? make_ready(*keys) : ReadyKeys{};
   if (!ready) return object(ready.error());
   objection_.clear();
+  renewals_.is_failing = false;
   if (!is_news) return;
   used_ = *keys;
   listener_.on_keys(*ready);
@@ -67,7 +68,10 @@ void KeyFiles::take(const Result<NodeKeys>& keys) {
 
 void KeyFiles::object(const Error& why) {
   if (std::exchange(objection_, why.what) != why.what) objected_ = 0;
-  if (++objected_ == kPatience) listener_.on_refused(why);
+  if (++objected_ < kPatience) return;
+  ++renewals_.failed;
+  renewals_.is_failing = true;
+  if (objected_ == kPatience) listener_.on_refused(why);
 }
 
 }  // namespace autopilot::agent

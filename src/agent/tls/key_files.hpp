@@ -38,6 +38,9 @@ class KeyFiles {
   KeyFiles& operator=(const KeyFiles&) = delete;
   ~KeyFiles();
 
+  // A look at files that make no sense is one that failed, but for those at which they may just be replaced.
+  [[nodiscard]] const Renewals& renewals() const { return renewals_; }
+
  private:
   struct Seen;  // what comes back from the lane
 
@@ -51,6 +54,7 @@ class KeyFiles {
   NodeKeys used_;
   std::string objection_;     // to what was seen last; empty: none
   std::size_t objected_ = 0;  // how many times in a row
+  Renewals renewals_;
   std::shared_ptr<Seen> seen_;
   runtime::Lanes lanes_;
   net::Subscription watch_;

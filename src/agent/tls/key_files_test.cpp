@@ -38,7 +38,10 @@ class KeyFilesTest : public ::testing::Test {
     const auto used = read_keys(files_, read());
     ASSERT_TRUE(used) << used.error().what;
     watched_.emplace(loop_, files_, read(), *used,
-                     KeyFiles::Listener{[this](const ReadyKeys& keys) { used_ += keys.server ? 1 : 0; },
+                     KeyFiles::Listener{[this](const ReadyKeys& keys) {
+                                          used_ += keys.server ? 1 : 0;
+                                          validity_ = keys.validity;
+                                        },
                                         [this](const Error& why) { refused_.push_back(why.what); }},
                      1ms);
   }
@@ -64,6 +67,7 @@ class KeyFilesTest : public ::testing::Test {
   config::Tls files_;
   std::atomic<unsigned> reads_{0};
   int used_ = 0;
+  net::Validity validity_;  // of what was used last
   std::vector<std::string> refused_;
   std::optional<KeyFiles> watched_;
 };
@@ -73,6 +77,7 @@ TEST_F(KeyFilesTest, what_stays_as_it_is_is_no_news) {
   look_again();
   EXPECT_EQ(used_, 0);
   EXPECT_THAT(refused_, IsEmpty());
+  EXPECT_EQ(watched_->renewals().failed, 0U);
 }
 
 TEST_F(KeyFilesTest, renewed_files_are_used) {
@@ -82,17 +87,22 @@ TEST_F(KeyFilesTest, renewed_files_are_used) {
   EXPECT_TRUE(run_until(loop_, [&] { return used_ == 1; }));
   look_again();
   EXPECT_EQ(used_, 1);
+  EXPECT_EQ(validity_.until, net::validity_of(certificates_.text("node-1.crt"))->until);
+  EXPECT_NE(validity_.until, WallTime{});
 }
 
-TEST_F(KeyFilesTest, a_pair_that_does_not_fit_is_refused_once_until_it_does) {
+TEST_F(KeyFilesTest, a_pair_that_does_not_fit_is_refused_once_and_counted_until_it_does) {
   watch();
   replace("node-1.crt", "renewed.crt");
   EXPECT_TRUE(run_until(loop_, [&] { return refused_.size() == 1; }));
   look_again();
   EXPECT_THAT(refused_, ElementsAre(HasSubstr("key of the server")));
   EXPECT_EQ(used_, 0);
+  EXPECT_GT(watched_->renewals().failed, 1U);
+  EXPECT_TRUE(watched_->renewals().is_failing);
   replace("node-1.key", "renewed.key");
   EXPECT_TRUE(run_until(loop_, [&] { return used_ == 1; }));
+  EXPECT_FALSE(watched_->renewals().is_failing);
 }
 
 TEST_F(KeyFilesTest, a_file_that_is_gone_is_refused_once_and_again_when_it_goes_again) {
@@ -105,6 +115,7 @@ TEST_F(KeyFilesTest, a_file_that_is_gone_is_refused_once_and_again_when_it_goes_
     EXPECT_THAT(refused_.back(), HasSubstr("ca.crt"));
     replace("ca.crt", "away");
     look_again();
+    EXPECT_FALSE(watched_->renewals().is_failing);
   }
   EXPECT_EQ(used_, 0);
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/result.hpp"
+#include "net/certificates.hpp"
 #include "net/tls.hpp"
 
 namespace autopilot::agent {
@@ -22,6 +25,19 @@ struct NodeKeys {
 struct ReadyKeys {
   std::shared_ptr<const net::TlsContext> server;
   std::shared_ptr<const net::TlsContext> client;  // null: nobody could be believed
+  net::Validity validity;                         // of the certificate
+};
+
+// How it goes to have keys renewed.
+struct Renewals {
+  std::uint64_t failed = 0;  // how often it was tried in vain
+  bool is_failing = false;   // the last time it was
+};
+
+// What an agent that speaks TLS can tell of its keys.
+struct TlsStatus {
+  std::optional<net::Validity> validity;  // of the certificate in use; nothing: there was none yet
+  Renewals renewals;
 };
 
 // malformed: which part makes no sense, or does not fit another.
