@@ -36,6 +36,7 @@ std::span<const Check> builtin_checks() {
       kNetworkReachability,  //
       kNetworkDns,           //
       kNetworkPing,          //
+      kNetworkBandwidth,     //
       kStorageFilesystem,    //
       kStorageFsErrors,      //
       kStorageNvme,          //

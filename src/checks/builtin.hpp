@@ -35,6 +35,7 @@ extern const Check kNetworkAdapter;
 extern const Check kNetworkReachability;
 extern const Check kNetworkDns;
 extern const Check kNetworkPing;
+extern const Check kNetworkBandwidth;
 extern const Check kStorageFilesystem;
 extern const Check kStorageFsErrors;
 extern const Check kStorageNvme;
