@@ -18,6 +18,19 @@ def statuses(reply):
     return found or ["OK"]
 
 
+def throughput(reply):
+    """What the network test measured, in Gb/s: by interface, source and destination; and the mean of each interface. None: N/A."""
+    tables = {}
+    for interface, table in re.findall(r"^Network Throughput (.*):\n((?:.+\n)+)\n", reply, re.MULTILINE):
+        head, *rows = [line.split() for line in table.splitlines()]
+        if head[0] != "src/dst":
+            raise ValueError(table)
+        tables[interface] = {row[0]: {name: None if cell == "N/A" else float(cell) for name, cell in zip(head[1:], row[1:], strict=True)}
+                             for row in rows}
+    means = re.search(r"^Overall Network Interface Average Bandwidth:\n((?:.* Average Bandwidth Gb/s: .*\n)+)", reply, re.MULTILINE)
+    return tables, {name: float(number) for name, number in re.findall(r"^(.*) Average Bandwidth Gb/s: (\d+\.\d\d)$", means.group(1), re.MULTILINE)}
+
+
 class Transcript:
     """The answer to a question to several nodes. ValueError where it has another layout."""
 

@@ -13,7 +13,7 @@ import urllib.parse
 import urllib.request
 
 import harness
-from ibm_client import statuses
+from ibm_client import Transcript, statuses, throughput
 
 GPUS = ["0000:1b:00.0", "0000:43:00.0", "0000:52:00.0", "0000:61:00.0", "0000:9d:00.0", "0000:c3:00.0", "0000:d1:00.0", "0000:df:00.0"]
 SERIES = re.compile(r'^autopilot_health_checks\{[^}]*deviceid="([^"]*)"[^}]*health="([^"]*)"[^}]*\} (\S+)$', re.MULTILINE)
@@ -49,6 +49,23 @@ def asked(**silent):
     return [seen("ping.outcome", "host", "ended", pod="autopilot-x1")] + [
         seen("ping.silent", f"peer/{node}", len(interfaces.split()), addresses="eth0=10.1.0.7 net1-0=10.2.0.7",
              **({"silent": interfaces} if interfaces else {})) for node, interfaces in silent.items()]
+
+
+def received(pairs):
+    """By source, destination and interface: how many Mbit/s arrived."""
+    return [seen("bandwidth.outcome", "host", "measured")] + [
+        {**seen("bandwidth.received", f"link/{source}/{interface}|{destination}/{interface}", rate * 1000000, source=source,
+                source_pod=f"autopilot-{source}", destination=destination, destination_pod=f"autopilot-{destination}", interface=interface),
+         "unit": "bits_per_second"} for (source, destination, interface), rate in pairs.items()]
+
+
+RING = {("a", "b", "net1-0"): 94100, ("a", "c", "net1-0"): 94000, ("b", "a", "net1-0"): 990, ("b", "c", "net1-0"): 94200,
+        ("c", "a", "net1-0"): 93900, ("c", "b", "net1-0"): 94000, ("a", "b", "net1-1"): 40000, ("b", "a", "net1-1"): 41500}
+TABLES = {"net1-0": {"autopilot-a_on_a": {"autopilot-a_on_a": None, "autopilot-b_on_b": 94.1, "autopilot-c_on_c": 94.0},
+                     "autopilot-b_on_b": {"autopilot-a_on_a": 0.99, "autopilot-b_on_b": None, "autopilot-c_on_c": 94.2},
+                     "autopilot-c_on_c": {"autopilot-a_on_a": 93.9, "autopilot-b_on_b": 94.0, "autopilot-c_on_c": None}},
+          "net1-1": {"autopilot-a_on_a": {"autopilot-a_on_a": None, "autopilot-b_on_b": 40.0},
+                     "autopilot-b_on_b": {"autopilot-a_on_a": 41.5, "autopilot-b_on_b": None}}}
 
 
 class Machine:
@@ -141,6 +158,43 @@ class IbmProbesTest(unittest.TestCase):
                 self.assertEqual(statuses(reply), ["PCIE Failed"])
         with Machine(**{"gpu.pcie_bandwidth": measured([55.2] * 8)}) as machine:
             self.assertTrue(machine.ask("/pciebw").startswith("SIMULATED\nRequesting pcie test with bw: 4\n"))
+
+    def test_the_network_between_all_nodes(self):
+        with Machine(**{"network.bandwidth": received(RING), "gpu.pcie_bandwidth": measured([55.2] * 8)}) as machine:
+            node = machine.agent.node()["node"]
+            reply = machine.ask("/iperf?workload=ring&pclients=8&startport=5200&cleanup")
+            self.assertTrue(reply.startswith("SIMULATED\n[NETWORK] - [IPERF] - [INFO] : Result of "), reply)
+            self.assertEqual(throughput(reply), (TABLES, {"net1-0": 78.53, "net1-1": 40.75}))
+            beginning = "SIMULATED\nRunning iperf3 on hosts {} or job None\n\n"
+            self.assertEqual(machine.ask("/status?check=iperf"), reply.replace("SIMULATED\n", beginning.format("all"), 1))
+            # Among others it comes first, and takes nothing from them.
+            here = machine.ask(f"/status?check=pciebw,iperf&host={node}")
+            self.assertTrue(here.startswith(beginning.format(node)), here)
+            self.assertLess(here.index("Average Bandwidth"), here.index("[[ PCIEBW ]]"))
+            several = machine.ask("/status?check=iperf,pciebw")
+            network, rest = several.split("Asking to run", 1)
+            self.assertEqual(throughput(network), throughput(reply))
+            self.assertEqual(Transcript("Asking to run" + rest).summary, {node: ["OK"]})
+            # It has no gauge, and a network is no matter of the node's verdict.
+            self.assertEqual(machine.values("iperf"), {})
+            self.assertEqual(machine.agent.node()["verdict"], "PASS")
+
+    def test_the_network_between_all_nodes_in_json_and_as_a_stream(self):
+        with Machine(**{"network.bandwidth": received({**RING, ("b", "a", "net1-0"): 0})}) as machine:
+            accept = {"Accept": "application/json"}
+            here = json.loads(machine.ask("/iperf", headers=accept))
+            self.assertEqual([(one["name"], one["check"], one["outcome"], one["fresh"]) for one in here["checks"]],
+                             [("iperf", "network.bandwidth", "failed", False)])
+            self.assertEqual(here["statuses"], ["IPERF Failed"])
+            self.assertEqual(throughput(here["checks"][0]["text"])[0]["net1-0"]["autopilot-b_on_b"]["autopilot-a_on_a"], 0)
+            several = json.loads(machine.ask("/status?check=iperf,remapped", headers=accept))
+            self.assertEqual([one["outcome"] for one in several["checks"]], ["failed"])
+            self.assertEqual([one["statuses"] for one in several["nodes"]], [["OK"]])
+            stream = machine.ask("/status?check=iperf,remapped", headers={"Accept": "text/event-stream"})
+            self.assertEqual(re.findall(r"^event: (\w+)$", stream, re.MULTILINE), ["check", "node", "end"])
+            self.assertEqual(machine.agent.node()["verdict"], "PASS")
+            self.assertEqual([one["subject"] for one in machine.agent.result("network.bandwidth")["findings"]],
+                             [{"kind": "link", "key": "b/net1-0|a/net1-0"}])
 
     def test_the_alerts_and_panels_of_its_users_fire(self):
         prometheus = harness.need_program("prometheus")

@@ -49,7 +49,8 @@ class IbmRestTest(unittest.TestCase):
             self.assertEqual(self.ask(agent, "/invasive"),
                              "Not launching invasive health checks: authenticate. Results of earlier ones are in the labels "
                              "autopilot.ibm.com/gpuhealth and autopilot.ibm.com/dcgm.level.3 of the node.\n")
-            for path in ("/iperf?workload=ring", "/iperfservers", "/iperfstopservers", "/iperfclients?dstip=127.0.0.1&dstport=1&numclients=9"):
+            self.assertEqual(self.ask(agent, "/iperf?workload=ring"), "SIMULATED\ncheck not supported: iperf")
+            for path in ("/iperfservers", "/iperfstopservers", "/iperfclients?dstip=127.0.0.1&dstport=1&numclients=9"):
                 self.assertEqual(self.ask(agent, path), "check not supported: iperf\n")
 
     def test_a_check_has_a_path_with_words_of_its_own(self):
@@ -152,7 +153,9 @@ class IbmRestTest(unittest.TestCase):
             agent.wait_ready()
             for query, answer in (("?batch=-1", "Invalid batch, must be a number of nodes. Got -1\n"),
                                   ("?host=a%0Ab", "Invalid host definition, must be names of nodes. Got a"),
-                                  ("?check=iperf", "Running iperf3 on hosts all or job None\n\ncheck not supported: iperf\n")):
+                                  ("?check=iperf", "SIMULATED\nRunning iperf3 on hosts all or job None\n\ncheck not supported: iperf"),
+                                  ("?check=iperf,remapped", "SIMULATED\nRunning iperf3 on hosts all or job None\n\ncheck not supported: iperf\n"
+                                   "Asking to run on remote node(s) all or with node label None\n\n")):
                 self.assertTrue(self.ask(agent, "/status" + query).startswith(answer), query)
             asking = "Asking to run on remote node(s) all or with node label None\n\n"
             self.assertEqual(self.ask(agent, "/status?job=train:app=x"),

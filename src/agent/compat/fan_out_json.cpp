@@ -41,11 +41,14 @@ std::string no_replies(const Error& why) {
   return json::serialize(json::object{{"nodes", json::array{}}, {"error", why.what}});
 }
 
-std::string to_json(const std::vector<NodeReply>& replies, Duration took) {
+std::string to_json(const std::vector<NodeReply>& replies, Duration took, const std::string& network) {
   json::array nodes;
   for (const NodeReply& reply : replies)
     nodes.push_back(object_of(reply));
-  return json::serialize(json::object{{"nodes", std::move(nodes)}, {"runtimeSeconds", to_seconds(took)}});
+  json::object object{{"nodes", std::move(nodes)}, {"runtimeSeconds", to_seconds(took)}};
+  boost::system::error_code error;
+  if (json::value said = json::parse(network, error); !error) object["checks"] = json::array{std::move(said)};
+  return json::serialize(object);
 }
 
 }  // namespace autopilot::agent

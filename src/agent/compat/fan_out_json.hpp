@@ -15,7 +15,9 @@ namespace autopilot::agent {
 // `{"nodes":[],"error":..}`: nobody could be asked.
 [[nodiscard]] std::string no_replies(const Error& why);
 
-// `{"nodes":[..],"runtimeSeconds":..}`.
-[[nodiscard]] std::string to_json(const std::vector<NodeReply>& replies, Duration took);
+// `{"nodes":[..],"runtimeSeconds":..}`, and `"checks":[..]` with `network`, the JSON of what was asked of the
+// network between all of them; empty: nothing.
+[[nodiscard]] std::string to_json(const std::vector<NodeReply>& replies, Duration took,
+                                  const std::string& network = {});
 
 }  // namespace autopilot::agent

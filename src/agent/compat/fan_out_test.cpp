@@ -15,6 +15,7 @@ namespace {
 namespace ibm = compat::ibm_autopilot;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // This node "here", one agent "there" that answers when it is told to, and one "dead".
 class FanOutTest : public ::testing::Test {
@@ -189,6 +190,9 @@ TEST_F(FanOutTest, json_has_what_each_said_and_why_one_said_nothing) {
   EXPECT_THAT(json,
               HasSubstr(R"("error":"its answer is not of the form that was asked for","node":"there")"));
   EXPECT_THAT(json, HasSubstr(R"("runtimeSeconds":2)"));
+  EXPECT_THAT(to_json({}, std::chrono::seconds{2}), Not(HasSubstr("checks")));
+  EXPECT_THAT(to_json({}, std::chrono::seconds{2}, R"({"name":"iperf"})"),
+              HasSubstr(R"("checks":[{"name":"iperf"}])"));
 }
 
 }  // namespace

@@ -84,21 +84,23 @@ std::string transcript_of(const std::vector<NodeReply>& replies, Duration took) 
   return ibm::transcript(asked, took);
 }
 
-// Everything of all nodes at once. beginning: what a text begins with.
-FanOut::Listener answer_at_end(Form form, Responder responder, std::string beginning) {
+// Everything of all nodes at once. beginning: what a text begins with. network: see to_json.
+FanOut::Listener answer_at_end(Form form, Responder responder, std::string beginning, std::string network) {
   const auto to = std::make_shared<Responder>(std::move(responder));
-  return {
-      [](const NodeReply&) {},
-      [to, form, beginning = std::move(beginning)](const auto& replies, Duration took) {
-        if (form == Form::json)
-          return to->respond(json((replies ? to_json(*replies, took) : no_replies(replies.error())) + "\n"));
-        to->respond(
-            text(beginning + (replies ? transcript_of(*replies, took) : replies.error().what + ". ABORT\n")));
-      }};
+  return {[](const NodeReply&) {},
+          [to, form, beginning = std::move(beginning), network = std::move(network)](const auto& replies,
+                                                                                     Duration took) {
+            if (form == Form::json)
+              return to->respond(
+                  json((replies ? to_json(*replies, took, network) : no_replies(replies.error())) + "\n"));
+            to->respond(text(beginning +
+                             (replies ? transcript_of(*replies, took) : replies.error().what + ". ABORT\n")));
+          }};
 }
 
-FanOut::Listener answer_as_they_come(Responder responder) {
+FanOut::Listener answer_as_they_come(Responder responder, const std::string& network) {
   const auto stream = std::make_shared<net::EventStream>(responder.stream());
+  if (!network.empty()) (void)stream->send({"", "check", network});
   return {[stream](const NodeReply& reply) {
             (void)stream->send({"", "node", to_json(reply)});
           },
@@ -127,7 +129,7 @@ void IbmRoutes::add_to(net::HttpServer& server) {
     server.route(method, "/invasive", [this](const HttpRequest& request, Responder responder) {
       launch_deep_test(request, std::move(responder));
     });
-    for (const std::string_view path : ibm::network_test_paths())
+    for (const std::string_view path : ibm::network_test_parts())
       server.route(method, path, [](const HttpRequest&, Responder responder) {
         responder.respond(text(std::string(ibm::kNetworkTestText)));
       });
@@ -181,24 +183,41 @@ void IbmRoutes::answer_here(const std::vector<std::string>& names, std::string p
 void IbmRoutes::get_status(const HttpRequest& request, Responder responder) {
   const auto wanted = ibm::read_status_request(request.query);
   if (!wanted) return responder.respond(text(wanted.error().what + "\n"));
-  std::string beginning;
-  if (wanted->wants_iperf)
-    beginning = "Running iperf3 on hosts " + wanted->host + " or job " + wanted->job +
-                "\n\ncheck not supported: iperf\n";
-  if (wanted->wants_iperf && wanted->checks.empty()) return responder.respond(text(beginning));
-  const auto names = ibm::named_checks(wanted->checks, context_.periodic_checks);
-  if (ibm::is_local(*wanted, context_.node))
-    return answer_here(names, std::move(beginning), request, std::move(responder));
-  const auto question = std::make_shared<Question>(
-      Question{*wanted, wanted_form(request), std::move(beginning), {}, std::move(responder)});
+  std::vector<std::string> names;
+  if (wanted->wants_iperf) names.emplace_back(ibm::kNetworkTest);
+  const bool is_network_alone = wanted->wants_iperf && wanted->checks.empty();
+  if (is_network_alone || ibm::is_local(*wanted, context_.node)) {
+    if (!is_network_alone)
+      for (std::string& name : ibm::named_checks(wanted->checks, context_.periodic_checks))
+        names.push_back(std::move(name));
+    return answer_here(names, wanted->wants_iperf ? ibm::network_test_line(*wanted) : "", request,
+                       std::move(responder));
+  }
   // The request ends with this call.
-  const auto kept = std::make_shared<HttpRequest>(request);
+  const auto question = std::make_shared<Question>(
+      Question{*wanted, request, wanted_form(request), "", "", {}, std::move(responder)});
+  if (!wanted->wants_iperf) return find_nodes(question);
   find_test_rights(context_.finder.rights, context_.open_actions, request, active_checks(names),
-                   [this, question, kept](const TestRights& rights) {
+                   [this, question, names](const TestRights& rights) {
+                     answer_locally(context_.local, names, rights,
+                                    [this, question](const Answers& answers, const NodeSnapshot& snapshot) {
+                                      question->beginning = ibm::to_text(
+                                          answers, snapshot, ibm::network_test_line(question->wanted));
+                                      if (!question->beginning.ends_with('\n')) question->beginning += '\n';
+                                      question->network = ibm::to_json(answers.front(), snapshot);
+                                      find_nodes(question);
+                                    });
+                   });
+}
+
+void IbmRoutes::find_nodes(const std::shared_ptr<Question>& question) {
+  const auto names = ibm::named_checks(question->wanted.checks, context_.periodic_checks);
+  find_test_rights(context_.finder.rights, context_.open_actions, question->request, active_checks(names),
+                   [this, question](const TestRights& rights) {
                      question->rights = rights;
                      if (!context_.tls()) question->rights.user_text.clear();
                      find_wanted_nodes(
-                         context_.finder, question->wanted, *kept,
+                         context_.finder, question->wanted, question->request,
                          [this, question](const WantedNodes& found) { ask_nodes(*question, found); });
                    });
 }
@@ -219,10 +238,11 @@ void IbmRoutes::ask_nodes(Question& question, const WantedNodes& found) {
   question.beginning += why_others_make_no_tests(question.rights);
   if (question.form == Form::events)
     return fan_out_.ask(*asked, question.rights, ReplyForm::json,
-                        answer_as_they_come(std::move(question.responder)));
+                        answer_as_they_come(std::move(question.responder), question.network));
   const bool is_json = question.form == Form::json;
-  fan_out_.ask(*asked, question.rights, is_json ? ReplyForm::json : ReplyForm::text,
-               answer_at_end(question.form, std::move(question.responder), question.beginning));
+  fan_out_.ask(
+      *asked, question.rights, is_json ? ReplyForm::json : ReplyForm::text,
+      answer_at_end(question.form, std::move(question.responder), question.beginning, question.network));
 }
 
 }  // namespace autopilot::agent

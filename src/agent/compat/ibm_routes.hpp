@@ -43,8 +43,10 @@ class IbmRoutes {
   // Of several nodes.
   struct Question {
     compat::ibm_autopilot::StatusRequest wanted;
+    net::HttpRequest request;
     Form form = Form::text;
     std::string beginning;  // of a text
+    std::string network;    // what this node says of the network between all of them, in JSON
     TestRights rights;
     net::Responder responder;
   };
@@ -54,6 +56,7 @@ class IbmRoutes {
                    const net::HttpRequest& request, net::Responder responder);
   void launch_deep_test(const net::HttpRequest& request, net::Responder responder);
   void get_status(const net::HttpRequest& request, net::Responder responder);
+  void find_nodes(const std::shared_ptr<Question>& question);
   [[nodiscard]] std::string why_others_make_no_tests(const TestRights& rights) const;
   void ask_nodes(Question& question, const WantedNodes& found);
 

@@ -10,6 +10,7 @@
 #include "compat/ibm_autopilot/probe_answers.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
 #include "compat/ibm_autopilot/said.hpp"
+#include "compat/ibm_autopilot/throughput_tables.hpp"
 #include "core/parse.hpp"
 #include "core/word_table.hpp"
 
@@ -101,13 +102,14 @@ struct Teller {
   std::string_view without_object = {};  // what is said where nobody wants its tests; empty: not supported
 };
 
-constexpr std::array<Teller, 7> kTellers{{
+constexpr std::array<Teller, 8> kTellers{{
     {"pciebw", "[[ PCIEBW ]]", pcie_bandwidth},
     {"remapped", "[[ REMAPPED ROWS ]]", remapped},
     {"gpupower", "[[GPU POWER]]", gpu_power},
     {"gpumem", "[[ GPU-MEM ]]", gpu_memory},
     {"dcgm", "[[ DCGM ]]", dcgm},
     {"ping", "[PING]", ping},
+    {"iperf", kNetworkTag, iperf},
     {"pvc", "[PVC Create-Delete]", pvc, "Storage class not set. Cannot run. ABORT"},
 }};
 

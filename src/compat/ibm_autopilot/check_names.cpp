@@ -24,6 +24,7 @@ const std::vector<CheckName>& check_names() {
       {"gpupower", "gpu.throttle", "GPU Power Measurement test"},
       {"gpumem", "gpu.compute", "GPU Memory DGEMM+DAXPY test", true},
       {"pvc", "storage.pvc", "PVC create-delete test\n", true},
+      {kNetworkTest, "network.bandwidth", "", true},
   };
   return names;
 }
@@ -44,8 +45,8 @@ std::string invasive_text(std::string_view prefix, int level, std::string_view w
   return text + "/dcgm.level." + std::to_string(level) + " of the node.\n";
 }
 
-std::span<const std::string_view> network_test_paths() {
-  static constexpr std::array<std::string_view, 4> paths{"/iperf", "/iperfservers", "/iperfstopservers",
+std::span<const std::string_view> network_test_parts() {
+  static constexpr std::array<std::string_view, 3> paths{"/iperfservers", "/iperfstopservers",
                                                          "/iperfclients"};
   return paths;
 }

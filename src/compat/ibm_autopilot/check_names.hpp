@@ -27,8 +27,10 @@ struct CheckName {
 // why no test begins; empty: one does.
 [[nodiscard]] std::string invasive_text(std::string_view prefix, int level, std::string_view why_not);
 
-// The paths of its network test, which is not made here yet.
-[[nodiscard]] std::span<const std::string_view> network_test_paths();
+// Its test of the network between all nodes: asked for once, and not of each node.
+inline constexpr std::string_view kNetworkTest = "iperf";
+// The paths at which the agents of one test would ask each other for their part; not here yet.
+[[nodiscard]] std::span<const std::string_view> network_test_parts();
 inline constexpr std::string_view kNetworkTestText = "check not supported: iperf\n";
 
 // Null where there is no such check. Names are case sensitive.

@@ -9,6 +9,7 @@
 
 #include "compat/ibm_autopilot/reading.hpp"
 #include "compat/ibm_autopilot/status_words.hpp"
+#include "compat/ibm_autopilot/throughput_tables.hpp"
 #include "core/attribute_text.hpp"
 #include "core/parse.hpp"
 
@@ -169,6 +170,21 @@ Said ping(const NodeSnapshot& snapshot, const CheckResult& result) {
               "[PING] Running ping tests for every interface\n",
           lines_of_targets(result) + (has_silent ? "[PING] At least one node unreachable. FAIL\n"
                                                  : "[PING] all nodes reachable. success\n")};
+}
+
+Said iperf(const NodeSnapshot& snapshot, const CheckResult& result) {
+  constexpr std::string_view kError = "[NETWORK] - [IPERF] - [ERROR] : ";
+  const Observation* outcome = find_of(result, host_subject(), "bandwidth.outcome");
+  if (outcome != nullptr && word_of(*outcome) == "no_targets")
+    return {Outcome::aborted, "", std::string(kError) + "No nodes found. ABORT\n"};
+  const std::string tables = throughput_tables(result);
+  if (tables.empty()) return aborted(kNetworkTag, snapshot, result);
+  if (is_bad(result))
+    return {Outcome::failed, "",
+            tables + std::string(kError) + "Nothing arrives from at least one node. FAIL\n"};
+  if (has_unread(result))
+    return {Outcome::aborted, "", tables + std::string(kError) + "Not all could be measured. ABORT\n"};
+  return {Outcome::passed, "", tables};
 }
 
 }  // namespace autopilot::compat::ibm_autopilot

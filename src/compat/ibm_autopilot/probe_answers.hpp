@@ -10,5 +10,8 @@ namespace autopilot::compat::ibm_autopilot {
 [[nodiscard]] Said pcie_bandwidth(const NodeSnapshot& snapshot, const CheckResult& result);
 [[nodiscard]] Said gpu_memory(const NodeSnapshot& snapshot, const CheckResult& result);
 [[nodiscard]] Said ping(const NodeSnapshot& snapshot, const CheckResult& result);
+// Of the whole cluster, where this node had it tested. The original has no word for a network that fails:
+// what is amiss stands below its tables.
+[[nodiscard]] Said iperf(const NodeSnapshot& snapshot, const CheckResult& result);
 
 }  // namespace autopilot::compat::ibm_autopilot

@@ -23,7 +23,7 @@ bool has(std::string_view text, std::string_view part) {
 std::string without_iperf(std::string_view list, bool& has_iperf) {
   std::string rest;
   for (const std::string_view name : split(list, ',')) {
-    if (name == "iperf") {
+    if (name == kNetworkTest) {
       has_iperf = true;
       continue;
     }
@@ -153,6 +153,10 @@ Result<StatusRequest> with_nodes(StatusRequest request, const std::set<std::stri
   for (const std::string& node : asked)
     request.host.append(request.host.empty() ? "" : ",").append(node);
   return request;
+}
+
+std::string network_test_line(const StatusRequest& request) {
+  return "Running iperf3 on hosts " + request.host + " or job " + request.job + "\n\n";
 }
 
 std::string asking_line(const StatusRequest& request) {

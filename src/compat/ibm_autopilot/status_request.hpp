@@ -64,6 +64,8 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 // Whether `job` or `nodelabel` says which nodes.
 [[nodiscard]] bool selects_nodes(const StatusRequest& request);
 
+// The first lines of an answer about the network between all nodes: `host` and `job` are only said again.
+[[nodiscard]] std::string network_test_line(const StatusRequest& request);
 // The first lines of an answer that other nodes are asked for.
 [[nodiscard]] std::string asking_line(const StatusRequest& request);
 

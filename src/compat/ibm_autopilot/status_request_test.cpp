@@ -40,6 +40,12 @@ TEST(StatusRequest, iperf_is_taken_out_of_a_list_and_nothing_else) {
   EXPECT_FALSE(read({{"check", "iperf3"}}).wants_iperf);
 }
 
+TEST(StatusRequest, the_network_test_says_again_what_it_is_asked_with) {
+  EXPECT_EQ(network_test_line(read({{"check", "iperf"}})), "Running iperf3 on hosts all or job None\n\n");
+  EXPECT_EQ(network_test_line(read({{"check", "iperf"}, {"host", "a,b"}, {"job", "ns:x=y"}})),
+            "Running iperf3 on hosts a,b or job ns:x=y\n\n");
+}
+
 TEST(StatusRequest, a_batch_is_a_number) {
   EXPECT_EQ(read({{"batch", "12"}}).batch, 12U);
   for (const char* wrong : {"-1", "x", "1.5", "99999999999"})
