@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/world.hpp"
+
+#include <algorithm>
+
+namespace autopilot::controller {
+namespace {
+
+using Index = std::map<std::string, World::Names, std::less<>>;
+
+const World::Names& names_in(const Index& index, std::string_view key) {
+  static const World::Names none;
+  const auto at = index.find(key);
+  return at == index.end() ? none : at->second;
+}
+
+void add(Index& index, const std::string& key, const std::string& name) {
+  if (!key.empty()) index[key].insert(name);
+}
+
+void remove(Index& index, const std::string& key, const std::string& name) {
+  const auto at = index.find(key);
+  if (at == index.end()) return;
+  at->second.erase(name);
+  if (at->second.empty()) index.erase(at);
+}
+
+template <class T>
+const T* find_in(const std::map<std::string, T, std::less<>>& objects, std::string_view name) {
+  const auto at = objects.find(name);
+  return at == objects.end() ? nullptr : &at->second;
+}
+
+bool concerns_by_itself(const Node& node) {
+  return node.held || node.probation || !node.causes.empty() || node.wants_test || node.granted_test ||
+         node.verdict == Verdict::evict || node.verdict == Verdict::testing;
+}
+
+}  // namespace
+
+bool World::put(Node node) {
+  const std::string name = node.name;
+  if (const Node* old = this->node(name)) unlink(*old);
+  if (node.gpus > 0) {
+    add(by_pool_, node.pool, name);
+    add(by_domain_, node.domain, name);
+  }
+  nodes_.insert_or_assign(name, std::move(node));
+  review(name);
+  // A node that came, healed or was emptied may be what others wait for.
+  return true;
+}
+
+bool World::put(Pod pod) {
+  const std::string uid = pod.uid;
+  const Pod* old = this->pod(uid);
+  const bool had_concern = old != nullptr && concern_.contains(old->node);
+  if (old != nullptr) unlink(*old);
+  add(pods_by_node_, pod.node, uid);
+  if (pod.owner) add(pods_by_owner_, pod.owner->uid, uid);
+  const bool has_concern = concern_.contains(pod.node);
+  pods_.insert_or_assign(uid, std::move(pod));
+  return had_concern || has_concern;
+}
+
+bool World::put(Report report) {
+  const std::string name = report.name;
+  const std::string node = report.node;
+  std::string was_on = node;
+  if (const Report* old = this->report(name)) {
+    was_on = old->node;
+    unlink(*old);
+  }
+  add(reports_by_node_, node, name);
+  if (report.phase == ReportPhase::pending) pending_.insert(name);
+  reports_.insert_or_assign(name, std::move(report));
+  const bool had_concern = was_on != node && review(was_on);
+  return review(node) || had_concern;
+}
+
+bool World::put(LedgerEntry entry) {
+  const std::string name = entry.name;
+  const std::string node = entry.node;
+  std::string was_of = node;
+  if (const LedgerEntry* old = this->entry(name)) {
+    was_of = old->node;
+    unlink(*old);
+  }
+  add(plans_by_node_, node, name);
+  if (is_open(entry.phase)) open_.insert(name);
+  by_change_.emplace(entry.updated, name);
+  entries_.insert_or_assign(name, std::move(entry));
+  review(was_of);
+  review(node);
+  return true;
+}
+
+bool World::remove_node(std::string_view name) {
+  const auto at = nodes_.find(name);
+  if (at == nodes_.end()) return false;
+  unlink(at->second);
+  nodes_.erase(at);
+  return review(std::string(name));
+}
+
+bool World::remove_pod(std::string_view uid) {
+  const auto at = pods_.find(uid);
+  if (at == pods_.end()) return false;
+  const bool has_concern = concern_.contains(at->second.node);
+  unlink(at->second);
+  pods_.erase(at);
+  return has_concern;
+}
+
+bool World::remove_report(std::string_view name) {
+  const auto at = reports_.find(name);
+  if (at == reports_.end()) return false;
+  const std::string node = at->second.node;
+  unlink(at->second);
+  reports_.erase(at);
+  return review(node);
+}
+
+bool World::remove_entry(std::string_view name) {
+  const auto at = entries_.find(name);
+  if (at == entries_.end()) return false;
+  const std::string node = at->second.node;
+  unlink(at->second);
+  entries_.erase(at);
+  return review(node);
+}
+
+void World::note_look(std::string_view node, WallTime time) {
+  const auto at = nodes_.find(node);
+  if (at != nodes_.end()) at->second.looked = time;
+}
+
+const Node* World::node(std::string_view name) const {
+  return find_in(nodes_, name);
+}
+const Pod* World::pod(std::string_view uid) const {
+  return find_in(pods_, uid);
+}
+const Report* World::report(std::string_view name) const {
+  return find_in(reports_, name);
+}
+const LedgerEntry* World::entry(std::string_view name) const {
+  return find_in(entries_, name);
+}
+const World::Names& World::in_pool(std::string_view pool) const {
+  return names_in(by_pool_, pool);
+}
+const World::Names& World::in_domain(std::string_view domain) const {
+  return names_in(by_domain_, domain);
+}
+const World::Names& World::pods_on(std::string_view node) const {
+  return names_in(pods_by_node_, node);
+}
+const World::Names& World::pods_of(std::string_view owner_uid) const {
+  return names_in(pods_by_owner_, owner_uid);
+}
+const World::Names& World::reports_on(std::string_view node) const {
+  return names_in(reports_by_node_, node);
+}
+const World::Names& World::plans_on(std::string_view node) const {
+  return names_in(plans_by_node_, node);
+}
+
+bool World::review(std::string_view node) {
+  const bool had_concern = concern_.contains(node);
+  const bool has_concern = is_of_concern(node);
+  if (has_concern && !had_concern) concern_.emplace(node);
+  if (!has_concern && had_concern) concern_.erase(concern_.find(node));
+  return had_concern || has_concern;
+}
+
+bool World::is_of_concern(std::string_view name) const {
+  const auto is_open_plan = [&](const std::string& plan) { return open_.contains(plan); };
+  if (std::ranges::any_of(plans_on(name), is_open_plan)) return true;
+  const auto is_pending = [&](const std::string& report) { return pending_.contains(report); };
+  if (std::ranges::any_of(reports_on(name), is_pending)) return true;
+  const Node* known = node(name);
+  return known != nullptr && known->gpus > 0 && concerns_by_itself(*known);
+}
+
+void World::unlink(const Node& node) {
+  remove(by_pool_, node.pool, node.name);
+  remove(by_domain_, node.domain, node.name);
+}
+
+void World::unlink(const Pod& pod) {
+  remove(pods_by_node_, pod.node, pod.uid);
+  if (pod.owner) remove(pods_by_owner_, pod.owner->uid, pod.uid);
+}
+
+void World::unlink(const Report& report) {
+  remove(reports_by_node_, report.node, report.name);
+  pending_.erase(report.name);
+}
+
+void World::unlink(const LedgerEntry& entry) {
+  remove(plans_by_node_, entry.node, entry.name);
+  open_.erase(entry.name);
+  by_change_.erase({entry.updated, entry.name});
+}
+
+}  // namespace autopilot::controller

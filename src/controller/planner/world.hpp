@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "controller/planner/facts.hpp"
+#include "controller/planner/ledger.hpp"
+
+namespace autopilot::controller {
+
+// The picture of the cluster from which plans are made: what watches told, changed object by object. It must
+// show every write that its owner has made: the answer to a write is put in here before the next plan is
+// made, and after a write without an answer the picture is not complete until it was taken anew.
+//
+// Beside the objects it keeps who belongs to whom, so that a plan costs what has to do with it and not the
+// size of the cluster.
+class World {
+ public:
+  using Names = std::set<std::string, std::less<>>;
+
+  bool is_complete = false;  // every kind of object was listed, and its watch goes on
+  WallTime as_of{};          // so old may it be: when the slowest of the watches last told that it lives
+
+  // New, or in place of that of the same name (pods: uid). True where a plan should be made because of it.
+  bool put(Node node);
+  bool put(Pod pod);
+  bool put(Report report);
+  bool put(LedgerEntry entry);
+  bool remove_node(std::string_view name);
+  bool remove_pod(std::string_view uid);
+  bool remove_report(std::string_view name);
+  bool remove_entry(std::string_view name);
+  // The agent of the node has told that all is as it was. No news: no plan need be made.
+  void note_look(std::string_view node, WallTime time);
+
+  // Null where there is none of that name. Pointers are good until the next change.
+  [[nodiscard]] const Node* node(std::string_view name) const;
+  [[nodiscard]] const Pod* pod(std::string_view uid) const;
+  [[nodiscard]] const Report* report(std::string_view name) const;
+  [[nodiscard]] const LedgerEntry* entry(std::string_view name) const;
+
+  [[nodiscard]] const std::map<std::string, Node, std::less<>>& nodes() const { return nodes_; }
+  // Nodes about which something may have to be decided, also such that are gone and leave an open plan
+  // behind.
+  [[nodiscard]] const Names& of_concern() const { return concern_; }
+  // Names of nodes with accelerators.
+  [[nodiscard]] const Names& in_pool(std::string_view pool) const;
+  [[nodiscard]] const Names& in_domain(std::string_view domain) const;
+  // uids of pods, names of reports and plans.
+  [[nodiscard]] const Names& pods_on(std::string_view node) const;
+  [[nodiscard]] const Names& pods_of(std::string_view owner_uid) const;
+  [[nodiscard]] const Names& reports_on(std::string_view node) const;
+  [[nodiscard]] const Names& plans_on(std::string_view node) const;
+  [[nodiscard]] const Names& open_plans() const { return open_; }
+  [[nodiscard]] const Names& pending_reports() const { return pending_; }
+  // Plans by the time of their last change.
+  [[nodiscard]] const std::set<std::pair<WallTime, std::string>>& plans_by_change() const {
+    return by_change_;
+  }
+
+ private:
+  using Index = std::map<std::string, Names, std::less<>>;
+
+  bool review(std::string_view node);
+  [[nodiscard]] bool is_of_concern(std::string_view node) const;
+  void unlink(const Node& node);
+  void unlink(const Pod& pod);
+  void unlink(const Report& report);
+  void unlink(const LedgerEntry& entry);
+
+  std::map<std::string, Node, std::less<>> nodes_;
+  std::map<std::string, Pod, std::less<>> pods_;
+  std::map<std::string, Report, std::less<>> reports_;
+  std::map<std::string, LedgerEntry, std::less<>> entries_;
+  Names concern_;
+  Names open_;
+  Names pending_;
+  std::set<std::pair<WallTime, std::string>> by_change_;
+  Index by_pool_;
+  Index by_domain_;
+  Index pods_by_node_;
+  Index pods_by_owner_;
+  Index reports_by_node_;
+  Index plans_by_node_;
+};
+
+}  // namespace autopilot::controller

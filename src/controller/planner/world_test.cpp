@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace autopilot::controller {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Node node(const std::string& name, const std::string& domain = "rack-1") {
+  Node node;
+  node.name = name;
+  node.pool = "default";
+  node.domain = domain;
+  node.gpus = 8;
+  node.verdict = Verdict::pass;
+  return node;
+}
+
+Pod pod(const std::string& uid, const std::string& on) {
+  Pod pod;
+  pod.uid = uid;
+  pod.node = on;
+  pod.owner = Owner{.api_version = "batch/v1", .kind = "Job", .name = "train", .uid = "j1"};
+  return pod;
+}
+
+Report report(const std::string& name, const std::string& on) {
+  Report report;
+  report.name = name;
+  report.node = on;
+  return report;
+}
+
+LedgerEntry entry(const std::string& name, const std::string& on, Phase phase) {
+  LedgerEntry entry;
+  entry.name = name;
+  entry.node = on;
+  entry.phase = phase;
+  return entry;
+}
+
+TEST(World, a_quiet_node_concerns_nobody) {
+  World world;
+  world.put(node("a"));
+  EXPECT_THAT(world.of_concern(), IsEmpty());
+  EXPECT_FALSE(world.put(pod("p", "a")));
+  EXPECT_THAT(world.pods_on("a"), ElementsAre("p"));
+}
+
+TEST(World, what_may_need_a_decision_is_of_concern_and_no_longer) {
+  World world;
+  Node evict = node("evict");
+  evict.verdict = Verdict::evict;
+  Node held = node("held");
+  held.held = Hold{.plan = "x", .since = {}};
+  Node probation = node("probation");
+  probation.probation = Probation{};
+  Node asks = node("asks");
+  asks.wants_test = WallTime{};
+  Node cpu = evict;
+  cpu.name = "cpu";
+  cpu.gpus = 0;
+  for (const Node& one : {evict, held, probation, asks, cpu, node("planned"), node("reported")})
+    world.put(one);
+  world.put(entry("plan", "planned", Phase::waiting));
+  world.put(report("report", "reported"));
+  EXPECT_THAT(world.of_concern(), ElementsAre("asks", "evict", "held", "planned", "probation", "reported"));
+
+  for (const char* name : {"asks", "evict", "held", "probation"})
+    world.put(node(name));
+  world.put(entry("plan", "planned", Phase::over));
+  Report handled = report("report", "reported");
+  handled.phase = ReportPhase::acted;
+  world.put(handled);
+  EXPECT_THAT(world.of_concern(), IsEmpty());
+}
+
+TEST(World, a_plan_of_a_node_that_is_gone_is_of_concern) {
+  World world;
+  world.put(node("a"));
+  world.put(entry("plan", "a", Phase::held));
+  EXPECT_TRUE(world.remove_node("a"));
+  EXPECT_THAT(world.of_concern(), ElementsAre("a"));
+  EXPECT_TRUE(world.remove_entry("plan"));
+  EXPECT_THAT(world.of_concern(), IsEmpty());
+}
+
+TEST(World, a_node_that_moves_is_in_one_pool_and_one_domain) {
+  World world;
+  world.put(node("a", "rack-1"));
+  world.put(node("b", "rack-1"));
+  Node moved = node("a", "rack-2");
+  moved.pool = "other";
+  world.put(moved);
+  EXPECT_THAT(world.in_domain("rack-1"), ElementsAre("b"));
+  EXPECT_THAT(world.in_domain("rack-2"), ElementsAre("a"));
+  EXPECT_THAT(world.in_pool("default"), ElementsAre("b"));
+  EXPECT_THAT(world.in_pool("other"), ElementsAre("a"));
+}
+
+TEST(World, a_pod_that_is_placed_is_known_on_its_node) {
+  World world;
+  world.put(pod("p", ""));
+  EXPECT_THAT(world.pods_of("j1"), ElementsAre("p"));
+  world.put(pod("p", "a"));
+  EXPECT_THAT(world.pods_on("a"), ElementsAre("p"));
+  world.remove_pod("p");
+  EXPECT_THAT(world.pods_on("a"), IsEmpty());
+  EXPECT_THAT(world.pods_of("j1"), IsEmpty());
+}
+
+TEST(World, a_look_without_news_only_moves_its_time) {
+  World world;
+  world.put(node("a"));
+  world.note_look("a", WallTime{5s});
+  EXPECT_EQ(world.node("a")->looked, WallTime{5s});
+  world.note_look("nobody", WallTime{5s});
+}
+
+// Whatever comes in whatever order: the same as if it had come once, as it is at the end.
+TEST(World, what_is_kept_beside_the_objects_is_what_a_new_picture_would_have) {
+  std::mt19937 random(7);
+  const auto below = [&](unsigned limit) { return static_cast<int>(random() % limit); };
+  const auto name = [&](const char* prefix) { return prefix + std::to_string(below(6)); };
+  World world;
+  for (int step = 0; step < 4000; ++step) {
+    switch (below(8)) {
+      case 0: {
+        Node one = node(name("n"), name("rack"));
+        one.gpus = below(2) * 8;
+        if (below(4) == 0) one.verdict = Verdict::evict;
+        world.put(one);
+        break;
+      }
+      case 1:
+        world.put(pod(name("p"), name("n")));
+        break;
+      case 2: {
+        Report one = report(name("r"), name("n"));
+        one.phase = below(2) == 0 ? ReportPhase::pending : ReportPhase::acted;
+        world.put(one);
+        break;
+      }
+      case 3: {
+        LedgerEntry one = entry(name("e"), name("n"), below(2) == 0 ? Phase::held : Phase::over);
+        one.updated = WallTime{std::chrono::seconds(below(100))};
+        world.put(one);
+        break;
+      }
+      case 4:
+        world.remove_node(name("n"));
+        break;
+      case 5:
+        world.remove_pod(name("p"));
+        break;
+      case 6:
+        world.remove_report(name("r"));
+        break;
+      default:
+        world.remove_entry(name("e"));
+        break;
+    }
+    World anew;
+    for (int i = 0; i < 6; ++i) {
+      const std::string number = std::to_string(i);
+      if (const auto* one = world.node("n" + number)) anew.put(*one);
+      if (const auto* one = world.pod("p" + number)) anew.put(*one);
+      if (const auto* one = world.report("r" + number)) anew.put(*one);
+      if (const auto* one = world.entry("e" + number)) anew.put(*one);
+    }
+    ASSERT_EQ(world.of_concern(), anew.of_concern()) << step;
+    ASSERT_EQ(world.open_plans(), anew.open_plans()) << step;
+    ASSERT_EQ(world.pending_reports(), anew.pending_reports()) << step;
+    ASSERT_EQ(world.plans_by_change(), anew.plans_by_change()) << step;
+    ASSERT_EQ(world.in_pool("default"), anew.in_pool("default")) << step;
+    for (int i = 0; i < 6; ++i) {
+      const std::string number = std::to_string(i);
+      ASSERT_EQ(world.in_domain("rack" + number), anew.in_domain("rack" + number)) << step;
+      ASSERT_EQ(world.pods_on("n" + number), anew.pods_on("n" + number)) << step;
+      ASSERT_EQ(world.reports_on("n" + number), anew.reports_on("n" + number)) << step;
+      ASSERT_EQ(world.plans_on("n" + number), anew.plans_on("n" + number)) << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autopilot::controller
