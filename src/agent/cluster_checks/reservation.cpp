@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "kube/api_time.hpp"
 
 namespace autopilot::agent {
 
@@ -24,12 +25,6 @@ std::string testing_key(const std::string& prefix) {
 
 std::string record_key(const std::string& prefix) {
   return prefix + "/deep-test";
-}
-
-// Whole seconds: that is how the API keeps times.
-std::string api_time(WallTime time) {
-  const std::string text = format_time(time);
-  return text.substr(0, text.find('.')) + "Z";
 }
 
 const std::string* annotation(const kube::Node& node, const std::string& key) {
@@ -62,7 +57,7 @@ std::optional<Reservation> parse_reservation(const std::string& text) {
 json::object taint_object(const kube::Taint& taint) {
   json::object object{{"key", taint.key}, {"effect", taint.effect}};
   if (!taint.value.empty()) object["value"] = taint.value;
-  if (taint.added) object["timeAdded"] = api_time(*taint.added);
+  if (taint.added) object["timeAdded"] = kube::api_time(*taint.added);
   return object;
 }
 
@@ -92,11 +87,11 @@ std::string format_record(const DeepTestRecord& record) {
     object["outcome"] = to_string(record.outcome);
     object["test"] = record.test;
     if (record.level > 0) object["level"] = record.level;
-    object["began"] = api_time(record.began);
-    object["finished"] = api_time(record.finished);
+    object["began"] = kube::api_time(record.began);
+    object["finished"] = kube::api_time(record.finished);
     if (!record.failed.empty()) object["failed"] = cut(record.failed);
   }
-  if (record.tried) object["tried"] = api_time(*record.tried);
+  if (record.tried) object["tried"] = kube::api_time(*record.tried);
   if (record.tried && !record.why.empty()) object["why"] = cut(record.why);
   return json::serialize(object);
 }
@@ -146,8 +141,8 @@ std::string reserve_patch(const kube::Node& node, const std::string& prefix, con
   json::array taints = other_taints(node, key);
   taints.emplace_back(json::object{{"key", key}, {"effect", kEffect}});
   const json::object words{{"holder", reservation.holder},
-                           {"since", api_time(reservation.since)},
-                           {"until", api_time(reservation.until)}};
+                           {"since", kube::api_time(reservation.since)},
+                           {"until", kube::api_time(reservation.until)}};
   return patch_of(node, std::move(taints), json::object{{key, json::serialize(words)}});
 }
 

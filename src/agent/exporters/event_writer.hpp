@@ -3,10 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "agent/exporters/cluster_writer.hpp"
@@ -14,7 +12,7 @@
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
 #include "kube/client.hpp"
-#include "kube/event_recorder.hpp"
+#include "kube/event_queue.hpp"
 #include "kube/objects.hpp"
 #include "kube/recent_map.hpp"
 
@@ -37,7 +35,7 @@ class EventWriter {
   // Those that is_told() (event_words.hpp) picks.
   void note(const std::vector<Event>& events, const NodeSnapshot& snapshot);
   // Events that were never written: too many waited, or too many were told of this node.
-  [[nodiscard]] std::uint64_t dropped() const { return dropped_ + recorder_.dropped(); }
+  [[nodiscard]] std::uint64_t dropped() const { return queue_.dropped(); }
 
  private:
   // What was told of an incident last: what does not differ in this is no news.
@@ -51,21 +49,14 @@ class EventWriter {
   void note(kube::EventFact fact);
   [[nodiscard]] std::optional<net::Exchange> send(kube::OnObject on_answer);
   void go_on();
-  void take_refusal(kube::ApiOutcome outcome);
 
   kube::Client& client_;
   ClusterWriter& writer_;
   const Clock& clock_;
   const std::string node_;
   std::string uid_;  // of the Node object
-  kube::EventRecorder recorder_;
+  kube::EventQueue queue_;
   kube::RecentMap<Told> told_;
-  std::deque<kube::EventWrite> waiting_;
-  std::optional<kube::EventWrite> under_way_;
-  std::uint64_t dropped_ = 0;
 };
-
-// The body of the request that makes it, or of the patch that brings it up to date.
-[[nodiscard]] std::string event_json(const kube::EventWrite& write, const std::string& node);
 
 }  // namespace autopilot::agent

@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 #include <utility>
 
-#include "agent/exporters/api_time.hpp"
+#include "kube/api_time.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
@@ -191,7 +191,7 @@ std::string NodeWriter::label_patch(const NodeWords& words) const {
   const std::string prefix = options_.prefix + "/";
   json::object labels{{prefix + "gpuhealth", std::move(label)}};
   json::object annotations{{prefix + "summary", words.summary},
-                           {prefix + "checked-at", api_time(clock_.now().wall)},
+                           {prefix + "checked-at", kube::api_time(clock_.now().wall)},
                            {prefix + "checked-by", options_.instance}};
   if (words.deep_test) {
     labels[prefix + words.deep_test->name] = words.deep_test->label;
@@ -207,12 +207,13 @@ std::string NodeWriter::conditions_patch(const kube::Node& node, const NodeWords
   for (const ConditionWords& one : words.conditions) {
     const kube::NodeCondition* there = find(node, one.type);
     const bool is_same = there != nullptr && there->status == one.status && there->transition;
-    conditions.push_back(json::object{{"type", one.type},
-                                      {"status", one.status},
-                                      {"reason", one.reason},
-                                      {"message", one.message},
-                                      {"lastHeartbeatTime", api_time(now)},
-                                      {"lastTransitionTime", api_time(is_same ? *there->transition : now)}});
+    conditions.push_back(
+        json::object{{"type", one.type},
+                     {"status", one.status},
+                     {"reason", one.reason},
+                     {"message", one.message},
+                     {"lastHeartbeatTime", kube::api_time(now)},
+                     {"lastTransitionTime", kube::api_time(is_same ? *there->transition : now)}});
   }
   return json::serialize(json::object{{"status", json::object{{"conditions", std::move(conditions)}}}});
 }

@@ -5,7 +5,7 @@
 
 #include "core/clock.hpp"
 
-namespace autopilot::agent {
+namespace autopilot::kube {
 
 // Whole seconds: that is how the API of a cluster keeps times.
 [[nodiscard]] inline std::string api_time(WallTime time) {
@@ -13,4 +13,4 @@ namespace autopilot::agent {
   return text.substr(0, text.find('.')) + "Z";
 }
 
-}  // namespace autopilot::agent
+}  // namespace autopilot::kube
