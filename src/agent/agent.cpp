@@ -21,12 +21,15 @@
 #include "agent/routes.hpp"
 #include "agent/runtime_setup.hpp"
 #include "agent/test_runs.hpp"
+#include "agent/tls/controller_signer.hpp"
+#include "agent/tls/issued_keys.hpp"
 #include "agent/tls/key_files.hpp"
 #include "agent/tls/node_keys.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
 #include "host/cpu/processors.hpp"
 #include "host/process/allocator.hpp"
+#include "kube/dice.hpp"
 #include "net/address.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
@@ -62,6 +65,8 @@ class Agent {
   void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
   Status listen_inside_tls();
+  [[nodiscard]] IssuedKeys::Listener issued_keys_listener();
+  Status have_keys_signed();
   void use(const ReadyKeys& keys);
   [[nodiscard]] std::optional<TlsStatus> tls_status() const;
   void warn_of_readers(const std::string& address);
@@ -107,6 +112,7 @@ class Agent {
   std::shared_ptr<const net::TlsContext> peer_tls_;  // what other agents are asked with; null: in the clear
   std::optional<net::Validity> tls_validity_;        // nothing: there was no certificate yet
   std::optional<KeyFiles> key_files_;
+  std::optional<IssuedKeys> keys_by_controller_;
   Peer self_;
   bool stopping_ = false;
   ClusterMemory cluster_memory_;  // until the cluster is joined
@@ -283,9 +289,7 @@ void Agent::join_cluster() {
   if (is_report_unread) cluster_->recall_report(machine_.simulated);
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
   if (options_.config.tls.mode == "cert_manager")
-    cluster_->issue_keys(options_.config.tls.issuer,
-                         {[this](const ReadyKeys& keys) { use(keys); },
-                          [this](const Error& why) { tell_refused("keys of TLS", why); }});
+    cluster_->issue_keys(options_.config.tls.issuer, issued_keys_listener());
   for (runtime::OperationKind& kind : cluster_->tests())
     operations_.offer(std::move(kind));
   loop_.post([this] { cluster_->start(); });
@@ -393,7 +397,7 @@ void Agent::warn_of_readers(const std::string& address) {
 Status Agent::listen_inside_tls() {
   const auto& tls = options_.config.tls;
   const bool has_files = tls.mode == "files";
-  if (!has_files && !options_.cluster)
+  if (tls.mode == "cert_manager" && !options_.cluster)
     return fail(Errc::malformed, "`tls.mode` is cert_manager, which needs `kubernetes.write_node`");
   const NodeKeys keys = has_files ? TRY(read_keys(tls, options_.read_file)) : NodeKeys{};
   const ReadyKeys ready = has_files ? TRY(make_ready(keys)) : ReadyKeys{};
@@ -412,6 +416,24 @@ Status Agent::listen_inside_tls() {
     key_files_.emplace(loop_, tls, options_.read_file, keys,
                        KeyFiles::Listener{[this](const ReadyKeys& renewed) { use(renewed); },
                                           [this](const Error& why) { tell_refused("keys of TLS", why); }});
+  if (tls.mode == "controller") return have_keys_signed();
+  return {};
+}
+
+IssuedKeys::Listener Agent::issued_keys_listener() {
+  return {[this](const ReadyKeys& keys) { use(keys); },
+          [this](const Error& why) { tell_refused("keys of TLS", why); }};
+}
+
+Status Agent::have_keys_signed() {
+  const auto& tls = options_.config.tls;
+  auto url = TRY(net::parse_server_url(tls.controller));
+  ControllerDoor door{std::move(url), tls.authorities, tls.token};
+  auto signer = std::make_unique<ControllerSigner>(loop_, machine_.host->clock, std::move(door),
+                                                   options_.read_file, ControllerSigner::Pace{});
+  keys_by_controller_.emplace(loop_, machine_.host->clock, machine_.node, std::move(signer),
+                              issued_keys_listener(), kube::dice(), IssuedKeys::Pace{});
+  loop_.post([this] { keys_by_controller_->start(); });
   return {};
 }
 
@@ -425,8 +447,12 @@ void Agent::use(const ReadyKeys& keys) {
 std::optional<TlsStatus> Agent::tls_status() const {
   if (!options_.config.tls.is_on()) return std::nullopt;
   TlsStatus status{tls_validity_, {}};
-  if (key_files_) status.renewals = key_files_->renewals();
-  if (cluster_ && !key_files_) status.renewals = cluster_->renewals();
+  if (key_files_)
+    status.renewals = key_files_->renewals();
+  else if (keys_by_controller_)
+    status.renewals = keys_by_controller_->renewals();
+  else if (cluster_)
+    status.renewals = cluster_->renewals();
   return status;
 }
 

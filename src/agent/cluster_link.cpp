@@ -10,6 +10,8 @@
 
 #include "agent/exporters/event_words.hpp"
 #include "agent/exporters/node_report.hpp"
+#include "agent/tls/cert_manager.hpp"
+#include "kube/dice.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 
@@ -35,12 +37,6 @@ kube::ClientOptions client_options(std::function<void()> on_unauthorized) {
   options.field_manager = "autopilot-agent";
   options.on_unauthorized = std::move(on_unauthorized);
   return options;
-}
-
-std::function<double()> dice() {
-  return [random = std::mt19937_64(std::random_device{}())]() mutable {
-    return std::uniform_real_distribution<double>(0, 1)(random);
-  };
 }
 
 // Greater than that of an agent that started earlier, and like no other.
@@ -128,15 +124,15 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       agents_(client_, clock, name_space_, kAgentsService),
       caller_reviews_(client_, clock),
       selected_nodes_(client_, clock),
-      writer_(loop, clock, dice()),
+      writer_(loop, clock, kube::dice()),
       events_(client_, writer_, clock, options.node),
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
       deep_tests_(loop, client_, writer_, lists_, clock, policy_of(deep_test, door, options), door.pod,
                   deep_test_outlets()),
-      node_(loop, client_, writer_, clock, with_instance(std::move(options), instance_), dice(),
+      node_(loop, client_, writer_, clock, with_instance(std::move(options), instance_), kube::dice(),
             [this](const kube::Node& node) { take_over(node); }) {
   if (sources_.note_holders)
-    attribution_.emplace(loop, client_, clock, node_name_, dice(), sources_.note_holders);
+    attribution_.emplace(loop, client_, clock, node_name_, kube::dice(), sources_.note_holders);
 }
 
 ClusterLink::~ClusterLink() = default;
@@ -154,8 +150,8 @@ void ClusterLink::test_storage(const config::Pvc& settings, std::shared_ptr<host
                  .prefix = prefix_,
                  .bytes = settings.size,
                  .image = settings.image};
-  pvc_tester_.emplace(loop_, client_, writer_, lists_, clock_, std::move(place), std::move(plan), dice(),
-                      std::move(board));
+  pvc_tester_.emplace(loop_, client_, writer_, lists_, clock_, std::move(place), std::move(plan),
+                      kube::dice(), std::move(board));
 }
 
 std::vector<runtime::OperationKind> ClusterLink::tests() {
@@ -252,8 +248,10 @@ void ClusterLink::use_credentials(const Status& refreshed) {
 }
 
 void ClusterLink::issue_keys(const std::string& issuer, IssuedKeys::Listener listener) {
-  keys_.emplace(loop_, client_, clock_, KeysWish{node_name_, name_space_, issuer}, std::move(listener),
-                dice(), IssuedKeys::Pace{});
+  auto signer = std::make_unique<CertManager>(
+      loop_, client_, clock_, CertManagerWish{node_name_, name_space_, issuer}, CertManager::Pace{});
+  keys_.emplace(loop_, clock_, node_name_, std::move(signer), std::move(listener), kube::dice(),
+                IssuedKeys::Pace{});
 }
 
 void ClusterLink::note(SnapshotPtr snapshot) {

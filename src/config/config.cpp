@@ -134,6 +134,10 @@ Result<Config> parse(std::string_view text, std::string_view name, Config base) 
   check_custom_ids(base, root.line, problems);
   if (base.tls.mode == "files" && (base.tls.certificate.empty() || base.tls.key.empty()))
     problems.add(root.line, "`tls.mode`: files needs `tls.certificate` and `tls.key`");
+  if (base.tls.mode == "controller" &&
+      (base.tls.controller.empty() || base.tls.token.empty() || base.tls.authorities.empty()))
+    problems.add(root.line,
+                 "`tls.mode`: controller needs `tls.controller`, `tls.token` and `tls.authorities`");
   TRY_STATUS(problems.status());
   return base;
 }

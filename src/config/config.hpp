@@ -99,6 +99,8 @@ struct Tls {
   std::string key;
   std::string authorities;
   std::string issuer = "autopilot";  // of cert-manager
+  std::string controller;            // https URL
+  std::string token;                 // file, for the controller
 
   [[nodiscard]] bool is_on() const { return mode != "off"; }
 };

@@ -168,11 +168,19 @@ TEST(ParseConfig, tls_is_off_or_has_all_that_it_needs) {
   EXPECT_THAT(problems_of("tls: {mode: files, certificate: /a}\n"),
               HasSubstr("`tls.mode`: files needs `tls.certificate` and `tls.key`"));
   EXPECT_THAT(problems_of("tls: {mode: on}\n"),
-              HasSubstr("expected one of off, files, cert_manager, found `on`"));
+              HasSubstr("expected one of off, files, cert_manager, controller, found `on`"));
   const auto issued = parse("tls: {mode: cert_manager, issuer: ours}\nkubernetes: {write_node: true}\n",
                             "config.yaml", base());
   ASSERT_TRUE(issued) << issued.error().what;
   EXPECT_EQ(issued->tls.issuer, "ours");
+  EXPECT_THAT(problems_of("tls: {mode: controller, authorities: /ca.crt, token: /token}\n"),
+              HasSubstr("`tls.mode`: controller needs `tls.controller`, `tls.token` and `tls.authorities`"));
+  EXPECT_THAT(problems_of("tls: {controller: 'http://controller:9443'}\n"), HasSubstr("an https URL"));
+  const auto by_controller = parse(
+      "tls: {mode: controller, authorities: /ca.crt, token: /token, controller: 'https://controller:9443'}",
+      "config.yaml", base());
+  ASSERT_TRUE(by_controller) << by_controller.error().what;
+  EXPECT_EQ(by_controller->tls.controller, "https://controller:9443");
   EXPECT_THAT(problems_of("tls: {listen: ''}\n"), HasSubstr("an address and a port"));
 }
 

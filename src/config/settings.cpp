@@ -98,11 +98,15 @@ bool is_helper_socket(std::string_view path) {
 }
 
 bool is_tls_mode(std::string_view word) {
-  return word == "off" || word == "files" || word == "cert_manager";
+  return word == "off" || word == "files" || word == "cert_manager" || word == "controller";
 }
 
 bool is_file_or_empty(std::string_view path) {
   return path.empty() || is_absolute_path(path);
+}
+
+bool is_https_url_or_empty(std::string_view url) {
+  return url.empty() || url.starts_with("https://");
 }
 
 bool is_kubeconfig(std::string_view path) {
@@ -399,13 +403,15 @@ constexpr std::array kSettings{
     Setting{"node", "a host name", kAtStart, kVariable,
             "The name of this machine. Empty: the one the machine gives itself.",
             AUTOPILOT_READ(read_word(m, s, &is_node_name, c.node)), AUTOPILOT_SHOW(c.node)},
-    Setting{"tls.mode", "one of off, files, cert_manager", kAtStart, kNoVariable,
-            "Whether the API answers inside TLS as well, where tokens are taken from any address. files: "
-            "with the keys of "
-            "`tls.certificate` and `tls.key`. cert_manager: with keys that the agent makes and keeps to "
-            "itself, and that "
-            "`tls.issuer` signs; needs `kubernetes.write_node`.",
-            AUTOPILOT_READ(read_word(m, s, &is_tls_mode, c.tls.mode)), AUTOPILOT_SHOW(c.tls.mode)},
+    Setting{
+        "tls.mode", "one of off, files, cert_manager, controller", kAtStart, kNoVariable,
+        "Whether the API answers inside TLS as well, where tokens are taken from any address. files: "
+        "with the keys of "
+        "`tls.certificate` and `tls.key`. cert_manager: with keys that the agent makes and keeps to "
+        "itself, and that "
+        "`tls.issuer` signs; needs `kubernetes.write_node`. controller: with such keys, which the controller "
+        "at `tls.controller` signs for the node in the agent's token.",
+        AUTOPILOT_READ(read_word(m, s, &is_tls_mode, c.tls.mode)), AUTOPILOT_SHOW(c.tls.mode)},
     Setting{"tls.listen", "an address and a port such as :3334 or 127.0.0.1:3334", kAtStart, kNoVariable,
             "Where. :3334 is every address of the machine.",
             AUTOPILOT_READ(read_word(m, s, &is_further_address, c.tls.listen)), AUTOPILOT_SHOW(c.tls.listen)},
@@ -431,6 +437,17 @@ constexpr std::array kSettings{
             "namespace of "
             "the agents.",
             AUTOPILOT_READ(read_word(m, s, &is_label_prefix, c.tls.issuer)), AUTOPILOT_SHOW(c.tls.issuer)},
+    Setting{
+        "tls.controller", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
+        "Where the controller is that signs with `tls.mode: controller`. Whether it is the right one is told "
+        "by `tls.authorities`, which also sign the agents' certificates.",
+        AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.tls.controller)),
+        AUTOPILOT_SHOW(c.tls.controller)},
+    Setting{
+        "tls.token", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+        "The token of the agent's pod that the controller is shown, for the audience autopilot.ibm.com. It "
+        "names the node.",
+        AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.token)), AUTOPILOT_SHOW(c.tls.token)},
     Setting{"log_level", "one of debug, info, warning, error", kAtStart, kVariable, "What the log shows.",
             AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)), AUTOPILOT_SHOW(c.log_level)},
     Setting{"log_format", "text or json", kAtStart, kVariable, "How the log is written.",

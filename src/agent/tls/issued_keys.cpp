@@ -7,63 +7,32 @@
 #include "net/certificates.hpp"
 
 namespace autopilot::agent {
-namespace {
 
-// Two agents of a node, one after the other, ask by different names. An admission policy knows by the
-// beginning of the name for which node it is.
-std::string name_of(const std::string& node, WallTime now) {
-  const auto ticks = std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch().count();
-  return node + ".tls-" + std::to_string(ticks);
-}
-
-}  // namespace
-
-IssuedKeys::IssuedKeys(net::EventLoop& loop, kube::Client& client, const Clock& clock, KeysWish wish,
-                       Listener listener, std::function<double()> dice, Pace pace)
+IssuedKeys::IssuedKeys(net::EventLoop& loop, const Clock& clock, std::string node,
+                       std::unique_ptr<Signer> signer, Listener listener, std::function<double()> dice,
+                       Pace pace)
     : loop_(loop),
-      client_(client),
       clock_(clock),
-      wish_(std::move(wish)),
+      node_(std::move(node)),
+      signer_(std::move(signer)),
       listener_(std::move(listener)),
       dice_(std::move(dice)),
       pace_(pace) {}
 
 void IssuedKeys::ask() {
-  auto made = net::make_certificate_wish(wish_.node);
-  if (!made) return retry(made.error(), std::nullopt);
-  const Instant now = clock_.now();
+  auto made = net::make_certificate_wish(node_);
+  if (!made) return retry(made.error());
   key_ = std::move(made->key);
-  object_ = name_of(wish_.node, now.wall);
-  asked_ = now.mono;
-  exchange_ =
-      client_.create({kube::certificate_requests_path(wish_.name_space), {}},
-                     kube::certificate_request_json({object_, wish_.issuer, made->request, kLifetime}),
-                     [this](const kube::ApiResult<std::string>& answer) {
-                       if (answer) return take(kube::parse_certificate_request(*answer));
-                       object_.clear();
-                       retry(answer.error().error, answer.error().verdict.retry_after);
-                     });
+  signer_->sign(made->request,
+                [this](const Result<SignedKey>& signed_key, std::optional<Duration> retry_after) {
+                  if (!signed_key) return retry(signed_key.error(), retry_after);
+                  use(*signed_key);
+                });
 }
 
-void IssuedKeys::look() {
-  exchange_ = client_.get({kube::certificate_requests_path(wish_.name_space) + "/" + object_, {}},
-                          [this](const kube::ApiResult<std::string>& answer) {
-                            if (answer) return take(kube::parse_certificate_request(*answer));
-                            retry(answer.error().error, answer.error().verdict.retry_after);
-                          });
-}
-
-void IssuedKeys::take(const Result<kube::IssuedCertificate>& issued) {
-  if (issued) return use(*issued);
-  const bool is_pending = issued.error().code == Errc::unavailable;
-  if (!is_pending || clock_.now().mono - asked_ >= pace_.patience) return retry(issued.error(), std::nullopt);
-  next_ = loop_.after(pace_.look, [this] { look(); });
-}
-
-void IssuedKeys::use(const kube::IssuedCertificate& issued) {
-  const auto ready = make_ready({issued.certificate, key_, issued.authority});
-  if (!ready) return retry(ready.error(), std::nullopt);
-  forget_object();
+void IssuedKeys::use(const SignedKey& signed_key) {
+  const auto ready = make_ready({signed_key.certificate, key_, signed_key.authorities});
+  if (!ready) return retry(ready.error());
   failures_.reset();
   told_.clear();
   renewals_.is_failing = false;
@@ -81,16 +50,7 @@ void IssuedKeys::ask_again_at(WallTime until) {
   });
 }
 
-// Nobody else would take it away.
-void IssuedKeys::forget_object() {
-  if (object_.empty()) return;
-  removal_ = client_.remove(
-      {kube::certificate_requests_path(wish_.name_space) + "/" + std::exchange(object_, ""), {}}, "",
-      [](const auto&) {});
-}
-
 void IssuedKeys::retry(const Error& why, std::optional<Duration> retry_after) {
-  forget_object();
   ++renewals_.failed;
   renewals_.is_failing = true;
   if (std::exchange(told_, why.what) != why.what) listener_.on_refused(why);

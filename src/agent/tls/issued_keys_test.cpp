@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/tls/cert_manager.hpp"
 #include "kube/base64.hpp"
 #include "kube/scripted_api.hpp"
 #include "net/http_server.hpp"
@@ -60,14 +61,14 @@ class IssuedKeysTest : public ::testing::Test {
         loop_, net::ServerUrl{false, "127.0.0.1", port, ""},
         kube::ClientOptions{.user_agent = "test", .field_manager = "test", .deadline = 5s});
     keys_ = std::make_unique<IssuedKeys>(
-        loop_, *client_, clock_, KeysWish{"node-1", "autopilot", "autopilot"},
+        loop_, clock_, "node-1",
+        std::make_unique<CertManager>(loop_, *client_, clock_,
+                                      CertManagerWish{"node-1", "autopilot", "autopilot"},
+                                      CertManager::Pace{.look = 1ms, .patience = 1h}),
         IssuedKeys::Listener{[this](const ReadyKeys& keys) { used_.push_back(keys); },
                              [this](const Error& why) { refused_.push_back(why.what); }},
         [] { return 0.0; },
-        IssuedKeys::Pace{.look = 1ms,
-                         .patience = 1h,
-                         .after_failures = {.first = 1ms, .last = 10ms},
-                         .longest_rest = 2ms});
+        IssuedKeys::Pace{.after_failures = {.first = 1ms, .last = 10ms}, .longest_rest = 2ms});
   }
   [[nodiscard]] std::string signed_answer() const {
     static_cast<void>(net::testing::run_program(
