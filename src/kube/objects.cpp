@@ -260,6 +260,9 @@ EndpointSlice parse_endpoint_slice(const JsonObject& object) {
     if (number && *number > 0 && *number <= std::numeric_limits<std::uint16_t>::max())
       slice.ports.push_back({std::string(text_at(member, {"name"})), static_cast<std::uint16_t>(*number)});
   });
+  for (Endpoint& endpoint : slice.endpoints)
+    for (const EndpointPort& port : slice.ports)
+      endpoint.ports.push_back(port.name);
   return slice;
 }
 

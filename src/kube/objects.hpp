@@ -123,6 +123,8 @@ struct Endpoint {
   bool is_ready = true;  // also where nobody says so
   std::string node;
   std::string pod;  // empty: something else serves
+  // Names of the ports of the Service that it serves: those of its slice.
+  std::vector<std::string> ports = {};
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 struct EndpointPort {

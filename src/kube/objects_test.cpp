@@ -152,8 +152,8 @@ TEST(Objects, an_endpoint_slice_says_who_serves_and_where) {
   ASSERT_EQ(slices->size(), 1U);
   const EndpointSlice& slice = slices->front();
   EXPECT_EQ(slice.address_type, "IPv6");
-  EXPECT_EQ(slice.endpoints,
-            (std::vector<Endpoint>{{"fd00::1", true, "gpu-7", "agent-x"}, {"fd00::3", false, "", ""}}));
+  EXPECT_EQ(slice.endpoints, (std::vector<Endpoint>{{"fd00::1", true, "gpu-7", "agent-x", {"api"}},
+                                                    {"fd00::3", false, "", "", {"api"}}}));
   EXPECT_EQ(slice.ports, (std::vector<EndpointPort>{{"api", 3333}}));
   EXPECT_FALSE(parse_endpoint_slices("[]"));
 }

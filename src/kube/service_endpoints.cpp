@@ -2,6 +2,7 @@
 #include "kube/service_endpoints.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace autopilot::kube {
@@ -10,7 +11,8 @@ namespace {
 // A slice has a hundred endpoints at most where nobody changed that.
 constexpr const char* kMostSlices = "500";
 
-// An address that one slice says is ready is: slices overlap while endpoints move between them.
+// An address that one slice says is ready is, and it serves what one of them names: slices overlap while
+// endpoints move between them.
 std::vector<Endpoint> endpoints_in(std::vector<EndpointSlice> slices) {
   std::vector<Endpoint> all;
   for (EndpointSlice& slice : slices)
@@ -18,9 +20,15 @@ std::vector<Endpoint> endpoints_in(std::vector<EndpointSlice> slices) {
   std::ranges::sort(all, [](const Endpoint& a, const Endpoint& b) {
     return a.address != b.address ? a.address < b.address : a.is_ready > b.is_ready;
   });
-  const auto rest = std::ranges::unique(all, {}, &Endpoint::address);
-  all.erase(rest.begin(), rest.end());
-  return all;
+  std::vector<Endpoint> merged;
+  for (Endpoint& one : all) {
+    const bool is_known = !merged.empty() && merged.back().address == one.address;
+    if (is_known)
+      std::ranges::move(one.ports, std::back_inserter(merged.back().ports));
+    else
+      merged.push_back(std::move(one));
+  }
+  return merged;
 }
 
 Result<std::vector<Endpoint>> endpoints_of(const ApiResult<std::string>& answer) {

@@ -19,6 +19,8 @@ using net::testing::Scripted;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 std::string slice(const std::string& endpoints) {
   return R"({"metadata":{"name":"x"},"addressType":"IPv4","endpoints":[)" + endpoints + "]}";
@@ -68,6 +70,22 @@ TEST_F(ServiceEndpointsTest, each_address_is_there_once_and_ready_where_one_slic
   EXPECT_THAT(server_->requests().front(),
               AllOf(HasSubstr("GET /apis/discovery.k8s.io/v1/namespaces/autopilot/endpointslices?"),
                     HasSubstr("labelSelector=kubernetes.io%2Fservice-name%3Dagents")));
+}
+
+TEST_F(ServiceEndpointsTest, each_serves_the_ports_that_its_slices_name) {
+  const auto with_ports = [](const std::string& endpoints, const std::string& ports) {
+    return R"({"addressType":"IPv4","endpoints":[)" + endpoints + R"(],"ports":[)" + ports + "]}";
+  };
+  const std::string api = R"({"name":"api","port":3333})";
+  const std::string tls = R"({"name":"tls","port":3334})";
+  script({slices(with_ports(endpoint("10.0.0.1") + "," + endpoint("10.0.0.2"), api) + "," +
+                 with_ports(endpoint("10.0.0.2"), tls))});
+  std::vector<Endpoint> seen;
+  endpoints_->get([&](const Result<std::vector<Endpoint>>& endpoints) { seen = endpoints.value(); });
+  ASSERT_TRUE(net::testing::run_until(loop_, [&] { return !seen.empty(); }));
+  ASSERT_THAT(seen, SizeIs(2));
+  EXPECT_THAT(seen[0].ports, ElementsAre("api"));
+  EXPECT_THAT(seen[1].ports, UnorderedElementsAre("api", "tls"));
 }
 
 TEST_F(ServiceEndpointsTest, the_list_is_remembered_for_seconds_and_shared_by_those_who_ask_at_once) {

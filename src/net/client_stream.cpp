@@ -29,6 +29,11 @@ tl::unexpected<Error> broken(const error_code& error) {
   return fail(Errc::unavailable, error.message());
 }
 
+bool has_hung_up(const error_code& error) {
+  return error == asio::error::eof || error == asio::ssl::error::stream_truncated ||
+         error == asio::error::connection_reset || error == asio::error::broken_pipe;
+}
+
 bool is_address(const std::string& host) {
   error_code error;
   static_cast<void>(asio::ip::make_address(host, error));
@@ -85,6 +90,7 @@ asio::awaitable<Status> ClientStream::shake_hands(Tls* tls, std::string host) {
                                      X509_verify_cert_error_string(verified));
   if (error.category() == asio::error::get_ssl_category())
     co_return fail(Errc::denied, "TLS: " + error.message());
+  if (has_hung_up(error)) co_return fail(Errc::unavailable, "the server hung up before TLS began");
   co_return broken(error);
 }
 

@@ -70,6 +70,15 @@ Result<std::string> body_of(Result<net::HttpResponse> answer) {
   return std::move(answer->body);
 }
 
+// Why an agent that would be asked over the network is not; nothing: it is.
+std::optional<Error> why_not_asked(const Peer& peer) {
+  if (peer.address.empty()) return Error{Errc::not_found, "no agent is known on a node of this name"};
+  if (!peer.lacks_tls) return std::nullopt;
+  return Error{Errc::unavailable, "no TLS yet at " + peer.node +
+                                      ": its agent is from before TLS was turned on, and is not asked in the "
+                                      "clear; it answers when its pod has been replaced"};
+}
+
 std::vector<std::string> names_of(const std::vector<Peer>& peers) {
   std::vector<std::string> names;
   for (const Peer& peer : peers)
@@ -125,8 +134,8 @@ void FanOut::begin(const std::shared_ptr<Round>& round, const Result<std::vector
     const Peer& peer = round->replies[place].peer;
     if (peer.node == context_.node)
       ask_here(round, place);
-    else if (peer.address.empty())
-      take(*round, place, fail(Errc::not_found, "no agent is known on a node of this name"));
+    else if (auto why = why_not_asked(peer))
+      take(*round, place, fail(*std::move(why)));
     else
       others.push_back(place);
   }

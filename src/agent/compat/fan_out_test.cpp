@@ -15,7 +15,9 @@ namespace {
 namespace ibm = compat::ibm_autopilot;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // This node "here", one agent "there" that answers when it is told to, and one "dead".
 class FanOutTest : public ::testing::Test {
@@ -98,6 +100,16 @@ TEST_F(FanOutTest, every_node_is_in_the_answer_in_its_place) {
   EXPECT_THAT(text_of(replies_[2]), HasSubstr("dead: http://127.0.0.1:1: "));
   EXPECT_EQ(text_of(replies_[3]), "here: mine");
   EXPECT_EQ(replies_[3].url, "http://127.0.0.1:1/status?host=here&check=remapped");
+}
+
+TEST_F(FanOutTest, an_agent_without_tls_is_not_asked_in_the_clear_and_the_answer_says_so) {
+  for (Peer& peer : *peers_)
+    peer.lacks_tls = peer.is_encrypted = peer.node == "there";
+  std::vector<std::string> seen;
+  ask("there", seen);
+  ASSERT_TRUE(run_until([this] { return ends_ == 1; }));
+  EXPECT_THAT(questions_, IsEmpty());
+  EXPECT_THAT(text_of(replies_[0]), StartsWith("there: no TLS yet at there: its agent is from before"));
 }
 
 TEST_F(FanOutTest, equal_questions_are_one) {

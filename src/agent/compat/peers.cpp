@@ -3,8 +3,16 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace autopilot::agent {
+namespace {
+
+bool serves_tls(const kube::Endpoint& endpoint) {
+  return std::ranges::find(endpoint.ports, kTlsPort) != endpoint.ports.end();
+}
+
+}  // namespace
 
 std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const Peer& self) {
   std::map<std::string, const kube::Endpoint*> of_node;
@@ -14,9 +22,18 @@ std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const P
     if (known == nullptr || (endpoint.is_ready && !known->is_ready)) known = &endpoint;
   }
   of_node.try_emplace(self.node, nullptr);
+  // A Service of somebody's own may have no such port at all.
+  const bool is_port_known = self.is_encrypted && std::ranges::any_of(endpoints, serves_tls);
   std::vector<Peer> peers;
-  for (const auto& [node, endpoint] : of_node)
-    peers.push_back(endpoint == nullptr ? self : Peer{node, endpoint->address, self.port, self.is_encrypted});
+  for (const auto& [node, endpoint] : of_node) {
+    Peer peer = self;
+    if (endpoint != nullptr) {
+      peer.node = node;
+      peer.address = endpoint->address;
+      peer.lacks_tls = is_port_known && !serves_tls(*endpoint);
+    }
+    peers.push_back(std::move(peer));
+  }
   return peers;
 }
 

@@ -15,12 +15,17 @@ struct Peer {
   std::string address;  // IP
   std::uint16_t port = 0;
   bool is_encrypted = false;  // it is asked inside TLS
+  bool lacks_tls = false;     // or would be: it does not listen there, and is not asked in the clear instead
 
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
+// As the Service names the port where agents speak TLS.
+inline constexpr const char* kTlsPort = "tls";
+
 // One for each node, in order of their names: where an agent is being replaced the one that is ready. Those
-// that are not ready belong to them, this one too when nobody has listed it yet. All listen as `self` does.
+// that are not ready belong to them, this one too when nobody has listed it yet. All listen as `self` does,
+// but for those that lack TLS: the Service's port for it is served by others, and not by them.
 [[nodiscard]] std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const Peer& self);
 
 // Whether one of them is on a node of one of these names.

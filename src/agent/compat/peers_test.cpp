@@ -29,5 +29,18 @@ TEST(Peers, this_one_is_there_before_anybody_knows_it) {
   EXPECT_THAT(peers_of({{"10.0.0.9", true, "", "no-node"}}, kSelf), ElementsAre(kSelf));
 }
 
+// An agent of before TLS was turned on stands in a slice of its own, without the port.
+TEST(Peers, an_agent_without_the_port_of_tls_is_known_to_lack_it) {
+  const Peer self{"b", "127.0.0.1", 3334, true};
+  const kube::Endpoint old{"10.0.0.1", true, "a", "p1", {"healthcheck"}};
+  const kube::Endpoint fresh{"10.0.0.2", true, "b", "p2", {"healthcheck", "tls"}};
+  EXPECT_THAT(peers_of({old, fresh}, self),
+              ElementsAre(Peer{"a", "10.0.0.1", 3334, true, true}, Peer{"b", "10.0.0.2", 3334, true}));
+  // Who asks in the clear asks everybody, and nobody lacks what the Service does not know.
+  EXPECT_THAT(peers_of({old, fresh}, kSelf),
+              ElementsAre(Peer{"a", "10.0.0.1", 3333}, Peer{"b", "10.0.0.2", 3333}));
+  EXPECT_THAT(peers_of({old}, self), ElementsAre(Peer{"a", "10.0.0.1", 3334, true}, self));
+}
+
 }  // namespace
 }  // namespace autopilot::agent
