@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/webhook/admission_review.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "controller/webhook/json_lookup.hpp"
+#include "core/cut_utf8.hpp"
+#include "kube/base64.hpp"
+
+namespace autopilot::controller {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr const char* kVersion = "admission.k8s.io/v1";
+constexpr const char* kKind = "AdmissionReview";
+// The deepest pods have their managed fields, some twenty levels below the review.
+constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kLongestUid = 128;
+// API servers cut longer ones, and all of them at 4 KiB.
+constexpr std::size_t kLongestWarning = 256;
+constexpr std::size_t kMostWarnings = 8;
+
+bool is_uid(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestUid && std::ranges::all_of(text, [](char c) {
+    return c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+}
+
+// An answer counts by the uid of its request alone, so it is looked for in what could not be read too: API
+// servers write it as the first member of the request, without blanks.
+std::string_view uid_in(std::string_view review) {
+  constexpr std::string_view kMark = R"("request":{"uid":")";
+  constexpr std::size_t kBeginning = 4096;
+  std::string_view text = review.substr(0, kBeginning);
+  const std::size_t begin = text.find(kMark);
+  if (begin == std::string_view::npos) return {};
+  text.remove_prefix(begin + kMark.size());
+  text = text.substr(0, text.find('"'));
+  return is_uid(text) ? text : std::string_view();
+}
+
+HandlerAnswer answer(std::string_view uid, const PodDecision& decision) {
+  json::object response{{"uid", uid}, {"allowed", true}};
+  if (!decision.patch.empty()) {
+    response["patchType"] = "JSONPatch";
+    response["patch"] = kube::encode_base64(json::serialize(decision.patch));
+  }
+  json::array warnings;
+  for (const std::string& warning : decision.warnings)
+    if (warnings.size() < kMostWarnings)
+      warnings.emplace_back(cut_utf8("Autopilot: " + warning, kLongestWarning));
+  if (!warnings.empty()) response["warnings"] = std::move(warnings);
+  const json::object review{{"apiVersion", kVersion}, {"kind", kKind}, {"response", std::move(response)}};
+  return {decision.outcome, json::serialize(review)};
+}
+
+bool is_new_pod(const json::object& request) {
+  return text_at(request, {"operation"}) == "CREATE" && text_at(request, {"subResource"}).empty() &&
+         text_at(request, {"kind", "kind"}) == "Pod" && text_at(request, {"kind", "group"}).empty() &&
+         text_at(request, {"kind", "version"}) == "v1";
+}
+
+}  // namespace
+
+HandlerAnswer allow_unread(std::string_view review, ReviewOutcome outcome, std::string warning) {
+  return answer(uid_in(review), {outcome, {}, {std::move(warning)}});
+}
+
+HandlerAnswer answer_review(std::string_view review,
+                            const std::function<PodDecision(const json::object& pod)>& decide) {
+  if (review.size() > kLongestReview)
+    return allow_unread(review, ReviewOutcome::oversized, "the pod is too large to be looked at");
+  std::array<unsigned char, 16384> room;  // for the parser, before it asks for more
+  json::monotonic_resource memory(room.data(), room.size());
+  json::parse_options options;
+  options.max_depth = kDeepest;
+  json::error_code error;
+  const json::value value = json::parse({review.data(), review.size()}, error, &memory, options);
+  const json::object* members = error ? nullptr : value.if_object();
+  const json::object* request = members == nullptr ? nullptr : object_at(*members, {"request"});
+  const std::string_view uid = request == nullptr ? std::string_view() : text_at(*request, {"uid"});
+  if (!is_uid(uid) || text_at(*members, {"apiVersion"}) != kVersion)
+    return allow_unread(review, ReviewOutcome::malformed,
+                        "this is no AdmissionReview of admission.k8s.io/v1");
+  if (!is_new_pod(*request)) return answer(uid, {ReviewOutcome::left_out, {}, {}});
+  const json::object* pod = object_at(*request, {"object"});
+  if (pod == nullptr) return answer(uid, {ReviewOutcome::malformed, {}, {"the review has no pod"}});
+  return answer(uid, decide(*pod));
+}
+
+json::object patch_add(std::string_view path, json::value value) {
+  return {{"op", "add"}, {"path", path}, {"value", std::move(value)}};
+}
+
+json::object patch_replace(std::string_view path, json::value value) {
+  return {{"op", "replace"}, {"path", path}, {"value", std::move(value)}};
+}
+
+json::object patch_remove(std::string_view path) {
+  return {{"op", "remove"}, {"path", path}};
+}
+
+json::object patch_move(std::string_view from, std::string_view path) {
+  return {{"op", "move"}, {"from", from}, {"path", path}};
+}
+
+std::string patch_token(std::string_view name) {
+  std::string token;
+  for (const char c : name)
+    if (c == '~')
+      token += "~0";
+    else if (c == '/')
+      token += "~1";
+    else
+      token += c;
+  return token;
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/webhook/preflight_container.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "controller/webhook/json_lookup.hpp"
+#include "core/clock.hpp"
+
+namespace autopilot::controller {
+
+namespace json = boost::json;
+
+namespace {
+
+// The user of the image.
+constexpr std::int64_t kOwnUser = 65532;
+constexpr std::int64_t kTokenSeconds = 600;
+constexpr std::int64_t kReadableByAll = 0644;
+// Where a program looks for the token of its pod.
+constexpr const char* kTokenOfPod = "/var/run/secrets/kubernetes.io/serviceaccount";
+constexpr const char* kTokenFolder = "/var/run/autopilot/preflight";
+// What an API server adds to a container, and what says nothing of what it does.
+constexpr std::array<std::string_view, 2> kAdded{"terminationMessagePath", "resizePolicy"};
+
+json::object variable(std::string_view name, std::string_view value) {
+  return {{"name", name}, {"value", value}};
+}
+
+json::object variable_of_pod(std::string_view name, std::string_view field) {
+  const json::object reference{{"apiVersion", "v1"}, {"fieldPath", field}};
+  return {{"name", name}, {"valueFrom", json::object{{"fieldRef", reference}}}};
+}
+
+json::array environment(const std::string& tests, const WebhookSettings& settings) {
+  return {variable_of_pod("AUTOPILOT_NODE", "spec.nodeName"),
+          variable_of_pod("AUTOPILOT_POD", "metadata.name"),
+          variable_of_pod("AUTOPILOT_NAMESPACE", "metadata.namespace"),
+          variable_of_pod("AUTOPILOT_POD_UID", "metadata.uid"),
+          variable("AUTOPILOT_AGENT_URL", settings.agent_url),
+          variable("AUTOPILOT_AUTHORITY", settings.authority),
+          variable("AUTOPILOT_TESTS", tests),
+          variable("AUTOPILOT_DEADLINE", format_duration(settings.deadline))};
+}
+
+// The whole of what the pod has for accelerators. Of the rest what the container asks for that has them: no
+// rule of the namespace refuses the second of two that ask for the same, the pod keeps its class of service,
+// and a container that begins costs nothing that the pod has not.
+json::object resources(const AcceleratorNeeds& needs) {
+  json::object result;
+  for (const auto* kind : {"limits", "requests"}) {
+    json::object amounts;
+    const json::object* theirs = object_at(*needs.container, {"resources", kind});
+    for (const auto* name : {"cpu", "memory", "ephemeral-storage"})
+      if (const json::value* amount = theirs == nullptr ? nullptr : theirs->if_contains(name))
+        amounts[name] = *amount;
+    for (const auto& [name, count] : needs.devices)
+      amounts[name] = std::to_string(count);
+    if (!amounts.empty()) result[kind] = std::move(amounts);
+  }
+  json::array claims;
+  for (const ClaimUse& use : needs.claims) {
+    json::object claim{{"name", use.claim}};
+    if (!use.request.empty()) claim["request"] = use.request;
+    claims.emplace_back(std::move(claim));
+  }
+  if (!claims.empty()) result["claims"] = std::move(claims);
+  return result;
+}
+
+// The user that all other containers of the pod are, if that is one and not root. Files of a pod's volumes
+// may belong to it alone, and a rule of the cluster may let the pod be no other.
+std::optional<std::int64_t> user_of_pod(const json::object& pod) {
+  std::optional<std::int64_t> user;
+  for (const auto* list : {"containers", "initContainers"})
+    for (const json::object* container : objects_at(pod, {"spec", list})) {
+      if (text_at(*container, {"name"}) == kPreflightContainer) continue;
+      auto own = number_at(*container, {"securityContext", "runAsUser"});
+      if (!own) own = number_at(pod, {"spec", "securityContext", "runAsUser"});
+      if (!own || *own <= 0 || (user && *user != *own)) return std::nullopt;
+      user = own;
+    }
+  return user;
+}
+
+// All that the level `restricted` of Pod Security asks for.
+json::object security(const json::object& pod) {
+  json::object context{{"allowPrivilegeEscalation", false},
+                       {"capabilities", json::object{{"drop", json::array{"ALL"}}}},
+                       {"readOnlyRootFilesystem", true},
+                       {"runAsNonRoot", true},
+                       {"seccompProfile", json::object{{"type", "RuntimeDefault"}}}};
+  const auto user = user_of_pod(pod);
+  context["runAsUser"] = user.value_or(kOwnUser);
+  if (!user) context["runAsGroup"] = kOwnUser;
+  return context;
+}
+
+// The token of the pod itself is not for this container, so there is ours in its place: else the API server
+// puts it there when it looks at the pod again.
+json::array mounts() {
+  json::array list;
+  for (const auto* path : {kTokenFolder, kTokenOfPod})
+    list.push_back(json::object{{"name", kPreflightVolume}, {"mountPath", path}, {"readOnly", true}});
+  return list;
+}
+
+}  // namespace
+
+json::object preflight_container(const json::object& pod, const AcceleratorNeeds& needs,
+                                 const std::string& tests, const WebhookSettings& settings) {
+  return {{"name", kPreflightContainer},
+          {"image", settings.image},
+          {"imagePullPolicy", "IfNotPresent"},
+          {"args", json::array{"preflight"}},
+          {"env", environment(tests, settings)},
+          {"resources", resources(needs)},
+          {"securityContext", security(pod)},
+          {"terminationMessagePolicy", "FallbackToLogsOnError"},
+          {"volumeMounts", mounts()}};
+}
+
+json::object preflight_volume() {
+  const json::object token{
+      {"audience", kPreflightAudience}, {"expirationSeconds", kTokenSeconds}, {"path", "token"}};
+  return {
+      {"name", kPreflightVolume},
+      {"projected", json::object{{"defaultMode", kReadableByAll},
+                                 {"sources", json::array{json::object{{"serviceAccountToken", token}}}}}}};
+}
+
+void keep_rules_of_cluster(json::object& wanted, const json::object& present, const AcceleratorNames& names) {
+  if (text_at(present, {"imagePullPolicy"}) == "Always") wanted["imagePullPolicy"] = "Always";
+  for (const auto* kind : {"limits", "requests"}) {
+    const json::object* amounts = object_at(present, {"resources", kind});
+    if (amounts == nullptr) continue;
+    json::object kept;
+    for (const auto& [name, amount] : *amounts)
+      if (!is_accelerator(name, names)) kept[name] = amount;
+    if (const json::object* ours = object_at(wanted, {"resources", kind}))
+      for (const auto& [name, amount] : *ours)
+        kept[name] = amount;
+    if (!kept.empty()) wanted["resources"].as_object()[kind] = std::move(kept);
+  }
+}
+
+bool is_as_wanted(const json::object& present, const json::object& wanted) {
+  for (const auto& [name, value] : wanted) {
+    const json::value* there = present.if_contains(name);
+    if (there == nullptr || *there != value) return false;
+  }
+  for (const auto& [name, value] : present) {
+    const bool is_added = std::ranges::find(kAdded, std::string_view(name)) != kAdded.end();
+    if (!is_added && !wanted.contains(name)) return false;
+  }
+  return true;
+}
+
+}  // namespace autopilot::controller

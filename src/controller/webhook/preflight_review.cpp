@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/webhook/preflight_review.hpp"
+
+#include <boost/json.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "controller/webhook/accelerators.hpp"
+#include "controller/webhook/admission_review.hpp"
+#include "controller/webhook/json_lookup.hpp"
+#include "controller/webhook/preflight_container.hpp"
+#include "controller/webhook/wanted_tests.hpp"
+
+namespace autopilot::controller {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr const char* kContainers = "/spec/initContainers";
+constexpr const char* kVolumes = "/spec/volumes";
+
+std::string at(const char* list, std::size_t index) {
+  return std::string(list) + '/' + std::to_string(index);
+}
+
+bool is_named(const json::value& item, std::string_view name) {
+  const json::object* object = item.if_object();
+  return object != nullptr && text_at(*object, {"name"}) == name;
+}
+
+// Where the list has an item of that name.
+std::optional<std::size_t> place_of(const json::array& list, std::string_view name) {
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (is_named(list[i], name)) return i;
+  return std::nullopt;
+}
+
+bool wants_tests(const json::object& pod) {
+  const json::value* label = value_at(pod, {"metadata", "labels", "autopilot"});
+  return label != nullptr && text_at(pod, {"metadata", "labels", "autopilot"}) != "false";
+}
+
+// Why a pod that wants to be tested cannot be. A patch may make no pod that the API server refuses.
+std::string obstacle(const json::object& pod) {
+  if (text_at(pod, {"spec", "os", "name"}) == "windows") return "its nodes run Windows";
+  if (value_at(pod, {"metadata", "annotations", "kubernetes.io/config.mirror"}) != nullptr)
+    return "it stands for a static pod of a kubelet";
+  for (const json::object* container : objects_at(pod, {"spec", "containers"}))
+    if (text_at(*container, {"name"}) == kPreflightContainer)
+      return std::string("its container ") + kPreflightContainer + " has the name of the one that would test";
+  return "";
+}
+
+std::string is_replaced(const char* what, const char* name) {
+  return std::string(what) + ' ' + name + " was not as Autopilot makes it, and is replaced";
+}
+
+class Changes {
+ public:
+  Changes(const json::object& pod, PodDecision& decision) : pod_(pod), decision_(decision) {}
+
+  // Ours is the first of those that begin.
+  void put_first(json::object wanted, const AcceleratorNames& names) {
+    const json::array* list = array_at(pod_, {"spec", "initContainers"});
+    if (list == nullptr) return step(patch_add(kContainers, json::array{std::move(wanted)}));
+    const auto place = place_of(*list, kPreflightContainer);
+    if (!place) {
+      if (list->empty()) return step(patch_add(kContainers, json::array{std::move(wanted)}));
+      return step(patch_add(at(kContainers, 0), std::move(wanted)));
+    }
+    const json::object& present = (*list)[*place].get_object();
+    keep_rules_of_cluster(wanted, present, names);
+    if (!is_as_wanted(present, wanted)) {
+      decision_.warnings.push_back(is_replaced("init container", kPreflightContainer));
+      step(patch_replace(at(kContainers, *place), std::move(wanted)));
+    }
+    if (*place != 0) step(patch_move(at(kContainers, *place), at(kContainers, 0)));
+  }
+
+  void put_volume(json::object wanted) {
+    const json::array* list = array_at(pod_, {"spec", "volumes"});
+    if (list == nullptr) return step(patch_add(kVolumes, json::array{std::move(wanted)}));
+    const auto place = place_of(*list, kPreflightVolume);
+    if (!place) return step(patch_add(std::string(kVolumes) + "/-", std::move(wanted)));
+    if (is_as_wanted((*list)[*place].get_object(), wanted)) return;
+    decision_.warnings.push_back(is_replaced("volume", kPreflightVolume));
+    step(patch_replace(at(kVolumes, *place), std::move(wanted)));
+  }
+
+ private:
+  void step(json::object one) { decision_.patch.emplace_back(std::move(one)); }
+
+  const json::object& pod_;
+  PodDecision& decision_;
+};
+
+PodDecision decide(const json::object& pod, const WebhookSettings& settings) {
+  PodDecision decision;
+  if (!wants_tests(pod)) {
+    decision.outcome = ReviewOutcome::left_out;
+    return decision;
+  }
+  const AcceleratorNeeds needs = accelerator_needs(pod, settings.accelerators, kPreflightContainer);
+  if (!needs.has_any()) {
+    decision.outcome = ReviewOutcome::no_accelerator;
+    decision.warnings.emplace_back("the pod asks for no accelerator and begins without a test");
+    return decision;
+  }
+  if (const std::string why = obstacle(pod); !why.empty()) {
+    decision.outcome = ReviewOutcome::left_out;
+    decision.warnings.push_back("the pod begins without a test: " + why);
+    return decision;
+  }
+  WantedTests tests = wanted_tests(pod, settings);
+  if (!tests.warning.empty()) decision.warnings.push_back(std::move(tests.warning));
+  Changes changes(pod, decision);
+  changes.put_first(preflight_container(pod, needs, tests.ids, settings), settings.accelerators);
+  changes.put_volume(preflight_volume());
+  decision.outcome = decision.patch.empty() ? ReviewOutcome::unchanged : ReviewOutcome::patched;
+  return decision;
+}
+
+}  // namespace
+
+HandlerAnswer review(std::string_view admission_review_json, const WebhookSettings& settings) {
+  return answer_review(admission_review_json, [&](const json::object& pod) { return decide(pod, settings); });
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "controller/webhook/handler_answer.hpp"
+#include "controller/webhook/settings.hpp"
+
+namespace autopilot::controller {
+
+// Answers an AdmissionReview of admission.k8s.io/v1 in JSON. A new pod with the label `autopilot` that asks
+// for accelerators gets the container autopilot-preflight before all that begin, and the volume with its
+// token; one that has both as they would be made stays as it is. No other object is changed. Pure; never
+// refuses.
+[[nodiscard]] HandlerAnswer review(std::string_view admission_review_json, const WebhookSettings& settings);
+
+}  // namespace autopilot::controller

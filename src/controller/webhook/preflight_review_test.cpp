@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/webhook/preflight_review.hpp"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "controller/webhook/admission_review.hpp"
+#include "controller/webhook/preflight_container.hpp"
+#include "controller/webhook/test_reviews.hpp"
+#include "kube/objects.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+namespace json = boost::json;
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::patched;
+using testing::read_answer;
+using testing::request_for;
+using testing::review_of;
+using testing::review_of_pod;
+using testing::test_settings;
+
+json::value small_pod() {
+  return json::parse(R"({"apiVersion": "v1", "kind": "Pod",
+    "metadata": {"name": "a", "labels": {"autopilot": ""}},
+    "spec": {"containers": [{"name": "main", "image": "m", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}})");
+}
+
+HandlerAnswer answer_to(const json::value& pod, const WebhookSettings& settings = test_settings()) {
+  return review(review_of_pod(pod), settings);
+}
+
+const json::object& first_container(const json::value& pod) {
+  return pod.at("spec").at("initContainers").at(0).as_object();
+}
+
+std::string tests_of(const json::value& pod) {
+  for (const json::value& variable : first_container(pod).at("env").as_array())
+    if (variable.at("name") == "AUTOPILOT_TESTS") return std::string(variable.at("value").as_string());
+  return "not there";
+}
+
+TEST(Preflight, nothing_but_a_new_pod_is_changed) {
+  const auto asked = [](std::string_view member, const json::value& value) {
+    json::object request = request_for(small_pod());
+    request[member] = value;
+    return review(review_of(request), test_settings());
+  };
+  for (const auto& answer :
+       {asked("operation", "UPDATE"), asked("operation", "DELETE"),
+        asked("subResource", "ephemeralcontainers"),
+        asked("kind", json::object{{"group", "batch"}, {"version", "v1"}, {"kind", "Job"}})}) {
+    EXPECT_EQ(answer.outcome, ReviewOutcome::left_out);
+    EXPECT_EQ(read_answer(answer).uid, testing::kUid);
+    EXPECT_THAT(read_answer(answer).patch, IsEmpty());
+    EXPECT_THAT(read_answer(answer).warnings, IsEmpty());
+  }
+  EXPECT_EQ(asked("operation", "CREATE").outcome, ReviewOutcome::patched);
+}
+
+TEST(Preflight, a_dry_run_is_answered_as_the_run_would_be) {
+  json::object request = request_for(small_pod());
+  const std::string real = review(review_of(request), test_settings()).body;
+  request["dryRun"] = true;
+  EXPECT_EQ(review(review_of(request), test_settings()).body, real);
+}
+
+TEST(Preflight, a_pod_without_the_label_is_left_alone) {
+  json::value pod = small_pod();
+  json::object& metadata = pod.at("metadata").as_object();
+  for (const json::value& labels :
+       {json::value(nullptr), json::value(json::object{}), json::value(json::object{{"app", "autopilot"}}),
+        json::value("autopilot"), json::value(json::object{{"autopilot", "false"}})}) {
+    metadata["labels"] = labels;
+    EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::left_out) << json::serialize(labels);
+    EXPECT_THAT(read_answer(answer_to(pod)).warnings, IsEmpty());
+  }
+  metadata.erase("labels");
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::left_out);
+}
+
+TEST(Preflight, lists_that_are_null_or_empty_are_lists_of_nothing) {
+  json::value pod = small_pod();
+  json::object& spec = pod.at("spec").as_object();
+  for (const json::value& nothing : {json::value(nullptr), json::value(json::array{})}) {
+    for (const auto* list : {"initContainers", "volumes", "resourceClaims", "tolerations"})
+      spec[list] = nothing;
+    const json::value after = patched(pod, answer_to(pod));
+    EXPECT_EQ(after.at("spec").at("initContainers").as_array().size(), 1U);
+    EXPECT_EQ(after.at("spec").at("volumes").as_array().size(), 1U);
+  }
+  spec["containers"] = nullptr;
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
+  spec.erase("containers");
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
+  pod.as_object()["spec"] = nullptr;
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
+}
+
+TEST(Preflight, of_forty_containers_it_asks_for_what_all_have_together) {
+  json::value pod = small_pod();
+  json::array containers;
+  for (int i = 0; i < 40; ++i) {
+    json::object amounts{{"cpu", "1"}};
+    if (i % 5 == 4) amounts["nvidia.com/gpu"] = "1";
+    containers.push_back(
+        json::object{{"name", "c" + std::to_string(i)}, {"resources", {{"limits", amounts}}}});
+  }
+  pod.at("spec").as_object()["containers"] = containers;
+  const json::value after = patched(pod, answer_to(pod));
+  EXPECT_EQ(first_container(after).at("resources").at("limits"),
+            (json::value{{"cpu", "1"}, {"nvidia.com/gpu", "8"}}));
+  EXPECT_EQ(after.at("spec").at("containers"), pod.at("spec").at("containers"));
+}
+
+TEST(Preflight, a_pod_asks_for_no_more_than_before) {
+  struct Begins {
+    const char* containers;
+    const char* of_all;
+  };
+  for (const auto& [begins, of_all] :
+       {Begins{R"([])", "1"},
+        Begins{R"([{"name": "i", "resources": {"limits": {"nvidia.com/gpu": "4"}}}])", "4"},
+        Begins{R"([{"name": "s", "restartPolicy": "Always", "resources": {"limits": {"nvidia.com/gpu": "2"}}},
+                   {"name": "i", "resources": {"limits": {"nvidia.com/gpu": "3"}}}])",
+               "5"}}) {
+    json::value pod = small_pod();
+    pod.at("spec").as_object()["initContainers"] = json::parse(begins);
+    const json::value after = patched(pod, answer_to(pod));
+    // By the count of whoever else asks what a pod holds.
+    EXPECT_EQ(kube::parse_pod(json::serialize(after))->devices,
+              kube::parse_pod(json::serialize(pod))->devices);
+    EXPECT_EQ(first_container(after).at("resources").at("limits").at("nvidia.com/gpu"), of_all);
+  }
+}
+
+TEST(Preflight, accelerators_are_what_the_settings_say) {
+  json::value pod = small_pod();
+  json::object& limits = pod.at("spec").at("containers").at(0).at("resources").at("limits").as_object();
+  limits = {{"example.com/npu", "2"}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
+  WebhookSettings settings = test_settings();
+  settings.accelerators.resources = {"example.com/*"};
+  EXPECT_EQ(answer_to(pod, settings).outcome, ReviewOutcome::patched);
+  limits = {{"nvidia.com/gpu", "0"}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
+  limits = {{"nvidia.com/gpu.shared", "1"}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
+  limits = {{"nvidia.com/gpu", 2}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::patched);
+  limits = {{"nvidia.com/gpu", "-2"}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
+}
+
+TEST(Preflight, a_claim_counts_where_the_settings_say_so) {
+  json::value pod = small_pod();
+  pod.at("spec").at("containers").at(0).as_object()["resources"] = {
+      {"claims", json::array{{{"name", "gpu"}}}}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::patched);
+  WebhookSettings settings = test_settings();
+  settings.accelerators.has_claims = false;
+  EXPECT_EQ(answer_to(pod, settings).outcome, ReviewOutcome::no_accelerator);
+}
+
+TEST(Preflight, the_tests_are_those_of_labels_and_annotation) {
+  const auto tests = [](const json::object& labels, const json::value& annotation) {
+    json::value pod = small_pod();
+    json::object& metadata = pod.at("metadata").as_object();
+    for (const auto& [label, value] : labels)
+      metadata["labels"].as_object()[label] = value;
+    metadata["annotations"] = {{"autopilot.ibm.com/preflight", annotation}};
+    WebhookSettings settings = test_settings();
+    settings.default_tests = {"gpu.diagnosis", "self_test"};
+    return tests_of(patched(pod, answer_to(pod, settings)));
+  };
+  EXPECT_EQ(tests({}, ""), "gpu.diagnosis,self_test");
+  EXPECT_EQ(tests({}, " , "), "gpu.diagnosis,self_test");
+  EXPECT_EQ(tests({{"gpu-pcie-bw", ""}}, ""), "gpu.pcie_bandwidth");
+  EXPECT_EQ(tests({{"gpu-mem", "yes"}, {"gpu-pcie-bw", ""}}, ""), "gpu.pcie_bandwidth,gpu.memory_bandwidth");
+  EXPECT_EQ(tests({}, "self_test"), "self_test");
+  EXPECT_EQ(tests({{"gpu-pcie-bw", ""}}, "self_test, gpu.pcie_bandwidth ,self_test,"),
+            "gpu.pcie_bandwidth,self_test");
+  for (const auto* wrong : {"GPU.diagnosis", "gpu diagnosis", "gpu..x", ".gpu", "gpu.", "gpu;x",
+                            "gpu.d\xC3\xA9", "\"a\"", "[\"a\"]", "a\nb"})
+    EXPECT_EQ(tests({{"gpu-pcie-bw", ""}}, wrong), "gpu.diagnosis,self_test") << wrong;
+  EXPECT_EQ(tests({}, 7), "gpu.diagnosis,self_test");
+  EXPECT_EQ(tests({}, json::string(65, 'a')), "gpu.diagnosis,self_test");
+  std::string many = "a0";
+  for (int i = 1; i < 32; ++i)
+    many += ",a" + std::to_string(i);
+  EXPECT_EQ(tests({}, json::string(many)), many);
+  EXPECT_EQ(tests({}, json::string(many + ",b")), "gpu.diagnosis,self_test");
+}
+
+TEST(Preflight, an_annotation_that_cannot_be_read_is_told) {
+  json::value pod = small_pod();
+  pod.at("metadata").as_object()["annotations"] = {{"gpu.example.com/preflight", "a;b"}};
+  EXPECT_THAT(read_answer(answer_to(pod)).warnings, IsEmpty());
+  WebhookSettings settings = test_settings();
+  settings.prefix = "gpu.example.com";
+  EXPECT_THAT(read_answer(answer_to(pod, settings)).warnings,
+              ElementsAre(HasSubstr("annotation gpu.example.com/preflight: expected ids of tests")));
+}
+
+TEST(Preflight, never_is_a_folder_of_the_node_in_the_pod) {
+  const json::value after = patched(small_pod(), answer_to(small_pod()));
+  EXPECT_THAT(json::serialize(after), ::testing::Not(HasSubstr("hostPath")));
+  EXPECT_EQ(after.at("spec").as_object().contains("hostNetwork"), false);
+}
+
+TEST(Preflight, is_the_user_of_the_pod_where_that_is_one_and_not_root) {
+  const auto user = [](const json::value& of_pod, const json::value& of_main, const json::value& of_second) {
+    json::value pod = small_pod();
+    json::object& spec = pod.at("spec").as_object();
+    json::array& containers = spec["containers"].as_array();
+    containers.push_back(json::object{{"name", "second"}});
+    const auto context = [](const json::value& id) {
+      return id.is_null() ? json::object{} : json::object{{"runAsUser", id}};
+    };
+    spec["securityContext"] = context(of_pod);
+    containers[0].as_object()["securityContext"] = context(of_main);
+    containers[1].as_object()["securityContext"] = context(of_second);
+    const json::value after = patched(pod, answer_to(pod));
+    return first_container(after).at("securityContext").at("runAsUser").to_number<std::int64_t>();
+  };
+  EXPECT_EQ(user(nullptr, nullptr, nullptr), 65532);
+  EXPECT_EQ(user(1000, nullptr, nullptr), 1000);
+  EXPECT_EQ(user(nullptr, 1000, 1000), 1000);
+  EXPECT_EQ(user(7, 1000, 1000), 1000);
+  EXPECT_EQ(user(nullptr, 1000, nullptr), 65532);
+  EXPECT_EQ(user(1000, 1001, nullptr), 65532);
+  EXPECT_EQ(user(0, nullptr, nullptr), 65532);
+  EXPECT_EQ(user(-1, nullptr, nullptr), 65532);
+}
+
+TEST(Preflight, whatever_was_changed_in_the_container_is_put_right) {
+  const json::value good = patched(small_pod(), answer_to(small_pod()));
+  ASSERT_EQ(answer_to(good).outcome, ReviewOutcome::unchanged);
+  const auto changed = [&](std::string_view name, const json::value& value) {
+    json::value pod = good;
+    pod.at("spec").at("initContainers").at(0).as_object()[name] = value;
+    return pod;
+  };
+  for (const auto& [name, value] : json::object{{"restartPolicy", "Always"},
+                                                {"command", json::array{"true"}},
+                                                {"image", "other"},
+                                                {"env", json::array{}},
+                                                {"lifecycle", json::object{}},
+                                                {"imagePullPolicy", "Never"},
+                                                {"volumeMounts", nullptr}}) {
+    const json::value pod = changed(name, value);
+    const HandlerAnswer answer = answer_to(pod);
+    EXPECT_EQ(patched(pod, answer), good) << name;
+    EXPECT_THAT(read_answer(answer).warnings, ElementsAre(HasSubstr("is replaced"))) << name;
+  }
+  // What API servers add by themselves is no change.
+  EXPECT_EQ(answer_to(changed("terminationMessagePath", "/dev/termination-log")).outcome,
+            ReviewOutcome::unchanged);
+  EXPECT_EQ(answer_to(changed("imagePullPolicy", "Always")).outcome, ReviewOutcome::unchanged);
+}
+
+TEST(Preflight, the_rules_of_the_cluster_stay_when_the_container_is_put_right) {
+  json::value pod = patched(small_pod(), answer_to(small_pod()));
+  json::object& container = pod.at("spec").at("initContainers").at(0).as_object();
+  container["imagePullPolicy"] = "Always";
+  container["resources"] = {{"limits", {{"cpu", "1"}, {"nvidia.com/gpu", "64"}}}};
+  const json::value after = patched(pod, answer_to(pod));
+  EXPECT_EQ(first_container(after).at("imagePullPolicy"), "Always");
+  EXPECT_EQ(first_container(after).at("resources").at("limits"),
+            (json::value{{"cpu", "1"}, {"nvidia.com/gpu", "1"}}));
+}
+
+}  // namespace
+}  // namespace autopilot::controller
