@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/webhook/webhook_routes.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "controller/webhook/admission_review.hpp"
+#include "controller/webhook/observation_review.hpp"
+#include "controller/webhook/preflight_review.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+template <class Settings>
+using Review = HandlerAnswer (*)(std::string_view, const Settings&);
+
+template <class Settings>
+net::Handler handler_of(Review<Settings> review, std::function<std::shared_ptr<const Settings>()> settings,
+                        const Clock& clock, ReviewCounts& counts) {
+  return [review, settings = std::move(settings), &clock, &counts](const net::HttpRequest& request,
+                                                                   net::Responder responder) {
+    const MonoTime begin = clock.now().mono;
+    const std::shared_ptr<const Settings> known = settings();
+    HandlerAnswer answer = known ? review(request.body, *known)
+                                 : allow_unread(request.body, ReviewOutcome::not_ready,
+                                                "the controller has just begun; the pod stays as it is");
+    counts.add(answer.outcome, clock.now().mono - begin);
+    responder.respond({200, "application/json", std::move(answer.body), {}});
+  };
+}
+
+}  // namespace
+
+void add_webhook_routes(net::HttpServer& server, const WebhookContext& context) {
+  server.route(
+      "POST", "/mutate-pod",
+      handler_of<WebhookSettings>(review, context.preflight, context.clock, context.preflight_counts));
+  server.route("POST", "/observe-pod",
+               handler_of<ObservationSettings>(observe, context.observation, context.clock,
+                                               context.observation_counts));
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "controller/webhook/review_counts.hpp"
+#include "controller/webhook/settings.hpp"
+#include "core/clock.hpp"
+#include "net/http_server.hpp"
+
+namespace autopilot::controller {
+
+// What a body of these routes may have, for ServerLimits::body_bytes: more than any API server sends, so that
+// a review that is too long is allowed with a warning and not refused by the server.
+inline constexpr std::size_t kLongestReviewBody = std::size_t{8} << 20;
+
+// The clock and the counts outlive the server; the functions are called on its thread for each review.
+struct WebhookContext {
+  // What pods get from now on; null: not known yet, and pods stay as they are.
+  std::function<std::shared_ptr<const WebhookSettings>()> preflight;
+  std::function<std::shared_ptr<const ObservationSettings>()> observation;
+  const Clock& clock;
+  ReviewCounts& preflight_counts;
+  ReviewCounts& observation_counts;
+};
+
+// POST /mutate-pod and POST /observe-pod, for whoever reaches the listener: an answer tells nothing but what
+// the caller has sent, and settings that every pod shows. Always 200.
+void add_webhook_routes(net::HttpServer& server, const WebhookContext& context);
+
+}  // namespace autopilot::controller
