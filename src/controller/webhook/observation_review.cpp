@@ -141,11 +141,14 @@ class Observation {
 
   void add_record() {
     const std::string key = settings_.prefix + "/observation";
-    json::value text(json::serialize(set_));
+    const std::string record = json::serialize(set_);
     if (object_at(pod_, {"metadata", "annotations"}) != nullptr)
-      decision_.patch.emplace_back(patch_add("/metadata/annotations/" + patch_token(key), std::move(text)));
+      decision_.patch.emplace_back(
+          patch_add("/metadata/annotations/" + patch_token(key), json::string(record)));
+    else if (object_at(pod_, {"metadata"}) != nullptr)
+      decision_.patch.emplace_back(patch_add("/metadata/annotations", json::object{{key, record}}));
     else
-      decision_.patch.emplace_back(patch_add("/metadata/annotations", json::object{{key, std::move(text)}}));
+      decision_.patch.emplace_back(patch_add("/metadata", {{"annotations", json::object{{key, record}}}}));
   }
 
   const json::object& pod_;
