@@ -47,7 +47,7 @@ struct AgentOptions {
   std::function<Result<Machine>(OnKernelNews on_kernel_news)> open_machine;
   ServiceManager service_manager;
   // Where the Node object of this machine is written; nothing: nowhere.
-  std::optional<ClusterDoor> cluster = {};
+  std::optional<kube::ClusterDoor> cluster = {};
   kube::ReadFile read_file = {};  // of keys and certificates
   bool allow_simulated = false;   // a machine that does not exist may write there too
 };

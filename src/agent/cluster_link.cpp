@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <utility>
@@ -12,32 +11,19 @@
 #include "agent/exporters/node_report.hpp"
 #include "agent/tls/cert_manager.hpp"
 #include "kube/dice.hpp"
-#include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
 namespace {
 
 using telemetry::log_info;
-using telemetry::log_warning;
 
-constexpr Duration kLookAtCredentials = std::chrono::milliseconds{500};
-// Nothing can be asked of the cluster without the first ones.
-constexpr Duration kLookAtFirstCredentials = std::chrono::milliseconds{10};
 // A report is made of what changed together.
 constexpr Duration kGather = std::chrono::seconds{1};
 // Names no incident: an EVICT that an earlier agent wrote, and of which nobody remembers why.
 constexpr const char* kPredecessor = "predecessor";
 // That of IBM Autopilot, whose clients call it.
 constexpr const char* kAgentsService = "autopilot-healthchecks";
-
-kube::ClientOptions client_options(std::function<void()> on_unauthorized) {
-  kube::ClientOptions options;
-  options.user_agent = "autopilot-agent/" + std::string(telemetry::build_info().version);
-  options.field_manager = "autopilot-agent";
-  options.on_unauthorized = std::move(on_unauthorized);
-  return options;
-}
 
 // Greater than that of an agent that started earlier, and like no other.
 std::string new_instance(WallTime now) {
@@ -57,7 +43,7 @@ bool is_complete(const NodeSnapshot& snapshot) {
   });
 }
 
-DeepTestPolicy policy_of(const config::DeepTest& settings, const ClusterDoor& door,
+DeepTestPolicy policy_of(const config::DeepTest& settings, const kube::ClusterDoor& door,
                          const NodeWriterOptions& options) {
   DeepTestPolicy policy;
   policy.every = settings.every;
@@ -86,21 +72,7 @@ Status may_be_written(bool is_simulated, bool allow_simulated) {
               "cluster without --allow-simulated");
 }
 
-struct ClusterLink::Refreshed {
-  void give(Status status) {
-    const std::lock_guard lock(mutex);
-    last = std::move(status);
-  }
-  std::optional<Status> take() {
-    const std::lock_guard lock(mutex);
-    return std::exchange(last, std::nullopt);
-  }
-
-  std::mutex mutex;
-  std::optional<Status> last;
-};
-
-ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door,
+ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::ClusterDoor& door,
                          NodeWriterOptions options, const config::DeepTest& deep_test, ClusterSources sources,
                          ClusterMemory memory)
     : loop_(loop),
@@ -112,15 +84,13 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor d
       prefix_(options.prefix),
       instance_(new_instance(clock.now().wall)),
       last_instance_(std::move(memory.last_instance)),
-      credentials_(std::make_shared<kube::Credentials>(door.access, std::move(door.read_file),
-                                                       std::move(door.run_plugin))),
-      refreshed_(std::make_shared<Refreshed>()),
-      lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
       written_(memory.written.value_or(incidents::WrittenVerdict{})),
       knows_written_(memory.written.has_value()),
       pass_records_(std::move(memory.pass_records)),
-      client_(loop, door.access.server,
-              client_options([this] { credentials_->reject(credentials_->token()); })),
+      lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
+      session_(loop, clock, door, "autopilot-agent",
+               [this](std::function<void()> task) { static_cast<void>(lanes_.submit(std::move(task))); }),
+      client_(session_.client()),
       agents_(client_, clock, name_space_, kAgentsService),
       caller_reviews_(client_, clock),
       selected_nodes_(client_, clock),
@@ -212,44 +182,17 @@ DeepTestOutlets ClusterLink::deep_test_outlets() {
 }
 
 void ClusterLink::start() {
-  credentials_watch_ = loop_.every(kLookAtFirstCredentials, [this] { look_at_credentials(); });
-  look_at_credentials();
-}
-
-// A lane may outlast this object; so it leaves what it has to say where it is looked for.
-void ClusterLink::look_at_credentials() {
-  if (const auto refreshed = refreshed_->take()) use_credentials(*refreshed);
-  const Instant now = clock_.now();
-  if (std::exchange(has_asked_, true) && !credentials_->needs_refresh(now)) return;
-  static_cast<void>(lanes_.submit([credentials = credentials_, refreshed = refreshed_, now] {
-    refreshed->give(credentials->refresh(now));
-  }));
-}
-
-void ClusterLink::use_credentials(const Status& refreshed) {
-  std::string problem = refreshed ? "" : refreshed.error().what;
-  if (const auto identity = credentials_->take_changed_identity()) {
-    const auto context = net::TlsContext::make(*identity);
-    if (context)
-      client_.use(*context);
-    else
-      problem = context.error().what;
-  }
-  client_.use_token(credentials_->token());
-  if (!problem.empty()) problem.insert(0, "the credentials for the cluster are not what they should be: ");
-  if (problem != credentials_problem_ && !problem.empty()) log_warning(problem);
-  credentials_problem_ = std::move(problem);
-  if (std::exchange(is_started_, true)) return;
-  credentials_watch_ = loop_.every(kLookAtCredentials, [this] { look_at_credentials(); });
-  node_.start();
-  if (recall_) recall_->start();
-  if (attribution_) attribution_->start();
-  if (keys_) keys_->start();
+  session_.start([this] {
+    node_.start();
+    if (recall_) recall_->start();
+    if (attribution_) attribution_->start();
+    if (keys_) keys_->start();
+  });
 }
 
 void ClusterLink::issue_keys(const std::string& issuer, IssuedKeys::Listener listener) {
   auto signer = std::make_unique<CertManager>(
-      loop_, client_, clock_, CertManagerWish{node_name_, name_space_, issuer}, CertManager::Pace{});
+      loop_, session_.client(), clock_, CertManagerWish{node_name_, name_space_, issuer}, CertManager::Pace{});
   keys_.emplace(loop_, clock_, node_name_, std::move(signer), std::move(listener), kube::dice(),
                 IssuedKeys::Pace{});
 }
@@ -270,7 +213,7 @@ void ClusterLink::note(const std::vector<Event>& events) {
 
 ClusterStatus ClusterLink::status() const {
   ClusterStatus status{writer_.stats().writes, writer_.stats().failures, events_.dropped(),
-                       credentials_problem_};
+                       session_.problem()};
   if (status.problem.empty()) status.problem = node_.problem();
   if (status.problem.empty()) status.problem = writer_.problem();
   if (status.problem.empty() && recall_) status.problem = recall_->problem();

@@ -27,24 +27,15 @@
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
 #include "incidents/written_verdict.hpp"
-#include "kube/access.hpp"
 #include "kube/client.hpp"
-#include "kube/credentials.hpp"
+#include "kube/cluster_door.hpp"
 #include "kube/service_endpoints.hpp"
+#include "kube/session.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/lanes.hpp"
 #include "runtime/operations.hpp"
 
 namespace autopilot::agent {
-
-// How the cluster is reached: what only the one who started the agent knows.
-struct ClusterDoor {
-  kube::Access access;
-  kube::ReadFile read_file;
-  kube::RunPlugin run_plugin;
-  std::string name_space;  // of the reports and tests
-  std::string pod = {};    // that the agent runs in, of that namespace; empty: not known, or none
-};
 
 // What it needs of the rest of the agent. Called on the loop's thread.
 struct ClusterSources {
@@ -68,8 +59,9 @@ struct ClusterSources {
 // what happens as Events. On the loop's thread.
 class ClusterLink {
  public:
-  ClusterLink(net::EventLoop& loop, const Clock& clock, ClusterDoor door, NodeWriterOptions options,
-              const config::DeepTest& deep_test, ClusterSources sources, ClusterMemory memory);
+  ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::ClusterDoor& door,
+              NodeWriterOptions options, const config::DeepTest& deep_test, ClusterSources sources,
+              ClusterMemory memory);
   ClusterLink(const ClusterLink&) = delete;
   ClusterLink& operator=(const ClusterLink&) = delete;
   ~ClusterLink();
@@ -99,10 +91,6 @@ class ClusterLink {
   [[nodiscard]] SelectedNodes& selected_nodes() { return selected_nodes_; }
 
  private:
-  struct Refreshed;  // what comes back from the lane
-
-  void look_at_credentials();
-  void use_credentials(const Status& refreshed);
   void take_over(const kube::Node& node);
   [[nodiscard]] bool is_of_stranger(const kube::Node& node) const;
   [[nodiscard]] bool is_known() const;
@@ -123,13 +111,6 @@ class ClusterLink {
   const std::string prefix_;
   const std::string instance_;
   const std::string last_instance_;  // of the journal; empty: not known
-  std::shared_ptr<kube::Credentials> credentials_;
-  std::shared_ptr<Refreshed> refreshed_;
-  std::string credentials_problem_;  // the one that was said last
-  runtime::Lanes lanes_;             // for what of the credentials may block
-  net::Subscription credentials_watch_;
-  bool has_asked_ = false;   // for credentials
-  bool is_started_ = false;  // the first ones were there
   SnapshotPtr snapshot_;
   std::vector<Event> news_;  // not told yet
   incidents::WrittenVerdict written_;
@@ -140,7 +121,9 @@ class ClusterLink {
   bool has_seen_node_ = false;
   std::string node_uid_;
   net::Subscription next_report_;
-  kube::Client client_;
+  runtime::Lanes lanes_;  // for what of the credentials may block
+  kube::Session session_;
+  kube::Client& client_;
   kube::ServiceEndpoints agents_;
   CallerReviews caller_reviews_;
   SelectedNodes selected_nodes_;

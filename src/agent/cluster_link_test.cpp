@@ -35,7 +35,7 @@ class ClusterLinkTest : public ::testing::Test {
                   });
   }
   void start(ClusterMemory memory = {}) {
-    ClusterDoor door;
+    kube::ClusterDoor door;
     door.access.server = {false, "127.0.0.1", server_.listen_tcp("127.0.0.1:0").value(), ""};
     door.access.token = "secret";
     door.name_space = "autopilot";

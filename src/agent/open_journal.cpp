@@ -36,7 +36,7 @@ struct Told {
   bool is_unread = false;  // nobody knows whether there is one
 };
 
-Told told_in(const std::optional<ClusterDoor>& cluster, const Machine& machine) {
+Told told_in(const std::optional<kube::ClusterDoor>& cluster, const Machine& machine) {
   if (!cluster) return {};
   auto report = recall_report(*cluster, machine.node, machine.simulated, machine.host->clock);
   if (report) {
@@ -97,7 +97,7 @@ struct ReadJournal {
 };
 
 ReadJournal open_and_read(const config::Config& config, const Machine& machine,
-                          const std::optional<ClusterDoor>& cluster) {
+                          const std::optional<kube::ClusterDoor>& cluster) {
   OpenedJournal opened;
   auto journal = store::Journal::open(journal_path(config, machine), machine.host->clock.now().wall);
   if (!journal) {
@@ -122,7 +122,7 @@ ReadJournal open_and_read(const config::Config& config, const Machine& machine,
 
 // A thread that hangs in the kernel cannot be ended: it keeps what it works with, and is left alone.
 OpenedJournal open_journal(const config::Config& config, const Machine& machine,
-                           const std::optional<ClusterDoor>& cluster) {
+                           const std::optional<kube::ClusterDoor>& cluster) {
   std::packaged_task<ReadJournal()> reading(
       [config, machine, cluster] { return open_and_read(config, machine, cluster); });
   auto answer = reading.get_future();

@@ -30,6 +30,6 @@ inline constexpr Duration kDiskPatience = std::chrono::seconds{15};
 // its place, and goes into the new one: the cluster is asked for at most kRecallDeadline. Blocks, together
 // with that for as long as a disk that does not answer.
 [[nodiscard]] OpenedJournal open_journal(const config::Config& config, const Machine& machine,
-                                         const std::optional<ClusterDoor>& cluster);
+                                         const std::optional<kube::ClusterDoor>& cluster);
 
 }  // namespace autopilot::agent

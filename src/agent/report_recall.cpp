@@ -26,7 +26,7 @@ constexpr Duration kAgain = std::chrono::milliseconds{250};
 // The answer of the API server, or why there is none.
 class Question {
  public:
-  Question(const ClusterDoor& door, const std::string& node, const Clock& clock, Duration deadline)
+  Question(const kube::ClusterDoor& door, const std::string& node, const Clock& clock, Duration deadline)
       : deadline_(deadline),
         path_(report_path(door.name_space, node)),
         shared_(std::make_shared<Shared>(door)),
@@ -47,7 +47,8 @@ class Question {
 
  private:
   struct Shared {
-    explicit Shared(const ClusterDoor& door) : credentials(door.access, door.read_file, door.run_plugin) {}
+    explicit Shared(const kube::ClusterDoor& door)
+        : credentials(door.access, door.read_file, door.run_plugin) {}
     void give(Status status) {
       const std::lock_guard lock(mutex);
       refreshed = std::move(status);
@@ -124,7 +125,7 @@ class Question {
 
 }  // namespace
 
-Result<NodeReport> recall_report(const ClusterDoor& door, const std::string& node, bool simulated,
+Result<NodeReport> recall_report(const kube::ClusterDoor& door, const std::string& node, bool simulated,
                                  const Clock& clock, Duration deadline) {
   return read_report(TRY(Question(door, node, clock, deadline).ask()), node, simulated);
 }

@@ -9,6 +9,7 @@
 #include "agent/exporters/node_report_reader.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "kube/cluster_door.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::agent {
@@ -18,7 +19,7 @@ inline constexpr Duration kRecallDeadline = std::chrono::seconds{3};
 // The report that an earlier agent of this node left in the cluster. Blocks, for at most `deadline`.
 // not_found: there is none. conflict: it is of another kind of machine (`simulated`), and not for this agent;
 // malformed: it cannot be understood. Else what kept it from being read: nobody knows what it says.
-[[nodiscard]] Result<NodeReport> recall_report(const ClusterDoor& door, const std::string& node,
+[[nodiscard]] Result<NodeReport> recall_report(const kube::ClusterDoor& door, const std::string& node,
                                                bool simulated, const Clock& clock,
                                                Duration deadline = kRecallDeadline);
 

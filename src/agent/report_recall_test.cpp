@@ -28,8 +28,8 @@ using ::testing::StartsWith;
 
 class ReportRecallTest : public ::testing::Test {
  protected:
-  static ClusterDoor door(std::uint16_t port) {
-    ClusterDoor door;
+  static kube::ClusterDoor door(std::uint16_t port) {
+    kube::ClusterDoor door;
     door.access.server = {false, "127.0.0.1", port, ""};
     door.access.token = "secret";
     door.name_space = "autopilot";
@@ -110,7 +110,7 @@ TEST_F(ReportRecallTest, what_is_wrong_is_told) {
 
 TEST_F(ReportRecallTest, a_server_or_a_file_that_does_not_answer_costs_only_the_deadline) {
   EXPECT_EQ(ask({"", true}, true, milliseconds{50}).error().code, Errc::timed_out);
-  ClusterDoor slow = door(1);
+  kube::ClusterDoor slow = door(1);
   std::promise<void> end;
   slow.access.token_file = "/token";
   slow.read_file = [ended = end.get_future().share()](const std::string&) -> Result<std::string> {

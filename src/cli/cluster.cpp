@@ -9,8 +9,8 @@
 #include "kube/kubeconfig.hpp"
 
 namespace autopilot::cli {
-Result<agent::ClusterDoor> open_cluster(const config::Kubernetes& settings,
-                                        const std::map<std::string, std::string>& variables) {
+Result<kube::ClusterDoor> open_cluster(const config::Kubernetes& settings,
+                                       const std::map<std::string, std::string>& variables) {
   auto access =
       settings.kubeconfig.empty()
           ? kube::in_cluster_access(variable(variables, "KUBERNETES_SERVICE_HOST"),
@@ -24,8 +24,8 @@ Result<agent::ClusterDoor> open_cluster(const config::Kubernetes& settings,
   std::string name_space = settings.name_space;
   if (name_space.empty()) name_space = settings.kubeconfig.empty() ? access->name_space : "autopilot";
   const bool is_own = settings.kubeconfig.empty() && name_space == access->name_space;
-  return agent::ClusterDoor{std::move(*access), read_cluster_file, run_credential_plugin,
-                            std::move(name_space), is_own ? variable(variables, "POD_NAME") : ""};
+  return kube::ClusterDoor{std::move(*access), read_cluster_file, run_credential_plugin,
+                           std::move(name_space), is_own ? variable(variables, "POD_NAME") : ""};
 }
 
 }  // namespace autopilot::cli

@@ -4,15 +4,15 @@
 #include <map>
 #include <string>
 
-#include "agent/cluster_link.hpp"
 #include "config/config.hpp"
 #include "core/result.hpp"
+#include "kube/cluster_door.hpp"
 
 namespace autopilot::cli {
 
 // How the cluster of the configuration is reached: its kubeconfig, else the account of the pod that this
 // process runs in.
-[[nodiscard]] Result<agent::ClusterDoor> open_cluster(const config::Kubernetes& settings,
-                                                      const std::map<std::string, std::string>& variables);
+[[nodiscard]] Result<kube::ClusterDoor> open_cluster(const config::Kubernetes& settings,
+                                                     const std::map<std::string, std::string>& variables);
 
 }  // namespace autopilot::cli

@@ -32,7 +32,7 @@ constexpr std::uint64_t kFirstWrites = 2;  // label and conditions
 class Fleet {
  public:
   explicit Fleet(FleetOptions options) : options_(std::move(options)) {}
-  Status open(const agent::ClusterDoor& door);
+  Status open(const kube::ClusterDoor& door);
   Status run();
 
  private:
@@ -40,7 +40,7 @@ class Fleet {
 
   Result<agent::Machine> make_machine(const std::shared_ptr<Tenants>& tenants);
   void move_in(const std::string& node, agent::Machine machine, Tenants& tenants,
-               const agent::ClusterDoor& door);
+               const kube::ClusterDoor& door);
   void start_next();
   void begin_timeline();
   void strike(const PlannedFault& fault);
@@ -76,7 +76,7 @@ Result<agent::Machine> Fleet::make_machine(const std::shared_ptr<Tenants>& tenan
 }
 
 void Fleet::move_in(const std::string& node, agent::Machine machine, Tenants& tenants,
-                    const agent::ClusterDoor& door) {
+                    const kube::ClusterDoor& door) {
   machine.node = node;
   auto& one = agents_[node];
   one =
@@ -84,7 +84,7 @@ void Fleet::move_in(const std::string& node, agent::Machine machine, Tenants& te
   tenants.push_back(one.get());
 }
 
-Status Fleet::open(const agent::ClusterDoor& door) {
+Status Fleet::open(const kube::ClusterDoor& door) {
   std::set<std::string> struck;
   for (const PlannedFault& fault : options_.faults) {
     if (std::ranges::find(options_.nodes, fault.node) == options_.nodes.end())

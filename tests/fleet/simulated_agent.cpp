@@ -13,7 +13,7 @@
 namespace autopilot::fleet {
 
 SimulatedAgent::SimulatedAgent(net::EventLoop& loop, agent::Machine machine, const config::Config& config,
-                               agent::ClusterDoor door, Duration heartbeat)
+                               const kube::ClusterDoor& door, Duration heartbeat)
     : loop_(loop),
       machine_(std::move(machine)),
       runtime_(machine_.host, *machine_.facts, machine_.checks, agent::runtime_options(config, machine_),
@@ -22,9 +22,8 @@ SimulatedAgent::SimulatedAgent(net::EventLoop& loop, agent::Machine machine, con
   options.node = machine_.node;
   options.prefix = config.kubernetes.label_prefix;
   options.heartbeat = heartbeat;
-  cluster_ =
-      std::make_unique<agent::ClusterLink>(loop_, machine_.host->clock, std::move(door), std::move(options),
-                                           config.deep_test, sources(), agent::ClusterMemory{});
+  cluster_ = std::make_unique<agent::ClusterLink>(loop_, machine_.host->clock, door, std::move(options),
+                                                  config.deep_test, sources(), agent::ClusterMemory{});
   runtime_.events().set_listener([this](const std::vector<Event>& events) { cluster_->note(events); });
 }
 

@@ -9,6 +9,7 @@
 #include "agent/cluster_link.hpp"
 #include "config/config.hpp"
 #include "core/log_parts.hpp"
+#include "kube/cluster_door.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/runtime.hpp"
 
@@ -21,7 +22,7 @@ class SimulatedAgent {
  public:
   // The machine must be simulated: whether it may be written is asked before (agent::may_be_written).
   SimulatedAgent(net::EventLoop& loop, agent::Machine machine, const config::Config& config,
-                 agent::ClusterDoor door, Duration heartbeat);
+                 const kube::ClusterDoor& door, Duration heartbeat);
   SimulatedAgent(const SimulatedAgent&) = delete;
   SimulatedAgent& operator=(const SimulatedAgent&) = delete;
   ~SimulatedAgent() = default;
