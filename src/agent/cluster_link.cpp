@@ -192,7 +192,7 @@ void ClusterLink::start() {
 
 void ClusterLink::issue_keys(const std::string& issuer, IssuedKeys::Listener listener) {
   auto signer = std::make_unique<CertManager>(
-      loop_, session_.client(), clock_, CertManagerWish{node_name_, name_space_, issuer}, CertManager::Pace{});
+      loop_, client_, clock_, CertManagerWish{node_name_, name_space_, issuer}, CertManager::Pace{});
   keys_.emplace(loop_, clock_, node_name_, std::move(signer), std::move(listener), kube::dice(),
                 IssuedKeys::Pace{});
 }

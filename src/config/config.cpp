@@ -2,8 +2,8 @@
 #include "config/config.hpp"
 
 #include <algorithm>
-#include <set>
 
+#include "config/document.hpp"
 #include "config/settings.hpp"
 #include "core/nearest.hpp"
 #include "core/yaml.hpp"
@@ -33,43 +33,6 @@ std::string xdg_dir(const Environment& environment, const std::string& name, con
 std::string systemd_dir(const Environment& environment, const std::string& name, std::string fallback) {
   const std::string dirs = variable_or(environment, name, "");
   return dirs.starts_with('/') ? dirs.substr(0, dirs.find(':')) : std::move(fallback);
-}
-
-void read_groups(const YamlNode& root, Config& config, YamlProblems& problems) {
-  YamlMap top(root, "configuration", problems);
-  std::set<std::string_view> groups;
-  for (const Setting& setting : settings()) {
-    if (setting.group().empty())
-      setting.read(top, setting, config);
-    else
-      groups.insert(setting.group());
-  }
-  for (const std::string_view group : groups) {
-    const YamlNode* node = top.map(group);
-    if (node == nullptr) continue;
-    YamlMap map(*node, std::string(group), problems);
-    for (const Setting& setting : settings())
-      if (setting.group() == group) setting.read(map, setting, config);
-  }
-}
-
-Shown show_all(const Config& config, bool is_live) {
-  Shown shown;
-  for (const Setting& setting : settings())
-    if (setting.is_live == is_live) setting.show(config, setting, shown);
-  return shown;
-}
-
-void add_changes(const Config& old, const Config& next, bool is_live, std::vector<Change>& changes) {
-  const Shown before = show_all(old, is_live);
-  const Shown after = show_all(next, is_live);
-  std::set<std::string> keys;
-  for (const auto& [key, value] : before)
-    if (const auto at = after.find(key); at == after.end() || at->second != value) keys.insert(key);
-  for (const auto& [key, value] : after)
-    if (!before.contains(key)) keys.insert(key);
-  for (const std::string& key : keys)
-    changes.push_back({key, is_live});
 }
 
 }  // namespace
@@ -127,7 +90,7 @@ Result<Config> parse(std::string_view text, std::string_view name, Config base) 
   YamlProblems problems{std::string(name)};
   const YamlNode root = parse_yaml(text, problems);
   TRY_STATUS(problems.status());
-  read_groups(root, base, problems);
+  read_document(root, settings(), base, problems);
   if (base.limits.event_streams > base.limits.connections)
     problems.add(root.line, "`limits.event_streams`: expected at most `limits.connections`, " +
                                 std::to_string(base.limits.connections));
@@ -178,10 +141,7 @@ Result<Config> apply_environment(const Environment& environment, Config base) {
 }
 
 std::vector<Change> diff(const Config& old, const Config& next) {
-  std::vector<Change> changes;
-  add_changes(old, next, true, changes);
-  add_changes(old, next, false, changes);
-  return changes;
+  return changes_of(old, next, settings());
 }
 
 std::string describe(const std::vector<Change>& changes) {

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMaxPath = 4095;
 constexpr std::size_t kMaxSocketPath = 107;  // sun_path of Linux, with its ending NUL
 constexpr std::size_t kMaxHost = 253;
+constexpr std::string_view kDnsLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
 constexpr std::size_t kMaxInterface = 64;
 
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{{
@@ -71,6 +72,42 @@ bool is_name(std::string_view text) {
   return !text.empty() && is_node_name(text);
 }
 
+bool is_file_or_empty(std::string_view text) {
+  return text.empty() || is_absolute_path(text);
+}
+
+bool is_dns_name(std::string_view text) {
+  if (text.empty() || text.size() > kMaxHost) return false;
+  return std::ranges::all_of(split(text, '.'), [](std::string_view part) {
+    return !part.empty() && part.front() != '-' && part.back() != '-' &&
+           part.find_first_not_of(kDnsLetters) == std::string_view::npos;
+  });
+}
+
+bool is_name_space(std::string_view text) {
+  constexpr std::size_t kLongest = 63;
+  return text.empty() ||
+         (text.size() <= kLongest && text.find('.') == std::string_view::npos && is_dns_name(text));
+}
+
+bool is_image(std::string_view text) {
+  constexpr std::size_t kLongest = 512;
+  return !text.empty() && text.size() <= kLongest &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool is_image_or_empty(std::string_view text) {
+  return text.empty() || is_image(text);
+}
+
+bool is_log_level(std::string_view text) {
+  return text == "debug" || text == "info" || text == "warning" || text == "error";
+}
+
+bool is_log_format(std::string_view text) {
+  return text == "text" || text == "json";
+}
+
 bool is_interface(std::string_view text) {
   return !text.empty() && text.size() <= kMaxInterface && std::all_of(text.begin(), text.end(), [](char c) {
     return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '/' || c == '@';
@@ -91,6 +128,10 @@ std::string format_size(std::uint64_t bytes) {
   for (const auto& [unit, size] : kUnits)
     if (bytes >= size && bytes % size == 0) return std::to_string(bytes / size) + std::string(unit);
   return std::to_string(bytes);
+}
+
+bool is_https_url_or_empty(std::string_view word) {
+  return word.empty() || (word.starts_with("https://") && word.size() > 8 && is_image(word));
 }
 
 }  // namespace autopilot::config

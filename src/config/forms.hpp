@@ -15,7 +15,16 @@ namespace autopilot::config {
 [[nodiscard]] bool is_socket_path(std::string_view text);      // absolute and within sockaddr_un
 [[nodiscard]] bool is_node_name(std::string_view text);        // letters, digits, '-', '.', '_'; may be empty
 [[nodiscard]] bool is_name(std::string_view text);             // likewise, and not empty
-[[nodiscard]] bool is_interface(std::string_view text);        // "eth0", "mlx5_0/1"
+[[nodiscard]] bool is_file_or_empty(std::string_view text);    // an absolute path, or nothing
+// A DNS subdomain: the names of most objects of Kubernetes, and what may stand in front of the / of a key.
+[[nodiscard]] bool is_dns_name(std::string_view text);
+[[nodiscard]] bool is_name_space(std::string_view text);  // of Kubernetes; may be empty
+[[nodiscard]] bool is_image(std::string_view text);       // of a container: the rest its runtime knows
+[[nodiscard]] bool is_image_or_empty(std::string_view text);
+[[nodiscard]] bool is_https_url_or_empty(std::string_view text);
+[[nodiscard]] bool is_log_level(std::string_view text);
+[[nodiscard]] bool is_log_format(std::string_view text);
+[[nodiscard]] bool is_interface(std::string_view text);  // "eth0", "mlx5_0/1"
 
 // "67108864", "64MiB", "1GiB"; nothing when it is no size or does not fit.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 
 #include "catalog/catalog.hpp"
 #include "config/forms.hpp"
+#include "config/readers.hpp"
 #include "core/nearest.hpp"
 #include "core/parse.hpp"
 #include "core/value.hpp"
@@ -20,57 +20,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::size_t kMaxList = 1000;
 constexpr std::size_t kMaxScripts = 32;
-
-void refuse(YamlMap& map, const Setting& setting, const std::string& expected, const std::string& found) {
-  map.problem(map.line_of(setting.key()), "`" + std::string(setting.name) + "`: expected " + expected +
-                                              ", found `" + found.substr(0, 80) + '`');
-}
-
-// A word that `accept` takes, else a problem.
-void read_word(YamlMap& map, const Setting& setting, bool (*accept)(std::string_view), std::string& into) {
-  const auto word = map.word(setting.key());
-  if (!word) return;
-  if (accept(*word))
-    into = *word;
-  else
-    refuse(map, setting, std::string(setting.form), *word);
-}
-
-template <class Number>
-void read_integer(YamlMap& map, const Setting& setting, std::int64_t low, std::int64_t high, Number& into) {
-  const auto value = map.integer(setting.key());
-  if (!value) return;
-  if (*value < low || *value > high)
-    refuse(map, setting, std::to_string(low) + " to " + std::to_string(high), std::to_string(*value));
-  else
-    into = static_cast<Number>(*value);
-}
-
-void read_duration(YamlMap& map, std::string_view key, const std::string& name, Duration low, Duration high,
-                   Duration& into) {
-  const auto value = map.duration(key);
-  if (!value) return;
-  if (*value < low || *value > high)
-    map.problem(map.line_of(key), "`" + name + "`: expected " + format_duration(low) + " to " +
-                                      format_duration(high) + ", found `" + format_duration(*value) + '`');
-  else
-    into = *value;
-}
-
-void read_words(YamlMap& map, const Setting& setting, bool (*accept)(std::string_view),
-                std::vector<std::string>& into) {
-  auto words = map.words(setting.key());
-  if (!words) return;
-  if (words->size() > kMaxList) {
-    refuse(map, setting, "at most " + std::to_string(kMaxList) + " entries", std::to_string(words->size()));
-    return;
-  }
-  for (const std::string& word : *words)
-    if (!accept(word)) refuse(map, setting, std::string(setting.form), word);
-  into = std::move(*words);
-}
 
 std::string nearest_help(std::string_view word, const std::vector<std::string>& known) {
   const auto nearest = nearest_word(word, known);
@@ -101,49 +51,8 @@ bool is_tls_mode(std::string_view word) {
   return word == "off" || word == "files" || word == "cert_manager" || word == "controller";
 }
 
-bool is_file_or_empty(std::string_view path) {
-  return path.empty() || is_absolute_path(path);
-}
-
-bool is_https_url_or_empty(std::string_view url) {
-  return url.empty() || url.starts_with("https://");
-}
-
-bool is_kubeconfig(std::string_view path) {
-  return path.empty() || is_absolute_path(path);
-}
-
-// A DNS subdomain: what Kubernetes takes in front of the / of a key.
-bool is_label_prefix(std::string_view word) {
-  if (word.empty() || word.size() > 253) return false;
-  for (const std::string_view part : split(word, '.')) {
-    const bool has_ends = !part.empty() && part.front() != '-' && part.back() != '-';
-    if (!has_ends ||
-        part.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string_view::npos)
-      return false;
-  }
-  return true;
-}
-
-// A DNS label, or nothing.
-bool is_name_space(std::string_view word) {
-  constexpr std::size_t kLongest = 63;
-  return word.empty() ||
-         (word.size() <= kLongest && word.find('.') == std::string_view::npos && is_label_prefix(word));
-}
-
 bool is_argument(std::string_view word) {
   return !word.empty() && word.size() <= 4095 && word.find('\0') == std::string_view::npos;
-}
-
-// No space and no control character; the rest the cluster knows.
-bool is_image(std::string_view word) {
-  return !word.empty() && word.size() <= 512 &&
-         std::ranges::all_of(word, [](char c) { return c > ' ' && c < '\x7f'; });
-}
-
-bool is_image_or_empty(std::string_view word) {
-  return word.empty() || is_image(word);
 }
 
 // "dedicated", "nvidia.com/gpu"
@@ -152,15 +61,7 @@ bool is_taint_key(std::string_view word) {
   const std::string_view name = slash == std::string_view::npos ? word : word.substr(slash + 1);
   const bool has_name =
       !name.empty() && name.size() <= 63 && name.find_first_of(" \t\r\n/,=:") == std::string_view::npos;
-  return has_name && (slash == std::string_view::npos || is_label_prefix(word.substr(0, slash)));
-}
-
-bool is_log_level(std::string_view word) {
-  return word == "debug" || word == "info" || word == "warning" || word == "error";
-}
-
-bool is_log_format(std::string_view word) {
-  return word == "text" || word == "json";
+  return has_name && (slash == std::string_view::npos || is_dns_name(word.substr(0, slash)));
 }
 
 void read_check(YamlMap& map, const std::string& id, CheckConfig& check) {
@@ -277,17 +178,6 @@ void read_deep_test_every(YamlMap& map, const Setting& setting, Config& config) 
     config.deep_test.every = *value;
 }
 
-void read_size(YamlMap& map, const Setting& setting, std::uint64_t low, std::uint64_t high,
-               std::uint64_t& into) {
-  const auto word = map.word(setting.key());
-  if (!word) return;
-  const auto size = parse_size(*word);
-  if (!size || *size < low || *size > high)
-    refuse(map, setting, "a size from " + format_size(low) + " to " + format_size(high), *word);
-  else
-    into = *size;
-}
-
 constexpr std::size_t kMaxStorageClasses = 16;
 
 bool is_access_mode(std::string_view word) {
@@ -302,8 +192,8 @@ void read_storage_classes(YamlMap& map, const Setting& setting, Config& config) 
   YamlMap classes = map.nested(*node, std::string(setting.name));
   for (const YamlMember& member : node->members) {
     const auto modes = classes.words(member.key);
-    const bool is_good = is_label_prefix(member.key) && modes && !modes->empty() &&
-                         std::ranges::all_of(*modes, &is_access_mode);
+    const bool is_good =
+        is_dns_name(member.key) && modes && !modes->empty() && std::ranges::all_of(*modes, &is_access_mode);
     if (is_good)
       config.pvc.storage_classes[member.key] = *modes;
     else
@@ -322,13 +212,6 @@ void read_pvc_period(YamlMap& map, const Setting& setting, Config& config) {
                 config.pvc.period);
   if (config.pvc.period > Duration{0} && config.pvc.period < minutes{1})
     refuse(map, setting, std::string(setting.form), format_duration(config.pvc.period));
-}
-
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return '[' + text + ']';
 }
 
 void show_checks(const Config& config, const Setting&, Shown& shown) {
@@ -390,7 +273,7 @@ constexpr std::array kSettings{
         "compat.open_actions", "true or false", kAtStart, kNoVariable,
         "Whether whoever reaches the port may have tests made at the paths of IBM Autopilot, and the pods of "
         "any namespace looked for, as it was there. Else this needs a token.",
-        AUTOPILOT_READ(c.compat.open_actions = m.boolean(s.key()).value_or(c.compat.open_actions)),
+        AUTOPILOT_READ(read_flag(m, s, c.compat.open_actions)),
         AUTOPILOT_SHOW(c.compat.open_actions ? "true" : "false")},
     Setting{"socket", "an absolute path of at most 107 bytes", kAtStart, kVariable,
             "The Unix socket for the command line; outside a cluster, actions are accepted only here.",
@@ -436,7 +319,7 @@ constexpr std::array kSettings{
             "Who signs the agent's certificates with `tls.mode: cert_manager`: one of the kind ca, in the "
             "namespace of "
             "the agents.",
-            AUTOPILOT_READ(read_word(m, s, &is_label_prefix, c.tls.issuer)), AUTOPILOT_SHOW(c.tls.issuer)},
+            AUTOPILOT_READ(read_word(m, s, &is_dns_name, c.tls.issuer)), AUTOPILOT_SHOW(c.tls.issuer)},
     Setting{
         "tls.controller", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
         "Where the controller is that signs with `tls.mode: controller`. Whether it is the right one is told "
@@ -454,8 +337,7 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(read_word(m, s, &is_log_format, c.log_format)), AUTOPILOT_SHOW(c.log_format)},
     Setting{"inject", "true or false", kAtStart, kNoVariable,
             "Whether `autopilot inject` may put faults on a real machine. They are marked everywhere.",
-            AUTOPILOT_READ(c.inject = m.boolean(s.key()).value_or(c.inject)),
-            AUTOPILOT_SHOW(c.inject ? "true" : "false")},
+            AUTOPILOT_READ(read_flag(m, s, c.inject)), AUTOPILOT_SHOW(c.inject ? "true" : "false")},
     Setting{"required_checks", "a list of ids of checks", kLive, kNoVariable,
             "The required checks, in place of those of the profile.", &read_required_checks,
             &show_required_checks},
@@ -544,15 +426,15 @@ constexpr std::array kSettings{
         "kubernetes.write_node", "true or false", kAtStart, kVariable,
         "Whether the agent keeps label, annotations and conditions of its Node object as the health of this "
         "machine is. The object has the name of `node`.",
-        AUTOPILOT_READ(c.kubernetes.write_node = m.boolean(s.key()).value_or(c.kubernetes.write_node)),
+        AUTOPILOT_READ(read_flag(m, s, c.kubernetes.write_node)),
         AUTOPILOT_SHOW(c.kubernetes.write_node ? "true" : "false")},
     Setting{"kubernetes.kubeconfig", "an absolute path, or nothing in quotes", kAtStart, kVariable,
             "How the API server is reached. Empty: as the account of the pod that the agent runs in.",
-            AUTOPILOT_READ(read_word(m, s, &is_kubeconfig, c.kubernetes.kubeconfig)),
+            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.kubernetes.kubeconfig)),
             AUTOPILOT_SHOW(c.kubernetes.kubeconfig)},
     Setting{"kubernetes.label_prefix", "a DNS name such as autopilot.ibm.com", kAtStart, kVariable,
             "What labels, annotations and taints begin with.",
-            AUTOPILOT_READ(read_word(m, s, &is_label_prefix, c.kubernetes.label_prefix)),
+            AUTOPILOT_READ(read_word(m, s, &is_dns_name, c.kubernetes.label_prefix)),
             AUTOPILOT_SHOW(c.kubernetes.label_prefix)},
     Setting{"kubernetes.namespace", "the name of a namespace, or nothing in quotes", kAtStart, kVariable,
             "Where the agents keep their reports. Empty: the namespace of the pod that the agent runs in; "
@@ -611,7 +493,7 @@ constexpr std::array kSettings{
             AUTOPILOT_SHOW(join(c.deep_test.tolerate))},
     Setting{"deep_test.pull_secrets", "a list of names of Secrets", kAtStart, kNoVariable,
             "What the image is pulled with; in the namespace of the agent.",
-            AUTOPILOT_READ(read_words(m, s, &is_label_prefix, c.deep_test.pull_secrets)),
+            AUTOPILOT_READ(read_words(m, s, &is_dns_name, c.deep_test.pull_secrets)),
             AUTOPILOT_SHOW(join(c.deep_test.pull_secrets))},
 };
 
@@ -619,23 +501,6 @@ constexpr std::array kSettings{
 #undef AUTOPILOT_READ
 
 }  // namespace
-
-std::string_view Setting::group() const {
-  const std::size_t dot = name.find('.');
-  return dot == std::string_view::npos ? std::string_view{} : name.substr(0, dot);
-}
-
-std::string_view Setting::key() const {
-  const std::size_t dot = name.find('.');
-  return dot == std::string_view::npos ? name : name.substr(dot + 1);
-}
-
-std::string Setting::variable() const {
-  std::string text = "AUTOPILOT_";
-  for (const char c : name)
-    text += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
 
 std::span<const Setting> settings() {
   return kSettings;

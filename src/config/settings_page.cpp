@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "config/document.hpp"
 #include "config/settings.hpp"
 
 namespace autopilot::config {
-namespace {
-
-std::string default_of(const Setting& setting) {
-  // The folders of a service; the page says where a user's are.
-  Shown shown;
-  setting.show(default_config({}, true), setting, shown);
-  const auto at = shown.find(std::string(setting.name));
-  if (at == shown.end() || at->second.empty()) return "none";
-  return '`' + at->second + '`';
-}
-
-}  // namespace
-
 std::string settings_page() {
   std::string page =
       "# Configuration\n\n"
@@ -33,9 +21,11 @@ std::string settings_page() {
       "at\n"
       "SIGHUP; \"start\" below means that a setting waits for the next start.\n\n"
       "| setting | what it is | default | form | variable | from |\n|---|---|---|---|---|---|\n";
+  // The folders of a service; the page says where a user's are.
+  const Config defaults = default_config({}, true);
   for (const Setting& setting : settings()) {
     page += "| `" + std::string(setting.name) + "` | " + std::string(setting.meaning) + " | " +
-            default_of(setting) + " | " + std::string(setting.form) + " | " +
+            default_of(setting, defaults) + " | " + std::string(setting.form) + " | " +
             (setting.has_variable ? '`' + setting.variable() + '`' : "-") + " | " +
             (setting.is_live ? "at once" : "start") + " |\n";
   }

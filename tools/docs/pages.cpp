@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/controller_config.hpp"
 #include "config/settings.hpp"
 #include "docs/alert_rules.hpp"
 #include "docs/driver_pages.hpp"
@@ -249,6 +250,7 @@ std::map<std::string, std::string> make_pages(const Catalog& facts) {
       {"privileges.md", privileges_page(facts)},
       {"log_rules.md", log_rules_page(facts)},
       {"configuration.md", std::string(kNote) + config::settings_page()},
+      {"controller-configuration.md", std::string(kNote) + config::controller_settings_page()},
       {"../deploy/helm/autopilot/rules/findings.yaml", alert_rules(facts)},
   };
   for (const CheckPage& check : facts.checks())

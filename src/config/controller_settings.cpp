@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/controller_settings.hpp"
+
+#include <array>
+#include <chrono>
+
+#include "config/forms.hpp"
+#include "config/readers.hpp"
+
+namespace autopilot::config {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+bool is_certificates_mode(std::string_view word) {
+  return word == "own" || word == "files";
+}
+
+// "nvidia.com/gpu", "nvidia.com/mig-*"
+bool is_resource(std::string_view word) {
+  const std::size_t slash = word.find('/');
+  if (slash == std::string_view::npos || !is_dns_name(word.substr(0, slash))) return false;
+  std::string_view name = word.substr(slash + 1);
+  if (name.ends_with('*')) name.remove_suffix(1);
+  return is_name(name) && name.size() <= 63;
+}
+
+#define AUTOPILOT_SHOW(expression)                                          \
+  [](const ControllerConfig& c, const ControllerSetting& s, Shown& shown) { \
+    shown[std::string(s.name)] = (expression);                              \
+  }
+#define AUTOPILOT_READ(statement) \
+  [](YamlMap& m, const ControllerSetting& s, ControllerConfig& c) { statement; }
+
+constexpr bool kLive = true;
+constexpr bool kAtStart = false;
+constexpr bool kNoVariable = false;
+
+constexpr std::array kSettings{
+    ControllerSetting{
+        "listen", "an address and a port such as :9443 or 127.0.0.1:9443", kAtStart, kNoVariable,
+        "Where it answers inside TLS: the webhooks, and agents that ask for a certificate.",
+        AUTOPILOT_READ(read_word(m, s, &is_further_address, c.listen)), AUTOPILOT_SHOW(c.listen)},
+    ControllerSetting{"metrics", "an address and a port such as :8082 or 127.0.0.1:8082", kAtStart,
+                      kNoVariable, "Where it answers in the clear: /metrics, /healthz, /readyz.",
+                      AUTOPILOT_READ(read_word(m, s, &is_further_address, c.metrics)),
+                      AUTOPILOT_SHOW(c.metrics)},
+    ControllerSetting{"log_level", "one of debug, info, warning, error", kAtStart, kNoVariable,
+                      "What the log shows.", AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)),
+                      AUTOPILOT_SHOW(c.log_level)},
+    ControllerSetting{"log_format", "text or json", kAtStart, kNoVariable, "How the log is written.",
+                      AUTOPILOT_READ(read_word(m, s, &is_log_format, c.log_format)),
+                      AUTOPILOT_SHOW(c.log_format)},
+    ControllerSetting{"kubernetes.kubeconfig", "an absolute path, or nothing in quotes", kAtStart,
+                      kNoVariable, "How the API server is reached. Empty: by the account of the pod.",
+                      AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.kubernetes.kubeconfig)),
+                      AUTOPILOT_SHOW(c.kubernetes.kubeconfig)},
+    ControllerSetting{"kubernetes.label_prefix", "a DNS name such as autopilot.ibm.com", kAtStart,
+                      kNoVariable,
+                      "What labels, annotations and taints begin with; the same as of the agents.",
+                      AUTOPILOT_READ(read_word(m, s, &is_dns_name, c.kubernetes.label_prefix)),
+                      AUTOPILOT_SHOW(c.kubernetes.label_prefix)},
+    ControllerSetting{"kubernetes.namespace", "the name of a namespace, or nothing in quotes", kAtStart,
+                      kNoVariable,
+                      "Where Autopilot is installed. Empty: the namespace of the pod; with a kubeconfig "
+                      "`autopilot`.",
+                      AUTOPILOT_READ(read_word(m, s, &is_name_space, c.kubernetes.name_space)),
+                      AUTOPILOT_SHOW(c.kubernetes.name_space)},
+    ControllerSetting{
+        "certificates.mode", "own or files", kAtStart, kNoVariable,
+        "Who signs. own: the controller makes an authority in the Secret `autopilot-authority`, signs its "
+        "own "
+        "certificate and those of agents, and renews all of them. files: somebody else does, such as "
+        "cert-manager, and the controller shows the certificate of these files.",
+        AUTOPILOT_READ(read_word(m, s, &is_certificates_mode, c.certificates.mode)),
+        AUTOPILOT_SHOW(c.certificates.mode)},
+    ControllerSetting{
+        "certificates.certificate", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+        "With `files`: the certificate, with those between it and its authority. PEM, like the "
+        "next two; a new version of the files is used within 20 seconds, one that makes no sense "
+        "is refused, and the old one stays.",
+        AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.certificates.certificate)),
+        AUTOPILOT_SHOW(c.certificates.certificate)},
+    ControllerSetting{"certificates.key", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+                      "The key of the certificate, without a passphrase.",
+                      AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.certificates.key)),
+                      AUTOPILOT_SHOW(c.certificates.key)},
+    ControllerSetting{"certificates.authorities", "an absolute path, or nothing in quotes", kAtStart,
+                      kNoVariable, "Who signs the certificates of agents: what pods are told to believe.",
+                      AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.certificates.authorities)),
+                      AUTOPILOT_SHOW(c.certificates.authorities)},
+    ControllerSetting{"webhook.enabled", "true or false", kLive, kNoVariable,
+                      "Whether pods that ask for a pre-flight test get one.",
+                      AUTOPILOT_READ(read_flag(m, s, c.webhook.enabled)),
+                      AUTOPILOT_SHOW(c.webhook.enabled ? "true" : "false")},
+    ControllerSetting{
+        "webhook.image", "the name of an image, or nothing in quotes", kLive, kNoVariable,
+        "The image of the container that tests: that of the agents, with its digest, which is on "
+        "the node already.",
+        AUTOPILOT_READ(read_word(m, s, &is_image_or_empty, c.webhook.image)),
+        AUTOPILOT_SHOW(c.webhook.image)},
+    ControllerSetting{"webhook.agent_url", "an URL that begins with https://, or nothing in quotes", kLive,
+                      kNoVariable, "Where the container finds the agent of its node.",
+                      AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.webhook.agent_url)),
+                      AUTOPILOT_SHOW(c.webhook.agent_url)},
+    ControllerSetting{"webhook.resources", "a list of names such as nvidia.com/gpu or nvidia.com/mig-*",
+                      kLive, kNoVariable,
+                      "What counts as an accelerator. No shares of one that others use at the same time: a "
+                      "test would take it from them.",
+                      AUTOPILOT_READ(read_words(m, s, &is_resource, c.webhook.resources)),
+                      AUTOPILOT_SHOW(join(c.webhook.resources))},
+    ControllerSetting{"webhook.resource_claims", "true or false", kLive, kNoVariable,
+                      "Whether a resource claim counts as one for accelerators.",
+                      AUTOPILOT_READ(read_flag(m, s, c.webhook.resource_claims)),
+                      AUTOPILOT_SHOW(c.webhook.resource_claims ? "true" : "false")},
+    ControllerSetting{
+        "webhook.tests", "a list of ids of tests", kLive, kNoVariable,
+        "What is tested where the pod does not say it. None: what the agent of the node chooses.",
+        AUTOPILOT_READ(read_words(m, s, &is_name, c.webhook.tests)), AUTOPILOT_SHOW(join(c.webhook.tests))},
+    ControllerSetting{"webhook.deadline", "1s to 1h", kLive, kNoVariable,
+                      "How long the tests before a pod may take.",
+                      AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{60},
+                                                   c.webhook.deadline)),
+                      AUTOPILOT_SHOW(format_duration(c.webhook.deadline))},
+    ControllerSetting{"policy", "an absolute path, or nothing in quotes", kLive, kNoVariable,
+                      "The file with what the controller may do about bad nodes. Empty: it only says what it "
+                      "would do.",
+                      AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.policy)), AUTOPILOT_SHOW(c.policy)},
+};
+
+#undef AUTOPILOT_SHOW
+#undef AUTOPILOT_READ
+
+}  // namespace
+
+std::span<const ControllerSetting> controller_settings() {
+  return kSettings;
+}
+
+}  // namespace autopilot::config

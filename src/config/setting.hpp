@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/yaml.hpp"
+
+namespace autopilot::config {
+
+// Setting -> value as text. A setting that holds several ("checks") shows each under its own name.
+using Shown = std::map<std::string, std::string>;
+
+// What people are told of a setting.
+struct SettingHead {
+  std::string_view name;  // "limits.lanes": a group of the file and a key in it
+  std::string_view form;  // what a value looks like
+  bool is_live = false;   // takes effect without a restart
+  bool has_variable = false;
+  std::string_view meaning;
+
+  [[nodiscard]] std::string_view group() const;  // "" for a key at the top of the file
+  [[nodiscard]] std::string_view key() const;
+  [[nodiscard]] std::string variable() const;  // "AUTOPILOT_LISTEN"
+};
+
+// One row of the table of settings of a document: its file, live reload and page are made from it.
+template <class Document>
+struct SettingRow : SettingHead {
+  // Reads the key from its group into the document; a bad value becomes a problem of the map.
+  using Read = void (*)(YamlMap& group, const SettingRow& setting, Document& document);
+  using Show = void (*)(const Document& document, const SettingRow& setting, Shown& shown);
+
+  constexpr SettingRow(std::string_view name, std::string_view form, bool is_live, bool has_variable,
+                       std::string_view meaning, Read read_, Show show_)
+      : SettingHead{name, form, is_live, has_variable, meaning}, read(read_), show(show_) {}
+
+  Read read;
+  Show show;
+};
+
+}  // namespace autopilot::config
