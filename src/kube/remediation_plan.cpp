@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/remediation_plan.hpp"
+
+#include <boost/json.hpp>
+#include <cstddef>
+
+#include "core/cut_utf8.hpp"
+#include "core/parse.hpp"
+#include "kube/json_object.hpp"
+#include "kube/list_page.hpp"
+#include "kube/object_text.hpp"
+
+namespace autopilot::kube {
+
+namespace json = boost::json;
+
+namespace {
+
+// What the schema allows.
+constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kLongestCause = 256;
+constexpr std::size_t kLongestStep = 512;
+constexpr std::size_t kLongestMessage = 1024;
+constexpr std::size_t kMostNames = 64;
+constexpr std::size_t kMostJobs = 256;
+constexpr std::size_t kMostSteps = 32;
+constexpr std::size_t kMostDone = 128;
+
+std::string cut(std::string_view text, std::size_t longest) {
+  const std::string clean = to_utf8(text);
+  return std::string(cut_utf8(clean, longest));
+}
+
+// Absent, in a patch: what stands there goes.
+json::value text_or_null(std::string_view text, std::size_t longest) {
+  if (text.empty()) return nullptr;
+  return json::value(cut(text, longest));
+}
+
+json::value time_or_null(const std::optional<WallTime>& time) {
+  if (!time) return nullptr;
+  return json::value(format_time(*time));
+}
+
+// The first and the newest.
+json::array list_of(const std::vector<std::string>& texts, std::size_t most, std::size_t longest) {
+  json::array list;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const bool is_kept = i == 0 || texts.size() - i < most;
+    if (is_kept) list.emplace_back(cut(texts[i], longest));
+  }
+  return list;
+}
+
+json::array list_of(const std::vector<PlanStep>& steps) {
+  json::array list;
+  for (std::size_t i = steps.size() > kMostDone ? steps.size() - kMostDone : 0; i < steps.size(); ++i)
+    list.push_back(json::object{{"action", steps[i].action},
+                                {"target", cut(steps[i].target, kLongestStep)},
+                                {"at", format_time(steps[i].at)},
+                                {"counted", steps[i].is_counted}});
+  return list;
+}
+
+std::vector<std::string> texts_at(const json::object& object, std::string_view name) {
+  std::vector<std::string> texts;
+  if (const json::array* list = array_at(object, {name}))
+    for (const json::value& item : *list)
+      if (const json::string* text = item.if_string()) texts.emplace_back(text->data(), text->size());
+  return texts;
+}
+
+std::optional<WallTime> time_at(const json::object& object, std::string_view name) {
+  return parse_time(text_at(object, {name}));
+}
+
+PlanSpec spec_of(const json::object& object) {
+  PlanSpec spec;
+  spec.node = text_at(object, {"node"});
+  spec.node_uid = text_at(object, {"nodeUid"});
+  spec.pool = text_at(object, {"pool"});
+  spec.domain = text_at(object, {"domain"});
+  spec.cause = text_at(object, {"cause"});
+  spec.created = time_at(object, "created").value_or(WallTime{});
+  spec.evidence = texts_at(object, "evidence");
+  spec.tests = texts_at(object, "tests");
+  spec.jobs = texts_at(object, "jobs");
+  spec.steps = texts_at(object, "steps");
+  spec.budget = text_at(object, {"budget"});
+  return spec;
+}
+
+std::vector<PlanStep> steps_of(const json::object& object) {
+  std::vector<PlanStep> steps;
+  const json::array* list = array_at(object, {"done"});
+  if (list == nullptr) return steps;
+  for (const json::value& item : *list)
+    if (const json::object* step = item.if_object())
+      steps.push_back({std::string(text_at(*step, {"action"})), std::string(text_at(*step, {"target"})),
+                       time_at(*step, "at").value_or(WallTime{}), flag_at(*step, {"counted"})});
+  return steps;
+}
+
+PlanStatus status_of(const json::object& object) {
+  PlanStatus status;
+  status.phase = text_at(object, {"phase"});
+  status.brake = text_at(object, {"brake"});
+  status.message = text_at(object, {"message"});
+  status.problem = text_at(object, {"problem"});
+  status.holds = flag_at(object, {"holds"});
+  status.is_released = flag_at(object, {"released"});
+  status.updated = time_at(object, "updated");
+  status.begun = time_at(object, "begun");
+  status.returned = time_at(object, "returned");
+  status.latest_evidence = time_at(object, "latestEvidence");
+  status.evidence = texts_at(object, "evidence");
+  status.tests = texts_at(object, "tests");
+  status.jobs = texts_at(object, "jobs");
+  status.steps = texts_at(object, "steps");
+  status.budget = text_at(object, {"budget"});
+  status.spare = text_at(object, {"spare"});
+  status.done = steps_of(object);
+  return status;
+}
+
+}  // namespace
+
+std::string remediation_plans_path(std::string_view name_space) {
+  return "/apis/autopilot.ibm.com/v1alpha1/namespaces/" + std::string(name_space) + "/remediationplans";
+}
+
+RemediationPlan parse_remediation_plan(const JsonObject& object) {
+  RemediationPlan plan;
+  plan.meta = parse_meta(object);
+  if (const json::object* spec = object_at(object.value, {"spec"})) plan.spec = spec_of(*spec);
+  if (const json::object* status = object_at(object.value, {"status"})) plan.status = status_of(*status);
+  return plan;
+}
+
+Result<RemediationPlan> parse_remediation_plan(std::string_view text) {
+  RemediationPlan plan;
+  TRY_STATUS(read_object(text, [&plan](const JsonObject& object) { plan = parse_remediation_plan(object); }));
+  return plan;
+}
+
+std::string remediation_plan_json(std::string_view name, const PlanSpec& spec) {
+  json::object body{{"node", cut(spec.node, kLongestName)},
+                    {"cause", cut(spec.cause, kLongestCause)},
+                    {"created", format_time(spec.created)},
+                    {"evidence", list_of(spec.evidence, kMostNames, kLongestName)},
+                    {"tests", list_of(spec.tests, kMostNames, kLongestName)},
+                    {"jobs", list_of(spec.jobs, kMostJobs, kLongestName)},
+                    {"steps", list_of(spec.steps, kMostSteps, kLongestStep)}};
+  if (!spec.node_uid.empty()) body["nodeUid"] = spec.node_uid;
+  if (!spec.pool.empty()) body["pool"] = spec.pool;
+  if (!spec.domain.empty()) body["domain"] = spec.domain;
+  if (!spec.budget.empty()) body["budget"] = cut(spec.budget, kLongestStep);
+  return json::serialize(json::object{{"apiVersion", "autopilot.ibm.com/v1alpha1"},
+                                      {"kind", "RemediationPlan"},
+                                      {"metadata", json::object{{"name", name}}},
+                                      {"spec", std::move(body)}});
+}
+
+std::string plan_status_patch(const PlanStatus& status, std::string_view version) {
+  json::object body{{"phase", status.phase},
+                    {"brake", text_or_null(status.brake, kLongestName)},
+                    {"message", text_or_null(status.message, kLongestMessage)},
+                    {"problem", text_or_null(status.problem, kLongestMessage)},
+                    {"holds", status.holds},
+                    {"released", status.is_released},
+                    {"updated", time_or_null(status.updated)},
+                    {"begun", time_or_null(status.begun)},
+                    {"returned", time_or_null(status.returned)},
+                    {"latestEvidence", time_or_null(status.latest_evidence)},
+                    {"evidence", list_of(status.evidence, kMostNames, kLongestName)},
+                    {"tests", list_of(status.tests, kMostNames, kLongestName)},
+                    {"jobs", list_of(status.jobs, kMostJobs, kLongestName)},
+                    {"steps", list_of(status.steps, kMostSteps, kLongestStep)},
+                    {"budget", text_or_null(status.budget, kLongestStep)},
+                    {"spare", text_or_null(status.spare, kLongestName)},
+                    {"done", list_of(status.done)}};
+  return json::serialize(
+      json::object{{"metadata", json::object{{"resourceVersion", version}}}, {"status", std::move(body)}});
+}
+
+}  // namespace autopilot::kube

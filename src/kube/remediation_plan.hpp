@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "kube/objects.hpp"
+
+// A decision about one node as it stands in the cluster (deploy/helm/autopilot/crds/remediationplans.yaml). A
+// field that is missing is as empty as it stands here; texts that are too long for the schema are cut where
+// they are written, and of lists the first and the newest stay.
+namespace autopilot::kube {
+
+// "/apis/autopilot.ibm.com/v1alpha1/namespaces/<name_space>/remediationplans"
+[[nodiscard]] std::string remediation_plans_path(std::string_view name_space);
+
+// What was decided. It never changes.
+struct PlanSpec {
+  std::string node;
+  std::string node_uid;
+  std::string pool;
+  std::string domain;
+  std::string cause;
+  WallTime created{};
+  std::vector<std::string> evidence;
+  std::vector<std::string> tests;
+  std::vector<std::string> jobs;
+  std::vector<std::string> steps;
+  std::string budget;
+  friend bool operator==(const PlanSpec&, const PlanSpec&) = default;
+};
+
+struct PlanStep {
+  std::string action;
+  std::string target;
+  WallTime at{};
+  bool is_counted = false;
+  friend bool operator==(const PlanStep&, const PlanStep&) = default;
+};
+
+struct PlanStatus {
+  std::string phase;
+  std::string brake;
+  std::string message;
+  std::string problem;
+  bool holds = false;
+  bool is_released = false;
+  std::optional<WallTime> updated;
+  std::optional<WallTime> begun;
+  std::optional<WallTime> returned;
+  std::optional<WallTime> latest_evidence;
+  std::vector<std::string> evidence;
+  std::vector<std::string> tests;
+  std::vector<std::string> jobs;
+  std::vector<std::string> steps;
+  std::string budget;
+  std::string spare;
+  std::vector<PlanStep> done;
+  friend bool operator==(const PlanStatus&, const PlanStatus&) = default;
+};
+
+struct RemediationPlan {
+  Meta meta;
+  PlanSpec spec;
+  std::optional<PlanStatus> status;  // nothing: made, and not said yet how far it is
+};
+[[nodiscard]] RemediationPlan parse_remediation_plan(const JsonObject& object);
+// malformed: no JSON object.
+[[nodiscard]] Result<RemediationPlan> parse_remediation_plan(std::string_view text);
+
+// The object that is to be created. Without its status, which no creation takes.
+[[nodiscard]] std::string remediation_plan_json(std::string_view name, const PlanSpec& spec);
+// A merge patch of the subresource `status` that leaves nothing of the one before. Refused (conflict) when
+// the object is another version.
+[[nodiscard]] std::string plan_status_patch(const PlanStatus& status, std::string_view version);
+
+}  // namespace autopilot::kube
