@@ -33,6 +33,9 @@ ReportedIncident incident_of(const json::object& object) {
   ReportedIncident incident;
   incident.id = text_at(object, {"id"});
   incident.state = text_at(object, {"state"});
+  incident.check = text_at(object, {"check"});
+  incident.reason = text_at(object, {"reason"});
+  incident.cause = text_at(object, {"cause"});
   incident.blamed = subject_at(object, "blamed");
   incident.health = health_at(object);
   incident.action = text_at(object, {"action"});
@@ -43,11 +46,39 @@ ReportedIncident incident_of(const json::object& object) {
   return incident;
 }
 
+ReportedCheck check_of(const json::object& object) {
+  return {.id = std::string(text_at(object, {"check"})),
+          .health = health_at(object),
+          .is_required = flag_at(object, {"required"}),
+          .message = std::string(text_at(object, {"message"}))};
+}
+
+ReportedEviction eviction_of(const json::object& object) {
+  return {.incident = std::string(text_at(object, {"incident"})),
+          .closed = parse_time(text_at(object, {"closed"})),
+          .is_acknowledged = flag_at(object, {"acknowledged"})};
+}
+
+ReportedPass pass_of(const json::object& object) {
+  return {.gpu_uuid = std::string(text_at(object, {"gpuUuid"})),
+          .test = std::string(text_at(object, {"test"})),
+          .time = parse_time(text_at(object, {"time"}))};
+}
+
 template <class Take>
 void each_in(const json::object& object, Names names, const Take& take) {
   if (const json::array* list = array_at(object, names))
     for (const json::value& item : *list)
       take(item);
+}
+
+template <class T>
+std::vector<T> all_in(const json::object& object, Names names, T (*read)(const json::object&)) {
+  std::vector<T> all;
+  each_in(object, names, [&](const json::value& item) {
+    if (const json::object* member = item.if_object()) all.push_back(read(*member));
+  });
+  return all;
 }
 
 }  // namespace
@@ -78,15 +109,16 @@ ReportDetails parse_report_details(const JsonObject& object) {
     if (const json::string* right = item.if_string())
       details.missing_rights.emplace_back(right->data(), right->size());
   });
-  each_in(*status, {"incidents"}, [&details](const json::value& item) {
-    if (const json::object* incident = item.if_object()) details.incidents.push_back(incident_of(*incident));
-  });
+  details.incidents = all_in(*status, {"incidents"}, incident_of);
   details.incidents_left_out = number_at(*status, {"incidentsLeftOut"}).value_or(0);
-  each_in(*status, {"checks"}, [&details](const json::value& item) {
-    if (const json::object* check = item.if_object())
-      details.checks.push_back({std::string(text_at(*check, {"check"})), health_at(*check),
-                                std::string(text_at(*check, {"message"}))});
+  details.checks = all_in(*status, {"checks"}, check_of);
+  details.evicting = all_in(*status, {"written", "evicting"}, eviction_of);
+  each_in(*status, {"gpus"}, [&details](const json::value& item) {
+    const json::object* gpu = item.if_object();
+    const std::string_view uuid = gpu == nullptr ? std::string_view() : text_at(*gpu, {"uuid"});
+    if (!uuid.empty()) details.gpus.emplace_back(uuid);
   });
+  details.passes = all_in(*status, {"passRecords"}, pass_of);
   return details;
 }
 

@@ -34,6 +34,9 @@ struct HealthReport {
 struct ReportedIncident {
   std::string id;
   std::string state;   // "open", "recovering"
+  std::string check;   // that found its cause
+  std::string reason;  // "xid_79"
+  std::string cause;   // id in the catalog of causes; empty: none
   std::string blamed;  // "gpu/0000:3b:00.0"
   Health health = Health::unknown;
   std::string action;  // "none", "reset_gpu"
@@ -46,7 +49,22 @@ struct ReportedIncident {
 struct ReportedCheck {
   std::string id;
   Health health = Health::unknown;
+  bool is_required = false;
   std::string message;
+};
+
+// An incident that holds the word EVICT.
+struct ReportedEviction {
+  std::string incident;
+  std::optional<WallTime> closed;
+  bool is_acknowledged = false;
+};
+
+// A GPU passed an active test.
+struct ReportedPass {
+  std::string gpu_uuid;
+  std::string test;
+  std::optional<WallTime> time;
 };
 
 // What the list of all nodes does not need.
@@ -55,6 +73,9 @@ struct ReportDetails {
   std::vector<ReportedIncident> incidents;
   std::int64_t incidents_left_out = 0;
   std::vector<ReportedCheck> checks;
+  std::vector<ReportedEviction> evicting;
+  std::vector<std::string> gpus;  // their UUIDs, where they are known
+  std::vector<ReportedPass> passes;
 };
 [[nodiscard]] ReportDetails parse_report_details(const JsonObject& object);
 

@@ -28,12 +28,14 @@ constexpr std::string_view kReport = R"({
     "checks": [{"check": "gpu.xid", "health": "failed", "required": true, "message": "gpu: off the bus"},
                {"check": "host.clock", "health": "odd", "required": true}],
     "worstIncident": "the GPU is lost",
-    "incidents": [{"id": "0a-1", "state": "open", "check": "gpu.xid", "reason": "xid", "health": "failed",
+    "incidents": [{"id": "0a-1", "state": "open", "check": "gpu.xid", "reason": "xid", "cause": "fallen_off", "health": "failed",
                    "blamed": {"kind": "gpu", "key": "0000:3b:00.0"}, "action": "power_cycle", "summary": "the GPU is lost",
                    "opened": "2026-11-21T07:00:00Z", "acknowledged": true},
                   {"id": "0a-2", "state": "recovering", "check": "c", "reason": "r", "health": "degraded",
                    "blamed": {"kind": "host", "key": ""}, "injected": true}],
-    "incidentsLeftOut": 3}})";
+    "incidentsLeftOut": 3,
+    "gpus": [{"key": "0000:3b:00.0", "uuid": "GPU-1", "health": "failed"}, {"key": "0000:4b:00.0", "health": "healthy"}],
+    "passRecords": [{"gpuUuid": "GPU-1", "test": "gpu.diagnosis", "time": "2026-11-20T08:00:00Z"}, {"test": 7}]}})";
 
 TEST(HealthReport, says_what_stands_on_the_node_and_why) {
   using namespace std::chrono_literals;
@@ -54,6 +56,9 @@ TEST(HealthReport, has_incidents_and_checks) {
   const ReportedIncident& incident = details.incidents[0];
   EXPECT_EQ(incident.id, "0a-1");
   EXPECT_EQ(incident.state, "open");
+  EXPECT_EQ(incident.check, "gpu.xid");
+  EXPECT_EQ(incident.reason, "xid");
+  EXPECT_EQ(incident.cause, "fallen_off");
   EXPECT_EQ(incident.blamed, "gpu/0000:3b:00.0");
   EXPECT_EQ(incident.health, Health::failed);
   EXPECT_EQ(incident.action, "power_cycle");
@@ -68,7 +73,22 @@ TEST(HealthReport, has_incidents_and_checks) {
   EXPECT_EQ(details.checks[0].id, "gpu.xid");
   EXPECT_EQ(details.checks[0].health, Health::failed);
   EXPECT_EQ(details.checks[0].message, "gpu: off the bus");
+  EXPECT_TRUE(details.checks[0].is_required);
   EXPECT_EQ(details.checks[1].health, Health::unknown);
+}
+
+TEST(HealthReport, says_what_holds_the_word_and_what_passed) {
+  const ReportDetails details = read<ReportDetails>(parse_report_details, kReport);
+  ASSERT_EQ(details.evicting.size(), 1U);
+  EXPECT_EQ(details.evicting[0].incident, "0a-1");
+  EXPECT_FALSE(details.evicting[0].closed);
+  EXPECT_FALSE(details.evicting[0].is_acknowledged);
+  EXPECT_THAT(details.gpus, ElementsAre("GPU-1"));
+  ASSERT_EQ(details.passes.size(), 2U);
+  EXPECT_EQ(details.passes[0].gpu_uuid, "GPU-1");
+  EXPECT_EQ(details.passes[0].test, "gpu.diagnosis");
+  EXPECT_EQ(details.passes[0].time, parse_time("2026-11-20T08:00:00Z"));
+  EXPECT_FALSE(details.passes[1].time);
 }
 
 TEST(HealthReport, what_is_missing_or_wrong_is_never_healthy) {

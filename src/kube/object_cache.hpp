@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "kube/objects.hpp"
 #include "kube/watch.hpp"
@@ -29,9 +30,12 @@ class ObjectCache {
   using Objects = std::map<std::string, T, std::less<>>;
   struct Options {
     std::size_t most = 100'000;  // of more, those that come later are left out, and counted
+    // Others are not kept. It may change its mind about an object with every version.
+    bool (*is_wanted)(const T& object) = [](const T&) { return true; };
     // This object is there, is another version, or is gone. Not for what a new list tells as it was.
     std::function<void(const std::string& key)> on_changed = [](const std::string&) {};
     std::function<void()> on_synced = [] {};  // after every list
+    std::function<void()> on_heard = [] {};   // whenever the watch has told that it lives
   };
 
   ObjectCache(T (*parse)(const JsonObject& object), Options options)
@@ -47,13 +51,22 @@ class ObjectCache {
       listed_.clear();
       left_out_ = 0;
     };
-    events.on_listed = [this](const JsonObject& object) { keep(listed_, parse_(object)); };
+    events.on_listed = [this](const JsonObject& object) { list(parse_(object)); };
     events.on_list_end = [this] { take_list(); };
     events.on_changed = [this](const JsonObject& object) { put(parse_(object)); };
     events.on_removed = [this](const JsonObject& object) { remove(key_of(parse_(object))); };
-    events.on_current = [this] { problem_.reset(); };
+    events.on_current = [this] { hear(); };
     events.on_problem = [this](const ApiError& error) { problem_ = error.error; };
     return events;
+  }
+
+  // What the server answered to a write of ours. Until the watch tells as much, what it tells is older and
+  // not taken for true. One that is not here was deleted meanwhile, unless it `is_new`.
+  void note_written(T object, bool is_new = false) {
+    std::string key = key_of(object);
+    if (!is_new && !objects_.contains(key)) return;
+    written_.insert_or_assign(key, object.meta.version);
+    if (options_.is_wanted(object) && keep(objects_, std::move(object))) options_.on_changed(key);
   }
 
   // Null: there is none, or none is known.
@@ -71,6 +84,21 @@ class ObjectCache {
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
  private:
+  // Versions are numbers wherever there is an API server; of others nobody can say which is older.
+  [[nodiscard]] bool is_older_than_ours(const std::string& key, const T& object) const {
+    const auto ours = written_.find(key);
+    if (ours == written_.end()) return false;
+    const auto known = parse_number<std::uint64_t>(ours->second);
+    const auto told = parse_number<std::uint64_t>(object.meta.version);
+    return known && told && *told < *known;
+  }
+
+  // The watch goes on.
+  void hear() {
+    problem_.reset();
+    options_.on_heard();
+  }
+
   static std::string key_of(const T& object) { return cache_key(object.meta.name_space, object.meta.name); }
 
   // False: there is no room.
@@ -84,19 +112,37 @@ class ObjectCache {
     return true;
   }
 
-  void put(T object) {
-    problem_.reset();
+  void list(T object) {
     const std::string key = key_of(object);
+    if (is_older_than_ours(key, object)) {
+      const auto ours = objects_.find(key);
+      if (ours != objects_.end()) keep(listed_, ours->second);
+      return;
+    }
+    written_.erase(key);
+    if (options_.is_wanted(object)) keep(listed_, std::move(object));
+  }
+
+  void put(T object) {
+    hear();
+    const std::string key = key_of(object);
+    if (is_older_than_ours(key, object)) return;
+    written_.erase(key);
+    if (!options_.is_wanted(object)) {
+      if (objects_.erase(key) > 0) options_.on_changed(key);
+      return;
+    }
     if (keep(objects_, std::move(object))) options_.on_changed(key);
   }
 
   void remove(const std::string& key) {
-    problem_.reset();
+    hear();
+    written_.erase(key);
     if (objects_.erase(key) > 0) options_.on_changed(key);
   }
 
   void take_list() {
-    problem_.reset();
+    hear();
     const Objects before = std::exchange(objects_, std::exchange(listed_, {}));
     is_synced_ = true;
     for (const auto& [key, object] : objects_) {
@@ -113,7 +159,8 @@ class ObjectCache {
   T (*const parse_)(const JsonObject& object);
   const Options options_;
   Objects objects_;
-  Objects listed_;  // of the list that comes in
+  Objects listed_;                                           // of the list that comes in
+  std::map<std::string, std::string, std::less<>> written_;  // versions of ours that the watch has not told
   bool is_synced_ = false;
   std::optional<Error> problem_;
   std::uint64_t left_out_ = 0;

@@ -103,6 +103,65 @@ TEST_F(ObjectCacheTest, says_why_it_grows_old_until_something_is_told_again) {
   EXPECT_FALSE(cache_.problem());
 }
 
+class WrittenObjectTest : public ObjectCacheTest {
+ protected:
+  void written(const boost::json::object& one, bool is_new = false) {
+    cache_.note_written(parse_pod(JsonObject{one}), is_new);
+  }
+};
+
+TEST_F(WrittenObjectTest, what_was_written_is_seen_at_once_and_not_taken_back_by_older_news) {
+  list({pod("a", 1)});
+  told_.clear();
+  written(pod("a", 9));
+  EXPECT_THAT(take_told(), ElementsAre("ml/a"));
+  changed(pod("a", 5));
+  EXPECT_THAT(keys(), ElementsAre("ml/a 9")) << "told late";
+  changed(pod("a", 9));
+  changed(pod("a", 12));
+  EXPECT_THAT(keys(), ElementsAre("ml/a 12"));
+}
+
+TEST_F(WrittenObjectTest, a_list_from_before_the_write_does_not_take_it_back) {
+  list({pod("a", 1)});
+  written(pod("a", 9));
+  list({pod("a", 5)});
+  EXPECT_THAT(keys(), ElementsAre("ml/a 9"));
+  list({pod("a", 10)});
+  list({pod("a", 11)});
+  EXPECT_THAT(keys(), ElementsAre("ml/a 11"));
+}
+
+TEST_F(WrittenObjectTest, an_answer_that_comes_after_the_deletion_brings_nothing_back) {
+  list({pod("a", 1)});
+  removed(pod("a", 8));
+  written(pod("a", 7));
+  EXPECT_THAT(keys(), IsEmpty());
+  written(pod("b", 9), true);
+  EXPECT_THAT(keys(), ElementsAre("ml/b 9"));
+}
+
+TEST(WantedObjects, are_kept_alone_whichever_way_they_come) {
+  ObjectCache<Pod> cache{static_cast<Pod (*)(const JsonObject&)>(parse_pod),
+                         {.is_wanted = [](const Pod& pod) { return pod.meta.labels.contains("autopilot"); }}};
+  const WatchEvents events = cache.events();
+  const auto pod = [](bool is_ours) {
+    boost::json::object meta{{"name", "a"}, {"namespace", "ml"}};
+    if (is_ours) meta["labels"] = boost::json::object{{"autopilot", ""}};
+    return boost::json::object{{"metadata", meta}};
+  };
+  const auto ours = pod(true);
+  const auto other = pod(false);
+  events.on_list_begin();
+  events.on_listed({other});
+  events.on_list_end();
+  EXPECT_EQ(cache.objects().size(), 0U);
+  events.on_changed({ours});
+  EXPECT_EQ(cache.objects().size(), 1U);
+  events.on_changed({other});
+  EXPECT_EQ(cache.objects().size(), 0U) << "it lost its label";
+}
+
 TEST(CacheKey, is_the_name_of_what_has_no_namespace) {
   EXPECT_EQ(cache_key("", "gpu-7"), "gpu-7");
   EXPECT_EQ(cache_key("ml", "train-0"), "ml/train-0");

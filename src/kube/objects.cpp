@@ -93,6 +93,18 @@ ContainerEnd end_of(const json::object& container) {
           .message = std::string(text_at(container, {"state", "terminated", "message"}))};
 }
 
+std::vector<InitContainer> init_containers_of(const json::object& pod) {
+  std::vector<InitContainer> containers;
+  each_at(pod, {"spec", "initContainers"}, [&](const json::object& container) {
+    containers.push_back({std::string(text_at(container, {"name"})), std::nullopt});
+  });
+  each_at(pod, {"status", "initContainerStatuses"}, [&](const json::object& status) {
+    const auto found = std::ranges::find(containers, text_at(status, {"name"}), &InitContainer::name);
+    if (found != containers.end()) found->exit_code = number_at(status, {"state", "terminated", "exitCode"});
+  });
+  return containers;
+}
+
 // What `parse` makes of the object that the text holds.
 template <class T>
 Result<T> parse_text(std::string_view text, T (*parse)(const JsonObject&)) {
@@ -149,6 +161,7 @@ Node parse_node(const JsonObject& object) {
          std::string(text_at(condition, {"reason"})), std::string(text_at(condition, {"message"})),
          time_at(condition, {"lastHeartbeatTime"}), time_at(condition, {"lastTransitionTime"})});
   });
+  node.capacity = devices_at(members, {"status", "capacity"});
   node.allocatable = devices_at(members, {"status", "allocatable"});
   return node;
 }
@@ -167,7 +180,11 @@ Pod parse_pod(const JsonObject& object) {
     if (!flag_at(owner, {"controller"})) return;
     pod.owner_kind = text_at(owner, {"kind"});
     pod.owner_name = text_at(owner, {"name"});
+    pod.owner_api_version = text_at(owner, {"apiVersion"});
+    pod.owner_uid = text_at(owner, {"uid"});
   });
+  pod.priority = number_at(members, {"spec", "priority"}).value_or(0);
+  pod.init_containers = init_containers_of(members);
   each_at(members, {"status", "podIPs"},
           [&](const json::object& address) { pod.addresses.emplace_back(text_at(address, {"ip"})); });
   pod.devices = devices_of_pod(members);

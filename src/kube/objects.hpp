@@ -53,6 +53,7 @@ struct Node {
   bool is_unschedulable = false;
   std::vector<Taint> taints;
   std::vector<NodeCondition> conditions;
+  Devices capacity;  // also what cannot be used now
   Devices allocatable;
 };
 [[nodiscard]] Node parse_node(const JsonObject& object);
@@ -68,12 +69,23 @@ struct ContainerEnd {
   friend bool operator==(const ContainerEnd&, const ContainerEnd&) = default;
 };
 
+// A container that begins before others do.
+struct InitContainer {
+  std::string name;
+  std::optional<std::int64_t> exit_code;  // nothing: it waits or runs
+  friend bool operator==(const InitContainer&, const InitContainer&) = default;
+};
+
 struct Pod {
   Meta meta;
   std::string node;
   std::string phase;       // "Pending", "Running", "Succeeded", "Failed", "Unknown"
   std::string owner_kind;  // of the controlling owner
   std::string owner_name;
+  std::string owner_api_version;  // "batch/v1"
+  std::string owner_uid;
+  std::int64_t priority = 0;
+  std::vector<InitContainer> init_containers;  // in their order
   std::vector<std::string> addresses;
   Devices devices;                         // that its containers ask for together
   std::vector<std::string> device_claims;  // names of ResourceClaims

@@ -30,7 +30,8 @@ TEST(Objects, a_node_has_what_health_is_written_to) {
                  "annotations": {"d": "e"}},
     "spec": {"unschedulable": true, "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}, {"key": "l",
              "effect": "NoExecute", "timeAdded": "2026-11-21T08:00:00Z"}]},
-    "status": {"allocatable": {"cpu": "95500m", "memory": "1Ti", "nvidia.com/gpu": "8", "nvidia.com/mig-1g.10gb": "14"},
+    "status": {"capacity": {"nvidia.com/gpu": "9"},
+               "allocatable": {"cpu": "95500m", "memory": "1Ti", "nvidia.com/gpu": "8", "nvidia.com/mig-1g.10gb": "14"},
                "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok",
                                "lastHeartbeatTime": "2026-11-22T08:00:00Z",
                                "lastTransitionTime": "2026-11-20T08:00:00Z"}]}})"));
@@ -43,6 +44,7 @@ TEST(Objects, a_node_has_what_health_is_written_to) {
   EXPECT_THAT(node.taints, ElementsAre(Taint{"k", "v", "NoSchedule", {}},
                                        Taint{"l", "", "NoExecute", parse_time("2026-11-21T08:00:00Z")}));
   EXPECT_THAT(node.allocatable, ElementsAre(Pair("nvidia.com/gpu", 8), Pair("nvidia.com/mig-1g.10gb", 14)));
+  EXPECT_THAT(node.capacity, ElementsAre(Pair("nvidia.com/gpu", 9)));
   ASSERT_EQ(node.conditions.size(), 1U);
   EXPECT_EQ(node.conditions[0].type, "Ready");
   EXPECT_EQ(*node.conditions[0].heartbeat - *node.conditions[0].transition, 48h);
@@ -52,8 +54,8 @@ TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
   const Pod pod = read<Pod>(parse_pod, (R"({
     "metadata": {"name": "train-0", "namespace": "ml", "deletionTimestamp": "2026-11-22T08:00:00Z",
                  "ownerReferences": [{"kind": "Node", "name": "x"},
-                                     {"kind": "Job", "name": "train", "controller": true}]},
-    "spec": {"nodeName": "gpu-7", "resourceClaims": [{"name": "gpus"}],
+                                     {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j-1", "controller": true}]},
+    "spec": {"nodeName": "gpu-7", "priority": 100, "resourceClaims": [{"name": "gpus"}],
              "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4", "cpu": "1"}}},
                             {"resources": {"limits": {"nvidia.com/gpu": 2}}}, {"resources": {}}]},
     "status": {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}})"));
@@ -62,6 +64,9 @@ TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
   EXPECT_EQ(pod.node, "gpu-7");
   EXPECT_EQ(pod.owner_kind, "Job");
   EXPECT_EQ(pod.owner_name, "train");
+  EXPECT_EQ(pod.owner_api_version, "batch/v1");
+  EXPECT_EQ(pod.owner_uid, "j-1");
+  EXPECT_EQ(pod.priority, 100);
   EXPECT_EQ(pod.devices.at("nvidia.com/gpu"), 6);
   EXPECT_THAT(pod.device_claims, ElementsAre("gpus"));
   EXPECT_THAT(pod.addresses, ElementsAre("10.0.0.1", "fd00::1"));
@@ -76,6 +81,15 @@ TEST(Objects, a_pod_says_how_its_containers_ended) {
   EXPECT_THAT(pod.ends, ElementsAre(ContainerEnd{"test", 1, "Error", "{}"}));
   EXPECT_EQ(pod.waiting, "ImagePullBackOff");
   EXPECT_TRUE(pod.is_over());
+}
+
+TEST(Objects, a_pod_says_which_of_its_containers_that_begin_have_ended) {
+  const Pod pod = read<Pod>(parse_pod, R"({
+    "spec": {"initContainers": [{"name": "gate"}, {"name": "copy"}, {"name": "last"}]},
+    "status": {"initContainerStatuses": [{"name": "copy", "state": {"running": {}}}, {"name": "stranger"},
+                                         {"name": "gate", "state": {"terminated": {"exitCode": 2}}}]}})");
+  EXPECT_THAT(pod.init_containers,
+              ElementsAre(InitContainer{"gate", 2}, InitContainer{"copy", {}}, InitContainer{"last", {}}));
 }
 
 TEST(Objects, a_job_is_over_when_its_conditions_say_so) {

@@ -63,7 +63,7 @@ void Watch::list_page(const std::string& from) {
   path.query["limit"] = std::to_string(options_.page);
   if (!from.empty())
     path.query["continue"] = from;
-  else if (!is_exact_)
+  else if (!is_exact_ && !options_.is_exact)
     path.query["resourceVersion"] = "0";
   exchange_ = client_.get(std::move(path), [this](const ApiResult<std::string>& page) { take_page(page); });
 }

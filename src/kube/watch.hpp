@@ -34,6 +34,9 @@ struct WatchEvents {
 struct WatchOptions {
   ApiPath list;  // with selectors in its query
   std::size_t page = 500;
+  // Every list is what the server's store has, never what one server of several still believes. It costs the
+  // cluster more.
+  bool is_exact = false;
   Duration serve = std::chrono::minutes{5};     // how long the server is asked to go on with one watch
   Duration silence = std::chrono::seconds{90};  // without a byte, bookmarks among them
   Duration between_lists = std::chrono::seconds{10};

@@ -52,6 +52,7 @@ class WatchTest : public ::testing::Test {
     options.list.path = "/api/v1/pods";
     options.list.query["fieldSelector"] = "spec.nodeName=node-1";
     options.silence = silence_;
+    options.is_exact = is_exact_;
     options.between_lists = 1ms;
     options.back_off.first = 1ms;
     options.back_off.last = 5ms;
@@ -91,6 +92,7 @@ class WatchTest : public ::testing::Test {
   std::vector<std::string> told_;
   std::vector<std::string> problems_;
   Duration silence_ = 20s;
+  bool is_exact_ = false;
 };
 
 TEST_F(WatchTest, lists_and_follows) {
@@ -106,6 +108,12 @@ TEST_F(WatchTest, lists_and_follows) {
   EXPECT_THAT(line(1), HasSubstr("watch=true"));
   EXPECT_THAT(line(1), HasSubstr("resourceVersion=7"));
   EXPECT_THAT(line(1), HasSubstr("allowWatchBookmarks=true"));
+}
+
+TEST_F(WatchTest, asks_for_the_newest_list_where_an_older_one_will_not_do) {
+  is_exact_ = true;
+  tell({{list({pod("a", 3)}, 7)}, {pieces({}, false), true}}, 3);
+  EXPECT_THAT(line(0), Not(HasSubstr("resourceVersion")));
 }
 
 TEST_F(WatchTest, takes_a_long_list_in_pages) {
