@@ -252,6 +252,23 @@ class ChartTest(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "install cert-manager first"):
             self.helm.objects(values)
 
+    def test_with_the_controller_each_agent_shows_it_a_token_that_names_its_node(self):
+        objects = self.helm.objects("tls: {mode: controller, port: 4443}")
+        self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot"]["data"]["config.yaml"])["tls"],
+                         {"mode": "controller", "listen": ":4443", "controller": "https://autopilot-controller.autopilot.svc:9443",
+                          "token": "/var/run/secrets/autopilot-controller/token", "authorities": "/etc/autopilot-authority/ca.crt"})
+        pod = objects["DaemonSet", "autopilot"]["spec"]["template"]["spec"]
+        volumes = {one["name"]: one for one in pod["volumes"]}
+        self.assertEqual(volumes["authority"]["configMap"], {"name": "autopilot-authority", "optional": True})
+        token = volumes["controller-token"]["projected"]["sources"][0]["serviceAccountToken"]
+        self.assertEqual((token["audience"], token["path"]), ("autopilot.ibm.com", "token"))
+        mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+        self.assertEqual((mounts["authority"], mounts["controller-token"]),
+                         ("/etc/autopilot-authority", "/var/run/secrets/autopilot-controller"))
+        node = objects["Service", "autopilot-node"]["spec"]
+        self.assertEqual((node["internalTrafficPolicy"], node["ports"][0]["port"]), ("Local", 4443))
+        self.assertNotIn(("Service", "autopilot-node"), self.helm.objects())
+
     def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
         objects = self.helm.objects("", "--api-versions", "monitoring.coreos.com/v1")
         monitor = objects["ServiceMonitor", "autopilot-metrics-monitor"]

@@ -106,6 +106,13 @@ imagePullPolicy: {{ . }}
 {{- /* Empty where it is off, which YAML may have read as false. */ -}}
 {{- define "autopilot.tlsMode" -}}
 {{- $mode := (.Values.tls | default dict).mode | default "off" -}}
+{{- /* What is asked before a pod begins is asked inside TLS. */ -}}
+{{- if (.Values.webhook | default dict).enabled -}}
+{{- if eq $mode "secret" -}}
+{{- fail "tls.mode: secret and webhook.enabled: pods would not know who signed your keys; take controller, or off, which is the same here" -}}
+{{- end -}}
+{{- $mode = ternary "controller" $mode (eq $mode "off") -}}
+{{- end -}}
 {{- if ne $mode "off" -}}
 {{- if eq (int (required "tls.port: expected a port" .Values.tls.port)) (int .Values.service.port) -}}
 {{- fail (printf "tls.port: expected another port than service.port, %d" (int .Values.service.port)) -}}
@@ -127,6 +134,10 @@ imagePullPolicy: {{ . }}
 {{- $tlsMode := include "autopilot.tlsMode" . -}}
 {{- if eq $tlsMode "certManager" -}}
 {{- $_ := set $own "tls" (dict "mode" "cert_manager" "listen" (printf ":%d" (int .Values.tls.port)) "issuer" "autopilot") -}}
+{{- else if eq $tlsMode "controller" -}}
+{{- $_ := set $own "tls" (dict "mode" "controller" "listen" (printf ":%d" (int .Values.tls.port))
+  "controller" (printf "https://autopilot-controller.%s.svc:9443" .Release.Namespace)
+  "token" "/var/run/secrets/autopilot-controller/token" "authorities" "/etc/autopilot-authority/ca.crt") -}}
 {{- else if $tlsMode -}}
 {{- $_ := set $own "tls" (dict "mode" "files" "listen" (printf ":%d" (int .Values.tls.port))
   "certificate" "/etc/autopilot-tls/tls.crt" "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
