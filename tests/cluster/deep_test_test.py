@@ -14,6 +14,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 import harness  # noqa: E402
+from ibm_client import page_row  # noqa: E402
 from kit import images, reports, testing  # noqa: E402
 from kit.cluster import Cluster  # noqa: E402
 from kit.deployment import NAMESPACE, Deployment  # noqa: E402
@@ -146,10 +147,19 @@ class DeepTestTest(unittest.TestCase):
             self.api.wait(lambda: self.label("dcgm.level.3"), "the label of the level is there")
             self.assertRegex(self.label("dcgm.level.3"), r"^PASS_\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\dUTC$")
             self.assertEqual(self.annotation("dcgm.level.3.output"), "")
+            row = self.row_of_page()
+            self.assertEqual((row["health"], row["dcgm"]["status"], row["dcgm"]["details"]), ("Pass", "PASS", []))
             self.assertEqual(json.loads(self.annotation("deep-test"))["outcome"], "passed")
             harness.wait_until(lambda: agent.result("gpu.diagnosis")["health"] == "healthy", "the check says so")
             report = self.api.wait(self.report_with_passes, "pass records are reported", 60)
             self.assertEqual(len({one["gpuUuid"] for one in report["status"]["passRecords"]}), 8)
+
+    def row_of_page(self):
+        """What the web page of IBM Autopilot's users shows of this node; the test was today."""
+        row = page_row(self.api.get("node", NODE)["metadata"]["labels"])
+        ended = datetime.datetime.strptime(f"{row['dcgm']['date']} {row['dcgm']['time']} +0000", "%Y-%m-%d %H.%M.%S %z")
+        self.assertLess(datetime.datetime.now(datetime.timezone.utc) - ended, datetime.timedelta(hours=1))
+        return row
 
     def report_with_passes(self):
         report = self.api.get("nodehealthreports", "-n", SPACE, NODE)
@@ -165,6 +175,8 @@ class DeepTestTest(unittest.TestCase):
             self.assertNotIn("PASS", seen)
             self.api.wait(lambda: (self.label("dcgm.level.3") or "").startswith("ERR_"), "the label of the level says so")
             self.assertEqual(self.annotation("dcgm.level.3.output"), "pcie.7")
+            row = self.row_of_page()
+            self.assertEqual((row["health"], row["dcgm"]["status"], row["dcgm"]["details"]), ("Not Pass", "ERR", []))
             found = agent.result("gpu.diagnosis")["findings"][0]
             self.assertEqual((found["reason"], found["subject"]["index"]), ("deep_test_fatal", 7))
             self.assertEqual(self.taint(), [])

@@ -41,7 +41,8 @@ class FleetTest(unittest.TestCase):
         self.api.run("create", "-f", "-", text=simulated.as_text([simulated.node(name) for name in names]))
         self.addCleanup(self.cluster.processes.stop, fleet.PROGRAM)
         self.log.unlink(missing_ok=True)
-        return fleet.start(self.cluster, PROGRAMS, "--nodes", str(count), "--prefix", "fleet-", *arguments)
+        self.addCleanup(fleet.forget_addresses, self.api)
+        return fleet.start(self.cluster, PROGRAMS, count, *arguments, prefix="fleet-")
 
     def nodes(self):
         return {node["metadata"]["name"]: node for node in self.api.get("nodes")["items"]

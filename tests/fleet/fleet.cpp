@@ -2,6 +2,8 @@
 #include "fleet/fleet.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <array>
 #include <csignal>
 #include <iterator>
 #include <map>
@@ -14,6 +16,7 @@
 #include "cli/open_machine.hpp"
 #include "fleet/simulated_agent.hpp"
 #include "host/process/allocator.hpp"
+#include "net/address.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/lanes.hpp"
 #include "telemetry/log.hpp"
@@ -41,6 +44,7 @@ class Fleet {
   Result<agent::Machine> make_machine(const std::shared_ptr<Tenants>& tenants);
   void move_in(const std::string& node, agent::Machine machine, Tenants& tenants,
                const kube::ClusterDoor& door);
+  Status listen();
   void start_next();
   void begin_timeline();
   void strike(const PlannedFault& fault);
@@ -100,6 +104,22 @@ Status Fleet::open(const kube::ClusterDoor& door) {
     }
     const auto alone = std::make_shared<Tenants>();
     move_in(node, TRY(make_machine(alone)), *alone, door);
+  }
+  return options_.listen.empty() ? Status{} : listen();
+}
+
+// Each at an address of its own and at the same port, as agents of real nodes.
+Status Fleet::listen() {
+  const net::IpPort first = TRY(net::parse_ip_port(options_.listen));
+  in_addr address{};
+  if (inet_pton(AF_INET, first.address.c_str(), &address) != 1)
+    return fail(Errc::malformed, "--listen: expected an IPv4 address and a port, not " + options_.listen);
+  std::uint32_t number = ntohl(address.s_addr);
+  for (const std::string& node : options_.nodes) {
+    address.s_addr = htonl(number++);
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const net::IpPort own{inet_ntop(AF_INET, &address, text.data(), text.size()), first.port};
+    TRY_STATUS(agents_.at(node)->listen(net::to_string(own), options_.config));
   }
   return {};
 }

@@ -17,6 +17,8 @@ struct FleetOptions {
   std::string machine;  // of each: a built-in one, a scenario or a tree
   std::vector<PlannedFault> faults;
   Duration heartbeat = std::chrono::minutes{5};
+  std::string
+      listen;  // "10.217.0.1:3333": of the first one, the next addresses of the others; empty: nowhere
   bool allow_simulated = false;
 };
 

@@ -21,7 +21,7 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::string within = "1m";
   std::string heartbeat = "5m";
-  FleetOptions options{.config = {}, .nodes = {}, .machine = "hgx-h100-8", .faults = {}};
+  FleetOptions options{.config = {}, .nodes = {}, .machine = "hgx-h100-8", .faults = {}, .listen = {}};
 };
 
 Result<Duration> duration_of(const std::string& option, const std::string& text) {
@@ -64,6 +64,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--within", arguments.within, "In how much time they come")->capture_default_str();
   app.add_option("--heartbeat", arguments.heartbeat, "How often an agent writes what has not changed")
       ->capture_default_str();
+  app.add_option(
+      "--listen", arguments.options.listen,
+      "Where the first one answers as an agent does (ADDRESS:PORT); the others at the next addresses");
   app.add_flag("--allow-simulated", arguments.options.allow_simulated,
                "These machines do not exist, and are to be written to the cluster all the same");
 }

@@ -47,6 +47,11 @@ agent::ClusterSources SimulatedAgent::sources() {
   return sources;
 }
 
+Status SimulatedAgent::listen(const std::string& address, const config::Config& config) {
+  return door_.emplace(HttpDoor::Parts{loop_, runtime_, machine_, *cluster_, [this] { poll_soon(); }}, config)
+      .listen(address);
+}
+
 void SimulatedAgent::start() {
   cluster_->start();
   poll();

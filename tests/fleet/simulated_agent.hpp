@@ -4,11 +4,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "agent/agent.hpp"
 #include "agent/cluster_link.hpp"
 #include "config/config.hpp"
 #include "core/log_parts.hpp"
+#include "core/result.hpp"
+#include "fleet/http_door.hpp"
 #include "kube/cluster_door.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/runtime.hpp"
@@ -16,8 +20,8 @@
 namespace autopilot::fleet {
 
 // What of an agent its cluster meets: the checks of one machine, its state, and what is written of it.
-// Without HTTP, journal and operations; so it knows nothing of an agent that was there before but what stands
-// on the node. Several may look at one machine, each as another node. On the loop's thread.
+// Without journal and operations; so it knows nothing of an agent that was there before but what stands on
+// the node. Several may look at one machine, each as another node. On the loop's thread.
 class SimulatedAgent {
  public:
   // The machine must be simulated: whether it may be written is asked before (agent::may_be_written).
@@ -27,6 +31,8 @@ class SimulatedAgent {
   SimulatedAgent& operator=(const SimulatedAgent&) = delete;
   ~SimulatedAgent() = default;
 
+  // Answers at this address as well; see HttpDoor.
+  [[nodiscard]] Status listen(const std::string& address, const config::Config& config);
   void start();
   void kernel_log_grew(LogParts parts);
   void stop() { runtime_.stop(); }
@@ -45,7 +51,8 @@ class SimulatedAgent {
   std::unique_ptr<agent::ClusterLink> cluster_;  // always, once this is made: it needs what needs it
   std::atomic<bool> poll_posted_{false};
   net::Subscription next_poll_;
-  runtime::Runtime runtime_;  // last: its lanes end before what they wake
+  runtime::Runtime runtime_;  // its lanes end before what they wake
+  std::optional<HttpDoor> door_;
 };
 
 }  // namespace autopilot::fleet

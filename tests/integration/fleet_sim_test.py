@@ -37,6 +37,10 @@ class FleetSimTest(unittest.TestCase):
         self.assertIn("no node sim-2", self.refusal("--allow-simulated", "--fault", "node=sim-2,fault=xid"))
         self.assertIn("fault= is missing", self.refusal("--allow-simulated", "--fault", "node=sim-1"))
 
+    def test_an_address_that_is_none_is_told(self):
+        for address, words in (("nowhere:3333", "nowhere"), ("[::1]:3333", "expected an IPv4 address")):
+            self.assertIn(words, self.refusal("--allow-simulated", "--listen", address))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -31,6 +31,17 @@ def throughput(reply):
     return tables, {name: float(number) for name, number in re.findall(r"^(.*) Average Bandwidth Gb/s: (\d+\.\d\d)$", means.group(1), re.MULTILINE)}
 
 
+def page_row(labels):
+    """What the web page of its users shows of a node, by its labels."""
+    row = {"present": labels.get("nvidia.com/gpu.present"), "is_green": labels.get("autopilot.ibm.com/gpuhealth") == "PASS",
+           "health": "Pass" if labels.get("autopilot.ibm.com/gpuhealth") == "PASS" else "Not Pass"}
+    if (dcgm := labels.get("autopilot.ibm.com/dcgm.level.3")) is not None:
+        status, date, time, *details = dcgm.split("_", 3)
+        row["dcgm"] = {"status": status, "date": date, "time": time.removesuffix("UTC"),
+                       "details": [part.split(".") for part in details[0].split(",")] if details else []}
+    return row
+
+
 class Transcript:
     """The answer to a question to several nodes. ValueError where it has another layout."""
 

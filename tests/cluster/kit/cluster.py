@@ -71,7 +71,7 @@ class Cluster:
             self.api.wait(self.has_names, "CoreDNS is ready", 120)
         if agents is not None and sim:
             self._say("starting the agents of the simulated nodes")
-            fleet.start(self, build_folder, "--nodes", str(sim), *agents)
+            fleet.start(self, build_folder, sim, *agents)
             fleet.wait_until_all_wrote(self, sim)
 
     def _possible_nodes(self, real: int, reduce: bool) -> int:

@@ -3,13 +3,17 @@
 
 from pathlib import Path
 
-from kit import reports
+from kit import network, reports
 from kit.control_plane import SERVER
 
 PROGRAM = "autopilot-fleet-sim"
 ACCOUNT = "autopilot-fleet-sim"
 NAMESPACE = "autopilot"
 LABEL = "autopilot.ibm.com/gpuhealth"
+PORT = 3333
+SERVICE = "autopilot-healthchecks"
+MOST_IN_A_SLICE = 100
+MARK = "autopilot-test/endpoints"
 # What an agent uses of its rights. No policy keeps this account to one node: it is all of them.
 EVERYWHERE = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "patch"]},
@@ -17,17 +21,27 @@ EVERYWHERE = [
 ]
 IN_DEFAULT = [{"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]}]
 IN_OWN = [{"apiGroups": ["autopilot.ibm.com"], "resources": ["nodehealthreports"],
-           "verbs": ["get", "list", "watch", "create", "update", "patch"]}]
+           "verbs": ["get", "list", "watch", "create", "update", "patch"]},
+          {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["get", "list"]}]
 
 
-def start(cluster, programs: Path, *arguments: str) -> int:
-    """The process id. `programs` is the folder of our own ones, `arguments` those of the fleet but for its cluster."""
+def url(number: int) -> str:
+    """Of the agent of that number."""
+    return f"http://{network.agent_address(number)}:{PORT}"
+
+
+def start(cluster, programs: Path, count: int, *arguments: str, prefix: str = "sim-") -> int:
+    """The process id. `programs` is the folder of our own ones, `arguments` those of the fleet but for its cluster and its nodes, which
+    are PREFIX0, PREFIX1, ... Each agent answers at its url()."""
     reports.make(cluster.api, NAMESPACE)
     _make_account(cluster.api)
+    _tell_addresses(cluster.api, [f"{prefix}{number}" for number in range(count)])
     kubeconfig = cluster.control_plane.kubeconfig(ACCOUNT)
     keys = cluster.control_plane.keys
     keys.write_kubeconfig(kubeconfig, SERVER, *keys.make(ACCOUNT, f"/CN={ACCOUNT}"))
-    return cluster.processes.start(PROGRAM, [programs / PROGRAM, "--kubeconfig", kubeconfig, "--allow-simulated", *arguments])
+    return cluster.processes.start(PROGRAM, [
+        programs / PROGRAM, "--kubeconfig", kubeconfig, "--allow-simulated", "--nodes", str(count), "--prefix", prefix,
+        "--listen", f"{network.agent_address(0)}:{PORT}", *arguments])
 
 
 def wait_until_all_wrote(cluster, count: int) -> None:
@@ -38,6 +52,23 @@ def wait_until_all_wrote(cluster, count: int) -> None:
         return len(cluster.api.get("nodes", "-l", LABEL)["items"]) >= count
 
     cluster.api.wait(all_wrote, f"the agents of {count} simulated nodes have written", 60 + 2 * count)
+
+
+def forget_addresses(api) -> None:
+    """Nobody asks them any more."""
+    api.run("delete", "endpointslices", "-n", NAMESPACE, "-l", f"{MARK}=fleet", "--ignore-not-found")
+
+
+def _tell_addresses(api, nodes: list[str]) -> None:
+    """As a Service does whose pods these agents were; none of an earlier fleet stays."""
+    forget_addresses(api)
+    endpoints = [{"addresses": [network.agent_address(number)], "nodeName": node, "conditions": {"ready": True}}
+                 for number, node in enumerate(nodes)]
+    api.apply(*({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+                 "metadata": {"name": f"{PROGRAM}-{first}", "namespace": NAMESPACE,
+                              "labels": {"kubernetes.io/service-name": SERVICE, MARK: "fleet"}},
+                 "endpoints": endpoints[first:first + MOST_IN_A_SLICE], "ports": [{"name": "healthcheck", "port": PORT}]}
+                for first in range(0, len(endpoints), MOST_IN_A_SLICE)))
 
 
 def _make_account(api) -> None:

@@ -2,6 +2,7 @@
 """The network of a cluster: a bridge on this machine, and for each node a network namespace with an address on it."""
 
 import errno
+import ipaddress
 import socket
 import subprocess
 from pathlib import Path
@@ -15,10 +16,17 @@ PODS = "10.214.0.0/16"
 SERVICES = "10.215.0.0/24"
 API_SERVICE = "10.215.0.1"
 DNS_SERVICE = "10.215.0.10"
+# Of simulated agents. Every address of it is one of this machine, and reached from the pods of real nodes.
+AGENTS = "10.217.0.0/16"
 
 
 def node_address(number: int) -> str:
     return f"10.213.0.{10 + number}"
+
+
+def agent_address(number: int) -> str:
+    """Of a simulated agent: the first has the number 0."""
+    return str(ipaddress.ip_network(AGENTS)[number + 1])
 
 
 def pods_of(number: int) -> str:
@@ -89,6 +97,8 @@ def make_bridge(folder: Path) -> None:
     ip("link", "set", BRIDGE, "alias", str(folder))
     ip("address", "add", f"{API_ADDRESS}/24", "dev", BRIDGE)
     ip("link", "set", BRIDGE, "up")
+    # It goes away with the bridge.
+    ip("route", "add", "local", AGENTS, "dev", BRIDGE)
 
 
 def remove_bridge() -> None:
