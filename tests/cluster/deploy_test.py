@@ -37,8 +37,7 @@ IN_DEFAULT = {("", "events"): "create patch"}
 IN_OWN = {
     (PREFIX, "nodehealthreports"): "get list watch create update patch", ("batch", "jobs"): "get list watch create delete",
     ("", "pods"): "create delete", ("", "persistentvolumeclaims"): "get list watch create delete",
-    ("apps", "daemonsets"): "get", ("discovery.k8s.io", "endpointslices"): "get list",
-    ("coordination.k8s.io", "leases"): "get create update"}
+    ("apps", "daemonsets"): "get", ("discovery.k8s.io", "endpointslices"): "get list"}
 # What Kubernetes gives to everybody: to ask for one's own name and rights.
 OF_EVERYBODY = ("selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews")
 
