@@ -72,6 +72,7 @@ struct Owner {
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
+// One that has ended is none any more.
 struct Pod {
   std::string name_space;
   std::string name;

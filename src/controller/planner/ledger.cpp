@@ -30,4 +30,9 @@ void note_evidence(LedgerEntry& entry, std::string_view name) {
   entry.evidence.emplace_back(name);
 }
 
+void note_job(LedgerEntry& entry, std::string_view uid) {
+  if (std::ranges::find(entry.jobs, uid) != entry.jobs.end()) return;
+  if (entry.jobs.size() < LedgerEntry::kMaxJobs) entry.jobs.emplace_back(uid);
+}
+
 }  // namespace autopilot::controller

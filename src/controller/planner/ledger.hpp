@@ -50,6 +50,8 @@ struct LedgerEntry {
 
   static constexpr std::size_t kMaxEvidence = 64;  // names; the first and the newest stay
   static constexpr std::size_t kMaxDone = 128;     // the newest stay
+  static constexpr std::size_t kMaxSteps = 64;     // the first stay
+  static constexpr std::size_t kMaxJobs = 64;      // the first stay
 };
 
 [[nodiscard]] bool has_done(const LedgerEntry& entry, ActionKind kind, std::string_view target);
@@ -58,5 +60,6 @@ struct LedgerEntry {
 // Adds it, or renews its time where it stands.
 void note_done(LedgerEntry& entry, DoneStep step);
 void note_evidence(LedgerEntry& entry, std::string_view name);
+void note_job(LedgerEntry& entry, std::string_view uid);
 
 }  // namespace autopilot::controller

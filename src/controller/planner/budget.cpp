@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/budget.hpp"
+
+#include <algorithm>
+
+#include "controller/planner/evidence.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+std::string of(std::size_t used, int limit) {
+  return std::to_string(used) + " of " + std::to_string(limit);
+}
+
+}  // namespace
+
+Budget::Budget(const World& world, const Policy& policy, WallTime now)
+    : world_(world), policy_(policy), now_(now) {
+  for (const std::string& name : world_.open_plans()) {
+    ++looked_at_;
+    if (const LedgerEntry* plan = world_.entry(name); plan != nullptr && plan->holds) count(*plan);
+  }
+  count_last_hour();
+  count_recorded();
+}
+
+void Budget::count(const LedgerEntry& plan) {
+  pools_[plan.pool].insert(plan.node);
+  if (!plan.domain.empty()) domains_[plan.domain].insert(plan.node);
+  if (plan.begun && now_ - *plan.begun > kDay) return;
+  for (const std::string& job : plan.jobs)
+    jobs_[job].insert(plan.node);
+}
+
+void Budget::count_last_hour() {
+  const auto& by_change = world_.plans_by_change();
+  for (auto at = by_change.lower_bound({now_ - kHour, std::string()}); at != by_change.end(); ++at) {
+    ++looked_at_;
+    const LedgerEntry* plan = world_.entry(at->second);
+    if (plan == nullptr || plan->phase == Phase::recorded) continue;
+    if (plan->begun && now_ - *plan->begun < kHour)
+      times_of(holds_, plan->pool).emplace(*plan->begun, plan->name);
+    for (const DoneStep& step : plan->done)
+      if (step.is_counted && now_ - step.at < kHour)
+        times_of(evictions_, plan->pool).emplace(step.at, step.target);
+  }
+}
+
+// Where nothing is done, what would have been done counts as long as it would last, so that what is recorded
+// is what the other modes would do.
+void Budget::count_recorded() {
+  const auto& by_change = world_.plans_by_change();
+  for (const std::string& name : world_.of_concern()) {
+    const Node* node = world_.node(name);
+    if (node == nullptr || policy_.of(node->pool).mode != Mode::observe) continue;
+    for (const std::string& plan : world_.plans_on(name)) {
+      const LedgerEntry* entry = world_.entry(plan);
+      const bool is_hold = entry != nullptr && entry->phase == Phase::recorded && entry->holds;
+      if (is_hold && is_evidence(*entry, *node)) count(*entry);
+    }
+  }
+  for (auto at = by_change.lower_bound({now_ - kHour, std::string()}); at != by_change.end(); ++at) {
+    const LedgerEntry* plan = world_.entry(at->second);
+    if (plan == nullptr || plan->phase != Phase::recorded || !plan->holds || !plan->begun) continue;
+    const Rules& rules = policy_.of(plan->pool);
+    if (rules.mode != Mode::observe || now_ - *plan->begun >= kHour) continue;
+    times_of(holds_, plan->pool).emplace(*plan->begun, plan->name);
+    if (now_ - plan->latest_evidence < rules.report_age) count(*plan);
+  }
+}
+
+Budget::Times& Budget::times_of(TimesByPool& times, std::string_view pool) {
+  const auto at = times.find(pool);
+  return at == times.end() ? times[std::string(pool)] : at->second;
+}
+
+std::size_t Budget::others(const Held& held, std::string_view key, const std::string& node) {
+  const auto at = held.find(key);
+  return at == held.end() ? 0 : at->second.size() - at->second.count(node);
+}
+
+int Budget::job_limit(const std::string& job, const Rules& rules) const {
+  World::Names nodes;
+  for (const std::string& uid : world_.pods_of(job))
+    if (const Pod* pod = world_.pod(uid); pod != nullptr && !pod->node.empty()) nodes.insert(pod->node);
+  return share_of(nodes.size(), rules.job_percent);
+}
+
+std::size_t Budget::holds_in_hour(const LedgerEntry& plan) const {
+  const auto at = holds_.find(plan.pool);
+  if (at == holds_.end()) return 0;
+  return at->second.size() - (plan.begun ? at->second.count({*plan.begun, plan.name}) : 0);
+}
+
+std::optional<Brake> Budget::brake_of_hold(const LedgerEntry& plan) const {
+  const Rules& rules = policy_.of(plan.pool);
+  const int in_pool = share_of(world_.in_pool(plan.pool).size(), rules.pool_percent);
+  if (const std::size_t held = others(pools_, plan.pool, plan.node); std::cmp_greater_equal(held, in_pool))
+    return Brake{BrakeKind::pool_budget,
+                 of(held, in_pool) + " nodes of pool " + plan.pool + " that may be held are"};
+  if (!plan.domain.empty()) {
+    const int limit = share_of(world_.in_domain(plan.domain).size(), rules.domain_percent);
+    if (const std::size_t held = others(domains_, plan.domain, plan.node);
+        std::cmp_greater_equal(held, limit))
+      return Brake{BrakeKind::domain_budget,
+                   of(held, limit) + " nodes of failure domain " + plan.domain + " that may be held are"};
+  }
+  // A node is held for any job that has shown it bad and has not shown too many so.
+  const auto is_full = [&](const std::string& job) { return brake_of_job(plan, job).has_value(); };
+  if (!plan.jobs.empty() && std::ranges::all_of(plan.jobs, is_full))
+    return brake_of_job(plan, plan.jobs.front());
+  if (std::cmp_greater_equal(holds_in_hour(plan), rules.holds_per_hour))
+    return Brake{BrakeKind::rate, std::to_string(rules.holds_per_hour) + " nodes of pool " + plan.pool +
+                                      " were held within the last hour, and no more may be"};
+  return std::nullopt;
+}
+
+void Budget::take_hold(const LedgerEntry& plan) {
+  count(plan);
+  if (plan.begun && now_ - *plan.begun < kHour) times_of(holds_, plan.pool).emplace(*plan.begun, plan.name);
+}
+
+void Budget::give_back_hold(const LedgerEntry& plan) {
+  const auto remove = [&](Held& held, const std::string& key) {
+    const auto at = held.find(key);
+    if (at != held.end()) at->second.erase(plan.node);
+  };
+  remove(pools_, plan.pool);
+  remove(domains_, plan.domain);
+  for (const std::string& job : plan.jobs)
+    remove(jobs_, job);
+}
+
+std::optional<Brake> Budget::brake_of_job(const LedgerEntry& plan, const std::string& job) const {
+  const std::size_t held = others(jobs_, job, plan.node);
+  const int limit = job_limit(job, policy_.of(plan.pool));
+  if (std::cmp_less(held, limit)) return std::nullopt;
+  return Brake{BrakeKind::job_budget,
+               of(held, limit) + " nodes that may be taken from one job or be held on its word are"};
+}
+
+std::optional<Brake> Budget::brake_of_eviction(std::string_view pool) const {
+  const int limit = policy_.of(pool).evictions_per_hour;
+  const auto at = evictions_.find(pool);
+  if (at == evictions_.end() || std::cmp_less(at->second.size(), limit)) return std::nullopt;
+  return Brake{BrakeKind::rate, std::to_string(limit) + " running pods of pool " + std::string(pool) +
+                                    " were moved within the last hour, and no more may be"};
+}
+
+std::optional<WallTime> Budget::next_in(const TimesByPool& times, std::string_view pool, int limit) const {
+  const auto at = times.find(pool);
+  if (at == times.end() || std::cmp_less(at->second.size(), limit)) return std::nullopt;
+  return at->second.begin()->first + kHour;
+}
+
+std::optional<WallTime> Budget::next_hold(std::string_view pool) const {
+  return next_in(holds_, pool, policy_.of(pool).holds_per_hour);
+}
+
+std::optional<WallTime> Budget::next_eviction(std::string_view pool) const {
+  return next_in(evictions_, pool, policy_.of(pool).evictions_per_hour);
+}
+
+std::string Budget::state(const LedgerEntry& plan) const {
+  const Rules& rules = policy_.of(plan.pool);
+  const auto used = [](const Held& held, const std::string& key) {
+    const auto at = held.find(key);
+    return at == held.end() ? 0 : at->second.size();
+  };
+  std::string text =
+      "pool " + plan.pool + ": " +
+      of(used(pools_, plan.pool), share_of(world_.in_pool(plan.pool).size(), rules.pool_percent)) +
+      " nodes held";
+  if (!plan.domain.empty())
+    text +=
+        ", " + plan.domain + ": " +
+        of(used(domains_, plan.domain), share_of(world_.in_domain(plan.domain).size(), rules.domain_percent));
+  const auto at = holds_.find(plan.pool);
+  return text + ", last hour: " + of(at == holds_.end() ? 0 : at->second.size(), rules.holds_per_hour);
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "controller/planner/brake.hpp"
+#include "controller/planner/plan.hpp"
+
+namespace autopilot::controller {
+
+// What is held now and was done in the last hour, by the ledger, and what may still be. One for each plan
+// that is made; what it decides is taken from it at once.
+class Budget {
+ public:
+  static constexpr Duration kHour = std::chrono::hours{1};
+  static constexpr Duration kDay = std::chrono::hours{24};  // so long a hold counts against its job
+
+  Budget(const World& world, const Policy& policy, WallTime now);
+
+  // Why the plan may not hold its node; nothing: it may. It counts itself out.
+  [[nodiscard]] std::optional<Brake> brake_of_hold(const LedgerEntry& plan) const;
+  void take_hold(const LedgerEntry& plan);
+  void give_back_hold(const LedgerEntry& plan);
+
+  // Why no pod of that job may be moved off the node of the plan: its other nodes are as many as may be.
+  [[nodiscard]] std::optional<Brake> brake_of_job(const LedgerEntry& plan, const std::string& job) const;
+  void take_job(const LedgerEntry& plan, const std::string& job) { jobs_[job].insert(plan.node); }
+
+  [[nodiscard]] std::optional<Brake> brake_of_eviction(std::string_view pool) const;
+  void take_eviction(std::string_view pool, const std::string& pod) {
+    times_of(evictions_, pool).emplace(now_, pod);
+  }
+  // When the rates let the next one pass, if they do not now.
+  [[nodiscard]] std::optional<WallTime> next_hold(std::string_view pool) const;
+  [[nodiscard]] std::optional<WallTime> next_eviction(std::string_view pool) const;
+
+  // "pool h100: 1 of 2 nodes held, rack-7: 0 of 1, last hour: 1 of 6"
+  [[nodiscard]] std::string state(const LedgerEntry& plan) const;
+  [[nodiscard]] std::size_t plans_looked_at() const { return looked_at_; }
+
+ private:
+  using Times = std::set<std::pair<WallTime, std::string>>;  // with the plan, or the pod
+  using TimesByPool = std::map<std::string, Times, std::less<>>;
+  using Held = std::map<std::string, World::Names, std::less<>>;  // nodes, by pool, domain or job
+
+  void count(const LedgerEntry& plan);
+  void count_last_hour();
+  void count_recorded();
+  [[nodiscard]] static Times& times_of(TimesByPool& times, std::string_view pool);
+  [[nodiscard]] std::optional<WallTime> next_in(const TimesByPool& times, std::string_view pool,
+                                                int limit) const;
+  [[nodiscard]] static std::size_t others(const Held& held, std::string_view key, const std::string& node);
+  [[nodiscard]] int job_limit(const std::string& job, const Rules& rules) const;
+  [[nodiscard]] std::size_t holds_in_hour(const LedgerEntry& plan) const;
+
+  const World& world_;
+  const Policy& policy_;
+  WallTime now_;
+  Held pools_;
+  Held domains_;
+  Held jobs_;
+  TimesByPool holds_;
+  TimesByPool evictions_;
+  std::size_t looked_at_ = 0;
+};
+
+}  // namespace autopilot::controller

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/draft.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace autopilot::controller {
+namespace {
+
+constexpr std::size_t kLongestNode = 200;  // of a node's name within a plan's, which has at most 253 bytes
+
+// FNV-1a: the same in every process and every version.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash;
+}
+
+std::string ten_digits(std::uint64_t number) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text(10, '0');
+  for (std::size_t i = 0; i < text.size(); ++i, number >>= 4U)
+    text[i] = digits[number & 15U];
+  return text;
+}
+
+std::string name_of(const Deliberation& all, const Node& node, const Evidence& evidence) {
+  const std::string& first =
+      evidence.reports.empty() ? evidence.causes.front()->incident : evidence.reports.front()->name;
+  const std::string made_of =
+      node.uid + '\n' + first + '\n' + std::to_string(all.world.plans_on(node.name).size());
+  return node.name.substr(0, kLongestNode) + '-' + ten_digits(hash_of(made_of));
+}
+
+void add_once(std::vector<std::string>& words, const std::string& word) {
+  if (std::ranges::find(words, word) == words.end()) words.push_back(word);
+}
+
+bool is_step(ActionKind kind) {
+  return kind != ActionKind::event && kind != ActionKind::mark_report;
+}
+
+std::string step_text(const PlannedAction& action) {
+  std::string text(to_string(action.kind));
+  if (action.kind == ActionKind::request) text += ' ' + std::string(to_string(action.request));
+  text += ' ';
+  if (!action.target.name_space.empty()) text += action.target.name_space + '/';
+  return text + action.target.name;
+}
+
+}  // namespace
+
+void Deliberation::wake(WallTime at) {
+  at = std::max(at, now + std::chrono::seconds{1});
+  if (!plan.next || at < *plan.next) plan.next = at;
+}
+
+PlannedAction& Draft::add(ActionKind kind, Target target, std::string why) {
+  PlannedAction& action = actions.emplace_back();
+  action.kind = kind;
+  action.target = std::move(target);
+  action.why = std::move(why);
+  action.plan = entry.name;
+  return action;
+}
+
+void Draft::tell(const Target& target, std::string reason, std::string message, std::string about,
+                 bool is_warning) {
+  PlannedAction event;
+  event.kind = ActionKind::event;
+  event.target = target;
+  event.why = std::move(message);
+  event.plan = entry.name;
+  event.reason = std::move(reason);
+  event.about = std::move(about);
+  event.is_warning = is_warning;
+  if (!has_done(entry, ActionKind::event, event.target_key())) actions.push_back(std::move(event));
+}
+
+Target target_of(const Node& node) {
+  return {.api_version = "v1",
+          .kind = "Node",
+          .name_space = {},
+          .name = node.name,
+          .uid = node.uid,
+          .version = node.version};
+}
+
+Target target_of(const Pod& pod) {
+  return {.api_version = "v1",
+          .kind = "Pod",
+          .name_space = pod.name_space,
+          .name = pod.name,
+          .uid = pod.uid,
+          .version = {}};
+}
+
+Target target_of(const Owner& owner, std::string_view name_space) {
+  return {.api_version = owner.api_version,
+          .kind = owner.kind,
+          .name_space = std::string(name_space),
+          .name = owner.name,
+          .uid = owner.uid,
+          .version = {}};
+}
+
+Target target_of(const Report& report) {
+  Target target;
+  target.api_version = "autopilot.ibm.com/v1alpha1";
+  target.kind = "HealthCheckReport";
+  target.name = report.name;
+  return target;
+}
+
+Target ourselves() {
+  Target target;
+  target.kind = "Controller";
+  return target;
+}
+
+Draft draft_of(const Deliberation& all, const Node& node, const LedgerEntry& before) {
+  const Rules& rules = all.rules_of(node);
+  return {.node = node,
+          .rules = rules,
+          .before = &before,
+          .evidence = evidence_of(all.world, rules, node, &before, all.now),
+          .entry = before};
+}
+
+Draft new_draft(const Deliberation& all, const Node& node, Evidence evidence) {
+  LedgerEntry entry;
+  entry.name = name_of(all, node, evidence);
+  entry.node = node.name;
+  entry.node_uid = node.uid;
+  entry.pool = node.pool;
+  entry.domain = node.domain;
+  entry.cause = evidence.reports.empty()                   ? evidence.causes.front()->cause
+                : evidence.reports.front()->failed.empty() ? "preflight"
+                                                           : evidence.reports.front()->failed.front().test;
+  entry.latest_evidence = evidence.latest();
+  entry.created = all.now;
+  return {.node = node,
+          .rules = all.rules_of(node),
+          .before = nullptr,
+          .evidence = std::move(evidence),
+          .entry = std::move(entry)};
+}
+
+void take_evidence(Draft& draft) {
+  LedgerEntry& entry = draft.entry;
+  for (const Report* report : draft.evidence.reports) {
+    note_evidence(entry, report->name);
+    if (report->owner) note_job(entry, report->owner->uid);
+    for (const FailedTest& failed : report->failed)
+      add_once(entry.tests, failed.test);
+  }
+  for (const OpenCause* cause : draft.evidence.causes)
+    note_evidence(entry, cause->incident);
+  if (draft.evidence.any()) entry.latest_evidence = std::max(entry.latest_evidence, draft.evidence.latest());
+}
+
+void mark_reports(const World& world, Draft& draft, ReportPhase phase) {
+  for (const std::string& name : draft.entry.evidence) {
+    const Report* report = world.report(name);
+    if (report == nullptr || report->phase == phase) continue;
+    draft.add(ActionKind::mark_report, target_of(*report), draft.entry.message).report_phase = phase;
+  }
+}
+
+void end(const Deliberation& all, Draft& draft, std::string message, ReportPhase reports) {
+  draft.entry.phase = Phase::over;
+  draft.entry.holds = false;
+  draft.entry.brake.clear();
+  draft.entry.message = std::move(message);
+  mark_reports(all.world, draft, reports);
+}
+
+void commit(Deliberation& all, Draft draft) {
+  LedgerEntry& entry = draft.entry;
+  for (PlannedAction& action : draft.actions) {
+    action.evidence = entry.evidence;
+    action.budget = entry.budget;
+    if (is_step(action.kind)) add_once(entry.steps, step_text(action));
+  }
+  if (entry.steps.size() > LedgerEntry::kMaxSteps) entry.steps.resize(LedgerEntry::kMaxSteps);
+  Decision decision;
+  decision.is_changed = draft.before == nullptr || !(*draft.before == entry);
+  if (decision.is_changed) entry.updated = all.now;
+  if (!decision.is_changed && draft.actions.empty()) return;
+  decision.entry = std::move(entry);
+  decision.actions = std::move(draft.actions);
+  all.plan.decisions.push_back(std::move(decision));
+}
+
+}  // namespace autopilot::controller

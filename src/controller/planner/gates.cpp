@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/gates.hpp"
+
+#include <algorithm>
+
+#include "controller/planner/removal.hpp"
+#include "controller/planner/spares.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+int moves_in_hour(const LedgerEntry& entry, WallTime now) {
+  return static_cast<int>(std::ranges::count_if(entry.done, [&](const DoneStep& step) {
+    const bool is_move = step.kind == ActionKind::evict_pod || step.kind == ActionKind::delete_pod;
+    return is_move && !step.is_counted && now - step.at < Budget::kHour;
+  }));
+}
+
+// Which nodes are known to be bad for it, and why: for the job that has to wait.
+std::string bad_nodes(const Deliberation& all, const Node& node) {
+  constexpr std::size_t shown = 10;
+  std::vector<std::string> bad;
+  for (const std::string& name : all.world.in_pool(node.pool)) {
+    const Node* other = all.world.node(name);
+    if (other == nullptr || is_good(all, *other)) continue;
+    const Evidence evidence = evidence_of(all.world, all.rules_of(*other), *other, nullptr, all.now);
+    std::string why = "not ready";
+    if (other->held)
+      why = "held";
+    else if (other->is_unschedulable)
+      why = "cordoned";
+    else if (other->verdict == Verdict::evict)
+      why = "EVICT";
+    if (!evidence.reports.empty() && !evidence.reports.front()->failed.empty())
+      why = evidence.reports.front()->failed.front().test + " failed";
+    bad.push_back(name + " (" + why + ')');
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(bad.size(), shown); ++i)
+    text += (i == 0 ? "" : ", ") + bad[i];
+  return bad.size() <= shown ? text : text + " and " + std::to_string(bad.size() - shown) + " more";
+}
+
+void tell_job_waits(Deliberation& all, Draft& draft, const Pod& pod) {
+  if (!all.told.insert(pod.owner->uid).second) return;
+  draft.tell(target_of(*pod.owner, pod.name_space), "NoGoodNode",
+             "the pods wait: no node of pool " + draft.node.pool +
+                 " is known to be good for them: " + bad_nodes(all, draft.node));
+}
+
+void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod) {
+  const std::string why = sentence_of({.reports = {&report}, .causes = {}});
+  draft.is_pending = true;
+  draft.add(removal_kind(draft.rules), target_of(pod), why);
+  if (draft.entry.spare.empty()) draft.entry.spare = spare_for(all, draft.node, pod.gpus).value_or("");
+  if (!draft.entry.spare.empty()) all.spares.insert(draft.entry.spare);
+  draft.tell(target_of(*pod.owner, pod.name_space), "PodMoved",
+             "pod " + pod.name + " is moved off node " + draft.node.name + ": " + why +
+                 (draft.entry.spare.empty() ? "" : "; node " + draft.entry.spare + " is free for it"),
+             pod.uid);
+}
+
+}  // namespace
+
+void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
+  int moves = moves_in_hour(draft.entry, all.now);
+  for (const std::string& name : draft.entry.evidence) {
+    const Report* report = all.world.report(name);
+    const Pod* pod = report == nullptr ? nullptr : all.world.pod(report->pod_uid);
+    if (pod == nullptr || pod->node != draft.node.name || pod->is_deleting) continue;
+    if (is_disproven(*report, draft.node) || (!pod->is_gated && !pod->has_deschedule)) continue;
+    if (!pod->owner) {
+      draft.tell(target_of(*pod), "PodNotRemoved",
+                 "nothing would make this pod again, so it is not removed; it does not start: " +
+                     sentence_of({.reports = {report}, .causes = {}}));
+      continue;
+    }
+    if (is_bound_to_node(*pod)) continue;
+    // Its owner wants it gone: then it is, wherever it may go.
+    if (!pod->has_deschedule && !has_another(all, draft.node, pod->gpus)) {
+      tell_job_waits(all, draft, *pod);
+      all.wake(all.now + kLookAgain);
+      continue;
+    }
+    if (!is_held && moves >= kMovesPerHour) {
+      all.wake(all.now + kLookAgain);
+      continue;
+    }
+    ++moves;
+    move(all, draft, *report, *pod);
+  }
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/gates.hpp"
+
+#include "controller/planner/planner_fixture.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Gates : public Planner {
+ protected:
+  Gates() { policy_.rules.mode = Mode::hold; }
+};
+
+TEST_F(Gates, a_pod_whose_test_failed_is_moved_and_its_node_held) {
+  add_nodes(4);
+  fail_preflight("train-0", "n1", "train");
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), ElementsAre("cordon n1", "evict_pod train-0"));
+  EXPECT_THAT(events_of(made), IsSupersetOf<testing::Matcher<std::string>>(
+                                   {StartsWith("NodeHeld Node/n1: "),
+                                    StartsWith("PodMoved Job/train: pod train-0 is moved off node n1: "
+                                               "gpu.pcie_bandwidth failed for pod team/train-0: 12 GB/s")}));
+  EXPECT_EQ(phase_of("n1-train-0"), ReportPhase::acted);
+  settle();
+  EXPECT_EQ(entry_of("n1").phase, Phase::held);
+  EXPECT_EQ(node("n1").held->plan, entry_of("n1").name);
+}
+
+TEST_F(Gates, every_action_says_why_by_what_evidence_by_which_plan_and_how_the_budget_stands) {
+  add_nodes(4);
+  fail_preflight("train-0", "n1", "train");
+  const Plan made = look();
+  ASSERT_EQ(made.decisions.size(), 1U);
+  for (const PlannedAction& action : made.decisions[0].actions) {
+    EXPECT_FALSE(action.why.empty());
+    EXPECT_THAT(action.evidence, ElementsAre("n1-train-0"));
+    EXPECT_EQ(action.plan, made.decisions[0].entry->name);
+    EXPECT_EQ(action.budget, "pool default: 1 of 1 nodes held, rack-0: 1 of 1, last hour: 1 of 6");
+  }
+  const PlannedAction& cordon = made.decisions[0].actions[0];
+  EXPECT_EQ(cordon.undo, "uncordon, after proof of health");
+  EXPECT_EQ(cordon.target.version, "1");
+  EXPECT_EQ(made.decisions[0].actions[1].target.uid, "uid-n1");
+}
+
+TEST_F(Gates, many_reports_of_a_node_are_one_decision) {
+  add_nodes(4);
+  for (const char* pod : {"a", "b", "c"})
+    fail_preflight(pod, "n1", "train");
+  const Plan made = step();
+  ASSERT_EQ(made.decisions.size(), 1U);
+  EXPECT_THAT(steps_of(made), ElementsAre("cordon n1", "evict_pod a", "evict_pod b", "evict_pod c"));
+  settle();
+  fail_preflight("d", "n1", "train");
+  EXPECT_THAT(steps_of(step()), ElementsAre("evict_pod d"));
+  EXPECT_THAT(world_.plans_on("n1"), testing::SizeIs(1));
+  EXPECT_THAT(entry_of("n1").evidence, ElementsAre("n1-a", "n1-b", "n1-c", "n1-d"));
+}
+
+TEST_F(Gates, a_pod_that_nobody_would_make_again_is_not_removed_and_told_why) {
+  add_nodes(4);
+  Pod pod = add_pod("lonely", "n1", "", true);
+  pod.owner.reset();
+  world_.put(pod);
+  put_report(pod);
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), ElementsAre("cordon n1"));
+  EXPECT_THAT(events_of(made),
+              Contains(StartsWith("PodNotRemoved Pod/lonely: nothing would make this pod again")));
+  settle();
+  EXPECT_NE(world_.pod("uid-lonely"), nullptr);
+}
+
+TEST_F(Gates, what_belongs_to_the_node_itself_is_not_moved) {
+  add_nodes(4);
+  Pod daemon = add_pod("daemon", "n1", "d", true);
+  daemon.owner->kind = "DaemonSet";
+  world_.put(daemon);
+  put_report(daemon);
+  Pod system = add_pod("system", "n1", "s", true);
+  system.priority = 2'000'000'000;
+  world_.put(system);
+  put_report(system);
+  EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
+}
+
+TEST_F(Gates, where_all_nodes_are_bad_the_job_waits_and_its_owner_is_told_which) {
+  add_nodes(2);
+  fail_preflight("train-0", "n1", "train");
+  fail_preflight("train-1", "n2", "train");
+  const Plan made = step();
+  // One of two may be held, and nothing would be better elsewhere.
+  EXPECT_THAT(steps_of(made), ElementsAre("cordon n1"));
+  EXPECT_THAT(
+      events_of(made),
+      Contains(
+          "NoGoodNode Job/train: the pods wait: no node of pool default is known to be good for them: n1 "
+          "(gpu.pcie_bandwidth failed), n2 (gpu.pcie_bandwidth failed)"));
+  int told = 0;
+  for (const std::string& event : events_of(made))
+    told += event.starts_with("NoGoodNode") ? 1 : 0;
+  EXPECT_EQ(told, 1);
+  settle();
+  EXPECT_NE(world_.pod("uid-train-0"), nullptr);
+  EXPECT_NE(world_.pod("uid-train-1"), nullptr);
+  EXPECT_FALSE(node("n2").is_unschedulable);
+}
+
+TEST_F(Gates, a_pod_that_waited_is_moved_when_a_node_gets_good) {
+  add_nodes(2);
+  change("n2", [](Node& node) { node.is_ready = false; });
+  fail_preflight("train-0", "n1", "train");
+  settle();
+  EXPECT_NE(world_.pod("uid-train-0"), nullptr);
+  change("n2", [](Node& node) { node.is_ready = true; });
+  EXPECT_THAT(steps_of(step()), ElementsAre("evict_pod train-0"));
+}
+
+TEST_F(Gates, proof_by_a_test_moves_the_pod_though_no_node_may_be_held) {
+  add_nodes(8);
+  policy_.rules.holds_per_hour = 1;
+  fail_preflight("a-0", "n1", "a");
+  settle();
+  fail_preflight("b-0", "n5", "b");
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), ElementsAre("evict_pod b-0"));
+  EXPECT_THAT(events_of(made),
+              Contains(StartsWith("NodeNotHeld Node/n5: not held: 1 of 1 nodes of pool default")));
+  EXPECT_EQ(entry_of("n5").phase, Phase::waiting);
+}
+
+TEST_F(Gates, a_node_that_is_not_held_does_not_get_pods_back_for_ever) {
+  add_nodes(8);
+  fail_preflight("a-0", "n1", "a");
+  settle();
+  int moved = 0;
+  for (int i = 0; i < 10; ++i) {
+    later(1min);
+    fail_preflight("b-" + std::to_string(i), "n5", "b");
+    for (const std::string& text : steps_of(step()))
+      moved += text.starts_with("evict_pod") ? 1 : 0;
+  }
+  EXPECT_EQ(moved, kMovesPerHour);
+}
+
+TEST_F(Gates, deschedule_alone_does_nothing) {
+  add_nodes(4);
+  Pod pod = add_pod("train-0", "n1", "train");
+  pod.has_deschedule = true;
+  world_.put(pod);
+  EXPECT_THAT(look().decisions, IsEmpty());
+  // Nor with the report of another pod.
+  fail_preflight("other", "n1", "other");
+  EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1", "evict_pod other"));
+}
+
+TEST_F(Gates, deschedule_with_a_report_about_the_pod_moves_it_though_it_runs) {
+  add_nodes(4);
+  Pod pod = add_pod("train-0", "n1", "train");
+  put_report(pod);
+  EXPECT_THAT(steps_of(look()), ElementsAre("cordon n1"));
+  pod.has_deschedule = true;
+  world_.put(pod);
+  EXPECT_THAT(steps_of(look()), ElementsAre("cordon n1", "evict_pod train-0"));
+}
+
+TEST_F(Gates, an_old_report_proves_nothing) {
+  add_nodes(4);
+  fail_preflight("train-0", "n1", "train");
+  later(policy_.rules.report_age + 1s);
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), IsEmpty());
+  EXPECT_EQ(phase_of("n1-train-0"), ReportPhase::expired);
+}
+
+TEST_F(Gates, a_test_that_passed_since_takes_a_report_back) {
+  add_nodes(4);
+  fail_preflight("train-0", "n1", "train");
+  later(1min);
+  pass("n1", kTest);
+  EXPECT_THAT(steps_of(step()), IsEmpty());
+  EXPECT_EQ(phase_of("n1-train-0"), ReportPhase::expired);
+}
+
+TEST_F(Gates, what_could_not_be_tested_is_told_and_nothing_else) {
+  add_nodes(4);
+  put_report(add_pod("train-0", "n1", "train", true), Outcome::could_not_look);
+  put_report(add_pod("train-1", "n2", "train"), Outcome::started);
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), IsEmpty());
+  EXPECT_THAT(
+      events_of(made),
+      ElementsAre(
+          "PreflightNotTested Pod/train-0: the pre-flight test of pod train-0 on node n1 could not be "
+          "made, and the pod starts",
+          HasSubstr("PreflightNotTested Job/train"), HasSubstr("PreflightNotWaitedFor Pod/train-1"),
+          HasSubstr("PreflightNotWaitedFor Job/train")));
+  EXPECT_THAT(look().decisions, IsEmpty());
+}
+
+TEST_F(Gates, by_policy_what_could_not_be_tested_does_not_start) {
+  policy_.rules.could_not_look = CouldNotLook::stop;
+  add_nodes(4);
+  put_report(add_pod("train-0", "n1", "train", true), Outcome::could_not_look);
+  const Plan made = look();
+  EXPECT_THAT(steps_of(made), IsEmpty());
+  EXPECT_THAT(events_of(made), Contains(HasSubstr("and the pod does not start")));
+}
+
+TEST_F(Gates, a_pod_is_deleted_only_where_the_policy_says_so) {
+  policy_.rules.deletes_pods = true;
+  add_nodes(4);
+  fail_preflight("train-0", "n1", "train");
+  EXPECT_THAT(steps_of(look()), ElementsAre("cordon n1", "delete_pod train-0"));
+}
+
+TEST_F(Gates, a_pod_that_is_going_is_left_alone) {
+  add_nodes(4);
+  Pod pod = add_pod("train-0", "n1", "train", true);
+  put_report(pod);
+  pod.is_deleting = true;
+  world_.put(pod);
+  EXPECT_THAT(steps_of(look()), ElementsAre("cordon n1"));
+}
+
+}  // namespace
+}  // namespace autopilot::controller

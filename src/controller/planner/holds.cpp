@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/holds.hpp"
+
+#include <algorithm>
+
+#include "controller/planner/breaker.hpp"
+#include "controller/planner/evictions.hpp"
+#include "controller/planner/gates.hpp"
+#include "controller/planner/removal.hpp"
+#include "controller/planner/returns.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+std::optional<Brake> brake_of(const Deliberation& all, const Draft& draft) {
+  if (draft.node.is_unschedulable && !is_held_by(draft.node, draft.entry))
+    return Brake{BrakeKind::others_cordon,
+                 "node " + draft.node.name + " is cordoned by somebody else, who decides about it"};
+  if (const TrippedBreaker* breaker = tripped_in(all.plan.breakers, draft.node.pool))
+    return Brake{BrakeKind::breaker, describe(*breaker, all.world, draft.rules)};
+  if (auto doubt = doubt_of(draft.node, draft.rules, all.now)) return doubt;
+  return all.budget.brake_of_hold(draft.entry);
+}
+
+// Loudly, and once for the whole pool.
+void tell_of_breaker(const Deliberation& all, Draft& draft) {
+  const TrippedBreaker* breaker = tripped_in(all.plan.breakers, draft.node.pool);
+  if (breaker == nullptr || breaker->nodes.front() != draft.node.name) return;
+  draft.tell(ourselves(), "BreakerOpen", describe(*breaker, all.world, draft.rules), breaker->cause);
+}
+
+void wait(Deliberation& all, Draft& draft, const Brake& brake) {
+  const std::string word(to_string(brake.kind));
+  LedgerEntry& entry = draft.entry;
+  entry.phase = Phase::waiting;
+  entry.holds = false;
+  entry.begun.reset();
+  if (entry.brake != word) {
+    entry.brake = word;
+    entry.message = "not held: " + brake.why;
+    entry.budget = all.budget.state(entry);
+  }
+  draft.tell(target_of(draft.node), "NodeNotHeld", entry.message, word);
+  if (brake.kind == BrakeKind::rate)
+    if (const auto next = all.budget.next_hold(entry.pool)) all.wake(*next);
+  if (!draft.evidence.reports.empty()) all.wake(draft.evidence.latest() + draft.rules.report_age);
+}
+
+void hold(Deliberation& all, Draft& draft) {
+  LedgerEntry& entry = draft.entry;
+  const std::string why = sentence_of(draft.evidence);
+  if (entry.phase != Phase::executing) {
+    entry.begun = all.now;
+    entry.brake.clear();
+    entry.message = why;
+  }
+  entry.phase = Phase::executing;
+  entry.holds = true;
+  all.budget.take_hold(entry);
+  if (draft.before == nullptr || !draft.before->holds) entry.budget = all.budget.state(entry);
+  draft.add(ActionKind::cordon, target_of(draft.node), why).undo = "uncordon, after proof of health";
+  draft.tell(target_of(draft.node), "NodeHeld", "held by plan " + entry.name + ": " + why);
+}
+
+// What would be done is what is done elsewhere, with the mark that nobody does it.
+void record(Draft& draft) {
+  LedgerEntry& entry = draft.entry;
+  entry.phase = Phase::recorded;
+  entry.message = "recorded only, mode " + std::string(to_string(draft.rules.mode)) + ": " + entry.message;
+  for (PlannedAction& action : draft.actions) {
+    const bool is_telling = action.kind == ActionKind::event || action.kind == ActionKind::mark_report;
+    action.is_recorded_only = !is_telling;
+    if (action.kind == ActionKind::event)
+      action.why = "would be done, in mode " + std::string(to_string(draft.rules.mode)) +
+                   " it is only recorded: " + action.why;
+  }
+}
+
+// Where nothing is done the rules of act are what is recorded.
+Rules recorded_rules(Rules rules) {
+  rules.mode = Mode::act;
+  return rules;
+}
+
+void weigh(Deliberation& all, Draft& draft) {
+  const auto brake = brake_of(all, draft);
+  if (brake)
+    wait(all, draft, *brake);
+  else
+    hold(all, draft);
+  const bool is_held = !brake || draft.node.is_unschedulable;
+  move_gated_pods(all, draft, is_held);
+  move_running_pods(all, draft, is_held);
+  if (brake && brake->kind == BrakeKind::breaker) tell_of_breaker(all, draft);
+}
+
+// Somebody has taken our cordon away, or put another in its place.
+void release(const Deliberation& all, Draft& draft) {
+  const Node& node = draft.node;
+  draft.entry.is_released = true;
+  if (is_held_by(node, draft.entry))
+    draft.add(ActionKind::release, target_of(node), "somebody has uncordoned node " + node.name);
+  draft.tell(target_of(node), "NodeReleased",
+             "node " + node.name + " was given back by hand; it is not held again for the same", {}, false);
+  end(all, draft, "given back by hand", ReportPhase::undone);
+}
+
+}  // namespace
+
+bool acts_on(const Evidence& evidence, Mode mode) {
+  return mode == Mode::act || (mode == Mode::hold && !evidence.reports.empty());
+}
+
+bool is_held_by(const Node& node, const LedgerEntry& entry) {
+  return node.held && node.held->plan == entry.name;
+}
+
+void decide(Deliberation& all, Draft draft) {
+  take_evidence(draft);
+  if (!draft.evidence.any()) {
+    end(all, draft, "nothing speaks against the node any more", ReportPhase::expired);
+    return commit(all, std::move(draft));
+  }
+  if (acts_on(draft.evidence, draft.rules.mode)) {
+    weigh(all, draft);
+    const bool has_begun = draft.entry.phase == Phase::executing || draft.is_pending;
+    mark_reports(all.world, draft, has_begun ? ReportPhase::acted : ReportPhase::planned);
+    return commit(all, std::move(draft));
+  }
+  const Rules rules = recorded_rules(draft.rules);
+  Draft shown{.node = draft.node,
+              .rules = rules,
+              .before = draft.before,
+              .evidence = draft.evidence,
+              .entry = draft.entry};
+  weigh(all, shown);
+  draft.entry = std::move(shown.entry);
+  draft.actions = std::move(shown.actions);
+  record(draft);
+  mark_reports(all.world, draft, ReportPhase::planned);
+  commit(all, std::move(draft));
+}
+
+void follow_hold(Deliberation& all, const Node& node, const LedgerEntry& entry) {
+  Draft draft = draft_of(all, node, entry);
+  const bool is_ours = is_held_by(node, entry);
+  const bool was_cordoned = entry.phase == Phase::held || has_done(entry, ActionKind::cordon, node.name);
+  if (is_ours ? !node.is_unschedulable : was_cordoned) {
+    release(all, draft);
+    return commit(all, std::move(draft));
+  }
+  if (!is_ours) {
+    // Its cordon was lost, or never sent: whether it is still wanted is decided anew.
+    all.budget.give_back_hold(entry);
+    return decide(all, std::move(draft));
+  }
+  take_evidence(draft);
+  draft.entry.holds = true;
+  draft.entry.is_released = false;
+  if (!draft.entry.begun) draft.entry.begun = node.held->since;
+  if (draft.rules.mode == Mode::observe) {
+    if (draft.entry.phase != Phase::executing) draft.entry.phase = Phase::held;
+    draft.entry.message = "held; in mode observe it is not given back";
+    return commit(all, std::move(draft));
+  }
+  move_gated_pods(all, draft, true);
+  move_running_pods(all, draft, true);
+  draft.entry.phase = draft.is_pending ? Phase::executing : Phase::held;
+  give_back_or_test(all, draft);
+  mark_reports(all.world, draft, ReportPhase::acted);
+  commit(all, std::move(draft));
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/returns.hpp"
+
+#include <algorithm>
+
+#include "controller/planner/evictions.hpp"
+#include "controller/planner/probation.hpp"
+#include "incidents/verdict.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+void file_requests(Draft& draft) {
+  for (const OpenCause& cause : draft.node.causes) {
+    const bool is_allowed =
+        std::ranges::find(draft.rules.requests, cause.action) != draft.rules.requests.end();
+    if (!is_allowed || has_done(draft.entry, ActionKind::request, to_string(cause.action))) continue;
+    const bool is_asked = std::ranges::any_of(draft.actions, [&](const PlannedAction& action) {
+      return action.kind == ActionKind::request && action.request == cause.action;
+    });
+    if (is_asked) continue;
+    draft.add(ActionKind::request, target_of(draft.node), cause.cause + " blames " + cause.blamed).request =
+        cause.action;
+  }
+}
+
+// A test can say something: nobody is on the GPUs, and what is known to be broken would not fail it.
+bool is_ready_for_test(const Deliberation& all, const Draft& draft) {
+  const Node& node = draft.node;
+  const bool has_passive_cause =
+      std::ranges::any_of(node.causes, [](const OpenCause& cause) { return cause.is_passive; });
+  return node.is_ready && node.verdict != Verdict::testing && !has_passive_cause &&
+         !doubt_of(node, draft.rules, all.now);
+}
+
+void give_back(const Deliberation& all, Draft& draft) {
+  const std::string why = "node " + draft.node.name + " is healthy by test";
+  draft.entry.phase = Phase::undoing;
+  draft.entry.message = why;
+  if (!draft.rules.retests.empty()) {
+    PlannedAction& taint = draft.add(ActionKind::taint, target_of(draft.node), why);
+    taint.undo = "remove_taint, at the end of the probation";
+    taint.probation = Probation{.plan = draft.entry.name,
+                                .until = all.now + draft.rules.retests.back(),
+                                .next = all.now + draft.rules.retests.front()};
+  }
+  draft.add(ActionKind::uncordon, target_of(draft.node), why);
+  draft.tell(target_of(draft.node), "NodeReturned", why + ": given back", {}, false);
+}
+
+}  // namespace
+
+void ask_for_test(Deliberation& all, Draft& draft, std::string why) {
+  const auto last = last_done(draft.entry, ActionKind::deep_test);
+  if (last && all.now - *last < draft.rules.test_every) return all.wake(*last + draft.rules.test_every);
+  draft.add(ActionKind::deep_test, target_of(draft.node), std::move(why));
+  all.wake(all.now + draft.rules.test_every);
+}
+
+std::optional<WallTime> last_proof(const Node& node, const LedgerEntry& entry, const Rules& rules) {
+  std::optional<WallTime> last;
+  if (const auto at = node.passed.find(incidents::kDeepTest); at != node.passed.end()) last = at->second;
+  if (rules.proof == Proof::deep_test || entry.tests.empty()) return last;
+  std::optional<WallTime> oldest;
+  for (const std::string& test : entry.tests) {
+    const auto at = node.passed.find(test);
+    if (at == node.passed.end()) return last;
+    oldest = std::min(oldest.value_or(at->second), at->second);
+  }
+  return last ? std::max(*last, *oldest) : *oldest;
+}
+
+std::optional<std::string> missing_proof(const Deliberation& all, const Draft& draft) {
+  const Node& node = draft.node;
+  if (const auto doubt = doubt_of(node, draft.rules, all.now)) return doubt->why;
+  if (!node.causes.empty()) return node.causes.front().cause + " blames " + node.causes.front().blamed;
+  if (node.verdict == Verdict::evict) return "its verdict is EVICT, until a deep test has passed";
+  if (node.verdict == Verdict::testing) return "it is being tested";
+  const auto proof = last_proof(node, draft.entry, draft.rules);
+  if (proof && *proof > draft.entry.latest_evidence) return std::nullopt;
+  const bool takes_tests = draft.rules.proof == Proof::failed_tests && !draft.entry.tests.empty();
+  return "no test since has shown it healthy; wanted: " +
+         (takes_tests ? join(draft.entry.tests) + " on all its GPUs, or a deep test" : "a deep test");
+}
+
+void give_back_or_test(Deliberation& all, Draft& draft) {
+  const auto missing = missing_proof(all, draft);
+  if (!missing) return give_back(all, draft);
+  if (!draft.is_pending) draft.entry.message = "held: " + *missing;
+  if (draft.rules.mode != Mode::act || draft.is_pending) return;
+  if (!is_empty_of_jobs(all.world, draft.node)) return;
+  if (!doubt_of(draft.node, draft.rules, all.now)) file_requests(draft);
+  if (is_ready_for_test(all, draft))
+    ask_for_test(all, draft, "node " + draft.node.name + " is held: " + *missing);
+}
+
+void follow_return(Deliberation& all, const Node& node, const LedgerEntry& entry) {
+  Draft draft = draft_of(all, node, entry);
+  draft.entry.holds = false;
+  draft.entry.returned = all.now;
+  if (node.probation && node.probation->plan == entry.name) {
+    draft.entry.phase = Phase::probation;
+    draft.entry.message = "given back, on probation";
+    mark_reports(all.world, draft, ReportPhase::undone);
+    all.wake(node.probation->next);
+  } else {
+    end(all, draft, "given back", ReportPhase::undone);
+  }
+  commit(all, std::move(draft));
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/planner/spares.hpp"
+
+#include <algorithm>
+
+namespace autopilot::controller {
+namespace {
+
+int free_gpus(const World& world, const Node& node) {
+  int free = node.gpus;
+  for (const std::string& uid : world.pods_on(node.name))
+    if (const Pod* pod = world.pod(uid)) free -= pod->gpus;
+  return free;
+}
+
+std::optional<std::string> spare_among(const Deliberation& all, const World::Names& names, const Node& node,
+                                       int gpus) {
+  std::optional<std::string> on_probation;
+  for (const std::string& name : names) {
+    const Node* other = all.world.node(name);
+    if (other == nullptr || name == node.name || other->pool != node.pool || all.spares.contains(name))
+      continue;
+    if (other->gpus < gpus || !is_good(all, *other) || free_gpus(all.world, *other) < gpus) continue;
+    if (!other->probation) return name;
+    if (!on_probation) on_probation = name;
+  }
+  return on_probation;
+}
+
+}  // namespace
+
+bool is_good(const Deliberation& all, const Node& node) {
+  if (!node.is_ready || node.is_unschedulable || node.held) return false;
+  if (node.verdict != Verdict::pass && node.verdict != Verdict::warn) return false;
+  const Rules& rules = all.rules_of(node);
+  return std::ranges::none_of(all.world.reports_on(node.name), [&](const std::string& name) {
+    const Report* report = all.world.report(name);
+    return report != nullptr && is_standing(*report, node, rules, all.now);
+  });
+}
+
+bool has_another(const Deliberation& all, const Node& node, int gpus) {
+  return std::ranges::any_of(all.world.in_pool(node.pool), [&](const std::string& name) {
+    const Node* other = all.world.node(name);
+    return other != nullptr && name != node.name && other->gpus >= gpus && is_good(all, *other);
+  });
+}
+
+std::optional<std::string> spare_for(const Deliberation& all, const Node& node, int gpus) {
+  if (all.rules_of(node).prefers_same_domain && !node.domain.empty())
+    if (auto near = spare_among(all, all.world.in_domain(node.domain), node, gpus)) return near;
+  return spare_among(all, all.world.in_pool(node.pool), node, gpus);
+}
+
+}  // namespace autopilot::controller
