@@ -115,8 +115,7 @@ ReportDetails parse_report_details(const JsonObject& object) {
   details.evicting = all_in(*status, {"written", "evicting"}, eviction_of);
   each_in(*status, {"gpus"}, [&details](const json::value& item) {
     const json::object* gpu = item.if_object();
-    const std::string_view uuid = gpu == nullptr ? std::string_view() : text_at(*gpu, {"uuid"});
-    if (!uuid.empty()) details.gpus.emplace_back(uuid);
+    if (gpu != nullptr) details.gpus.emplace_back(text_at(*gpu, {"uuid"}));
   });
   details.passes = all_in(*status, {"passRecords"}, pass_of);
   return details;

@@ -74,7 +74,7 @@ struct ReportDetails {
   std::int64_t incidents_left_out = 0;
   std::vector<ReportedCheck> checks;
   std::vector<ReportedEviction> evicting;
-  std::vector<std::string> gpus;  // their UUIDs, where they are known
+  std::vector<std::string> gpus;  // their UUIDs; empty where it is not known
   std::vector<ReportedPass> passes;
 };
 [[nodiscard]] ReportDetails parse_report_details(const JsonObject& object);

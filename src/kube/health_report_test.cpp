@@ -83,7 +83,7 @@ TEST(HealthReport, says_what_holds_the_word_and_what_passed) {
   EXPECT_EQ(details.evicting[0].incident, "0a-1");
   EXPECT_FALSE(details.evicting[0].closed);
   EXPECT_FALSE(details.evicting[0].is_acknowledged);
-  EXPECT_THAT(details.gpus, ElementsAre("GPU-1"));
+  EXPECT_THAT(details.gpus, ElementsAre("GPU-1", ""));
   ASSERT_EQ(details.passes.size(), 2U);
   EXPECT_EQ(details.passes[0].gpu_uuid, "GPU-1");
   EXPECT_EQ(details.passes[0].test, "gpu.diagnosis");

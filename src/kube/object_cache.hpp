@@ -31,7 +31,7 @@ class ObjectCache {
   struct Options {
     std::size_t most = 100'000;  // of more, those that come later are left out, and counted
     // Others are not kept. It may change its mind about an object with every version.
-    bool (*is_wanted)(const T& object) = [](const T&) { return true; };
+    std::function<bool(const T& object)> is_wanted = [](const T&) { return true; };
     // This object is there, is another version, or is gone. Not for what a new list tells as it was.
     std::function<void(const std::string& key)> on_changed = [](const std::string&) {};
     std::function<void()> on_synced = [] {};  // after every list

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/reconcilers/picture.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "controller/reconcilers/ledger_objects.hpp"
+#include "kube/health_report.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+// A name of the API stands for several functions.
+template <class T>
+using Parse = T (*)(const kube::JsonObject&);
+
+std::string_view name_in(std::string_view key) {
+  return key.substr(key.find('/') + 1);
+}
+
+}  // namespace
+
+Picture::Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock, PictureOptions options,
+                 Policy policy, std::function<double()> random, std::function<void()> on_news)
+    : loop_(loop),
+      client_(client),
+      clock_(clock),
+      space_(std::move(options.name_space)),
+      view_(std::move(options.view)),
+      policy_(std::move(policy)),
+      random_(std::move(random)),
+      on_news_(std::move(on_news)),
+      nodes_(static_cast<Parse<kube::Node>>(kube::parse_node),
+             options_of<kube::Node>(kNodes, &Picture::take_node)),
+      pods_(static_cast<Parse<kube::Pod>>(kube::parse_pod), options_of<kube::Pod>(kPods, &Picture::take_pod)),
+      looks_(parse_node_look, options_of<NodeLook>(kLooks, &Picture::take_look)),
+      reports_(parse_check_report, options_of<CheckReport>(kReports, &Picture::take_report)),
+      plans_(static_cast<Parse<kube::RemediationPlan>>(kube::parse_remediation_plan),
+             options_of<kube::RemediationPlan>(kPlans, &Picture::take_plan)) {
+  follow(kNodes, "/api/v1/nodes", nodes_);
+  // Those that are over have no devices any more.
+  follow(kPods, "/api/v1/pods", pods_, "status.phase!=Succeeded,status.phase!=Failed");
+  follow(kLooks, kube::health_reports_path(space_), looks_);
+  follow(kReports, check_reports_path(space_), reports_);
+  follow(kPlans, kube::remediation_plans_path(space_), plans_);
+}
+
+template <class T>
+typename kube::ObjectCache<T>::Options Picture::options_of(Kind kind,
+                                                           void (Picture::*take)(const std::string& key)) {
+  typename kube::ObjectCache<T>::Options options;
+  options.on_changed = [this, take](const std::string& key) { (this->*take)(key); };
+  options.on_synced = [this] { on_news_(); };
+  options.on_heard = [this, kind] { followers_.at(kind).heard = clock_.now().wall; };
+  if constexpr (std::is_same_v<T, kube::Pod>)
+    options.is_wanted = [this](const kube::Pod& pod) { return is_of_interest(pod, view_); };
+  return options;
+}
+
+template <class T>
+void Picture::follow(Kind kind, std::string path, kube::ObjectCache<T>& cache, const std::string& selector) {
+  kube::WatchOptions options;
+  Follower& follower = followers_.at(kind);
+  follower.name = path.substr(path.rfind('/') + 1);
+  options.list.path = std::move(path);
+  if (!selector.empty()) options.list.query["fieldSelector"] = selector;
+  options.is_exact = true;
+  follower.watch = std::make_unique<kube::Watch>(loop_, client_, std::move(options), cache.events(), random_);
+  follower.problem = [&cache] { return cache.problem(); };
+}
+
+void Picture::start() {
+  for (const Follower& follower : followers_)
+    follower.watch->start();
+}
+
+void Picture::use(Policy policy) {
+  policy_ = std::move(policy);
+  for (const auto& [name, node] : nodes_.objects())
+    put_node(name);
+  on_news_();
+}
+
+const World& Picture::world() {
+  world_.as_of = std::ranges::min_element(followers_, {}, &Follower::heard)->heard;
+  world_.is_complete = problem().empty();
+  return world_;
+}
+
+std::string Picture::problem() const {
+  const WallTime now = clock_.now().wall;
+  for (const Follower& follower : followers_) {
+    const bool is_synced = follower.watch->is_synced();
+    if (is_synced && now - follower.heard <= kSilence) continue;
+    const auto why = follower.problem();
+    return follower.name + (is_synced ? ": nothing was heard for too long" : ": not listed yet") +
+           (why ? ": " + why->what : "");
+  }
+  return {};
+}
+
+void Picture::tell(bool is_news) const {
+  if (is_news) on_news_();
+}
+
+bool Picture::put_node(const std::string& name) {
+  const kube::Node* node = nodes_.find("", name);
+  if (node == nullptr) return world_.remove_node(name);
+  const NodeLook* look = looks_.find(space_, name);
+  Node fact = node_fact(*node, look, policy_, view_);
+  const Node* old = world_.node(name);
+  const bool is_news = old == nullptr || !says_the_same(*old, fact);
+  world_.put(std::move(fact));
+  return is_news;
+}
+
+void Picture::take_node(const std::string& key) {
+  tell(put_node(key));
+}
+
+void Picture::take_look(const std::string& key) {
+  tell(put_node(std::string(name_in(key))));
+}
+
+// Another pod may come under the same name.
+void Picture::take_pod(const std::string& key) {
+  const auto objects = pods_.objects().find(key);
+  const kube::Pod* pod = objects == pods_.objects().end() ? nullptr : &objects->second;
+  const auto known = pod_uids_.find(key);
+  bool is_news = false;
+  if (known != pod_uids_.end() && (pod == nullptr || known->second != pod->meta.uid)) {
+    is_news = world_.remove_pod(known->second);
+    pod_uids_.erase(known);
+  }
+  if (pod != nullptr) {
+    pod_uids_.insert_or_assign(key, pod->meta.uid);
+    is_news = world_.put(pod_fact(*pod, view_)) || is_news;
+  }
+  tell(is_news);
+}
+
+void Picture::take_report(const std::string& key) {
+  const std::string_view name = name_in(key);
+  const CheckReport* report = reports_.find(space_, name);
+  tell(report == nullptr ? world_.remove_report(name) : world_.put(report->fact));
+}
+
+void Picture::take_plan(const std::string& key) {
+  const std::string_view name = name_in(key);
+  const kube::RemediationPlan* plan = plans_.find(space_, name);
+  tell(plan == nullptr ? world_.remove_entry(name) : world_.put(entry_fact(*plan)));
+}
+
+}  // namespace autopilot::controller

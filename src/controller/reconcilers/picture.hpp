@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "controller/planner/policy.hpp"
+#include "controller/planner/world.hpp"
+#include "controller/reconcilers/check_report.hpp"
+#include "controller/reconcilers/node_look.hpp"
+#include "controller/reconcilers/world_view.hpp"
+#include "core/clock.hpp"
+#include "kube/client.hpp"
+#include "kube/object_cache.hpp"
+#include "kube/remediation_plan.hpp"
+#include "kube/watch.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::controller {
+
+struct PictureOptions {
+  std::string name_space;  // of plans and reports
+  ViewOptions view;
+};
+
+// The cluster as a leader sees it: nodes, pods with accelerators, what agents report, and the ledger. Every
+// kind is listed as the store has it when this starts, so that what the leader before wrote is in it. On the
+// loop's thread.
+class Picture {
+ public:
+  // Watches tell at least once in a minute that they live. One that was not heard for so long may have ended.
+  static constexpr Duration kSilence = std::chrono::minutes{3};
+
+  // on_news: something changed of which a plan may be made.
+  Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock, PictureOptions options,
+          Policy policy, std::function<double()> random, std::function<void()> on_news);
+  Picture(const Picture&) = delete;
+  Picture& operator=(const Picture&) = delete;
+  ~Picture() = default;
+
+  void start();
+  // Which pool a node is in is for the policy to say.
+  void use(Policy policy);
+
+  // As complete and as old as it is now.
+  [[nodiscard]] const World& world();
+  [[nodiscard]] const Policy& policy() const { return policy_; }
+  // Why nobody should decide by it; empty: nothing.
+  [[nodiscard]] std::string problem() const;
+
+  // Null: there is none, or none is known. Good until the next change.
+  [[nodiscard]] const kube::Node* node(std::string_view name) const { return nodes_.find("", name); }
+  [[nodiscard]] const CheckReport* report(std::string_view name) const { return reports_.find(space_, name); }
+  [[nodiscard]] const kube::RemediationPlan* plan(std::string_view name) const {
+    return plans_.find(space_, name);
+  }
+  [[nodiscard]] const auto& reports() const { return reports_.objects(); }
+  [[nodiscard]] const auto& plans() const { return plans_.objects(); }
+
+  // What the server answered to our writes.
+  void note_written(kube::Node node) { nodes_.note_written(std::move(node)); }
+  void note_written(CheckReport report) { reports_.note_written(std::move(report)); }
+  void note_written(kube::RemediationPlan plan, bool is_new) { plans_.note_written(std::move(plan), is_new); }
+
+ private:
+  enum Kind : std::uint8_t { kNodes, kPods, kLooks, kReports, kPlans, kKinds };
+  struct Follower {
+    std::string name;  // of its kind
+    std::unique_ptr<kube::Watch> watch;
+    std::function<std::optional<Error>()> problem;
+    WallTime heard{};
+  };
+
+  template <class T>
+  [[nodiscard]] typename kube::ObjectCache<T>::Options options_of(
+      Kind kind, void (Picture::*take)(const std::string& key));
+  template <class T>
+  void follow(Kind kind, std::string path, kube::ObjectCache<T>& cache, const std::string& selector = {});
+
+  void take_node(const std::string& key);
+  void take_pod(const std::string& key);
+  void take_look(const std::string& key);
+  void take_report(const std::string& key);
+  void take_plan(const std::string& key);
+  // True: it is news.
+  bool put_node(const std::string& name);
+  void tell(bool is_news) const;
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  const Clock& clock_;
+  const std::string space_;
+  const ViewOptions view_;
+  Policy policy_;
+  const std::function<double()> random_;
+  const std::function<void()> on_news_;
+  World world_;
+  std::map<std::string, std::string, std::less<>> pod_uids_;  // by their key
+  kube::ObjectCache<kube::Node> nodes_;
+  kube::ObjectCache<kube::Pod> pods_;
+  kube::ObjectCache<NodeLook> looks_;
+  kube::ObjectCache<CheckReport> reports_;
+  kube::ObjectCache<kube::RemediationPlan> plans_;
+  std::array<Follower, kKinds> followers_;
+};
+
+}  // namespace autopilot::controller

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/reconcilers/world_view.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "controller/node_marks.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+// Of all accelerators together; more is nonsense that somebody wrote.
+constexpr std::int64_t kMostGpus = 1'000'000;
+
+bool is_accelerator(std::string_view resource, const ViewOptions& options) {
+  return std::ranges::any_of(options.accelerators, [&](std::string_view name) {
+    return name.ends_with('*') ? resource.starts_with(name.substr(0, name.size() - 1)) : resource == name;
+  });
+}
+
+int accelerators_of(const kube::Devices& devices, const ViewOptions& options) {
+  std::int64_t sum = 0;
+  for (const auto& [resource, count] : devices)
+    if (is_accelerator(resource, options)) sum = std::min(kMostGpus, sum + count);
+  return static_cast<int>(sum);
+}
+
+std::string domain_of(const kube::Node& node, const ViewOptions& options) {
+  for (const std::string& label : options.domain_labels)
+    if (const auto found = node.meta.labels.find(label); found != node.meta.labels.end())
+      return found->second;
+  return {};
+}
+
+bool is_ready(const kube::Node& node) {
+  return std::ranges::any_of(node.conditions, [](const kube::NodeCondition& condition) {
+    return condition.type == "Ready" && condition.status == "True";
+  });
+}
+
+std::optional<WallTime> time_in(const kube::Node& node, const std::string& name) {
+  const auto text = annotation(node, name);
+  return text ? parse_time(*text) : std::nullopt;
+}
+
+// The word of the report, and where there is none that of the label.
+std::optional<Verdict> verdict_of(const kube::Node& node, const NodeLook* look, const std::string& prefix) {
+  if (look != nullptr && look->written) return look->written;
+  const auto label = node.meta.labels.find(prefix + "/gpuhealth");
+  return label == node.meta.labels.end() ? std::nullopt : parse_verdict(label->second);
+}
+
+std::optional<Probation> probation_of(const kube::Node& node, const NodeMarks& marks) {
+  const auto text = annotation(node, marks.probation);
+  const auto is_ours = [&](const kube::Taint& taint) { return is_probation_taint(taint, marks); };
+  if (!text || !std::ranges::any_of(node.taints, is_ours)) return std::nullopt;
+  return parse_probation(*text);
+}
+
+std::optional<Owner> owner_of(const kube::Pod& pod) {
+  if (pod.owner_uid.empty()) return std::nullopt;
+  return Owner{.api_version = pod.owner_api_version,
+               .kind = pod.owner_kind,
+               .name = pod.owner_name,
+               .uid = pod.owner_uid};
+}
+
+// Its gate has not let it through.
+bool is_gated(const kube::Pod& pod) {
+  const auto gate = std::ranges::find(pod.init_containers, kGateContainer, &kube::InitContainer::name);
+  return gate != pod.init_containers.end() && gate->exit_code != 0;
+}
+
+}  // namespace
+
+Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& policy,
+               const ViewOptions& options) {
+  const NodeMarks marks = node_marks(options.prefix);
+  Node fact;
+  fact.name = node.meta.name;
+  fact.uid = node.meta.uid;
+  fact.version = node.meta.version;
+  fact.pool = policy.pool_of(node.meta.labels);
+  fact.domain = domain_of(node, options);
+  fact.gpus = accelerators_of(node.capacity, options);
+  fact.is_ready = is_ready(node);
+  fact.is_unschedulable = node.is_unschedulable;
+  if (const auto held = annotation(node, marks.held)) fact.held = parse_hold(*held);
+  fact.probation = probation_of(node, marks);
+  fact.verdict = verdict_of(node, look, options.prefix);
+  fact.looked = time_in(node, options.prefix + "/checked-at");
+  fact.wants_test = time_in(node, marks.wants_test);
+  fact.granted_test = time_in(node, marks.may_test);
+  if (look == nullptr) return fact;
+  fact.is_unknown = look->is_unknown;
+  fact.causes = look->causes;
+  fact.passed = look->passed;
+  if (look->observed) fact.looked = std::max(look->observed, fact.looked);
+  return fact;
+}
+
+Pod pod_fact(const kube::Pod& pod, const ViewOptions& options) {
+  return {.name_space = pod.meta.name_space,
+          .name = pod.meta.name,
+          .uid = pod.meta.uid,
+          .node = pod.node,
+          .owner = owner_of(pod),
+          .gpus = accelerators_of(pod.devices, options),
+          .priority = pod.priority,
+          .is_gated = is_gated(pod),
+          .is_deleting = pod.meta.is_deleting,
+          .has_deschedule = pod.meta.labels.contains(kDescheduleLabel)};
+}
+
+bool is_of_interest(const kube::Pod& pod, const ViewOptions& options) {
+  return !pod.is_over() && (accelerators_of(pod.devices, options) > 0 || pod.meta.labels.contains(kPodLabel));
+}
+
+bool says_the_same(Node one, const Node& other) {
+  one.version = other.version;
+  one.looked = other.looked;
+  return one == other;
+}
+
+}  // namespace autopilot::controller
