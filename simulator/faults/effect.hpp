@@ -93,6 +93,8 @@ void apply_persistence_off(FaultEffect& effect);
 void apply_power_limit(FaultEffect& effect);
 void apply_slow_clock(FaultEffect& effect);
 void apply_orphan(FaultEffect& effect);
+void apply_slow_copies(FaultEffect& effect);
+void apply_test_hang(FaultEffect& effect);
 void apply_fell_off_bus(FaultEffect& effect);
 void apply_reset_required(FaultEffect& effect);
 void apply_gpu_reset(FaultEffect& effect);

@@ -32,6 +32,8 @@ const std::vector<FaultType>& table() {
     {"power_limit", "The power limit is low", "gpu", "watts", 400, {"set", "held_down"}, apply_power_limit},
     {"slow_clock", "The GPU works at a low clock and does not say why", "gpu", "share of the full clock, 0 to 1", 0.7, {}, apply_slow_clock},
     {"orphan", "Memory of the GPU stays in use by a process that has ended, or by none", "gpu", "share of the memory, 0 to 1", 0.3, {"ended", "unlisted"}, apply_orphan},
+    {"slow_copies", "A test finds that the GPU takes data slowly from the host", "gpu", "gigabytes per second", 2, {}, apply_slow_copies},
+    {"test_hang", "Tests that are begun never end", "host", "", 0, {"*", "TEST"}, apply_test_hang},
     {"fell_off_bus", "The GPU does not answer on PCIe any more", "gpu", "", 0, {"dead", "removed"}, apply_fell_off_bus},
     {"reset_required", "The driver wants a reset of the GPU", "gpu", "", 0, {}, apply_reset_required},
     {"gpu_reset", "No fault: the GPU was reset", "gpu", "", 0, {}, apply_gpu_reset},

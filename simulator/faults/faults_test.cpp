@@ -148,6 +148,25 @@ TEST(Faults, AGpuOffTheBusIsSeenByEveryWitness) {
               testing::SizeIs(simulation.pristine().files.list("/sys/bus/pci/devices").size() - 1));
 }
 
+TEST(Faults, SlowCopiesAreFoundByATestOfThatGpuAlone) {
+  const Simulation simulation =
+      with({.id = "slow_copies", .subject = "gpu/2", .magnitude = 1.5, .until = 60s});
+  const auto rates = [&simulation](Duration elapsed) {
+    std::map<std::string, double> found;
+    const auto tree = host::parse_machine_tree(to_yaml(simulation.at(elapsed).machine), "/t");
+    EXPECT_TRUE(tree) << tree.error().what;
+    for (const Observation& one : tree->probes.at("gpu.pcie_bandwidth").found)
+      if (one.name == "pcie_bandwidth.host_to_device") found[one.subject.key] = *as_number(*one.value);
+    return found;
+  };
+  const auto sound = rates(60s);
+  EXPECT_EQ(sound.size(), 8U);
+  EXPECT_EQ(sound.at(kGpu), sound.at("0000:1b:00.0"));
+  EXPECT_GT(sound.at(kGpu), 40);
+  EXPECT_EQ(rates(1s).at(kGpu), 1.5);
+  EXPECT_EQ(rates(1s).at("0000:1b:00.0"), sound.at(kGpu));
+}
+
 TEST(Faults, AnNvLinkOfBlackwellSpeaksInXid149) {
   const auto lines = new_lines(with({.id = "nvlink_down", .subject = "nvlink/2/7"}, "hgx-b200-8"), 1s);
   EXPECT_THAT(lines, Contains(HasSubstr("): 149, ")));

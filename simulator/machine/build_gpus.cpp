@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
 #include "core/yaml_text.hpp"
 #include "machine/build.hpp"
 
@@ -76,6 +80,40 @@ void write_driver(const Description& description, FileTree& files) {
     files.write_value("/sys/module/" + std::string(module) + "/initstate", "live");
 }
 
+// Of each lane in GB/s, by the generation of the link, and what copies of pinned memory get of that.
+constexpr double kLane[] = {0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
+constexpr double kCopied = 0.87;
+
+double copy_rate(const GpuDescription& gpu) {
+  const auto reading = [&gpu](std::string_view name) {
+    const YamlNode* value = gpu.readings.find(name);
+    return value == nullptr ? 0 : std::stoi(value->text);
+  };
+  const int generation = std::clamp(reading("pcie.generation_max"), 1, static_cast<int>(std::size(kLane)));
+  constexpr double kTenths = 10;
+  return std::round(kLane[generation - 1] * reading("pcie.width_max") * kCopied * kTenths) / kTenths;
+}
+
+// What a test of the GPUs finds: `probes` of machine.yaml.
+void build_probes(const Description& description, const GpuDescription& gpu, Machine& machine) {
+  YamlNode& probe = yaml_member(yaml_member(machine.machine, "probes"), "gpu.pcie_bandwidth");
+  yaml_member(probe, "takes") = yaml_word("1s");
+  YamlNode& found = yaml_member(probe, "found");
+  found = yaml_list();
+  const auto add = [&found](const std::string& name, const std::string& subject) -> YamlNode& {
+    YamlNode& one = found.items.emplace_back(yaml_map());
+    yaml_member(one, "name") = yaml_word("pcie_bandwidth." + name);
+    yaml_member(one, "subject") = yaml_word(subject);
+    yaml_member(one, "source") = yaml_word("probe");
+    return yaml_member(one, "value");
+  };
+  add("outcome", "host") = yaml_word("measured");
+  for (const Slot& slot : description.slots("gpu")) {
+    add("host_to_device", "gpu/" + slot.address) = yaml_number(copy_rate(gpu));
+    yaml_member(found.items.back(), "unit") = yaml_word("gigabytes_per_second");
+  }
+}
+
 }  // namespace
 
 void build_gpus(const Description& description, Machine& machine) {
@@ -97,6 +135,7 @@ void build_gpus(const Description& description, Machine& machine) {
     ++index;
   }
   yaml_member(nvml, "gpus") = std::move(gpus);
+  build_probes(description, *description.gpu, machine);
   for (const Slot& slot : description.slots("nvswitch"))
     machine.files.write("/proc/driver/nvidia-nvswitch/devices/" + slot.address + "/information",
                         "Device Instance: 0\nBus Location: " + slot.address + "\n");

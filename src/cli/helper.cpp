@@ -19,6 +19,7 @@
 #include "host/kubelet/kubelet_helper.hpp"
 #include "host/operations/deep_test_helper.hpp"
 #include "host/operations/known_arithmetic.hpp"
+#include "host/operations/simulated_probe.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
 
@@ -49,6 +50,7 @@ constexpr std::array kKinds = {
                  return host::run_kubelet_helper(host::kHelperFd, arguments);
                }},
     HelperKind{"self_test", host::run_self_test},
+    HelperKind{"simulated_probe", host::run_simulated_probe},
     HelperKind{"deep-test", host::run_deep_test},
     HelperKind{"confined", host::run_confined},
     HelperKind{"share_folder", host::run_share_folder},

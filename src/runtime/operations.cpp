@@ -39,6 +39,14 @@ std::string garbage_note(std::uint64_t lines) {
   return std::to_string(lines) + (lines == 1 ? " line" : " lines") + " of its output could not be read";
 }
 
+host::Command command_of(const OperationKind& kind, const std::vector<Subject>& reservation) {
+  host::Command command = std::get<host::Command>(kind.test);
+  if (kind.is_told_reservation)
+    for (const Subject& subject : reservation)
+      command.arguments.push_back(to_string(subject));
+  return command;
+}
+
 // "op-1b4e28ba-17" -> 17
 std::uint64_t number_of(std::string_view id) {
   return parse_number<std::uint64_t>(id.substr(id.rfind('-') + 1)).value_or(0);
@@ -124,28 +132,29 @@ Result<Operation> Operations::start(const OperationStart& wanted) {
   if (const auto* own = std::get_if<OwnTest>(&kind->test))
     TRY_STATUS(begin(entry, *own));
   else
-    TRY_STATUS(watch(entry, std::get<host::Command>(kind->test)));
+    TRY_STATUS(watch(entry, command_of(*kind, wanted.reservation)));
   entries_.push_back(std::move(entry));
   forget_oldest();
   changed_.push_back(entries_.back().operation);
   return entries_.back().operation;
 }
 
-Status Operations::watch(Entry& entry, const host::Command& command) {
+Status Operations::watch(Entry& entry, host::Command command) {
   const auto deadline = host::mono_now() + entry.operation.deadline;
   entry.talk = std::make_unique<Talk>();
   Talk& talk = *entry.talk;
   try {
-    entry.thread = std::jthread([this, &talk, command, deadline](const std::stop_token& stop) {
-      auto report = runner_.run(command, deadline, kLimits, stop,
-                                [this, &talk](std::string_view line) { take_line(talk, line); });
-      {
-        const std::lock_guard lock(mutex_);
-        talk.report = std::move(report);
-        talk.has_ended = true;
-      }
-      if (wake_) wake_();
-    });
+    entry.thread =
+        std::jthread([this, &talk, command = std::move(command), deadline](const std::stop_token& stop) {
+          auto report = runner_.run(command, deadline, kLimits, stop,
+                                    [this, &talk](std::string_view line) { take_line(talk, line); });
+          {
+            const std::lock_guard lock(mutex_);
+            talk.report = std::move(report);
+            talk.has_ended = true;
+          }
+          if (wake_) wake_();
+        });
   } catch (const std::system_error& error) {
     return fail(Errc::exhausted, std::string("no thread for the operation: ") + error.what());
   }

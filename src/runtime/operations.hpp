@@ -42,6 +42,9 @@ struct OperationKind {
   std::string title;
   Duration deadline{};  // of a request that names none
   std::variant<host::Command, OwnTest> test;
+  // The child tests what is reserved for it and nothing else: the subjects ("gpu/0000:3b:00.0") follow its
+  // arguments.
+  bool is_told_reservation = false;
 };
 
 // THE list.
@@ -120,7 +123,7 @@ class Operations {
   };
 
   [[nodiscard]] Status admit(const OperationStart& wanted, const OperationKind& kind) const;
-  [[nodiscard]] Status watch(Entry& entry, const host::Command& command);
+  [[nodiscard]] Status watch(Entry& entry, host::Command command);
   [[nodiscard]] Status begin(Entry& entry, const OwnTest& test);
   void take_line(Talk& talk, std::string_view line);
   void conclude(Entry& entry);

@@ -40,6 +40,12 @@ std::vector<OperationKind> kinds() {
                          echo '{"observations":[]}')"),
       kind("hangs", R"(sleep 600 & echo "{\"progress\":0.25,\"message\":\"$!\"}"; wait)"),
       {"missing", "", 60s, host::Command{"/nonexistent/program", {}, {}}},
+      {"told", "", 60s,
+       host::Command{
+           "/bin/sh",
+           {"-c", R"(echo "{\"progress\":1,\"message\":\"$*\"}"; echo '{"observations":[]}')", "sh"},
+           {}},
+       true},
   };
 }
 
@@ -196,6 +202,12 @@ TEST_F(OperationsTest, the_deadline_ends_it) {
   const Operation ended = to_end(started->id);
   EXPECT_EQ(ended.state, OperationState::timed_out);
   EXPECT_THAT(ended.message, HasSubstr("no end within 300ms"));
+}
+
+TEST_F(OperationsTest, a_child_that_is_told_what_is_reserved_tests_that) {
+  const auto started = start("told", {gpu("a"), gpu("b")});
+  ASSERT_TRUE(started.has_value()) << started.error().what;
+  EXPECT_EQ(to_end(started->id).message, "gpu/a gpu/b");
 }
 
 TEST_F(OperationsTest, what_is_reserved_is_refused_to_others_until_it_is_free) {

@@ -162,6 +162,9 @@ MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
     for (const YamlMember& member : tests->members)
       tree.tests.emplace(member.key, read_active_test(YamlMap(member.value, "test", problems),
                                                       {tree.time, MonoTime{tree.uptime}}));
+  if (const YamlNode* probes = map.map("probes"))
+    for (const YamlMember& member : probes->members)
+      tree.probes.emplace(member.key, read_probe(YamlMap(member.value, "probe", problems)));
   tree.driver_library_broken = read_driver_library(map);
   if (const YamlNode* paths = map.map("unreadable"))
     for (const YamlMember& member : paths->members)

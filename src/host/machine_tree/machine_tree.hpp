@@ -37,6 +37,13 @@ struct TreeNvmeHealth {
   std::optional<Errc> error;
 };
 
+// A test that is made of the machine of a tree.
+struct TreeProbe {
+  Duration takes{0};
+  bool hangs = false;  // it never ends
+  Observations found;  // by a test that ends now
+};
+
 // What happens to whoever reads a file, or anything in a directory, of a machine tree. One of the two.
 struct TreeObstacle {
   bool hangs = false;         // the read never returns
@@ -59,6 +66,7 @@ struct MachineTree {
   std::map<std::string, NameServerAnswer, std::less<>> name_servers;  // by address
   std::map<std::string, Result<EthtoolPort>, std::less<>> ethernet_ports;  // by interface
   std::map<std::string, Result<Observations>, std::less<>> tests;          // by check
+  std::map<std::string, TreeProbe, std::less<>> probes;                    // likewise
   std::map<std::string, TreeObstacle, std::less<>> unreadable;             // by path as on the machine
   bool driver_library_broken = false;  // libnvidia-ml.so.1 is there and cannot be loaded
 

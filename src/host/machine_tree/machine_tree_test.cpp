@@ -45,6 +45,9 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
           "    module: {50/00/0: 110704, 50/00/22: 2600, error: unavailable}\n"
           "  eth1: {error: timed_out}\n"
           "  eth2: {module: {error: denied}}\n"
+          "probes:\n"
+          "  gpu.speed: {takes: 2s, found: [{name: rate, subject: gpu/0000:1b:00.0, source: probe, value: "
+          "4}]}\n"
           "tests:\n"
           "  storage.pvc:\n"
           "    seen:\n"
@@ -78,6 +81,11 @@ TEST(MachineTree, ReadsWhatFilesCannotHold) {
   EXPECT_EQ(tree->ethernet_ports.at("eth1").error().code, Errc::timed_out);
   EXPECT_EQ(tree->ethernet_ports.at("eth2")->module.error().code, Errc::denied);
   EXPECT_EQ(tree->ethernet_ports.at("eth2")->fec.error().code, Errc::unsupported);
+  const TreeProbe& probe = tree->probes.at("gpu.speed");
+  EXPECT_EQ(probe.takes, std::chrono::seconds{2});
+  EXPECT_FALSE(probe.hangs);
+  ASSERT_EQ(probe.found.size(), 1U);
+  EXPECT_EQ(to_string(probe.found[0].subject), "gpu/0000:1b:00.0");
   const auto& seen = *tree->tests.at("storage.pvc");
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_EQ(to_string(seen[0].subject), "peer/fast");
@@ -109,6 +117,8 @@ TEST(MachineTree, NamesFileAndLineOfEveryProblem) {
               HasSubstr("`sys` is not an absolute path"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "unreadable: {/sys: {hangs: false}}\n"),
               HasSubstr("needs either `hangs: true` or `error`"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "probes: {a.b: {takes: 2h, hang: true}}\n"),
+              AllOf(HasSubstr("at most an hour"), HasSubstr("`hang`")));
   EXPECT_THAT(
       problem_of(std::string(kMinimal) + "tests: {a.b: {seen: [{name: n, subject: cat/1, source: s}]}}\n"),
       AllOf(HasSubstr("`cat/1` is no subject"), HasSubstr("needs either a `value` or `missing`")));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/tests/results.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace autopilot::host {
@@ -14,6 +15,10 @@ class NoTestResults final : public TestResults {
   [[nodiscard]] std::vector<std::string> checks() const override { return {}; }
 };
 
+bool is_same_value(const Observation& one, const Observation& other) {
+  return one.name == other.name && one.subject == other.subject;
+}
+
 }  // namespace
 
 const TestResults& TestResults::none() {
@@ -24,6 +29,18 @@ const TestResults& TestResults::none() {
 void TestBoard::put(const std::string& check, Result<Observations> found) {
   const std::lock_guard lock(mutex_);
   found_.insert_or_assign(check, std::move(found));
+}
+
+void TestBoard::add(const std::string& check, const Observations& found) {
+  const std::lock_guard lock(mutex_);
+  const auto known = found_.find(check);
+  Observations all;
+  if (known != found_.end() && known->second)
+    for (const Observation& old : *known->second)
+      if (std::ranges::none_of(found, [&old](const Observation& now) { return is_same_value(now, old); }))
+        all.push_back(old);
+  all.insert(all.end(), found.begin(), found.end());
+  found_.insert_or_assign(check, std::move(all));
 }
 
 Result<Observations> TestBoard::last(std::string_view check) const {

@@ -39,6 +39,8 @@ class TestBoard final : public TestResults {
  public:
   // In place of what it knew of that check.
   void put(const std::string& check, Result<Observations> found);
+  // Of some subjects: what it knew of the others stays.
+  void add(const std::string& check, const Observations& found);
 
   [[nodiscard]] Result<Observations> last(std::string_view check) const override;
   [[nodiscard]] std::vector<std::string> checks() const override;

@@ -38,6 +38,24 @@ TEST(TestResults, a_board_holds_what_was_put_there_last) {
   EXPECT_THAT(board.checks(), ElementsAre("storage.pvc"));
 }
 
+TEST(TestResults, what_is_found_of_some_subjects_leaves_that_of_others_as_it_was) {
+  TestBoard board;
+  const auto of = [](const std::string& gpu, double rate) {
+    Observation one;
+    one.name = "rate";
+    one.subject = {SubjectKind::gpu, gpu, {}, {}, {}};
+    one.value = rate;
+    return one;
+  };
+  board.put("gpu.speed", fail(Errc::unavailable, "no test has ended"));
+  board.add("gpu.speed", {of("a", 1), of("b", 2)});
+  board.add("gpu.speed", {of("b", 3)});
+  const Observations all = *board.last("gpu.speed");
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].subject.key, "a");
+  EXPECT_EQ(*all[1].value, Value(3.0));
+}
+
 TEST(TestResults, what_a_tree_says_goes_before_the_board) {
   const std::string directory = ::testing::TempDir() + "tree_results";
   std::filesystem::create_directories(directory);

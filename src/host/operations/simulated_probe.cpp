@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/operations/simulated_probe.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "host/operations/child_line.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr Duration kTellEvery = std::chrono::milliseconds{100};
+constexpr int kUsage = 64;
+
+Result<TreeProbe> read_probe_of(const MachineTreeFile& file, const std::string& check) {
+  const auto tree = TRY(file.read());
+  const auto found = tree->probes.find(check);
+  if (found == tree->probes.end()) return fail(Errc::not_found, "this machine has no test of " + check);
+  return found->second;
+}
+
+std::string count_of(std::size_t subjects) {
+  if (subjects == 0) return "the whole machine";
+  return std::to_string(subjects) + (subjects == 1 ? " subject" : " subjects");
+}
+
+}  // namespace
+
+Observations found_of(const TreeProbe& probe, std::span<const Subject> subjects) {
+  Observations found;
+  std::ranges::copy_if(probe.found, std::back_inserter(found), [subjects](const Observation& one) {
+    return subjects.empty() || one.subject == host_subject() ||
+           std::ranges::find(subjects, one.subject) != subjects.end();
+  });
+  return found;
+}
+
+Status probe_simulated(const MachineTreeFile& file, const std::string& check,
+                       std::span<const Subject> subjects,
+                       const std::function<void(const std::string& line)>& on_line) {
+  const MonoTime begin = mono_now();
+  TreeProbe probe = TRY(read_probe_of(file, check));
+  const std::string what = check + " of " + count_of(subjects.size());
+  for (Duration elapsed{0}; probe.hangs || elapsed < probe.takes; elapsed = mono_now() - begin) {
+    const double progress = probe.takes > elapsed ? to_seconds(elapsed) / to_seconds(probe.takes) : 1;
+    on_line(to_line(ChildProgress{progress, what}));
+    std::this_thread::sleep_for(probe.hangs ? kTellEvery : std::min(kTellEvery, probe.takes - elapsed));
+    probe = TRY(read_probe_of(file, check));
+  }
+  on_line(to_line(ChildProgress{1, what}));
+  on_line(to_line(found_of(probe, subjects)));
+  return {};
+}
+
+int run_simulated_probe(const std::vector<std::string>& arguments) {
+  std::vector<Subject> subjects;
+  for (std::size_t i = 2; i < arguments.size(); ++i)
+    if (const auto subject = parse_subject(arguments[i])) subjects.push_back(*subject);
+  if (arguments.size() < 2 || subjects.size() + 2 != arguments.size()) {
+    std::cerr << "autopilot helper simulated_probe: expected TREE CHECK [SUBJECT...]\n";
+    return kUsage;
+  }
+  const auto file = MachineTreeFile::open(arguments[0]);
+  // Who started this reads line by line; without a reader the next line ends the process.
+  const auto write = [](const std::string& line) { std::cout << line << std::flush; };
+  const Status made =
+      file ? probe_simulated(**file, arguments[1], subjects, write) : Status(fail(file.error()));
+  if (!made) std::cerr << made.error().what << "\n";
+  return made && std::cout.good() ? 0 : 1;
+}
+
+}  // namespace autopilot::host
