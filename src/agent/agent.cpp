@@ -17,6 +17,8 @@
 #include "agent/exporters/metrics.hpp"
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
+#include "agent/pass_book.hpp"
+#include "agent/preflight/gpu_tests.hpp"
 #include "agent/report_recall.hpp"
 #include "agent/routes.hpp"
 #include "agent/runtime_setup.hpp"
@@ -116,6 +118,8 @@ class Agent {
   Peer self_;
   bool stopping_ = false;
   ClusterMemory cluster_memory_;  // until the cluster is joined
+  PassBook passes_;
+  GpuTests gpu_tests_;
   TestRuns tests_;
   runtime::Operations operations_;  // last: its threads end before what they wake
 };
@@ -142,6 +146,10 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       metrics_(cpu_model_of(machine_)),
       server_(loop_, server_limits(options_.config)),
       cluster_memory_(std::move(journal.for_cluster)),
+      passes_(std::move(cluster_memory_.pass_records),
+              [this](const std::vector<PassRecord>& records) { runtime_.remember(records); }),
+      gpu_tests_({machine_.checks, *machine_.facts, *machine_.tests, passes_,
+                  [this] { return options_.config.expectation; }, [this] { return runtime_.snapshot(); }}),
       tests_(
           loop_, machine_.host->clock, operations_, runtime_, [this] { note_operations(); },
           [this] { poll_soon(); }),
@@ -151,6 +159,8 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
     streams_.send(events);
     if (cluster_) cluster_->note(events);
   });
+  for (const runtime::OperationKind& kind : machine_.operations)
+    operations_.offer(kind);
   if (options_.configuration_version) configuration_version_ = options_.configuration_version();
   if (journal.is_unwritten) runtime_.journal_all_again();
   tell_start(journal.moved_aside);
@@ -238,6 +248,7 @@ void Agent::note_operations() {
   for (const Operation& operation : operations_.poll()) {
     runtime_.remember(operation);
     (void)runtime_.tell(runtime::operation_event(operation));
+    (void)gpu_tests_.note(operation);
     tests_.note(operation);
   }
 }
@@ -247,6 +258,7 @@ void Agent::poll() {
   note_journal();
   const MonoTime next = runtime_.poll();
   metrics_.note(runtime_.snapshot());
+  passes_.note(*runtime_.snapshot());
   if (cluster_) cluster_->note(runtime_.snapshot());
   next_poll_ = loop_.at(next, [this] { poll(); });
 }
@@ -267,13 +279,14 @@ void Agent::join_cluster() {
   sources.take_over = [this](std::optional<NodeReport> report) {
     if (report) {
       log_taken_over(*report);
-      runtime_.remember(report->pass_records);
+      passes_.add_older(report->pass_records);
       runtime_.take_over(std::move(report->saved));
     }
     runtime_.remember(kReportUnread, "false");
     poll_soon();
   };
-  sources.deep_test = deep_test_outlets(runtime_, machine_.tests, [this] { poll_soon(); });
+  sources.deep_test = deep_test_outlets(runtime_, passes_, machine_.tests, [this] { poll_soon(); });
+  sources.passes = &passes_;
   machine_.tests->put(std::string(kDeepTestCheck),
                       fail(Errc::unavailable, "the Node object, where deep tests stand, was not seen yet"));
   // The kubelet knows each GPU of a pod, the cluster only that it has some.

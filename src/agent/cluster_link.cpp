@@ -86,7 +86,6 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
       last_instance_(std::move(memory.last_instance)),
       written_(memory.written.value_or(incidents::WrittenVerdict{})),
       knows_written_(memory.written.has_value()),
-      pass_records_(std::move(memory.pass_records)),
       lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
       session_(loop, clock, door, "autopilot-agent",
                [this](std::function<void()> task) { static_cast<void>(lanes_.submit(std::move(task))); }),
@@ -98,7 +97,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
       events_(client_, writer_, clock, options.node),
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
       deep_tests_(loop, client_, writer_, lists_, clock, policy_of(deep_test, door, options), door.pod,
-                  deep_test_outlets()),
+                  sources_.deep_test),
       node_(loop, client_, writer_, clock, with_instance(std::move(options), instance_), kube::dice(),
             [this](const kube::Node& node) { take_over(node); }) {
   if (sources_.note_holders)
@@ -149,13 +148,8 @@ void ClusterLink::recall_report(bool is_simulated) {
                   });
 }
 
-// What it knows and nobody here; of its pass records it keeps no others.
-void ClusterLink::add_older(NodeReport& report) {
-  std::erase_if(report.pass_records, [this](const PassRecord& old) {
-    return std::ranges::any_of(pass_records_,
-                               [&old](const PassRecord& known) { return is_same_test(known, old); });
-  });
-  add_pass_records(pass_records_, report.pass_records);
+// What it knows and nobody here.
+void ClusterLink::add_older(const NodeReport& report) {
   if (!report.written || report.written->evicting.empty()) return;
   // Why an EVICT stood there need not be guessed any more.
   std::erase_if(written_.evicting,
@@ -170,15 +164,6 @@ void ClusterLink::add_older(NodeReport& report) {
 void ClusterLink::end_recall() {
   recall_.reset();
   tell();
-}
-
-DeepTestOutlets ClusterLink::deep_test_outlets() {
-  DeepTestOutlets outlets = sources_.deep_test;
-  outlets.pass = [this](std::vector<PassRecord> records) {
-    add_pass_records(pass_records_, records);
-    sources_.deep_test.pass(std::move(records));
-  };
-  return outlets;
 }
 
 void ClusterLink::start() {
@@ -289,7 +274,7 @@ void ClusterLink::report() {
   report_.note(report_text({.snapshot = *snapshot_,
                             .saved = saved,
                             .written = written_,
-                            .pass_records = pass_records_,
+                            .pass_records = sources_.passes->records(),
                             .name_space = name_space_,
                             .node_uid = node_uid_}));
 }

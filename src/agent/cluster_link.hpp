@@ -19,6 +19,7 @@
 #include "agent/exporters/node_writer.hpp"
 #include "agent/exporters/report_writer.hpp"
 #include "agent/late_recall.hpp"
+#include "agent/pass_book.hpp"
 #include "agent/recall.hpp"
 #include "agent/tls/issued_keys.hpp"
 #include "config/config.hpp"
@@ -47,6 +48,8 @@ struct ClusterSources {
   // that does not answer has been waited for long enough.
   std::function<void(const incidents::WrittenVerdict& written, std::function<void()> on_kept)> keep;
   DeepTestOutlets deep_test;
+  // What its GPUs have passed, for the report; outlives it.
+  const PassBook* passes = nullptr;
   // The pods that hold GPUs of the node; empty: the cluster is not asked for them.
   std::function<void(const Observations& holders)> note_holders;
 };
@@ -97,10 +100,9 @@ class ClusterLink {
   void tell();
   void keep();
   void write();
-  void add_older(NodeReport& report);
+  void add_older(const NodeReport& report);
   void end_recall();
   void report();
-  [[nodiscard]] DeepTestOutlets deep_test_outlets();
 
   net::EventLoop& loop_;
   const Clock& clock_;
@@ -117,7 +119,6 @@ class ClusterLink {
   bool knows_written_;      // and need not guess from what stands on the node
   bool has_told_ = false;   // written_ is of this run, and not only what stood there before
   std::size_t unkept_ = 0;  // of written_, how many are not kept yet
-  std::vector<PassRecord> pass_records_;
   bool has_seen_node_ = false;
   std::string node_uid_;
   net::Subscription next_report_;

@@ -51,6 +51,7 @@ class ClusterLinkTest : public ::testing::Test {
         .judge = [this](const Result<Observations>&,
                         std::function<void()> on_judged) { on_judged_ = std::move(on_judged); },
         .pass = [](const std::vector<PassRecord>&) {}};
+    sources.passes = &passes_;
     NodeWriterOptions options;
     options.node = "gpu-7";
     link_ = std::make_unique<ClusterLink>(loop_, clock_, std::move(door), std::move(options),
@@ -105,6 +106,7 @@ class ClusterLinkTest : public ::testing::Test {
   incidents::WrittenVerdict written_;
   std::vector<std::function<void()>> on_kept_;
   std::function<void()> on_judged_;
+  PassBook passes_{{}, [](const std::vector<PassRecord>&) {}};
   std::unique_ptr<ClusterLink> link_;
 };
 

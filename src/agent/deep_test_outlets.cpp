@@ -19,8 +19,8 @@ void look(runtime::Runtime& runtime, const std::function<void()>& poll_soon,
 
 }  // namespace
 
-DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, std::shared_ptr<host::TestBoard> board,
-                                  std::function<void()> poll_soon) {
+DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, PassBook& passes,
+                                  std::shared_ptr<host::TestBoard> board, std::function<void()> poll_soon) {
   DeepTestOutlets outlets;
   outlets.reserve = [&runtime, poll_soon](bool is_reserved) {
     runtime.set_reserved_for_deep_test(is_reserved);
@@ -32,8 +32,8 @@ DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, std::shared_ptr<hos
     // A look that is under way may have begun before.
     look(runtime, poll_soon, [&runtime, poll_soon, on_judged] { look(runtime, poll_soon, on_judged); });
   };
-  outlets.pass = [&runtime, poll_soon = std::move(poll_soon)](const std::vector<PassRecord>& records) {
-    runtime.remember(records);
+  outlets.pass = [&passes, poll_soon = std::move(poll_soon)](const std::vector<PassRecord>& records) {
+    passes.add(records);
     poll_soon();
   };
   return outlets;

@@ -9,7 +9,9 @@
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "cli/simulation.hpp"
 #include "host/devices.hpp"
+#include "host/helpers/helper_client.hpp"
 #include "host/kernel_log/inject_record.hpp"
+#include "host/machine_tree/machine_tree.hpp"
 #include "host/open_host.hpp"
 
 namespace autopilot::cli {
@@ -72,6 +74,22 @@ agent::Machine to_machine(host::OpenedHost opened, const config::Config& config,
   return machine;
 }
 
+// What `probes` of a machine tree says can be tested.
+std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory) {
+  constexpr Duration kDeadline = std::chrono::minutes{1};
+  std::vector<runtime::OperationKind> kinds;
+  const auto file = host::MachineTreeFile::open(directory);
+  const auto tree = file ? (*file)->read() : fail(file.error());
+  if (!tree) return kinds;
+  for (const auto& [id, probe] : (*tree)->probes) {
+    const checks::Check* check = checks::find_check(id);
+    if (check == nullptr) continue;
+    kinds.push_back(
+        {id, check->info.title, kDeadline, host::helper_command("simulated_probe", {directory, id}), true});
+  }
+  return kinds;
+}
+
 // A real machine gets a marked kernel record at most, and only where the operator allowed it.
 Status inject_for_real(const api::InjectRequest& request) {
   if (request.fault != "xid" || request.subject.kind != SubjectKind::gpu || !request.magnitude)
@@ -99,6 +117,7 @@ Result<agent::Machine> open_simulation(const MachineChoice& choice, const config
   const std::shared_ptr<Simulation> simulation = TRY(Simulation::create(choice.simulate, timeline));
   auto machine =
       to_machine(TRY(host::open_tree_host(simulation->directory(), options)), config, std::move(tests));
+  machine.operations = tests_of_tree(simulation->directory());
   const auto log_may_have_grown = [on_kernel_news] { on_kernel_news(LogParts::all); };
   if (timeline == Timeline::live) simulation->play(log_may_have_grown);
   machine.inject = [simulation, log_may_have_grown](const api::InjectRequest& request) -> Status {
@@ -131,7 +150,11 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
     return machine;
   }
   options.nvml_library = TRY(simulated_library());
-  if (!choice.root.empty()) return to_machine(TRY(open_tree(choice.root, options)), config, std::move(tests));
+  if (!choice.root.empty()) {
+    auto machine = to_machine(TRY(open_tree(choice.root, options)), config, std::move(tests));
+    machine.operations = tests_of_tree(choice.root);
+    return machine;
+  }
   return open_simulation(choice, config, timeline, options, kernel_news.tell, std::move(tests));
 }
 

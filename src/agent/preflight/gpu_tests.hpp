@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "agent/pass_book.hpp"
+#include "agent/preflight/test_verdict.hpp"
+#include "core/snapshot.hpp"
+#include "host/tests/results.hpp"
+
+namespace autopilot::agent {
+
+// What becomes of a test of GPUs that ran as a child of the agent: what it found goes to the board, where its
+// check looks, and what passed into the book. On the loop's thread.
+class GpuTests {
+ public:
+  struct Sources {
+    std::span<const checks::Check> checks;
+    const catalog::Catalog& facts;
+    host::TestBoard& board;
+    PassBook& passes;
+    std::function<Expectation()> expectation;
+    std::function<SnapshotPtr()> snapshot;
+  };
+  explicit GpuTests(Sources sources) : sources_(std::move(sources)) {}
+
+  // An operation that began or ended. Nothing: it found nothing that a check judges.
+  std::optional<JudgedTest> note(const Operation& operation);
+
+ private:
+  const Sources sources_;
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/preflight/test_verdict.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "runtime/conclude.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+std::vector<Subject> told_of(const Observations& observations) {
+  std::vector<Subject> gpus;
+  for (const Observation& one : observations)
+    if (one.subject.kind == SubjectKind::gpu && std::ranges::find(gpus, one.subject) == gpus.end())
+      gpus.push_back(one.subject);
+  return gpus;
+}
+
+std::vector<Subject> gpus_of(const Operation& operation) {
+  std::vector<Subject> gpus;
+  std::ranges::copy_if(operation.reservation, std::back_inserter(gpus),
+                       [](const Subject& one) { return one.kind == SubjectKind::gpu; });
+  return gpus.empty() ? told_of(operation.observations) : gpus;
+}
+
+bool has_value(const Observations& observations, const Subject& gpu) {
+  return std::ranges::any_of(observations,
+                             [&gpu](const Observation& one) { return one.subject == gpu && one.value; });
+}
+
+// What is proven goes before what could not be looked at.
+Health health_of(const Findings& findings) {
+  const auto has = [&findings](Health health) {
+    return std::ranges::find(findings, health, &Finding::health) != findings.end();
+  };
+  if (has(Health::failed)) return Health::failed;
+  if (has(Health::degraded)) return Health::degraded;
+  return findings.empty() ? Health::healthy : Health::unknown;
+}
+
+}  // namespace
+
+const TestedGpu* JudgedTest::find(const Subject& gpu) const {
+  const auto found = std::ranges::find(gpus, gpu, &TestedGpu::gpu);
+  return found == gpus.end() ? nullptr : &*found;
+}
+
+JudgedTest judge_test(const checks::Check& check, const Operation& operation, const catalog::Catalog& facts,
+                      const Expectation& expectation) {
+  JudgedTest test{check.info.id, operation.id, operation.finished.value_or(operation.created), {}};
+  History history;
+  const Instant now =
+      operation.observations.empty() ? Instant{test.finished, {}} : operation.observations.front().time;
+  checks::Observed observed;
+  observed.observations = operation.observations;
+  observed.witnesses = check.info.witnesses;
+  const Findings findings =
+      runtime::conclude(check, std::move(observed), check.info.window, now, facts, expectation, history);
+  for (const Subject& gpu : gpus_of(operation)) {
+    TestedGpu& tested = test.gpus.emplace_back(TestedGpu{gpu, Health::healthy, {}});
+    std::ranges::copy_if(findings, std::back_inserter(tested.findings), [&gpu](const Finding& one) {
+      return one.subject == gpu || one.subject == host_subject();
+    });
+    tested.health = health_of(tested.findings);
+    if (tested.health == Health::healthy && !has_value(operation.observations, gpu))
+      tested.health = Health::unknown;
+  }
+  return test;
+}
+
+std::vector<PassRecord> pass_records_of(const JudgedTest& test, std::span<const Subject> known,
+                                        const std::string& boot_id) {
+  std::vector<PassRecord> records;
+  for (const TestedGpu& tested : test.gpus) {
+    const auto gpu = std::ranges::find(known, tested.gpu);
+    if (tested.health == Health::healthy && gpu != known.end() && !gpu->uuid.empty())
+      records.push_back({gpu->uuid, test.check, test.finished, boot_id, test.operation});
+  }
+  return records;
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/preflight/test_verdict.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr WallTime kNoon{std::chrono::hours{12}};
+
+Subject gpu(const std::string& key, const std::string& uuid = "") {
+  return {SubjectKind::gpu, key, {}, uuid, {}};
+}
+
+Observation about(const Subject& subject, const std::string& name, std::optional<Value> value) {
+  Observation one;
+  one.name = "pcie_bandwidth." + name;
+  one.subject = subject;
+  if (!value) one.missing = "denied";
+  one.value = std::move(value);
+  one.source = "gpu.pcie_bandwidth";
+  one.time = {kNoon, MonoTime{1h}};
+  return one;
+}
+
+Operation measured(Observations observations, std::vector<Subject> reservation = {}) {
+  Operation operation;
+  operation.id = "op-7";
+  operation.kind = "gpu.pcie_bandwidth";
+  operation.state = OperationState::succeeded;
+  operation.finished = kNoon;
+  operation.reservation = std::move(reservation);
+  observations.insert(observations.begin(), about(host_subject(), "outcome", std::string("measured")));
+  operation.observations = std::move(observations);
+  return operation;
+}
+
+JudgedTest judge(const Operation& operation) {
+  return judge_test(*checks::find_check("gpu.pcie_bandwidth"), operation, catalog::builtin(), {});
+}
+
+std::vector<Health> healths(const JudgedTest& test) {
+  std::vector<Health> words;
+  for (const TestedGpu& tested : test.gpus)
+    words.push_back(tested.health);
+  return words;
+}
+
+TEST(TestVerdict, tells_slow_gpus_from_sound_ones) {
+  const auto test =
+      judge(measured({about(gpu("a"), "host_to_device", 55.0), about(gpu("b"), "host_to_device", 2.0)}));
+  EXPECT_THAT(healths(test), ElementsAre(Health::healthy, Health::degraded));
+  ASSERT_EQ(test.gpus[1].findings.size(), 1U);
+  EXPECT_EQ(test.gpus[1].findings[0].reason, "pcie_bandwidth_low");
+  EXPECT_EQ(test.finished, kNoon);
+}
+
+TEST(TestVerdict, a_gpu_that_was_to_be_tested_and_is_not_told_of_has_not_passed) {
+  const auto test = judge(measured({about(gpu("a"), "host_to_device", 55.0)}, {gpu("a"), gpu("b")}));
+  EXPECT_THAT(healths(test), ElementsAre(Health::healthy, Health::unknown));
+}
+
+TEST(TestVerdict, what_could_not_be_measured_is_unknown_and_what_is_slow_beside_it_is_slow) {
+  const auto test = judge(
+      measured({about(gpu("a"), "host_to_device", std::nullopt), about(gpu("b"), "host_to_device", 2.0)}));
+  EXPECT_THAT(healths(test), ElementsAre(Health::unknown, Health::degraded));
+}
+
+TEST(TestVerdict, a_test_that_found_nothing_proves_nothing) {
+  EXPECT_THAT(healths(judge(measured({}, {gpu("a")}))), ElementsAre(Health::unknown));
+}
+
+TEST(TestVerdict, who_passed_gets_a_record_by_uuid) {
+  const auto test =
+      judge(measured({about(gpu("a"), "host_to_device", 55.0), about(gpu("b"), "host_to_device", 2.0),
+                      about(gpu("c"), "host_to_device", 55.0)}));
+  const std::vector<Subject> known{gpu("a", "GPU-a"), gpu("b", "GPU-b"), gpu("c")};
+  const auto records = pass_records_of(test, known, "boot");
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].gpu_uuid, "GPU-a");
+  EXPECT_EQ(records[0].test, "gpu.pcie_bandwidth");
+  EXPECT_EQ(records[0].time, kNoon);
+  EXPECT_EQ(records[0].boot_id, "boot");
+  EXPECT_EQ(records[0].operation, "op-7");
+}
+
+}  // namespace
+}  // namespace autopilot::agent
