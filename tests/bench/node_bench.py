@@ -20,6 +20,7 @@ from probes import answer_times, percentile  # noqa: E402
 from processes import Others, cpu_seconds, product, pss_mib  # noqa: E402
 from programs import add_program_rows  # noqa: E402
 from table import Table, record  # noqa: E402
+from webhook_bench import add_webhook_rows  # noqa: E402
 
 IS_LONG = os.environ.get("BENCH_LONG", "") not in ("", "0")
 REST_SECONDS = 600 if IS_LONG else 60
@@ -103,6 +104,7 @@ def main():
         add_storm_rows(table, "", settle)
         add_storm_rows(table, ", 90 % lost", settle, per_step=100)
         add_program_rows(table, folder)
+        add_webhook_rows(table, folder)
     print()
     print(f"simulated driver and machine {MACHINE}")
     print(table.text(COMMAND))
