@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "controller/webhook/observation_review.hpp"
-#include "controller/webhook/preflight_container.hpp"
+#include "controller/webhook/preflight_names.hpp"
 #include "controller/webhook/preflight_review.hpp"
-#include "controller/webhook/test_patch.hpp"
 #include "core/result.hpp"
 #include "kube/base64.hpp"
+#include "tests/fakes/json_patch.hpp"
 
 namespace {
 
@@ -37,15 +37,19 @@ const json::object& response_of(const json::value& review) {
   return response;
 }
 
+json::value parse(std::string_view text) {
+  return json::parse({text.data(), text.size()}, {}, {.max_depth = 64});
+}
+
 // The review as it is when the API server asks about the patched pod.
 json::value patched(std::string_view text, const json::object& response) {
-  json::value review = json::parse({text.data(), text.size()}, {}, {.max_depth = 64});
+  json::value review = parse(text);
+  json::value& pod = review.as_object().at("request").as_object().at("object");
   const auto patch = kube::decode_base64(std::string(response.at("patch").as_string()));
   AUTOPILOT_ASSERT(patch.has_value());
-  json::value& pod = review.as_object().at("request").as_object().at("object");
-  controller::testing::PatchedDocument document(pod);
-  AUTOPILOT_ASSERT(document.apply(json::parse(*patch).as_array()));
-  pod = document.document();
+  const auto after = apply_json_patch(json::serialize(pod), *patch);
+  AUTOPILOT_ASSERT(after.has_value());
+  pod = parse(*after);
   return review;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controller/webhook/json_lookup.hpp"
+#include "controller/webhook/preflight_names.hpp"
 #include "core/clock.hpp"
 
 namespace autopilot::controller {

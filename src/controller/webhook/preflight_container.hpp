@@ -11,10 +11,6 @@
 // What a pod gets: a container that begins before all others, and the volume with its token. Pure.
 namespace autopilot::controller {
 
-inline constexpr const char* kPreflightContainer = "autopilot-preflight";
-inline constexpr const char* kPreflightVolume = "autopilot-preflight-token";
-inline constexpr const char* kPreflightAudience = "autopilot";
-
 // Every member as an API server keeps it, also what it would add.
 [[nodiscard]] boost::json::object preflight_container(const boost::json::object& pod,
                                                       const AcceleratorNeeds& needs, const std::string& tests,

@@ -11,6 +11,7 @@
 #include "controller/webhook/admission_review.hpp"
 #include "controller/webhook/json_lookup.hpp"
 #include "controller/webhook/preflight_container.hpp"
+#include "controller/webhook/preflight_names.hpp"
 #include "controller/webhook/wanted_tests.hpp"
 
 namespace autopilot::controller {

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "controller/webhook/admission_review.hpp"
-#include "controller/webhook/preflight_container.hpp"
 #include "controller/webhook/test_reviews.hpp"
 #include "kube/objects.hpp"
 

@@ -10,9 +10,9 @@
 
 #include "controller/webhook/handler_answer.hpp"
 #include "controller/webhook/settings.hpp"
-#include "controller/webhook/test_patch.hpp"
 #include "core/yaml.hpp"
 #include "kube/base64.hpp"
+#include "tests/fakes/json_patch.hpp"
 
 // What the tests of this folder share: reviews as API servers send them, and what an answer does to the pod.
 namespace autopilot::controller::testing {
@@ -115,9 +115,10 @@ struct ReadAnswer {
 
 // The pod as it is after the answer.
 [[nodiscard]] inline boost::json::value patched(const boost::json::value& pod, const HandlerAnswer& answer) {
-  PatchedDocument document(pod);
-  EXPECT_TRUE(document.apply(read_answer(answer).patch)) << "the patch does not fit: " << answer.body;
-  return document.document();
+  const auto text =
+      apply_json_patch(boost::json::serialize(pod), boost::json::serialize(read_answer(answer).patch));
+  EXPECT_TRUE(text) << "the patch does not fit: " << answer.body;
+  return boost::json::parse(text.value_or("null"), {}, {.max_depth = 64});
 }
 
 }  // namespace autopilot::controller::testing

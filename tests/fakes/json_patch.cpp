@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
+#include "tests/fakes/json_patch.hpp"
 
 #include <boost/json.hpp>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/parse.hpp"
 
-// RFC 6902 as an API server applies it, for tests: add, remove, replace and move.
-namespace autopilot::controller::testing {
+namespace autopilot {
+namespace {
 
 class PatchedDocument {
  public:
@@ -108,4 +106,17 @@ class PatchedDocument {
   boost::json::value document_;
 };
 
-}  // namespace autopilot::controller::testing
+}  // namespace
+
+std::optional<std::string> apply_json_patch(std::string_view document, std::string_view patch) {
+  const boost::json::parse_options options{.max_depth = 64};
+  boost::json::error_code error;
+  boost::json::value value = boost::json::parse({document.data(), document.size()}, error, {}, options);
+  if (error) return std::nullopt;
+  const boost::json::value steps = boost::json::parse({patch.data(), patch.size()}, error, {}, options);
+  PatchedDocument patched(std::move(value));
+  if (error || !steps.is_array() || !patched.apply(steps.get_array())) return std::nullopt;
+  return boost::json::serialize(patched.document());
+}
+
+}  // namespace autopilot
