@@ -176,6 +176,7 @@ Pod parse_pod(const JsonObject& object) {
   pod.meta = parse_meta(object);
   pod.node = text_at(members, {"spec", "nodeName"});
   pod.phase = text_at(members, {"status", "phase"});
+  pod.account = text_at(members, {"spec", "serviceAccountName"});
   each_at(members, {"metadata", "ownerReferences"}, [&](const json::object& owner) {
     if (!flag_at(owner, {"controller"})) return;
     pod.owner_kind = text_at(owner, {"kind"});

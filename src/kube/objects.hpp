@@ -82,8 +82,9 @@ struct Pod {
   std::string phase;       // "Pending", "Running", "Succeeded", "Failed", "Unknown"
   std::string owner_kind;  // of the controlling owner
   std::string owner_name;
-  std::string owner_api_version;  // "batch/v1"
   std::string owner_uid;
+  std::string owner_api_version;  // "batch/v1"
+  std::string account;            // its service account
   std::int64_t priority = 0;
   std::vector<InitContainer> init_containers;  // in their order
   std::vector<std::string> addresses;

@@ -54,8 +54,9 @@ TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
   const Pod pod = read<Pod>(parse_pod, (R"({
     "metadata": {"name": "train-0", "namespace": "ml", "deletionTimestamp": "2026-11-22T08:00:00Z",
                  "ownerReferences": [{"kind": "Node", "name": "x"},
-                                     {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j-1", "controller": true}]},
-    "spec": {"nodeName": "gpu-7", "priority": 100, "resourceClaims": [{"name": "gpus"}],
+                                     {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u",
+                                      "controller": true}]},
+    "spec": {"nodeName": "gpu-7", "serviceAccountName": "ci", "priority": 100, "resourceClaims": [{"name": "gpus"}],
              "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4", "cpu": "1"}}},
                             {"resources": {"limits": {"nvidia.com/gpu": 2}}}, {"resources": {}}]},
     "status": {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}})"));
@@ -64,8 +65,9 @@ TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
   EXPECT_EQ(pod.node, "gpu-7");
   EXPECT_EQ(pod.owner_kind, "Job");
   EXPECT_EQ(pod.owner_name, "train");
+  EXPECT_EQ(pod.owner_uid, "u");
   EXPECT_EQ(pod.owner_api_version, "batch/v1");
-  EXPECT_EQ(pod.owner_uid, "j-1");
+  EXPECT_EQ(pod.account, "ci");
   EXPECT_EQ(pod.priority, 100);
   EXPECT_EQ(pod.devices.at("nvidia.com/gpu"), 6);
   EXPECT_THAT(pod.device_claims, ElementsAre("gpus"));

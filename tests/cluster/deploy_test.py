@@ -35,7 +35,8 @@ EVERYWHERE = {
     ("storage.k8s.io", "storageclasses"): "get list"}
 IN_DEFAULT = {("", "events"): "create patch"}
 IN_OWN = {
-    (PREFIX, "nodehealthreports"): "get list watch create update patch", ("batch", "jobs"): "get list watch create delete",
+    (PREFIX, "nodehealthreports"): "get list watch create update patch", (PREFIX, "healthcheckreports"): "get create update",
+    ("batch", "jobs"): "get list watch create delete",
     ("", "pods"): "create delete", ("", "persistentvolumeclaims"): "get list watch create delete",
     ("apps", "daemonsets"): "get", ("discovery.k8s.io", "endpointslices"): "get list"}
 # What Kubernetes gives to everybody: to ask for one's own name and rights.
@@ -357,6 +358,13 @@ class AdmissionTest(OnNode):
                            "autopilot-report", "only the report of the node")
         self.assert_denied(self.create(reports, report_of(OTHER)), "autopilot-report", "only the report of the node")
 
+    def test_only_health_checks_of_its_own_node(self):
+        reports = f"apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/healthcheckreports"
+        self.assert_allowed(self.create(reports, health_check_of(NODE)))
+        self.assert_denied(self.create(reports, health_check_of(OTHER)), "autopilot-health-check", "of the node that it was made for")
+        with self.assertRaisesRegex(ApiError, "only the agent of a node says"):
+            self.api.run("create", "--dry-run=server", "-f", "-", text=json.dumps(health_check_of(NODE)))
+
     def test_a_node_with_very_many_labels_can_be_written(self):
         names = {f"example.org/{number:03}": "x" * 63 for number in range(500)}
         try:
@@ -370,7 +378,7 @@ class AdmissionTest(OnNode):
         self.api.run("patch", "node", NODE, "-p", json.dumps(change))
 
     def test_the_expressions_fit_what_they_are_about(self):
-        for name in ("autopilot-node", "autopilot-event", "autopilot-report", "autopilot-pod", "autopilot-own"):
+        for name in ("autopilot-node", "autopilot-event", "autopilot-report", "autopilot-health-check", "autopilot-pod", "autopilot-own"):
             with self.subTest(name):
                 policy = self.api.wait(lambda name=name: self.checked(name), f"{name} is checked")
                 self.assertNotIn("expressionWarnings", policy["status"].get("typeChecking", {}))
@@ -420,6 +428,12 @@ def event_about(node):
 def report_of(node):
     return {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "NodeHealthReport", "metadata": {"name": node, "namespace": NAMESPACE},
             "status": {"observedAt": "2026-11-22T00:00:00Z", "bootId": "tried", "simulated": True, "health": "healthy"}}
+
+
+def health_check_of(node):
+    return {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "HealthCheckReport", "metadata": {"name": f"{node}-0123456789", "namespace": NAMESPACE},
+            "spec": {"node": node, "pod": {"namespace": "team-a", "name": "train-0", "uid": "u"}, "tests": ["gpu.pcie_bandwidth"],
+                     "outcome": "failed", "issuer": "tried", "time": "2026-11-22T00:00:00Z"}}
 
 
 def container(**security):

@@ -13,6 +13,7 @@
 #include "agent/cluster_checks/own_pod.hpp"
 #include "agent/cluster_checks/reservation.hpp"
 #include "core/result.hpp"
+#include "kube/health_check_report.hpp"
 #include "kube/objects.hpp"
 #include "kube/reviews.hpp"
 
@@ -52,6 +53,17 @@ void read_as_reviews(std::string_view text) {
     static_cast<void>(kube::access_review_json(*user, {}));
 }
 
+// What was read is read again as it was, however much is cut at first.
+void read_as_report(std::string_view text) {
+  const auto report = kube::parse_health_check_report(text);
+  if (!report) return;
+  const std::string once = kube::health_check_report_json(*report);
+  const auto again = kube::parse_health_check_report(once);
+  AUTOPILOT_ASSERT(again.has_value());
+  AUTOPILOT_ASSERT(kube::health_check_report_json(*again) == once);
+  AUTOPILOT_ASSERT(kube::parse_health_check_report(kube::health_check_status_patch(*report)).has_value());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -66,5 +78,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(kube::parse_storage_class(text).has_value() == is_object);
   AUTOPILOT_ASSERT(kube::parse_lease(text).has_value() == is_object);
   read_as_reviews(text);
+  read_as_report(text);
   return 0;
 }

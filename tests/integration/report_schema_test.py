@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema of a node's report says every field that the agent writes, and describes each: an API server throws away what it does not
-know of."""
+"""The schemas of reports say every field that is written, with its limits, and describe each: an API server throws away what it does
+not know of, and refuses what is too long."""
 
 import json
 import os
@@ -14,19 +14,20 @@ packages.use()
 import yaml  # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-SAMPLES = os.path.join(os.environ["AUTOPILOT_BIN_DIR"], "../fakes/report_samples")
+FAKES = os.path.join(os.environ["AUTOPILOT_BIN_DIR"], "../fakes")
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 
 
-class ReportSchemaTest(unittest.TestCase):
+class Schema:
+    FILE = ""
+    SAMPLES = ""
+
     @classmethod
     def setUpClass(cls):
-        with open(os.path.join(ROOT, "deploy/helm/autopilot/crds/nodehealthreports.yaml"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "deploy/helm/autopilot/crds", cls.FILE), encoding="utf-8") as file:
             cls.definition = yaml.safe_load(file)
         cls.schema = cls.definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-        with open(os.path.join(ROOT, "src/api/openapi.yaml"), encoding="utf-8") as file:
-            cls.api = yaml.safe_load(file)["components"]["schemas"]
-        text = subprocess.run([SAMPLES], capture_output=True, check=True).stdout.decode("utf-8")
+        text = subprocess.run([os.path.join(FAKES, cls.SAMPLES)], capture_output=True, check=True).stdout.decode("utf-8")
         cls.samples = [json.loads(line) for line in text.splitlines()]
 
     def test_every_field_is_in_the_schema(self):
@@ -36,6 +37,10 @@ class ReportSchemaTest(unittest.TestCase):
 
     def check(self, schema, value, place):
         self.assertIsInstance(value, TYPES[schema["type"]], place)
+        if "enum" in schema:
+            self.assertIn(value, schema["enum"], place)
+        for limit in ("maxLength", "maxItems", "maxProperties"):
+            self.assertLessEqual(len(value) if limit in schema else 0, schema.get(limit, 0), place)
         if schema["type"] == "array":
             for item in value:
                 self.check(schema["items"], item, place + "[]")
@@ -43,6 +48,9 @@ class ReportSchemaTest(unittest.TestCase):
             return
         self.assertEqual([name for name in schema.get("required", []) if name not in value], [], place)
         for name, member in value.items():
+            if "additionalProperties" in schema:
+                self.check(schema["additionalProperties"], member, f"{place}.{name}")
+                continue
             self.assertIn(name, schema["properties"], place)
             self.check(schema["properties"][name], member, f"{place}.{name}")
 
@@ -56,15 +64,41 @@ class ReportSchemaTest(unittest.TestCase):
     def test_every_field_is_described(self):
         self.assertEqual([path for path, schema in described(self.schema, "") if not schema.get("description")], [])
 
-    def test_incidents_are_those_of_the_api(self):
-        incident = self.schema["properties"]["status"]["properties"]["incidents"]["items"]["properties"]
-        promised = set(self.api["Incident"]["properties"]) - {"durable"}
-        self.assertEqual(set(incident), promised)
-
     def test_the_columns_name_fields(self):
         for column in self.definition["spec"]["versions"][0]["additionalPrinterColumns"]:
             if not column["jsonPath"].startswith(".metadata."):
-                self.assertIn(column["jsonPath"], paths_of(self.schema, ""))
+                self.assertIn(column["jsonPath"].replace("[0]", ""), paths_of(self.schema, ""))
+
+
+class NodeHealthReportTest(Schema, unittest.TestCase):
+    FILE = "nodehealthreports.yaml"
+    SAMPLES = "report_samples"
+
+    def test_incidents_are_those_of_the_api(self):
+        with open(os.path.join(ROOT, "src/api/openapi.yaml"), encoding="utf-8") as file:
+            api = yaml.safe_load(file)["components"]["schemas"]
+        incident = self.schema["properties"]["status"]["properties"]["incidents"]["items"]["properties"]
+        promised = set(api["Incident"]["properties"]) - {"durable"}
+        self.assertEqual(set(incident), promised)
+
+
+class HealthCheckReportTest(Schema, unittest.TestCase):
+    FILE = "healthcheckreports.yaml"
+    SAMPLES = "health_check_samples"
+
+    def test_a_text_that_others_chose_has_a_limit(self):
+        def unbounded(schema, path):
+            if schema["type"] == "string" and not {"maxLength", "enum", "format"} & set(schema):
+                yield path
+            if schema["type"] == "array" and "maxItems" not in schema:
+                yield path
+            for name, member in schema.get("properties", {}).items():
+                yield from unbounded(member, f"{path}.{name}")
+            if "items" in schema:
+                yield from unbounded(schema["items"], path + "[]")
+
+        for part in ("spec", "status"):
+            self.assertEqual(list(unbounded(self.schema["properties"][part], part)), [])
 
 
 def described(schema, path):
