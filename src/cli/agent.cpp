@@ -4,48 +4,25 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <memory>
-#include <sys/stat.h>
 
 #include "cli/agent_verb.hpp"
 #include "cli/cli.hpp"
 #include "cli/cluster.hpp"
 #include "cli/cluster_files.hpp"
+#include "cli/daemon.hpp"
 #include "cli/machine_checks.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
-#include "config/forms.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::cli {
 namespace {
-
-// Empty when the flag can be taken.
-std::string listen_problem(const std::string& text) {
-  if (config::is_listen_address(text)) return "";
-  return "expected an address and a port such as 127.0.0.1:3333 or [::1]:3333, or \"\", not '" + text + "'";
-}
 
 // The file, the environment, then the flags.
 Result<config::Config> load(const AgentVerbOptions& options) {
   auto settings = TRY(load_settings(options.config_file, options.base));
   if (options.listen) settings.listen = *options.listen;
   return settings;
-}
-
-// Another file, or the same one written anew, looks different.
-std::string version_of(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return "";
-  return std::to_string(status.st_ino) + "." + std::to_string(status.st_size) + "." +
-         std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
-}
-
-telemetry::LogLevel level_of(const std::string& word) {
-  if (word == "debug") return telemetry::LogLevel::debug;
-  if (word == "warning") return telemetry::LogLevel::warning;
-  if (word == "error") return telemetry::LogLevel::error;
-  return telemetry::LogLevel::info;
 }
 
 }  // namespace
@@ -55,15 +32,13 @@ int run_agent_verb(const AgentVerbOptions& options) {
   if (!settings) return report(settings.error());
   for (const std::string& name : options.not_used)
     tell(name + " is taken and not used: docs/ibm-autopilot.md");
-  telemetry::set_log(level_of(settings->log_level), settings->log_format == "json"
-                                                        ? telemetry::LogFormat::json
-                                                        : telemetry::LogFormat::text);
+  set_log(settings->log_level, settings->log_format);
   const auto variables = environment();
   const config::Config opened_with = *settings;
   agent::AgentOptions agent_options{
       .config = std::move(*settings),
       .reload = [options] { return load(options); },
-      .configuration_version = [file = settings_file(options.config_file)] { return version_of(file); },
+      .configuration_version = [file = settings_file(options.config_file)] { return version_of_file(file); },
       .open_machine = [options, opened_with](const OnKernelNews& on_kernel_news) -> Result<agent::Machine> {
         auto known = TRY(checks_of(options.machine, opened_with));
         auto machine = TRY(open_machine(options.machine, opened_with, Timeline::live,
@@ -78,8 +53,10 @@ int run_agent_verb(const AgentVerbOptions& options) {
       .allow_simulated = options.allow_simulated,
   };
   if (opened_with.kubernetes.write_node) {
-    auto cluster = open_cluster(opened_with.kubernetes, variables);
-    if (!cluster) return report(cluster.error());
+    const auto& settings_of_cluster = opened_with.kubernetes;
+    auto cluster = open_cluster(settings_of_cluster.kubeconfig, settings_of_cluster.name_space, variables);
+    if (!cluster)
+      return report({cluster.error().code, "kubernetes.write_node is on: " + cluster.error().what});
     agent_options.cluster = std::move(*cluster);
   }
   // Whoever reads its log may end before it does.

@@ -103,6 +103,7 @@ int run_autopilot(int argc, char** argv) {
   add_ack(app, exit_code);
   add_test(app, exit_code);
   add_agent(app, exit_code);
+  add_controller(app, exit_code);
   add_inject(app, exit_code);
   add_record(app, exit_code);
   add_completion(app, exit_code);

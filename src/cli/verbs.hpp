@@ -12,6 +12,7 @@ void add_snapshot(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 void add_status(CLI::App& app, int& exit_code);
 void add_agent(CLI::App& app, int& exit_code);
+void add_controller(CLI::App& app, int& exit_code);
 void add_events(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_decode(CLI::App& app, int& exit_code);

@@ -52,6 +52,7 @@ struct ControllerConfig {
   ControllerCertificates certificates;
   ControllerWebhook webhook;
   std::string policy;  // file; empty: nothing but observing
+  Duration drain = std::chrono::seconds{3};
 };
 
 // The YAML text over `base`. malformed lists every problem, as of the agent's configuration.

@@ -52,6 +52,11 @@ constexpr std::array kSettings{
     ControllerSetting{"log_format", "text or json", kAtStart, kNoVariable, "How the log is written.",
                       AUTOPILOT_READ(read_word(m, s, &is_log_format, c.log_format)),
                       AUTOPILOT_SHOW(c.log_format)},
+    ControllerSetting{
+        "drain", "0s to 1m", kAtStart, kNoVariable,
+        "How long it goes on answering after SIGTERM, not ready any more, while its Service forgets it.",
+        AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{0}, minutes{1}, c.drain)),
+        AUTOPILOT_SHOW(format_duration(c.drain))},
     ControllerSetting{"kubernetes.kubeconfig", "an absolute path, or nothing in quotes", kAtStart,
                       kNoVariable, "How the API server is reached. Empty: by the account of the pod.",
                       AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.kubernetes.kubeconfig)),

@@ -140,14 +140,14 @@ net::Exchange Client::send(net::HttpRequest request, OnObject on_answer) {
   return session_.send(
       std::move(request), options_.deadline,
       [this, method, path, on_answer = std::move(on_answer)](Result<net::HttpResponse> answer) {
-        if (!answer) {
-          on_answer(tl::unexpected(no_answer(answer.error(), method, path)));
-        } else if (answer->status < 200 || answer->status > 299) {
-          if (answer->status == kUnauthorized && options_.on_unauthorized) options_.on_unauthorized();
-          on_answer(tl::unexpected(api_error(*answer, method, path)));
-        } else {
-          on_answer(std::move(answer->body));
+        if (answer && answer->status >= 200 && answer->status <= 299) {
+          count(ApiOutcome::ok);
+          return on_answer(std::move(answer->body));
         }
+        if (answer && answer->status == kUnauthorized && options_.on_unauthorized) options_.on_unauthorized();
+        ApiError why = answer ? api_error(*answer, method, path) : no_answer(answer.error(), method, path);
+        count(why.verdict.outcome);
+        on_answer(tl::unexpected(std::move(why)));
       });
 }
 
@@ -191,6 +191,7 @@ net::Exchange Client::watch(ApiPath path, Duration silence, WatchHandler handler
   net::StreamHandler stream;
   stream.on_head = [this, watching](const net::HttpResponse& head) {
     if (head.status == kUnauthorized && options_.on_unauthorized) options_.on_unauthorized();
+    if (head.status != 200) count(judge_status(head.status, "").outcome);
     watching->take_head(head);
   };
   stream.on_bytes = [watching](std::string_view bytes) { watching->take_bytes(bytes); };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,6 +47,9 @@ struct WatchHandler {
   std::function<void(std::optional<ApiError>)> on_end;
 };
 
+// How requests ended since the client was made, by ApiOutcome; of watches only those that were refused.
+using ApiCounts = std::array<std::uint64_t, kApiOutcomes>;
+
 struct ClientOptions {
   std::string user_agent;
   std::string field_manager;  // of everything it writes
@@ -74,13 +79,16 @@ class Client {
   // path: of a list, with resourceVersion, allowWatchBookmarks and timeoutSeconds in its query. silence:
   // without a byte for so long it ends as timed_out.
   [[nodiscard]] net::Exchange watch(ApiPath path, Duration silence, WatchHandler handler);
+  [[nodiscard]] const ApiCounts& counts() const { return counts_; }
 
  private:
   [[nodiscard]] net::HttpRequest request(std::string method, ApiPath path) const;
   [[nodiscard]] net::Exchange send(net::HttpRequest request, OnObject on_answer);
+  void count(ApiOutcome outcome) { ++counts_[static_cast<std::size_t>(outcome)]; }
 
   ClientOptions options_;
   std::string token_;
+  ApiCounts counts_{};
   net::HttpSession session_;
 };
 

@@ -40,6 +40,7 @@ class ClientTest : public ::testing::Test {
       loop_.stop();
     });
     loop_.run();
+    counts_ = client.counts();
     const auto requests = server.requests();
     request_ = requests.empty() ? "" : requests.front();
     return outcome.value();
@@ -55,7 +56,22 @@ class ClientTest : public ::testing::Test {
 
   net::EventLoop loop_;
   std::string request_;
+  ApiCounts counts_{};
 };
+
+TEST_F(ClientTest, counts_how_requests_ended) {
+  const auto one = [](ApiOutcome outcome) {
+    ApiCounts counts{};
+    counts[static_cast<std::size_t>(outcome)] = 1;
+    return counts;
+  };
+  EXPECT_TRUE(get({answer(200, "{}")}));
+  EXPECT_EQ(counts_, one(ApiOutcome::ok));
+  EXPECT_FALSE(get({answer(403, "{}")}));
+  EXPECT_EQ(counts_, one(ApiOutcome::forbidden));
+  EXPECT_FALSE(get({""}));
+  EXPECT_EQ(counts_, one(ApiOutcome::unreachable));
+}
 
 TEST_F(ClientTest, says_who_asks_and_gives_the_object) {
   const auto object = get({answer(200, R"({"kind":"Node"})")}, "secret");

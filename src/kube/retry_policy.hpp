@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -25,6 +26,7 @@ enum class ApiOutcome : std::uint8_t {
   too_large,     // 413, or the answer is larger than our limit
   unexpected,    // anything else: no API server answers so
 };
+inline constexpr std::size_t kApiOutcomes = static_cast<std::size_t>(ApiOutcome::unexpected) + 1;
 
 // What to do next.
 enum class ApiNext : std::uint8_t {

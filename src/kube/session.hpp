@@ -32,6 +32,7 @@ class Session {
   // server will say what it thinks of a client without any.
   void start(std::function<void()> on_ready);
   [[nodiscard]] Client& client() { return client_; }
+  [[nodiscard]] const Client& client() const { return client_; }
   // What is wrong with the credentials; empty: nothing.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 

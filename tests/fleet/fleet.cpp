@@ -183,7 +183,8 @@ Status Fleet::run() {
 
 Status run_fleet(FleetOptions options) {
   host::keep_allocator_small();
-  const auto door = TRY(cli::open_cluster(options.config.kubernetes, {}));
+  const auto door =
+      TRY(cli::open_cluster(options.config.kubernetes.kubeconfig, options.config.kubernetes.name_space, {}));
   Fleet fleet(std::move(options));
   TRY_STATUS(fleet.open(door));
   return fleet.run();

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "net/server_metrics.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/metrics_text.hpp"
 
@@ -176,40 +177,6 @@ void age_families(MetricsText& metrics, const NodeSnapshot& snapshot, WallTime n
       metrics.sample({{"check", result.check}}, to_seconds(now - result.completed));
 }
 
-void server_families(MetricsText& metrics, const net::ServerStats& server) {
-  metrics.family("autopilot_http_connections_open", MetricType::gauge, "Open connections.");
-  metrics.sample(static_cast<double>(server.connections_open));
-  metrics.family("autopilot_http_streams_open", MetricType::gauge, "Open event streams.");
-  metrics.sample(static_cast<double>(server.streams_open));
-  metrics.family("autopilot_http_responses_total", MetricType::counter,
-                 "Answers, by the first digit of their status.");
-  metrics.sample({{"class", "2xx"}}, static_cast<double>(server.responses_2xx));
-  metrics.sample({{"class", "4xx"}}, static_cast<double>(server.responses_4xx));
-  metrics.sample({{"class", "5xx"}}, static_cast<double>(server.responses_5xx));
-  metrics.family(
-      "autopilot_http_handshakes_failed_total", MetricType::counter,
-      "Connections that spoke no TLS where it is spoken, or showed a certificate that is not taken.");
-  metrics.sample(static_cast<double>(server.handshakes_failed));
-  metrics.family("autopilot_http_limited_total", MetricType::counter,
-                 "Connections, requests and streams that met a limit of the server.");
-  const auto limited = [&metrics](std::string_view limit, std::uint64_t count) {
-    metrics.sample({{"limit", limit}}, static_cast<double>(count));
-  };
-  limited("connections", server.connections_refused);
-  limited("descriptors", server.accept_errors);
-  limited("header_bytes", server.headers_too_large);
-  limited("body_bytes", server.bodies_too_large);
-  limited("host", server.hosts_refused);
-  limited("handshake_deadline", server.handshakes_late);
-  limited("read_deadline", server.slow_senders_cut);
-  limited("write_deadline", server.slow_readers_cut);
-  limited("idle_deadline", server.idle_closed);
-  limited("requests_per_connection", server.requests_exhausted);
-  limited("answer_deadline", server.answers_late);
-  limited("event_streams", server.streams_refused);
-  limited("stream_queue", server.streams_cut);
-}
-
 void tls_families(MetricsText& metrics, const TlsStatus& tls) {
   const auto time = [&metrics](std::string_view name, std::string_view help, WallTime value) {
     metrics.family(name, MetricType::gauge, help);
@@ -263,7 +230,7 @@ std::string MetricsExporter::render(const SnapshotPtr& snapshot, const net::Serv
                                     const std::optional<TlsStatus>& tls, WallTime now) {
   MetricsText changing;
   age_families(changing, *snapshot, now);
-  server_families(changing, server);
+  net::add_server_metrics(changing, server);
   if (tls) tls_families(changing, *tls);
   note(snapshot);
   const std::lock_guard lock(mutex_);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/controller.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <random>
+#include <signal.h>
+#include <utility>
+#include <vector>
+
+#include "controller/figures.hpp"
+#include "controller/live_configuration.hpp"
+#include "kube/leader.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_server.hpp"
+#include "telemetry/build_info.hpp"
+#include "telemetry/log.hpp"
+#include "telemetry/metrics_text.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+using std::chrono::seconds;
+using telemetry::log_info;
+using telemetry::log_warning;
+
+constexpr Duration kStopGrace = seconds{5};
+
+std::function<double()> dice() {
+  return [random = std::mt19937_64(std::random_device{}())]() mutable {
+    return std::uniform_real_distribution<double>(0, 1)(random);
+  };
+}
+
+// Like no other, also of the same pod after a restart.
+std::string new_identity(const std::string& pod) {
+  std::random_device random;
+  std::array<char, 20> number{};
+  std::snprintf(number.data(), number.size(), "_%08x%08x", random(), random());
+  return (pod.empty() ? std::string(kControllerName) : pod) + number.data();
+}
+
+// By which names requests may call it: those of its Service.
+std::vector<std::string> service_names(const std::string& name_space) {
+  const std::string name = kControllerName;
+  return {name, name + "." + name_space, name + "." + name_space + ".svc",
+          name + "." + name_space + ".svc.cluster.local"};
+}
+
+net::HttpResponse text(std::string body, int status = 200) {
+  return {status, "text/plain; charset=utf-8", std::move(body), {}};
+}
+
+class Controller {
+ public:
+  explicit Controller(ControllerOptions options);
+  Status listen();
+  Status run();
+
+ private:
+  [[nodiscard]] kube::Leader::Listener election_listener();
+  [[nodiscard]] ControllerFigures figures() const;
+  [[nodiscard]] std::string why_not_ready() const;
+  void add_open_routes();
+  void begin_stop(int signal);
+  void stop_listening();
+  void note_stopped();
+
+  const ControllerOptions options_;
+  net::EventLoop loop_;
+  LiveConfiguration configuration_;
+  kube::Session session_;
+  kube::Leader leader_;
+  net::HttpServer encrypted_;  // for the API server and the agents
+  net::HttpServer open_;       // in the clear
+  std::uint16_t tls_port_ = 0;
+  std::uint16_t metrics_port_ = 0;
+  net::Subscription signals_;
+  net::Subscription drain_;
+  net::Subscription patience_;  // with an end that does not come
+  bool is_stopping_ = false;
+  int stops_awaited_ = 0;
+};
+
+Controller::Controller(ControllerOptions options)
+    : options_(std::move(options)),
+      configuration_(loop_, options_.config, options_.reload, options_.configuration_version, [] {}),
+      session_(loop_, options_.clock, options_.cluster, kControllerName, options_.run_blocking),
+      leader_(loop_, session_.client(), options_.clock,
+              {.name_space = options_.cluster.name_space,
+               .lease = kControllerName,
+               .identity = new_identity(options_.cluster.pod)},
+              election_listener(), dice()),
+      encrypted_(loop_, {}),
+      open_(loop_, {}) {}
+
+kube::Leader::Listener Controller::election_listener() {
+  return {.on_lead = [] { log_info("this controller leads now"); },
+          .on_step_down = [] { log_info("this controller leads no more"); },
+          .on_problem =
+              [](const Error& why) {
+                log_warning("it is not known who leads; trying on", {{"cause", why.what}});
+              }};
+}
+
+ControllerFigures Controller::figures() const {
+  return {.leads = leader_.is_leader(),
+          .lease_transitions = leader_.transitions(),
+          .lease_failures = leader_.failures(),
+          .configuration_refused = configuration_.refused(),
+          .api_requests = session_.client().counts(),
+          .server = encrypted_.stats()};
+}
+
+// Empty when it is.
+std::string Controller::why_not_ready() const {
+  if (is_stopping_) return "stopping\n";
+  return "";
+}
+
+void Controller::add_open_routes() {
+  open_.route("GET", "/healthz",
+              [](const net::HttpRequest&, net::Responder responder) { responder.respond(text("ok\n")); });
+  open_.route("GET", "/readyz", [this](const net::HttpRequest&, net::Responder responder) {
+    const std::string why = why_not_ready();
+    responder.respond(why.empty() ? text("ok\n") : text(why, 503));
+  });
+  open_.route("GET", "/metrics", [this](const net::HttpRequest&, net::Responder responder) {
+    responder.respond({200, std::string(telemetry::MetricsText::kContentType), render(figures()), {}});
+  });
+}
+
+Status Controller::listen() {
+  add_open_routes();
+  const net::TcpPolicy policy{service_names(options_.cluster.name_space)};
+  const auto& config = options_.config;
+  const auto encrypted = encrypted_.listen_tls(config.listen, nullptr, policy);
+  if (!encrypted)
+    return fail(encrypted.error().code,
+                encrypted.error().what + "; `listen` or --listen names another address");
+  const auto open = open_.listen_tcp(config.metrics, policy);
+  if (!open)
+    return fail(open.error().code, open.error().what + "; `metrics` or --metrics names another address");
+  tls_port_ = *encrypted;
+  metrics_port_ = *open;
+  return {};
+}
+
+Status Controller::run() {
+  auto signals = loop_.on_signal({SIGTERM, SIGINT, SIGHUP}, [this](int signal) {
+    if (signal == SIGHUP)
+      configuration_.reload();
+    else
+      begin_stop(signal);
+  });
+  if (!signals) return fail(signals.error());
+  signals_ = std::move(*signals);
+  loop_.post([this] { session_.start([this] { leader_.start(); }); });
+  log_info("controller ready", {{"version", std::string(telemetry::build_info().version)},
+                                {"namespace", options_.cluster.name_space},
+                                {"tls_port", std::to_string(tls_port_)},
+                                {"metrics_port", std::to_string(metrics_port_)}});
+  loop_.run();
+  return {};
+}
+
+// Others lead from now on; what is asked meanwhile is answered, for the Service still leads here. Whoever
+// asks twice does not want to wait for it.
+void Controller::begin_stop(int signal) {
+  if (std::exchange(is_stopping_, true)) return stop_listening();
+  log_info("stopping", {{"signal", std::to_string(signal)}});
+  stops_awaited_ = 3;
+  leader_.release([this] { note_stopped(); });
+  drain_ = loop_.after(options_.config.drain, [this] { stop_listening(); });
+}
+
+void Controller::stop_listening() {
+  if (patience_.is_active()) return;
+  drain_.cancel();
+  // An API server that does not answer keeps nobody here: the lease ends by itself.
+  patience_ = loop_.after(kStopGrace + seconds{1}, [this] {
+    log_warning("not everything ended in time");
+    loop_.stop();
+  });
+  encrypted_.stop(kStopGrace, [this] { note_stopped(); });
+  open_.stop(kStopGrace, [this] { note_stopped(); });
+}
+
+void Controller::note_stopped() {
+  if (--stops_awaited_ == 0) loop_.stop();
+}
+
+}  // namespace
+
+Status run_controller(ControllerOptions options) {
+  Controller running(std::move(options));
+  TRY_STATUS(running.listen());
+  return running.run();
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/clock.hpp"
+#include "kube/client.hpp"
+#include "net/http_server.hpp"
+
+namespace autopilot::controller {
+
+// What is told of a controller by numbers.
+struct ControllerFigures {
+  bool leads = false;
+  std::int32_t lease_transitions = 0;
+  std::uint64_t lease_failures = 0;
+  std::uint64_t configuration_refused = 0;
+  kube::ApiCounts api_requests{};
+  net::ServerStats server;
+};
+
+// As Prometheus reads them.
+[[nodiscard]] std::string render(const ControllerFigures& figures);
+
+}  // namespace autopilot::controller

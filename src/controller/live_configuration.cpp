@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/live_configuration.hpp"
+
+#include <utility>
+
+#include "telemetry/log.hpp"
+
+namespace autopilot::controller {
+
+LiveConfiguration::LiveConfiguration(net::EventLoop& loop, config::ControllerConfig first, Reload reload,
+                                     std::function<std::string()> version, std::function<void()> on_change,
+                                     Duration look)
+    : now_(std::move(first)),
+      reload_(std::move(reload)),
+      version_of_file_(std::move(version)),
+      on_change_(std::move(on_change)) {
+  if (!version_of_file_) return;
+  version_ = version_of_file_();
+  watch_ = loop.every(look, [this] {
+    if (version_of_file_() != version_) this->reload();
+  });
+}
+
+void LiveConfiguration::reload() {
+  // Before it is read: what changes meanwhile is read again.
+  if (version_of_file_) version_ = version_of_file_();
+  const auto next = reload_();
+  if (!next) return refuse(next.error());
+  refused_version_.clear();
+  telemetry::log_info("configuration loaded", {{"changes", config::describe(config::diff(now_, *next))}});
+  // What needs a restart keeps its old value until then.
+  now_ = config::merge_live(now_, *next);
+  on_change_();
+}
+
+// The same file, read once more because somebody asked, is told and not counted again.
+void LiveConfiguration::refuse(const Error& why) {
+  telemetry::log_error("configuration refused, the old one stays in use", {{"cause", why.what}});
+  const bool is_known = !version_.empty() && refused_version_ == version_;
+  if (!is_known) ++refused_;
+  refused_version_ = version_;
+}
+
+}  // namespace autopilot::controller

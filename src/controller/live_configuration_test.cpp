@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/live_configuration.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <memory>
+
+#include "net/test_server.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+
+// The file holds its policy; "?" is one that makes no sense.
+class LiveConfigurationTest : public ::testing::Test {
+ protected:
+  LiveConfigurationTest() {
+    config::ControllerConfig first;
+    first.policy = file_;
+    live_ = std::make_unique<LiveConfiguration>(
+        loop_, first,
+        [this]() -> Result<config::ControllerConfig> {
+          ++reads_;
+          if (file_ == "?") return fail(Errc::malformed, "controller.yaml:1: makes no sense");
+          config::ControllerConfig read;
+          read.policy = file_;
+          read.listen = ":1";
+          return read;
+        },
+        [this] { return file_; }, [this] { policies_.push_back(live_->now().policy); }, milliseconds{1});
+  }
+  [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
+    return net::testing::run_until(loop_, is_so);
+  }
+
+  net::EventLoop loop_;
+  std::string file_ = "/one";
+  int reads_ = 0;
+  std::vector<std::string> policies_;
+  std::unique_ptr<LiveConfiguration> live_;
+};
+
+TEST_F(LiveConfigurationTest, a_new_file_is_read_and_what_needs_a_restart_waits) {
+  file_ = "/two";
+  ASSERT_TRUE(run_until([this] { return !policies_.empty(); }));
+  EXPECT_THAT(policies_, ElementsAre("/two"));
+  EXPECT_EQ(live_->now().listen, ":9443");
+}
+
+TEST_F(LiveConfigurationTest, what_makes_no_sense_is_counted_once_and_the_old_one_stays) {
+  file_ = "?";
+  ASSERT_TRUE(run_until([this] { return live_->refused() == 1; }));
+  live_->reload();
+  EXPECT_EQ(live_->refused(), 1);
+  EXPECT_EQ(live_->now().policy, "/one");
+  file_ = "/one";
+  ASSERT_TRUE(run_until([this] { return !policies_.empty(); }));
+  file_ = "?";
+  ASSERT_TRUE(run_until([this] { return live_->refused() == 2; }));
+}
+
+TEST_F(LiveConfigurationTest, a_file_that_stays_is_read_when_somebody_asks) {
+  live_->reload();
+  EXPECT_EQ(reads_, 1);
+  EXPECT_THAT(policies_, ElementsAre("/one"));
+}
+
+}  // namespace
+}  // namespace autopilot::controller

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "net/http_server.hpp"
+#include "telemetry/metrics_text.hpp"
+
+namespace autopilot::net {
+
+// The families autopilot_http_*: what a server answered, and what it refused.
+void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& server);
+
+}  // namespace autopilot::net
