@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "api/preflight.hpp"
 #include "api/v1.hpp"
 
 // One of each object with every member set, for the tests of this folder and the validation against
@@ -231,6 +232,20 @@ using namespace std::chrono_literals;
 
 [[nodiscard]] inline OperationRequest sample_operation_request() {
   return {"self_test", {sample_gpu()}, 90s};
+}
+
+[[nodiscard]] inline PreflightResult sample_preflight_result() {
+  PreflightResult result;
+  result.outcome = PreflightOutcome::failed;
+  result.node = "gpu-7";
+  result.fresh = {"gpu.pcie_bandwidth"};
+  result.tests = {{"gpu.pcie_bandwidth", PreflightState::fresh, "passed 2h ago", 2h},
+                  {"gpu.memory_bandwidth", PreflightState::failed, "GPU 3 is slow", {}}};
+  result.gpus = {"GPU-1", "GPU-2"};
+  result.report = "gpu-7-0123456789";
+  result.message = "GPU 3 is slow";
+  result.simulated = true;
+  return result;
 }
 
 [[nodiscard]] inline InjectRequest sample_inject_request() {

@@ -32,6 +32,11 @@ int main() {
       {"InjectRequest", to_json(sample_inject_request())},
       {"AcknowledgeRequest", to_json(AcknowledgeRequest{"the card is ordered"})},
       {"Receipt", to_json(Receipt{"7", true})},
+      {"PreflightRequest", to_json(PreflightRequest{{"gpu.pcie_bandwidth"}, std::chrono::seconds{60}})},
+      {"PreflightRequest", to_json(PreflightRequest{})},
+      {"PreflightProgress", to_json(PreflightProgress{"gpu-7", "waits", sample_preflight_result().tests})},
+      {"PreflightResult", to_json(sample_preflight_result())},
+      {"PreflightResult", to_json(PreflightResult{})},
   };
   for (const auto& [schema, json] : samples)
     std::printf("%s\n%s", schema.c_str(), json.c_str());
