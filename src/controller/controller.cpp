@@ -13,6 +13,7 @@
 
 #include "controller/figures.hpp"
 #include "controller/live_configuration.hpp"
+#include "kube/dice.hpp"
 #include "kube/leader.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
@@ -28,12 +29,6 @@ using telemetry::log_info;
 using telemetry::log_warning;
 
 constexpr Duration kStopGrace = seconds{5};
-
-std::function<double()> dice() {
-  return [random = std::mt19937_64(std::random_device{}())]() mutable {
-    return std::uniform_real_distribution<double>(0, 1)(random);
-  };
-}
 
 // Like no other, also of the same pod after a restart.
 std::string new_identity(const std::string& pod) {
@@ -93,7 +88,7 @@ Controller::Controller(ControllerOptions options)
               {.name_space = options_.cluster.name_space,
                .lease = kControllerName,
                .identity = new_identity(options_.cluster.pod)},
-              election_listener(), dice()),
+              election_listener(), kube::dice()),
       encrypted_(loop_, {}),
       open_(loop_, {}) {}
 
