@@ -269,6 +269,29 @@ class ChartTest(unittest.TestCase):
         self.assertEqual((node["internalTrafficPolicy"], node["ports"][0]["port"]), ("Local", 4443))
         self.assertNotIn(("Service", "autopilot-node"), self.helm.objects())
 
+    def test_the_controller_runs_twice_with_an_account_of_its_own_and_only_where_it_is_wanted(self):
+        self.assertEqual([name for _, name in self.helm.objects() if "controller" in name], [])
+        objects = self.helm.objects("{controller: {enabled: true, config: {drain: 5s}}, labelPrefix: ops.example, networkPolicy: {create: true}}")
+        deployment = objects["Deployment", "autopilot-controller"]["spec"]
+        self.assertEqual(deployment["replicas"], 2)
+        pod = deployment["template"]["spec"]
+        self.assertEqual((pod["serviceAccountName"], pod["automountServiceAccountToken"]), ("autopilot-controller", False))
+        container, = pod["containers"]
+        self.assertEqual(container["securityContext"]["capabilities"], {"drop": ["ALL"]})
+        self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"]),
+                         {"kubernetes": {"label_prefix": "ops.example"}, "drain": "5s"})
+        # What selects agents does not select it, nor the other way round.
+        labels = deployment["template"]["metadata"]["labels"].items()
+        for name in ("autopilot-healthchecks", "autopilot-metrics-service"):
+            self.assertFalse(objects["Service", name]["spec"]["selector"].items() <= labels)
+        self.assertFalse(objects["NetworkPolicy", "autopilot"]["spec"]["podSelector"]["matchLabels"].items() <= labels)
+        self.assertTrue(objects["Service", "autopilot-controller"]["spec"]["selector"].items() <= labels)
+        self.assertEqual(objects["PodDisruptionBudget", "autopilot-controller"]["spec"]["maxUnavailable"], 1)
+        # It leads by one Lease, and may touch no other.
+        leases = [rule for rule in objects["Role", "autopilot-controller"]["rules"] if rule["resources"] == ["leases"]]
+        self.assertEqual([(rule.get("resourceNames"), rule["verbs"]) for rule in leases],
+                         [(None, ["create"]), (["autopilot-controller"], ["get", "update"])])
+
     def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
         objects = self.helm.objects("", "--api-versions", "monitoring.coreos.com/v1")
         monitor = objects["ServiceMonitor", "autopilot-metrics-monitor"]

@@ -184,3 +184,22 @@ imagePullPolicy: {{ . }}
 {{- $own := ($config.expectation).thresholds | default dict -}}
 {{- include "autopilot.text" (hasKey $own "gpu.pcie_bandwidth.host_to_device" | ternary (get $own "gpu.pcie_bandwidth.host_to_device") 4) -}}
 {{- end }}
+
+{{- define "autopilot.controllerLabels" -}}
+app: autopilot-controller
+app.kubernetes.io/name: autopilot
+app.kubernetes.io/component: controller
+{{- end }}
+
+{{- /* The controller's settings: those that the values mean, and over them those below `controller.config`. */ -}}
+{{- define "autopilot.controllerConfig" -}}
+{{- $own := dict "kubernetes" (dict "label_prefix" (include "autopilot.prefix" .)) -}}
+{{- if ne (toString (.Values.loglevel | default "")) "" -}}
+{{- $_ := set $own "log_level" (ternary "debug" "info" (ge (int .Values.loglevel) 4)) -}}
+{{- end -}}
+{{- if (.Values.webhook | default dict).enabled -}}
+{{- $_ := set $own "webhook" (dict "enabled" true "image" (include "autopilot.image" .)
+  "agent_url" (printf "https://autopilot-node.%s.svc:%d" .Release.Namespace (int .Values.tls.port))) -}}
+{{- end -}}
+{{ mergeOverwrite $own (deepCopy (.Values.controller.config | default dict)) | toYaml }}
+{{- end }}
