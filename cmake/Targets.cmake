@@ -43,12 +43,10 @@ function(autopilot_test name)
   set(target autopilot_${name}_tests)
   add_executable(${target} ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  target_link_libraries(${target} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE ${ARG_LINK} autopilot_test_paths GTest::gmock GTest::gtest GTest::gtest_main)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   # What is tested is optimised, as it ships; the tests themselves take a third less to compile without.
   target_compile_options(${target} PRIVATE -O0)
-  target_compile_definitions(${target} PRIVATE AUTOPILOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                               AUTOPILOT_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()

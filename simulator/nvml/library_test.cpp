@@ -12,6 +12,7 @@
 #include "core/yaml_text.hpp"
 #include "host/gpu/nvml_abi.h"
 #include "machine/builtin.hpp"
+#include "tests/paths/paths.hpp"
 #include "tree/tree_store.hpp"
 
 namespace autopilot::simulator {
@@ -38,7 +39,7 @@ class Library : public testing::Test {
     writer_.emplace(directory_);
     write();
     ::setenv("AUTOPILOT_SIM_MACHINE", directory_.c_str(), 1);
-    library_ = ::dlopen(AUTOPILOT_BIN_DIR "/libnvidia-ml-sim.so", RTLD_NOW | RTLD_LOCAL);
+    library_ = ::dlopen(paths::program("libnvidia-ml-sim.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(library_, nullptr) << ::dlerror();
 #define AUTOPILOT_LOAD(need, name, result, arguments)                            \
   nvml_.name = reinterpret_cast<decltype(nvml_.name)>(::dlsym(library_, #name)); \

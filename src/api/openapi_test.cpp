@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "core/subject.hpp"
 #include "core/yaml.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::api {
 namespace {
@@ -76,7 +77,7 @@ TEST_F(OpenApi, knows_the_words_of_the_core) {
 }
 
 TEST_F(OpenApi, is_the_file_of_the_source_tree) {
-  std::ifstream file(std::string(AUTOPILOT_SOURCE_DIR) + "/src/api/openapi.yaml");
+  std::ifstream file(paths::source("src/api/openapi.yaml"));
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_EQ(openapi_yaml(), text.str());

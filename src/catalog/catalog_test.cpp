@@ -13,6 +13,7 @@
 #include "catalog/compact.hpp"
 #include "catalog/log_pattern.hpp"
 #include "catalog/operator_rules.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::catalog {
 namespace {
@@ -33,7 +34,7 @@ TEST(BuiltinCatalog, is_what_its_files_say) {
 
 TEST(BuiltinCatalog, holds_the_files_of_this_checkout) {
   for (const auto& [name, text] : builtin_files()) {
-    std::ifstream in(AUTOPILOT_SOURCE_DIR "/catalog/" + name, std::ios::binary);
+    std::ifstream in(paths::source("catalog/" + name), std::ios::binary);
     std::stringstream content;
     content << in.rdbuf();
     EXPECT_TRUE(in) << name;

@@ -11,6 +11,7 @@
 
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -52,8 +53,7 @@ bool begins_a_threshold(const std::string& word) {
 // A judge that names a word the catalog lacks aborts when it first needs it: find it before.
 TEST(CatalogAgreement, judges_name_only_thresholds_and_reasons_that_exist) {
   int words = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(AUTOPILOT_SOURCE_DIR "/src/checks")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(paths::source("src/checks"))) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with(".cpp") || name.ends_with("_test.cpp")) continue;
     const std::string text = read(entry.path());

@@ -14,6 +14,7 @@
 #include "host/open_host.hpp"
 #include "incidents/node_state.hpp"
 #include "runtime/conclude.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::golden {
 namespace {
@@ -139,8 +140,8 @@ class Boot {
     clock_->set(TRY(instant_of(machine)));
     if (!opened_.host) {
       host::OpenOptions options;
-      options.helper_program = AUTOPILOT_BIN_DIR "/autopilot";
-      options.nvml_library = AUTOPILOT_BIN_DIR "/libnvidia-ml-sim.so";
+      options.helper_program = paths::program("autopilot");
+      options.nvml_library = paths::program("libnvidia-ml-sim.so");
       options.clock = clock_;
       opened_ = TRY(host::open_tree_host(bench_.directory(), options));
     }

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "golden/cause_report.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::golden {
 namespace {
@@ -17,7 +18,7 @@ constexpr int kTuningFloor = 59;
 constexpr int kHeldOutFloor = 30;
 
 const std::string& page() {
-  static const std::string path = AUTOPILOT_SOURCE_DIR "/docs/detection-quality.md";
+  static const std::string path = paths::source("docs/detection-quality.md");
   return path;
 }
 
@@ -32,7 +33,7 @@ Result<Judged> judge(const std::string& folder, const std::string& scenario, Mac
 }
 
 std::vector<Judged> judge_all(const std::string& only) {
-  const std::string folder = AUTOPILOT_SOURCE_DIR "/tests/golden/causes";
+  const std::string folder = paths::source("tests/golden/causes");
   MachineBench bench;
   std::vector<Judged> judged;
   for (const std::string& scenario : directories_in(folder)) {

@@ -14,6 +14,7 @@
 #include "incidents/finding_tracker.hpp"
 #include "runtime/conclude.hpp"
 #include "runtime/lanes.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::golden {
 namespace {
@@ -109,8 +110,8 @@ class Looker {
  private:
   Status open() {
     host::OpenOptions options;
-    options.helper_program = AUTOPILOT_BIN_DIR "/autopilot";
-    options.nvml_library = AUTOPILOT_BIN_DIR "/libnvidia-ml-sim.so";
+    options.helper_program = paths::program("autopilot");
+    options.nvml_library = paths::program("libnvidia-ml-sim.so");
     options.clock = clock_;
     opened_ = TRY(host::open_tree_host(bench_.directory(), options));
     return {};

@@ -8,6 +8,7 @@
 #include "checks/check.hpp"
 #include "core/yaml.hpp"
 #include "golden/golden_case.hpp"
+#include "tests/paths/paths.hpp"
 #include "tree/tree_store.hpp"
 
 namespace autopilot::golden {
@@ -144,7 +145,7 @@ std::vector<StatedCase> cases_on_disk(const std::string& golden) {
 }
 
 TEST(GoldenCases, CoverEveryStateOfEveryCheck) {
-  const std::string golden = AUTOPILOT_SOURCE_DIR "/tests/golden";
+  const std::string golden = paths::source("tests/golden");
   const auto text = simulator::read_text(golden + "/states.yaml", kMaxBytes);
   ASSERT_TRUE(text) << text.error().what;
   const auto impossible = parse_impossible(*text, golden + "/states.yaml");

@@ -16,6 +16,7 @@
 #include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
 #include "store/test_random.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::store {
 namespace {
@@ -45,7 +46,7 @@ class JournalKillTest : public ::testing::Test {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     ::posix_spawn_file_actions_addclose(&actions, ends[0]);
-    std::string program = JOURNAL_HAMMER;
+    std::string program = paths::fake("journal_hammer");
     std::string file = path();
     std::string mode = how;
     std::string seed = std::to_string(random_());

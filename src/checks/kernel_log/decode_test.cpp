@@ -13,6 +13,7 @@
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "core/parse.hpp"
 #include "host/kernel_log/kmsg_record.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -99,8 +100,7 @@ class Corpus {
 
 TEST(Decoder, finds_in_every_line_of_the_corpus_what_is_there) {
   Corpus corpus;
-  for (const auto& file :
-       std::filesystem::directory_iterator(AUTOPILOT_SOURCE_DIR "/tests/golden/kernel_log"))
+  for (const auto& file : std::filesystem::directory_iterator(paths::source("tests/golden/kernel_log")))
     if (file.path().extension() == ".txt") corpus.read(file.path());
   EXPECT_GE(corpus.lines(), 250U);
   for (const auto& rule : catalog::builtin().log_rules())

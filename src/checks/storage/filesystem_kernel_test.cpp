@@ -14,6 +14,7 @@
 #include "host/storage/loop_filesystem.hpp"
 #include "host/storage/system_filesystems.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -47,7 +48,7 @@ class StorageFilesystemOfThisKernel : public ::testing::Test {
   host::SystemClock clock_;
   host::Files files_;
   host::HelperClient helper_{"storage",
-                             {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
+                             {.program = paths::fake("fake_helper"),
                               .arguments = {"storage"},
                               .environment = host::own_environment()}};
   host::SystemFilesystems filesystems_{files_, helper_};

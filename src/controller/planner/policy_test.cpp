@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sstream>
 
+#include "tests/paths/paths.hpp"
+
 namespace autopilot::controller {
 namespace {
 
@@ -144,7 +146,7 @@ TEST(Policy, a_share_is_never_less_than_one_node) {
 }
 
 TEST(Policy, the_example_says_what_the_defaults_are) {
-  const std::string path = AUTOPILOT_SOURCE_DIR "/deploy/examples/remediation-policy.yaml";
+  const std::string path = paths::source("deploy/examples/remediation-policy.yaml");
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
   const auto policy = parse_policy(text.str(), path);

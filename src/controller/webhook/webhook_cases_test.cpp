@@ -16,6 +16,7 @@
 #include "controller/webhook/observation_review.hpp"
 #include "controller/webhook/preflight_review.hpp"
 #include "controller/webhook/test_reviews.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::controller {
 namespace {
@@ -34,7 +35,7 @@ std::string text_of(const fs::path& path) {
 
 std::vector<std::string> cases_of(const std::string& webhook) {
   std::vector<std::string> cases;
-  for (const auto& entry : fs::directory_iterator(AUTOPILOT_SOURCE_DIR "/tests/webhook/" + webhook))
+  for (const auto& entry : fs::directory_iterator(paths::source("tests/webhook/" + webhook)))
     cases.push_back(webhook + "/" + entry.path().filename().string());
   std::ranges::sort(cases);
   return cases;
@@ -48,7 +49,7 @@ HandlerAnswer answer_to(const std::string& webhook, const json::value& pod) {
 class WebhookCase : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(WebhookCase, the_pod_gets_what_it_should) {
-  const fs::path folder = fs::path(AUTOPILOT_SOURCE_DIR "/tests/webhook") / GetParam();
+  const fs::path folder = fs::path(paths::source("tests/webhook")) / GetParam();
   const json::value pod = json_of_yaml(text_of(folder / "pod.yaml"), (folder / "pod.yaml").string());
   const HandlerAnswer answer = answer_to(GetParam(), pod);
   const testing::ReadAnswer read = testing::read_answer(answer);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "host/clock/system_clock.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -13,9 +14,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 Command fake(const std::string& kind) {
-  return {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
-          .arguments = {kind},
-          .environment = own_environment()};
+  return {.program = paths::fake("fake_helper"), .arguments = {kind}, .environment = own_environment()};
 }
 
 class EthtoolHelper : public ::testing::Test {

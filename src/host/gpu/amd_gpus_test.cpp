@@ -10,6 +10,7 @@
 #include "host/gpu/helper_gpus.hpp"
 #include "host/gpu/kfd_processes.hpp"
 #include "host/gpu/readings.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -235,7 +236,7 @@ TEST_F(AmdGpusTest, names_that_cannot_be_printed_travel_through_the_helper) {
   write("product_name", "AMD \xff\xffInstinct \xc3\xa9\n");
   write("serial_number", std::string(3000, '7') + "\n");
   const HelperGpus gpus(GpuVendor::amd,
-                        {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
+                        {.program = paths::fake("fake_helper"),
                          .arguments = {"amdgpu", folder_.path()},
                          .environment = own_environment()},
                         clock_, GpuScan(files_));
@@ -248,7 +249,7 @@ TEST_F(AmdGpusTest, names_that_cannot_be_printed_travel_through_the_helper) {
 
 TEST_F(AmdGpusTest, the_helper_reads_in_a_process_of_its_own) {
   const HelperGpus gpus(GpuVendor::amd,
-                        {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
+                        {.program = paths::fake("fake_helper"),
                          .arguments = {"amdgpu", folder_.path()},
                          .environment = own_environment()},
                         clock_, GpuScan(files_));

@@ -8,6 +8,7 @@
 #include "host/clock/system_clock.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/gpu/readings.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -19,17 +20,15 @@ const std::vector<GpuGroup> kTemperature{GpuGroup::temperature};
 
 // The real helper code in a process of its own, over the fake library; `conduct` is FAKE_NVML.
 Command nvml_helper(const std::string& conduct) {
-  Command command{.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
-                  .arguments = {"nvml", "--library", AUTOPILOT_BIN_DIR "/../fakes/fake_nvml.so"},
+  Command command{.program = paths::fake("fake_helper"),
+                  .arguments = {"nvml", "--library", paths::fake("fake_nvml.so")},
                   .environment = own_environment()};
   command.environment.push_back("FAKE_NVML=" + conduct);
   return command;
 }
 
 Command helper(const std::string& kind) {
-  return {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
-          .arguments = {kind},
-          .environment = own_environment()};
+  return {.program = paths::fake("fake_helper"), .arguments = {kind}, .environment = own_environment()};
 }
 
 class HelperGpusTest : public testing::Test {

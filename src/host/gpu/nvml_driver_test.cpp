@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "host/gpu/readings.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -16,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string fake(const std::string& name) {
-  return std::string(AUTOPILOT_BIN_DIR) + "/../fakes/" + name + ".so";
+  return paths::fake(name + ".so");
 }
 
 class TestClock final : public Clock {

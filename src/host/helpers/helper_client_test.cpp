@@ -13,6 +13,7 @@
 #include "host/files/files.hpp"
 #include "host/helpers/message.hpp"
 #include "host/process/poll.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -21,9 +22,7 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 Command fake(const std::string& kind = "fake") {
-  return {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
-          .arguments = {kind},
-          .environment = own_environment()};
+  return {.program = paths::fake("fake_helper"), .arguments = {kind}, .environment = own_environment()};
 }
 
 MonoTime in(Duration duration) {

@@ -9,6 +9,7 @@
 #include "host/files/hanging_file.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/infiniband/infiniband.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -37,7 +38,7 @@ class IbHelper : public ::testing::Test {
     return "/sys/class/infiniband/" + adapter + "/ports/1";
   }
   [[nodiscard]] Command helper(const std::string& kind) const {
-    return {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
+    return {.program = paths::fake("fake_helper"),
             .arguments = {kind, folder_.path()},
             .environment = own_environment()};
   }

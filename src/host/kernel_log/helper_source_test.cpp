@@ -22,6 +22,7 @@
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/process/child.hpp"
 #include "host/process/poll.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -52,7 +53,7 @@ class FedHelper {
   }
 
   void start() {
-    auto child = Child::start({.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
+    auto child = Child::start({.program = paths::fake("fake_helper"),
                                .arguments = {"kmsg", socket(), log_},
                                .environment = own_environment()},
                               {.output = -1, .errors = STDERR_FILENO, .extra = -1});

@@ -13,6 +13,7 @@
 #include "host/clock/system_clock.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/process/poll.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -25,7 +26,7 @@ using ::testing::IsEmpty;
 class KubeletHelper : public ::testing::Test {
  protected:
   [[nodiscard]] Command helper(const std::string& kind) const {
-    return {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
+    return {.program = paths::fake("fake_helper"),
             .arguments = {kind, "--root", folder_.path()},
             .environment = own_environment()};
   }

@@ -11,6 +11,7 @@
 #include "host/storage/storage_helper.hpp"
 #include "host/storage/system_filesystems.hpp"
 #include "host/storage/system_nvme.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -18,9 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Command storage_helper() {
-  return {.program = AUTOPILOT_BIN_DIR "/../fakes/fake_helper",
-          .arguments = {"storage"},
-          .environment = own_environment()};
+  return {.program = paths::fake("fake_helper"), .arguments = {"storage"}, .environment = own_environment()};
 }
 
 class SystemStorage : public ::testing::Test {
