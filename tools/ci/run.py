@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from stage import ROOT, Options, Outcome, execute, tail
+from stage import ROOT, Beside, Options, Outcome, execute, tail
 from stages import PLANS
 
 BUDGETS = {"fuzz_seconds": {"verify": 60}, "tidy_seconds": {"verify": 0}}
@@ -59,9 +59,12 @@ def main() -> int:
     total = Outcome()
     failed: list[str] = []
     skipped: list[str] = []
+    beside: dict[str, Beside] = {}
     for number, stage in enumerate(stages, 1):
-        print(f"[{number:2}/{len(stages)}] {stage.title} ...", flush=True)
-        outcome, seconds = execute(stage, options, set(failed))
+        beside |= {other.name: Beside(other, options, set(failed)) for other in stages if other.beside == stage.name}
+        begun = beside.get(stage.name)
+        print(f"[{number:2}/{len(stages)}] {stage.title}{', begun beside the last' if begun else ''} ...", flush=True)
+        outcome, seconds = begun.result() if begun else execute(stage, options, set(failed))
         print(f"        {word(outcome)} in {spoken(seconds)}: {outcome.passed} passed, {outcome.failed} failed, "
               f"{outcome.skipped} skipped")
         show(outcome)
@@ -86,5 +89,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        print("interrupted", file=sys.stderr, flush=True)
+        # Not sys.exit, which waits for what runs beside.
+        os._exit(130)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stage of CI, what came out of it, and how it runs commands."""
 
+import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,6 +88,8 @@ class Stage:
     title: str
     run: Callable[[Run], Outcome]
     needs: str = ""  # the stage whose failure makes this one pointless
+    # The stage before it, which mostly waits. This one runs meanwhile, with what that one leaves of the processors.
+    beside: str = ""
 
 
 def tail(path: Path, lines: int = 40) -> list[str]:
@@ -107,3 +111,22 @@ def execute(stage: Stage, options: Options, failed: set[str]) -> tuple[Outcome, 
         run.write(f"{type(error).__name__}: {error}")
         outcome = one(False, f"the stage itself broke: {type(error).__name__}: {error}")
     return outcome, time.monotonic() - begin
+
+
+class Beside:
+    """A stage that runs while another one does."""
+
+    def __init__(self, stage: Stage, options: Options, failed: set[str]):
+        self._result = one(False, "the stage was not run"), 0.0
+        # A thread of its own, because what it starts inherits how little it may have.
+        self._thread = threading.Thread(target=self._run, args=(stage, options, failed), daemon=True)
+        self._thread.start()
+
+    def _run(self, stage: Stage, options: Options, failed: set[str]) -> None:
+        with contextlib.suppress(OSError):  # where this is forbidden, it takes its share
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        self._result = execute(stage, options, failed)
+
+    def result(self) -> tuple[Outcome, float]:
+        self._thread.join()
+        return self._result

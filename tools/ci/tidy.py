@@ -11,7 +11,7 @@ import changes
 from stage import ROOT, Outcome, Run, skip
 from tidy_cache import TidyCache, default_folder
 
-LIMIT_PER_FILE = 600
+LIMIT_PER_FILE = 600  # seconds of a processor: beside other stages there is less of it
 
 
 def _sources_of(files: list[Path], compiled: set[Path]) -> list[Path]:
@@ -47,11 +47,10 @@ def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: floa
         return "known"
     if time.monotonic() > deadline:
         return "late"
-    try:
-        done = subprocess.run(["clang-tidy-16", "--quiet", "-p", str(build), *options, str(source)], cwd=ROOT, text=True,
-                              capture_output=True, timeout=LIMIT_PER_FILE, check=False)
-    except subprocess.TimeoutExpired:
-        run.write(f"{source}: not done after {LIMIT_PER_FILE} s")
+    done = subprocess.run(["prlimit", f"--cpu={LIMIT_PER_FILE}", "clang-tidy-16", "--quiet", "-p", str(build), *options,
+                           str(source)], cwd=ROOT, text=True, capture_output=True, check=False)
+    if done.returncode < 0:
+        run.write(f"{source}: killed, at the latest after {LIMIT_PER_FILE} s of a processor")
         return "failed"
     if done.returncode == 0:
         if mark:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 import contextlib
 import io
+import os
 import sys
 import tempfile
+import threading
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
@@ -22,9 +25,9 @@ class Runner(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def lines(self, stages, status):
+    def lines(self, stages, status, arguments=()):
         output = io.StringIO()
-        with mock.patch.dict(run.PLANS, {"check": stages}), mock.patch.object(sys, "argv", ["run.py", "check"]), \
+        with mock.patch.dict(run.PLANS, {"check": stages}), mock.patch.object(sys, "argv", ["run.py", "check", *arguments]), \
                 contextlib.redirect_stdout(output):
             self.assertEqual(status, run.main())
         return output.getvalue().splitlines()
@@ -43,6 +46,41 @@ class Runner(unittest.TestCase):
         self.assertRegex(lines[-2], r"^check: 5 stages in .*; FAILED: a, c; skipped: b, e$")
         self.assertIn("        skipped: a failed", lines)
         self.assertIn("        skipped: x: no GPU", lines)
+
+    def test_a_stage_beside_another_runs_meanwhile_with_what_is_left_of_the_processors_and_is_told_after_it(self):
+        policies = {}
+
+        def waits(_):
+            # Ends only while the other one runs.
+            return one(begun.wait(60))
+
+        def computes(job):
+            begun.set()
+            policies["itself"] = os.sched_getscheduler(0)
+            with ThreadPoolExecutor(1) as pool:
+                policies["its threads"] = pool.submit(os.sched_getscheduler, 0).result()
+            policies["its programs"] = job.command(
+                [sys.executable, "-c", "import os, sys; sys.exit(os.sched_getscheduler(0))"], timeout=60)
+            return Outcome(passed=3, failed=1)
+
+        begun = threading.Event()
+        lines = self.lines([
+            Stage("a", "waits", waits),
+            Stage("b", "computes", computes, beside="a"),
+            Stage("c", "is alone again", lambda _: one(os.sched_getscheduler(0) == os.SCHED_OTHER)),
+        ], 1)
+        self.assertEqual({"itself", "its threads", "its programs"}, set(policies))
+        self.assertEqual({os.SCHED_IDLE}, set(policies.values()))
+        self.assertEqual("[ 1/3] waits ...", lines[0])
+        self.assertRegex(lines[1], r"^ +ok in .*: 1 passed")
+        self.assertEqual("[ 2/3] computes, begun beside the last ...", lines[2])
+        self.assertRegex(lines[3], r"^ +FAILED in .*: 3 passed, 1 failed")
+        self.assertRegex(lines[-2], r"; FAILED: b$")
+
+    def test_a_stage_whose_neighbour_is_left_out_runs_alone(self):
+        stages = [Stage("a", "waits", lambda _: one(False)), Stage("b", "computes", lambda _: one(True), beside="a")]
+        lines = self.lines(stages, 0, ["--only", "b"])
+        self.assertEqual("1 passed, 0 failed, 0 skipped", lines[-1])
 
     def test_success_is_zero(self):
         lines = self.lines([Stage("a", "builds", lambda _: one(True))], 0)
@@ -71,6 +109,13 @@ class Plans(unittest.TestCase):
             for place, stage in enumerate(stages):
                 if stage.needs:
                     self.assertIn(stage.needs, names[:place], f"{plan}: {stage.name}")
+
+    def test_what_runs_beside_a_stage_is_the_next_one(self):
+        # Both have ended before the stage after them begins: builds need the memory.
+        for plan, stages in run.PLANS.items():
+            for before, stage in zip(stages, stages[1:]):
+                if stage.beside:
+                    self.assertEqual(before.name, stage.beside, f"{plan}: {stage.name}")
 
     def test_ci_runs_every_kind_of_tests_of_what_ships(self):
         names = [one.name for one in run.PLANS["test"]]
