@@ -2,8 +2,7 @@
 #include "controller/node_marks.hpp"
 
 #include <boost/json.hpp>
-
-#include "kube/object_text.hpp"
+#include <utility>
 
 namespace autopilot::controller {
 
@@ -19,12 +18,15 @@ json::object object_of(std::string_view text) {
   return object == nullptr ? json::object() : std::move(*object);
 }
 
+// Empty where there is none of that name.
 std::string text_of(const json::object& object, std::string_view name) {
-  return std::string(kube::text_at(object, {name}));
+  const json::value* value = object.if_contains(name);
+  const json::string* text = value == nullptr ? nullptr : value->if_string();
+  return text == nullptr ? std::string() : std::string(text->data(), text->size());
 }
 
 WallTime time_of(const json::object& object, std::string_view name) {
-  return parse_time(kube::text_at(object, {name})).value_or(WallTime{});
+  return parse_time(text_of(object, name)).value_or(WallTime{});
 }
 
 }  // namespace

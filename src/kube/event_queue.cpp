@@ -51,9 +51,13 @@ void EventQueue::refused(ApiOutcome outcome) {
   } else if (!is_patch && outcome == ApiOutcome::conflict) {
     under_way_->kind = EventWrite::Kind::patch;  // it arrived, although no answer said so
   } else if (outcome == ApiOutcome::invalid) {
-    under_way_.reset();
-    ++dropped_;
+    drop();
   }
+}
+
+void EventQueue::drop() {
+  under_way_.reset();
+  ++dropped_;
 }
 
 std::string event_json(const EventWrite& write, const EventSource& source) {

@@ -26,6 +26,8 @@ class EventQueue {
   void written() { under_way_.reset(); }
   // The server answered so; what can be written otherwise is, what never can is dropped.
   void refused(ApiOutcome outcome);
+  // It is given up.
+  void drop();
 
   [[nodiscard]] bool has_next() const { return under_way_ || !waiting_.empty(); }
   // Events that were never written: too many waited, their object talks too much, or the server takes none.

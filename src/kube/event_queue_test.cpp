@@ -59,6 +59,9 @@ TEST(EventQueue, drops_what_the_server_never_takes_and_the_oldest_of_too_many) {
   queue.refused(ApiOutcome::invalid);
   EXPECT_EQ(queue.dropped(), 2U);
   EXPECT_EQ(queue.next()->object.name, "c");
+  queue.drop();
+  EXPECT_EQ(queue.dropped(), 3U);
+  EXPECT_FALSE(queue.has_next());
 }
 
 class SendEvent : public testing::ScriptedApi {

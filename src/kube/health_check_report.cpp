@@ -214,11 +214,14 @@ std::string health_check_report_json(const HealthCheckReport& report) {
 }
 
 std::string health_check_status_patch(const HealthCheckReport& report) {
-  return json::serialize(json::object{{"status", json::object{{"phase", to_string(report.phase)},
-                                                              {"plan", text_or_null(report.plan)},
-                                                              {"message", text_or_null(report.said)},
-                                                              {"acted", time_or_null(report.acted)},
-                                                              {"undone", time_or_null(report.undone)}}}});
+  json::object patch{{"status", json::object{{"phase", to_string(report.phase)},
+                                             {"plan", text_or_null(report.plan)},
+                                             {"message", text_or_null(report.said)},
+                                             {"acted", time_or_null(report.acted)},
+                                             {"undone", time_or_null(report.undone)}}}};
+  if (!report.meta.version.empty())
+    patch["metadata"] = json::object{{"resourceVersion", report.meta.version}};
+  return json::serialize(patch);
 }
 
 }  // namespace autopilot::kube

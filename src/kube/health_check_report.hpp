@@ -101,7 +101,8 @@ struct HealthCheckReport {
 // Metadata and spec, to be created, or with a resourceVersion to replace what is there. What is beyond the
 // limits is cut or left out: a server would refuse all of it.
 [[nodiscard]] std::string health_check_report_json(const HealthCheckReport& report);
-// The status alone, as a merge patch of the subresource; what is empty is removed there.
+// The status alone, as a merge patch of the subresource; what is empty is removed there. With a
+// resourceVersion it is refused where the report has changed.
 [[nodiscard]] std::string health_check_status_patch(const HealthCheckReport& report);
 
 }  // namespace autopilot::kube

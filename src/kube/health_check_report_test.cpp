@@ -69,6 +69,8 @@ TEST(HealthCheckReport, has_a_status_of_its_own) {
   EXPECT_EQ(again.plan, "plan-1");
   EXPECT_EQ(again.acted, report.time);
   EXPECT_FALSE(again.undone);
+  report.meta.version = "12";
+  EXPECT_THAT(health_check_status_patch(report), HasSubstr(R"("metadata":{"resourceVersion":"12"})"));
   EXPECT_THAT(health_check_report_json(report), Not(HasSubstr("status")));
 }
 

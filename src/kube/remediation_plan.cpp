@@ -23,7 +23,7 @@ constexpr std::size_t kLongestStep = 512;
 constexpr std::size_t kLongestMessage = 1024;
 constexpr std::size_t kMostNames = 64;
 constexpr std::size_t kMostJobs = 256;
-constexpr std::size_t kMostSteps = 32;
+constexpr std::size_t kMostSteps = 64;
 constexpr std::size_t kMostDone = 128;
 
 std::string cut(std::string_view text, std::size_t longest) {

@@ -16,6 +16,7 @@ namespace json = boost::json;
 
 namespace {
 
+constexpr const char* kVersion = "autopilot.ibm.com/v1alpha1";
 // What the schema allows.
 constexpr std::size_t kLongestName = 253;
 constexpr std::size_t kLongestSubject = 256;
@@ -59,7 +60,9 @@ Result<RemediationRequest> parse_remediation_request(std::string_view text) {
   return request;
 }
 
-std::string remediation_request_json(std::string_view name, const RequestSpec& spec) {
+std::string remediation_request_json(std::string_view name, const RequestSpec& spec, const Meta& plan) {
+  const json::object owner{
+      {"apiVersion", kVersion}, {"kind", "RemediationPlan"}, {"name", plan.name}, {"uid", plan.uid}};
   json::object body{{"action", spec.action}, {"created", format_time(spec.created)}};
   put(body, "node", spec.node, kLongestName);
   put(body, "nodeUid", spec.node_uid, kLongestName);
@@ -67,10 +70,11 @@ std::string remediation_request_json(std::string_view name, const RequestSpec& s
   put(body, "plan", spec.plan, kLongestName);
   put(body, "incident", spec.incident, kLongestName);
   put(body, "message", spec.message, kLongestMessage);
-  return json::serialize(json::object{{"apiVersion", "autopilot.ibm.com/v1alpha1"},
-                                      {"kind", "RemediationRequest"},
-                                      {"metadata", json::object{{"name", name}}},
-                                      {"spec", std::move(body)}});
+  return json::serialize(
+      json::object{{"apiVersion", kVersion},
+                   {"kind", "RemediationRequest"},
+                   {"metadata", json::object{{"name", name}, {"ownerReferences", json::array{owner}}}},
+                   {"spec", std::move(body)}});
 }
 
 }  // namespace autopilot::kube

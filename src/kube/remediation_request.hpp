@@ -41,7 +41,8 @@ struct RemediationRequest {
 // malformed: no JSON object.
 [[nodiscard]] Result<RemediationRequest> parse_remediation_request(std::string_view text);
 
-// The object that is to be created.
-[[nodiscard]] std::string remediation_request_json(std::string_view name, const RequestSpec& spec);
+// The object that is to be created. It belongs to the plan of that Meta, and goes with it.
+[[nodiscard]] std::string remediation_request_json(std::string_view name, const RequestSpec& spec,
+                                                   const Meta& plan);
 
 }  // namespace autopilot::kube

@@ -18,12 +18,17 @@ TEST(RemediationRequest, reads_what_it_writes_and_what_became_of_it) {
                          .incident = "0a-1",
                          .message = "the GPU is lost",
                          .created = WallTime{1'800'000'000'123ms}};
-  auto object = boost::json::parse(remediation_request_json("gpu-7-1-reset-gpu", spec)).as_object();
+  auto object = boost::json::parse(
+                    remediation_request_json("gpu-7-1-reset-gpu", spec, {.name = "gpu-7-1", .uid = "p-1"}))
+                    .as_object();
   const auto asked = parse_remediation_request(boost::json::serialize(object));
   ASSERT_TRUE(asked.has_value());
   EXPECT_EQ(asked->meta.name, "gpu-7-1-reset-gpu");
   EXPECT_EQ(asked->spec, spec);
   EXPECT_EQ(asked->phase, "");
+  const auto& owner = object.at("metadata").at("ownerReferences").at(0).as_object();
+  EXPECT_EQ(owner.at("kind").as_string(), "RemediationPlan");
+  EXPECT_EQ(owner.at("uid").as_string(), "p-1") << "it goes with its plan";
 
   object["status"] = boost::json::object{
       {"phase", "done"}, {"by", "ops"}, {"message", "m"}, {"finished", "2026-11-21T08:00:00Z"}};
@@ -37,7 +42,7 @@ TEST(RemediationRequest, reads_what_it_writes_and_what_became_of_it) {
 TEST(RemediationRequest, is_cut_to_what_the_schema_takes) {
   RequestSpec spec{.node = "gpu-7", .action = "replace", .plan = "p"};
   spec.message = std::string(5000, 'm');
-  EXPECT_EQ(parse_remediation_request(remediation_request_json("r", spec))->spec.message.size(), 1024U);
+  EXPECT_EQ(parse_remediation_request(remediation_request_json("r", spec, {}))->spec.message.size(), 1024U);
   EXPECT_FALSE(parse_remediation_request("[]").has_value());
 }
 

@@ -34,14 +34,15 @@ Picture::Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock,
              options_of<kube::Node>(kNodes, &Picture::take_node)),
       pods_(static_cast<Parse<kube::Pod>>(kube::parse_pod), options_of<kube::Pod>(kPods, &Picture::take_pod)),
       looks_(parse_node_look, options_of<NodeLook>(kLooks, &Picture::take_look)),
-      reports_(parse_check_report, options_of<CheckReport>(kReports, &Picture::take_report)),
+      reports_(static_cast<Parse<kube::HealthCheckReport>>(kube::parse_health_check_report),
+               options_of<kube::HealthCheckReport>(kReports, &Picture::take_report)),
       plans_(static_cast<Parse<kube::RemediationPlan>>(kube::parse_remediation_plan),
              options_of<kube::RemediationPlan>(kPlans, &Picture::take_plan)) {
   follow(kNodes, "/api/v1/nodes", nodes_);
   // Those that are over have no devices any more.
   follow(kPods, "/api/v1/pods", pods_, "status.phase!=Succeeded,status.phase!=Failed");
   follow(kLooks, kube::health_reports_path(space_), looks_);
-  follow(kReports, check_reports_path(space_), reports_);
+  follow(kReports, kube::health_check_reports_path(space_), reports_);
   follow(kPlans, kube::remediation_plans_path(space_), plans_);
 }
 
@@ -141,8 +142,8 @@ void Picture::take_pod(const std::string& key) {
 
 void Picture::take_report(const std::string& key) {
   const std::string_view name = name_in(key);
-  const CheckReport* report = reports_.find(space_, name);
-  tell(report == nullptr ? world_.remove_report(name) : world_.put(report->fact));
+  const kube::HealthCheckReport* report = reports_.find(space_, name);
+  tell(report == nullptr ? world_.remove_report(name) : world_.put(report_fact(*report)));
 }
 
 void Picture::take_plan(const std::string& key) {

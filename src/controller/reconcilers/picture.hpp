@@ -13,11 +13,11 @@
 
 #include "controller/planner/policy.hpp"
 #include "controller/planner/world.hpp"
-#include "controller/reconcilers/check_report.hpp"
 #include "controller/reconcilers/node_look.hpp"
 #include "controller/reconcilers/world_view.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
+#include "kube/health_check_report.hpp"
 #include "kube/object_cache.hpp"
 #include "kube/remediation_plan.hpp"
 #include "kube/watch.hpp"
@@ -57,7 +57,9 @@ class Picture {
 
   // Null: there is none, or none is known. Good until the next change.
   [[nodiscard]] const kube::Node* node(std::string_view name) const { return nodes_.find("", name); }
-  [[nodiscard]] const CheckReport* report(std::string_view name) const { return reports_.find(space_, name); }
+  [[nodiscard]] const kube::HealthCheckReport* report(std::string_view name) const {
+    return reports_.find(space_, name);
+  }
   [[nodiscard]] const kube::RemediationPlan* plan(std::string_view name) const {
     return plans_.find(space_, name);
   }
@@ -66,7 +68,7 @@ class Picture {
 
   // What the server answered to our writes.
   void note_written(kube::Node node) { nodes_.note_written(std::move(node)); }
-  void note_written(CheckReport report) { reports_.note_written(std::move(report)); }
+  void note_written(kube::HealthCheckReport report) { reports_.note_written(std::move(report)); }
   void note_written(kube::RemediationPlan plan, bool is_new) { plans_.note_written(std::move(plan), is_new); }
 
  private:
@@ -106,7 +108,7 @@ class Picture {
   kube::ObjectCache<kube::Node> nodes_;
   kube::ObjectCache<kube::Pod> pods_;
   kube::ObjectCache<NodeLook> looks_;
-  kube::ObjectCache<CheckReport> reports_;
+  kube::ObjectCache<kube::HealthCheckReport> reports_;
   kube::ObjectCache<kube::RemediationPlan> plans_;
   std::array<Follower, kKinds> followers_;
 };

@@ -26,6 +26,9 @@ int accelerators_of(const kube::Devices& devices, const ViewOptions& options) {
 }
 
 std::string domain_of(const kube::Node& node, const ViewOptions& options) {
+  if (const auto own = node.meta.labels.find(options.prefix + "/failure-domain");
+      own != node.meta.labels.end())
+    return own->second;
   for (const std::string& label : options.domain_labels)
     if (const auto found = node.meta.labels.find(label); found != node.meta.labels.end())
       return found->second;
@@ -63,6 +66,17 @@ std::optional<Owner> owner_of(const kube::Pod& pod) {
                .kind = pod.owner_kind,
                .name = pod.owner_name,
                .uid = pod.owner_uid};
+}
+
+// Names of objects become part of paths. An agent may have written anything; what can be no name is none.
+std::string name_or_none(const std::string& name) {
+  constexpr std::size_t longest = 253;
+  const auto may_stand = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  const bool is_name =
+      name.size() <= longest && !name.starts_with('.') && std::ranges::all_of(name, may_stand);
+  return is_name ? name : std::string();
 }
 
 // Its gate has not let it through.
@@ -110,6 +124,30 @@ Pod pod_fact(const kube::Pod& pod, const ViewOptions& options) {
           .is_gated = is_gated(pod),
           .is_deleting = pod.meta.is_deleting,
           .has_deschedule = pod.meta.labels.contains(kDescheduleLabel)};
+}
+
+Report report_fact(const kube::HealthCheckReport& report) {
+  Report fact{.name = report.meta.name,
+              .node = report.node,
+              .pod_namespace = name_or_none(report.pod.name_space),
+              .pod = name_or_none(report.pod.name),
+              .pod_uid = report.pod.uid,
+              .owner = {},
+              .outcome = Outcome::could_not_look,
+              .failed = {},
+              .message = report.message,
+              .time = report.time.value_or(WallTime{})};
+  if (report.job)
+    fact.owner = Owner{.api_version = report.job->api_version,
+                       .kind = report.job->kind,
+                       .name = name_or_none(report.job->name),
+                       .uid = report.job->uid};
+  if (report.outcome) fact.outcome = parse_outcome(to_string(*report.outcome)).value_or(fact.outcome);
+  for (const kube::ReportedFinding& finding : report.findings)
+    if (finding.health == Health::failed || finding.health == Health::degraded)
+      fact.failed.push_back({.test = finding.check, .reason = finding.reason, .message = finding.message});
+  fact.phase = parse_report_phase(to_string(report.phase)).value_or(fact.phase);
+  return fact;
 }
 
 bool is_of_interest(const kube::Pod& pod, const ViewOptions& options) {

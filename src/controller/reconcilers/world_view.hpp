@@ -8,6 +8,7 @@
 #include "controller/planner/facts.hpp"
 #include "controller/planner/policy.hpp"
 #include "controller/reconcilers/node_look.hpp"
+#include "kube/health_check_report.hpp"
 #include "kube/objects.hpp"
 
 // How the planner sees the objects of the cluster. Pure.
@@ -23,15 +24,18 @@ struct ViewOptions {
   std::string prefix = "autopilot.ibm.com";  // of labels, annotations and taints
   // Names of resources that are accelerators; one that ends with '*' stands for all that begin so.
   std::vector<std::string> accelerators = {"nvidia.com/gpu", "nvidia.com/mig-*", "amd.com/gpu"};
-  // Labels that say what a node fails together with, the best first.
-  std::vector<std::string> domain_labels = {"autopilot.ibm.com/failure-domain", "nvidia.com/gpu.clique",
-                                            "topology.kubernetes.io/rack", "topology.kubernetes.io/zone"};
+  // Labels that say what a node fails together with, the best first. <prefix>/failure-domain comes before
+  // them.
+  std::vector<std::string> domain_labels = {"nvidia.com/gpu.clique", "topology.kubernetes.io/rack",
+                                            "topology.kubernetes.io/zone"};
 };
 
 // look: null where there is no report of it.
 [[nodiscard]] Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& policy,
                              const ViewOptions& options);
 [[nodiscard]] Pod pod_fact(const kube::Pod& pod, const ViewOptions& options);
+// An outcome that nobody knows is one of which nothing was seen.
+[[nodiscard]] Report report_fact(const kube::HealthCheckReport& report);
 
 // Whether plans depend on a pod: it has accelerators, or wants to be tested, and is somewhere and not over.
 [[nodiscard]] bool is_of_interest(const kube::Pod& pod, const ViewOptions& options);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/clock.hpp"
+#include "kube/back_off.hpp"
+
+namespace autopilot::controller {
+
+// What failed, and when it may be tried again: later with every failure in a row. Pure; on one thread.
+class Attempts {
+ public:
+  // The first wait is short: mostly the picture was a moment old.
+  static constexpr kube::BackOffTimes kTimes{.first = std::chrono::seconds{1},
+                                             .last = std::chrono::minutes{5}};
+  static constexpr std::size_t kMost = 1024;  // of more, those that may be tried soonest are forgotten
+
+  // dice: in [0, 1).
+  explicit Attempts(std::function<double()> dice) : dice_(std::move(dice)) {}
+
+  [[nodiscard]] bool may_try(std::string_view what, MonoTime now) const;
+  void failed(const std::string& what, MonoTime now, std::optional<Duration> retry_after);
+  void succeeded(std::string_view what);
+  // When the next of those that wait may be tried.
+  [[nodiscard]] std::optional<MonoTime> next(MonoTime now) const;
+
+ private:
+  struct Attempt {
+    kube::BackOff back_off;
+    MonoTime until{};
+  };
+  std::function<double()> dice_;
+  std::map<std::string, Attempt, std::less<>> attempts_;
+};
+
+}  // namespace autopilot::controller

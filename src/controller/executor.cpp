@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/executor.hpp"
+
+#include <utility>
+
+#include "controller/audit.hpp"
+#include "controller/reconcilers/ledger_objects.hpp"
+#include "controller/steps/node_steps.hpp"
+#include "controller/steps/object_steps.hpp"
+#include "kube/list_page.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+constexpr std::size_t kMostEvents = 256;
+constexpr int kEventTries = 3;  // of one that is there when it is made, and gone when it is changed
+constexpr kube::BackOffTimes kReadAgain{.first = std::chrono::milliseconds{200},
+                                        .last = std::chrono::seconds{10}};
+constexpr std::string_view kStatus = "/status";
+
+// The server may have done it.
+bool is_unclear(const kube::ApiError& why) {
+  return why.verdict.outcome == kube::ApiOutcome::unreachable ||
+         why.verdict.outcome == kube::ApiOutcome::server_error;
+}
+
+bool is_removal(ActionKind kind) {
+  return kind == ActionKind::evict_pod || kind == ActionKind::delete_pod;
+}
+
+std::string object_of(const Write& write) {
+  const bool is_status = write.path.ends_with(kStatus);
+  return is_status ? write.path.substr(0, write.path.size() - kStatus.size()) : write.path;
+}
+
+}  // namespace
+
+Executor::Executor(net::EventLoop& loop, kube::Client& client, const Clock& clock, Picture& picture,
+                   ExecutorOptions options, std::function<bool()> is_leader, std::function<double()> random,
+                   std::function<void(bool has_asked)> on_idle)
+    : loop_(loop),
+      client_(client),
+      clock_(clock),
+      picture_(picture),
+      options_(std::move(options)),
+      marks_(node_marks(options_.prefix)),
+      is_leader_(std::move(is_leader)),
+      random_(std::move(random)),
+      on_idle_(std::move(on_idle)),
+      attempts_(random_),
+      events_(kMostEvents) {}
+
+Executor::Work::Work(Decision decision)
+    : entry(std::move(decision.entry)),
+      actions(std::move_iterator(decision.actions.begin()), std::move_iterator(decision.actions.end())),
+      must_write(entry && decision.is_changed) {}
+
+void Executor::carry_out(Plan plan) {
+  AUTOPILOT_ASSERT(!is_busy_);
+  waiting_.assign(std::move_iterator(plan.decisions.begin()), std::move_iterator(plan.decisions.end()));
+  grants_.assign(plan.may_test.begin(), plan.may_test.end());
+  accepted_ = clock_.now().mono;
+  is_busy_ = true;
+  has_asked_ = false;
+  go_on();
+}
+
+void Executor::go_on() {
+  Pace pace = Pace::go_on;
+  while (pace == Pace::go_on)
+    pace = is_leader_() ? advance() : Pace::idle;
+  if (pace == Pace::idle) finish();
+}
+
+void Executor::finish() {
+  stats_.dropped += waiting_.size() + (work_ ? 1 : 0);
+  waiting_.clear();
+  grants_.clear();
+  work_.reset();
+  is_busy_ = false;
+  on_idle_(has_asked_);
+}
+
+Executor::Pace Executor::advance() {
+  if (!work_) return next_decision();
+  Work& work = *work_;
+  const bool is_over = work.entry && work.entry->phase == Phase::over;
+  if (work.must_write && !is_over) return write_entry();
+  if (!work.has_failed && !work.actions.empty()) {
+    // What was told needs no write of its own.
+    if (work.is_noted && !is_over && work.actions.front().kind != ActionKind::event) return write_entry();
+    return begin(work.actions.front());
+  }
+  if (work.is_noted && !is_over) return write_entry();
+  if (is_over && work.must_write && !work.has_failed) return write_entry();
+  work_.reset();
+  return Pace::go_on;
+}
+
+Executor::Pace Executor::next_decision() {
+  if (clock_.now().mono - accepted_ > kPatience) return Pace::idle;
+  if (waiting_.empty()) return grant();
+  work_.emplace(std::move(waiting_.front()));
+  waiting_.pop_front();
+  if (!work_->entry) return Pace::go_on;
+  const kube::RemediationPlan* known = picture_.plan(work_->entry->name);
+  if (known != nullptr && known->status) work_->problem = known->status->problem;
+  return Pace::go_on;
+}
+
+Executor::Pace Executor::grant() {
+  while (!grants_.empty()) {
+    const kube::Node* node = picture_.node(grants_.front());
+    grants_.pop_front();
+    auto write = node == nullptr ? std::nullopt : grant_test(*node, marks_, clock_.now().wall);
+    if (!write) continue;
+    request(*std::move(write), Writes::node, [](const Answer&) { return Pace::go_on; });
+    return Pace::request;
+  }
+  return Pace::idle;
+}
+
+void Executor::request(Write write, Writes what, Then then) {
+  const std::string object = object_of(write);
+  auto take = [this, object, what, then = std::move(then)](Answer answer) {
+    if (!answer && is_unclear(answer.error()) && what != Writes::other) {
+      read_again(object, what, then, std::move(answer));
+      return;
+    }
+    if (answer) note(what, *answer);
+    if (then(answer) == Pace::go_on) go_on();
+  };
+  has_asked_ = true;
+  exchange_ = send(client_, write, std::move(take));
+}
+
+// Whether it was done shows in the object, and without knowing that nothing can be decided.
+void Executor::read_again(const std::string& path, Writes what, Then then, Answer answer) {
+  if (!is_leader_()) return finish();
+  // Of one that was to be created the path is that of its list.
+  const std::string object = what == Writes::new_plan ? path + '/' + work_->entry->name : path;
+  exchange_ = client_.get({object, {}}, [this, path, what, then, answer](const Answer& found) {
+    if (!found && found.error().verdict.outcome != kube::ApiOutcome::not_found) {
+      const Duration wait = reread_.fail(kReadAgain, random_(), found.error().verdict.retry_after);
+      pause_ = loop_.after(wait, [=, this] { read_again(path, what, then, answer); });
+      return;
+    }
+    reread_.reset();
+    if (found) note(what, *found);
+    if (then(answer) == Pace::go_on) go_on();
+  });
+}
+
+void Executor::note(Writes what, const std::string& json) {
+  const auto read = kube::read_object(json, [&](const kube::JsonObject& object) {
+    if (what == Writes::node) {
+      kube::Node node = kube::parse_node(object);
+      if (work_) work_->node_version = node.meta.version;
+      picture_.note_written(std::move(node));
+    } else if (what == Writes::report) {
+      picture_.note_written(kube::parse_health_check_report(object));
+    } else if (what != Writes::other) {
+      kube::RemediationPlan plan = kube::parse_remediation_plan(object);
+      if (work_ && work_->entry) work_->entry->version = plan.meta.version;
+      picture_.note_written(std::move(plan), what == Writes::new_plan);
+    }
+  });
+  if (!read)
+    telemetry::log_warning("an answer of the API server is no object", {{"cause", read.error().what}});
+}
+
+Executor::Pace Executor::write_entry() {
+  Work& work = *work_;
+  const std::string what = "plan " + work.entry->name;
+  const bool may_write = may_try(what);
+  if (may_write && work.entry->version.empty()) return create_entry();
+  work.must_write = false;
+  work.is_noted = false;
+  if (!may_write) return give_up();
+  Write write{
+      Write::Method::merge_patch,
+      kube::remediation_plans_path(options_.name_space) + '/' + work.entry->name + std::string(kStatus),
+      kube::plan_status_patch(plan_status(*work.entry, work.problem), work.entry->version)};
+  request(std::move(write), Writes::plan, [this, what](const Answer& answer) {
+    if (!answer) return fail(what, answer.error());
+    attempts_.succeeded(what);
+    return Pace::go_on;
+  });
+  return Pace::request;
+}
+
+Executor::Pace Executor::create_entry() {
+  const LedgerEntry& entry = *work_->entry;
+  Write write{Write::Method::create, kube::remediation_plans_path(options_.name_space),
+              kube::remediation_plan_json(entry.name, plan_spec(entry))};
+  request(std::move(write), Writes::new_plan, [this](const Answer& answer) { return take_created(answer); });
+  return Pace::request;
+}
+
+// Its status is what is written next.
+Executor::Pace Executor::take_created(const Answer& answer) {
+  const std::string& name = work_->entry->name;
+  if (answer) return Pace::go_on;
+  if (answer.error().verdict.outcome == kube::ApiOutcome::conflict) {
+    Write read{Write::Method::get, kube::remediation_plans_path(options_.name_space) + '/' + name, {}};
+    request(std::move(read), Writes::new_plan, [this](const Answer& found) { return take_existing(found); });
+    return Pace::request;
+  }
+  if (picture_.plan(name) != nullptr) return take_existing(answer);  // it was made in spite of the answer
+  return fail("plan " + name, answer.error());
+}
+
+// Who made it before us may have got further: then it is for the next plan to say how it goes on.
+Executor::Pace Executor::take_existing(const Answer& answer) {
+  const kube::RemediationPlan* plan = picture_.plan(work_->entry->name);
+  if (plan == nullptr) return answer ? give_up() : fail("plan " + work_->entry->name, answer.error());
+  if (!plan->status) return Pace::go_on;
+  work_->must_write = false;
+  return give_up();
+}
+
+Executor::Pace Executor::begin(const PlannedAction& action) {
+  if (action.is_recorded_only) {
+    work_->actions.pop_front();
+    return Pace::go_on;
+  }
+  if (!may_try(key_of(action))) return give_up();
+  switch (action.kind) {
+    case ActionKind::evict_pod:
+    case ActionKind::delete_pod:
+      return begin_on_pod(action);
+    case ActionKind::request:
+      return begin_request(action);
+    case ActionKind::event:
+      return begin_event(action);
+    case ActionKind::mark_report:
+      return begin_on_report(action);
+    default:
+      return begin_on_node(action);
+  }
+}
+
+Executor::Pace Executor::begin_on_node(const PlannedAction& action) {
+  const kube::Node* node = picture_.node(action.target.name);
+  if (node == nullptr || node->meta.uid != action.target.uid) return give_up();
+  const std::string& version = node->meta.version;
+  // The decision was made of another state of it.
+  if (version != action.target.version && version != work_->node_version) return give_up();
+  auto step = node_step(action, *node, marks_, clock_.now().wall);
+  if (!step) {
+    telemetry::log_warning("a step is not done", {{"plan", action.plan}, {"cause", step.error().what}});
+    return give_up();
+  }
+  if (!*step) return done();
+  request(**std::move(step), Writes::node, [this](const Answer& answer) { return take(answer); });
+  return Pace::request;
+}
+
+// It is in the ledger before it is done: whoever dies in between has counted one too many, and never one too
+// few.
+Executor::Pace Executor::begin_on_pod(const PlannedAction& action) {
+  if (work_->entry && work_->announced != action.target.uid) {
+    work_->announced = action.target.uid;
+    note_in_ledger(action);
+    return Pace::go_on;
+  }
+  // Gone is gone.
+  request(remove_pod_step(action), Writes::other,
+          [this](const Answer& answer) { return take(answer, kube::ApiOutcome::not_found); });
+  return Pace::request;
+}
+
+Executor::Pace Executor::begin_on_report(const PlannedAction& action) {
+  const kube::HealthCheckReport* report = picture_.report(action.target.name);
+  if (report == nullptr) return done();
+  request(mark_report_step(action, *report, options_.name_space, clock_.now().wall), Writes::report,
+          [this](const Answer& answer) { return take(answer, kube::ApiOutcome::not_found); });
+  return Pace::request;
+}
+
+Executor::Pace Executor::begin_request(const PlannedAction& action) {
+  const kube::RemediationPlan* plan = picture_.plan(action.plan);
+  if (plan == nullptr) return give_up();
+  const Node* node = picture_.world().node(action.target.name);
+  // One of that name is the same one.
+  request(request_step(action, *plan, node, options_.name_space, clock_.now().wall), Writes::other,
+          [this](const Answer& answer) { return take(answer, kube::ApiOutcome::conflict); });
+  return Pace::request;
+}
+
+Executor::Pace Executor::begin_event(const PlannedAction& action) {
+  // One that was told in vain before is in the queue.
+  if (const std::string key = key_of(action); event_ != key) {
+    events_.note(event_fact(action, options_.name_space), clock_.now());
+    event_ = key;
+  }
+  event_tries_ = 0;
+  return send_event();
+}
+
+Executor::Pace Executor::send_event() {
+  const kube::EventWrite* event = events_.next();
+  if (event == nullptr) {
+    event_.clear();
+    return done();
+  }
+  has_asked_ = true;
+  exchange_ = kube::send_event(client_, *event, {"autopilot-controller", options_.host},
+                               [this](const Answer& answer) {
+                                 if (take_event(answer) == Pace::go_on) go_on();
+                               });
+  return Pace::request;
+}
+
+// What can never be told is no reason to leave undone what comes after it.
+Executor::Pace Executor::take_event(const Answer& answer) {
+  const kube::ApiVerdict verdict = answer ? kube::ApiVerdict{} : answer.error().verdict;
+  if (verdict.next == kube::ApiNext::back_off || verdict.next == kube::ApiNext::refresh_credentials)
+    return fail_action(answer.error());
+  const bool is_new = events_.next()->kind == kube::EventWrite::Kind::create;
+  const bool has_another_way =
+      verdict.outcome == (is_new ? kube::ApiOutcome::conflict : kube::ApiOutcome::not_found);
+  if (answer)
+    events_.written();
+  else if (has_another_way && ++event_tries_ < kEventTries)
+    events_.refused(verdict.outcome);
+  else
+    events_.drop();
+  return send_event();
+}
+
+Executor::Pace Executor::take(const Answer& answer, kube::ApiOutcome also_done) {
+  if (answer || answer.error().verdict.outcome == also_done) return done();
+  return fail_action(answer.error());
+}
+
+Executor::Pace Executor::done() {
+  Work& work = *work_;
+  const PlannedAction action = std::move(work.actions.front());
+  work.actions.pop_front();
+  attempts_.succeeded(key_of(action));
+  ++stats_.done[action.kind];
+  log_done(action, options_.host);
+  if (work.entry && !work.problem.empty()) work.is_noted = true;
+  work.problem.clear();
+  if (work.entry && is_noted(action.kind) && !is_removal(action.kind)) note_in_ledger(action);
+  return Pace::go_on;
+}
+
+void Executor::note_in_ledger(const PlannedAction& action) {
+  LedgerEntry& entry = *work_->entry;
+  entry.updated = clock_.now().wall;
+  note_done(entry, {.kind = action.kind,
+                    .target = action.target_key(),
+                    .at = entry.updated,
+                    .is_counted = action.is_counted});
+  work_->is_noted = true;
+}
+
+Executor::Pace Executor::give_up() {
+  work_->has_failed = true;
+  return Pace::go_on;
+}
+
+Executor::Pace Executor::fail_action(const kube::ApiError& why) {
+  const PlannedAction& action = work_->actions.front();
+  if (work_->entry && work_->problem != why.error.what) {
+    work_->problem = why.error.what;
+    work_->is_noted = true;
+  }
+  return fail(key_of(action), why);
+}
+
+Executor::Pace Executor::fail(const std::string& what, const kube::ApiError& why) {
+  ++stats_.failed;
+  attempts_.failed(what, clock_.now().mono, why.verdict.retry_after);
+  telemetry::log_warning("a step of a plan failed, and is tried again",
+                         {{"step", what}, {"cause", why.error.what}});
+  return give_up();
+}
+
+std::string Executor::key_of(const PlannedAction& action) {
+  return std::string(to_string(action.kind)) + ' ' + action.target_key() +
+         (action.plan.empty() ? "" : " of plan " + action.plan);
+}
+
+bool Executor::may_try(const std::string& what) const {
+  return attempts_.may_try(what, clock_.now().mono);
+}
+
+}  // namespace autopilot::controller

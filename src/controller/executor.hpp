@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/attempts.hpp"
+#include "controller/node_marks.hpp"
+#include "controller/planner/plan.hpp"
+#include "controller/reconcilers/picture.hpp"
+#include "controller/steps/write.hpp"
+#include "core/clock.hpp"
+#include "kube/client.hpp"
+#include "kube/event_queue.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::controller {
+
+struct ExecutorOptions {
+  std::string name_space;  // of plans, reports and requests
+  std::string prefix;      // of annotations and taints
+  std::string host;        // who tells Events: the name of our pod
+};
+
+struct ExecutorStats {
+  std::map<ActionKind, std::uint64_t> done;
+  std::uint64_t failed = 0;   // steps; each try counts
+  std::uint64_t dropped = 0;  // decisions that were not begun or not gone on with
+};
+
+// Turns decisions into writes, one request after the other: the plan is written before its first step, every
+// step is one request that can be done again and carries what it was decided by (the resourceVersion, or the
+// uid of a pod), and what was done is written into the plan; of pods that are removed, before it is done.
+// Whatever is cut off at any point is gone on with by whoever makes the next plan. A step that failed is
+// tried again, later each time, and none behind it is begun before. On the loop's thread.
+class Executor {
+ public:
+  // Decisions are not begun when they have waited for longer: what they were made of is old.
+  static constexpr Duration kPatience = std::chrono::seconds{30};
+
+  // is_leader: asked before every request; where it says no, nothing more is begun.
+  // on_idle: all was done or given up, and the picture shows it; has_asked: the API server was asked for
+  // something.
+  Executor(net::EventLoop& loop, kube::Client& client, const Clock& clock, Picture& picture,
+           ExecutorOptions options, std::function<bool()> is_leader, std::function<double()> random,
+           std::function<void(bool has_asked)> on_idle);
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  ~Executor() = default;
+
+  // Not while it is busy.
+  void carry_out(Plan plan);
+  [[nodiscard]] bool is_busy() const { return is_busy_; }
+  // When a step that failed may be tried again; nothing: none waits.
+  [[nodiscard]] std::optional<MonoTime> next_try() const { return attempts_.next(clock_.now().mono); }
+  [[nodiscard]] const ExecutorStats& stats() const { return stats_; }
+
+ private:
+  enum class Pace : std::uint8_t { request, go_on, idle };  // a request is under way; no request was needed
+  // What the answer to a write is a new version of.
+  enum class Writes : std::uint8_t { node, plan, new_plan, report, other };
+  using Answer = kube::ApiResult<std::string>;
+  using Then = std::function<Pace(const Answer& answer)>;
+
+  // A decision on its way.
+  struct Work {
+    explicit Work(Decision decision);
+
+    std::optional<LedgerEntry> entry;
+    std::deque<PlannedAction> actions;
+    bool must_write = false;   // the entry, before the next step
+    bool is_noted = false;     // something was added to the entry that is not written yet
+    bool has_failed = false;   // nothing further is done
+    std::string problem;       // of the step that failed
+    std::string node_version;  // of our last write of the node
+    std::string announced;     // uid of the pod whose removal is in the ledger
+  };
+
+  void go_on();
+  [[nodiscard]] Pace advance();
+  [[nodiscard]] Pace next_decision();
+  [[nodiscard]] Pace grant();
+  void finish();
+  void request(Write write, Writes what, Then then);
+  void note(Writes what, const std::string& json);
+  void read_again(const std::string& path, Writes what, Then then, Answer answer);
+
+  [[nodiscard]] Pace write_entry();
+  [[nodiscard]] Pace create_entry();
+  [[nodiscard]] Pace take_created(const Answer& answer);
+  [[nodiscard]] Pace take_existing(const Answer& answer);
+
+  [[nodiscard]] Pace begin(const PlannedAction& action);
+  [[nodiscard]] Pace begin_on_node(const PlannedAction& action);
+  [[nodiscard]] Pace begin_on_pod(const PlannedAction& action);
+  [[nodiscard]] Pace begin_on_report(const PlannedAction& action);
+  [[nodiscard]] Pace begin_request(const PlannedAction& action);
+  [[nodiscard]] Pace begin_event(const PlannedAction& action);
+  [[nodiscard]] Pace send_event();
+  [[nodiscard]] Pace take_event(const Answer& answer);
+  // also_done: an outcome that says so as well.
+  [[nodiscard]] Pace take(const Answer& answer, kube::ApiOutcome also_done = kube::ApiOutcome::ok);
+  [[nodiscard]] Pace done();
+  void note_in_ledger(const PlannedAction& action);
+  [[nodiscard]] Pace give_up();
+  [[nodiscard]] Pace fail(const std::string& what, const kube::ApiError& why);
+  [[nodiscard]] Pace fail_action(const kube::ApiError& why);
+  [[nodiscard]] bool may_try(const std::string& what) const;
+  [[nodiscard]] static std::string key_of(const PlannedAction& action);
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  const Clock& clock_;
+  Picture& picture_;
+  const ExecutorOptions options_;
+  const NodeMarks marks_;
+  const std::function<bool()> is_leader_;
+  const std::function<double()> random_;
+  const std::function<void(bool has_asked)> on_idle_;
+  Attempts attempts_;
+  kube::EventQueue events_;
+  std::string event_;  // that is in the queue
+  int event_tries_ = 0;
+  std::deque<Decision> waiting_;
+  std::deque<std::string> grants_;  // nodes that may be reserved for a deep test
+  MonoTime accepted_{};
+  std::optional<Work> work_;
+  net::Exchange exchange_;
+  net::Subscription pause_;
+  kube::BackOff reread_;
+  bool is_busy_ = false;
+  bool has_asked_ = false;
+  ExecutorStats stats_;
+};
+
+}  // namespace autopilot::controller
