@@ -161,6 +161,7 @@ Config merge_live(const Config& old, const Config& next) {
   merged.required_checks = next.required_checks;
   merged.checks = next.checks;
   merged.expectation = next.expectation;
+  merged.preflight = next.preflight;
   return merged;
 }
 

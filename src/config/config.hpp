@@ -86,6 +86,15 @@ struct DeepTest {
   std::vector<std::string> pull_secrets;  // names
 };
 
+// Tests of a pod's GPUs before it begins (docs/preflight-gate.md).
+struct Preflight {
+  std::vector<std::string> tests = {"gpu.pcie_bandwidth"};  // of a pod that names none
+  Duration deadline = std::chrono::seconds{60};             // likewise
+  Duration max_age = std::chrono::hours{24};                // of a proof that counts
+  Duration max_age_on_probation = std::chrono::minutes{30};
+  std::string could_not_look = "start";
+};
+
 // The paths of IBM Autopilot.
 struct Compat {
   bool open_actions = false;  // whoever reaches the port may have tests made
@@ -130,6 +139,7 @@ struct Config {
   Kubernetes kubernetes;
   Pvc pvc;
   DeepTest deep_test;
+  Preflight preflight;
   Compat compat;
   Tls tls;
 

@@ -105,6 +105,12 @@ deep_test:
   fatal: [GPU Memory]
   tolerate: [nvidia.com/gpu, dedicated]
   pull_secrets: [registry]
+preflight:
+  tests: [gpu.diagnosis]
+  deadline: 2m
+  max_age: 12h
+  max_age_on_probation: 10m
+  could_not_look: stop
 tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys/tls.key, authorities: /keys/ca.crt}
 )",
                             "config.yaml", base());
@@ -154,6 +160,11 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_THAT(config->deep_test.fatal, ElementsAre("GPU Memory"));
   EXPECT_THAT(config->deep_test.tolerate, ElementsAre("nvidia.com/gpu", "dedicated"));
   EXPECT_THAT(config->deep_test.pull_secrets, ElementsAre("registry"));
+  EXPECT_THAT(config->preflight.tests, ElementsAre("gpu.diagnosis"));
+  EXPECT_EQ(config->preflight.deadline, std::chrono::minutes{2});
+  EXPECT_EQ(config->preflight.max_age, hours{12});
+  EXPECT_EQ(config->preflight.max_age_on_probation, std::chrono::minutes{10});
+  EXPECT_EQ(config->preflight.could_not_look, "stop");
   EXPECT_EQ(config->tls.mode, "files");
   EXPECT_EQ(config->tls.listen, "127.0.0.1:0");
   EXPECT_EQ(config->tls.certificate, "/keys/tls.crt");

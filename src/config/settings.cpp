@@ -43,6 +43,10 @@ bool is_profile(std::string_view id) {
   return catalog::builtin().profile(id) != nullptr;
 }
 
+bool is_start_or_stop(std::string_view word) {
+  return word == "start" || word == "stop";
+}
+
 bool is_helper_socket(std::string_view path) {
   return path.empty() || is_socket_path(path);
 }
@@ -495,6 +499,30 @@ constexpr std::array kSettings{
             "What the image is pulled with; in the namespace of the agent.",
             AUTOPILOT_READ(read_words(m, s, &is_dns_name, c.deep_test.pull_secrets)),
             AUTOPILOT_SHOW(join(c.deep_test.pull_secrets))},
+    Setting{"preflight.tests", "a list of checks", kLive, kNoVariable,
+            "What the GPUs of a pod must have passed before it begins, where the pod names no tests "
+            "(docs/preflight-gate.md).",
+            AUTOPILOT_READ(read_words(m, s, &is_check, c.preflight.tests)),
+            AUTOPILOT_SHOW(join(c.preflight.tests))},
+    Setting{"preflight.deadline", "1s to 30m", kLive, kNoVariable,
+            "How long a pod that names no deadline waits for its tests.",
+            AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{30},
+                                         c.preflight.deadline)),
+            AUTOPILOT_SHOW(format_duration(c.preflight.deadline))},
+    Setting{"preflight.max_age", "0s to 365d", kLive, kNoVariable,
+            "How long a GPU that passed a test need not be tested again. 0s: always.",
+            AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{0}, hours{24 * 365},
+                                         c.preflight.max_age)),
+            AUTOPILOT_SHOW(format_duration(c.preflight.max_age))},
+    Setting{"preflight.max_age_on_probation", "0s to 365d", kLive, kNoVariable,
+            "The same on a node that came back not long ago.",
+            AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{0}, hours{24 * 365},
+                                         c.preflight.max_age_on_probation)),
+            AUTOPILOT_SHOW(format_duration(c.preflight.max_age_on_probation))},
+    Setting{"preflight.could_not_look", "start or stop", kLive, kNoVariable,
+            "What a pod does whose GPUs could not be tested: nothing is proven of them.",
+            AUTOPILOT_READ(read_word(m, s, &is_start_or_stop, c.preflight.could_not_look)),
+            AUTOPILOT_SHOW(c.preflight.could_not_look)},
 };
 
 #undef AUTOPILOT_SHOW

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/preflight/held_gpus.hpp"
+#include "agent/preflight/test_verdict.hpp"
+#include "api/preflight.hpp"
+#include "core/clock.hpp"
+#include "core/finding.hpp"
+#include "core/operation.hpp"
+#include "core/snapshot.hpp"
+#include "incidents/finding_tracker.hpp"
+
+namespace autopilot::agent {
+
+// A test that was begun for this question.
+struct MadeTest {
+  std::string operation;              // empty: it could not be begun
+  std::optional<JudgedTest> verdict;  // when it has ended and told something
+  std::string not_told;               // why it told nothing, in a sentence; with no verdict: it is under way
+  [[nodiscard]] bool is_under_way() const { return !verdict && not_told.empty(); }
+};
+
+// All that a decision rests on.
+struct GateWorld {
+  std::span<const std::string> wanted;   // ids of tests
+  std::span<const std::string> offered;  // those that can be made of some GPUs of this machine alone
+  const HeldGpus& held;
+  const NodeSnapshot& snapshot;
+  std::span<const PassRecord> passes;
+  const std::map<std::string, MadeTest>& made;  // by test
+  Duration max_age{0};
+  WallTime now{};
+  incidents::ReasonLookup reasons{};  // see incidents::VerdictInput
+};
+
+// A finding, and the check that says so.
+struct GateFinding {
+  std::string check;
+  Finding finding;
+};
+
+struct GateDecision {
+  // open: the GPUs are proven sound. run: `run` must be begun, the rest may be under way. wait: for what is
+  // under way, or for the node. refuse: `outcome` says why not.
+  enum class Kind : unsigned char { open, run, wait, refuse };
+  Kind kind = Kind::wait;
+  api::PreflightOutcome outcome = api::PreflightOutcome::could_not_look;  // of open and refuse
+  std::vector<std::string> run;
+  std::vector<api::PreflightTest> tests;  // each wanted one, as it is now
+  std::vector<GateFinding> findings;      // what is wrong, or could not be looked at
+  std::string message;                    // all of it in a sentence
+};
+
+// A proof counts when it is of these GPUs and of this boot, and no older than max_age. What an incident took
+// away is not among them any more (PassBook). A node whose verdict is EVICT opens for nobody. Pure.
+[[nodiscard]] GateDecision decide(const GateWorld& world);
+
+}  // namespace autopilot::agent
