@@ -79,7 +79,8 @@ NodeDetails sick_node() {
                                .opened = kNow - 2h,
                                .is_acknowledged = true}};
   details.report.incidents_left_out = 4;
-  details.report.checks = {{"gpu.xid", Health::failed, "Xid 79"}, {"host.clock", Health::healthy, ""}};
+  details.report.checks = {{.id = "gpu.xid", .health = Health::failed, .message = "Xid 79"},
+                           {.id = "host.clock", .health = Health::healthy, .message = ""}};
   details.conditions = {{.type = "GpuHealthy",
                          .status = "False",
                          .reason = "Failed",
