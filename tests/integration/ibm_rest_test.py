@@ -73,7 +73,9 @@ class IbmRestTest(unittest.TestCase):
         with harness.Agent("--simulate", "hgx-h100-8") as agent:
             agent.wait_ready()
             node = agent.node()["node"]
-            for query in ("", "?check=remapped", f"?host={node},gone-1,gone-2&check=gpupower,remapped", "?host=gone-1"):
+            of_each_length = ",".join("n" * length for length in range(1, 121))
+            for query in ("", "?check=remapped", f"?host={node},gone-1,gone-2&check=gpupower,remapped", f"?host={of_each_length}",
+                          "?host=gone-1"):
                 transcript = Transcript(self.ask(agent, "/status" + query))
                 for name, (reply, words) in transcript.nodes.items():
                     self.assertEqual(statuses(reply), words)

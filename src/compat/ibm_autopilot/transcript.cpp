@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "compat/ibm_autopilot/status_words.hpp"
 #include "core/parse.hpp"
@@ -26,14 +27,48 @@ std::string quoted(const std::string& text) {
   return "'" + text + "'";
 }
 
-// A list that begins in that column: on one line where it fits, else a line for each word.
+// "GPU POWER Failed" -> "GPU ", "POWER ", "Failed"
+std::vector<std::string> parts_of(const std::string& words) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t space = words.find(' ', at);
+    const std::size_t end = space == std::string::npos ? words.size() : space + 1;
+    parts.push_back(words.substr(at, end - at));
+    at = end;
+  }
+  return parts;
+}
+
+// A text that begins in that column and is followed by so many brackets and commas: where it does not fit it
+// is broken behind blanks, and so may end beyond the width where it has none.
+std::string text_at(const std::string& words, std::size_t column, std::size_t followed_by) {
+  const auto fits = [column](const std::string& text, std::size_t behind) {
+    return column + quoted(text).size() + behind <= kWidth;
+  };
+  if (fits(words, followed_by)) return quoted(words);
+  std::vector<std::string> lines;
+  std::string line;
+  const auto parts = parts_of(words);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool is_last = i + 1 == parts.size();
+    if (!line.empty() && !fits(line + parts[i], is_last ? followed_by : 0))
+      lines.push_back(quoted(std::exchange(line, "")));
+    line += parts[i];
+  }
+  lines.push_back(quoted(line));
+  return joined(lines, "\n" + std::string(column, ' '));
+}
+
+// A list that begins in that column: on one line where it fits, else a line for each status or more.
 std::string list_of(const std::vector<std::string>& statuses, std::size_t column) {
   std::vector<std::string> words;
   for (const std::string& status : statuses)
     words.push_back(quoted(status));
-  const std::string line = "[" + joined(words, ", ") + "]";
-  const bool fits = column + line.size() < kWidth;  // a comma or a bracket follows
-  return fits ? line : "[" + joined(words, ",\n" + std::string(column + 1, ' ')) + "]";
+  std::string line = "[" + joined(words, ", ") + "]";
+  if (column + line.size() < kWidth) return line;  // a comma or a bracket follows
+  for (std::size_t i = 0; i < statuses.size(); ++i)
+    words[i] = text_at(statuses[i], column + 1, i + 1 == statuses.size() ? 2 : 1);
+  return "[" + joined(words, ",\n" + std::string(column + 1, ' ')) + "]";
 }
 
 // As Python prints a dictionary for people: on one line where it fits there, else a line for each node.

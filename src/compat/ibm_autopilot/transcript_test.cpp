@@ -78,6 +78,25 @@ TEST(Transcript, words_that_are_too_long_for_a_line_have_a_line_each) {
             "            'GPU POWER Failed']}");
 }
 
+TEST(Transcript, words_beside_a_long_name_are_broken_behind_blanks) {
+  const std::string reply = "[[ PVC ]] FAIL\n[GPU POWER] FAIL";
+  const std::string name(43, 'n');  // with one letter more the last bracket would be in column 81
+  EXPECT_EQ(summary_of(transcript({asked(name, "1.1.1.1", no_reply(""))}, Duration{})),
+            "{'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn': ['Connection to Server Failed']}");
+  EXPECT_EQ(summary_of(transcript({asked(name + "n", "1.1.1.1", no_reply(""))}, Duration{})),
+            "{'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn': ['Connection to Server '\n"
+            "                                                  'Failed']}");
+  EXPECT_EQ(summary_of(transcript({asked(name + "n", "1.1.1.1", reply)}, Duration{})),
+            "{'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn': ['PVC Create-Delete Test '\n"
+            "                                                  'Failed',\n"
+            "                                                  'GPU POWER Failed']}");
+  EXPECT_EQ(summary_of(transcript({asked(std::string(70, 'n'), "1.1.1.1", reply)}, Duration{})),
+            "{'" + std::string(70, 'n') + "': ['PVC '\n" + std::string(76, ' ') + "'Create-Delete '\n" +
+                std::string(76, ' ') + "'Test '\n" + std::string(76, ' ') + "'Failed',\n" +
+                std::string(76, ' ') + "'GPU '\n" + std::string(76, ' ') + "'POWER '\n" +
+                std::string(76, ' ') + "'Failed']}");
+}
+
 TEST(Transcript, a_node_without_a_reply_has_failed) {
   const std::string text =
       transcript({asked("node-a", "10.1.0.8", no_reply("no answer within 5 s: DCGM"))}, Duration{});
