@@ -16,6 +16,7 @@ SimulatedAgent::SimulatedAgent(net::EventLoop& loop, agent::Machine machine, con
                                const kube::ClusterDoor& door, Duration heartbeat)
     : loop_(loop),
       machine_(std::move(machine)),
+      passes_({}, [](const std::vector<PassRecord>&) {}),
       runtime_(machine_.host, *machine_.facts, machine_.checks, agent::runtime_options(config, machine_),
                agent::runtime_settings(config, machine_), outlets(), {}) {
   agent::NodeWriterOptions options;
@@ -43,7 +44,8 @@ agent::ClusterSources SimulatedAgent::sources() {
   sources.saved_state = [this] { return runtime_.saved_state(); };
   // Nothing remembers it: there is no journal.
   sources.keep = [](const incidents::WrittenVerdict&, const std::function<void()>& on_kept) { on_kept(); };
-  sources.deep_test = agent::deep_test_outlets(runtime_, machine_.tests, [this] { poll_soon(); });
+  sources.deep_test = agent::deep_test_outlets(runtime_, passes_, machine_.tests, [this] { poll_soon(); });
+  sources.passes = &passes_;
   return sources;
 }
 
@@ -64,6 +66,7 @@ void SimulatedAgent::kernel_log_grew(LogParts parts) {
 
 void SimulatedAgent::poll() {
   const MonoTime next = runtime_.poll();
+  passes_.note(*runtime_.snapshot());
   cluster_->note(runtime_.snapshot());
   next_poll_ = loop_.at(next, [this] { poll(); });
 }

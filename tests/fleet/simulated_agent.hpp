@@ -9,6 +9,7 @@
 
 #include "agent/agent.hpp"
 #include "agent/cluster_link.hpp"
+#include "agent/pass_book.hpp"
 #include "config/config.hpp"
 #include "core/log_parts.hpp"
 #include "core/result.hpp"
@@ -48,6 +49,7 @@ class SimulatedAgent {
 
   net::EventLoop& loop_;
   const agent::Machine machine_;
+  agent::PassBook passes_;
   std::unique_ptr<agent::ClusterLink> cluster_;  // always, once this is made: it needs what needs it
   std::atomic<bool> poll_posted_{false};
   net::Subscription next_poll_;

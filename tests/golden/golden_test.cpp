@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   const char* variable = std::getenv("GOLDEN_UPDATE");
   is_update = (variable != nullptr && std::string_view(variable) == "1") ||
               (argc > 1 && std::string_view(argv[1]) == "--update");
-  for (const Case& test_case : find_cases(paths::source("tests/golden")))
+  for (const Case& test_case : find_cases(autopilot::paths::source("tests/golden")))
     testing::RegisterTest(test_case.check.c_str(), test_case.name.c_str(), nullptr, nullptr, __FILE__,
                           __LINE__, [test_case]() -> testing::Test* { return new GoldenTest(test_case); });
   bench = std::make_unique<MachineBench>();
