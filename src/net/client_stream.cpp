@@ -85,6 +85,9 @@ asio::awaitable<Status> ClientStream::shake_hands(Tls* tls, std::string host) {
   const auto [error] = co_await tls->async_handshake(asio::ssl::stream_base::client, kToken);
   if (!error) co_return Status();
   const long verified = SSL_get_verify_result(tls->native_handle());
+  // So it is told that the names were looked at, and are others.
+  if (verified == X509_V_ERR_UNSPECIFIED)
+    co_return fail(Errc::denied, "the server's certificate is not trusted: it does not name " + host);
   if (verified != X509_V_OK)
     co_return fail(Errc::denied, std::string("the server's certificate is not trusted: ") +
                                      X509_verify_cert_error_string(verified));

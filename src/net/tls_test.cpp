@@ -124,6 +124,7 @@ TEST_F(TlsTest, does_not_trust_a_server_with_another_name) {
   const auto answer = ask_as(identity("ca"));
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::denied);
+  EXPECT_THAT(answer.error().what, HasSubstr("certificate is not trusted: it does not name 127.0.0.1"));
   TlsIdentity named = identity("ca");
   named.server_name = "elsewhere.example";
   const auto expected = ask_as(named);
