@@ -94,7 +94,7 @@ class TlsTest(unittest.TestCase):
                        "metadata": {"name": "other-agent", "namespace": NAMESPACE,
                                     "labels": {"kubernetes.io/service-name": "autopilot-healthchecks"}},
                        "endpoints": [{"addresses": [network.API_ADDRESS], "nodeName": OTHER, "conditions": {"ready": True}}],
-                       "ports": [{"name": "healthcheck", "port": 3333}]})
+                       "ports": [{"name": "healthcheck", "port": 3333}, {"name": "tls", "port": PORT}]})
         cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "--wait=false", "namespace", "team-a")
         cls.api.run("apply", "-n", NAMESPACE, "-f", str(ROOT / "deploy" / "examples" / "callers.yaml"))
         cls.token = cls.api.run("create", "token", "ci", "-n", "team-a", "--audience", PREFIX).strip()
@@ -131,7 +131,7 @@ class TlsTest(unittest.TestCase):
 
     def test_an_agent_that_names_another_node_is_not_believed(self):
         with OtherAgent(self.keys, "stranger") as other:
-            self.api.wait(lambda: "certificate is not trusted" in self.status_of_other(), "its certificate is looked at", 60)
+            self.api.wait(lambda: f"certificate is not trusted: it does not name {OTHER}" in self.status_of_other(), "its certificate is looked at", 60)
             self.assertEqual(other.asked, [])
         with OtherAgent(self.keys, OTHER) as other:
             self.assertIn("all is well", self.status_of_other())
