@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release run test check verify lint format bench bench-cluster fuzz manifests image cluster cluster-test cluster-down help clean deps
+.PHONY: release run test check verify lint format bench bench-cluster bench-fleet fuzz manifests image cluster cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
@@ -38,6 +38,10 @@ bench-cluster: ## from the kernel log to a Node object, on a real API server (BE
 	@tools/install-deps.sh build test cluster
 	@tools/install-go.sh
 	@tools/bench.sh $(JOBS) cluster
+
+bench-fleet: ## one question to a thousand agents, over plain HTTP and inside TLS (BENCH_RECORD=1)
+	@tools/install-deps.sh build test
+	@tools/bench.sh $(JOBS) fleet
 
 fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)

@@ -17,9 +17,9 @@ namespace autopilot::net {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::EndsWith;
 using testing::eventually;
 using testing::has_program;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::Program;
 using ::testing::StartsWith;
