@@ -152,7 +152,8 @@ class ChartTest(unittest.TestCase):
         return next(one for one in self.pod(values)["spec"]["containers"] if one["name"] == "agent")
 
     def test_lint_has_nothing_to_say(self):
-        for values in ("", "profile: full", "tls: {mode: secret}", IBM_VALUES):
+        for values in ("", "profile: full", "tls: {mode: secret}", "{controller: {enabled: true}, webhook: {enabled: true, observation: true}}",
+                       IBM_VALUES):
             self.assertIn("0 chart(s) failed", self.helm.run("lint", "--strict", str(render.CHART), values=values))
 
     def test_what_was_written_for_ibm_autopilot_keeps_its_meaning(self):
@@ -292,6 +293,51 @@ class ChartTest(unittest.TestCase):
         self.assertEqual([(rule.get("resourceNames"), rule["verbs"]) for rule in leases],
                          [(None, ["create"]), (["autopilot-controller"], ["get", "update"])])
 
+    def webhooks(self, values, *arguments):
+        """By their names, of values that switch the webhook on."""
+        objects = self.helm.objects(f"{{controller: {{enabled: true}}, webhook: {{enabled: true, {values}}}}}", *arguments)
+        return {one["name"]: one for one in objects["MutatingWebhookConfiguration", "autopilot-preflight"]["webhooks"]}
+
+    def test_pods_are_looked_at_where_the_webhook_is_wanted(self):
+        self.assertNotIn("MutatingWebhookConfiguration", {kind for kind, _ in self.helm.objects("controller: {enabled: true}")})
+        webhooks = self.webhooks("")
+        self.assertEqual(list(webhooks), ["preflight.autopilot.ibm.com"])
+        webhook = webhooks["preflight.autopilot.ibm.com"]
+        self.assertEqual({key: webhook[key] for key in ("failurePolicy", "reinvocationPolicy", "sideEffects", "matchPolicy", "timeoutSeconds")},
+                         {"failurePolicy": "Ignore", "reinvocationPolicy": "IfNeeded", "sideEffects": "None", "matchPolicy": "Equivalent",
+                          "timeoutSeconds": 5})
+        self.assertEqual(webhook["rules"], [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"],
+                                             "scope": "Namespaced"}])
+        # The controller says whom to believe; a field of the chart would take that away with each upgrade.
+        self.assertEqual(webhook["clientConfig"], {"service": {"name": "autopilot-controller", "namespace": NAMESPACE, "port": 9443,
+                                                               "path": "/mutate-pod"}})
+
+    def test_system_pods_and_whoever_does_not_want_it_are_left_alone(self):
+        def out(webhook):
+            return {one["key"]: one["values"] for one in webhook["namespaceSelector"]["matchExpressions"] if one["operator"] == "NotIn"}
+        name = "preflight.autopilot.ibm.com"
+        webhook = self.webhooks("", "--namespace", "gpu")[name]
+        self.assertEqual(out(webhook), {"autopilot.ibm.com/preflight": ["disabled"], "kubernetes.io/metadata.name": ["gpu", "kube-system"]})
+        self.assertEqual(webhook["objectSelector"]["matchExpressions"], [{"key": "autopilot", "operator": "Exists"},
+                                                                         {"key": "autopilot", "operator": "NotIn", "values": ["false"]}])
+        webhook = self.webhooks("excludedNamespaces: [ops, autopilot], failurePolicy: Fail")[name]
+        self.assertEqual((out(webhook)["kubernetes.io/metadata.name"], webhook["failurePolicy"]), ([NAMESPACE, "kube-system", "ops"], "Fail"))
+        self.assertEqual(out(self.webhooks("excludedNamespaces: null")[name])["kubernetes.io/metadata.name"], [NAMESPACE, "kube-system"])
+
+    def test_training_pods_get_settings_in_namespaces_that_want_them(self):
+        webhooks = self.webhooks("observation: true, failurePolicy: Fail")
+        self.assertEqual(list(webhooks), ["observation.autopilot.ibm.com", "preflight.autopilot.ibm.com"])
+        webhook = webhooks["observation.autopilot.ibm.com"]
+        # Nothing depends on it.
+        self.assertEqual((webhook["failurePolicy"], webhook["clientConfig"]["service"]["path"]), ("Ignore", "/observe-pod"))
+        self.assertIn({"key": "autopilot.ibm.com/observation", "operator": "In", "values": ["enabled"]},
+                      webhook["namespaceSelector"]["matchExpressions"])
+        other = self.helm.objects("{labelPrefix: gpu.example.com, controller: {enabled: true}, webhook: {enabled: true, observation: true}}")
+        keys = [one["key"] for webhook in other["MutatingWebhookConfiguration", "autopilot-preflight"]["webhooks"]
+                for one in webhook["namespaceSelector"]["matchExpressions"]]
+        self.assertEqual(keys, ["gpu.example.com/observation", "kubernetes.io/metadata.name",
+                                "gpu.example.com/preflight", "kubernetes.io/metadata.name"])
+
     def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
         objects = self.helm.objects("", "--api-versions", "monitoring.coreos.com/v1")
         monitor = objects["ServiceMonitor", "autopilot-metrics-monitor"]
@@ -401,7 +447,7 @@ class ChartTest(unittest.TestCase):
 
     def test_a_section_without_a_word_is_as_if_it_were_not_there(self):
         usual = self.helm.objects("", *MONITORING)
-        sections = ("prometheusRule", "dashboard", "networkPolicy", "pullSecrets", "state", "compat", "config", "tls")
+        sections = ("prometheusRule", "dashboard", "networkPolicy", "pullSecrets", "state", "compat", "config", "tls", "controller", "webhook")
         for values in (*(f"{section}:" for section in sections), "\n".join(f"{section}:" for section in sections)):
             with self.subTest(values=values):
                 self.assertEqual(self.helm.objects(values, *MONITORING), usual)
@@ -474,6 +520,8 @@ class ChartTest(unittest.TestCase):
                               ("tls: {mode: secret, secretName: }", "tls.secretName: expected"),
                               ("tls: {mode: secret, port: }", "tls.port: expected a port"),
                               ("tls: {mode: secret, port: 3333}", "tls.port: expected another port than service.port, 3333"),
+                              ("webhook: {enabled: true}", "webhook.enabled: nobody would answer"),
+                              ("webhook: {failurePolicy: Maybe}", "webhook.failurePolicy"), ("webhook: {on: true}", "webhook"),
                               ("pullSecrets: {create: true}", "pullSecrets.imagePullSecretData: expected")):
             with self.subTest(values=values), self.assertRaisesRegex(AssertionError, words):
                 self.helm.objects(values)

@@ -72,6 +72,17 @@ TEST_P(WebhookCase, the_pod_gets_what_it_should) {
   EXPECT_TRUE(testing::read_answer(answer_to(GetParam(), after)).patch.empty());
 }
 
+TEST(WebhookExamples, the_pod_of_the_examples_is_tested_before_its_own_container_begins) {
+  const fs::path file = AUTOPILOT_SOURCE_DIR "/deploy/examples/preflight-pod.yaml";
+  const json::value pod = json_of_yaml(text_of(file), file.string());
+  const json::value after = testing::patched(pod, answer_to("mutate", pod));
+  const json::array& containers = after.at("spec").at("initContainers").as_array();
+  ASSERT_EQ(containers.size(), 2U);
+  EXPECT_EQ(containers[0].at("name"), "autopilot-preflight");
+  EXPECT_EQ(containers[0].at("resources").at("limits"), (json::value{{"nvidia.com/gpu", "1"}}));
+  EXPECT_EQ(containers[1], pod.at("spec").at("initContainers").at(0));
+}
+
 std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::ranges::replace(name, '/', '_');
