@@ -55,11 +55,10 @@ class Server {
     settings.image = "registry.example.com/autopilot@sha256:6e5f";
     settings.agent_url = "https://10.96.0.12:3334";
     settings.authority = text_of(folder + "/authority.crt");
-    const auto known = std::make_shared<const controller::WebhookSettings>(std::move(settings));
     controller::add_webhook_routes(
         server_,
-        {[known] { return known; }, [] { return std::make_shared<const controller::ObservationSettings>(); },
-         clock_, counts_, counts_});
+        {[known = std::make_shared<const controller::WebhookSettings>(std::move(settings))] { return known; },
+         [] { return std::make_shared<const controller::ObservationSettings>(); }, clock_, counts_, counts_});
     server_.route("POST", "/empty", [](const net::HttpRequest&, net::Responder responder) {
       responder.respond({200, "application/json", "{}", {}});
     });
