@@ -1,8 +1,10 @@
 # One folder of src/ is one library. Sources are every .cpp of the folder; x_test.cpp beside x.cpp belongs to the
 # folder's test program autopilot_<name>_tests.
-#   autopilot_library(<name> [PUBLIC <targets>...] [PRIVATE <targets>...])
+#   autopilot_library(<name> [PUBLIC <targets>...] [PRIVATE <targets>...] [SIMULATION <files>...])
+# SIMULATION: tests that run long, in a program of their own, autopilot_<name>_simulation_tests. Beside tests that are
+# not optimised they would run the code of these wherever both instantiate the same template, at a third of the speed.
 function(autopilot_library name)
-  cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE;SIMULATION" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.c)
   set(tests ${all})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -16,6 +18,13 @@ function(autopilot_library name)
     add_library(autopilot_${name} INTERFACE)
     target_include_directories(autopilot_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(autopilot_${name} INTERFACE ${ARG_PUBLIC} ${ARG_PRIVATE})
+  endif()
+  if(AUTOPILOT_TESTS AND ARG_SIMULATION)
+    autopilot_test(${name}_simulation SOURCES ${ARG_SIMULATION} LINK autopilot_${name} ${ARG_PRIVATE})
+    set_tests_properties(${name}_simulation PROPERTIES TIMEOUT 900)
+    autopilot_hot_tests(${ARG_SIMULATION})
+    list(TRANSFORM ARG_SIMULATION PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(REMOVE_ITEM tests ${ARG_SIMULATION})
   endif()
   if(AUTOPILOT_TESTS AND tests)
     autopilot_test(${name} SOURCES ${tests} LINK autopilot_${name} ${ARG_PRIVATE})

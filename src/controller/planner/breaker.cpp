@@ -27,15 +27,14 @@ std::vector<Turned> largest_burst(std::vector<Turned> turned, Duration window) {
 
 }  // namespace
 
-std::vector<TrippedBreaker> tripped_breakers(const World& world, const Policy& policy) {
+std::vector<TrippedBreaker> tripped_breakers(const World& world, const Policy& policy,
+                                             std::span<const Node* const> of_concern) {
   // By pool and cause: each node once, with the first time.
   std::map<std::pair<std::string, std::string>, std::map<std::string, WallTime>> turned;
-  for (const std::string& name : world.of_concern()) {
-    const Node* node = world.node(name);
-    if (node == nullptr) continue;
+  for (const Node* node : of_concern) {
     for (const OpenCause& cause : node->causes) {
       if (!cause.is_passive) continue;
-      auto& since = turned[{node->pool, cause.cause}].try_emplace(name, cause.since).first->second;
+      auto& since = turned[{node->pool, cause.cause}].try_emplace(node->name, cause.since).first->second;
       since = std::min(since, cause.since);
     }
   }

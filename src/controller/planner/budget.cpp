@@ -14,14 +14,14 @@ std::string of(std::size_t used, int limit) {
 
 }  // namespace
 
-Budget::Budget(const World& world, const Policy& policy, WallTime now)
+Budget::Budget(const World& world, const Policy& policy, WallTime now, std::span<const Node* const> nodes)
     : world_(world), policy_(policy), now_(now) {
   for (const std::string& name : world_.open_plans()) {
     ++looked_at_;
     if (const LedgerEntry* plan = world_.entry(name); plan != nullptr && plan->holds) count(*plan);
   }
   count_last_hour();
-  count_recorded();
+  count_recorded(nodes);
 }
 
 void Budget::count(const LedgerEntry& plan) {
@@ -38,8 +38,8 @@ void Budget::count_last_hour() {
     ++looked_at_;
     const LedgerEntry* plan = world_.entry(at->second);
     if (plan == nullptr || plan->phase == Phase::recorded) continue;
-    if (plan->begun && now_ - *plan->begun < kHour)
-      times_of(holds_, plan->pool).emplace(*plan->begun, plan->name);
+    if (const auto time = held_at(*plan); time && now_ - *time < kHour)
+      times_of(holds_, plan->pool).emplace(*time, plan->name);
     for (const DoneStep& step : plan->done)
       if (step.is_counted && now_ - step.at < kHour)
         times_of(evictions_, plan->pool).emplace(step.at, step.target);
@@ -48,12 +48,11 @@ void Budget::count_last_hour() {
 
 // Where nothing is done, what would have been done counts as long as it would last, so that what is recorded
 // is what the other modes would do.
-void Budget::count_recorded() {
+void Budget::count_recorded(std::span<const Node* const> nodes) {
   const auto& by_change = world_.plans_by_change();
-  for (const std::string& name : world_.of_concern()) {
-    const Node* node = world_.node(name);
-    if (node == nullptr || policy_.of(node->pool).mode != Mode::observe) continue;
-    for (const std::string& plan : world_.plans_on(name)) {
+  for (const Node* node : nodes) {
+    if (node->causes.empty() || policy_.of(node->pool).mode != Mode::observe) continue;
+    for (const std::string& plan : world_.plans_on(node->name)) {
       const LedgerEntry* entry = world_.entry(plan);
       const bool is_hold = entry != nullptr && entry->phase == Phase::recorded && entry->holds;
       if (is_hold && is_evidence(*entry, *node)) count(*entry);
@@ -86,10 +85,17 @@ int Budget::job_limit(const std::string& job, const Rules& rules) const {
   return share_of(nodes.size(), rules.job_percent);
 }
 
+// By its cordon, not by the decision: one that was lost comes later. One that is on its way comes now.
+std::optional<WallTime> Budget::held_at(const LedgerEntry& plan) const {
+  if (const auto cordoned = last_done(plan, ActionKind::cordon)) return cordoned;
+  return plan.holds ? std::optional(now_) : std::nullopt;
+}
+
 std::size_t Budget::holds_in_hour(const LedgerEntry& plan) const {
   const auto at = holds_.find(plan.pool);
   if (at == holds_.end()) return 0;
-  return at->second.size() - (plan.begun ? at->second.count({*plan.begun, plan.name}) : 0);
+  const auto own = held_at(plan);
+  return at->second.size() - (own ? at->second.count({*own, plan.name}) : 0);
 }
 
 std::optional<Brake> Budget::brake_of_hold(const LedgerEntry& plan) const {
@@ -117,7 +123,7 @@ std::optional<Brake> Budget::brake_of_hold(const LedgerEntry& plan) const {
 
 void Budget::take_hold(const LedgerEntry& plan) {
   count(plan);
-  if (plan.begun && now_ - *plan.begun < kHour) times_of(holds_, plan.pool).emplace(*plan.begun, plan.name);
+  times_of(holds_, plan.pool).emplace(now_, plan.name);
 }
 
 void Budget::give_back_hold(const LedgerEntry& plan) {
@@ -129,6 +135,8 @@ void Budget::give_back_hold(const LedgerEntry& plan) {
   remove(domains_, plan.domain);
   for (const std::string& job : plan.jobs)
     remove(jobs_, job);
+  const auto own = held_at(plan);
+  if (const auto at = holds_.find(plan.pool); own && at != holds_.end()) at->second.erase({*own, plan.name});
 }
 
 std::optional<Brake> Budget::brake_of_job(const LedgerEntry& plan, const std::string& job) const {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +22,8 @@ class Budget {
   static constexpr Duration kHour = std::chrono::hours{1};
   static constexpr Duration kDay = std::chrono::hours{24};  // so long a hold counts against its job
 
-  Budget(const World& world, const Policy& policy, WallTime now);
+  // nodes: those of concern.
+  Budget(const World& world, const Policy& policy, WallTime now, std::span<const Node* const> nodes);
 
   // Why the plan may not hold its node; nothing: it may. It counts itself out.
   [[nodiscard]] std::optional<Brake> brake_of_hold(const LedgerEntry& plan) const;
@@ -51,12 +53,13 @@ class Budget {
 
   void count(const LedgerEntry& plan);
   void count_last_hour();
-  void count_recorded();
+  void count_recorded(std::span<const Node* const> nodes);
   [[nodiscard]] static Times& times_of(TimesByPool& times, std::string_view pool);
   [[nodiscard]] std::optional<WallTime> next_in(const TimesByPool& times, std::string_view pool,
                                                 int limit) const;
   [[nodiscard]] static std::size_t others(const Held& held, std::string_view key, const std::string& node);
   [[nodiscard]] int job_limit(const std::string& job, const Rules& rules) const;
+  [[nodiscard]] std::optional<WallTime> held_at(const LedgerEntry& plan) const;
   [[nodiscard]] std::size_t holds_in_hour(const LedgerEntry& plan) const;
 
   const World& world_;

@@ -15,7 +15,7 @@ class Budgets : public Planner {
   // Each by a cause of its own, so that no breaker trips.
   void turn_bad_alone(const std::string& name) { turn_bad(name, "cause-of-" + name); }
   void spread() {
-    for (const auto& [name, node] : std::map(world_.nodes()))
+    for (const auto& [name, node] : std::map(world_.nodes().begin(), world_.nodes().end()))
       change(name, [&](Node& one) { one.domain = "rack-" + name; });
   }
   int held() {

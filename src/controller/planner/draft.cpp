@@ -50,7 +50,21 @@ std::string step_text(const PlannedAction& action) {
   return text + action.target.name;
 }
 
+std::vector<const Node*> nodes_of_concern(const World& world) {
+  std::vector<const Node*> nodes;
+  for (const std::string& name : world.of_concern())
+    if (const Node* node = world.node(name)) nodes.push_back(node);
+  return nodes;
+}
+
 }  // namespace
+
+Deliberation::Deliberation(const World& the_world, const Policy& the_policy, WallTime the_time)
+    : world(the_world),
+      policy(the_policy),
+      now(the_time),
+      nodes(nodes_of_concern(the_world)),
+      budget(the_world, the_policy, the_time, nodes) {}
 
 void Deliberation::wake(WallTime at) {
   at = std::max(at, now + std::chrono::seconds{1});

@@ -17,13 +17,13 @@ struct Deliberation {
   const World& world;
   const Policy& policy;
   WallTime now;
+  std::vector<const Node*> nodes;  // of concern, those that are there
   Budget budget;
   Plan plan;
   World::Names told;    // uids of owners that were told in this plan that their job waits
   World::Names spares;  // nodes that this plan has named as a place for pods
 
-  Deliberation(const World& the_world, const Policy& the_policy, WallTime the_time)
-      : world(the_world), policy(the_policy), now(the_time), budget(the_world, the_policy, the_time) {}
+  Deliberation(const World& the_world, const Policy& the_policy, WallTime the_time);
 
   [[nodiscard]] const Rules& rules_of(const Node& node) const { return policy.of(node.pool); }
   // Another plan is due then.

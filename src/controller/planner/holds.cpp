@@ -158,6 +158,9 @@ void follow_hold(Deliberation& all, const Node& node, const LedgerEntry& entry) 
   draft.entry.holds = true;
   draft.entry.is_released = false;
   if (!draft.entry.begun) draft.entry.begun = node.held->since;
+  // The answer to its cordon was lost.
+  if (!has_done(draft.entry, ActionKind::cordon, node.name))
+    note_done(draft.entry, {.kind = ActionKind::cordon, .target = node.name, .at = node.held->since});
   if (draft.rules.mode == Mode::observe) {
     if (draft.entry.phase != Phase::executing) draft.entry.phase = Phase::held;
     draft.entry.message = "held; in mode observe it is not given back";

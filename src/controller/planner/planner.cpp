@@ -145,7 +145,7 @@ Plan plan(const World& world, const Policy& policy, WallTime now) {
     return none;
   }
   Deliberation all(world, policy, now);
-  all.plan.breakers = tripped_breakers(world, policy);
+  all.plan.breakers = tripped_breakers(world, policy, all.nodes);
   tell_of_reports(all);
   Candidates candidates;
   for (const std::string& name : world.of_concern())

@@ -14,11 +14,9 @@ void grant_tests(Deliberation& all) {
     ++in_pool[node.pool];
     if (!node.domain.empty()) ++in_domain[node.domain];
   };
-  for (const std::string& name : all.world.of_concern()) {
-    const Node* node = all.world.node(name);
-    if (node == nullptr) continue;
+  for (const Node* node : all.nodes) {
     if (node->held) {
-      if (node->wants_test) all.plan.may_test.push_back(name);
+      if (node->wants_test) all.plan.may_test.push_back(node->name);
     } else if (node->verdict == Verdict::testing || node->granted_test) {
       take(*node);
     } else if (node->wants_test) {

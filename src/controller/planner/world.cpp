@@ -6,7 +6,7 @@
 namespace autopilot::controller {
 namespace {
 
-using Index = std::map<std::string, World::Names, std::less<>>;
+using Index = ByName<World::Names>;
 
 const World::Names& names_in(const Index& index, std::string_view key) {
   static const World::Names none;
@@ -26,9 +26,15 @@ void remove(Index& index, const std::string& key, const std::string& name) {
 }
 
 template <class T>
-const T* find_in(const std::map<std::string, T, std::less<>>& objects, std::string_view name) {
+const T* find_in(const ByName<T>& objects, std::string_view name) {
   const auto at = objects.find(name);
   return at == objects.end() ? nullptr : &at->second;
+}
+
+// What decides about other nodes: how many there are, and which of them are good.
+bool is_as_good(const Node& a, const Node& b) {
+  return a.pool == b.pool && a.domain == b.domain && a.gpus == b.gpus && a.is_ready == b.is_ready &&
+         a.is_unschedulable == b.is_unschedulable && a.verdict == b.verdict;
 }
 
 bool concerns_by_itself(const Node& node) {
@@ -40,15 +46,16 @@ bool concerns_by_itself(const Node& node) {
 
 bool World::put(Node node) {
   const std::string name = node.name;
-  if (const Node* old = this->node(name)) unlink(*old);
+  const Node* old = this->node(name);
+  const bool is_news = old == nullptr || !is_as_good(*old, node);
+  if (old != nullptr) unlink(*old);
   if (node.gpus > 0) {
     add(by_pool_, node.pool, name);
     add(by_domain_, node.domain, name);
   }
   nodes_.insert_or_assign(name, std::move(node));
-  review(name);
-  // A node that came, healed or was emptied may be what others wait for.
-  return true;
+  // A node that came or healed may be what others wait for.
+  return review(name) || is_news;
 }
 
 bool World::put(Pod pod) {

@@ -2,17 +2,24 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "controller/planner/facts.hpp"
 #include "controller/planner/ledger.hpp"
 
 namespace autopilot::controller {
+
+struct NameHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+};
+template <class T>
+using ByName = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;
 
 // The picture of the cluster from which plans are made: what watches told, changed object by object. It must
 // show every write that its owner has made: the answer to a write is put in here before the next plan is
@@ -45,7 +52,8 @@ class World {
   [[nodiscard]] const Report* report(std::string_view name) const;
   [[nodiscard]] const LedgerEntry* entry(std::string_view name) const;
 
-  [[nodiscard]] const std::map<std::string, Node, std::less<>>& nodes() const { return nodes_; }
+  // In no order.
+  [[nodiscard]] const ByName<Node>& nodes() const { return nodes_; }
   // Nodes about which something may have to be decided, also such that are gone and leave an open plan
   // behind.
   [[nodiscard]] const Names& of_concern() const { return concern_; }
@@ -65,7 +73,7 @@ class World {
   }
 
  private:
-  using Index = std::map<std::string, Names, std::less<>>;
+  using Index = ByName<Names>;
 
   bool review(std::string_view node);
   [[nodiscard]] bool is_of_concern(std::string_view node) const;
@@ -74,10 +82,10 @@ class World {
   void unlink(const Report& report);
   void unlink(const LedgerEntry& entry);
 
-  std::map<std::string, Node, std::less<>> nodes_;
-  std::map<std::string, Pod, std::less<>> pods_;
-  std::map<std::string, Report, std::less<>> reports_;
-  std::map<std::string, LedgerEntry, std::less<>> entries_;
+  ByName<Node> nodes_;
+  ByName<Pod> pods_;
+  ByName<Report> reports_;
+  ByName<LedgerEntry> entries_;
   Names concern_;
   Names open_;
   Names pending_;

@@ -53,6 +53,17 @@ TEST(World, a_quiet_node_concerns_nobody) {
   EXPECT_THAT(world.pods_on("a"), ElementsAre("p"));
 }
 
+TEST(World, a_quiet_node_matters_when_it_gets_better_or_worse_for_others) {
+  World world;
+  EXPECT_TRUE(world.put(node("a")));
+  Node same = node("a");
+  same.version = "2";
+  same.passed["gpu.pcie_bandwidth"] = WallTime{5s};
+  EXPECT_FALSE(world.put(same));
+  same.is_ready = false;
+  EXPECT_TRUE(world.put(same));
+}
+
 TEST(World, what_may_need_a_decision_is_of_concern_and_no_longer) {
   World world;
   Node evict = node("evict");
