@@ -12,6 +12,7 @@ import urllib.parse
 import urllib.request
 
 import harness
+from certificates import Certificates
 
 RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/alerts/autopilot.yaml")
 
@@ -41,9 +42,17 @@ class PrometheusTest(unittest.TestCase):
         with open(RULES, encoding="utf-8") as file:
             expressions = re.findall(r"^ +expr: '(.*)'$", file.read(), re.MULTILINE)
         families = {name for expression in expressions for name in re.findall(r"autopilot_[a-z_]+", expression)}
-        with harness.Agent("--simulate", "hgx-h100-8") as agent:
-            agent.wait_ready()
-            _, body = agent.request("GET", "/metrics")
+        # With keys: what is told of them is told where there are some.
+        with tempfile.TemporaryDirectory() as folder:
+            keys = Certificates(folder)
+            keys.make_authority("ca")
+            keys.make("node-1", "ca", "DNS:node-1")
+            with open(keys.path("config.yaml"), "w", encoding="utf-8") as config:
+                config.write("node: node-1\ntls: {mode: files, listen: '127.0.0.1:0', "
+                             f"certificate: {keys.path('node-1.crt')}, key: {keys.path('node-1.key')}}}\n")
+            with harness.Agent("--simulate", "hgx-h100-8", "--config", keys.path("config.yaml")) as agent:
+                agent.wait_ready()
+                _, body = agent.request("GET", "/metrics")
         self.assertEqual(set(re.findall(r'^autopilot_check_required\{check="([^"]+)"', body, re.MULTILINE)), checks)
         self.assertEqual(families - set(re.findall(r"^# TYPE (\S+)", body, re.MULTILINE)), set())
 

@@ -73,7 +73,7 @@ TEST_P(WebhookCase, the_pod_gets_what_it_should) {
 }
 
 TEST(WebhookExamples, the_pod_of_the_examples_is_tested_before_its_own_container_begins) {
-  const fs::path file = AUTOPILOT_SOURCE_DIR "/deploy/examples/preflight-pod.yaml";
+  const fs::path file = paths::source("deploy/examples/preflight-pod.yaml");
   const json::value pod = json_of_yaml(text_of(file), file.string());
   const json::value after = testing::patched(pod, answer_to("mutate", pod));
   const json::array& containers = after.at("spec").at("initContainers").as_array();
