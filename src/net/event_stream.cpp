@@ -58,6 +58,11 @@ bool EventStream::State::is_open() const {
   return is_open_;
 }
 
+bool EventStream::State::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return !is_open_ || (events_ < max_events_ / 2 && queue_.size() < max_bytes_ / 2);
+}
+
 bool EventStream::State::was_cut() const {
   const std::lock_guard lock(mutex_);
   return was_cut_;
@@ -127,6 +132,10 @@ void EventStream::close() {
 
 bool EventStream::is_open() const {
   return state_ && state_->is_open();
+}
+
+bool EventStream::has_room() const {
+  return !state_ || state_->has_room();
 }
 
 void EventStream::on_close(std::function<void()> function) {

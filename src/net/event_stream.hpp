@@ -25,6 +25,7 @@ class EventStream::State : public std::enable_shared_from_this<EventStream::Stat
   bool send(std::string_view text);
   void close();
   [[nodiscard]] bool is_open() const;
+  [[nodiscard]] bool has_room() const;
   void on_close(std::function<void()> function);
   // Closes, and nobody wants to hear of the end any more.
   void abandon();

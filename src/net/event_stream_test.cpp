@@ -140,6 +140,30 @@ TEST_F(EventStreamTest, a_burst_beyond_the_number_of_events_is_cut_too) {
   EXPECT_EQ(server_->stats().streams_cut, 1U);
 }
 
+TEST_F(EventStreamTest, a_mebibyte_may_be_unread_and_no_more) {
+  start();
+  auto client = server_->connect();
+  client.send(kFollow);
+  ASSERT_TRUE(eventually([&] { return opened_ == 1; }));
+  const ServerEvent event{"", "", std::string(10'000, 'x')};
+  std::size_t accepted = 0;
+  std::size_t with_room = 0;
+  std::atomic<bool> is_cut{false};
+  server_->loop().post([&] {  // on the loop, so that nothing is taken meanwhile
+    for (; send(event); ++accepted) {
+      const std::lock_guard lock(mutex_);
+      with_room += stream_.has_room() ? 1 : 0;
+    }
+    is_cut = true;
+  });
+  ASSERT_TRUE(eventually([&] { return is_cut.load(); }));
+  EXPECT_EQ(accepted, 1024 * 1024 / 10'008);  // with "data: " and two line ends
+  EXPECT_EQ(with_room, 1024 * 1024 / 2 / 10'008);
+  EXPECT_EQ(server_->stats().streams_cut, 1U);
+  const std::lock_guard lock(mutex_);
+  EXPECT_TRUE(stream_.has_room());  // nothing waits for who is gone
+}
+
 TEST_F(EventStreamTest, streams_beyond_the_limit_are_refused) {
   ServerLimits limits;
   limits.event_streams = 1;

@@ -91,6 +91,8 @@ class EventStream {
   bool send(const ServerEvent& event);
   void close();
   [[nodiscard]] bool is_open() const;
+  // False while half of what a client may leave unread is: what can wait should. True when it is closed.
+  [[nodiscard]] bool has_room() const;
   // Called once on the loop's thread after the connection went away, for whatever cause; soon, when it
   // already has. It is dropped with the stream.
   void on_close(std::function<void()> function);

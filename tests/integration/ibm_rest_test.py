@@ -7,6 +7,7 @@ import http.client
 import json
 import pprint
 import re
+import socket
 import unittest
 
 import harness
@@ -149,6 +150,21 @@ class IbmRestTest(unittest.TestCase):
             stream = self.ask(agent, "/remapped", headers={"Accept": "text/event-stream"})
             check = json.loads(re.search(r"^event: check\ndata: (.*)$", stream, re.MULTILINE).group(1))
             self.assertEqual((check["node"], check["simulated"], check["outcome"]), (node, True, "passed"))
+
+    def test_a_stream_waits_for_who_reads_and_is_cut_for_who_does_not(self):
+        """A thousand nodes that are told at once are more than a client may leave unread."""
+        hosts = ",".join(f"n{number}" for number in range(1000))
+        path = f"/status?host={hosts}&check=dcgm,ping&r={'r' * 500}&pingnodes={'p' * 500}"
+        with harness.Agent("--simulate", "no-gpu") as agent:
+            stream = self.ask(agent, path, headers={"Accept": "text/event-stream"})
+            self.assertGreater(len(stream), 2**20)
+            self.assertEqual((stream.count("event: node\n"), stream.count("event: end\n")), (1000, 1))
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(agent.socket)
+                client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".encode())
+                harness.wait_until(lambda: 'autopilot_http_limited_total{limit="write_deadline"} 1\n' in agent.get("/metrics"),
+                                   "who does not read is cut", 30)
+                self.assertIn("\nautopilot_http_streams_open 0\n", agent.get("/metrics"))
 
     def test_what_cannot_be_done_is_said_with_status_200(self):
         with harness.Agent("--simulate", "no-gpu") as agent:

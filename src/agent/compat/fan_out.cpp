@@ -14,23 +14,32 @@ namespace ibm = compat::ibm_autopilot;
 
 // One question under way.
 struct FanOut::Round {
+  struct Listening {
+    Listener listener;
+    std::size_t given = 0;  // of `answered`
+    bool has_ended = false;
+  };
+
   std::string key;
   ibm::StatusRequest request;
   TestRights rights;
   ReplyForm form = ReplyForm::text;
   MonoTime began{};
-  std::vector<Listener> listeners;
-  std::vector<NodeReply> replies;     // in order of the nodes
-  std::vector<std::size_t> answered;  // places, as they came
-  std::size_t open = 0;               // what must end before this has ended
+  Duration took{};
+  std::vector<Listening> listening;
+  Result<std::vector<NodeReply>> replies = std::vector<NodeReply>();  // in order of the nodes
+  std::vector<std::size_t> answered;                                  // places, as they came
+  std::size_t open = 0;                                               // what must end before this has ended
   bool is_over = false;
   net::Subscription patience;
+  net::Subscription next_try;  // while somebody has no room
   std::optional<fleet::Sweep> sweep;
 };
 
 namespace {
 
 constexpr std::size_t kMostAtOnce = 64;
+constexpr Duration kLookForRoom = std::chrono::milliseconds{10};
 
 // Two who may have the same tested here, and may be others elsewhere, do not ask the same.
 std::string key_of(const ibm::StatusRequest& request, const TestRights& rights, ReplyForm form) {
@@ -96,12 +105,10 @@ void FanOut::ask(const ibm::StatusRequest& request, const TestRights& rights, Re
                  Listener listener) {
   const std::string key = key_of(request, rights, form);
   if (const auto known = rounds_.find(key); known != rounds_.end()) {
-    for (const std::size_t place : known->second->answered)
-      listener.on_reply(known->second->replies[place]);
-    known->second->listeners.push_back(std::move(listener));
-    return;
+    known->second->listening.push_back({std::move(listener)});
+    return hand_out(known->second);
   }
-  if (rounds_.size() >= kMostRounds)
+  if (rounds_.size() + late_.size() >= kMostRounds)
     return listener.on_end(fail(Errc::exhausted, "Too many questions at once; ask again"), Duration{0});
   const auto round = std::make_shared<Round>();
   round->key = key;
@@ -109,7 +116,7 @@ void FanOut::ask(const ibm::StatusRequest& request, const TestRights& rights, Re
   round->rights = rights;
   round->form = form;
   round->began = context_.clock.now().mono;
-  round->listeners.push_back(std::move(listener));
+  round->listening.push_back({std::move(listener)});
   rounds_[key] = round;
   round->patience = context_.loop.after(context_.patience, [this, weak = std::weak_ptr(round)] {
     if (const auto known = weak.lock()) give_up(known);
@@ -121,21 +128,24 @@ void FanOut::ask(const ibm::StatusRequest& request, const TestRights& rights, Re
 
 void FanOut::begin(const std::shared_ptr<Round>& round, const Result<std::vector<Peer>>& peers) {
   if (round->is_over) return;
-  if (!peers) return end(round, fail(peers.error()));
+  if (!peers) {
+    round->replies = fail(peers.error());
+    return end(round);
+  }
   round->open = 1;  // nothing is over before all are asked
   for (const std::string& host : ibm::asked_hosts(round->request, names_of(*peers))) {
     const auto peer = std::ranges::find(*peers, host, &Peer::node);
-    NodeReply& reply = round->replies.emplace_back();
+    NodeReply& reply = round->replies->emplace_back();
     reply.peer = peer == peers->end() ? Peer{host, "", 0} : *peer;
     reply.url = url_of(reply.peer, round->request);
   }
   std::vector<std::size_t> others;
-  for (std::size_t place = 0; place < round->replies.size(); ++place) {
-    const Peer& peer = round->replies[place].peer;
+  for (std::size_t place = 0; place < round->replies->size(); ++place) {
+    const Peer& peer = (*round->replies)[place].peer;
     if (peer.node == context_.node)
       ask_here(round, place);
     else if (auto why = why_not_asked(peer))
-      take(*round, place, fail(*std::move(why)));
+      take(round, place, fail(*std::move(why)));
     else
       others.push_back(place);
   }
@@ -149,7 +159,7 @@ void FanOut::ask_here(const std::shared_ptr<Round>& round, std::size_t place) {
                        [this, weak = std::weak_ptr(round), place](auto body) {
                          const auto known = weak.lock();
                          if (!known) return;
-                         take(*known, place, std::move(body));
+                         take(known, place, std::move(body));
                          end_one(known);
                        });
 }
@@ -160,7 +170,7 @@ void FanOut::ask_others(const std::shared_ptr<Round>& round, const std::vector<s
   std::vector<fleet::Question> questions;
   const auto tls = context_.tls ? context_.tls() : nullptr;
   for (const std::size_t place : places) {
-    const Peer& peer = round->replies[place].peer;
+    const Peer& peer = (*round->replies)[place].peer;
     fleet::Question& question = questions.emplace_back(question_of(peer, round->request, round->form));
     if (!peer.is_encrypted || !tls) continue;
     // Asked by its address, it must all the same be the agent of that node.
@@ -173,45 +183,66 @@ void FanOut::ask_others(const std::shared_ptr<Round>& round, const std::vector<s
   limits.deadline = may_test ? context_.test_patience : context_.node_patience;
   // The round holds the sweep.
   round->sweep.emplace(context_.loop, std::move(questions), limits,
-                       fleet::Sweep::Listener{[this, &held = *round, places](
+                       fleet::Sweep::Listener{[this, weak = std::weak_ptr(round), places](
                                                   std::size_t question, Result<net::HttpResponse> answer) {
-                                                take(held, places[question], body_of(std::move(answer)));
+                                                if (const auto known = weak.lock())
+                                                  take(known, places[question], body_of(std::move(answer)));
                                               },
                                               [this, weak = std::weak_ptr(round)] {
                                                 if (const auto known = weak.lock()) end_one(known);
                                               }});
 }
 
-void FanOut::take(Round& round, std::size_t place, Result<std::string> body) {
-  if (round.is_over) return;
-  round.replies[place].body = std::move(body);
-  round.answered.push_back(place);
-  for (const Listener& listener : round.listeners)
-    listener.on_reply(round.replies[place]);
+void FanOut::take(const std::shared_ptr<Round>& round, std::size_t place, Result<std::string> body) {
+  if (round->is_over) return;
+  (*round->replies)[place].body = std::move(body);
+  round->answered.push_back(place);
+  hand_out(round);
 }
 
 void FanOut::end_one(const std::shared_ptr<Round>& round) {
-  if (!round->is_over && --round->open == 0) end(round, std::move(round->replies));
+  if (!round->is_over && --round->open == 0) end(round);
 }
 
 // Those that have not answered have no answer.
 void FanOut::give_up(const std::shared_ptr<Round>& round) {
-  for (std::size_t place = 0; place < round->replies.size(); ++place)
+  for (std::size_t place = 0; place < round->replies->size(); ++place)
     if (std::ranges::find(round->answered, place) == round->answered.end())
-      take(*round, place, fail(Errc::timed_out, "no answer in time"));
+      take(round, place, fail(Errc::timed_out, "no answer in time"));
   const bool is_list_missing = round->open == 0;
-  if (is_list_missing) return end(round, fail(Errc::timed_out, "who is there was not answered in time"));
-  end(round, std::move(round->replies));
+  if (is_list_missing) round->replies = fail(Errc::timed_out, "who is there was not answered in time");
+  end(round);
 }
 
-void FanOut::end(const std::shared_ptr<Round>& round, const Result<std::vector<NodeReply>>& replies) {
+void FanOut::end(const std::shared_ptr<Round>& round) {
   round->is_over = true;
+  round->took = context_.clock.now().mono - round->began;
   rounds_.erase(round->key);
-  // What calls this may belong to it.
-  context_.loop.post([round] {});
-  const Duration took = context_.clock.now().mono - round->began;
-  for (const Listener& listener : round->listeners)
-    listener.on_end(replies, took);
+  late_.insert(round);
+  hand_out(round);
+}
+
+// To each as much as it has room for.
+void FanOut::hand_out(const std::shared_ptr<Round>& round) {
+  bool is_all_told = true;
+  for (Round::Listening& one : round->listening) {
+    const auto has_room = [&listener = one.listener] { return !listener.has_room || listener.has_room(); };
+    while (one.given < round->answered.size() && has_room())
+      one.listener.on_reply((*round->replies)[round->answered[one.given++]]);
+    const bool is_behind = one.given < round->answered.size();
+    if (round->is_over && !is_behind && !std::exchange(one.has_ended, true))
+      one.listener.on_end(round->replies, round->took);
+    is_all_told = is_all_told && !is_behind;
+  }
+  if (is_all_told && round->is_over) {
+    late_.erase(round);
+    // What calls this may belong to it.
+    context_.loop.post([round] {});
+  }
+  if (is_all_told) return round->next_try.cancel();
+  round->next_try = context_.loop.after(kLookForRoom, [this, weak = std::weak_ptr(round)] {
+    if (const auto known = weak.lock()) hand_out(known);
+  });
 }
 
 }  // namespace autopilot::agent

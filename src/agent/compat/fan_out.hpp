@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ class FanOut {
     // All of them, in the order in which they were asked for, or why nobody could be asked. exhausted: too
     // many questions are under way.
     std::function<void(const Result<std::vector<NodeReply>>& replies, Duration took)> on_end;
+    // While it says no, replies wait, and so does the end; empty: always. Who is gone has room.
+    std::function<bool()> has_room = {};
   };
 
   explicit FanOut(FanOutContext context);
@@ -74,13 +77,15 @@ class FanOut {
   void begin(const std::shared_ptr<Round>& round, const Result<std::vector<Peer>>& peers);
   void ask_here(const std::shared_ptr<Round>& round, std::size_t place);
   void ask_others(const std::shared_ptr<Round>& round, const std::vector<std::size_t>& places);
-  void take(Round& round, std::size_t place, Result<std::string> body);
+  void take(const std::shared_ptr<Round>& round, std::size_t place, Result<std::string> body);
   void end_one(const std::shared_ptr<Round>& round);
   void give_up(const std::shared_ptr<Round>& round);
-  void end(const std::shared_ptr<Round>& round, const Result<std::vector<NodeReply>>& replies);
+  void end(const std::shared_ptr<Round>& round);
+  void hand_out(const std::shared_ptr<Round>& round);
 
   const FanOutContext context_;
   std::map<std::string, std::shared_ptr<Round>> rounds_;  // by question
+  std::set<std::shared_ptr<Round>> late_;                 // over, but somebody has no room for all of it yet
 };
 
 }  // namespace autopilot::agent

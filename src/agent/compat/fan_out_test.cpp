@@ -61,6 +61,20 @@ class FanOutTest : public ::testing::Test {
                      if (replies) replies_ = *replies;
                    }});
   }
+  // Who has room for so many replies.
+  void ask_slowly(const std::string& hosts, std::vector<std::string>& seen, std::size_t& room) {
+    ibm::StatusRequest request;
+    request.host = hosts;
+    request.checks = "remapped";
+    fan_out_->ask(
+        request, {}, ReplyForm::text,
+        {[&](const NodeReply& reply) {
+           seen.push_back(reply.peer.node);
+           --room;
+         },
+         [&](const auto& replies, Duration) { seen.push_back("all " + std::to_string(replies->size())); },
+         [&] { return room > 0; }});
+  }
   [[nodiscard]] static std::string text_of(const NodeReply& reply) {
     return reply.peer.node + ": " + (reply.body ? *reply.body : reply.body.error().what);
   }
@@ -125,6 +139,39 @@ TEST_F(FanOutTest, equal_questions_are_one) {
   EXPECT_EQ(lists_, 1);
   EXPECT_EQ(second, first);
   EXPECT_EQ(first.size(), 3U);
+}
+
+TEST_F(FanOutTest, who_has_no_room_is_told_later_and_holds_up_nobody) {
+  std::size_t room = 1;
+  std::vector<std::string> slow;
+  ask_slowly("nowhere,there,here", slow, room);
+  std::vector<std::string> seen;
+  ask("nowhere,there,here", seen);
+  ASSERT_TRUE(run_until([&] { return seen.size() == 2 && !waiting_.empty(); }));
+  answer_there("yours");
+  ASSERT_TRUE(run_until([this] { return ends_ == 1; }));
+  EXPECT_EQ(questions_.size(), 1U);
+  EXPECT_EQ(seen.size(), 3U);
+  EXPECT_THAT(slow, ElementsAre("nowhere"));
+  room = 5;
+  ASSERT_TRUE(run_until([&] { return slow.size() == 4; }));
+  EXPECT_THAT(slow, ElementsAre("nowhere", "here", "there", "all 3"));
+}
+
+TEST_F(FanOutTest, answers_that_wait_for_room_are_so_many_and_may_be_left) {
+  std::size_t room = 0;
+  std::vector<std::string> slow;
+  for (std::size_t i = 0; i < FanOut::kMostRounds; ++i)
+    ask_slowly(std::string(i, ' ') + "here", slow, room);
+  std::vector<std::string> seen;
+  ask("here", seen);
+  EXPECT_EQ(failure_, "Too many questions at once; ask again");
+  fan_out_.reset();
+  room = 100;
+  bool is_later = false;
+  const auto later = loop_.after(std::chrono::milliseconds{50}, [&is_later] { is_later = true; });
+  ASSERT_TRUE(run_until([&is_later] { return is_later; }));
+  EXPECT_THAT(slow, IsEmpty());
 }
 
 TEST_F(FanOutTest, questions_that_differ_are_asked_each) {

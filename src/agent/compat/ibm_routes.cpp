@@ -108,7 +108,8 @@ FanOut::Listener answer_as_they_come(Responder responder, const std::string& net
             const std::string last = replies ? to_json(std::vector<NodeReply>{}, took) : replies.error().what;
             (void)stream->send({"", replies ? "end" : "error", last});
             stream->close();
-          }};
+          },
+          [stream] { return stream->has_room(); }};
 }
 
 }  // namespace
