@@ -347,7 +347,7 @@ class ChartTest(unittest.TestCase):
         self.assertNotIn(("ServiceMonitor", "autopilot-metrics-monitor"), self.helm.objects())
 
     def promtool(self, rules, *tests):
-        """What it says of these rules: that they are well formed, or that of each of `tests` just these alerts fire, (name, node)."""
+        """What it says of these rules: that they are well formed, or that of each of `tests` just these alerts fire, (name, node); without a node: ""."""
         promtool = shutil.which("promtool")
         if promtool is None:
             self.skipTest("promtool is not installed")
@@ -357,7 +357,8 @@ class ChartTest(unittest.TestCase):
                 "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [{
                     "interval": "1m", "input_series": told, "promql_expr_test": [{
                         "expr": 'count by (alertname, node) (ALERTS{alertstate="firing"})', "eval_time": "20m",
-                        "exp_samples": [{"labels": f'{{alertname="{alert}",node="{node}"}}', "value": 1} for alert, node in firing]}]}
+                        "exp_samples": [{"labels": f'{{alertname="{alert}"' + (f',node="{node}"}}' if node else "}"), "value": 1}
+                                        for alert, node in firing]}]}
                     for told, firing in tests]}))
             command = ["test", "rules", "tests.yaml"] if tests else ["check", "rules", "rules.yaml"]
             done = subprocess.run([promtool, *command], cwd=folder, capture_output=True, text=True, check=False)
@@ -382,6 +383,16 @@ class ChartTest(unittest.TestCase):
         rules = self.helm.rules()
         self.assertEqual({one["alert"] for one in rules["groups"][-1]["rules"]}, {*FIRES, "AutopilotPodsNotReady"})
         self.promtool(rules, (list(SOUND), []), *((sound_but(one), [(name, "node-1")]) for name, one in FIRES.items()))
+
+    def test_pods_that_began_without_a_test_are_told_while_there_are_new_ones(self):
+        rules = self.helm.rules("{controller: {enabled: true}, webhook: {enabled: true}}")
+
+        def bypassed(values, webhook="preflight.autopilot.ibm.com"):
+            return [{"series": f'apiserver_admission_webhook_fail_open_count{{name="{webhook}",type="admit"}}', "values": values}]
+        # Looked at after twenty minutes.
+        ours = [("AutopilotWebhookBypassed", "")]
+        self.promtool(rules, (bypassed("_x15 1x15"), ours), (bypassed("7x15 8x15"), ours), (bypassed("8x30"), []), (bypassed("8x15 0x15"), []),
+                      (bypassed("_x15 1x15", "other.example.com"), []), ([], []))
 
     def test_only_pods_of_the_agent_count_as_its_own(self):
         dashboard = self.helm.objects("dashboard: {create: true}", "--namespace", "gpu")["ConfigMap", "autopilot-dashboard"]["data"]["autopilot.json"]
