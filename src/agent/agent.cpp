@@ -18,6 +18,9 @@
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
 #include "agent/pass_book.hpp"
+#include "agent/preflight/gate.hpp"
+#include "agent/preflight/gate_machine.hpp"
+#include "agent/preflight/gate_routes.hpp"
 #include "agent/preflight/gpu_tests.hpp"
 #include "agent/report_recall.hpp"
 #include "agent/routes.hpp"
@@ -76,6 +79,8 @@ class Agent {
   void poll_soon();
   void note_operations();
   void join_cluster();
+  void open_gate();
+  [[nodiscard]] GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   void tell_moved_aside(const std::string& to);
   void note_journal();
@@ -99,6 +104,7 @@ class Agent {
   MetricsExporter metrics_;
   EventStreams streams_;
   std::optional<IbmRoutes> ibm_routes_;
+  std::optional<PreflightGate> gate_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop was told to look at
@@ -248,8 +254,9 @@ void Agent::note_operations() {
   for (const Operation& operation : operations_.poll()) {
     runtime_.remember(operation);
     (void)runtime_.tell(runtime::operation_event(operation));
-    (void)gpu_tests_.note(operation);
+    const auto verdict = gpu_tests_.note(operation);
     tests_.note(operation);
+    if (gate_) gate_->note(operation, verdict);
   }
 }
 
@@ -260,6 +267,7 @@ void Agent::poll() {
   metrics_.note(runtime_.snapshot());
   passes_.note(*runtime_.snapshot());
   if (cluster_) cluster_->note(runtime_.snapshot());
+  if (gate_) gate_->note();
   next_poll_ = loop_.at(next, [this] { poll(); });
 }
 
@@ -306,6 +314,28 @@ void Agent::join_cluster() {
   for (runtime::OperationKind& kind : cluster_->tests())
     operations_.offer(std::move(kind));
   loop_.post([this] { cluster_->start(); });
+}
+
+void Agent::open_gate() {
+  gate_.emplace(loop_, gate_machine({.node = machine_.node,
+                                     .clock = machine_.host->clock,
+                                     .passes = passes_,
+                                     .facts = *machine_.facts,
+                                     .runtime = runtime_,
+                                     .operations = operations_,
+                                     .cluster = cluster_ ? &*cluster_ : nullptr,
+                                     .config = [this]() -> const config::Config& { return options_.config; },
+                                     .note_changes = [this] { note_operations(); },
+                                     .poll_soon = [this] { poll_soon(); }}));
+}
+
+GateContext Agent::gate_context() {
+  GateContext context{.gate = [this] { return gate_ ? &*gate_ : nullptr; }, .ask = {}};
+  if (options_.cluster)
+    context.ask = [this](const std::string& token, PodCallers::OnAnswer on_answer) {
+      cluster_->pod_callers().ask(token, std::move(on_answer));
+    };
+  return context;
 }
 
 // A storm says it more often than the loop could hear it.
@@ -416,6 +446,8 @@ Status Agent::listen_inside_tls() {
   const ReadyKeys ready = has_files ? TRY(make_ready(keys)) : ReadyKeys{};
   net::TcpPolicy policy{options_.config.allowed_hosts};
   policy.allowed_hosts.push_back(machine_.node);  // its certificate bears it
+  if (options_.cluster)
+    policy.allowed_hosts.push_back("autopilot-node." + options_.cluster->name_space + ".svc");
   const auto port = server_.listen_tls(tls.listen, ready.server, std::move(policy));
   if (!port) return fail(port.error().code, port.error().what + "; `tls.listen` names another address");
   warn_of_readers(tls.listen);
@@ -481,6 +513,7 @@ Status Agent::listen() {
   add_node_routes(server_, context);
   add_operation_routes(server_, {operations_, runtime_, [this] { note_operations(); },
                                  [this] { poll_soon(); }, caller_rights()});
+  add_gate_routes(server_, gate_context());
   ibm_routes_.emplace(ibm_context());
   ibm_routes_->add_to(server_);
   const auto& config = options_.config;
@@ -514,6 +547,7 @@ Status Agent::run() {
     configuration_watch_ = loop_.every(kLookAtConfiguration, [this] { look_at_configuration(); });
   memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
   join_cluster();
+  open_gate();
   loop_.post([this] { poll(); });
   if (const auto told = manager.notify("READY=1"); !told)
     log_warning("the service manager could not be told", {{"cause", told.error().what}});
@@ -574,6 +608,7 @@ void Agent::begin_stop(int signal) {
   stopping_ = true;
   (void)options_.service_manager.notify("STOPPING=1");
   log_info("stopping", {{"signal", std::to_string(signal)}});
+  if (gate_) gate_->stop();
   operations_.stop();
   note_operations();
   Event stopped;

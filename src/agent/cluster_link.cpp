@@ -93,6 +93,8 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
       agents_(client_, clock, name_space_, kAgentsService),
       caller_reviews_(client_, clock),
       selected_nodes_(client_, clock),
+      pod_callers_(client_, clock, node_name_),
+      report_sender_(loop, client_, name_space_, kube::dice()),
       writer_(loop, clock, kube::dice()),
       events_(client_, writer_, clock, options.node),
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
@@ -220,6 +222,7 @@ void ClusterLink::take_over(const kube::Node& node) {
   if (pvc_tester_) pvc_tester_->see(node);
   deep_tests_.see(node);
   node_uid_ = node.meta.uid;
+  own_node_ = node;
   const bool is_first = !std::exchange(has_seen_node_, true);
   if (is_first) log_info("the node object is there", {{"node", node.meta.name}});
   const auto label = node.meta.labels.find(label_);

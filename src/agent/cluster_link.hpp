@@ -20,6 +20,8 @@
 #include "agent/exporters/report_writer.hpp"
 #include "agent/late_recall.hpp"
 #include "agent/pass_book.hpp"
+#include "agent/preflight/pod_callers.hpp"
+#include "agent/preflight/report_sender.hpp"
 #include "agent/recall.hpp"
 #include "agent/tls/issued_keys.hpp"
 #include "config/config.hpp"
@@ -92,6 +94,11 @@ class ClusterLink {
   // What callers of the agent may do.
   [[nodiscard]] CallerReviews& caller_reviews() { return caller_reviews_; }
   [[nodiscard]] SelectedNodes& selected_nodes() { return selected_nodes_; }
+  // Pods of this node that ask at the gate.
+  [[nodiscard]] PodCallers& pod_callers() { return pod_callers_; }
+  [[nodiscard]] ReportSender& report_sender() { return report_sender_; }
+  // The Node object as it was seen last; null: it was not.
+  [[nodiscard]] const kube::Node* own_node() const { return own_node_ ? &*own_node_ : nullptr; }
 
  private:
   void take_over(const kube::Node& node);
@@ -121,6 +128,7 @@ class ClusterLink {
   std::size_t unkept_ = 0;  // of written_, how many are not kept yet
   bool has_seen_node_ = false;
   std::string node_uid_;
+  std::optional<kube::Node> own_node_;
   net::Subscription next_report_;
   runtime::Lanes lanes_;  // for what of the credentials may block
   kube::Session session_;
@@ -128,6 +136,8 @@ class ClusterLink {
   kube::ServiceEndpoints agents_;
   CallerReviews caller_reviews_;
   SelectedNodes selected_nodes_;
+  PodCallers pod_callers_;
+  ReportSender report_sender_;
   ClusterWriter writer_;
   ListBudget lists_;
   EventWriter events_;

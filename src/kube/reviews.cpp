@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/parse.hpp"
 #include "kube/base64.hpp"
 #include "kube/object_text.hpp"
 
@@ -93,6 +94,24 @@ Result<UserInfo> parse_token_review(std::string_view answer, std::string_view au
   UserInfo user = object == nullptr ? UserInfo{} : parse_user(*object);
   if (user.name.empty()) return fail(Errc::denied, "the token is nobody's");
   return user;
+}
+
+Result<BoundPod> bound_pod(const UserInfo& user) {
+  constexpr std::string_view prefix = "system:serviceaccount:";
+  const auto extra = [&user](const std::string& name) -> std::string {
+    const auto found = user.extra.find("authentication.kubernetes.io/" + name);
+    return found == user.extra.end() || found->second.size() != 1 ? "" : found->second.front();
+  };
+  const std::string_view name = user.name;
+  const auto words =
+      name.starts_with(prefix) ? split(name.substr(prefix.size()), ':') : std::vector<std::string_view>{};
+  if (words.size() != 2)
+    return fail(Errc::denied, "the token is that of " + user.name + ", which is no service account");
+  BoundPod pod{std::string(words[0]), std::string(words[1]), extra("pod-name"), extra("pod-uid"),
+               extra("node-name")};
+  if (pod.name.empty() || pod.uid.empty())
+    return fail(Errc::denied, "the token of " + user.name + " is bound to no pod");
+  return pod;
 }
 
 Result<std::string> user_text(const UserInfo& user) {

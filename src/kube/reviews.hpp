@@ -24,6 +24,18 @@ struct UserInfo {
   friend bool operator==(const UserInfo&, const UserInfo&) = default;
 };
 
+// The pod that a token was given to, by what the API server reads in it.
+struct BoundPod {
+  std::string name_space;
+  std::string account;
+  std::string name;
+  std::string uid;
+  std::string node;  // empty: a server before Kubernetes 1.30, which does not tell
+  friend bool operator==(const BoundPod&, const BoundPod&) = default;
+};
+// denied: the token is that of no service account, or bound to no pod.
+[[nodiscard]] Result<BoundPod> bound_pod(const UserInfo& user);
+
 // In the words of RBAC rules.
 struct AccessQuestion {
   std::string verb;

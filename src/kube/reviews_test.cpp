@@ -112,5 +112,21 @@ TEST(AccessReview, is_a_yes_only_where_it_says_so) {
   EXPECT_EQ(answer("7"), "malformed the answer is no SubjectAccessReview");
 }
 
+TEST(Reviews, a_token_of_a_pod_names_it) {
+  UserInfo user{"system:serviceaccount:team-a:ci", "u", {}, {}};
+  EXPECT_EQ(bound_pod(user).error().code, Errc::denied);
+  const std::string key = "authentication.kubernetes.io/";
+  user.extra = {{key + "pod-name", {"train-0"}}, {key + "pod-uid", {"p"}}, {key + "node-name", {"gpu-7"}}};
+  EXPECT_EQ(bound_pod(user).value(), (BoundPod{"team-a", "ci", "train-0", "p", "gpu-7"}));
+  user.extra.erase(key + "node-name");
+  EXPECT_EQ(bound_pod(user)->node, "");
+  user.extra[key + "pod-uid"] = {"p", "q"};
+  EXPECT_FALSE(bound_pod(user));
+  for (const char* name : {"alice", "system:serviceaccount:team-a", "system:serviceaccount:a:b:c", ""}) {
+    user.name = name;
+    EXPECT_FALSE(bound_pod(user)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace autopilot::kube

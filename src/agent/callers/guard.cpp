@@ -17,15 +17,6 @@ using net::Responder;
 
 constexpr const char* kGroup = "autopilot.ibm.com";
 
-// Empty: there is none.
-std::string token_of(const HttpRequest& request) {
-  constexpr std::string_view scheme = "bearer ";
-  const auto found = request.headers.find("authorization");
-  if (found == request.headers.end() || found->second.size() <= scheme.size()) return {};
-  if (to_lower(found->second.substr(0, scheme.size())) != scheme) return {};
-  return found->second.substr(scheme.size());
-}
-
 Refusal refusal_of(const CallerReviews::Decision& decision) {
   const Error& why = decision.allowed.error();
   if (why.code != Errc::denied) return {503, why.code, why.what};
@@ -46,12 +37,6 @@ std::optional<Refusal> objection(const CallerRights& rights, const HttpRequest& 
         .why = std::string("this needs `Authorization: Bearer TOKEN` with a token for the audience ") +
                kTokenAudience + ": kubectl create token ACCOUNT --audience " + kTokenAudience};
   return std::nullopt;
-}
-
-HttpResponse answer_of(const Refusal& refusal) {
-  HttpResponse response = net::error_response(refusal.status, to_string(refusal.code), refusal.why);
-  if (refusal.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return response;
 }
 
 }  // namespace
@@ -97,6 +82,20 @@ kube::AccessQuestion to_create(const CallerRights& rights, const VirtualResource
           .subresource = what.subresource,
           .name = rights.node,
           .name_space = rights.name_space};
+}
+
+HttpResponse answer_of(const Refusal& refusal) {
+  HttpResponse response = net::error_response(refusal.status, to_string(refusal.code), refusal.why);
+  if (refusal.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
+std::string token_of(const HttpRequest& request) {
+  constexpr std::string_view scheme = "bearer ";
+  const auto found = request.headers.find("authorization");
+  if (found == request.headers.end() || found->second.size() <= scheme.size()) return {};
+  if (to_lower(found->second.substr(0, scheme.size())) != scheme) return {};
+  return found->second.substr(scheme.size());
 }
 
 bool has_token(const HttpRequest& request) {

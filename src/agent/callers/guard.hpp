@@ -64,6 +64,9 @@ void authorize(const CallerRights& rights, const Credential& credential, const k
                                    net::Handler handler);
 
 [[nodiscard]] bool has_token(const net::HttpRequest& request);
+// Of `Authorization: Bearer TOKEN`; empty: there is none.
+[[nodiscard]] std::string token_of(const net::HttpRequest& request);
+[[nodiscard]] net::HttpResponse answer_of(const Refusal& refusal);
 // Over the Unix socket or over the loopback.
 [[nodiscard]] bool is_of_this_machine(const net::Peer& peer);
 // "alice" of a token, "uid 1000" of the socket.

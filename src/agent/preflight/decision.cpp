@@ -96,6 +96,7 @@ class Decider {
 
   // Since the oldest proof; nothing: one is missing, or none counts any more.
   [[nodiscard]] std::optional<Duration> age_of_proof(const std::string& id) const {
+    if (world_.held.gpus.empty()) return std::nullopt;
     Duration oldest{0};
     for (const Subject& gpu : world_.held.gpus) {
       const auto record = std::ranges::find_if(world_.passes, [&](const PassRecord& one) {
@@ -186,37 +187,39 @@ class Decider {
       decision_.kind = Kind::open;
       decision_.outcome = PreflightOutcome::passed;
     }
-    decision_.message = message();
-  }
-
-  [[nodiscard]] std::string message() const {
-    const auto part = [](const PreflightTest& test) {
-      switch (test.state) {
-        case PreflightState::waiting:
-          return test.id + " waits" + (test.message.empty() ? "" : ": " + test.message);
-        case PreflightState::running:
-          return test.id + " is being made";
-        case PreflightState::failed:
-          return test.id + " failed: " + test.message;
-        case PreflightState::could_not_look:
-          return test.id + " could not be made: " + test.message;
-        default:
-          return test.id + " " + test.message;
-      }
-    };
-    std::string text;
-    for (const PreflightTest& test : decision_.tests) {
-      if (decision_.outcome == PreflightOutcome::failed && test.state != PreflightState::failed) continue;
-      text += (text.empty() ? "" : "; ") + part(test);
-    }
-    return text.empty() ? "no test is asked for" : text;
+    decision_.message = message_of(decision_.tests);
   }
 
   const GateWorld& world_;
   GateDecision decision_;
 };
 
+std::string text_of(const PreflightTest& test) {
+  switch (test.state) {
+    case PreflightState::waiting:
+      return test.id + " waits" + (test.message.empty() ? "" : ": " + test.message);
+    case PreflightState::running:
+      return test.id + " is being made";
+    case PreflightState::failed:
+      return test.id + " failed: " + test.message;
+    case PreflightState::could_not_look:
+      return test.id + " could not be made: " + test.message;
+    default:
+      return test.id + " " + test.message;
+  }
+}
+
 }  // namespace
+
+std::string message_of(std::span<const api::PreflightTest> tests) {
+  const bool has_failed =
+      std::ranges::find(tests, PreflightState::failed, &PreflightTest::state) != tests.end();
+  std::string text;
+  for (const PreflightTest& test : tests)
+    if (!has_failed || test.state == PreflightState::failed)
+      text += (text.empty() ? "" : "; ") + text_of(test);
+  return text.empty() ? "no test is asked for" : text;
+}
 
 GateDecision decide(const GateWorld& world) {
   return Decider(world).decide();

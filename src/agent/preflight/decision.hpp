@@ -57,6 +57,9 @@ struct GateDecision {
   std::string message;                    // all of it in a sentence
 };
 
+// How they are, in one sentence; where some failed, these alone.
+[[nodiscard]] std::string message_of(std::span<const api::PreflightTest> tests);
+
 // A proof counts when it is of these GPUs and of this boot, and no older than max_age. What an incident took
 // away is not among them any more (PassBook). A node whose verdict is EVICT opens for nobody. Pure.
 [[nodiscard]] GateDecision decide(const GateWorld& world);

@@ -188,6 +188,11 @@ const std::vector<Row>& rows() {
          one.passes.clear();
        },
        Kind::refuse, PreflightOutcome::could_not_look, "nobody tells"},
+      {"nobody_tells_and_no_gpu_is_seen",
+       [](Case& one) {
+         one.held = {{}, false, "nobody tells"};
+       },
+       Kind::refuse, PreflightOutcome::could_not_look, "nobody tells"},
       {"under_way",
        [](Case& one) {
          one.passes.clear();

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/preflight/gate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/cluster_checks/deep_test_words.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using api::PreflightOutcome;
+using api::PreflightState;
+using Kind = GateDecision::Kind;
+
+// Which GPUs there are is known only when that was looked at.
+bool has_looked_for_gpus(const NodeSnapshot& snapshot) {
+  const auto present = std::ranges::find(snapshot.results, "gpu.present", &CheckResult::check);
+  return present == snapshot.results.end() || present->completed != WallTime{};
+}
+
+std::string percent(double share) {
+  constexpr double kAll = 100;
+  return std::to_string(static_cast<int>(share * kAll)) + " %";
+}
+
+std::string owner_of(const PodCaller& pod) {
+  if (pod.claim.owner.pod.empty()) return "preflight";
+  return "preflight of " + pod.claim.owner.pod_namespace + "/" + pod.claim.owner.pod;
+}
+
+}  // namespace
+
+PreflightGate::PreflightGate(net::EventLoop& loop, GateMachine machine)
+    : loop_(loop), machine_(std::move(machine)) {}
+
+Result<std::uint64_t> PreflightGate::ask(const std::optional<PodCaller>& pod,
+                                         const api::PreflightRequest& request, Listener listener) {
+  const config::Preflight settings = machine_.settings();
+  std::vector<std::string> wanted = request.tests.empty() ? settings.tests : request.tests;
+  std::vector<std::string> in_order = wanted;
+  std::ranges::sort(in_order);
+  const Key key{pod ? pod->claim.owner.pod_uid : "", std::move(in_order)};
+  const std::uint64_t number = ++next_listener_;
+  if (const auto known = questions_.find(key); known != questions_.end()) {
+    if (known->second.listeners.size() >= kMostListeners)
+      return fail(Errc::exhausted, "this pod asks too often at once; wait for an answer");
+    known->second.listeners.emplace(number, std::move(listener));
+    known->second.said.clear();
+    return number;
+  }
+  if (questions_.size() >= kMostQuestions)
+    return fail(Errc::exhausted, "too many pods wait for their tests; ask again");
+  Question& question = questions_[key];
+  question.pod = pod.value_or(PodCaller{});
+  question.has_pod = pod.has_value();
+  question.wanted = std::move(wanted);
+  question.patience = request.deadline.value_or(settings.deadline);
+  question.deadline = machine_.clock.now().mono + question.patience;
+  question.listeners.emplace(number, std::move(listener));
+  question.tick = loop_.every(kTick, [this, key] { advance(key); });
+  question.end = loop_.after(question.patience, [this, key] { end_in_time(key); });
+  loop_.post([this, key] { advance(key); });
+  return number;
+}
+
+void PreflightGate::leave(std::uint64_t listener) {
+  for (auto& [key, question] : questions_)
+    question.listeners.erase(listener);
+}
+
+void PreflightGate::note() {
+  advance_all();
+}
+
+void PreflightGate::note(const Operation& operation, const std::optional<JudgedTest>& verdict) {
+  if (!operation.is_over()) return;
+  for (auto& [key, question] : questions_)
+    for (auto& [test, made] : question.made) {
+      if (made.operation != operation.id) continue;
+      made.verdict = verdict;
+      if (!verdict) made.not_told = operation.message.empty() ? "it found nothing" : operation.message;
+    }
+  advance_all();
+}
+
+void PreflightGate::advance_all() {
+  std::vector<Key> keys;
+  for (const auto& [key, question] : questions_)
+    keys.push_back(key);
+  for (const Key& key : keys)
+    advance(key);
+}
+
+void PreflightGate::advance(Key key) {
+  const auto found = questions_.find(key);
+  if (found == questions_.end() || found->second.result) return;
+  Question& question = found->second;
+  const SnapshotPtr snapshot = machine_.snapshot();
+  if (!question.held && has_looked_for_gpus(*snapshot) && snapshot->verdict != Verdict::evict) {
+    look(key, question);
+    if (!question.held) return;
+  }
+  GateDecision decision = decide(question);
+  if (decision.kind == Kind::run) {
+    begin(question, decision);
+    decision = decide(question);
+  }
+  if (decision.kind == Kind::open || decision.kind == Kind::refuse) return conclude(key, question, decision);
+  tell(question, decision);
+}
+
+// Which GPUs the pod has: it has just got them.
+void PreflightGate::look(const Key& key, Question& question) {
+  if (std::exchange(question.is_looking, true)) return;
+  const auto take = [this, key](const CheckResult* seen) {
+    const auto found = questions_.find(key);
+    if (found == questions_.end()) return;
+    const auto gpus = gpus_in(*machine_.snapshot());
+    found->second.held = held_gpus(found->second.pod.claim, {gpus, seen, machine_.allocatable()});
+  };
+  const bool is_asked = machine_.look([this, key, take](const CheckResult& seen) {
+    take(&seen);
+    loop_.post([this, key] { advance(key); });
+  });
+  if (!is_asked) take(nullptr);
+}
+
+GateDecision PreflightGate::decide(const Question& question) const {
+  static const HeldGpus unknown{{}, false, "nobody has told yet which GPUs the pod has"};
+  const config::Preflight settings = machine_.settings();
+  const auto offered = machine_.offered();
+  const SnapshotPtr snapshot = machine_.snapshot();
+  return agent::decide({question.wanted, offered, question.held ? *question.held : unknown, *snapshot,
+                        machine_.passes.records(), question.made,
+                        machine_.is_on_probation() ? settings.max_age_on_probation : settings.max_age,
+                        machine_.clock.now().wall, machine_.reasons});
+}
+
+// One that finds no room, or whose GPUs are being tested, is begun later.
+void PreflightGate::begin(Question& question, const GateDecision& decision) {
+  for (const std::string& test : decision.run) {
+    const Duration left = question.deadline - machine_.clock.now().mono;
+    if (left <= Duration{0}) return;
+    const auto operation = machine_.start({test, owner_of(question.pod), question.held->gpus, left});
+    if (operation) {
+      question.made[test] = {operation->id, std::nullopt, {}};
+      question.waits_for.erase(test);
+      continue;
+    }
+    const Errc code = operation.error().code;
+    if (code == Errc::conflict || code == Errc::exhausted)
+      question.waits_for[test] = operation.error().what;
+    else
+      question.made[test] = {{}, std::nullopt, operation.error().what};
+  }
+}
+
+void PreflightGate::tell(Question& question, const GateDecision& decision) {
+  api::PreflightProgress progress{machine_.node, decision.message, decision.tests};
+  for (api::PreflightTest& test : progress.tests) {
+    const auto waits = question.waits_for.find(test.id);
+    if (test.state == PreflightState::waiting && waits != question.waits_for.end())
+      test.message = waits->second;
+    const auto made = question.made.find(test.id);
+    if (test.state != PreflightState::running || made == question.made.end()) continue;
+    if (const auto operation = machine_.find(made->second.operation))
+      test.message = percent(operation->progress);
+  }
+  if (!decision.tests.empty() && !question.waits_for.empty()) progress.message = message_of(progress.tests);
+  std::string said = api::to_json(progress);
+  if (said == std::exchange(question.said, said)) return;
+  for (const auto& [number, listener] : question.listeners)
+    listener.on_progress(progress);
+}
+
+// What has not been told by now is not known.
+void PreflightGate::end_in_time(Key key) {
+  const auto found = questions_.find(key);
+  if (found == questions_.end()) return;
+  Question& question = found->second;
+  if (question.result) return answer(key);
+  const GateDecision before = decide(question);
+  for (const api::PreflightTest& test : before.tests) {
+    const bool is_open = test.state == PreflightState::waiting || test.state == PreflightState::running;
+    if (!is_open) continue;
+    const auto waits = question.waits_for.find(test.id);
+    const std::string why = waits != question.waits_for.end() ? waits->second : test.message;
+    question.made[test.id] = {
+        {},
+        std::nullopt,
+        "not over within " + format_duration(question.patience) + (why.empty() ? "" : ": " + why)};
+  }
+  GateDecision decision = decide(question);
+  if (decision.kind != Kind::open && decision.kind != Kind::refuse) {
+    decision.kind = Kind::refuse;
+    decision.outcome = PreflightOutcome::could_not_look;
+    decision.message = "not over within " + format_duration(question.patience) + ": " + before.message;
+  }
+  conclude(key, question, decision);
+}
+
+void PreflightGate::conclude(const Key& key, Question& question, const GateDecision& decision) {
+  api::PreflightResult result;
+  result.outcome = decision.outcome;
+  result.may_start =
+      decision.outcome == PreflightOutcome::passed ||
+      (decision.outcome == PreflightOutcome::could_not_look && machine_.settings().could_not_look == "start");
+  result.node = machine_.node;
+  result.tests = decision.tests;
+  for (const api::PreflightTest& test : decision.tests)
+    if (test.state == PreflightState::fresh) result.fresh.push_back(test.id);
+  if (question.held && question.held->are_its_own)
+    for (const Subject& gpu : question.held->gpus)
+      result.gpus.push_back(gpu.uuid);
+  result.message = decision.message;
+  result.simulated = machine_.snapshot()->simulated;
+  telemetry::log_info(
+      "a pod was looked at before it begins",
+      {{"pod", question.has_pod ? question.pod.claim.owner.pod_namespace + "/" + question.pod.claim.owner.pod
+                                : "none"},
+       {"outcome", std::string(to_string(result.outcome))},
+       {"why", result.message}});
+  question.result = std::move(result);
+  question.tick.cancel();
+  const bool is_written = decision.outcome != PreflightOutcome::passed && question.has_pod && machine_.report;
+  if (is_written)
+    write_down(key, question, decision);
+  else
+    answer(key);
+}
+
+void PreflightGate::write_down(const Key& key, Question& question, const GateDecision& decision) {
+  question.end = loop_.after(kReportPatience, [this, key] { answer(key); });
+  kube::HealthCheckReport report = report_of(question, decision);
+  const std::string name = report.meta.name;
+  machine_.report(std::move(report), [this, key, name](const Status& written) {
+    const auto found = questions_.find(key);
+    if (found == questions_.end() || !found->second.result) return;
+    if (written) found->second.result->report = name;
+    answer(key);
+  });
+}
+
+kube::HealthCheckReport PreflightGate::report_of(const Question& question,
+                                                 const GateDecision& decision) const {
+  using kube::ReportedOutcome;
+  const WorkloadOwner& owner = question.pod.claim.owner;
+  kube::HealthCheckReport report;
+  report.meta.name = kube::health_check_report_name(machine_.node, owner.pod_uid, question.wanted);
+  report.node = machine_.node;
+  report.pod = {owner.pod_namespace, owner.pod, owner.pod_uid};
+  report.job = question.pod.job;
+  report.tests = question.wanted;
+  report.gpus = question.result->gpus;
+  report.outcome = decision.outcome == PreflightOutcome::failed ? ReportedOutcome::failed
+                   : question.result->may_start                 ? ReportedOutcome::started
+                                                                : ReportedOutcome::could_not_look;
+  report.message = decision.message;
+  for (const GateFinding& found : decision.findings) {
+    kube::ReportedFinding& finding = report.findings.emplace_back();
+    finding.subject = to_string(found.finding.subject);
+    finding.check = found.check;
+    finding.health = found.finding.health;
+    finding.reason = found.finding.reason;
+    finding.message = found.finding.message;
+    for (const auto& [name, value] : found.finding.evidence)
+      finding.evidence.emplace(name, autopilot::to_string(value));
+    if (!found.finding.subject.uuid.empty()) finding.evidence.emplace("gpuUuid", found.finding.subject.uuid);
+  }
+  report.issuer = machine_.issuer;
+  report.time = machine_.clock.now().wall;
+  report.is_simulated = question.result->simulated;
+  return report;
+}
+
+// Who is told may go away meanwhile, or ask again.
+void PreflightGate::answer(Key key) {
+  auto question = questions_.extract(key);
+  if (question.empty()) return;
+  for (const auto& [number, listener] : question.mapped().listeners)
+    listener.on_result(*question.mapped().result);
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "agent/pass_book.hpp"
+#include "agent/preflight/decision.hpp"
+#include "agent/preflight/pod_callers.hpp"
+#include "api/preflight.hpp"
+#include "config/config.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "kube/health_check_report.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/operations.hpp"
+
+namespace autopilot::agent {
+
+// What a gate stands on. Called on the loop's thread.
+struct GateMachine {
+  std::string node;
+  const Clock& clock;
+  const PassBook& passes;
+  std::function<SnapshotPtr()> snapshot;
+  // Tests that can be made of some GPUs alone.
+  std::function<std::vector<std::string>()> offered;
+  // Calls back with a look of gpu.processes that begins now; false: nobody looks.
+  std::function<bool(std::function<void(const CheckResult& look)> done)> look;
+  std::function<Result<Operation>(const runtime::OperationStart& wanted)> start;
+  std::function<Result<Operation>(const std::string& id)> find;
+  std::function<std::optional<std::int64_t>()> allocatable;  // see GpuView
+  std::function<bool()> is_on_probation;
+  std::function<config::Preflight()> settings;
+  incidents::ReasonLookup reasons;
+  std::string issuer;  // of reports
+  // Writes a report and calls back, not from within. Empty: there is no cluster.
+  std::function<void(kube::HealthCheckReport report, std::function<void(const Status& written)> done)> report;
+};
+
+// Answers pods that want to begin: sees to it that what is missing is tested, and that it is written down
+// what failed or could not be looked at. Those who ask the same for the same pod are one question; a question
+// goes on when nobody waits for its answer any more. On the loop's thread.
+class PreflightGate {
+ public:
+  static constexpr std::size_t kMostQuestions = 64;  // beyond: exhausted
+  static constexpr std::size_t kMostListeners = 8;   // of one question; likewise
+  // How often what could not be begun is tried again, and progress is told.
+  static constexpr Duration kTick = std::chrono::milliseconds{500};
+  // How long an answer waits until it is written down.
+  static constexpr Duration kReportPatience = std::chrono::seconds{5};
+
+  // None is called from within ask().
+  struct Listener {
+    std::function<void(const api::PreflightProgress& progress)> on_progress;
+    std::function<void(const api::PreflightResult& result)> on_result;  // once, the last
+  };
+
+  PreflightGate(net::EventLoop& loop, GateMachine machine);
+  PreflightGate(const PreflightGate&) = delete;
+  PreflightGate& operator=(const PreflightGate&) = delete;
+  ~PreflightGate() = default;
+
+  // pod: nothing for all GPUs of the node, of which no report is written. Gives the number of the listener.
+  [[nodiscard]] Result<std::uint64_t> ask(const std::optional<PodCaller>& pod,
+                                          const api::PreflightRequest& request, Listener listener);
+  // Nobody waits there any more.
+  void leave(std::uint64_t listener);
+  // A new snapshot.
+  void note();
+  // An operation that began or ended, and what its check says of it.
+  void note(const Operation& operation, const std::optional<JudgedTest>& verdict);
+  // The agent ends: whoever waits is told nothing, and asks the next one.
+  void stop() { questions_.clear(); }
+
+ private:
+  using Key = std::tuple<std::string, std::vector<std::string>>;  // the pod, its tests in order
+  struct Question {
+    PodCaller pod;
+    bool has_pod = false;
+    std::vector<std::string> wanted;
+    Duration patience{0};
+    MonoTime deadline{};
+    std::map<std::uint64_t, Listener> listeners;
+    bool is_looking = false;
+    std::optional<HeldGpus> held;
+    std::map<std::string, MadeTest> made;
+    std::map<std::string, std::string> waits_for;  // by test: why it could not be begun yet
+    std::string said;                              // the last progress
+    std::optional<api::PreflightResult> result;    // known, and not told yet
+    net::Subscription tick;
+    net::Subscription end;  // the deadline, then the patience with the report
+  };
+
+  // Keys are copies: what calls may go with the question.
+  void advance(Key key);
+  void advance_all();
+  void look(const Key& key, Question& question);
+  void begin(Question& question, const GateDecision& decision);
+  void tell(Question& question, const GateDecision& decision);
+  void end_in_time(Key key);
+  void conclude(const Key& key, Question& question, const GateDecision& decision);
+  void write_down(const Key& key, Question& question, const GateDecision& decision);
+  void answer(Key key);
+  [[nodiscard]] GateDecision decide(const Question& question) const;
+  [[nodiscard]] kube::HealthCheckReport report_of(const Question& question,
+                                                  const GateDecision& decision) const;
+
+  net::EventLoop& loop_;
+  const GateMachine machine_;
+  std::map<Key, Question> questions_;
+  std::uint64_t next_listener_ = 0;
+};
+
+}  // namespace autopilot::agent

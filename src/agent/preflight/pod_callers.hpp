@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "agent/callers/guard.hpp"
+#include "agent/preflight/held_gpus.hpp"
+#include "core/clock.hpp"
+#include "kube/client.hpp"
+#include "kube/health_check_report.hpp"
+#include "kube/reviews.hpp"
+#include "kube/shared_answers.hpp"
+
+namespace autopilot::agent {
+
+// Of the tokens that pods show at the gate. They are good for nothing else, and those for people are no good
+// there.
+inline constexpr const char* kGateAudience = "autopilot";
+// Of the pods that have a gate.
+inline constexpr const char* kGateLabel = "autopilot";
+
+// A pod of this node, by the word of the API server alone.
+struct PodCaller {
+  GpuClaim claim;
+  std::optional<kube::ReportedJob> job;  // its controlling owner
+};
+
+// Whose pod a token is: the API server is asked whose it is, then for that pod. Both must say that the pod is
+// on this node; it must have the label of those that have a gate. What was answered is remembered for
+// kRemembered, what could not be asked is not. On the loop's thread.
+class PodCallers {
+ public:
+  struct Answer {
+    std::optional<PodCaller> pod;
+    Refusal refusal{};  // without a pod
+  };
+  using OnAnswer = std::function<void(const Answer& answer)>;
+
+  static constexpr Duration kRemembered = std::chrono::seconds{10};
+  static constexpr std::size_t kMostRemembered = 64;
+  static constexpr std::size_t kMostAtOnce = 4;  // beyond: exhausted
+
+  PodCallers(kube::Client& client, const Clock& clock, std::string node);
+
+  // `on_answer` may ask again, but not end this.
+  void ask(const std::string& token, OnAnswer on_answer);
+
+ private:
+  void take_token_review(const std::string& token, const kube::ApiResult<std::string>& answer);
+  void take_pod(const std::string& token, const kube::BoundPod& bound,
+                const kube::ApiResult<std::string>& answer);
+  void settle(const std::string& token, const Answer& answer);
+
+  kube::Client& client_;
+  const std::string node_;
+  kube::SharedAnswers<std::string, Answer> answers_;
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/result.hpp"
+#include "kube/back_off.hpp"
+#include "kube/client.hpp"
+#include "kube/health_check_report.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::agent {
+
+// Writes HealthCheckReports: makes the object, or changes what is there from `started` to what came of it.
+// One that says what is true already stays as it is. What fails goes again, later each time. On the loop's
+// thread.
+class ReportSender {
+ public:
+  static constexpr std::size_t kMostAtOnce = 64;  // beyond: exhausted
+  static constexpr std::uint32_t kTries = 8;
+  using OnWritten = std::function<void(const Status& written)>;
+
+  // random: in [0, 1), for the jitter of pauses. name_space: of the reports.
+  ReportSender(net::EventLoop& loop, kube::Client& client, std::string name_space,
+               std::function<double()> random);
+  ReportSender(const ReportSender&) = delete;
+  ReportSender& operator=(const ReportSender&) = delete;
+  ~ReportSender() = default;
+
+  // Calls back once, not from within, when it stands there or is given up.
+  void send(kube::HealthCheckReport report, OnWritten on_written);
+
+ private:
+  struct Sending {
+    kube::HealthCheckReport report;
+    OnWritten on_written;
+    kube::BackOff failures;
+    net::Subscription again;
+    net::Exchange exchange;  // last: it calls
+  };
+
+  void create(std::uint64_t number);
+  void look(std::uint64_t number);
+  void change(std::uint64_t number, const std::string& there);
+  void take_failure(std::uint64_t number, const kube::ApiError& why);
+  void end(std::uint64_t number, Status written);
+  [[nodiscard]] kube::ApiPath path_of(const Sending& sending) const;
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  const std::string name_space_;
+  const std::function<double()> random_;
+  std::map<std::uint64_t, Sending> sending_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace autopilot::agent
