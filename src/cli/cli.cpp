@@ -94,6 +94,7 @@ int run_autopilot(int argc, char** argv) {
   CLI::App app{"Autopilot says what is healthy on this machine, what is not, what it could not see, and why.",
                "autopilot"};
   app.formatter(std::make_shared<HelpFormat>());  // which the verbs inherit
+  ClusterOptions cluster;
   int exit_code = kExitHealthy;
   add_check(app, exit_code);
   add_status(app, exit_code);
@@ -104,6 +105,7 @@ int run_autopilot(int argc, char** argv) {
   add_test(app, exit_code);
   add_agent(app, exit_code);
   add_controller(app, exit_code);
+  add_plan(app, cluster, exit_code);
   add_inject(app, exit_code);
   add_record(app, exit_code);
   add_completion(app, exit_code);

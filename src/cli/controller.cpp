@@ -70,6 +70,8 @@ int run_controller_verb(const Options& options) {
       .config = std::move(*config),
       .reload = [options] { return load(options); },
       .configuration_version = {},
+      .policy_file = {.read = [](const std::string& path) { return read_settings_text(path, "policy"); },
+                      .version = version_of_file},
       .cluster = std::move(*cluster),
       .run_blocking =
           [&lanes](std::function<void()> task) { static_cast<void>(lanes.submit(std::move(task))); },
@@ -84,7 +86,8 @@ int run_controller_verb(const Options& options) {
 
 void add_controller(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  auto* verb = app.add_subcommand("controller", "Serve a cluster: webhooks, certificates of agents");
+  auto* verb = app.add_subcommand("controller",
+                                  "Serve a cluster: webhooks, certificates of agents, plans for bad nodes");
   verb->add_option("--listen", options->listen, "Where it answers inside TLS (:9443)")
       ->type_name("ADDR:PORT")
       ->check(address_problem);

@@ -3,6 +3,8 @@
 
 #include <CLI/App.hpp>
 
+#include "cli/kubectl/cluster_options.hpp"
+
 namespace autopilot::cli {
 
 // Each verb is one file: it adds its subcommand, and its callback stores the exit code.
@@ -20,6 +22,8 @@ void add_ack(CLI::App& app, int& exit_code);
 void add_test(CLI::App& app, int& exit_code);
 void add_inject(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
+// Of a cluster, which outlives the program of verbs.
+void add_plan(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
 
 }  // namespace autopilot::cli

@@ -13,6 +13,8 @@
 
 #include "controller/figures.hpp"
 #include "controller/live_configuration.hpp"
+#include "controller/live_policy.hpp"
+#include "controller/reconcilers/remediation.hpp"
 #include "kube/dice.hpp"
 #include "kube/leader.hpp"
 #include "net/event_loop.hpp"
@@ -59,6 +61,9 @@ class Controller {
   [[nodiscard]] kube::Leader::Listener election_listener();
   [[nodiscard]] ControllerFigures figures() const;
   [[nodiscard]] std::string why_not_ready() const;
+  void lead();
+  void take_configuration();
+  void show_plans(net::Responder responder) const;
   void add_open_routes();
   void begin_stop(int signal);
   void stop_listening();
@@ -69,8 +74,10 @@ class Controller {
   LiveConfiguration configuration_;
   kube::Session session_;
   kube::Leader leader_;
-  net::HttpServer encrypted_;  // for the API server and the agents
-  net::HttpServer open_;       // in the clear
+  LivePolicy policy_;
+  std::optional<Remediation> remediation_;  // while we lead
+  net::HttpServer encrypted_;               // for the API server and the agents
+  net::HttpServer open_;                    // in the clear
   std::uint16_t tls_port_ = 0;
   std::uint16_t metrics_port_ = 0;
   net::Subscription signals_;
@@ -82,23 +89,59 @@ class Controller {
 
 Controller::Controller(ControllerOptions options)
     : options_(std::move(options)),
-      configuration_(loop_, options_.config, options_.reload, options_.configuration_version, [] {}),
+      configuration_(loop_, options_.config, options_.reload, options_.configuration_version,
+                     [this] { take_configuration(); }),
       session_(loop_, options_.clock, options_.cluster, kControllerName, options_.run_blocking),
       leader_(loop_, session_.client(), options_.clock,
               {.name_space = options_.cluster.name_space,
                .lease = kControllerName,
                .identity = new_identity(options_.cluster.pod)},
               election_listener(), kube::dice()),
+      policy_(loop_, options_.policy_file,
+              [this](const Policy& policy) {
+                if (remediation_) remediation_->use(policy);
+              }),
       encrypted_(loop_, {}),
       open_(loop_, {}) {}
 
 kube::Leader::Listener Controller::election_listener() {
-  return {.on_lead = [] { log_info("this controller leads now"); },
-          .on_step_down = [] { log_info("this controller leads no more"); },
+  return {.on_lead = [this] { lead(); },
+          .on_step_down =
+              [this] {
+                log_info("this controller leads no more");
+                remediation_.reset();
+              },
           .on_problem =
               [](const Error& why) {
                 log_warning("it is not known who leads; trying on", {{"cause", why.what}});
               }};
+}
+
+// What the one before has written must be in the picture: it begins with everything as the store has it.
+void Controller::lead() {
+  log_info("this controller leads now");
+  const config::ControllerConfig& config = configuration_.now();
+  RemediationOptions options;
+  options.name_space = options_.cluster.name_space;
+  options.view.prefix = config.kubernetes.label_prefix;
+  options.view.accelerators = config.webhook.resources;
+  options.host = options_.cluster.pod.empty() ? kControllerName : options_.cluster.pod;
+  remediation_.emplace(
+      loop_, session_.client(), options_.clock, std::move(options), policy_.now(),
+      [this] { return leader_.is_leader(); }, kube::dice());
+  remediation_->start();
+}
+
+void Controller::take_configuration() {
+  policy_.use(configuration_.now().policy);
+}
+
+// They are the leader's: others do not know them.
+void Controller::show_plans(net::Responder responder) const {
+  if (remediation_) return responder.respond({200, "application/json", remediation_->plans_json(), {}});
+  const std::string holder = leader_.holder();
+  responder.respond(Error{Errc::unavailable, "this controller does not lead" +
+                                                 (holder.empty() ? std::string() : "; " + holder + " does")});
 }
 
 ControllerFigures Controller::figures() const {
@@ -106,6 +149,9 @@ ControllerFigures Controller::figures() const {
           .lease_transitions = leader_.transitions(),
           .lease_failures = leader_.failures(),
           .configuration_refused = configuration_.refused(),
+          .policy_refused = policy_.refused(),
+          .mode = policy_.now().rules.mode,
+          .remediation = remediation_ ? std::optional(remediation_->figures()) : std::nullopt,
           .api_requests = session_.client().counts(),
           .server = encrypted_.stats()};
 }
@@ -125,6 +171,9 @@ void Controller::add_open_routes() {
   });
   open_.route("GET", "/metrics", [this](const net::HttpRequest&, net::Responder responder) {
     responder.respond({200, std::string(telemetry::MetricsText::kContentType), render(figures()), {}});
+  });
+  open_.route("GET", "/v1/plans", [this](const net::HttpRequest&, net::Responder responder) {
+    show_plans(std::move(responder));
   });
 }
 
@@ -153,6 +202,7 @@ Status Controller::run() {
   });
   if (!signals) return fail(signals.error());
   signals_ = std::move(*signals);
+  take_configuration();
   loop_.post([this] { session_.start([this] { leader_.start(); }); });
   log_info("controller ready", {{"version", std::string(telemetry::build_info().version)},
                                 {"namespace", options_.cluster.name_space},
@@ -168,6 +218,7 @@ void Controller::begin_stop(int signal) {
   if (std::exchange(is_stopping_, true)) return stop_listening();
   log_info("stopping", {{"signal", std::to_string(signal)}});
   stops_awaited_ = 3;
+  remediation_.reset();
   leader_.release([this] { note_stopped(); });
   drain_ = loop_.after(options_.config.drain, [this] { stop_listening(); });
 }

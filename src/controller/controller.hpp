@@ -5,6 +5,7 @@
 #include <string>
 
 #include "config/controller_config.hpp"
+#include "controller/live_policy.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/cluster_door.hpp"
@@ -21,6 +22,7 @@ struct ControllerOptions {
   std::function<Result<config::ControllerConfig>()> reload;
   // Something that changes whenever the file does; empty without a file.
   std::function<std::string()> configuration_version;
+  PolicyFile policy_file;
   kube::ClusterDoor cluster;
   kube::RunBlocking run_blocking;  // of tasks that may outlast the controller
   const Clock& clock;

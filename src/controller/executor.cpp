@@ -66,6 +66,12 @@ void Executor::carry_out(Plan plan) {
   go_on();
 }
 
+ExecutorStats Executor::stats() const {
+  ExecutorStats stats = stats_;
+  stats.events_dropped = events_.dropped();
+  return stats;
+}
+
 void Executor::go_on() {
   Pace pace = Pace::go_on;
   while (pace == Pace::go_on)

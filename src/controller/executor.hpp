@@ -29,7 +29,8 @@ struct ExecutorOptions {
 
 struct ExecutorStats {
   std::map<ActionKind, std::uint64_t> done;
-  std::uint64_t failed = 0;   // steps; each try counts
+  std::uint64_t failed = 0;  // steps; each try counts
+  std::uint64_t events_dropped = 0;
   std::uint64_t dropped = 0;  // decisions that were not begun or not gone on with
 };
 
@@ -58,7 +59,7 @@ class Executor {
   [[nodiscard]] bool is_busy() const { return is_busy_; }
   // When a step that failed may be tried again; nothing: none waits.
   [[nodiscard]] std::optional<MonoTime> next_try() const { return attempts_.next(clock_.now().mono); }
-  [[nodiscard]] const ExecutorStats& stats() const { return stats_; }
+  [[nodiscard]] ExecutorStats stats() const;
 
  private:
   enum class Pace : std::uint8_t { request, go_on, idle };  // a request is under way; no request was needed

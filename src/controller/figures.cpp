@@ -39,6 +39,30 @@ void add_api_requests(MetricsText& metrics, const kube::ApiCounts& counts) {
                    static_cast<double>(counts.at(at)));
 }
 
+void add_remediation(MetricsText& metrics, const RemediationFigures& figures) {
+  add_one(metrics, MetricType::gauge, "autopilot_controller_picture_complete",
+          "1 where enough is known of the cluster to decide about nodes.", figures.problem.empty() ? 1 : 0);
+  add_one(metrics, MetricType::counter, "autopilot_controller_plans_made_total",
+          "How often it was thought over what is to be done.", static_cast<double>(figures.plans_made));
+  metrics.family("autopilot_controller_remediation_plans", MetricType::gauge,
+                 "RemediationPlans that there are, by how far they are.");
+  for (const auto& [phase, count] : figures.entries)
+    metrics.sample({{"phase", to_string(phase)}}, static_cast<double>(count));
+  metrics.family(
+      "autopilot_controller_breaker_open", MetricType::gauge,
+      "1 for pools in which too many nodes turned bad by one cause: none is held or emptied there.");
+  for (const TrippedBreaker& breaker : figures.breakers)
+    metrics.sample({{"pool", breaker.pool}, {"cause", breaker.cause}}, 1);
+  metrics.family("autopilot_controller_steps_total", MetricType::counter,
+                 "Steps of plans that were done, by what they are.");
+  for (const auto& [kind, count] : figures.executor.done)
+    metrics.sample({{"action", to_string(kind)}}, static_cast<double>(count));
+  add_one(metrics, MetricType::counter, "autopilot_controller_step_failures_total",
+          "Steps of plans that failed; each is tried again.", static_cast<double>(figures.executor.failed));
+  add_one(metrics, MetricType::counter, "autopilot_controller_events_dropped_total",
+          "Events that were never written.", static_cast<double>(figures.executor.events_dropped));
+}
+
 }  // namespace
 
 std::string render(const ControllerFigures& figures) {
@@ -51,6 +75,12 @@ std::string render(const ControllerFigures& figures) {
   add_one(metrics, MetricType::counter, "autopilot_controller_configuration_refused_total",
           "New configurations that were refused; the old one stayed.",
           static_cast<double>(figures.configuration_refused));
+  add_one(metrics, MetricType::counter, "autopilot_controller_policy_refused_total",
+          "New policies that were refused; the old one stayed.", static_cast<double>(figures.policy_refused));
+  metrics.family("autopilot_controller_mode", MetricType::gauge,
+                 "Always 1; the label says what may be done about nodes that are in no pool.");
+  metrics.sample({{"mode", to_string(figures.mode)}}, 1);
+  if (figures.remediation) add_remediation(metrics, *figures.remediation);
   add_api_requests(metrics, figures.api_requests);
   net::add_server_metrics(metrics, figures.server);
   return std::move(metrics).take();

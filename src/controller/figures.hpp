@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "controller/planner/words.hpp"
+#include "controller/reconcilers/remediation.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
 #include "net/http_server.hpp"
@@ -17,6 +19,9 @@ struct ControllerFigures {
   std::int32_t lease_transitions = 0;
   std::uint64_t lease_failures = 0;
   std::uint64_t configuration_refused = 0;
+  std::uint64_t policy_refused = 0;
+  Mode mode = Mode::observe;                      // of nodes that are in no pool
+  std::optional<RemediationFigures> remediation;  // where it leads
   kube::ApiCounts api_requests{};
   net::ServerStats server;
 };

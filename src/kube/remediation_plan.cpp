@@ -123,6 +123,41 @@ PlanStatus status_of(const json::object& object) {
   return status;
 }
 
+json::object spec_json(const PlanSpec& spec) {
+  json::object body{{"node", cut(spec.node, kLongestName)},
+                    {"cause", cut(spec.cause, kLongestCause)},
+                    {"created", format_time(spec.created)},
+                    {"evidence", list_of(spec.evidence, kMostNames, kLongestName)},
+                    {"tests", list_of(spec.tests, kMostNames, kLongestName)},
+                    {"jobs", list_of(spec.jobs, kMostJobs, kLongestName)},
+                    {"steps", list_of(spec.steps, kMostSteps, kLongestStep)}};
+  if (!spec.node_uid.empty()) body["nodeUid"] = spec.node_uid;
+  if (!spec.pool.empty()) body["pool"] = spec.pool;
+  if (!spec.domain.empty()) body["domain"] = spec.domain;
+  if (!spec.budget.empty()) body["budget"] = cut(spec.budget, kLongestStep);
+  return body;
+}
+
+json::object status_json(const PlanStatus& status) {
+  return json::object{{"phase", status.phase},
+                      {"brake", text_or_null(status.brake, kLongestName)},
+                      {"message", text_or_null(status.message, kLongestMessage)},
+                      {"problem", text_or_null(status.problem, kLongestMessage)},
+                      {"holds", status.holds},
+                      {"released", status.is_released},
+                      {"updated", time_or_null(status.updated)},
+                      {"begun", time_or_null(status.begun)},
+                      {"returned", time_or_null(status.returned)},
+                      {"latestEvidence", time_or_null(status.latest_evidence)},
+                      {"evidence", list_of(status.evidence, kMostNames, kLongestName)},
+                      {"tests", list_of(status.tests, kMostNames, kLongestName)},
+                      {"jobs", list_of(status.jobs, kMostJobs, kLongestName)},
+                      {"steps", list_of(status.steps, kMostSteps, kLongestStep)},
+                      {"budget", text_or_null(status.budget, kLongestStep)},
+                      {"spare", text_or_null(status.spare, kLongestName)},
+                      {"done", list_of(status.done)}};
+}
+
 }  // namespace
 
 std::string remediation_plans_path(std::string_view name_space) {
@@ -144,43 +179,30 @@ Result<RemediationPlan> parse_remediation_plan(std::string_view text) {
 }
 
 std::string remediation_plan_json(std::string_view name, const PlanSpec& spec) {
-  json::object body{{"node", cut(spec.node, kLongestName)},
-                    {"cause", cut(spec.cause, kLongestCause)},
-                    {"created", format_time(spec.created)},
-                    {"evidence", list_of(spec.evidence, kMostNames, kLongestName)},
-                    {"tests", list_of(spec.tests, kMostNames, kLongestName)},
-                    {"jobs", list_of(spec.jobs, kMostJobs, kLongestName)},
-                    {"steps", list_of(spec.steps, kMostSteps, kLongestStep)}};
-  if (!spec.node_uid.empty()) body["nodeUid"] = spec.node_uid;
-  if (!spec.pool.empty()) body["pool"] = spec.pool;
-  if (!spec.domain.empty()) body["domain"] = spec.domain;
-  if (!spec.budget.empty()) body["budget"] = cut(spec.budget, kLongestStep);
   return json::serialize(json::object{{"apiVersion", "autopilot.ibm.com/v1alpha1"},
                                       {"kind", "RemediationPlan"},
                                       {"metadata", json::object{{"name", name}}},
-                                      {"spec", std::move(body)}});
+                                      {"spec", spec_json(spec)}});
 }
 
 std::string plan_status_patch(const PlanStatus& status, std::string_view version) {
-  json::object body{{"phase", status.phase},
-                    {"brake", text_or_null(status.brake, kLongestName)},
-                    {"message", text_or_null(status.message, kLongestMessage)},
-                    {"problem", text_or_null(status.problem, kLongestMessage)},
-                    {"holds", status.holds},
-                    {"released", status.is_released},
-                    {"updated", time_or_null(status.updated)},
-                    {"begun", time_or_null(status.begun)},
-                    {"returned", time_or_null(status.returned)},
-                    {"latestEvidence", time_or_null(status.latest_evidence)},
-                    {"evidence", list_of(status.evidence, kMostNames, kLongestName)},
-                    {"tests", list_of(status.tests, kMostNames, kLongestName)},
-                    {"jobs", list_of(status.jobs, kMostJobs, kLongestName)},
-                    {"steps", list_of(status.steps, kMostSteps, kLongestStep)},
-                    {"budget", text_or_null(status.budget, kLongestStep)},
-                    {"spare", text_or_null(status.spare, kLongestName)},
-                    {"done", list_of(status.done)}};
-  return json::serialize(
-      json::object{{"metadata", json::object{{"resourceVersion", version}}}, {"status", std::move(body)}});
+  return json::serialize(json::object{{"metadata", json::object{{"resourceVersion", version}}},
+                                      {"status", status_json(status)}});
+}
+
+std::string plans_json(std::span<const RemediationPlan> plans) {
+  json::array items;
+  for (const RemediationPlan& plan : plans) {
+    json::object item{{"name", plan.meta.name}};
+    for (const auto& member : spec_json(plan.spec))
+      item[member.key()] = member.value();
+    // What stands there now goes before what was decided first.
+    const json::object status = plan.status ? status_json(*plan.status) : json::object();
+    for (const auto& member : status)
+      if (!member.value().is_null()) item[member.key()] = member.value();
+    items.push_back(std::move(item));
+  }
+  return json::serialize(json::object{{"items", std::move(items)}});
 }
 
 }  // namespace autopilot::kube

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,5 +78,8 @@ struct RemediationPlan {
 // A merge patch of the subresource `status` that leaves nothing of the one before. Refused (conflict) when
 // the object is another version.
 [[nodiscard]] std::string plan_status_patch(const PlanStatus& status, std::string_view version);
+
+// All of them for people and programs: `items`, with the words of the schema (docs/remediation.md).
+[[nodiscard]] std::string plans_json(std::span<const RemediationPlan> plans);
 
 }  // namespace autopilot::kube

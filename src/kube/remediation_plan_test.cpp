@@ -81,6 +81,24 @@ TEST(RemediationPlan, without_a_status_has_none) {
   EXPECT_EQ(parse_remediation_plan("{\"spec\": 3, \"status\": []}")->spec, PlanSpec{});
 }
 
+TEST(RemediationPlan, is_listed_with_what_stands_there_now) {
+  RemediationPlan plan{.meta = {}, .spec = spec(), .status = status()};
+  plan.meta.name = "gpu-7-1";
+  plan.status->problem.clear();
+  const auto items = boost::json::parse(plans_json({&plan, 1})).at("items").as_array();
+  ASSERT_EQ(items.size(), 1U);
+  const auto& item = items[0].as_object();
+  EXPECT_EQ(item.at("name").as_string(), "gpu-7-1");
+  EXPECT_EQ(item.at("node").as_string(), "gpu-7");
+  EXPECT_EQ(item.at("phase").as_string(), "held");
+  EXPECT_EQ(item.at("evidence").as_array().size(), 2U);
+  EXPECT_FALSE(item.contains("problem"));
+  EXPECT_EQ(item.at("done").at(1).at("counted").as_bool(), true);
+  plan.status.reset();
+  EXPECT_THAT(plans_json({&plan, 1}), HasSubstr(R"("evidence":["gpu-7-0123456789"])"));
+  EXPECT_EQ(plans_json({}), R"({"items":[]})");
+}
+
 TEST(RemediationPlan, is_cut_to_what_the_schema_takes) {
   PlanStatus large = status();
   large.message = std::string(5000, 'm') + "\xff";

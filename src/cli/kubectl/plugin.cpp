@@ -56,8 +56,10 @@ void add_kubectl_verbs(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   add_cluster_nodes(app, cluster, exit_code);
   add_cluster_events(app, cluster, exit_code);
   add_cluster_test(app, cluster, exit_code);
+  add_plan(app, cluster, exit_code);
   add_explain(app, exit_code);
-  rename_examples(*app.get_subcommand("explain"));
+  for (const char* shared : {"plan", "explain"})
+    rename_examples(*app.get_subcommand(shared));
 }
 
 void write_completions(std::ostream& out, const CLI::App& app, const std::vector<std::string>& words) {

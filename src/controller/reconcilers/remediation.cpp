@@ -68,11 +68,11 @@ void Remediation::rest(bool has_asked) {
 
 // Once, not at every plan, and not while the first lists come in.
 void Remediation::tell(const std::string& brake) {
-  if (last_ - started_ < kEvery) return;
-  std::string problem = brake;
-  if (const std::string why = picture_.problem(); !brake.empty() && !why.empty()) problem += " (" + why + ')';
-  if (std::exchange(problem_, problem) != problem && !problem.empty())
-    telemetry::log_warning("nothing is decided about nodes", {{"cause", problem}});
+  const std::string why = picture_.problem();
+  problem_ = brake.empty() || why.empty() ? brake : brake + " (" + why + ')';
+  if (problem_ == told_ || last_ - started_ < kEvery) return;
+  told_ = problem_;
+  if (!problem_.empty()) telemetry::log_warning("nothing is decided about nodes", {{"cause", problem_}});
 }
 
 RemediationFigures Remediation::figures() const {
@@ -81,17 +81,18 @@ RemediationFigures Remediation::figures() const {
                              .breakers = breakers_,
                              .executor = executor_.stats(),
                              .entries = {}};
-  for (const LedgerEntry& entry : ledger())
-    ++figures.entries[entry.phase];
+  for (const auto& [key, plan] : picture_.plans())
+    ++figures.entries[entry_fact(plan).phase];
   return figures;
 }
 
-std::vector<LedgerEntry> Remediation::ledger() const {
-  std::vector<LedgerEntry> entries;
+std::string Remediation::plans_json() const {
+  std::vector<kube::RemediationPlan> plans;
   for (const auto& [key, plan] : picture_.plans())
-    entries.push_back(entry_fact(plan));
-  std::ranges::sort(entries, std::ranges::greater(), &LedgerEntry::created);
-  return entries;
+    plans.push_back(plan);
+  std::ranges::sort(plans, std::greater(),
+                    [](const kube::RemediationPlan& plan) { return plan.spec.created; });
+  return kube::plans_json(plans) + "\n";
 }
 
 }  // namespace autopilot::controller

@@ -54,7 +54,7 @@ class Remediation {
   [[nodiscard]] bool is_busy() const { return executor_.is_busy(); }
   [[nodiscard]] RemediationFigures figures() const;
   // Every plan that is known, the newest first.
-  [[nodiscard]] std::vector<LedgerEntry> ledger() const;
+  [[nodiscard]] std::string plans_json() const;
 
  private:
   void look_soon();
@@ -75,7 +75,8 @@ class Remediation {
   MonoTime due_{};        // though nothing changes
   bool is_soon_ = false;  // the next plan is for something that changed
   std::uint64_t plans_made_ = 0;
-  std::string problem_;  // that was said last
+  std::string problem_;  // with the picture, at the last plan
+  std::string told_;     // the one that was said last
   std::vector<TrippedBreaker> breakers_;
 };
 

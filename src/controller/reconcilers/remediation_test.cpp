@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/reconcilers/remediation.hpp"
 
+#include <algorithm>
+#include <boost/json.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
 
 #include "controller/testing/remediation_fixture.hpp"
 
@@ -14,9 +17,56 @@ using ::testing::ElementsAre;
 using testing::FakeCluster;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
-class RemediationTest : public testing::RemediationFixture {};
+namespace json = boost::json;
+
+class RemediationTest : public testing::RemediationFixture {
+ protected:
+  [[nodiscard]] long count_of(const std::string& write) const {
+    return std::ranges::count(cluster_.writes(), write);
+  }
+  [[nodiscard]] long evictions() const { return count_of("POST " + kPod + "/eviction"); }
+  [[nodiscard]] std::string problem_of_plan() const {
+    return FakeCluster::text(*cluster_.all(FakeCluster::kOurs + "remediationplans").at(0),
+                             {"status", "problem"});
+  }
+  [[nodiscard]] std::string note_on_foreign(const std::string& node) const {
+    return FakeCluster::text(*cluster_.find(node_path(node)), {"metadata", "annotations", "foreign/note"});
+  }
+  [[nodiscard]] json::object pass() const {
+    return {{"gpuUuid", "GPU-1"}, {"test", "gpu.pcie_bandwidth"}, {"time", now_text()}};
+  }
+  void cordon_by_hand(const std::string& name) {
+    json::object node = *cluster_.find(node_path(name));
+    node["spec"].as_object()["unschedulable"] = true;
+    cluster_.put(node_path(name), node);
+  }
+  // Its gate has opened.
+  void let_through(const std::string& path) {
+    json::object pod = *cluster_.find(path);
+    const json::object ended{{"name", kGateContainer},
+                             {"state", json::object{{"terminated", json::object{{"exitCode", 0}}}}}};
+    pod["status"] = json::object{{"phase", "Running"}, {"initContainerStatuses", json::array{ended}}};
+    cluster_.put(path, pod);
+  }
+  void report_incident(const std::string& node) {
+    const json::object incident{{"id", "i-1"},
+                                {"state", "open"},
+                                {"check", "gpu.xid"},
+                                {"reason", "xid_95"},
+                                {"blamed", json::object{{"kind", "gpu"}, {"key", "0000:3b:00.0"}}},
+                                {"health", "failed"},
+                                {"action", "reset_gpu"},
+                                {"opened", now_text()}};
+    const json::object holds{{"incident", "i-1"}, {"acknowledged", false}};
+    cluster_.put(
+        FakeCluster::kOurs + "nodehealthreports/" + node,
+        {{"status",
+          json::object{{"observedAt", now_text()},
+                       {"written", json::object{{"verdict", "EVICT"}, {"evicting", json::array{holds}}}},
+                       {"incidents", json::array{incident}}}}});
+  }
+};
 
 TEST_F(RemediationTest, a_pod_whose_test_failed_is_moved_and_its_node_held) {
   add_pod(kPod, "n1");
@@ -47,6 +97,197 @@ TEST_F(RemediationTest, observing_writes_a_plan_the_report_and_events_and_nothin
                 write.find("/remediationplans") != std::string::npos ||
                 write.find("/healthcheckreports/r1/status") != std::string::npos)
         << write;
+}
+
+TEST_F(RemediationTest, a_pod_that_its_budget_keeps_is_asked_again_later_and_the_plan_says_why) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  cluster_.guarded.insert(kPod);
+  lead();
+  settle();
+  EXPECT_NE(cluster_.find(kPod), nullptr);
+  EXPECT_TRUE(is_cordoned("n1"));
+  EXPECT_THAT(phases(), ElementsAre("executing"));
+  EXPECT_THAT(problem_of_plan(), HasSubstr("disruption budget"));
+  EXPECT_EQ(evictions(), 1);
+  settle();
+  EXPECT_EQ(evictions(), 1) << "not again before its time";
+  clock_.pauses += std::chrono::seconds{2};
+  settle();
+  EXPECT_EQ(evictions(), 2);
+  cluster_.guarded.clear();
+  clock_.pauses += std::chrono::seconds{10};
+  settle();
+  EXPECT_EQ(cluster_.find(kPod), nullptr);
+  EXPECT_THAT(phases(), ElementsAre("held"));
+  EXPECT_EQ(problem_of_plan(), "");
+}
+
+TEST_F(RemediationTest, who_does_not_lead_begins_nothing) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  is_leader_ = false;
+  lead();
+  std::uint64_t looks = 0;
+  ASSERT_TRUE(run_until([&] { return ++looks >= 500; }));
+  EXPECT_THAT(cluster_.writes(), IsEmpty());
+}
+
+TEST_F(RemediationTest, who_stops_leading_in_the_middle_sends_nothing_more) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  std::size_t asked = 0;
+  cluster_.refuse = [&](const std::string&) -> std::optional<net::HttpResponse> {
+    if (++asked == 3) is_leader_ = false;
+    return std::nullopt;
+  };
+  lead();
+  std::uint64_t looks = 0;
+  ASSERT_TRUE(run_until([&] { return asked >= 3 && ++looks >= 500; }));
+  EXPECT_EQ(asked, 3U);
+}
+
+TEST_F(RemediationTest, a_node_that_was_cordoned_by_hand_stays_as_it_is) {
+  cordon_by_hand("n1");
+  const std::string before = json::serialize(*cluster_.find(node_path("n1")));
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  lead();
+  settle();
+  EXPECT_EQ(cluster_.find(kPod), nullptr) << "the pod's own GPUs failed";
+  EXPECT_EQ(json::serialize(*cluster_.find(node_path("n1"))), before);
+  EXPECT_THAT(phases(), ElementsAre("waiting"));
+}
+
+TEST_F(RemediationTest, a_node_is_given_back_when_it_was_proven_healthy_and_only_by_us) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  lead();
+  settle();
+  ASSERT_TRUE(is_cordoned("n1"));
+  clock_.time += std::chrono::hours{1};
+  for (const char* name : {"n1", "n2", "n3"})
+    report_health(name, "PASS", {pass()});
+  cluster_.bookmark();
+  settle();
+  EXPECT_FALSE(is_cordoned("n1"));
+  EXPECT_EQ(note_on("n1", "held"), "");
+  EXPECT_THAT(note_on("n1", "probation"), HasSubstr("until"));
+  EXPECT_THAT(json::serialize(*cluster_.find(node_path("n1"))), HasSubstr(R"("key":"foreign")"));
+  EXPECT_EQ(note_on_foreign("n1"), "stays");
+  EXPECT_THAT(phases(), ElementsAre("probation"));
+  EXPECT_EQ(phase_of_report("r1"), "Undone");
+  EXPECT_THAT(events(), Contains("NodeReturned Node/n1"));
+}
+
+TEST_F(RemediationTest, who_uncordons_a_node_by_hand_gets_it) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  lead();
+  settle();
+  json::object node = *cluster_.find(node_path("n1"));
+  node["spec"].as_object().erase("unschedulable");
+  cluster_.put(node_path("n1"), node);
+  settle();
+  EXPECT_FALSE(is_cordoned("n1"));
+  EXPECT_EQ(note_on("n1", "held"), "");
+  EXPECT_THAT(phases(), ElementsAre("over"));
+}
+
+TEST_F(RemediationTest, a_write_without_an_answer_is_looked_at_before_anything_else_is_decided) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  bool is_told = false;
+  cluster_.refuse_after = [&](const std::string& write) -> std::optional<net::HttpResponse> {
+    if (is_told || write != "PATCH " + node_path("n1")) return std::nullopt;
+    is_told = true;
+    return FakeCluster::refusal(504, "Timeout", "it was done all the same");
+  };
+  lead();
+  settle();
+  EXPECT_TRUE(is_told);
+  EXPECT_TRUE(is_cordoned("n1"));
+  clock_.pauses += std::chrono::seconds{5};
+  settle();
+  EXPECT_THAT(phases(), ElementsAre("held"));
+  EXPECT_EQ(count_of("PATCH " + node_path("n1")), 1);
+}
+
+TEST_F(RemediationTest, a_pod_nobody_would_make_again_is_left_to_fail) {
+  add_pod(kPod, "n1");
+  json::object pod = *cluster_.find(kPod);
+  pod["metadata"].as_object().erase("ownerReferences");
+  cluster_.put(kPod, pod);
+  report_failure("r1", "n1");
+  lead();
+  settle();
+  EXPECT_NE(cluster_.find(kPod), nullptr);
+  EXPECT_THAT(events(), Contains("PodNotRemoved Pod/train-0"));
+}
+
+TEST_F(RemediationTest, an_event_that_can_never_be_written_stops_nothing) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  cluster_.refuse = [](const std::string& write) -> std::optional<net::HttpResponse> {
+    if (write.find("/namespaces/ml/events") == std::string::npos) return std::nullopt;
+    return FakeCluster::refusal(403, "Forbidden", "the namespace is being terminated");
+  };
+  lead();
+  settle();
+  EXPECT_THAT(phases(), ElementsAre("held"));
+  EXPECT_EQ(remediation_->figures().executor.events_dropped, 1U);
+}
+
+TEST_F(RemediationTest, many_reports_of_one_node_are_one_plan) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  report_failure("r2", "n1");
+  lead();
+  settle();
+  EXPECT_THAT(phases(), ElementsAre("held"));
+  EXPECT_EQ(phase_of_report("r1"), "Acted");
+  EXPECT_EQ(phase_of_report("r2"), "Acted");
+}
+
+TEST_F(RemediationTest, nothing_is_decided_before_everything_is_known) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  policy_.rules.mode = Mode::act;
+  cluster_.hide("nodehealthreports");
+  lead();
+  settle();
+  EXPECT_THAT(cluster_.writes(), IsEmpty());
+  EXPECT_THAT(remediation_->figures().problem, HasSubstr("nodehealthreports"));
+}
+
+TEST_F(RemediationTest, nothing_is_decided_by_a_picture_that_is_not_followed_any_more) {
+  lead();
+  settle();
+  clock_.time += Picture::kSilence + std::chrono::seconds{1};
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  settle();
+  EXPECT_THAT(cluster_.writes(), IsEmpty());
+  EXPECT_THAT(remediation_->figures().problem, HasSubstr("nothing was heard for too long"));
+  cluster_.bookmark();
+  settle();
+  EXPECT_THAT(phases(), ElementsAre("held"));
+}
+
+TEST_F(RemediationTest, in_act_a_bad_node_is_emptied_and_others_are_asked_for_a_reset) {
+  policy_.rules.mode = Mode::act;
+  policy_.rules.breaker_nodes = 5;
+  add_pod(kPod, "n1");
+  let_through(kPod);
+  report_incident("n1");
+  lead();
+  settle();
+  EXPECT_EQ(cluster_.find(kPod), nullptr);
+  EXPECT_TRUE(is_cordoned("n1"));
+  const auto requests = cluster_.all(FakeCluster::kOurs + "remediationrequests");
+  ASSERT_EQ(requests.size(), 1U);
+  EXPECT_EQ(FakeCluster::text(*requests[0], {"spec", "action"}), "reset_gpu");
+  EXPECT_EQ(FakeCluster::text(*requests[0], {"spec", "subject"}), "gpu/0000:3b:00.0");
 }
 
 }  // namespace

@@ -67,6 +67,17 @@ class FakeCluster {
     stamp(object);
     tell("DELETED", path, object);
   }
+  // Tells every watch that it lives.
+  void bookmark() {
+    const boost::json::object meta{{"resourceVersion", std::to_string(version_)}};
+    for (Watcher& watcher : std::exchange(watchers_, {})) {
+      net::HttpResponse response;
+      response.body = boost::json::serialize(boost::json::object{
+                          {"type", "BOOKMARK"}, {"object", boost::json::object{{"metadata", meta}}}}) +
+                      "\n";
+      watcher.responder->respond(std::move(response));
+    }
+  }
   // Null: there is none.
   [[nodiscard]] const boost::json::object* find(const std::string& path) const {
     const auto found = objects_.find(path);
@@ -97,6 +108,12 @@ class FakeCluster {
   std::function<std::optional<net::HttpResponse>(const std::string& write)> refuse = [](const std::string&) {
     return std::nullopt;
   };
+
+  // The same, after it was done.
+  std::function<std::optional<net::HttpResponse>(const std::string& write)> refuse_after =
+      [](const std::string&) { return std::nullopt; };
+  // As if it had never heard of that kind.
+  void hide(const std::string& kind) { hidden_ = kind; }
 
   [[nodiscard]] static net::HttpResponse refusal(int status, const std::string& reason,
                                                  const std::string& message) {
@@ -162,6 +179,8 @@ class FakeCluster {
 
   void read(const net::HttpRequest& request, net::Responder responder) {
     if (is_silent_) return keep_waiting(std::move(responder));
+    if (!hidden_.empty() && request.path.ends_with(hidden_))
+      return responder.respond(refusal(404, "NotFound", "no such kind"));
     if (request.query.contains("watch")) {
       watchers_.push_back({request.path, std::stoull(request.query.at("resourceVersion")),
                            std::make_shared<net::Responder>(std::move(responder))});
@@ -186,7 +205,9 @@ class FakeCluster {
     }
     if (left_) --*left_;
     const auto refused = refuse(what);
-    responder.respond(refused ? *refused : act(request));
+    net::HttpResponse answered = refused ? *refused : act(request);
+    const auto hushed = refuse_after(what);
+    responder.respond(hushed ? *hushed : std::move(answered));
   }
 
   net::HttpResponse create(const net::HttpRequest& request) {
@@ -305,6 +326,7 @@ class FakeCluster {
   std::vector<std::string> writes_;
   std::optional<std::size_t> left_;
   bool applies_last_ = false;
+  std::string hidden_;
   bool is_silent_ = false;
   std::vector<std::shared_ptr<net::Responder>> silent_;
 };

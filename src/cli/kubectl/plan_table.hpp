@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/output/table.hpp"
+#include "core/clock.hpp"
+#include "kube/remediation_plan.hpp"
+
+namespace autopilot::cli {
+
+// Something of it is still to be done, or to be undone, or it only shows what would be.
+[[nodiscard]] bool is_of_now(const kube::RemediationPlan& plan);
+// The newest first.
+void sort_newest_first(std::vector<kube::RemediationPlan>& plans);
+
+[[nodiscard]] std::string render_plans(std::span<const kube::RemediationPlan> plans, WallTime now,
+                                       const TableStyle& style);
+// All of one plan.
+[[nodiscard]] std::string render_plan(const kube::RemediationPlan& plan, WallTime now,
+                                      const TableStyle& style);
+
+}  // namespace autopilot::cli
