@@ -34,8 +34,7 @@ TEST(PlanTable, has_the_newest_first_and_says_what_cannot_be_done) {
   sort_newest_first(plans);
   EXPECT_EQ(render_plans(plans, kNow, {}),
             "NODE   PHASE      AGE  CAUSE               MESSAGE\n"
-            "gpu-2  executing  5m   gpu.pcie_bandwidth  not done yet: the budget of\n"
-            "                                           the pod\n"
+            "gpu-2  executing  5m   gpu.pcie_bandwidth  not done yet: the budget of the pod\n"
             "gpu-1  held       3h   gpu.pcie_bandwidth  it says why\n");
 }
 
