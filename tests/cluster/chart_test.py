@@ -291,7 +291,7 @@ class ChartTest(unittest.TestCase):
         # It leads by one Lease, and may touch no other.
         leases = [rule for rule in objects["Role", "autopilot-controller"]["rules"] if rule["resources"] == ["leases"]]
         self.assertEqual([(rule.get("resourceNames"), rule["verbs"]) for rule in leases],
-                         [(None, ["create"]), (["autopilot-controller"], ["get", "update"])])
+                         [(None, ["create"]), (["autopilot-controller"], ["get", "patch"])])
 
     def webhooks(self, values, *arguments):
         """By their names, of values that switch the webhook on."""

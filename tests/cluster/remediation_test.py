@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller does about bad nodes, on a real API server with the rights and policies of the chart. Nodes are objects that a
+thread keeps ready, pods are bound to them and run nowhere; the controller is a process beside the cluster with the token of its account,
+agents are requests with tokens of theirs."""
+
+import datetime
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import unittest
+
+import yaml
+
+from kit import testing
+from kit.api import ApiError
+from kit.caller import Caller
+from kit.cluster import ROOT, Cluster
+from kit.control_plane import SERVER
+from kit.deployment import NAMESPACE, PREFIX, render
+
+sys.path.insert(0, str(ROOT / "tests" / "integration"))
+
+import harness  # noqa: E402
+from controller_test import Controller  # noqa: E402
+
+SPACE = "autopilot-jobs"
+NODES = ("rem-0", "rem-1", "rem-2")
+BAD = NODES[0]
+TEST = "gpu.pcie_bandwidth"
+RIGHTS = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "CustomResourceDefinition",
+          "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+HELD, PROBATION = f"{PREFIX}/held", f"{PREFIX}/probation"
+
+
+def now(**later):
+    return (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(**later)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def node(name):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"rem": ""}}, "spec": {"podCIDR": "10.217.0.0/24"}}
+
+
+def node_status():
+    room = {"cpu": "96", "memory": "1Ti", "pods": "110", "nvidia.com/gpu": "8"}
+    return {"status": {"capacity": room, "allocatable": room, "conditions": [
+        {"type": "Ready", "status": "True", "reason": "Test", "lastHeartbeatTime": now(), "lastTransitionTime": now()}]}}
+
+
+def careful(name):
+    return {"name": name, "image": "none:1", "securityContext": {
+        "allowPrivilegeEscalation": False, "runAsNonRoot": True, "runAsUser": 1000, "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"}}}
+
+
+def pod(name, where, owner=None):
+    """In its gate. Without a kubelet one that has no time to end is gone at once."""
+    main = careful("main") | {"resources": {"limits": {"nvidia.com/gpu": "8"}}}
+    meta = {"name": name, "namespace": SPACE, "labels": {"autopilot": ""}}
+    if owner:
+        meta["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": "Job", "name": owner["metadata"]["name"],
+                                    "uid": owner["metadata"]["uid"], "controller": True}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {
+        "nodeName": where, "terminationGracePeriodSeconds": 0, "automountServiceAccountToken": False,
+        "initContainers": [careful("autopilot-preflight")], "containers": [main]}}
+
+
+class RemediationTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster().open()
+        cls.api = cls.cluster.api
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        text = render.render(render.find_helm(), "dropin", ["controller.enabled=true"])
+        cls.installed = [one for one in yaml.safe_load_all(text) if one and one["kind"] in RIGHTS]
+        cls.addClassCleanup(cls.remove)
+        # Kinds and the namespace first.
+        cls.apply(*[one for one in cls.installed if one["kind"] in ("Namespace", "CustomResourceDefinition")])
+        for kind in ("remediationplans", "remediationrequests", "healthcheckreports", "nodehealthreports"):
+            cls.api.run("wait", "--for=condition=Established", f"crd/{kind}.autopilot.ibm.com")
+        cls.apply(*cls.installed, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+        for name in NODES:
+            cls.apply(node(name))
+            cls.api.run("patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps(node_status()))
+        cls.keep_ready()
+        cls.agents = {name: cls.agent_of(name) for name in NODES}
+        cls.kubeconfig = cls.kubeconfig_of(cls.api.run("create", "token", "-n", NAMESPACE, "autopilot-controller").strip())
+        cls.api.wait(cls.policies_count, "the policies count")
+
+    @classmethod
+    def remove(cls):
+        for space in (SPACE, NAMESPACE):
+            cls.api.run("delete", "-n", space, "pods", "--all", "--force", "--grace-period=0", "--wait=false")
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": cls.installed})
+        cls.api.run("delete", "--ignore-not-found", "--wait=false", "-f", "-", text=text)
+        cls.api.run("delete", "--ignore-not-found", "--wait=false", "namespace", SPACE)
+        cls.api.run("delete", "--ignore-not-found", "--wait=false", "node", *NODES)
+        cls.api.wait(lambda: not cls.api.run("get", "namespace", NAMESPACE, SPACE, "--ignore-not-found"), "the namespaces are gone")
+
+    @classmethod
+    def apply(cls, *objects):
+        cls.api.apply(*objects)
+
+    @classmethod
+    def keep_ready(cls):
+        """As kubelets do it: by their leases."""
+        done = threading.Event()
+
+        def renew():
+            while not done.is_set():
+                cls.apply(*[{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                             "metadata": {"name": name, "namespace": "kube-node-lease"},
+                             "spec": {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": now()}} for name in NODES])
+                done.wait(10)
+        thread = threading.Thread(target=renew)
+        thread.start()
+        cls.addClassCleanup(thread.join)
+        cls.addClassCleanup(done.set)
+
+    @classmethod
+    def agent_of(cls, name):
+        """Somebody with the token of the agent of that node."""
+        cls.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"agent-{name}", "namespace": NAMESPACE}, "spec": {
+            "nodeName": name, "serviceAccountName": "autopilot", "terminationGracePeriodSeconds": 0, "containers": [careful("agent")]}})
+        token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot", "--bound-object-kind=Pod",
+                            f"--bound-object-name=agent-{name}").strip()
+        return Caller(cls.cluster.control_plane.keys.authority, token)
+
+    @classmethod
+    def kubeconfig_of(cls, token):
+        path = os.path.join(cls.folder, "controller.kubeconfig")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {"token": token}}],
+                       "clusters": [{"name": "c", "cluster": {"server": SERVER, "certificate-authority":
+                                                              str(cls.cluster.control_plane.keys.authority)}}],
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}, file)
+        return path
+
+    @classmethod
+    def policies_count(cls):
+        try:
+            cls.api.run("create", "--dry-run=server", "-f", "-", text=json.dumps(plan_object()))
+        except ApiError as error:
+            return "only the controller of Autopilot" in str(error)
+        return False
+
+    def setUp(self):
+        self.clean()
+        self.addCleanup(self.clean)
+
+    def clean(self):
+        for kind in ("healthcheckreports", "remediationplans", "remediationrequests", "nodehealthreports", "events"):
+            self.api.run("delete", "-n", NAMESPACE, kind, "--all", "--wait=true")
+        self.api.run("delete", "-n", SPACE, "pods,jobs,events", "--all", "--force", "--grace-period=0")
+        self.api.run("delete", "-n", "default", "events", "--field-selector=involvedObject.kind=Node")
+        for name in NODES:
+            self.api.run("patch", "node", name, "--type=merge", "-p", json.dumps(
+                {"metadata": {"annotations": {HELD: None, PROBATION: None}}, "spec": {"unschedulable": None, "taints": None}}))
+            self.say_healthy(name)
+
+    # --- what agents and jobs do ---
+
+    def say_healthy(self, name, passed=None):
+        passes = [{"gpuUuid": f"GPU-{name}", "test": TEST, "time": passed}] if passed else []
+        report = {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "NodeHealthReport", "metadata": {"name": name, "namespace": NAMESPACE},
+                  "status": {"observedAt": now(), "bootId": "b", "simulated": True, "health": "healthy", "verdict": "PASS",
+                             "written": {"verdict": "PASS", "evicting": []},
+                             "gpus": [{"key": "0000:3b:00.0", "uuid": f"GPU-{name}", "health": "healthy"}], "passRecords": passes}}
+        self.by_agent(name, "PATCH", f"nodehealthreports/{name}?fieldManager=agent&force=true", report, "application/apply-patch+yaml")
+
+    def by_agent(self, name, method, path, body, kind="application/json"):
+        code, answer = self.agents[name].ask(method, f"/apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/{path}", body, kind)
+        self.assertLess(code, 300, answer)
+        return answer
+
+    def start_job(self, name="train", where=BAD):
+        self.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": SPACE}, "spec": {
+            "suspend": True, "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none:1"}]}}}})
+        job = self.api.get("job", "-n", SPACE, name)
+        self.apply(pod(f"{name}-0", where, job))
+        return job, self.api.get("pod", "-n", SPACE, f"{name}-0")
+
+    def fail_preflight(self, where=BAD):
+        job, made = self.start_job(where=where)
+        self.by_agent(where, "POST", "healthcheckreports", check_report(where, made, job))
+        return made
+
+    # --- the controller ---
+
+    def controller(self, mode, name="controller"):
+        policy = os.path.join(self.folder, "policy.yaml")
+        with open(policy, "w", encoding="utf-8") as file:
+            file.write(f"mode: {mode}\n")
+        controller = Controller(self.kubeconfig, self.folder, name, f"policy: {policy}\n")
+        self.addCleanup(controller.stop)
+        return controller
+
+    # --- what is there ---
+
+    def is_held(self, name=BAD):
+        found = self.api.get("node", name)
+        return found["spec"].get("unschedulable", False) and HELD in found["metadata"].get("annotations", {})
+
+    def plans(self):
+        return self.api.get("remediationplans", "-n", NAMESPACE)["items"]
+
+    def phases(self):
+        return [one.get("status", {}).get("phase") for one in self.plans()]
+
+    def report(self):
+        return self.api.get("healthcheckreports", "-n", NAMESPACE)["items"][0].get("status", {})
+
+    def has_pod(self, name="train-0"):
+        return bool(self.api.run("get", "pod", "-n", SPACE, name, "--ignore-not-found"))
+
+    def events(self, space):
+        return {(one["reason"], one["involvedObject"]["kind"], one["involvedObject"]["name"])
+                for one in self.api.get("events", "-n", space)["items"] if one.get("reportingComponent") == "autopilot-controller"}
+
+    def wait_held(self):
+        self.api.wait(lambda: self.phases() == ["held"] and self.is_held() and not self.has_pod() and
+                      self.report().get("phase") == "Acted", "the pod is moved, the node held, and all of it said")
+
+    # --- tests ---
+
+    def test_a_pod_whose_test_failed_is_moved_and_its_node_held_and_given_back_when_it_is_healthy(self):
+        self.fail_preflight()
+        controller = self.controller("hold")
+        self.wait_held()
+        plan = self.plans()[0]
+        self.assertEqual(json.loads(self.api.get("node", BAD)["metadata"]["annotations"][HELD])["plan"], plan["metadata"]["name"])
+        self.assertIn(("NodeHeld", "Node", BAD), self.events("default"))
+        self.assertIn(("PodMoved", "Job", "train"), self.events(SPACE))
+        self.assertEqual(self.report()["plan"], plan["metadata"]["name"])
+        listed = self.api.run("get", "rplan", "-n", NAMESPACE)
+        self.assertRegex(listed, rf"(?m)^NAME +NODE +PHASE +CAUSE +WAITS FOR +HELD +RETURNED +AGE\n\S+ +{BAD} +held +{TEST} ")
+        shown = harness.run("plan", "--kubeconfig", self.cluster.kubeconfig)[1]
+        self.assertRegex(shown, rf"(?m)^{BAD} +held +\d+s +{TEST}")
+        self.assertEqual(json.loads(controller.get("/v1/plans")[1])["items"][0]["phase"], "held")
+
+        for name in NODES:
+            self.say_healthy(name, passed=now(seconds=1))
+        self.api.wait(lambda: self.phases() == ["probation"], "the node is given back")
+        returned = self.api.get("node", BAD)
+        self.assertNotIn("unschedulable", returned["spec"])
+        self.assertNotIn(HELD, returned["metadata"]["annotations"])
+        self.assertIn(PROBATION, returned["metadata"]["annotations"])
+        self.assertIn(("NodeReturned", "Node", BAD), self.events("default"))
+        self.assertEqual(self.report()["phase"], "Undone")
+        self.assertEqual(controller.metric("autopilot_controller_step_failures_total"), 0)
+        self.assertFalse(controller.process.find("forbidden"))
+
+    def test_a_controller_that_is_killed_is_followed_by_one_that_comes_to_the_same_end(self):
+        self.fail_preflight()
+        for number, (until, what) in enumerate(((lambda: self.plans(), "the plan is there"), (self.is_held, "the node is held"))):
+            controller = self.controller("hold", f"killed-{number}")
+            try:
+                self.api.wait(until, what)
+            finally:
+                controller.stop(signal.SIGKILL)
+            # Else the next one waits until the lease has ended.
+            self.api.run("delete", "lease", "-n", NAMESPACE, "autopilot-controller", "--ignore-not-found")
+        self.controller("hold", "last")
+        self.wait_held()
+        self.assertEqual(len(self.plans()), 1)
+
+    def test_a_node_that_was_cordoned_by_hand_stays_so(self):
+        self.api.run("cordon", BAD)
+        self.fail_preflight()
+        self.controller("hold")
+        self.api.wait(lambda: not self.has_pod() and self.phases() == ["waiting"], "the pod is moved, and no node held")
+        self.assertEqual(self.plans()[0]["status"]["brake"], "others_cordon")
+        found = self.api.get("node", BAD)
+        self.assertTrue(found["spec"]["unschedulable"])
+        self.assertNotIn(HELD, found["metadata"].get("annotations", {}))
+
+    def test_observing_writes_a_plan_the_report_and_events_and_nothing_else(self):
+        made = self.fail_preflight()
+        before = {name: (self.api.get("node", name)["spec"], self.api.get("node", name)["metadata"].get("annotations")) for name in NODES}
+        self.controller("observe")
+        self.api.wait(lambda: self.phases() == ["recorded"] and self.report().get("phase") == "Planned", "the plan is recorded")
+        self.assertIn(("NodeHeld", "Node", BAD), self.events("default"))
+        self.assertEqual(self.api.get("pod", "-n", SPACE, "train-0")["metadata"]["uid"], made["metadata"]["uid"])
+        for name in NODES:
+            found = self.api.get("node", name)
+            self.assertEqual((found["spec"], found["metadata"].get("annotations")), before[name])
+
+    def test_what_somebody_else_writes_is_refused(self):
+        job, made = self.start_job()
+        with self.assertRaisesRegex(ApiError, "only the agent of a node says"):
+            self.apply(check_report(BAD, made, job))
+        # The agent of another node.
+        code, answer = self.agents[NODES[1]].ask(
+            "POST", f"/apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/healthcheckreports", check_report(BAD, made, job))
+        self.assertGreaterEqual(code, 400)
+        self.assertIn("the node that it was made for", answer["message"])
+        with self.assertRaisesRegex(ApiError, "only the controller of Autopilot"):
+            self.apply(plan_object())
+        controller = self.controller("hold")
+        self.api.wait(controller.leads, "it leads")
+        self.api.run("label", "pod", "-n", SPACE, "train-0", "deschedule=")
+        self.api.wait(lambda: controller.metric("autopilot_controller_picture_complete") == 1, "it has seen everything")
+        looks = controller.metric("autopilot_controller_plans_made_total")
+        self.api.wait(lambda: controller.metric("autopilot_controller_plans_made_total") > looks, "it has thought it over", 90)
+        self.assertEqual(self.plans(), [])
+        self.assertTrue(self.has_pod())
+        self.assertFalse(self.is_held())
+
+    def test_its_account_may_change_nothing_of_a_node_but_what_is_ours(self):
+        token = self.api.run("create", "token", "-n", NAMESPACE, "autopilot-controller").strip()
+        controller = Caller(self.cluster.control_plane.keys.authority, token)
+
+        def patch(change):
+            return controller.ask("PATCH", f"/api/v1/nodes/{BAD}?dryRun=All", change, "application/merge-patch+json")
+        held = {"metadata": {"annotations": {HELD: "{}"}}}
+        taint = {"key": PROBATION, "effect": "PreferNoSchedule"}
+        for allowed in (held | {"spec": {"unschedulable": True}}, {"metadata": {"labels": {f"{PREFIX}/x": "y"}}}, {"spec": {"taints": [taint]}}):
+            self.assertEqual(patch(allowed)[0], 200, allowed)
+        for change, words in (({"spec": {"unschedulable": True}}, "together with the annotation"),
+                              ({"metadata": {"labels": {"x": "y"}}}, "only labels"), ({"metadata": {"annotations": {"x": "y"}}}, "only annotations"),
+                              ({"metadata": {"finalizers": ["a/b"]}}, "of the metadata only"), ({"spec": {"providerID": "x"}}, "of the spec only"),
+                              ({"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}}, "only taints")):
+            code, answer = patch(change)
+            self.assertGreaterEqual(code, 400, change)
+            self.assertIn(words, answer["message"])
+        self.api.run("cordon", BAD)
+        self.assertIn("uncordoned only where it stands", patch({"spec": {"unschedulable": None}})[1]["message"])
+
+    def test_the_expressions_fit_what_they_are_about(self):
+        for name in ("autopilot-plan", "autopilot-hold"):
+            policy = self.api.wait(lambda name=name: self.checked(name), f"{name} is checked")
+            self.assertNotIn("expressionWarnings", policy["status"].get("typeChecking", {}))
+
+    def checked(self, name):
+        policy = self.api.get("validatingadmissionpolicy", name)
+        return policy if policy.get("status", {}).get("observedGeneration") == policy["metadata"]["generation"] else None
+
+    def test_what_was_decided_does_not_change(self):
+        self.fail_preflight()
+        controller = self.controller("hold")
+        self.wait_held()
+        controller.stop()
+        name = self.plans()[0]["metadata"]["name"]
+        with self.assertRaisesRegex(ApiError, "what was decided does not change"):
+            self.api.run("patch", "rplan", "-n", NAMESPACE, name, "--type=merge", "-p", '{"spec": {"node": "rem-2"}}')
+
+
+def plan_object():
+    return {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "RemediationPlan", "metadata": {"name": "forged", "namespace": NAMESPACE},
+            "spec": {"node": BAD, "cause": "none", "created": now()}}
+
+
+def check_report(where, made, job):
+    return {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "HealthCheckReport", "metadata": {"name": f"{where}-0123456789", "namespace": NAMESPACE},
+            "spec": {"node": where, "pod": {key: made["metadata"][key] for key in ("namespace", "name", "uid")},
+                     "job": {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"], "uid": job["metadata"]["uid"]},
+                     "tests": [TEST], "outcome": "failed", "issuer": "agent", "message": "slow", "time": now(),
+                     "findings": [{"subject": "gpu/0000:3b:00.0", "check": TEST, "health": "failed", "reason": "pcie_slow",
+                                   "message": "12 GB/s, 50 expected"}]}}
+
+
+if __name__ == "__main__":
+    testing.main()
