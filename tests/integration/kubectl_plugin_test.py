@@ -15,6 +15,7 @@ import harness
 from fake_api_server import EVENTS, NODES, REPORTS, FakeApiServer, write_kubeconfig
 
 PREFIX = "autopilot.ibm.com"
+PLANS = REPORTS.replace("nodehealthreports", "remediationplans")
 
 
 def ago(**times):
@@ -320,6 +321,34 @@ class KubectlPluginTest(unittest.TestCase):
             os.close(main)
             self.assertEqual("\x1b[1;31m" in shown, expected, shown)
 
+    def put_plans(self):
+        def one(name, phase, made, **status):
+            return {"metadata": {"name": f"{name}-1"}, "spec": {"node": name, "cause": "gpu.pcie_bandwidth", "created": made},
+                    "status": {"phase": phase, "message": "a test failed", "evidence": ["r1"], **status}}
+        self.server.objects[PLANS] = [
+            one("gpu-1", "over", ago(days=3)), one("gpu-2", "held", ago(hours=2), holds=True, done=[
+                {"action": "cordon", "target": "gpu-2", "at": ago(hours=2)}]),
+            one("gpu-3", "executing", ago(minutes=1), problem="the pod's disruption budget\x1b[2J")]
+
+    def test_plans_are_shown_the_newest_first_and_those_that_are_over_when_wanted(self):
+        self.put_plans()
+        shown = self.table("plan")
+        self.assertRegex(shown, r"NODE +PHASE +AGE +CAUSE +MESSAGE\n"
+                                r"gpu-3 +executing +1m +gpu.pcie_bandwidth +not done yet: the pod's[^\x1b]*"
+                                r"gpu-2 +held +2h +gpu.pcie_bandwidth +a test failed\n$")
+        self.assertEqual([one["node"] for one in self.json("plan", "--all")["items"]], ["gpu-3", "gpu-2", "gpu-1"])
+        self.assertEqual([one["holds"] for one in self.json("plan", "gpu-2")["items"]], [True])
+        self.assertRegex(self.table("plan", "gpu-2"), r"PLAN +gpu-2-1\n(.*\n)*done +cordon gpu-2, 2h ago\n")
+        self.assertIn("No plan of node gpu-9: nothing is held", self.table("plan", "gpu-9"))
+        # The same by the other name.
+        plain = subprocess.run([harness.AUTOPILOT, "plan"], env=self.environment, capture_output=True, text=True, check=True)
+        self.assertEqual(plain.stdout, shown)
+
+    def test_plans_that_cannot_be_read_are_no_empty_list(self):
+        self.assertIn("is the controller of Autopilot installed", self.refused("plan", code=70))
+        self.server.refusals[PLANS] = 403
+        self.assertIn("list remediationplans", self.refused("plan", code=70))
+
     def test_explain_is_that_of_autopilot(self):
         plain = subprocess.run([harness.AUTOPILOT, "explain", "xid", "79"], capture_output=True, text=True, check=True)
         self.assertEqual(self.table("explain", "xid", "79"), plain.stdout)
@@ -333,7 +362,7 @@ class KubectlPluginTest(unittest.TestCase):
             with self.subTest(arguments):
                 self.assertIn(words, self.refused(*arguments, code=64))
         overview = self.table("--help")
-        for verb in ("status", "nodes", "events", "test", "explain"):
+        for verb in ("status", "nodes", "events", "test", "plan", "explain"):
             self.assertIn(f"  {verb} ", overview)
             page = self.table(verb, "--help")
             self.assertIn(f"kubectl autopilot {verb}", page.split("Example", 1)[1])
