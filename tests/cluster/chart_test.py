@@ -280,7 +280,8 @@ class ChartTest(unittest.TestCase):
         container, = pod["containers"]
         self.assertEqual(container["securityContext"]["capabilities"], {"drop": ["ALL"]})
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"]),
-                         {"kubernetes": {"label_prefix": "ops.example"}, "drain": "5s"})
+                         {"kubernetes": {"label_prefix": "ops.example"}, "policy": "/etc/autopilot/policy.yaml", "drain": "5s"})
+        self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["policy.yaml"]), {"mode": "observe"})
         # What selects agents does not select it, nor the other way round.
         labels = deployment["template"]["metadata"]["labels"].items()
         for name in ("autopilot-healthchecks", "autopilot-metrics-service"):
@@ -292,6 +293,15 @@ class ChartTest(unittest.TestCase):
         leases = [rule for rule in objects["Role", "autopilot-controller"]["rules"] if rule["resources"] == ["leases"]]
         self.assertEqual([(rule.get("resourceNames"), rule["verbs"]) for rule in leases],
                          [(None, ["create"]), (["autopilot-controller"], ["get", "patch"])])
+
+    def test_the_policy_is_a_document_that_changes_no_pod(self):
+        made = [self.helm.objects("{controller: {enabled: true}, remediation: {mode: %s, rates: {holds_per_hour: 3}}}" % mode)
+                for mode in ("hold", "act")]
+        self.assertEqual(yaml.safe_load(made[0]["ConfigMap", "autopilot-controller"]["data"]["policy.yaml"]),
+                         {"mode": "hold", "rates": {"holds_per_hour": 3}})
+        self.assertEqual(*(objects["Deployment", "autopilot-controller"] for objects in made))
+        with self.assertRaisesRegex(AssertionError, "remediation.mode"):
+            self.helm.objects("{controller: {enabled: true}, remediation: {mode: destroy}}")
 
     def webhooks(self, values, *arguments):
         """By their names, of values that switch the webhook on."""

@@ -193,7 +193,7 @@ app.kubernetes.io/component: controller
 
 {{- /* The controller's settings: those that the values mean, and over them those below `controller.config`. */ -}}
 {{- define "autopilot.controllerConfig" -}}
-{{- $own := dict "kubernetes" (dict "label_prefix" (include "autopilot.prefix" .)) -}}
+{{- $own := dict "kubernetes" (dict "label_prefix" (include "autopilot.prefix" .)) "policy" "/etc/autopilot/policy.yaml" -}}
 {{- if ne (toString (.Values.loglevel | default "")) "" -}}
 {{- $_ := set $own "log_level" (ternary "debug" "info" (ge (int .Values.loglevel) 4)) -}}
 {{- end -}}
