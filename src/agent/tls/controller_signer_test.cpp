@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -48,14 +49,15 @@ class ControllerSignerTest : public ::testing::Test {
   Result<SignedKey> sign() {
     ControllerSigner signer(
         loop_, clock_, {{true, "localhost", port_, ""}, "/ca.crt", "/token"},
-        [this](const std::string& path) -> Result<std::string> {
-          while (is_hanging_)
+        // A thread that was given up may outlast the test.
+        [files = files_, is_hanging = is_hanging_](const std::string& path) -> Result<std::string> {
+          while (*is_hanging)
             std::this_thread::sleep_for(1ms);
-          const auto found = files_.find(path);
-          if (found == files_.end()) return fail(Errc::not_found, path + " is not there");
+          const auto found = files.find(path);
+          if (found == files.end()) return fail(Errc::not_found, path + " is not there");
           return found->second;
         },
-        {.look = 1ms, .patience = is_hanging_ ? Duration{20ms} : Duration{10s}, .deadline = 10s});
+        {.look = 1ms, .patience = *is_hanging_ ? Duration{20ms} : Duration{10s}, .deadline = 10s});
     std::optional<Result<SignedKey>> key;
     signer.sign("WISH", [&](const Result<SignedKey>& answer, std::optional<Duration> retry_after) {
       key = answer;
@@ -63,7 +65,7 @@ class ControllerSignerTest : public ::testing::Test {
     });
     EXPECT_FALSE(key);
     EXPECT_TRUE(net::testing::run_until(loop_, [&key] { return key.has_value(); }));
-    is_hanging_ = false;
+    *is_hanging_ = false;
     return key.value_or(fail(Errc::internal, "no answer"));
   }
 
@@ -73,7 +75,7 @@ class ControllerSignerTest : public ::testing::Test {
   net::HttpServer server_{loop_, {}};
   std::uint16_t port_ = 0;
   std::map<std::string, std::string> files_;
-  std::atomic<bool> is_hanging_{false};
+  std::shared_ptr<std::atomic<bool>> is_hanging_ = std::make_shared<std::atomic<bool>>(false);
   net::HttpResponse answer_;
   net::HttpRequest seen_;
   std::optional<Duration> retry_after_;
@@ -121,7 +123,7 @@ TEST_F(ControllerSignerTest, files_that_are_missing_empty_or_no_certificate_are_
 }
 
 TEST_F(ControllerSignerTest, files_that_do_not_answer_are_given_up) {
-  is_hanging_ = true;
+  *is_hanging_ = true;
   const auto key = sign();
   ASSERT_FALSE(key);
   EXPECT_EQ(key.error().code, Errc::timed_out);
