@@ -506,6 +506,7 @@ Status Agent::listen() {
                              .clock = machine_.host->clock,
                              .metrics = metrics_,
                              .tls = [this] { return tls_status(); },
+                             .gate_stats = [this] { return gate_ ? gate_->stats() : GateStats{}; },
                              .streams = streams_,
                              .poll_soon = [this] { poll_soon(); },
                              .inject = machine_.inject,

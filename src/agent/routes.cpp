@@ -170,7 +170,7 @@ void add_service(HttpServer& server, const RouteContext& context) {
     responder.respond({200,
                        std::string(telemetry::MetricsText::kContentType),
                        context.metrics.render(context.runtime.snapshot(), server.stats(), context.tls(),
-                                              context.clock.now().wall),
+                                              context.gate_stats(), context.clock.now().wall),
                        {}});
   });
   server.route("GET", "/healthz",

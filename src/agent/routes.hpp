@@ -22,6 +22,7 @@ struct RouteContext {
   const Clock& clock;
   MetricsExporter& metrics;
   std::function<std::optional<TlsStatus>()> tls;  // nothing: it is off
+  std::function<GateStats()> gate_stats;
   EventStreams& streams;
   std::function<void()> poll_soon;  // after something was asked of the runtime
   // Makes a fault appear; an error says why not.

@@ -177,6 +177,19 @@ void age_families(MetricsText& metrics, const NodeSnapshot& snapshot, WallTime n
       metrics.sample({{"check", result.check}}, to_seconds(now - result.completed));
 }
 
+void gate_families(MetricsText& metrics, const GateStats& gate) {
+  metrics.family("autopilot_preflight_total", MetricType::counter,
+                 "Pods that were looked at before they began, by what came of it.");
+  metrics.sample({{"outcome", "passed"}}, static_cast<double>(gate.passed));
+  metrics.sample({{"outcome", "failed"}}, static_cast<double>(gate.failed));
+  metrics.sample({{"outcome", "could_not_look"}}, static_cast<double>(gate.could_not_look));
+  metrics.family("autopilot_preflight_refused_total", MetricType::counter,
+                 "Pods that were told to ask again: too many waited.");
+  metrics.sample(static_cast<double>(gate.refused));
+  metrics.family("autopilot_preflight_waiting", MetricType::gauge, "Pods whose tests are not over.");
+  metrics.sample(static_cast<double>(gate.waiting));
+}
+
 void tls_families(MetricsText& metrics, const TlsStatus& tls) {
   const auto time = [&metrics](std::string_view name, std::string_view help, WallTime value) {
     metrics.family(name, MetricType::gauge, help);
@@ -227,11 +240,13 @@ void MetricsExporter::note(const SnapshotPtr& snapshot) {
 }
 
 std::string MetricsExporter::render(const SnapshotPtr& snapshot, const net::ServerStats& server,
-                                    const std::optional<TlsStatus>& tls, WallTime now) {
+                                    const std::optional<TlsStatus>& tls, const GateStats& gate,
+                                    WallTime now) {
   MetricsText changing;
   age_families(changing, *snapshot, now);
   net::add_server_metrics(changing, server);
   if (tls) tls_families(changing, *tls);
+  gate_families(changing, gate);
   note(snapshot);
   const std::lock_guard lock(mutex_);
   health_family(changing, health_, snapshot->node, cpu_model_);

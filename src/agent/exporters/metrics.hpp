@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/preflight/gate_stats.hpp"
 #include "agent/tls/node_keys.hpp"
 #include "compat/ibm_autopilot/health_gauges.hpp"
 #include "core/snapshot.hpp"
@@ -26,7 +27,7 @@ class MetricsExporter {
   void note(const SnapshotPtr& snapshot);
   // tls: nothing: it is off.
   [[nodiscard]] std::string render(const SnapshotPtr& snapshot, const net::ServerStats& server,
-                                   const std::optional<TlsStatus>& tls, WallTime now);
+                                   const std::optional<TlsStatus>& tls, const GateStats& gate, WallTime now);
 
  private:
   const std::string cpu_model_;

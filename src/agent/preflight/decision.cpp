@@ -114,9 +114,10 @@ class Decider {
     if (const auto made = world_.made.find(id); made != world_.made.end()) return look_at(id, made->second);
     if (const auto age = age_of_proof(id))
       return {id, PreflightState::fresh, "passed " + ago(*age) + " ago on " + which(), age};
-    if (std::ranges::find(world_.offered, id) == world_.offered.end())
-      return cannot(id, "this node has no such test of single GPUs");
-    if (!world_.held.untestable.empty()) return cannot(id, world_.held.untestable);
+    const auto offered = std::ranges::find(world_.offered, id, &OfferedTest::id);
+    if (offered == world_.offered.end())
+      return cannot(id, "this node has no such test that can be made while the pod has its GPUs");
+    if (!offered->is_of_host && !world_.held.untestable.empty()) return cannot(id, world_.held.untestable);
     decision_.run.push_back(id);
     const bool is_kept = world_.snapshot.verdict == Verdict::testing;
     return {id, PreflightState::waiting, is_kept ? "the node is kept for a deep test" : "", {}};
@@ -144,7 +145,8 @@ class Decider {
       return {id, PreflightState::failed, wrong.front(), {}};
     }
     if (!unknown.empty()) return cannot(id, unknown);
-    return {id, PreflightState::passed, "passed just now on " + which(), {}};
+    return {
+        id, PreflightState::passed, "passed just now on " + (made.verdict->host ? "the node" : which()), {}};
   }
 
   PreflightTest cannot(const std::string& id, const std::string& why) {

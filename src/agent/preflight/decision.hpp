@@ -26,10 +26,16 @@ struct MadeTest {
   [[nodiscard]] bool is_under_way() const { return !verdict && not_told.empty(); }
 };
 
+// A test that can be made while a pod has its GPUs.
+struct OfferedTest {
+  std::string id;
+  bool is_of_host = false;  // leaves the GPUs alone
+};
+
 // All that a decision rests on.
 struct GateWorld {
-  std::span<const std::string> wanted;   // ids of tests
-  std::span<const std::string> offered;  // those that can be made of some GPUs of this machine alone
+  std::span<const std::string> wanted;  // ids of tests
+  std::span<const OfferedTest> offered;
   const HeldGpus& held;
   const NodeSnapshot& snapshot;
   std::span<const PassRecord> passes;

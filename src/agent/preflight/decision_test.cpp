@@ -27,7 +27,7 @@ Subject gpu(const std::string& key) {
 // A sound node, a pod with two GPUs of it, and proofs of both.
 struct Case {
   std::vector<std::string> wanted{std::string(kTest)};
-  std::vector<std::string> offered{std::string(kTest), std::string(kOther)};
+  std::vector<OfferedTest> offered{{std::string(kTest)}, {std::string(kOther)}, {"self_test", true}};
   HeldGpus held{{gpu("a"), gpu("b")}, true, {}};
   NodeSnapshot snapshot;
   std::vector<PassRecord> passes;
@@ -136,7 +136,7 @@ const std::vector<Row>& rows() {
        },
        Kind::open, PreflightOutcome::passed, "gpu.diagnosis passed 3 h ago"},
       {"a_deep_test_is_not_made_for_a_pod", [](Case& one) { one.wanted = {"gpu.diagnosis"}; }, Kind::refuse,
-       PreflightOutcome::could_not_look, "no such test of single GPUs"},
+       PreflightOutcome::could_not_look, "no such test that can be made while the pod has its GPUs"},
       {"a_test_that_nobody_offers", [](Case& one) { one.wanted = {"gpu.other"}; }, Kind::refuse,
        PreflightOutcome::could_not_look, "gpu.other could not be made: this node has no such test"},
       {"no_test_is_asked_for", [](Case& one) { one.wanted.clear(); }, Kind::open, PreflightOutcome::passed,
@@ -193,6 +193,23 @@ const std::vector<Row>& rows() {
          one.held = {{}, false, "nobody tells"};
        },
        Kind::refuse, PreflightOutcome::could_not_look, "nobody tells"},
+      {"a_test_of_the_host_needs_not_to_know_the_gpus",
+       [](Case& one) {
+         one.held.are_its_own = false;
+         one.held.untestable = "nobody tells";
+         one.wanted = {"self_test"};
+       },
+       Kind::run,
+       {},
+       "self_test waits"},
+      {"a_host_that_passed",
+       [](Case& one) {
+         one.wanted = {"self_test"};
+         JudgedTest passed{"self_test", "op-7", kNow, {}};
+         passed.host.emplace();
+         one.made["self_test"] = {"op-7", passed, {}};
+       },
+       Kind::open, PreflightOutcome::passed, "self_test passed just now on the node"},
       {"under_way",
        [](Case& one) {
          one.passes.clear();

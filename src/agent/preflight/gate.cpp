@@ -35,6 +35,17 @@ std::string owner_of(const PodCaller& pod) {
 PreflightGate::PreflightGate(net::EventLoop& loop, GateMachine machine)
     : loop_(loop), machine_(std::move(machine)) {}
 
+Error PreflightGate::too_many(std::string why) {
+  ++stats_.refused;
+  return {Errc::exhausted, std::move(why)};
+}
+
+GateStats PreflightGate::stats() const {
+  GateStats stats = stats_;
+  stats.waiting = questions_.size();
+  return stats;
+}
+
 Result<std::uint64_t> PreflightGate::ask(const std::optional<PodCaller>& pod,
                                          const api::PreflightRequest& request, Listener listener) {
   const config::Preflight settings = machine_.settings();
@@ -45,13 +56,13 @@ Result<std::uint64_t> PreflightGate::ask(const std::optional<PodCaller>& pod,
   const std::uint64_t number = ++next_listener_;
   if (const auto known = questions_.find(key); known != questions_.end()) {
     if (known->second.listeners.size() >= kMostListeners)
-      return fail(Errc::exhausted, "this pod asks too often at once; wait for an answer");
+      return fail(too_many("this pod asks too often at once; wait for an answer"));
     known->second.listeners.emplace(number, std::move(listener));
     known->second.said.clear();
     return number;
   }
   if (questions_.size() >= kMostQuestions)
-    return fail(Errc::exhausted, "too many pods wait for their tests; ask again");
+    return fail(too_many("too many pods wait for their tests; ask again"));
   Question& question = questions_[key];
   question.pod = pod.value_or(PodCaller{});
   question.has_pod = pod.has_value();
@@ -99,16 +110,30 @@ void PreflightGate::advance(Key key) {
   Question& question = found->second;
   const SnapshotPtr snapshot = machine_.snapshot();
   if (!question.held && has_looked_for_gpus(*snapshot) && snapshot->verdict != Verdict::evict) {
+    if (is_open_unseen(question)) return conclude(key, question, decide(question, question.held));
     look(key, question);
     if (!question.held) return;
   }
-  GateDecision decision = decide(question);
+  GateDecision decision = decide(question, question.held);
   if (decision.kind == Kind::run) {
     begin(question, decision);
-    decision = decide(question);
+    decision = decide(question, question.held);
   }
   if (decision.kind == Kind::open || decision.kind == Kind::refuse) return conclude(key, question, decision);
   tell(question, decision);
+}
+
+HeldGpus PreflightGate::held_by(const Question& question, const CheckResult* look) const {
+  const auto gpus = gpus_in(*machine_.snapshot());
+  return held_gpus(question.pod.claim, {gpus, look, machine_.allocatable()});
+}
+
+// A pod that has all GPUs of the node, and proofs of them, waits for nobody's look.
+bool PreflightGate::is_open_unseen(Question& question) const {
+  HeldGpus held = held_by(question, nullptr);
+  if (!held.are_its_own || decide(question, held).kind != Kind::open) return false;
+  question.held = std::move(held);
+  return true;
 }
 
 // Which GPUs the pod has: it has just got them.
@@ -116,9 +141,7 @@ void PreflightGate::look(const Key& key, Question& question) {
   if (std::exchange(question.is_looking, true)) return;
   const auto take = [this, key](const CheckResult* seen) {
     const auto found = questions_.find(key);
-    if (found == questions_.end()) return;
-    const auto gpus = gpus_in(*machine_.snapshot());
-    found->second.held = held_gpus(found->second.pod.claim, {gpus, seen, machine_.allocatable()});
+    if (found != questions_.end()) found->second.held = held_by(found->second, seen);
   };
   const bool is_asked = machine_.look([this, key, take](const CheckResult& seen) {
     take(&seen);
@@ -127,12 +150,12 @@ void PreflightGate::look(const Key& key, Question& question) {
   if (!is_asked) take(nullptr);
 }
 
-GateDecision PreflightGate::decide(const Question& question) const {
+GateDecision PreflightGate::decide(const Question& question, const std::optional<HeldGpus>& held) const {
   static const HeldGpus unknown{{}, false, "nobody has told yet which GPUs the pod has"};
   const config::Preflight settings = machine_.settings();
   const auto offered = machine_.offered();
   const SnapshotPtr snapshot = machine_.snapshot();
-  return agent::decide({question.wanted, offered, question.held ? *question.held : unknown, *snapshot,
+  return agent::decide({question.wanted, offered, held ? *held : unknown, *snapshot,
                         machine_.passes.records(), question.made,
                         machine_.is_on_probation() ? settings.max_age_on_probation : settings.max_age,
                         machine_.clock.now().wall, machine_.reasons});
@@ -181,7 +204,7 @@ void PreflightGate::end_in_time(Key key) {
   if (found == questions_.end()) return;
   Question& question = found->second;
   if (question.result) return answer(key);
-  const GateDecision before = decide(question);
+  const GateDecision before = decide(question, question.held);
   for (const api::PreflightTest& test : before.tests) {
     const bool is_open = test.state == PreflightState::waiting || test.state == PreflightState::running;
     if (!is_open) continue;
@@ -192,7 +215,7 @@ void PreflightGate::end_in_time(Key key) {
         std::nullopt,
         "not over within " + format_duration(question.patience) + (why.empty() ? "" : ": " + why)};
   }
-  GateDecision decision = decide(question);
+  GateDecision decision = decide(question, question.held);
   if (decision.kind != Kind::open && decision.kind != Kind::refuse) {
     decision.kind = Kind::refuse;
     decision.outcome = PreflightOutcome::could_not_look;
@@ -222,6 +245,10 @@ void PreflightGate::conclude(const Key& key, Question& question, const GateDecis
                                 : "none"},
        {"outcome", std::string(to_string(result.outcome))},
        {"why", result.message}});
+  auto& count = result.outcome == PreflightOutcome::passed   ? stats_.passed
+                : result.outcome == PreflightOutcome::failed ? stats_.failed
+                                                             : stats_.could_not_look;
+  ++count;
   question.result = std::move(result);
   question.tick.cancel();
   const bool is_written = decision.outcome != PreflightOutcome::passed && question.has_pod && machine_.report;

@@ -13,6 +13,7 @@
 
 #include "agent/pass_book.hpp"
 #include "agent/preflight/decision.hpp"
+#include "agent/preflight/gate_stats.hpp"
 #include "agent/preflight/pod_callers.hpp"
 #include "api/preflight.hpp"
 #include "config/config.hpp"
@@ -30,8 +31,7 @@ struct GateMachine {
   const Clock& clock;
   const PassBook& passes;
   std::function<SnapshotPtr()> snapshot;
-  // Tests that can be made of some GPUs alone.
-  std::function<std::vector<std::string>()> offered;
+  std::function<std::vector<OfferedTest>()> offered;
   // Calls back with a look of gpu.processes that begins now; false: nobody looks.
   std::function<bool(std::function<void(const CheckResult& look)> done)> look;
   std::function<Result<Operation>(const runtime::OperationStart& wanted)> start;
@@ -77,6 +77,7 @@ class PreflightGate {
   void note();
   // An operation that began or ended, and what its check says of it.
   void note(const Operation& operation, const std::optional<JudgedTest>& verdict);
+  [[nodiscard]] GateStats stats() const;
   // The agent ends: whoever waits is told nothing, and asks the next one.
   void stop() { questions_.clear(); }
 
@@ -100,8 +101,10 @@ class PreflightGate {
   };
 
   // Keys are copies: what calls may go with the question.
+  [[nodiscard]] Error too_many(std::string why);
   void advance(Key key);
   void advance_all();
+  [[nodiscard]] bool is_open_unseen(Question& question) const;
   void look(const Key& key, Question& question);
   void begin(Question& question, const GateDecision& decision);
   void tell(Question& question, const GateDecision& decision);
@@ -109,7 +112,8 @@ class PreflightGate {
   void conclude(const Key& key, Question& question, const GateDecision& decision);
   void write_down(const Key& key, Question& question, const GateDecision& decision);
   void answer(Key key);
-  [[nodiscard]] GateDecision decide(const Question& question) const;
+  [[nodiscard]] HeldGpus held_by(const Question& question, const CheckResult* look) const;
+  [[nodiscard]] GateDecision decide(const Question& question, const std::optional<HeldGpus>& held) const;
   [[nodiscard]] kube::HealthCheckReport report_of(const Question& question,
                                                   const GateDecision& decision) const;
 
@@ -117,6 +121,7 @@ class PreflightGate {
   const GateMachine machine_;
   std::map<Key, Question> questions_;
   std::uint64_t next_listener_ = 0;
+  GateStats stats_;  // without those that wait
 };
 
 }  // namespace autopilot::agent

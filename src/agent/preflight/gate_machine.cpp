@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "agent/preflight/probation.hpp"
 
@@ -11,11 +12,22 @@ namespace {
 
 constexpr std::string_view kLook = "gpu.processes";
 
-std::vector<std::string> offered_by(const runtime::Operations& operations) {
-  std::vector<std::string> ids;
+// What this process makes itself is about the whole node, and needs it idle.
+std::vector<OfferedTest> offered_by(const runtime::Operations& operations) {
+  std::vector<OfferedTest> tests;
   for (const runtime::OperationKind& kind : operations.kinds())
-    if (kind.is_told_reservation) ids.push_back(kind.id);
-  return ids;
+    if (std::holds_alternative<host::Command>(kind.test))
+      tests.push_back({kind.id, !kind.is_told_reservation});
+  return tests;
+}
+
+// A test of the host leaves the GPUs alone.
+Result<Operation> start(const GateParts& parts, runtime::OperationStart wanted) {
+  for (const runtime::OperationKind& kind : parts.operations.kinds())
+    if (kind.id == wanted.kind && !kind.is_told_reservation) wanted.reservation.clear();
+  auto operation = parts.operations.start(wanted);
+  if (operation) parts.note_changes();
+  return operation;
 }
 
 // Whole GPUs that device plugins offer.
@@ -29,11 +41,12 @@ std::optional<std::int64_t> allocatable_of(const kube::Node* node) {
 }
 
 // A look that is under way may have begun before the pod had its GPUs: the one after it has not.
-bool look_twice(const GateParts& parts, const std::function<void(const CheckResult&)>& done) {
+bool look_now(const GateParts& parts, const std::function<void(const CheckResult&)>& done) {
   const auto poll_soon = parts.poll_soon;
   runtime::Runtime& runtime = parts.runtime;
-  const bool is_asked = runtime.run_now(kLook, [&runtime, poll_soon, done](const CheckResult& before) {
-    if (!runtime.run_now(kLook, done)) return done(before);
+  const WallTime asked = parts.clock.now().wall;
+  const bool is_asked = runtime.run_now(kLook, [&runtime, poll_soon, done, asked](const CheckResult& seen) {
+    if (seen.completed - seen.duration >= asked || !runtime.run_now(kLook, done)) return done(seen);
     poll_soon();
   });
   if (is_asked) poll_soon();
@@ -50,13 +63,8 @@ GateMachine gate_machine(const GateParts& parts) {
       .passes = parts.passes,
       .snapshot = [&runtime = parts.runtime] { return runtime.snapshot(); },
       .offered = [&operations = parts.operations] { return offered_by(operations); },
-      .look = [parts](const auto& done) { return look_twice(parts, done); },
-      .start =
-          [parts](const runtime::OperationStart& wanted) {
-            auto operation = parts.operations.start(wanted);
-            if (operation) parts.note_changes();
-            return operation;
-          },
+      .look = [parts](const auto& done) { return look_now(parts, done); },
+      .start = [parts](const auto& wanted) { return start(parts, wanted); },
       .find = [&operations = parts.operations](const std::string& id) { return operations.find(id); },
       .allocatable = [cluster] { return allocatable_of(cluster == nullptr ? nullptr : cluster->own_node()); },
       .is_on_probation =

@@ -58,7 +58,7 @@ class GateTest : public testing::Test {
                            .snapshot = [this] { return std::make_shared<const NodeSnapshot>(snapshot_); },
                            .offered =
                                [] {
-                                 return std::vector<std::string>{kTest, "gpu.memory_bandwidth"};
+                                 return std::vector<OfferedTest>{{kTest}, {"gpu.memory_bandwidth"}};
                                },
                            .look =
                                [this](const auto& done) {
@@ -163,10 +163,25 @@ TEST_F(GateTest, proofs_open_without_a_test) {
   EXPECT_EQ(told.outcome, PreflightOutcome::passed);
   EXPECT_TRUE(told.may_start);
   EXPECT_THAT(told.fresh, ElementsAre(kTest));
+  EXPECT_EQ(gate_->stats().passed, 1U);
   EXPECT_THAT(told.gpus, ElementsAre("GPU-a", "GPU-b"));
   EXPECT_EQ(told.message, "gpu.pcie_bandwidth passed 2 h ago on the 2 GPUs of this pod");
   EXPECT_THAT(started_, IsEmpty());
   EXPECT_THAT(reports_, IsEmpty());
+  EXPECT_EQ(looks_, 0);
+}
+
+TEST_F(GateTest, where_it_must_be_found_out_which_gpus_it_has_that_is_done_first) {
+  prove(2h);
+  PodCaller one = pod("train-0");
+  one.claim.whole = 1;
+  Workload holder;
+  holder.owner = one.claim.owner;
+  look_.witnesses = {"kubelet"};
+  look_.observations = Observations{to_observation(holder, gpu("b"), "kubelet", {})};
+  ask(one);
+  EXPECT_THAT(result().gpus, ElementsAre("GPU-b"));
+  EXPECT_EQ(looks_, 1);
 }
 
 TEST_F(GateTest, on_probation_a_proof_must_be_younger) {
@@ -317,7 +332,10 @@ TEST_F(GateTest, has_room_for_so_many_pods) {
   for (std::size_t i = 1; i < PreflightGate::kMostListeners; ++i)
     ask(pod("0"));
   EXPECT_EQ(gate_->ask(pod("0"), {}, {}).error().code, Errc::exhausted);
+  EXPECT_EQ(gate_->stats().waiting, PreflightGate::kMostQuestions);
+  EXPECT_EQ(gate_->stats().refused, 2U);
   gate_->stop();
+  EXPECT_EQ(gate_->stats().waiting, 0U);
   EXPECT_THAT(results_, IsEmpty());
 }
 

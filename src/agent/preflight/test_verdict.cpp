@@ -43,6 +43,7 @@ Health health_of(const Findings& findings) {
 }  // namespace
 
 const TestedGpu* JudgedTest::find(const Subject& gpu) const {
+  if (host) return &*host;
   const auto found = std::ranges::find(gpus, gpu, &TestedGpu::gpu);
   return found == gpus.end() ? nullptr : &*found;
 }
@@ -70,14 +71,39 @@ JudgedTest judge_test(const checks::Check& check, const Operation& operation, co
   return test;
 }
 
-std::vector<PassRecord> pass_records_of(const JudgedTest& test, std::span<const Subject> known,
-                                        const std::string& boot_id) {
+std::optional<JudgedTest> judge_host_test(const Operation& operation) {
+  const auto told =
+      std::ranges::find(operation.observations, operation.kind + ".mismatches", &Observation::name);
+  const auto wrong =
+      told == operation.observations.end() || !told->value ? std::nullopt : as_number(*told->value);
+  if (!wrong) return std::nullopt;
+  JudgedTest test{operation.kind, operation.id, operation.finished.value_or(operation.created), {}};
+  TestedGpu& host = test.host.emplace();
+  if (*wrong == 0) return test;
+  host.health = Health::failed;
+  Finding& finding = host.findings.emplace_back();
+  finding.health = Health::failed;
+  finding.message = "the node computes wrongly: " + operation.message;
+  finding.evidence.emplace_back("value", *wrong);
+  return test;
+}
+
+void complete_subjects(Operation& operation, std::span<const Subject> known) {
+  const auto complete = [known](Subject& subject) {
+    const auto gpu = std::ranges::find(known, subject);
+    if (gpu != known.end()) subject = *gpu;
+  };
+  for (Subject& subject : operation.reservation)
+    complete(subject);
+  for (Observation& observation : operation.observations)
+    complete(observation.subject);
+}
+
+std::vector<PassRecord> pass_records_of(const JudgedTest& test, const std::string& boot_id) {
   std::vector<PassRecord> records;
-  for (const TestedGpu& tested : test.gpus) {
-    const auto gpu = std::ranges::find(known, tested.gpu);
-    if (tested.health == Health::healthy && gpu != known.end() && !gpu->uuid.empty())
-      records.push_back({gpu->uuid, test.check, test.finished, boot_id, test.operation});
-  }
+  for (const TestedGpu& tested : test.gpus)
+    if (tested.health == Health::healthy && !tested.gpu.uuid.empty())
+      records.push_back({tested.gpu.uuid, test.check, test.finished, boot_id, test.operation});
   return records;
 }
 

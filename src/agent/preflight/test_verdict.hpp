@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@
 
 namespace autopilot::agent {
 
-// One GPU of a test.
+// One GPU of a test; of a test of the host, the host.
 struct TestedGpu {
   Subject gpu;
   Health health = Health::healthy;  // healthy: it passed; unknown: the test says nothing of it
@@ -28,7 +29,9 @@ struct JudgedTest {
   std::string operation;
   WallTime finished{};
   std::vector<TestedGpu> gpus;  // that it was to test, or without a reservation those that it told of
+  std::optional<TestedGpu> host = std::nullopt;  // of a test that is about no single GPU
 
+  // What is said of that GPU; of a test of the host, for each of them. Null: nothing.
   [[nodiscard]] const TestedGpu* find(const Subject& gpu) const;
 };
 
@@ -36,8 +39,14 @@ struct JudgedTest {
 [[nodiscard]] JudgedTest judge_test(const checks::Check& check, const Operation& operation,
                                     const catalog::Catalog& facts, const Expectation& expectation);
 
-// One for each GPU that passed and whose UUID is known. known: the GPUs of the machine with their UUIDs.
-[[nodiscard]] std::vector<PassRecord> pass_records_of(const JudgedTest& test, std::span<const Subject> known,
-                                                      const std::string& boot_id);
+// Of a test that no check judges: `<kind>.mismatches` counts what was computed wrongly. Nothing: it does not
+// tell that.
+[[nodiscard]] std::optional<JudgedTest> judge_host_test(const Operation& operation);
+
+// The child of an operation names GPUs by their keys alone: what else is known of them comes from `known`.
+void complete_subjects(Operation& operation, std::span<const Subject> known);
+
+// One for each GPU that passed and whose UUID is known.
+[[nodiscard]] std::vector<PassRecord> pass_records_of(const JudgedTest& test, const std::string& boot_id);
 
 }  // namespace autopilot::agent

@@ -75,18 +75,43 @@ TEST(TestVerdict, a_test_that_found_nothing_proves_nothing) {
   EXPECT_THAT(healths(judge(measured({}, {gpu("a")}))), ElementsAre(Health::unknown));
 }
 
+TEST(TestVerdict, a_test_of_the_host_speaks_for_each_gpu) {
+  Operation operation;
+  operation.kind = "self_test";
+  operation.message = "8 CPUs computed 80 blocks, 3 wrong";
+  EXPECT_FALSE(judge_host_test(operation));
+  Observation& told = operation.observations.emplace_back();
+  told.name = "self_test.mismatches";
+  told.value = std::int64_t{0};
+  EXPECT_EQ(judge_host_test(operation)->find(gpu("a"))->health, Health::healthy);
+  told.value = std::int64_t{3};
+  const auto wrong = judge_host_test(operation);
+  EXPECT_EQ(wrong->find(gpu("b"))->health, Health::failed);
+  EXPECT_THAT(wrong->host->findings[0].message, testing::HasSubstr("3 wrong"));
+  EXPECT_THAT(pass_records_of(*wrong, "boot"), IsEmpty());
+}
+
 TEST(TestVerdict, who_passed_gets_a_record_by_uuid) {
-  const auto test =
-      judge(measured({about(gpu("a"), "host_to_device", 55.0), about(gpu("b"), "host_to_device", 2.0),
-                      about(gpu("c"), "host_to_device", 55.0)}));
+  Operation operation =
+      measured({about(gpu("a"), "host_to_device", 55.0), about(gpu("b"), "host_to_device", 2.0),
+                about(gpu("c"), "host_to_device", 55.0)});
   const std::vector<Subject> known{gpu("a", "GPU-a"), gpu("b", "GPU-b"), gpu("c")};
-  const auto records = pass_records_of(test, known, "boot");
+  complete_subjects(operation, known);
+  const auto records = pass_records_of(judge(operation), "boot");
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].gpu_uuid, "GPU-a");
   EXPECT_EQ(records[0].test, "gpu.pcie_bandwidth");
   EXPECT_EQ(records[0].time, kNoon);
   EXPECT_EQ(records[0].boot_id, "boot");
   EXPECT_EQ(records[0].operation, "op-7");
+}
+
+TEST(TestVerdict, a_finding_names_the_gpu_as_people_do) {
+  Operation operation = measured({about(gpu("a"), "host_to_device", 2.0)});
+  Subject known = gpu("a", "GPU-a");
+  known.index = 3;
+  complete_subjects(operation, std::vector{known});
+  EXPECT_THAT(judge(operation).gpus[0].findings[0].message, testing::StartsWith("GPU 3 (a) takes"));
 }
 
 }  // namespace
