@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/gate/gate_client.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/v1.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_session.hpp"
+#include "net/sse.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+// The agent asks its API server whose the token is before it says anything.
+constexpr Duration kHead = std::chrono::seconds{40};
+// A comment comes every 15 s.
+constexpr Duration kSilence = std::chrono::seconds{45};
+constexpr Duration kLook = std::chrono::milliseconds{100};
+
+net::HttpRequest request_of(const std::string& token, const api::PreflightRequest& wanted) {
+  net::HttpRequest request;
+  request.method = "POST";
+  request.path = "/v1/preflight";
+  request.headers["accept"] = "text/event-stream";
+  request.headers["content-type"] = "application/json";
+  if (!token.empty()) request.headers["authorization"] = "Bearer " + token;
+  request.body = api::to_json(wanted);
+  return request;
+}
+
+// What is told of events, until the result.
+class Reader {
+ public:
+  explicit Reader(const std::function<void(const api::PreflightProgress&)>& on_progress)
+      : on_progress_(on_progress) {}
+
+  // False when all has been said. Events that nobody knows are left alone.
+  bool take(const net::ServerEvent& event) {
+    if (event.event == "progress") {
+      if (const auto progress = api::parse_preflight_progress(event.data)) on_progress_(*progress);
+      return true;
+    }
+    if (event.event != "result") return true;
+    auto result = api::parse_preflight_result(event.data);
+    answer.why = result ? "" : "the agent's answer makes no sense: " + result.error().what;
+    if (result) answer.result = *std::move(result);
+    return false;
+  }
+
+  GateAnswer answer{std::nullopt, true, "the agent has gone away"};
+
+ private:
+  const std::function<void(const api::PreflightProgress&)>& on_progress_;
+};
+
+// Of an answer that is no stream: an agent that begins, or is asked too much, says so.
+void take_refusal(int status, const std::string& body, GateAnswer& answer) {
+  answer.may_come = status >= 500 || status == 429;
+  answer.why = "the agent says " + std::to_string(status);
+  const Error error = api::parse_error(body);
+  if (!error.what.empty()) answer.why += ": " + error.what;
+}
+
+GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Duration patience, Reader reader,
+                          const std::atomic<bool>& stop) {
+  net::EventLoop loop;
+  net::HttpSession session(loop, door.url, door.tls, {.body_bytes = kMostBytes, .connections = 1, .kept = 0});
+  net::EventParser parser(kMostBytes);
+  int status = 0;
+  std::string refusal;
+  net::StreamHandler handler{
+      [&status](const net::HttpResponse& head) { status = head.status; },
+      [&](std::string_view bytes) {
+        if (status != 200) {
+          refusal.append(bytes.substr(0, kMostBytes - std::min(kMostBytes, refusal.size())));
+          return;
+        }
+        const auto more =
+            parser.feed(bytes, [&reader](const net::ServerEvent& event) { return reader.take(event); });
+        if (!more) reader.answer.why = more.error().what;
+        if (!more || !*more) loop.stop();
+      },
+      [&](const Status& ended) {
+        if (status != 0 && status != 200)
+          take_refusal(status, refusal, reader.answer);
+        else if (!ended)
+          reader.answer.why = ended.error().what;
+        loop.stop();
+      }};
+  const net::Exchange exchange = session.stream(std::move(request), kHead, kSilence, std::move(handler));
+  const auto watch = loop.every(kLook, [&] {
+    if (stop) loop.stop();
+  });
+  const auto end = loop.after(patience, [&] {
+    reader.answer = {std::nullopt, false, "no answer within " + format_duration(patience)};
+    loop.stop();
+  });
+  loop.run();
+  return std::move(reader.answer);
+}
+
+GateAnswer ask_at_socket(const GateDoor& door, const net::HttpRequest& request, Duration patience,
+                         Reader reader, const std::atomic<bool>& stop) {
+  const auto ended = net::follow(
+      door.socket, request, {.last_event_id = {}, .silence_deadline = std::min(kSilence, patience)},
+      [&reader](const net::ServerEvent& event) { return reader.take(event); }, stop);
+  if (!ended) {
+    reader.answer.why = ended.error().what;
+    reader.answer.may_come = ended.error().code == Errc::unavailable;
+  }
+  return std::move(reader.answer);
+}
+
+}  // namespace
+
+Result<GateDoor> gate_door(const std::string& url, const std::string& node, const std::string& authority) {
+  GateDoor door;
+  door.url = TRY(net::parse_server_url(url));
+  if (!door.url.is_tls) return fail(Errc::malformed, url + ": expected https://...: a token is sent there");
+  net::TlsIdentity identity;
+  identity.authorities = authority;
+  identity.server_name = node;
+  door.tls = TRY(net::TlsContext::make(identity));
+  return door;
+}
+
+GateAnswer ask_gate(const GateDoor& door, const std::string& token, const api::PreflightRequest& request,
+                    Duration patience, const std::function<void(const api::PreflightProgress&)>& on_progress,
+                    const std::atomic<bool>& stop) {
+  const Reader reader(on_progress);
+  if (!door.socket.socket_path.empty())
+    return ask_at_socket(door, request_of("", request), patience, reader, stop);
+  return ask_inside_tls(door, request_of(token, request), patience, reader, stop);
+}
+
+}  // namespace autopilot::cli

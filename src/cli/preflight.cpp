@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/cli.hpp"
+#include "cli/duration_option.hpp"
+#include "cli/gate/gate_client.hpp"
+#include "cli/gate/gate_words.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/settings.hpp"
+#include "cli/verbs.hpp"
+#include "core/parse.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+using std::chrono::seconds;
+
+// Of a container that names none: how long an agent that is not there is waited for.
+constexpr Duration kDeadline = seconds{60};
+// From the end of a test to the end of its answer, which is written down before.
+constexpr Duration kGrace = seconds{15};
+constexpr Duration kPause = seconds{1};
+constexpr std::size_t kLongestToken = std::size_t{64} << 10;
+constexpr std::size_t kLongestMessage = 2048;  // the kubelet keeps 4096 bytes
+
+struct PreflightOptions {
+  std::string agent;
+  std::string socket;
+  std::string node;
+  std::string authority_file;
+  std::string token_file = "/var/run/autopilot/preflight/token";
+  std::string tests;
+  std::optional<Duration> deadline;
+  std::optional<Duration> hold;
+  std::string when_unknown;
+  std::string termination_log = "/dev/termination-log";
+};
+
+// What the container, or a person, wants.
+struct Wish {
+  std::optional<GateDoor> door;  // nothing: there is no agent
+  std::string token_file;
+  std::string node;
+  std::string pod;  // "team-a/train-0"; empty: not told
+  api::PreflightRequest request;
+  bool starts_when_unknown = true;
+  Duration hold = seconds{300};
+  std::string termination_log;
+};
+
+Result<std::string> read_token(const std::string& path) {
+  std::ifstream file(path);
+  std::string text(kLongestToken + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const std::string token(trim(text));
+  if (token.empty() || text.size() > kLongestToken)
+    return fail(
+        Errc::malformed,
+        path + ": expected the token of the pod for the audience autopilot; --token-file names another file");
+  return token;
+}
+
+// The flag, else what the container was given.
+std::string flag_or(const std::string& flag, const std::map<std::string, std::string>& variables,
+                    const std::string& name) {
+  return flag.empty() ? variable(variables, name) : flag;
+}
+
+Result<std::optional<Duration>> deadline_of(const PreflightOptions& options,
+                                            const std::map<std::string, std::string>& variables) {
+  const std::string text = variable(variables, "AUTOPILOT_DEADLINE");
+  if (options.deadline || text.empty()) return options.deadline;
+  const auto deadline = parse_duration(text);
+  if (!deadline)
+    return fail(Errc::malformed,
+                "AUTOPILOT_DEADLINE: expected a duration such as 60s, not '" + printable(text) + "'");
+  return deadline;
+}
+
+Result<std::optional<GateDoor>> door_of(const PreflightOptions& options, const std::string& node,
+                                        const std::map<std::string, std::string>& variables) {
+  if (!options.socket.empty()) {
+    GateDoor door;
+    door.socket = TRY(net::parse_target(options.socket));
+    if (door.socket.socket_path.empty())
+      return fail(Errc::malformed,
+                  "--socket: expected the path of a socket, not '" + printable(options.socket) + "'");
+    return door;
+  }
+  const std::string url = flag_or(options.agent, variables, "AUTOPILOT_AGENT_URL");
+  if (url.empty()) return std::nullopt;
+  if (node.empty())
+    return fail(Errc::malformed, "AUTOPILOT_NODE is not set: the agent's certificate must bear that name");
+  std::string authority = variable(variables, "AUTOPILOT_AUTHORITY");
+  if (!options.authority_file.empty())
+    authority = TRY(read_settings_text(options.authority_file, "the authority of the agents"));
+  if (authority.empty())
+    return fail(Errc::malformed,
+                "AUTOPILOT_AUTHORITY is not set: nobody says who signs the certificates of agents");
+  return TRY(gate_door(url, node, authority));
+}
+
+Result<Wish> wish_of(const PreflightOptions& options) {
+  const auto variables = environment();
+  Wish wish;
+  wish.node = flag_or(options.node, variables, "AUTOPILOT_NODE");
+  wish.door = TRY(door_of(options, wish.node, variables));
+  wish.token_file = options.token_file;
+  const std::string pod = variable(variables, "AUTOPILOT_POD");
+  if (!pod.empty()) wish.pod = variable(variables, "AUTOPILOT_NAMESPACE") + "/" + pod;
+  wish.request.tests = parse_test_list(flag_or(options.tests, variables, "AUTOPILOT_TESTS"));
+  wish.request.deadline = TRY(deadline_of(options, variables));
+  TRY(api::parse_preflight_request(api::to_json(wish.request)));
+  const std::string unknown = flag_or(options.when_unknown, variables, "AUTOPILOT_WHEN_UNKNOWN");
+  if (!unknown.empty() && unknown != "start" && unknown != "stop")
+    return fail(Errc::malformed,
+                "AUTOPILOT_WHEN_UNKNOWN: expected start or stop, not '" + printable(unknown) + "'");
+  wish.starts_when_unknown = unknown != "stop";
+  wish.hold = options.hold.value_or(wish.hold);
+  wish.termination_log = options.termination_log;
+  return wish;
+}
+
+void say(const std::string& line) {
+  std::cout << printable(line) << std::endl;
+}
+
+class Preflight {
+ public:
+  explicit Preflight(Wish wish) : wish_(std::move(wish)) {}
+
+  int run() {
+    if (!wish_.door) return without_agent("there is no agent to ask (AUTOPILOT_AGENT_URL is not set)");
+    say("asking the agent of node " + (wish_.node.empty() ? "this machine" : wish_.node) + " about " +
+        (wish_.pod.empty() ? "its GPUs" : "the GPUs of pod " + wish_.pod));
+    const MonoTime until = host::mono_now() + wish_.request.deadline.value_or(kDeadline);
+    for (;;) {
+      const auto answer = ask(until);
+      if (!answer) return report(answer.error());
+      if (answer->result) return take(*answer->result);
+      if (interrupt_.requested()) return leave("ended before the GPUs were tested", kExitUnknown);
+      if (!answer->may_come || host::mono_now() + kPause >= until) return without_agent(answer->why);
+      if (std::exchange(said_, answer->why) != answer->why) say("waits for the agent: " + answer->why);
+      interrupt_.wait(kPause);
+    }
+  }
+
+ private:
+  // An agent that begins anew is asked for what is left of the time.
+  Result<GateAnswer> ask(MonoTime until) {
+    const std::string token = wish_.door->socket.socket_path.empty() ? TRY(read_token(wish_.token_file)) : "";
+    api::PreflightRequest request = wish_.request;
+    const Duration left = std::max<Duration>(seconds{1}, until - host::mono_now());
+    if (request.deadline) request.deadline = left;
+    const Duration patience = (request.deadline ? left : api::PreflightRequest::kLongestDeadline) + kGrace;
+    return ask_gate(
+        *wish_.door, token, request, patience,
+        [this](const api::PreflightProgress& progress) { tell(progress); }, interrupt_.flag());
+  }
+
+  void tell(const api::PreflightProgress& progress) {
+    if (is_news(progress_, progress)) say(line_of(progress));
+    progress_ = progress;
+  }
+
+  int take(const api::PreflightResult& result) {
+    const std::string line = line_of(result);
+    say(line);
+    if (!result.report.empty())
+      say("report: kubectl get hcr -A --field-selector metadata.name=" + result.report);
+    if (result.may_start) return kExitHealthy;
+    if (result.outcome != api::PreflightOutcome::failed) return leave(line, kExitUnknown);
+    return hold(line);
+  }
+
+  // Whoever moves the pod ends this container; nobody may come.
+  int hold(const std::string& line) {
+    say("waits at most " + format_duration(wish_.hold) + " to be moved to another node");
+    const MonoTime until = host::mono_now() + wish_.hold;
+    for (Duration left = wish_.hold; left > Duration{0} && !interrupt_.requested();
+         left = until - host::mono_now())
+      interrupt_.wait(std::min<Duration>(left, kDeadline));
+    return leave(line, kExitFailed);
+  }
+
+  // What can be seen from within a container proves nothing of GPUs.
+  int without_agent(const std::string& why) {
+    const std::string what =
+        (wish_.node.empty() ? "" : "node " + wish_.node + ": ") + "the GPUs could not be tested: " + why;
+    const std::string line =
+        what + (wish_.starts_when_unknown ? "; nothing is proven, and the job starts"
+                                          : "; nothing is proven, and the job does not start");
+    say(line);
+    return wish_.starts_when_unknown ? kExitHealthy : leave(line, kExitUnknown);
+  }
+
+  // Where the kubelet looks for the last words; by hand there is no such file, and none is made.
+  int leave(const std::string& line, int exit_code) const {
+    std::fstream log(wish_.termination_log, std::ios::in | std::ios::out);
+    if (log) log << printable(line.substr(0, kLongestMessage)) << "\n";
+    cli::tell(line);
+    return exit_code;
+  }
+
+  const Wish wish_;
+  const Interrupt interrupt_;
+  std::string said_;
+  std::optional<api::PreflightProgress> progress_;
+};
+
+int preflight(const PreflightOptions& options) {
+  auto wish = wish_of(options);
+  if (!wish) return report(wish.error());
+  return Preflight(*std::move(wish)).run();
+}
+
+}  // namespace
+
+void add_preflight(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<PreflightOptions>();
+  auto* verb =
+      app.add_subcommand("preflight", "Ask the agent of the node whether a pod may start on its GPUs");
+  auto* socket = verb->add_option("--socket", options->socket, "Ask there about all GPUs of this machine")
+                     ->type_name("PATH");
+  verb->add_option("--agent", options->agent, "Where the agent answers inside TLS (AUTOPILOT_AGENT_URL)")
+      ->type_name("URL")
+      ->excludes(socket);
+  verb->add_option("--node", options->node, "Whose certificate it must show (AUTOPILOT_NODE)")
+      ->type_name("NAME");
+  verb->add_option("--authority", options->authority_file,
+                   "Who signs these, PEM (AUTOPILOT_AUTHORITY holds the text)")
+      ->type_name("FILE");
+  verb->add_option("--token-file", options->token_file, "The token of the pod")
+      ->type_name("FILE")
+      ->capture_default_str();
+  verb->add_option("--tests", options->tests,
+                   "What to test, with commas (AUTOPILOT_TESTS); else what the node tests")
+      ->type_name("IDS");
+  add_duration_option(*verb, "--deadline", options->deadline, "How long that may take (AUTOPILOT_DEADLINE)");
+  add_duration_option(*verb, "--hold", options->hold, "Wait so long to be moved when a test failed; else 5m");
+  verb->add_option("--when-unknown", options->when_unknown,
+                   "What to do when no agent answers: start or stop (AUTOPILOT_WHEN_UNKNOWN)")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"start", "stop"}));
+  verb->add_option("--termination-log", options->termination_log,
+                   "Where the cause is left, if the file is there")
+      ->type_name("FILE")
+      ->capture_default_str();
+  verb->footer(
+      "The init container that Autopilot puts before a pod runs this; it is told all by\n"
+      "its environment. An agent that is being restarted is waited for.\n"
+      "Exit status: 0 the pod may start, 2 a test failed, 3 nothing is proven and the\n"
+      "policy keeps it out; 64 usage, 78 configuration, 70 anything else.\n"
+      "Examples:\n  autopilot preflight\n  autopilot preflight --socket /run/autopilot/agent.sock --hold 0s\n"
+      "  autopilot preflight --tests gpu.pcie_bandwidth --deadline 2m");
+  verb->callback([options, &exit_code] { exit_code = preflight(*options); });
+}
+
+}  // namespace autopilot::cli
