@@ -94,7 +94,7 @@ class PreflightTest(unittest.TestCase):
         self.assertEqual(lines[1].split()[:6], [name, NODE, "train-0", "gpu.pcie_bandwidth", "failed", "Pending"])
         self.assertIn("outcome", self.api.run("explain", "hcr.spec"))
         # What was said stays said, whoever wants to change it; what is done about it is the controller's to write.
-        with self.assertRaisesRegex(ApiError, "only the agent of a node says"):
+        with self.assertRaisesRegex(ApiError, "a report does not change"):
             self.patch(name, {"spec": {"outcome": "started"}})
         self.patch(name, {"metadata": {"labels": {"seen": "yes"}}})
         self.patch(name, {"status": {"phase": "Planned", "plan": "p"}}, "--subresource=status")
