@@ -28,7 +28,6 @@
 #include "agent/test_runs.hpp"
 #include "agent/tls/controller_signer.hpp"
 #include "agent/tls/issued_keys.hpp"
-#include "agent/tls/key_files.hpp"
 #include "agent/tls/node_keys.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
@@ -38,6 +37,8 @@
 #include "net/address.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
+#include "net/key_files.hpp"
+#include "runtime/lanes.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 
@@ -70,6 +71,7 @@ class Agent {
   void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
   Status listen_inside_tls();
+  void watch_key_files(const net::KeyPaths& paths, const NodeKeys& used);
   [[nodiscard]] IssuedKeys::Listener issued_keys_listener();
   Status have_keys_signed();
   void use(const ReadyKeys& keys);
@@ -119,7 +121,8 @@ class Agent {
   std::uint16_t tls_port_ = 0;                       // 0: none
   std::shared_ptr<const net::TlsContext> peer_tls_;  // what other agents are asked with; null: in the clear
   std::optional<net::Validity> tls_validity_;        // nothing: there was no certificate yet
-  std::optional<KeyFiles> key_files_;
+  std::optional<runtime::Lanes> key_lane_;           // for the files of keys, which may block
+  std::optional<net::KeyFiles> key_files_;
   std::optional<IssuedKeys> keys_by_controller_;
   Peer self_;
   bool stopping_ = false;
@@ -442,7 +445,8 @@ Status Agent::listen_inside_tls() {
   const bool has_files = tls.mode == "files";
   if (tls.mode == "cert_manager" && !options_.cluster)
     return fail(Errc::malformed, "`tls.mode` is cert_manager, which needs `kubernetes.write_node`");
-  const NodeKeys keys = has_files ? TRY(read_keys(tls, options_.read_file)) : NodeKeys{};
+  const net::KeyPaths paths{tls.certificate, tls.key, tls.authorities};
+  const NodeKeys keys = has_files ? TRY(net::read_keys(paths, options_.read_file)) : NodeKeys{};
   const ReadyKeys ready = has_files ? TRY(make_ready(keys)) : ReadyKeys{};
   net::TcpPolicy policy{options_.config.allowed_hosts};
   policy.allowed_hosts.push_back(machine_.node);  // its certificate bears it
@@ -457,10 +461,7 @@ Status Agent::listen_inside_tls() {
     self_ = {machine_.node, address.empty() ? "127.0.0.1" : address, *port, true};
   peer_tls_ = ready.client;
   if (has_files) tls_validity_ = ready.validity;
-  if (has_files)
-    key_files_.emplace(loop_, tls, options_.read_file, keys,
-                       KeyFiles::Listener{[this](const ReadyKeys& renewed) { use(renewed); },
-                                          [this](const Error& why) { tell_refused("keys of TLS", why); }});
+  if (has_files) watch_key_files(paths, keys);
   if (tls.mode == "controller") return have_keys_signed();
   return {};
 }
@@ -480,6 +481,18 @@ Status Agent::have_keys_signed() {
                               issued_keys_listener(), kube::dice(), IssuedKeys::Pace{});
   loop_.post([this] { keys_by_controller_->start(); });
   return {};
+}
+
+void Agent::watch_key_files(const net::KeyPaths& paths, const NodeKeys& used) {
+  key_lane_.emplace(runtime::Lanes::Limits{.lanes = 1, .max_stuck = 1, .max_queued = 1});
+  key_files_.emplace(
+      loop_, paths, options_.read_file,
+      [this](std::function<void()> task) { static_cast<void>(key_lane_->submit(std::move(task))); }, used,
+      net::KeyFiles::Listener{[this](const NodeKeys& keys) -> Status {
+                                use(TRY(make_ready(keys)));
+                                return {};
+                              },
+                              [this](const Error& why) { tell_refused("keys of TLS", why); }});
 }
 
 void Agent::use(const ReadyKeys& keys) {

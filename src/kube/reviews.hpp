@@ -16,6 +16,10 @@ namespace autopilot::kube {
 inline constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
 inline constexpr const char* kAccessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
+// Of tokens that are shown to us. Those for other ears are refused: one that was stolen from here opens
+// nothing else, and one that somebody sent elsewhere opens nothing here.
+inline constexpr const char* kTokenAudience = "autopilot.ibm.com";
+
 struct UserInfo {
   std::string name;  // "alice", "system:serviceaccount:team-a:ci"
   std::string uid;

@@ -14,9 +14,7 @@
 
 namespace autopilot::agent {
 
-// Tokens for other ears are refused: one that was stolen from here opens nothing else, and one that somebody
-// sent elsewhere opens nothing here.
-inline constexpr const char* kTokenAudience = "autopilot.ibm.com";
+using kube::kTokenAudience;
 
 // By what somebody is known: a token, or the word of another agent, which has asked whose the token was.
 struct Credential {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/parse.hpp"
 #include "net/address.hpp"
+#include "net/bearer_token.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -31,7 +31,7 @@ std::optional<Refusal> objection(const CallerRights& rights, const HttpRequest& 
         .why =
             "a token is taken over TLS or from the pod's own loopback alone: kubectl port-forward, or "
             "kubectl exec POD -- autopilot"};
-  if (token_of(request).empty())
+  if (net::bearer_token(request).empty())
     return Refusal{
         .status = 401,
         .why = std::string("this needs `Authorization: Bearer TOKEN` with a token for the audience ") +
@@ -45,7 +45,7 @@ void authorize(const CallerRights& rights, const HttpRequest& request, const kub
                OnAuthorized on_authorized) {
   if (request.peer.is_local_socket) return on_authorized({}, std::nullopt);
   if (const auto against = objection(rights, request)) return on_authorized({}, against);
-  authorize(rights, Credential{token_of(request), ""}, question, std::move(on_authorized));
+  authorize(rights, Credential{net::bearer_token(request), ""}, question, std::move(on_authorized));
 }
 
 void authorize(const CallerRights& rights, const Credential& credential, const kube::AccessQuestion& question,
@@ -99,7 +99,7 @@ std::string token_of(const HttpRequest& request) {
 }
 
 bool has_token(const HttpRequest& request) {
-  return !token_of(request).empty();
+  return !net::bearer_token(request).empty();
 }
 
 bool is_of_this_machine(const net::Peer& peer) {

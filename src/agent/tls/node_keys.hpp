@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "core/result.hpp"
 #include "net/certificates.hpp"
+#include "net/key_files.hpp"
 #include "net/tls.hpp"
 
 namespace autopilot::agent {
 
-// What an agent shows of itself, to its clients and to the agents that it asks, and whom it believes; all
-// PEM.
-struct NodeKeys {
-  std::string certificate;
-  std::string key;
-  std::string authorities;  // empty: clients are asked for no certificate
-  friend bool operator==(const NodeKeys&, const NodeKeys&) = default;
-};
+// What an agent shows of itself, to its clients and to the agents that it asks, and whom it believes: with no
+// authorities its clients are asked for no certificate.
+using NodeKeys = net::KeyTexts;
 
 // The same, made ready.
 struct ReadyKeys {
@@ -28,11 +22,7 @@ struct ReadyKeys {
   net::Validity validity;                         // of the certificate
 };
 
-// How it goes to have keys renewed.
-struct Renewals {
-  std::uint64_t failed = 0;  // how often it was tried in vain
-  bool is_failing = false;   // the last time it was
-};
+using net::Renewals;
 
 // What an agent that speaks TLS can tell of its keys.
 struct TlsStatus {

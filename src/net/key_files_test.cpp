@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/tls/key_files.hpp"
+#include "net/key_files.hpp"
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -13,20 +12,21 @@
 
 #include "net/test_certificates.hpp"
 #include "net/test_server.hpp"
+#include "net/tls.hpp"
 
-namespace autopilot::agent {
+namespace autopilot::net {
 namespace {
 
 using namespace std::chrono_literals;
-using net::testing::run_until;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::run_until;
 
 class KeyFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!net::testing::has_program("openssl")) GTEST_SKIP() << "openssl is not installed";
+    if (!testing::has_program("openssl")) GTEST_SKIP() << "openssl is not installed";
     certificates_.make_authority("ca");
     certificates_.make_node("node-1", "ca");
     certificates_.make_node("renewed", "ca");
@@ -37,15 +37,18 @@ class KeyFilesTest : public ::testing::Test {
   void watch() {
     const auto used = read_keys(files_, read());
     ASSERT_TRUE(used) << used.error().what;
-    watched_.emplace(loop_, files_, read(), *used,
-                     KeyFiles::Listener{[this](const ReadyKeys& keys) {
-                                          used_ += keys.server ? 1 : 0;
-                                          validity_ = keys.validity;
-                                        },
-                                        [this](const Error& why) { refused_.push_back(why.what); }},
-                     1ms);
+    watched_.emplace(
+        loop_, files_, read(), [](const std::function<void()>& task) { task(); }, *used,
+        KeyFiles::Listener{
+            [this](const KeyTexts& keys) -> Status {
+              (void)TRY(TlsContext::make(TlsServerIdentity{keys.certificate, keys.key, keys.authorities}));
+              ++used_;
+              return {};
+            },
+            [this](const Error& why) { refused_.push_back(why.what); }},
+        1ms);
   }
-  [[nodiscard]] kube::ReadFile read() {
+  [[nodiscard]] ReadFile read() {
     return [this](const std::string& path) -> Result<std::string> {
       ++reads_;
       std::ifstream file(path);
@@ -62,12 +65,11 @@ class KeyFilesTest : public ::testing::Test {
     EXPECT_TRUE(run_until(loop_, [&] { return reads_ >= enough; }));
   }
 
-  net::testing::TestCertificates certificates_;
+  testing::TestCertificates certificates_;
   net::EventLoop loop_;
-  config::Tls files_;
-  std::atomic<unsigned> reads_{0};
+  KeyPaths files_;
+  unsigned reads_ = 0;
   int used_ = 0;
-  net::Validity validity_;  // of what was used last
   std::vector<std::string> refused_;
   std::optional<KeyFiles> watched_;
 };
@@ -87,8 +89,6 @@ TEST_F(KeyFilesTest, renewed_files_are_used) {
   EXPECT_TRUE(run_until(loop_, [&] { return used_ == 1; }));
   look_again();
   EXPECT_EQ(used_, 1);
-  EXPECT_EQ(validity_.until, net::validity_of(certificates_.text("node-1.crt"))->until);
-  EXPECT_NE(validity_.until, WallTime{});
 }
 
 TEST_F(KeyFilesTest, a_pair_that_does_not_fit_is_refused_once_and_counted_until_it_does) {
@@ -121,4 +121,4 @@ TEST_F(KeyFilesTest, a_file_that_is_gone_is_refused_once_and_again_when_it_goes_
 }
 
 }  // namespace
-}  // namespace autopilot::agent
+}  // namespace autopilot::net
