@@ -1,88 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/leader.hpp"
 
-#include <boost/json.hpp>
 #include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/clock/system_clock.hpp"
-#include "net/http_server.hpp"
 #include "net/test_server.hpp"
+#include "tests/fakes/fake_cluster.hpp"
 
 namespace autopilot::kube {
 namespace {
 
-namespace json = boost::json;
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// An API server with room for one Lease, which it changes only where the version is the one that was read.
-class LeaseServer {
- public:
-  explicit LeaseServer(net::EventLoop& loop) : server_(loop, {}) {
-    const std::string list = "/apis/coordination.k8s.io/v1/namespaces/autopilot/leases";
-    const auto serve = [this](void (LeaseServer::*act)(const json::object&, net::Responder)) {
-      return [this, act](const net::HttpRequest& request, net::Responder responder) {
-        if (is_silent) return kept_.push_back(std::move(responder));
-        if (refusal != 0) return responder.respond(net::error_response(refusal, "denied", "no such right"));
-        const json::value body = request.body.empty() ? json::object{} : json::parse(request.body);
-        (this->*act)(body.as_object(), std::move(responder));
-      };
-    };
-    server_.route("GET", list + "/{name}", serve(&LeaseServer::get));
-    server_.route("POST", list, serve(&LeaseServer::create));
-    server_.route("PATCH", list + "/{name}", serve(&LeaseServer::patch));
-    port = server_.listen_tcp("127.0.0.1:0").value();
-  }
-
-  [[nodiscard]] std::string holder() const {
-    return lease ? std::string(lease->at("spec").at("holderIdentity").as_string()) : "";
-  }
-
-  std::uint16_t port = 0;
-  std::optional<json::object> lease;
-  int refusal = 0;
-  bool is_silent = false;
-  int writes = 0;
-
- private:
-  void get(const json::object&, net::Responder responder) {
-    if (!lease) return responder.respond(net::error_response(404, "not_found", "no such lease"));
-    responder.respond(net::HttpResponse{.body = json::serialize(*lease)});
-  }
-  void create(const json::object& body, net::Responder responder) {
-    if (lease) return responder.respond(net::error_response(409, "conflict", "it exists"));
-    lease = body;
-    keep(std::move(responder));
-  }
-  void patch(const json::object& body, net::Responder responder) {
-    if (!lease || lease->at("metadata").at("resourceVersion") != body.at("metadata").at("resourceVersion"))
-      return responder.respond(net::error_response(409, "conflict", "it has changed"));
-    for (const auto& member : body.at("spec").as_object())
-      lease->at("spec").as_object()[member.key()] = member.value();
-    keep(std::move(responder));
-  }
-  void keep(net::Responder responder) {
-    lease->at("metadata").as_object()["resourceVersion"] = std::to_string(++writes);
-    responder.respond(net::HttpResponse{.body = json::serialize(*lease)});
-  }
-
-  std::vector<net::Responder> kept_;
-  net::HttpServer server_;
-};
+const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/autopilot/leases";
+const std::string kLease = kLeases + "/autopilot-controller";
 
 constexpr LeaseTimes kQuick{.lease = 1s, .renew_deadline = 400ms, .retry = 20ms};
 
 class LeaderTest : public ::testing::Test {
  protected:
+  LeaderTest() { api_.serve(kLeases); }
+
   // One process that takes part.
   struct Candidate {
     std::unique_ptr<Client> client;
@@ -92,9 +39,7 @@ class LeaderTest : public ::testing::Test {
   std::unique_ptr<Candidate> candidate(const std::string& identity) {
     auto made = std::make_unique<Candidate>();
     auto& told = made->told;
-    made->client = std::make_unique<Client>(
-        loop_, net::ServerUrl{false, "127.0.0.1", api_.port, ""},
-        ClientOptions{.user_agent = "test", .field_manager = "test", .deadline = 5s});
+    made->client = api_.client();
     made->leader = std::make_unique<Leader>(
         loop_, *made->client, clock_, LeaderOptions{"autopilot", "autopilot-controller", identity, kQuick},
         Leader::Listener{[&told] { told.emplace_back("lead"); }, [&told] { told.emplace_back("step down"); },
@@ -106,16 +51,18 @@ class LeaderTest : public ::testing::Test {
     return net::testing::run_until(loop_, is_so);
   }
 
+  [[nodiscard]] std::string holder() const { return api_.text_at(kLease, "/spec/holderIdentity"); }
+
   host::SystemClock clock_;
   net::EventLoop loop_;
-  LeaseServer api_{loop_};
+  fakes::FakeCluster api_{loop_};
 };
 
 TEST_F(LeaderTest, leads_when_nobody_else_does_and_renews) {
   const auto one = candidate("one");
   one->leader->start();
   EXPECT_FALSE(one->leader->is_leader());
-  ASSERT_TRUE(run_until([&] { return api_.writes >= 3; }));
+  ASSERT_TRUE(run_until([&] { return api_.writes.size() >= 3; }));
   EXPECT_TRUE(one->leader->is_leader());
   EXPECT_THAT(one->told, ElementsAre("lead"));
   EXPECT_EQ(one->leader->holder(), "one");
@@ -145,11 +92,11 @@ TEST_F(LeaderTest, a_leader_that_died_is_followed_when_its_lease_has_ended) {
   one->leader->start();
   ASSERT_TRUE(run_until([&] { return one->leader->is_leader(); }));
   one.reset();
-  EXPECT_EQ(api_.holder(), "one");
+  EXPECT_EQ(holder(), "one");
   const auto two = candidate("two");
   two->leader->start();
   ASSERT_TRUE(run_until([&] { return two->leader->is_leader(); }));
-  EXPECT_EQ(api_.holder(), "two");
+  EXPECT_EQ(holder(), "two");
 }
 
 TEST_F(LeaderTest, a_server_that_goes_silent_costs_the_leadership_and_it_comes_back) {
@@ -167,24 +114,24 @@ TEST_F(LeaderTest, a_server_that_goes_silent_costs_the_leadership_and_it_comes_b
 }
 
 TEST_F(LeaderTest, without_the_right_it_says_so_once_and_tries_on) {
-  api_.refusal = 403;
+  api_.refusals["GET"] = 403;
   const auto one = candidate("one");
   one->leader->start();
   ASSERT_TRUE(run_until([&] { return one->leader->failures() >= 3; }));
   ASSERT_THAT(one->told, SizeIs(1));
   EXPECT_THAT(one->told[0], HasSubstr("leases/autopilot-controller: 403: "));
-  api_.refusal = 0;
+  api_.refusals.clear();
   ASSERT_TRUE(run_until([&] { return one->leader->is_leader(); }));
 }
 
 TEST_F(LeaderTest, what_is_no_lease_is_a_problem_and_nothing_to_lead_by) {
-  api_.lease = json::object{{"metadata", json::object{}}, {"spec", json::object{{"holderIdentity", ""}}}};
+  api_.objects[kLease] = R"({"metadata":{"name":"autopilot-controller"},"spec":{"holderIdentity":""}})";
   const auto one = candidate("one");
   one->leader->start();
   ASSERT_TRUE(run_until([&] { return one->leader->failures() >= 2; }));
   EXPECT_FALSE(one->leader->is_leader());
   EXPECT_THAT(one->leader->problem(), HasSubstr("no Lease"));
-  EXPECT_EQ(api_.writes, 0);
+  EXPECT_THAT(api_.writes, IsEmpty());
 }
 
 }  // namespace
