@@ -11,14 +11,20 @@
 #include <utility>
 #include <vector>
 
+#include "controller/certificates/own_certificates.hpp"
 #include "controller/figures.hpp"
 #include "controller/live_configuration.hpp"
 #include "controller/live_policy.hpp"
 #include "controller/reconcilers/remediation.hpp"
+#include "controller/webhook/webhook_routes.hpp"
+#include "controller/webhook_service.hpp"
 #include "kube/dice.hpp"
 #include "kube/leader.hpp"
+#include "net/certificates.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
+#include "net/key_files.hpp"
+#include "net/tls.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 #include "telemetry/metrics_text.hpp"
@@ -31,6 +37,8 @@ using telemetry::log_info;
 using telemetry::log_warning;
 
 constexpr Duration kStopGrace = seconds{5};
+// All agents of a large cluster may begin at once.
+constexpr std::size_t kConnections = 1024;
 
 // Like no other, also of the same pod after a restart.
 std::string new_identity(const std::string& pod) {
@@ -64,6 +72,10 @@ class Controller {
   void lead();
   void take_configuration();
   void show_plans(net::Responder responder) const;
+  void make_own_certificates();
+  Status watch_key_files();
+  Status use(const net::KeyTexts& keys);
+  void believe(const std::string& pem);
   void add_open_routes();
   void begin_stop(int signal);
   void stop_listening();
@@ -76,8 +88,13 @@ class Controller {
   kube::Leader leader_;
   LivePolicy policy_;
   std::optional<Remediation> remediation_;  // while we lead
+  WebhookService webhook_;
   net::HttpServer encrypted_;               // for the API server and the agents
   net::HttpServer open_;                    // in the clear
+  std::optional<OwnCertificates> own_certificates_;
+  std::optional<net::KeyFiles> key_files_;  // of somebody else, in place of own ones
+  std::optional<WallTime> serving_until_;   // of those
+  std::string believed_;                    // PEM, whose certificates agents show
   std::uint16_t tls_port_ = 0;
   std::uint16_t metrics_port_ = 0;
   net::Subscription signals_;
@@ -101,7 +118,10 @@ Controller::Controller(ControllerOptions options)
               [this](const Policy& policy) {
                 if (remediation_) remediation_->use(policy);
               }),
-      encrypted_(loop_, {}),
+      webhook_(options_.clock),
+      encrypted_(loop_, {.connections = kConnections,
+                         .connections_per_listener = kConnections,
+                         .body_bytes = kLongestReviewBody}),
       open_(loop_, {}) {}
 
 kube::Leader::Listener Controller::election_listener() {
@@ -120,6 +140,7 @@ kube::Leader::Listener Controller::election_listener() {
 // What the one before has written must be in the picture: it begins with everything as the store has it.
 void Controller::lead() {
   log_info("this controller leads now");
+  if (own_certificates_) own_certificates_->lead();
   const config::ControllerConfig& config = configuration_.now();
   RemediationOptions options;
   options.name_space = options_.cluster.name_space;
@@ -133,6 +154,7 @@ void Controller::lead() {
 }
 
 void Controller::take_configuration() {
+  webhook_.use(configuration_.now(), believed_);
   policy_.use(configuration_.now().policy);
 }
 
@@ -145,21 +167,74 @@ void Controller::show_plans(net::Responder responder) const {
 }
 
 ControllerFigures Controller::figures() const {
-  return {.leads = leader_.is_leader(),
-          .lease_transitions = leader_.transitions(),
-          .lease_failures = leader_.failures(),
-          .configuration_refused = configuration_.refused(),
-          .policy_refused = policy_.refused(),
-          .mode = policy_.now().rules.mode,
-          .remediation = remediation_ ? std::optional(remediation_->figures()) : std::nullopt,
-          .api_requests = session_.client().counts(),
-          .server = encrypted_.stats()};
+  ControllerFigures figures;
+  figures.leads = leader_.is_leader();
+  figures.lease_transitions = leader_.transitions();
+  figures.lease_failures = leader_.failures();
+  figures.configuration_refused = configuration_.refused();
+  figures.policy_refused = policy_.refused();
+  figures.mode = policy_.now().rules.mode;
+  if (remediation_) figures.remediation = remediation_->figures();
+  figures.preflight = webhook_.preflight();
+  figures.observation = webhook_.observation();
+  figures.serving_until = serving_until_;
+  if (own_certificates_) {
+    figures.serving_until = own_certificates_->serving_until();
+    figures.authority_until = own_certificates_->authority_until();
+    figures.has_certificate_problem = !own_certificates_->problem().empty();
+    figures.issued = own_certificates_->issued();
+  }
+  figures.api_requests = session_.client().counts();
+  figures.server = encrypted_.stats();
+  return figures;
 }
 
 // Empty when it is.
 std::string Controller::why_not_ready() const {
-  if (is_stopping_) return "stopping\n";
-  return "";
+  if (is_stopping_) return "stopping";
+  return own_certificates_ ? own_certificates_->why_not_ready() : "";
+}
+
+void Controller::make_own_certificates() {
+  const std::string& name_space = options_.cluster.name_space;
+  own_certificates_.emplace(
+      loop_, session_.client(), options_.clock,
+      OwnCertificates::Place{name_space, kControllerName, service_names(name_space)},
+      [this] { return leader_.is_leader(); },
+      [this](const std::shared_ptr<const net::TlsContext>& tls) {
+        encrypted_.use(tls);
+        log_info("new keys of TLS are in use");
+      },
+      [this](const std::string& pem) { believe(pem); }, kube::dice());
+  own_certificates_->add_routes(encrypted_);
+}
+
+Status Controller::watch_key_files() {
+  const auto& files = options_.config.certificates;
+  const net::KeyPaths paths{files.certificate, files.key, files.authorities};
+  const net::KeyTexts keys = TRY(net::read_keys(paths, options_.cluster.read_file));
+  TRY_STATUS(use(keys));
+  key_files_.emplace(loop_, paths, options_.cluster.read_file, options_.run_blocking, keys,
+                     net::KeyFiles::Listener{[this](const net::KeyTexts& renewed) { return use(renewed); },
+                                             [](const Error& why) {
+                                               log_warning("keys of TLS refused", {{"cause", why.what}});
+                                             }});
+  return {};
+}
+
+// Whom agents are believed by is not whom callers of the controller are: nobody is asked for a certificate.
+Status Controller::use(const net::KeyTexts& keys) {
+  const auto tls = TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, ""}));
+  serving_until_ = TRY(net::validity_of(keys.certificate)).until;
+  believe(keys.authorities);
+  encrypted_.use(tls);
+  log_info("new keys of TLS are in use");
+  return {};
+}
+
+void Controller::believe(const std::string& pem) {
+  believed_ = pem;
+  webhook_.use(configuration_.now(), believed_);
 }
 
 void Controller::add_open_routes() {
@@ -167,7 +242,7 @@ void Controller::add_open_routes() {
               [](const net::HttpRequest&, net::Responder responder) { responder.respond(text("ok\n")); });
   open_.route("GET", "/readyz", [this](const net::HttpRequest&, net::Responder responder) {
     const std::string why = why_not_ready();
-    responder.respond(why.empty() ? text("ok\n") : text(why, 503));
+    responder.respond(why.empty() ? text("ok\n") : text(why + "\n", 503));
   });
   open_.route("GET", "/metrics", [this](const net::HttpRequest&, net::Responder responder) {
     responder.respond({200, std::string(telemetry::MetricsText::kContentType), render(figures()), {}});
@@ -179,6 +254,7 @@ void Controller::add_open_routes() {
 
 Status Controller::listen() {
   add_open_routes();
+  webhook_.add_routes(encrypted_);
   const net::TcpPolicy policy{service_names(options_.cluster.name_space)};
   const auto& config = options_.config;
   const auto encrypted = encrypted_.listen_tls(config.listen, nullptr, policy);
@@ -190,6 +266,8 @@ Status Controller::listen() {
     return fail(open.error().code, open.error().what + "; `metrics` or --metrics names another address");
   tls_port_ = *encrypted;
   metrics_port_ = *open;
+  if (!config.certificates.is_own()) return watch_key_files();
+  make_own_certificates();
   return {};
 }
 
@@ -203,7 +281,12 @@ Status Controller::run() {
   if (!signals) return fail(signals.error());
   signals_ = std::move(*signals);
   take_configuration();
-  loop_.post([this] { session_.start([this] { leader_.start(); }); });
+  loop_.post([this] {
+    session_.start([this] {
+      leader_.start();
+      if (own_certificates_) own_certificates_->start();
+    });
+  });
   log_info("controller ready", {{"version", std::string(telemetry::build_info().version)},
                                 {"namespace", options_.cluster.name_space},
                                 {"tls_port", std::to_string(tls_port_)},

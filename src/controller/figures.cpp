@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/figures.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstdio>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +24,13 @@ void add_one(MetricsText& metrics, MetricType type, std::string_view name, std::
   metrics.sample(value);
 }
 
+// "0.005"
+std::string seconds_text(Duration duration) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", to_seconds(duration));
+  return text.data();
+}
+
 void add_election(MetricsText& metrics, const ControllerFigures& figures) {
   add_one(metrics, MetricType::gauge, "autopilot_controller_leader",
           "1 where this controller leads: it alone writes what all of them decide.", figures.leads ? 1 : 0);
@@ -29,6 +39,45 @@ void add_election(MetricsText& metrics, const ControllerFigures& figures) {
   add_one(metrics, MetricType::counter, "autopilot_controller_lease_failures_total",
           "Requests about the lease that were refused or got no answer.",
           static_cast<double>(figures.lease_failures));
+}
+
+void add_certificates(MetricsText& metrics, const ControllerFigures& figures) {
+  metrics.family("autopilot_controller_certificate_not_after_seconds", MetricType::gauge,
+                 "When a certificate ends, in seconds since 1970: what is shown, and what signs.");
+  const auto add = [&metrics](std::string_view which, const std::optional<WallTime>& until) {
+    if (until) metrics.sample({{"certificate", which}}, to_seconds(until->time_since_epoch()));
+  };
+  add("serving", figures.serving_until);
+  add("authority", figures.authority_until);
+  add_one(metrics, MetricType::gauge, "autopilot_controller_certificate_problem",
+          "1 while the authority cannot be read, made or told to the cluster.",
+          figures.has_certificate_problem ? 1 : 0);
+  if (!figures.issued) return;
+  metrics.family("autopilot_controller_certificate_requests_total", MetricType::counter,
+                 "Certificates that agents asked for, by how it ended.");
+  for (std::size_t at = 0; at < kIssuances.size(); ++at)
+    metrics.sample({{"outcome", kIssuances.at(at).second}}, static_cast<double>(figures.issued->at(at)));
+}
+
+void add_reviews(MetricsText& metrics, const ControllerFigures& figures) {
+  const std::array webhooks{std::pair{std::string_view("preflight"), &figures.preflight},
+                            std::pair{std::string_view("observation"), &figures.observation}};
+  metrics.family("autopilot_webhook_reviews_total", MetricType::counter,
+                 "Pods that the API server asked about, by what became of them.");
+  for (const auto& [webhook, reviews] : webhooks)
+    for (std::size_t at = 0; at < kReviewOutcomes.size(); ++at)
+      metrics.sample({{"webhook", webhook}, {"outcome", kReviewOutcomes.at(at).second}},
+                     static_cast<double>(reviews->by_outcome.at(at)));
+  metrics.family("autopilot_webhook_review_seconds_total", MetricType::counter,
+                 "Time that these took in the controller, all together.");
+  for (const auto& [webhook, reviews] : webhooks)
+    metrics.sample({{"webhook", webhook}}, to_seconds(reviews->total));
+  metrics.family("autopilot_webhook_reviews_within_total", MetricType::counter,
+                 "Those that took so many seconds at most.");
+  for (const auto& [webhook, reviews] : webhooks)
+    for (std::size_t at = 0; at < ReviewFigures::kBuckets.size(); ++at)
+      metrics.sample({{"webhook", webhook}, {"seconds", seconds_text(ReviewFigures::kBuckets.at(at))}},
+                     static_cast<double>(reviews->at_most.at(at)));
 }
 
 void add_api_requests(MetricsText& metrics, const kube::ApiCounts& counts) {
@@ -81,6 +130,8 @@ std::string render(const ControllerFigures& figures) {
                  "Always 1; the label says what may be done about nodes that are in no pool.");
   metrics.sample({{"mode", to_string(figures.mode)}}, 1);
   if (figures.remediation) add_remediation(metrics, *figures.remediation);
+  add_certificates(metrics, figures);
+  add_reviews(metrics, figures);
   add_api_requests(metrics, figures.api_requests);
   net::add_server_metrics(metrics, figures.server);
   return std::move(metrics).take();

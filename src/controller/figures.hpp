@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "controller/certificates/certificate_issuer.hpp"
 #include "controller/planner/words.hpp"
 #include "controller/reconcilers/remediation.hpp"
+#include "controller/webhook/review_counts.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
 #include "net/http_server.hpp"
@@ -22,6 +24,12 @@ struct ControllerFigures {
   std::uint64_t policy_refused = 0;
   Mode mode = Mode::observe;                      // of nodes that are in no pool
   std::optional<RemediationFigures> remediation;  // where it leads
+  std::optional<WallTime> serving_until;    // of the certificate that is shown
+  std::optional<WallTime> authority_until;  // of the one that signs; nothing: somebody else does
+  bool has_certificate_problem = false;
+  std::optional<IssuanceCounts> issued;  // certificates of agents
+  ReviewFigures preflight;               // of pods that were made
+  ReviewFigures observation;
   kube::ApiCounts api_requests{};
   net::ServerStats server;
 };

@@ -294,6 +294,24 @@ class ChartTest(unittest.TestCase):
         self.assertEqual([(rule.get("resourceNames"), rule["verbs"]) for rule in leases],
                          [(None, ["create"]), (["autopilot-controller"], ["get", "patch"])])
 
+    def test_the_controller_has_an_authority_of_its_own_or_files_of_somebody_else(self):
+        objects = self.helm.objects("controller: {enabled: true}")
+        rules = objects["Role", "autopilot-authority"]["rules"]
+        self.assertEqual([(rule["resources"], rule.get("resourceNames"), rule["verbs"]) for rule in rules],
+                         [(["secrets", "configmaps"], None, ["create"]),
+                          (["secrets", "configmaps"], ["autopilot-authority"], ["get", "patch"])])
+        hooks = [rule for rule in objects["ClusterRole", "autopilot-authority"]["rules"]
+                 if rule["resources"] == ["mutatingwebhookconfigurations"]]
+        self.assertEqual([(rule["resourceNames"], rule["verbs"]) for rule in hooks], [(["autopilot-preflight"], ["get", "patch"])])
+        self.assertIn(("ValidatingAdmissionPolicyBinding", "autopilot-authority"), objects)
+        others = self.helm.objects("controller: {enabled: true, certificates: {mode: secret, secretName: mine}}")
+        pod = others["Deployment", "autopilot-controller"]["spec"]["template"]["spec"]
+        self.assertIn({"name": "tls", "secret": {"secretName": "mine"}}, pod["volumes"])
+        self.assertEqual(yaml.safe_load(others["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"])["certificates"],
+                         {"mode": "files", "certificate": "/etc/autopilot-tls/tls.crt", "key": "/etc/autopilot-tls/tls.key",
+                          "authorities": "/etc/autopilot-tls/ca.crt"})
+        self.assertEqual([name for name in others if name[1] == "autopilot-authority"], [])
+
     def test_the_policy_is_a_document_that_changes_no_pod(self):
         made = [self.helm.objects("{controller: {enabled: true}, remediation: {mode: %s, rates: {holds_per_hour: 3}}}" % mode)
                 for mode in ("hold", "act")]

@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """`autopilot controller`: who leads, what it says of itself, an API server that is away or refuses, a configuration that changes."""
 
+import base64
 import http.client
+import json
 import os
 import signal
+import socket
+import ssl
+import subprocess
 import tempfile
 import unittest
 
 import harness
 from api_store import ApiStore
+from certificates import Certificates
 from fake_api_server import write_kubeconfig
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/autopilot/leases/autopilot-controller"
+SECRET = "/api/v1/namespaces/autopilot/secrets/autopilot-authority"
+CONFIG_MAP = "/api/v1/namespaces/autopilot/configmaps/autopilot-authority"
+WEBHOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/autopilot-preflight"
+SERVICE = "autopilot-controller.autopilot.svc"
+AGENT = {"username": "system:serviceaccount:autopilot:autopilot", "extra": {"authentication.kubernetes.io/node-name": ["gpu-1"]}}
 
 
 class Controller:
@@ -49,6 +60,18 @@ class Controller:
             if line.startswith(name + " "):
                 return float(line.split()[-1])
         return None
+
+    def post(self, path, body, authority, token=None):
+        """Inside TLS, as a client that believes that authority."""
+        context = ssl.create_default_context(cadata=authority)
+        headers = {"Host": SERVICE, **({"Authorization": f"Bearer {token}"} if token else {})}
+        with socket.create_connection(("127.0.0.1", self.tls_port), timeout=10) as plain, \
+                context.wrap_socket(plain, server_hostname=SERVICE) as tls:
+            connection = http.client.HTTPConnection(SERVICE)
+            connection.sock = tls
+            connection.request("POST", path, body=body, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
 
     def leads(self):
         return self.metric("autopilot_controller_leader") == 1
@@ -137,6 +160,100 @@ class ControllerTest(unittest.TestCase):
         code, _, errors = harness.run("controller", environment={"KUBERNETES_SERVICE_HOST": ""})
         self.assertNotEqual(code, 0)
         self.assertIn("`kubernetes.kubeconfig` names the cluster", errors)
+
+    # Certificates
+
+    def authority(self):
+        """What the cluster is told to believe."""
+        return harness.wait_until(lambda: (self.api.get(CONFIG_MAP) or {}).get("data", {}).get("ca.crt"), "the authority is published", 60)
+
+    def put_webhook(self):
+        service = {"name": "autopilot-controller", "namespace": "autopilot", "path": "/mutate-pod"}
+        self.api.put(WEBHOOK, {"kind": "MutatingWebhookConfiguration", "metadata": {"name": "autopilot-preflight"},
+                               "webhooks": [{"name": "a.autopilot.ibm.com", "clientConfig": {"service": service}}]})
+
+    def test_the_cluster_is_told_whom_to_believe_and_it_is_ready_when_it_has_keys(self):
+        self.put_webhook()
+        controller = self.start()
+        authority = self.authority()
+        harness.wait_until(lambda: controller.get("/readyz")[0] == 200, "it is ready", 60)
+        self.assertEqual(controller.post("/nothing", "", authority)[0], 404)
+        bundle = harness.wait_until(lambda: self.api.get(WEBHOOK)["webhooks"][0]["clientConfig"].get("caBundle"), "the webhook is told")
+        self.assertEqual(base64.b64decode(bundle).decode(), authority)
+        self.assertNotIn("PRIVATE KEY", "\n".join(controller.process.log))
+        self.assertGreater(controller.metric('autopilot_controller_certificate_not_after_seconds{certificate="authority"}'),
+                           controller.metric('autopilot_controller_certificate_not_after_seconds{certificate="serving"}'))
+
+    def test_a_follower_answers_with_keys_of_the_same_authority(self):
+        first = self.start("one")
+        authority = self.authority()
+        second = self.start("two")
+        harness.wait_until(lambda: second.get("/readyz")[0] == 200, "the other one is ready", 60)
+        for controller in (first, second):
+            self.assertEqual(controller.post("/nothing", "", authority)[0], 404)
+
+    def test_it_is_not_ready_without_the_right_to_make_an_authority(self):
+        self.api.refusals["/api/v1/namespaces/autopilot/secrets"] = 403
+        controller = self.start()
+        self.wait_leads(controller)
+        status, why = harness.wait_until(lambda: "forbidden" in controller.get("/readyz")[1] and controller.get("/readyz"), "it says why")
+        self.assertEqual(status, 503)
+        self.assertIn("secrets/autopilot-authority", why)
+        self.assertEqual(controller.metric("autopilot_controller_certificate_problem"), 1)
+        self.api.refusals.clear()
+        harness.wait_until(lambda: controller.get("/readyz")[0] == 200, "it is ready", 60)
+
+    def test_an_agent_gets_a_certificate_for_its_node_alone(self):
+        openssl = harness.need_program("openssl")
+        controller = self.start()
+        authority = self.authority()
+        self.api.users = {"agent": AGENT, "alice": {"username": "alice"}}
+        request = subprocess.run([openssl, "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                                  os.path.join(self.folder, "agent.key"), "-subj", "/CN=other", "-addext", "subjectAltName=DNS:other"],
+                                 check=True, capture_output=True, text=True).stdout
+        body = json.dumps({"request": request})
+        self.assertEqual(controller.post("/v1/certificates", body, authority)[0], 401)
+        self.assertEqual(controller.post("/v1/certificates", body, authority, "nobody")[0], 401)
+        self.assertEqual(controller.post("/v1/certificates", body, authority, "alice")[0], 403)
+        self.assertEqual(controller.post("/v1/certificates", "{}", authority, "agent")[0], 400)
+        status, text = controller.post("/v1/certificates", body, authority, "agent")
+        self.assertEqual(status, 200, text)
+        issued = json.loads(text)
+        for name, pem in (("ca.crt", issued["authority"]), ("agent.crt", issued["certificate"])):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(pem)
+
+        def verify(host):
+            return subprocess.run([openssl, "verify", "-x509_strict", "-CAfile", os.path.join(self.folder, "ca.crt"), "-purpose",
+                                   "sslserver", "-verify_hostname", host, os.path.join(self.folder, "agent.crt")],
+                                  check=False, capture_output=True).returncode
+
+        self.assertEqual(verify("gpu-1"), 0)
+        self.assertNotEqual(verify("other"), 0)
+        self.assertEqual(issued["authority"], authority)
+        self.assertEqual(controller.metric('autopilot_controller_certificate_requests_total{outcome="issued"}'), 1)
+        self.assertNotIn("Bearer", "\n".join(controller.process.log))
+
+    def test_certificates_of_somebody_else_are_shown_and_nothing_is_made(self):
+        keys = Certificates(self.folder)
+        keys.make_authority("ca")
+        keys.make("one", "ca", f"DNS:{SERVICE}")
+        settings = ("certificates: {mode: files, " +
+                    f"certificate: {keys.path('one.crt')}, key: {keys.path('one.key')}, authorities: {keys.path('ca.crt')}}}\n")
+        controller = self.start(settings=settings)
+        with open(keys.path("ca.crt"), encoding="utf-8") as file:
+            authority = file.read()
+        self.assertEqual(controller.get("/readyz")[0], 200)
+        self.assertEqual(controller.post("/v1/certificates", "{}", authority)[0], 404)
+        self.wait_leads(controller)
+        self.assertIsNone(self.api.get(SECRET))
+        before = controller.metric('autopilot_controller_certificate_not_after_seconds{certificate="serving"}')
+        self.assertIsNotNone(before)
+        keys.make("two", "ca", f"DNS:{SERVICE}")
+        for ending in (".crt", ".key"):
+            os.replace(keys.path("two" + ending), keys.path("one" + ending))
+        harness.wait_until(lambda: len([line for line in controller.process.log if "new keys of TLS are in use" in line]) == 2,
+                           "the new ones are used", 60)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/parse.hpp"
 #include "net/address.hpp"
 #include "net/bearer_token.hpp"
 

@@ -191,6 +191,11 @@ app.kubernetes.io/name: autopilot
 app.kubernetes.io/component: controller
 {{- end }}
 
+{{- /* Whose certificates the controller shows: own ones, or those of a Secret. */ -}}
+{{- define "autopilot.controllerKeys" -}}
+{{ (.Values.controller.certificates | default dict).mode | default "own" }}
+{{- end }}
+
 {{- /* The controller's settings: those that the values mean, and over them those below `controller.config`. */ -}}
 {{- define "autopilot.controllerConfig" -}}
 {{- $own := dict "kubernetes" (dict "label_prefix" (include "autopilot.prefix" .)) "policy" "/etc/autopilot/policy.yaml" -}}
@@ -200,6 +205,10 @@ app.kubernetes.io/component: controller
 {{- if (.Values.webhook | default dict).enabled -}}
 {{- $_ := set $own "webhook" (dict "enabled" true "image" (include "autopilot.image" .)
   "agent_url" (printf "https://autopilot-node.%s.svc:%d" .Release.Namespace (int .Values.tls.port))) -}}
+{{- end -}}
+{{- if eq (include "autopilot.controllerKeys" .) "secret" -}}
+{{- $_ := set $own "certificates" (dict "mode" "files" "certificate" "/etc/autopilot-tls/tls.crt"
+  "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
 {{- end -}}
 {{ mergeOverwrite $own (deepCopy (.Values.controller.config | default dict)) | toYaml }}
 {{- end }}

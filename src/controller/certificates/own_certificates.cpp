@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/certificates/own_certificates.hpp"
+
+#include <utility>
+
+#include "api/certificates.hpp"
+#include "net/certificates.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+using telemetry::log_warning;
+
+std::function<void(const Error& why)> warn(const char* what) {
+  return [what](const Error& why) { log_warning(what, {{"cause", why.what}}); };
+}
+
+}  // namespace
+
+OwnCertificates::OwnCertificates(
+    net::EventLoop& loop, kube::Client& client, const Clock& clock, const Place& place,
+    std::function<bool()> is_leader,
+    std::function<void(const std::shared_ptr<const net::TlsContext>& tls)> on_tls,
+    std::function<void(const std::string& pem)> on_believed, std::function<double()> dice)
+    : is_leader_(std::move(is_leader)),
+      on_believed_(std::move(on_believed)),
+      serving_(loop, clock, place.dns_names,
+               {std::move(on_tls), warn("the controller's own certificate cannot be made")}),
+      publication_(loop, client, place.name_space, place.service, is_leader_,
+                   warn("the authority cannot be told to the cluster")),
+      store_(loop, client, clock, place.name_space, AuthorityTimes{}, is_leader_,
+             {[this](const AuthorityKeys& keys) { take(keys); }, warn("the authority cannot be had")},
+             std::move(dice), AuthorityStore::Pace{}),
+      issuer_(client, clock, place.name_space, [this] { return keys(); }) {}
+
+void OwnCertificates::take(const AuthorityKeys& keys) {
+  serving_.use(keys.current);
+  std::string now = believed(keys);
+  if (now != believed_) on_believed_(now);
+  believed_ = std::move(now);
+  if (is_leader_()) publication_.publish(believed_);
+}
+
+void OwnCertificates::add_routes(net::HttpServer& server) {
+  server.route("POST", api::kCertificatesPath, [this](const net::HttpRequest& request, net::Responder responder) {
+    issuer_.answer(request, std::move(responder));
+  });
+}
+
+std::string OwnCertificates::why_not_ready() const {
+  if (serving_.until()) return "";
+  return store_.problem().empty() ? "the authority was not read yet" : store_.problem();
+}
+
+std::optional<WallTime> OwnCertificates::authority_until() const {
+  if (!store_.keys()) return std::nullopt;
+  const auto validity = net::validity_of(store_.keys()->current.certificate);
+  return validity ? std::optional(validity->until) : std::nullopt;
+}
+
+const std::string& OwnCertificates::problem() const {
+  return store_.problem().empty() ? publication_.problem() : store_.problem();
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/certificates/authority_publication.hpp"
+#include "controller/certificates/authority_store.hpp"
+#include "controller/certificates/certificate_issuer.hpp"
+#include "controller/certificates/serving_keys.hpp"
+#include "core/clock.hpp"
+#include "kube/client.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_server.hpp"
+#include "net/tls.hpp"
+
+namespace autopilot::controller {
+
+// Certificates without anybody else: the authority in its Secret, told to the cluster by the controller that
+// leads, the controller's own keys, and those of agents. On the loop's thread.
+class OwnCertificates {
+ public:
+  struct Place {
+    std::string name_space;
+    std::string service;                 // that the webhooks call
+    std::vector<std::string> dns_names;  // of the service
+  };
+
+  // on_tls: what the controller shows from now on. on_believed: whom pods are told to believe.
+  OwnCertificates(net::EventLoop& loop, kube::Client& client, const Clock& clock, const Place& place,
+                  std::function<bool()> is_leader,
+                  std::function<void(const std::shared_ptr<const net::TlsContext>& tls)> on_tls,
+                  std::function<void(const std::string& pem)> on_believed, std::function<double()> dice);
+  OwnCertificates(const OwnCertificates&) = delete;
+  OwnCertificates& operator=(const OwnCertificates&) = delete;
+  ~OwnCertificates() = default;
+
+  void start() { store_.look(); }
+  // It makes what is missing, now.
+  void lead() { store_.look(); }
+  // POST /v1/certificates.
+  void add_routes(net::HttpServer& server);
+
+  // Empty: there is something to show.
+  [[nodiscard]] std::string why_not_ready() const;
+  [[nodiscard]] std::optional<WallTime> serving_until() const { return serving_.until(); }
+  [[nodiscard]] std::optional<WallTime> authority_until() const;
+  [[nodiscard]] const IssuanceCounts& issued() const { return issuer_.counts(); }
+  // Something about them could not be read or written; empty: nothing.
+  [[nodiscard]] const std::string& problem() const;
+
+ private:
+  void take(const AuthorityKeys& keys);
+  [[nodiscard]] const AuthorityKeys* keys() const { return store_.keys() ? &*store_.keys() : nullptr; }
+
+  const std::function<bool()> is_leader_;
+  const std::function<void(const std::string& pem)> on_believed_;
+  std::string believed_;  // that was told last
+  ServingKeys serving_;
+  AuthorityPublication publication_;
+  AuthorityStore store_;
+  CertificateIssuer issuer_;
+};
+
+}  // namespace autopilot::controller

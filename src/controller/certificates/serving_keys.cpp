@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/certificates/serving_keys.hpp"
+
+#include <utility>
+
+#include "net/certificates.hpp"
+
+namespace autopilot::controller {
+
+ServingKeys::ServingKeys(net::EventLoop& loop, const Clock& clock, std::vector<std::string> dns_names,
+                         Listener listener, Duration look)
+    : clock_(clock),
+      dns_names_(std::move(dns_names)),
+      listener_(std::move(listener)),
+      watch_(loop.every(look, [this] { this->look(); })) {}
+
+void ServingKeys::use(const net::CertifiedKey& authority) {
+  authority_ = authority;
+  look();
+}
+
+void ServingKeys::look() {
+  if (!authority_) return;
+  const WallTime now = clock_.now().wall;
+  const bool counts = now >= good_from_ && now < renew_at_;
+  if (counts && signed_by_ == authority_->certificate) return;
+  if (const auto renewed = renew(); !renewed) listener_.on_problem(renewed.error());
+}
+
+Status ServingKeys::renew() {
+  const WallTime now = clock_.now().wall;
+  const auto keys =
+      TRY(net::make_server_certificate(*authority_, {dns_names_, {now - kBackdated, now + kLife}}));
+  const auto tls = TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, ""}));
+  const net::Validity validity = TRY(net::validity_of(keys.certificate));
+  signed_by_ = authority_->certificate;
+  good_from_ = validity.from;
+  renew_at_ = now + (validity.until - now) * 2 / 3;
+  until_ = validity.until;
+  listener_.on_keys(tls);
+  return {};
+}
+
+}  // namespace autopilot::controller
