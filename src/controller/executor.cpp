@@ -300,8 +300,8 @@ Executor::Pace Executor::begin_event(const PlannedAction& action) {
   if (const std::string key = key_of(action); event_ != key) {
     events_.note(event_fact(action, options_.name_space), clock_.now());
     event_ = key;
+    event_tries_ = 0;
   }
-  event_tries_ = 0;
   return send_event();
 }
 
@@ -333,7 +333,7 @@ Executor::Pace Executor::take_event(const Answer& answer) {
     events_.refused(verdict.outcome);
   else
     events_.drop();
-  return send_event();
+  return Pace::go_on;  // with what the queue still has of it
 }
 
 Executor::Pace Executor::take(const Answer& answer, kube::ApiOutcome also_done) {

@@ -27,6 +27,7 @@ Picture::Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock,
       clock_(clock),
       space_(std::move(options.name_space)),
       view_(std::move(options.view)),
+      most_(options.most),
       policy_(std::move(policy)),
       random_(std::move(random)),
       on_news_(std::move(on_news)),
@@ -50,6 +51,7 @@ template <class T>
 typename kube::ObjectCache<T>::Options Picture::options_of(Kind kind,
                                                            void (Picture::*take)(const std::string& key)) {
   typename kube::ObjectCache<T>::Options options;
+  options.most = most_;
   options.on_changed = [this, take](const std::string& key) { (this->*take)(key); };
   options.on_synced = [this] { on_news_(); };
   options.on_heard = [this, kind] { followers_.at(kind).heard = clock_.now().wall; };
@@ -68,6 +70,7 @@ void Picture::follow(Kind kind, std::string path, kube::ObjectCache<T>& cache, c
   options.is_exact = true;
   follower.watch = std::make_unique<kube::Watch>(loop_, client_, std::move(options), cache.events(), random_);
   follower.problem = [&cache] { return cache.problem(); };
+  follower.left_out = [&cache] { return cache.left_out(); };
 }
 
 void Picture::start() {
@@ -91,11 +94,13 @@ const World& Picture::world() {
 std::string Picture::problem() const {
   const WallTime now = clock_.now().wall;
   for (const Follower& follower : followers_) {
-    const bool is_synced = follower.watch->is_synced();
-    if (is_synced && now - follower.heard <= kSilence) continue;
-    const auto why = follower.problem();
-    return follower.name + (is_synced ? ": nothing was heard for too long" : ": not listed yet") +
-           (why ? ": " + why->what : "");
+    const auto with_cause = [&](const char* what) {
+      const auto why = follower.problem();
+      return follower.name + what + (why ? ": " + why->what : "");
+    };
+    if (!follower.watch->is_synced()) return with_cause(": not listed yet");
+    if (now - follower.heard > kSilence) return with_cause(": nothing was heard for too long");
+    if (follower.left_out() > 0) return with_cause(": there are more than can be kept");
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,6 +29,7 @@ namespace autopilot::controller {
 struct PictureOptions {
   std::string name_space;  // of plans and reports
   ViewOptions view;
+  std::size_t most = 100'000;  // objects of one kind that plans are made of; of more nothing is decided
 };
 
 // The cluster as a leader sees it: nodes, pods with accelerators, what agents report, and the ledger. Every
@@ -77,6 +79,7 @@ class Picture {
     std::string name;  // of its kind
     std::unique_ptr<kube::Watch> watch;
     std::function<std::optional<Error>()> problem;
+    std::function<std::uint64_t()> left_out;
     WallTime heard{};
   };
 
@@ -100,6 +103,7 @@ class Picture {
   const Clock& clock_;
   const std::string space_;
   const ViewOptions view_;
+  const std::size_t most_;
   Policy policy_;
   const std::function<double()> random_;
   const std::function<void()> on_news_;
