@@ -148,7 +148,7 @@ void Controller::lead() {
   options.view.accelerators = config.webhook.resources;
   options.host = options_.cluster.pod.empty() ? kControllerName : options_.cluster.pod;
   remediation_.emplace(
-      loop_, session_.client(), options_.clock, std::move(options), policy_.now(),
+      loop_, session_.client(), options_.clock, options, policy_.now(),
       [this] { return leader_.is_leader(); }, kube::dice());
   remediation_->start();
 }

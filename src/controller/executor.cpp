@@ -52,9 +52,10 @@ Executor::Executor(net::EventLoop& loop, kube::Client& client, const Clock& cloc
       events_(kMostEvents) {}
 
 Executor::Work::Work(Decision decision)
-    : entry(std::move(decision.entry)),
+    : has_entry(decision.entry.has_value()),
+      entry(std::move(decision.entry).value_or(LedgerEntry{})),
       actions(std::move_iterator(decision.actions.begin()), std::move_iterator(decision.actions.end())),
-      must_write(entry && decision.is_changed) {}
+      must_write(has_entry && decision.is_changed) {}
 
 void Executor::carry_out(Plan plan) {
   AUTOPILOT_ASSERT(!is_busy_);
@@ -91,7 +92,7 @@ void Executor::finish() {
 Executor::Pace Executor::advance() {
   if (!work_) return next_decision();
   Work& work = *work_;
-  const bool is_over = work.entry && work.entry->phase == Phase::over;
+  const bool is_over = work.has_entry && work.entry.phase == Phase::over;
   if (work.must_write && !is_over) return write_entry();
   if (!work.has_failed && !work.actions.empty()) {
     // What was told needs no write of its own.
@@ -107,10 +108,10 @@ Executor::Pace Executor::advance() {
 Executor::Pace Executor::next_decision() {
   if (clock_.now().mono - accepted_ > kPatience) return Pace::idle;
   if (waiting_.empty()) return grant();
-  work_.emplace(std::move(waiting_.front()));
+  work_ = std::make_unique<Work>(std::move(waiting_.front()));
   waiting_.pop_front();
-  if (!work_->entry) return Pace::go_on;
-  const kube::RemediationPlan* known = picture_.plan(work_->entry->name);
+  if (!work_->has_entry) return Pace::go_on;
+  const kube::RemediationPlan* known = picture_.plan(work_->entry.name);
   if (known != nullptr && known->status) work_->problem = known->status->problem;
   return Pace::go_on;
 }
@@ -127,11 +128,11 @@ Executor::Pace Executor::grant() {
   return Pace::idle;
 }
 
-void Executor::request(Write write, Writes what, Then then) {
+void Executor::request(const Write& write, Writes what, Then then) {
   const std::string object = object_of(write);
-  auto take = [this, object, what, then = std::move(then)](Answer answer) {
+  auto take = [this, object, what, then = std::move(then)](const Answer& answer) {
     if (!answer && is_unclear(answer.error()) && what != Writes::other) {
-      read_again(object, what, then, std::move(answer));
+      read_again(object, what, then, answer);
       return;
     }
     if (answer) note(what, *answer);
@@ -142,10 +143,10 @@ void Executor::request(Write write, Writes what, Then then) {
 }
 
 // Whether it was done shows in the object, and without knowing that nothing can be decided.
-void Executor::read_again(const std::string& path, Writes what, Then then, Answer answer) {
+void Executor::read_again(const std::string& path, Writes what, const Then& then, const Answer& answer) {
   if (!is_leader_()) return finish();
   // Of one that was to be created the path is that of its list.
-  const std::string object = what == Writes::new_plan ? path + '/' + work_->entry->name : path;
+  const std::string object = what == Writes::new_plan ? path + '/' + work_->entry.name : path;
   exchange_ = client_.get({object, {}}, [this, path, what, then, answer](const Answer& found) {
     if (!found && found.error().verdict.outcome != kube::ApiOutcome::not_found) {
       const Duration wait = reread_.fail(kReadAgain, random_(), found.error().verdict.retry_after);
@@ -168,7 +169,7 @@ void Executor::note(Writes what, const std::string& json) {
       picture_.note_written(kube::parse_health_check_report(object));
     } else if (what != Writes::other) {
       kube::RemediationPlan plan = kube::parse_remediation_plan(object);
-      if (work_ && work_->entry) work_->entry->version = plan.meta.version;
+      if (work_ && work_->has_entry) work_->entry.version = plan.meta.version;
       picture_.note_written(std::move(plan), what == Writes::new_plan);
     }
   });
@@ -178,16 +179,16 @@ void Executor::note(Writes what, const std::string& json) {
 
 Executor::Pace Executor::write_entry() {
   Work& work = *work_;
-  const std::string what = "plan " + work.entry->name;
+  const std::string what = "plan " + work.entry.name;
   const bool may_write = may_try(what);
-  if (may_write && work.entry->version.empty()) return create_entry();
+  if (may_write && work.entry.version.empty()) return create_entry();
   work.must_write = false;
   work.is_noted = false;
   if (!may_write) return give_up();
   Write write{
       Write::Method::merge_patch,
-      kube::remediation_plans_path(options_.name_space) + '/' + work.entry->name + std::string(kStatus),
-      kube::plan_status_patch(plan_status(*work.entry, work.problem), work.entry->version)};
+      kube::remediation_plans_path(options_.name_space) + '/' + work.entry.name + std::string(kStatus),
+      kube::plan_status_patch(plan_status(work.entry, work.problem), work.entry.version)};
   request(std::move(write), Writes::plan, [this, what](const Answer& answer) {
     if (!answer) return fail(what, answer.error());
     attempts_.succeeded(what);
@@ -197,7 +198,7 @@ Executor::Pace Executor::write_entry() {
 }
 
 Executor::Pace Executor::create_entry() {
-  const LedgerEntry& entry = *work_->entry;
+  const LedgerEntry& entry = work_->entry;
   Write write{Write::Method::create, kube::remediation_plans_path(options_.name_space),
               kube::remediation_plan_json(entry.name, plan_spec(entry))};
   request(std::move(write), Writes::new_plan, [this](const Answer& answer) { return take_created(answer); });
@@ -206,7 +207,7 @@ Executor::Pace Executor::create_entry() {
 
 // Its status is what is written next.
 Executor::Pace Executor::take_created(const Answer& answer) {
-  const std::string& name = work_->entry->name;
+  const std::string& name = work_->entry.name;
   if (answer) return Pace::go_on;
   if (answer.error().verdict.outcome == kube::ApiOutcome::conflict) {
     Write read{Write::Method::get, kube::remediation_plans_path(options_.name_space) + '/' + name, {}};
@@ -219,8 +220,8 @@ Executor::Pace Executor::take_created(const Answer& answer) {
 
 // Who made it before us may have got further: then it is for the next plan to say how it goes on.
 Executor::Pace Executor::take_existing(const Answer& answer) {
-  const kube::RemediationPlan* plan = picture_.plan(work_->entry->name);
-  if (plan == nullptr) return answer ? give_up() : fail("plan " + work_->entry->name, answer.error());
+  const kube::RemediationPlan* plan = picture_.plan(work_->entry.name);
+  if (plan == nullptr) return answer ? give_up() : fail("plan " + work_->entry.name, answer.error());
   if (!plan->status) return Pace::go_on;
   work_->must_write = false;
   return give_up();
@@ -266,7 +267,7 @@ Executor::Pace Executor::begin_on_node(const PlannedAction& action) {
 // It is in the ledger before it is done: whoever dies in between has counted one too many, and never one too
 // few.
 Executor::Pace Executor::begin_on_pod(const PlannedAction& action) {
-  if (work_->entry && work_->announced != action.target.uid) {
+  if (work_->has_entry && work_->announced != action.target.uid) {
     work_->announced = action.target.uid;
     note_in_ledger(action);
     return Pace::go_on;
@@ -348,14 +349,14 @@ Executor::Pace Executor::done() {
   attempts_.succeeded(key_of(action));
   ++stats_.done[action.kind];
   log_done(action, options_.host);
-  if (work.entry && !work.problem.empty()) work.is_noted = true;
+  if (work.has_entry && !work.problem.empty()) work.is_noted = true;
   work.problem.clear();
-  if (work.entry && is_noted(action.kind) && !is_removal(action.kind)) note_in_ledger(action);
+  if (work.has_entry && is_noted(action.kind) && !is_removal(action.kind)) note_in_ledger(action);
   return Pace::go_on;
 }
 
 void Executor::note_in_ledger(const PlannedAction& action) {
-  LedgerEntry& entry = *work_->entry;
+  LedgerEntry& entry = work_->entry;
   entry.updated = clock_.now().wall;
   note_done(entry, {.kind = action.kind,
                     .target = action.target_key(),
@@ -371,7 +372,7 @@ Executor::Pace Executor::give_up() {
 
 Executor::Pace Executor::fail_action(const kube::ApiError& why) {
   const PlannedAction& action = work_->actions.front();
-  if (work_->entry && work_->problem != why.error.what) {
+  if (work_->has_entry && work_->problem != why.error.what) {
     work_->problem = why.error.what;
     work_->is_noted = true;
   }

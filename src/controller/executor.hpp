@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,7 +73,8 @@ class Executor {
   struct Work {
     explicit Work(Decision decision);
 
-    std::optional<LedgerEntry> entry;
+    bool has_entry = false;
+    LedgerEntry entry;
     std::deque<PlannedAction> actions;
     bool must_write = false;   // the entry, before the next step
     bool is_noted = false;     // something was added to the entry that is not written yet
@@ -87,9 +89,9 @@ class Executor {
   [[nodiscard]] Pace next_decision();
   [[nodiscard]] Pace grant();
   void finish();
-  void request(Write write, Writes what, Then then);
+  void request(const Write& write, Writes what, Then then);
   void note(Writes what, const std::string& json);
-  void read_again(const std::string& path, Writes what, Then then, Answer answer);
+  void read_again(const std::string& path, Writes what, const Then& then, const Answer& answer);
 
   [[nodiscard]] Pace write_entry();
   [[nodiscard]] Pace create_entry();
@@ -130,7 +132,7 @@ class Executor {
   std::deque<Decision> waiting_;
   std::deque<std::string> grants_;  // nodes that may be reserved for a deep test
   MonoTime accepted_{};
-  std::optional<Work> work_;
+  std::unique_ptr<Work> work_;
   net::Exchange exchange_;
   net::Subscription pause_;
   kube::BackOff reread_;

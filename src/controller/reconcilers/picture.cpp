@@ -32,19 +32,20 @@ Picture::Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock,
       random_(std::move(random)),
       on_news_(std::move(on_news)),
       nodes_(static_cast<Parse<kube::Node>>(kube::parse_node),
-             options_of<kube::Node>(kNodes, &Picture::take_node)),
-      pods_(static_cast<Parse<kube::Pod>>(kube::parse_pod), options_of<kube::Pod>(kPods, &Picture::take_pod)),
-      looks_(parse_node_look, options_of<NodeLook>(kLooks, &Picture::take_look)),
+             options_of<kube::Node>(Kind::nodes, &Picture::take_node)),
+      pods_(static_cast<Parse<kube::Pod>>(kube::parse_pod),
+            options_of<kube::Pod>(Kind::pods, &Picture::take_pod)),
+      looks_(parse_node_look, options_of<NodeLook>(Kind::looks, &Picture::take_look)),
       reports_(static_cast<Parse<kube::HealthCheckReport>>(kube::parse_health_check_report),
-               options_of<kube::HealthCheckReport>(kReports, &Picture::take_report)),
+               options_of<kube::HealthCheckReport>(Kind::reports, &Picture::take_report)),
       plans_(static_cast<Parse<kube::RemediationPlan>>(kube::parse_remediation_plan),
-             options_of<kube::RemediationPlan>(kPlans, &Picture::take_plan)) {
-  follow(kNodes, "/api/v1/nodes", nodes_);
+             options_of<kube::RemediationPlan>(Kind::plans, &Picture::take_plan)) {
+  follow(Kind::nodes, "/api/v1/nodes", nodes_);
   // Those that are over have no devices any more.
-  follow(kPods, "/api/v1/pods", pods_, "status.phase!=Succeeded,status.phase!=Failed");
-  follow(kLooks, kube::health_reports_path(space_), looks_);
-  follow(kReports, kube::health_check_reports_path(space_), reports_);
-  follow(kPlans, kube::remediation_plans_path(space_), plans_);
+  follow(Kind::pods, "/api/v1/pods", pods_, "status.phase!=Succeeded,status.phase!=Failed");
+  follow(Kind::looks, kube::health_reports_path(space_), looks_);
+  follow(Kind::reports, kube::health_check_reports_path(space_), reports_);
+  follow(Kind::plans, kube::remediation_plans_path(space_), plans_);
 }
 
 template <class T>
@@ -54,7 +55,9 @@ typename kube::ObjectCache<T>::Options Picture::options_of(Kind kind,
   options.most = most_;
   options.on_changed = [this, take](const std::string& key) { (this->*take)(key); };
   options.on_synced = [this] { on_news_(); };
-  options.on_heard = [this, kind] { followers_.at(kind).heard = clock_.now().wall; };
+  options.on_heard = [this, kind] {
+    followers_.at(static_cast<std::size_t>(kind)).heard = clock_.now().wall;
+  };
   if constexpr (std::is_same_v<T, kube::Pod>)
     options.is_wanted = [this](const kube::Pod& pod) { return is_of_interest(pod, view_); };
   return options;
@@ -63,7 +66,7 @@ typename kube::ObjectCache<T>::Options Picture::options_of(Kind kind,
 template <class T>
 void Picture::follow(Kind kind, std::string path, kube::ObjectCache<T>& cache, const std::string& selector) {
   kube::WatchOptions options;
-  Follower& follower = followers_.at(kind);
+  Follower& follower = followers_.at(static_cast<std::size_t>(kind));
   follower.name = path.substr(path.rfind('/') + 1);
   options.list.path = std::move(path);
   if (!selector.empty()) options.list.query["fieldSelector"] = selector;

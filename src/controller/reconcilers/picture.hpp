@@ -74,7 +74,8 @@ class Picture {
   void note_written(kube::RemediationPlan plan, bool is_new) { plans_.note_written(std::move(plan), is_new); }
 
  private:
-  enum Kind : std::uint8_t { kNodes, kPods, kLooks, kReports, kPlans, kKinds };
+  enum class Kind : std::uint8_t { nodes, pods, looks, reports, plans };
+  static constexpr std::size_t kKinds = 5;
   struct Follower {
     std::string name;  // of its kind
     std::unique_ptr<kube::Watch> watch;

@@ -11,7 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-using testing::FakeCluster;
 using ::testing::HasSubstr;
 
 class PictureTest : public testing::RemediationFixture {

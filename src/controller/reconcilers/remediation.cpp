@@ -11,8 +11,8 @@
 namespace autopilot::controller {
 
 Remediation::Remediation(net::EventLoop& loop, kube::Client& client, const Clock& clock,
-                         RemediationOptions options, Policy policy, std::function<bool()> is_leader,
-                         std::function<double()> random)
+                         const RemediationOptions& options, Policy policy, std::function<bool()> is_leader,
+                         const std::function<double()>& random)
     : loop_(loop),
       clock_(clock),
       is_leader_(std::move(is_leader)),

@@ -42,8 +42,9 @@ class Remediation {
   static constexpr Duration kEvery = std::chrono::seconds{30};        // though nothing changes
 
   // is_leader: asked before every request that changes something. random: in [0, 1).
-  Remediation(net::EventLoop& loop, kube::Client& client, const Clock& clock, RemediationOptions options,
-              Policy policy, std::function<bool()> is_leader, std::function<double()> random);
+  Remediation(net::EventLoop& loop, kube::Client& client, const Clock& clock,
+              const RemediationOptions& options, Policy policy, std::function<bool()> is_leader,
+              const std::function<double()>& random);
   Remediation(const Remediation&) = delete;
   Remediation& operator=(const Remediation&) = delete;
   ~Remediation() = default;

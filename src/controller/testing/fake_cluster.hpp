@@ -70,7 +70,7 @@ class FakeCluster {
   // Tells every watch that it lives.
   void bookmark() {
     const boost::json::object meta{{"resourceVersion", std::to_string(version_)}};
-    for (Watcher& watcher : std::exchange(watchers_, {})) {
+    for (const Watcher& watcher : std::exchange(watchers_, {})) {
       net::HttpResponse response;
       response.body = boost::json::serialize(boost::json::object{
                           {"type", "BOOKMARK"}, {"object", boost::json::object{{"metadata", meta}}}}) +
@@ -205,9 +205,9 @@ class FakeCluster {
     }
     if (left_) --*left_;
     const auto refused = refuse(what);
-    net::HttpResponse answered = refused ? *refused : act(request);
+    const net::HttpResponse answered = refused ? *refused : act(request);
     const auto hushed = refuse_after(what);
-    responder.respond(hushed ? *hushed : std::move(answered));
+    responder.respond(hushed ? *hushed : answered);
   }
 
   net::HttpResponse create(const net::HttpRequest& request) {
