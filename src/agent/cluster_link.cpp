@@ -50,6 +50,7 @@ DeepTestPolicy policy_of(const config::DeepTest& settings, const kube::ClusterDo
   policy.holder = door.pod.empty() ? options.node : door.pod;
   policy.fatal = settings.fatal;
   policy.level = settings.level;
+  policy.asks_controller = settings.ask_controller;
   policy.job = {.prefix = options.prefix,
                 .name_space = door.name_space,
                 .image = settings.image,

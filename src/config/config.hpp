@@ -84,6 +84,7 @@ struct DeepTest {
   std::vector<std::string> fatal = {"PCIe", "NVLink", "ECC", "GPU Memory"};
   std::vector<std::string> tolerate;      // keys of taints of the nodes
   std::vector<std::string> pull_secrets;  // names
+  bool ask_controller = false;            // before a node is reserved
 };
 
 // Tests of a pod's GPUs before it begins (docs/preflight-gate.md).

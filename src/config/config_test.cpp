@@ -105,6 +105,7 @@ deep_test:
   fatal: [GPU Memory]
   tolerate: [nvidia.com/gpu, dedicated]
   pull_secrets: [registry]
+  ask_controller: true
 preflight:
   tests: [gpu.diagnosis]
   deadline: 2m
@@ -160,6 +161,7 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_THAT(config->deep_test.fatal, ElementsAre("GPU Memory"));
   EXPECT_THAT(config->deep_test.tolerate, ElementsAre("nvidia.com/gpu", "dedicated"));
   EXPECT_THAT(config->deep_test.pull_secrets, ElementsAre("registry"));
+  EXPECT_TRUE(config->deep_test.ask_controller);
   EXPECT_THAT(config->preflight.tests, ElementsAre("gpu.diagnosis"));
   EXPECT_EQ(config->preflight.deadline, std::chrono::minutes{2});
   EXPECT_EQ(config->preflight.max_age, hours{12});

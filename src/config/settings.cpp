@@ -499,6 +499,11 @@ constexpr std::array kSettings{
             "What the image is pulled with; in the namespace of the agent.",
             AUTOPILOT_READ(read_words(m, s, &is_dns_name, c.deep_test.pull_secrets)),
             AUTOPILOT_SHOW(join(c.deep_test.pull_secrets))},
+    Setting{"deep_test.ask_controller", "true or false", kAtStart, kNoVariable,
+            "Whether the controller of the cluster is asked before the node is reserved for a test "
+            "(docs/remediation.md).",
+            AUTOPILOT_READ(read_flag(m, s, c.deep_test.ask_controller)),
+            AUTOPILOT_SHOW(c.deep_test.ask_controller ? "true" : "false")},
     Setting{"preflight.tests", "a list of checks", kLive, kNoVariable,
             "What the GPUs of a pod must have passed before it begins, where the pod names no tests "
             "(docs/preflight-gate.md).",

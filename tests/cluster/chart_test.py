@@ -282,6 +282,8 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"]),
                          {"kubernetes": {"label_prefix": "ops.example"}, "policy": "/etc/autopilot/policy.yaml", "drain": "5s"})
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["policy.yaml"]), {"mode": "observe"})
+        # Agents ask it before they test.
+        self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot"]["data"]["config.yaml"])["deep_test"], {"ask_controller": True})
         # What selects agents does not select it, nor the other way round.
         labels = deployment["template"]["metadata"]["labels"].items()
         for name in ("autopilot-healthchecks", "autopilot-metrics-service"):

@@ -58,11 +58,13 @@ json::object container(const DeepTestJobSettings& settings, const DeepTestJob& j
                                            {"capabilities", json::object{{"drop", json::array{"ALL"}}}}}}};
 }
 
-json::array tolerations(const DeepTestJobSettings& settings) {
+json::array tolerations(const DeepTestJobSettings& settings, bool is_cordoned) {
   json::array list{
       json::object{{"key", settings.prefix + "/testing"}, {"operator", "Exists"}, {"effect", "NoSchedule"}}};
   for (const std::string& key : settings.tolerated)
     list.emplace_back(json::object{{"key", key}, {"operator", "Exists"}});
+  if (is_cordoned)
+    list.emplace_back(json::object{{"key", kCordonTaint}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
   return list;
 }
 
@@ -82,7 +84,7 @@ json::object pod_spec(const DeepTestJobSettings& settings, const DeepTestJob& jo
           {"enableServiceLinks", false},
           {"terminationGracePeriodSeconds", kEndSeconds},
           {"affinity", affinity(job.node)},
-          {"tolerations", tolerations(settings)},
+          {"tolerations", tolerations(settings, job.is_cordoned)},
           {"imagePullSecrets", std::move(secrets)},
           {"securityContext", json::object{{"runAsNonRoot", true},
                                            {"runAsUser", kUser},

@@ -35,10 +35,14 @@ struct DeepTestJobSettings {
 // One of them.
 struct DeepTestJob {
   std::string node;
-  WallTime since{};       // of the reservation
-  kube::Devices devices;  // all that the node has
-  Duration deadline{};    // of the Job: with the time until its program begins
+  WallTime since{};          // of the reservation
+  kube::Devices devices;     // all that the node has
+  Duration deadline{};       // of the Job: with the time until its program begins
+  bool is_cordoned = false;  // by the controller, which wants the test
 };
+
+// Of every node that is cordoned.
+inline constexpr std::string_view kCordonTaint = "node.kubernetes.io/unschedulable";
 
 // "autopilot-deep-test-<hash of the node>-<since>": the same for every agent that asks, so that there is one.
 // A name of a node may be longer than that of a pod.

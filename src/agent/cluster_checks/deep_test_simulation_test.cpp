@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "agent/cluster_checks/deep_test_fixture.hpp"
+#include "agent/cluster_checks/test_leave.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -39,6 +40,7 @@ struct Trouble {
   int evictions = 0;      // per second: a test's pod is taken away
   int stuck_pods = 0;     // of tests' pods that are to end: they take 15 minutes for it
   int meddlers = 0;       // per second: somebody takes the taint, the annotation or both away
+  int leave = 0;          // per second: the controller gives leave to who asks; 0: there is none
 };
 
 struct Pod {
@@ -78,6 +80,7 @@ class Cluster {
   // Kills the agent at that write, counted from 1: before the server sees it, or before the answer comes.
   void kill_at(int write, bool is_before) { kill_at_ = write, kills_before_ = is_before; }
 
+  [[nodiscard]] bool has_controller() const { return has_controller_; }
   bool happens(int thousandths) { return below(1000) < thousandths; }
   int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
   void later(seconds delay, std::function<void()> event) { events_.emplace(now_ + delay, std::move(event)); }
@@ -111,6 +114,7 @@ class Cluster {
     pod.gone = now_ + (is_stuck ? 15min : seconds(1 + below(10)));
   }
   void meddle();
+  void give_leave();
   void changed(bool was_reserved);
   bool patch(const DeepTestStep& step);
   bool create(const DeepTestStep& step);
@@ -137,6 +141,7 @@ class Cluster {
   int kill_at_ = 0;
   bool kills_before_ = false;
   bool had_meddlers_ = false;
+  bool has_controller_ = false;
 };
 
 class Agent {
@@ -163,6 +168,7 @@ class Agent {
                               .watched_since = started_};
     DeepTestPolicy policy = deep_test_policy();
     policy.every = cluster_.every();
+    policy.asks_controller = cluster_.has_controller();
     const DeepTestStep step = next_step(world, policy, cluster_.now());
     if (step.kind == Kind::look) return look();
     if (step.kind != Kind::wait) send(step);
@@ -254,7 +260,8 @@ class Agent {
   std::optional<WallTime> looked_;
 };
 
-Cluster::Cluster(std::uint64_t seed, Trouble trouble, int agents) : random_(seed), trouble_(trouble) {
+Cluster::Cluster(std::uint64_t seed, Trouble trouble, int agents)
+    : random_(seed), trouble_(trouble), has_controller_(trouble.leave > 0) {
   for (int i = 0; i < agents; ++i)
     agents_.push_back(std::make_unique<Agent>(*this));
 }
@@ -288,6 +295,7 @@ void Cluster::tick() {
     return (job.is_deleting && !has_pod) || (job.over >= 0s && now_ - job.over > 600s);
   });
   if (happens(trouble_.meddlers)) meddle();
+  if (happens(trouble_.leave)) give_leave();
   for (const auto& agent : agents_) {
     if (!agent->is_dead() && happens(trouble_.crashes)) agent->kill(seconds(1 + below(20)));
     if (happens(trouble_.old_news)) agent->know(old_node());
@@ -391,6 +399,12 @@ bool Cluster::write(const DeepTestStep& step) {
   if (is_killed && kills_before_) return false;
   switch (step.kind) {
     case Kind::reserve:
+      EXPECT_TRUE(!has_controller_ || test_leave(node(), "autopilot.ibm.com").granted ||
+                  version_of(json::parse(step.body).as_object()) != version_of(node_))
+          << "reserved without leave";
+      return patch(step);
+    case Kind::ask:
+    case Kind::give_back:
     case Kind::release:
       return patch(step);
     case Kind::create_job:
@@ -436,6 +450,15 @@ void Cluster::meddle() {
   changed(true);
 }
 
+void Cluster::give_leave() {
+  const TestLeave leave = test_leave(node(), "autopilot.ibm.com");
+  if (!leave.asked || leave.granted) return;
+  const json::object may{{"autopilot.ibm.com/may-test", format_time(now())}};
+  const json::object meta{{"resourceVersion", version_of(node_)}, {"annotations", may}};
+  ASSERT_TRUE(patch_node(node_, json::serialize(json::object{{"metadata", meta}})));
+  changed(marks_.any());
+}
+
 bool Cluster::create(const DeepTestStep& step) {
   const json::object body = json::parse(step.body).as_object();
   const std::string name(body.at("metadata").at("name").as_string());
@@ -469,6 +492,7 @@ void Cluster::expect_nothing_left() const {
     EXPECT_TRUE(job.over >= 0s) << job.name << " is left";
   for (const Pod& pod : pods_)
     EXPECT_TRUE(pod.job.empty() || pod.is_over) << pod.name << " is left";
+  EXPECT_FALSE(test_leave(node(), "autopilot.ibm.com").any()) << "the leave of the controller";
 }
 
 TEST(DeepTestSimulation, in_a_calm_cluster_an_idle_node_is_tested_every_time) {
@@ -551,6 +575,15 @@ TEST(DeepTestSimulation, agents_that_die_all_the_time_lose_no_result) {
   for (std::uint64_t seed = 1; seed <= 10 && !HasFailure(); ++seed)
     expect_order(seed, {.crashes = 30}, 1, taken);
   EXPECT_GT(taken, 100);
+}
+
+TEST(DeepTestSimulation, with_a_controller_no_node_is_reserved_without_its_leave_and_none_keeps_it) {
+  int taken = 0;
+  Trouble trouble = kEverything;
+  trouble.leave = 20;
+  for (std::uint64_t seed = 1; seed <= 5 && !HasFailure(); ++seed)
+    expect_order(seed, trouble, 1, taken);
+  EXPECT_GT(taken, 5);
 }
 
 }  // namespace

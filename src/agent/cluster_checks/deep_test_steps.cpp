@@ -6,6 +6,7 @@
 
 #include "agent/cluster_checks/idle_gpus.hpp"
 #include "agent/cluster_checks/node_label.hpp"
+#include "agent/cluster_checks/test_leave.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -27,8 +28,9 @@ bool is_pod_of(const kube::Pod& pod, const std::string& job, const std::string& 
 }
 
 // An agent without an image, or one that was told to test no more, only ends what another one began.
-bool is_on(const DeepTestWorld& world, const DeepTestPolicy& policy) {
-  return (policy.every > Duration{0} || world.is_wanted || world.asked) && !policy.job.image.empty();
+bool is_on(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now) {
+  const bool is_wanted = policy.every > Duration{0} || world.is_wanted || world.asked;
+  return (is_wanted || is_ordered(world, policy, now)) && !policy.job.image.empty();
 }
 
 // For how long a node is reserved.
@@ -46,7 +48,8 @@ class Question {
         prefix_(policy.job.prefix),
         sight_(world.sight ? *world.sight : nothing_),
         marks_(testing_marks(world.node, prefix_)),
-        record_(deep_test_record(world.node, prefix_)) {}
+        record_(deep_test_record(world.node, prefix_)),
+        leave_(test_leave(world.node, prefix_)) {}
 
   [[nodiscard]] DeepTestStep answer() const {
     if (!marks_.any()) return begin();
@@ -70,6 +73,7 @@ class Question {
   [[nodiscard]] DeepTestStep begin() const {
     if (auto step = end_strays()) return *step;
     const auto due = deep_test_due(world_, policy_, now_);
+    if ((!due || now_ < *due) && leave_.any()) return give_leave_back("no test is due");
     if (!due) return {};
     if (now_ < *due) return wait(*due, "");
     if (!has_sight(Times::kLookBusy)) return look_or_glance();
@@ -79,14 +83,33 @@ class Question {
       // A clock that was ahead when somebody asked would make every sight old.
       const WallTime asked = std::min(world_.asked.value_or(WallTime{}), now_);
       const bool is_old = world_.asked && sight_.asked < asked - Times::kFresh;
-      return is_old ? look() : wait_for_idle(next_look, std::move(why));
+      if (is_old) return look();
+      return leave_.any() ? give_leave_back(std::move(why)) : wait_for_idle(next_look, std::move(why));
     }
+    if (must_ask()) return ask();
     if (!has_sight(Times::kLook) || !sight_.is_exact) return look();
     Reservation wanted{.holder = policy_.holder, .since = next_second(now_), .until = {}};
     wanted.until = wanted.since + std::chrono::ceil<std::chrono::seconds>(length_of(policy_));
     return {.kind = Kind::reserve,
             .body = reserve_patch(world_.node, prefix_, wanted),
             .why = "until " + format_time(wanted.until)};
+  }
+
+  // A node that the controller holds serves nobody: it need not be asked what it ordered.
+  [[nodiscard]] bool must_ask() const {
+    return policy_.asks_controller && !leave_.granted && !is_ordered(world_, policy_, now_);
+  }
+  [[nodiscard]] DeepTestStep ask() const {
+    if (!leave_.asked)
+      return {.kind = Kind::ask, .body = ask_leave_patch(world_.node, prefix_, now_), .why = "it is due"};
+    DeepTestStep step = wait(now_ + Times::kLook, "the controller has not said yet that it may begin");
+    // Who waits for a test is told when it does not come soon.
+    step.is_kept_from = world_.asked && now_ - *leave_.asked >= Times::kLook;
+    return step;
+  }
+  [[nodiscard]] DeepTestStep give_leave_back(std::string why) const {
+    return {
+        .kind = Kind::give_back, .body = give_leave_back_patch(world_.node, prefix_), .why = std::move(why)};
   }
 
   [[nodiscard]] DeepTestStep wait_for_idle(WallTime next_look, std::string why) const {
@@ -100,8 +123,10 @@ class Question {
   // Why the node cannot be tested now; empty: it can.
   [[nodiscard]] std::string obstacle() const {
     if (world_.node.meta.is_deleting) return "the node is being deleted";
-    if (world_.node.is_unschedulable) return "the node is cordoned";
+    const bool is_ordered_here = is_ordered(world_, policy_, now_);
+    if (world_.node.is_unschedulable && !is_ordered_here) return "the node is cordoned";
     for (const kube::Taint& taint : world_.node.taints) {
+      if (is_ordered_here && taint.key == kCordonTaint) continue;
       const bool matters = taint.effect == "NoSchedule" || taint.effect == "NoExecute";
       if (matters && std::ranges::find(policy_.job.tolerated, taint.key) == policy_.job.tolerated.end())
         return "the node has the taint " + taint.key + ", which the test does not tolerate";
@@ -118,7 +143,7 @@ class Question {
 
   // It is kept and nobody tests: as long as there is time for a whole test, one begins.
   [[nodiscard]] DeepTestStep create(const Reservation& kept) const {
-    if (!is_on(world_, policy_)) return end(kept, "deep tests are switched off");
+    if (!is_on(world_, policy_, now_)) return end(kept, "deep tests are switched off");
     const Duration left = kept.until - now_ - Times::kEnd;
     if (left < policy_.job.deadline + Times::kStart) return end(kept, "no test began in time");
     if (sight_.asked < kept.since + Times::kSettle) return look_when_settled();
@@ -130,7 +155,8 @@ class Question {
             .body = deep_test_job(policy_.job, {.node = world_.node.meta.name,
                                                 .since = kept.since,
                                                 .devices = use.whole,
-                                                .deadline = policy_.job.deadline + Times::kStart}),
+                                                .deadline = policy_.job.deadline + Times::kStart,
+                                                .is_cordoned = leave_.is_held}),
             .name = name_of(kept)};
   }
 
@@ -205,7 +231,7 @@ class Question {
 
   // Whoever took the marks of the node away has ended its test; its turn may be far.
   [[nodiscard]] std::optional<DeepTestStep> end_strays() const {
-    if (!world_.may_have_strays || !world_.can_look || !is_on(world_, policy_)) return std::nullopt;
+    if (!world_.may_have_strays || !world_.can_look || !is_on(world_, policy_, now_)) return std::nullopt;
     if (!has_sight(Times::kLook)) return look();
     if (auto step = delete_stray()) return step;
     const auto is_over = [](const kube::Job& job) { return job.is_over(); };
@@ -304,6 +330,7 @@ class Question {
   const DeepTestSight& sight_;  // what was seen; empty while it was not
   const TestingMarks marks_;
   const DeepTestRecord record_;
+  const TestLeave leave_;
 };
 
 // The next moment after `time` that is this node's.
@@ -320,14 +347,26 @@ DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy,
   return Question(world, policy, now).answer();
 }
 
+bool is_ordered(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now) {
+  const TestLeave leave = test_leave(world.node, policy.job.prefix);
+  // A clock that is ahead orders nothing yet.
+  if (!leave.is_held || !leave.ordered || *leave.ordered > now + DeepTestTimes::kNews) return false;
+  // Times of records are whole seconds.
+  const WallTime ordered = whole_seconds(*leave.ordered);
+  const DeepTestRecord record = deep_test_record(world.node, policy.job.prefix);
+  const bool was_tested = record.outcome != DeepTestOutcome::not_tested && record.began > ordered;
+  return !was_tested && (!record.tried || *record.tried <= ordered);
+}
+
 Duration longest_deep_test(const DeepTestPolicy& policy) {
-  return 2 * Times::kLook + length_of(policy) + Times::kPatience;
+  const Duration leave = policy.asks_controller ? Duration(DeepTestTimes::kLook) : Duration{0};
+  return 2 * Times::kLook + leave + length_of(policy) + Times::kPatience;
 }
 
 std::optional<WallTime> deep_test_due(const DeepTestWorld& world, const DeepTestPolicy& policy,
                                       WallTime now) {
-  if (!is_on(world, policy)) return std::nullopt;
-  if (world.asked) return now;
+  if (!is_on(world, policy, now)) return std::nullopt;
+  if (world.asked || is_ordered(world, policy, now)) return now;
   const DeepTestRecord record = deep_test_record(world.node, policy.job.prefix);
   // What was written by a clock that was ahead must not keep a node from its turn.
   const bool has_tried = record.tried && *record.tried <= now;

@@ -39,14 +39,17 @@ struct DeepTestPolicy {
   Duration every{};    // 0: none of its own accord
   std::string holder;  // who we are, for people
   std::vector<std::string> fatal;
-  int level = 0;            // of dcgmi, for the record
-  DeepTestJobSettings job;  // without an image nothing is tested
+  int level = 0;                 // of dcgmi, for the record
+  bool asks_controller = false;  // before the node is reserved (test_leave.hpp)
+  DeepTestJobSettings job;       // without an image nothing is tested
 };
 
 struct DeepTestStep {
   enum class Kind : std::uint8_t {
     wait,        // nothing before `at`, or before the node changes; without `at` nothing at all
     look,        // take a new sight, which need not be exact where `is_glance`, ask again
+    ask,         // patch the node with `body`: the controller is asked for leave
+    give_back,   // patch the node with `body`: leave that is not needed any more
     reserve,     // patch the node with `body`
     create_job,  // create `body`; that it is there already is as good
     delete_job,  // delete the Job `name` with `uid`, in the foreground; that it is gone is as good
@@ -85,6 +88,9 @@ struct DeepTestTimes {
 // result is given until the release that carries it has arrived, so its id (the name of the Job) may be seen
 // again.
 [[nodiscard]] DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now);
+
+// The controller holds the node and wants a test that was not made since.
+[[nodiscard]] bool is_ordered(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now);
 
 // From asking for a test to its end, at most.
 [[nodiscard]] Duration longest_deep_test(const DeepTestPolicy& policy);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "agent/cluster_checks/deep_test_fixture.hpp"
+#include "agent/cluster_checks/test_leave.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -494,6 +495,113 @@ TEST_F(DeepTestSteps, a_test_is_followed_by_the_next_after_half_a_period_at_leas
   EXPECT_LE(*due, kBegin + 6h);
   // A record of a time to come counts as none.
   EXPECT_LE(*deep_test_due(world_, policy_, kBegin - 24h), kBegin - 20h);
+}
+
+// Where there is a controller.
+class LeaveOfController : public DeepTestSteps {
+ protected:
+  LeaveOfController() { policy_.asks_controller = true; }
+  void annotate(const std::string& name, const std::string& value) {
+    merge(node_,
+          json::object{{"metadata",
+                        json::object{{"annotations", json::object{{"autopilot.ibm.com/" + name, value}}}}}});
+  }
+  void order(WallTime since) {
+    annotate("held", R"({"plan":"p"})");
+    annotate("shall-test", R"({"plan":"p","since":")" + format_time(since) + "\"}");
+    node_is(R"({"spec": {"unschedulable": true, "taints": [
+      {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]}})");
+  }
+  // As the API server answers to a patch that changes nothing of what was seen of pods.
+  void patch_leave(const DeepTestStep& step) { ASSERT_TRUE(patch_node(node_, step.body)); }
+  [[nodiscard]] TestLeave leave() { return test_leave(node_of(node_), "autopilot.ibm.com"); }
+};
+
+TEST_F(LeaveOfController, is_asked_for_by_an_idle_node_and_waited_for) {
+  const DeepTestStep asking = step();
+  ASSERT_EQ(asking.kind, Kind::ask);
+  patch_leave(asking);
+  EXPECT_EQ(leave().asked, now_);
+  const DeepTestStep waiting = step();
+  EXPECT_EQ(waiting.kind, Kind::wait);
+  EXPECT_THAT(waiting.why, HasSubstr("the controller"));
+  EXPECT_FALSE(is_reserved());
+  annotate("may-test", format_time(now_));
+  reserve();
+  start("Running");
+  finish(kPassed, 0);
+  patch(step());
+  EXPECT_FALSE(leave().any()) << "it goes with the reservation";
+  EXPECT_EQ(record().outcome, DeepTestOutcome::passed);
+}
+
+TEST_F(LeaveOfController, is_given_back_when_somebody_takes_the_node) {
+  patch_leave(step());
+  annotate("may-test", format_time(now_));
+  pods_ = {somebody()};
+  now_ += DeepTestTimes::kLookBusy;
+  const DeepTestStep giving = step();
+  ASSERT_EQ(giving.kind, Kind::give_back) << giving.why;
+  patch_leave(giving);
+  EXPECT_FALSE(leave().any());
+  EXPECT_EQ(step().kind, Kind::wait);
+}
+
+TEST_F(LeaveOfController, is_given_back_when_nobody_wants_a_test_any_more) {
+  patch_leave(step());
+  policy_.every = Duration{0};
+  EXPECT_EQ(step().kind, Kind::give_back);
+}
+
+TEST_F(LeaveOfController, who_waits_for_a_test_is_told_when_it_does_not_come) {
+  world_.asked = now_;
+  patch_leave(step());
+  EXPECT_FALSE(step().is_kept_from);
+  now_ += DeepTestTimes::kLook;
+  const DeepTestStep late = step();
+  EXPECT_TRUE(late.is_kept_from);
+  EXPECT_THAT(late.why, HasSubstr("the controller"));
+}
+
+TEST_F(LeaveOfController, a_node_that_it_holds_is_tested_when_it_says_so_though_it_is_cordoned) {
+  policy_.every = Duration{0};
+  EXPECT_EQ(step().kind, Kind::wait);
+  order(now_ - 1s);
+  reserve();
+  const DeepTestStep job = step();
+  ASSERT_EQ(job.kind, Kind::create_job) << job.why;
+  EXPECT_THAT(
+      job.body,
+      HasSubstr(R"({"key":"node.kubernetes.io/unschedulable","operator":"Exists","effect":"NoSchedule"})"));
+  start("Running");
+  finish(kPassed, 0);
+  patch(step());
+  EXPECT_EQ(record().outcome, DeepTestOutcome::passed);
+  EXPECT_EQ(step().kind, Kind::wait) << "it was made";
+  order(now_ + 1h);
+  now_ += 1h + 1s;
+  EXPECT_EQ(step().kind, Kind::reserve) << "it wants another one";
+}
+
+TEST_F(LeaveOfController, a_test_that_said_nothing_waits_for_the_next_order) {
+  order(now_ - 1s);
+  reserve();
+  start("Running");
+  finish("", 1);
+  patch(step());
+  EXPECT_TRUE(record().tried);
+  policy_.every = Duration{0};
+  EXPECT_EQ(step().kind, Kind::wait);
+}
+
+TEST_F(LeaveOfController, an_order_for_a_node_that_it_does_not_hold_is_none) {
+  policy_.every = Duration{0};
+  for (const char* text : {"", "{}", R"({"since": 7})", R"({"since": "2027-01-15T07:59:00Z"})"}) {
+    annotate("shall-test", text);
+    EXPECT_EQ(step().kind, Kind::wait) << text;
+  }
+  order(now_ + 1h);
+  EXPECT_EQ(step().kind, Kind::wait) << "of a clock that is ahead";
 }
 
 }  // namespace

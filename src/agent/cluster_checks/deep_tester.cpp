@@ -31,6 +31,10 @@ bool is_write(Kind kind) {
 
 std::string_view word_of(Kind kind) {
   switch (kind) {
+    case Kind::ask:
+      return "the controller is asked";
+    case Kind::give_back:
+      return "the leave of the controller is given back";
     case Kind::reserve:
       return "the node is reserved";
     case Kind::create_job:
@@ -233,8 +237,8 @@ void DeepTester::take_no_sight(const Error& why) {
 }
 
 bool DeepTester::must_ask_for_pod() const {
-  return !has_asked_for_pod_ && policy_.every > Duration{0} &&
-         (policy_.job.image.empty() || !policy_.job.owner);
+  const bool may_test = policy_.every > Duration{0} || is_ordered(world_, policy_, clock_.now().wall);
+  return !has_asked_for_pod_ && may_test && (policy_.job.image.empty() || !policy_.job.owner);
 }
 
 void DeepTester::ask_for_pod() {
@@ -299,8 +303,10 @@ net::Exchange DeepTester::send(const DeepTestStep& step, kube::OnObject on_answe
 
 void DeepTester::note_written(const std::string& json) {
   is_writing_ = false;
-  world_.sight.reset();
-  if (sent_ == Kind::reserve || sent_ == Kind::release)
+  const bool is_about_leave = sent_ == Kind::ask || sent_ == Kind::give_back;
+  // That changes nothing of what is seen of Jobs and pods.
+  if (!is_about_leave) world_.sight.reset();
+  if (is_about_leave || sent_ == Kind::reserve || sent_ == Kind::release)
     if (auto node = kube::parse_node(json)) world_.node = std::move(*node);
   if (sent_ == Kind::release) tell_released();
   go_on_soon();

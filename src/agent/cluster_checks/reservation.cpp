@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <utility>
 
+#include "agent/cluster_checks/test_leave.hpp"
 #include "core/parse.hpp"
 #include "kube/api_time.hpp"
 
@@ -148,8 +149,12 @@ std::string reserve_patch(const kube::Node& node, const std::string& prefix, con
 
 std::string release_patch(const kube::Node& node, const std::string& prefix, const DeepTestRecord& record) {
   const std::string key = testing_key(prefix);
-  return patch_of(node, other_taints(node, key),
-                  json::object{{key, nullptr}, {record_key(prefix), format_record(record)}});
+  json::object annotations{{key, nullptr}, {record_key(prefix), format_record(record)}};
+  if (test_leave(node, prefix).any()) {
+    annotations[wants_test_key(prefix)] = nullptr;
+    annotations[may_test_key(prefix)] = nullptr;
+  }
+  return patch_of(node, other_taints(node, key), std::move(annotations));
 }
 
 }  // namespace autopilot::agent

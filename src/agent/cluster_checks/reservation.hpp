@@ -61,7 +61,8 @@ struct DeepTestRecord {
 [[nodiscard]] DeepTestRecord deep_test_record(const kube::Node& node, const std::string& prefix);
 
 // Merge patches of the Node object, refused with 409 when it is not the version that was seen. Other taints
-// stay as they are. release: with the record in place of the one that stands there.
+// stay as they are. release: with the record in place of the one that stands there, and without the leave of
+// the controller (test_leave.hpp).
 [[nodiscard]] std::string reserve_patch(const kube::Node& node, const std::string& prefix,
                                         const Reservation& reservation);
 [[nodiscard]] std::string release_patch(const kube::Node& node, const std::string& prefix,

@@ -159,6 +159,9 @@ imagePullPolicy: {{ . }}
 {{- with include "autopilot.variable" (dict "Values" .Values "name" "DCGM_FATAL_ERRORS") -}}
 {{- $_ := set $deepTest "fatal" (include "autopilot.words" . | fromJsonArray) -}}
 {{- end -}}
+{{- if (.Values.controller | default dict).enabled -}}
+{{- $_ := set $deepTest "ask_controller" true -}}
+{{- end -}}
 {{- if $deepTest -}}
 {{- $_ := set $own "deep_test" $deepTest -}}
 {{- end -}}
