@@ -39,11 +39,19 @@ std::optional<std::string> place_for(Deliberation& all, const Draft& draft,
   return spare_for(all, draft.node, gpus);
 }
 
-// False: no further one may be moved now.
-bool move(Deliberation& all, Draft& draft, const Pod& pod) {
+// Whether the pod may be moved now.
+bool take(Deliberation& all, Draft& draft, const Pod& pod, bool& may_go_on) {
+  const auto asked = last_asked(draft.entry, pod);
+  if (asked && all.now - *asked < kAskAgain) {
+    all.wake(*asked + kAskAgain);
+    return false;
+  }
+  const bool is_counted = asked && all.now - *asked < Budget::kHour;
+  if (is_counted) return true;
   if (const auto brake = all.budget.brake_of_eviction(draft.node.pool)) {
     draft.entry.message = brake->why;
     if (const auto next = all.budget.next_eviction(draft.node.pool)) all.wake(*next);
+    may_go_on = false;
     return false;
   }
   if (const auto brake = all.budget.brake_of_job(draft.entry, pod.owner->uid)) {
@@ -51,18 +59,24 @@ bool move(Deliberation& all, Draft& draft, const Pod& pod) {
                "pod " + pod.name + " stays on node " + draft.node.name + " though it is bad: " + brake->why,
                pod.uid);
     all.wake(all.now + kLookAgain);
-    return true;
+    return false;
   }
   note_job(draft.entry, pod.owner->uid);
   all.budget.take_job(draft.entry, pod.owner->uid);
   all.budget.take_eviction(draft.node.pool, pod.uid);
+  return true;
+}
+
+void move(Deliberation& all, Draft& draft, const Pod& pod) {
+  const ActionKind kind = removal_kind(draft.rules);
+  note_done(draft.entry, {.kind = kind, .target = pod.uid, .at = all.now, .is_counted = true});
+  all.wake(all.now + kAskAgain);
   const std::string why = sentence_of({.reports = {}, .causes = draft.evidence.causes});
-  draft.add(removal_kind(draft.rules), target_of(pod), why).is_counted = true;
+  draft.add(kind, target_of(pod), why).is_counted = true;
   draft.tell(target_of(*pod.owner, pod.name_space), "PodMoved",
              "pod " + pod.name + " is moved off node " + draft.node.name + ": " + why +
                  (draft.entry.spare.empty() ? "" : "; node " + draft.entry.spare + " is free for it"),
              pod.uid);
-  return true;
 }
 
 }  // namespace
@@ -88,7 +102,7 @@ void move_running_pods(Deliberation& all, Draft& draft, bool is_held) {
       all.wake(all.now + kLookAgain);
       return;
     }
-    may_go_on = move(all, draft, *pod);
+    if (take(all, draft, *pod, may_go_on)) move(all, draft, *pod);
   }
 }
 

@@ -123,7 +123,32 @@ TEST_F(Evictions, an_eviction_that_was_refused_is_asked_for_again) {
   const Pod pod = *world_.pod("uid-train-0");
   step();
   world_.put(pod);
+  const Plan waits = step();
+  EXPECT_THAT(steps_of(waits), IsEmpty());
+  EXPECT_EQ(waits.next, now_ + 1min);
+  later(1min);
   EXPECT_THAT(steps_of(step()), ElementsAre("evict_pod train-0"));
+}
+
+TEST_F(Evictions, an_eviction_counts_before_it_is_asked_for_and_once) {
+  policy_.rules.evictions_per_hour = 1;
+  add_nodes(12);
+  for (const char* name : {"a", "b"}) {
+    Pod pod = add_pod(name, "n1", name);
+    pod.gpus = 4;
+    world_.put(pod);
+  }
+  turn_bad("n1");
+  // The answer was lost, whatever became of it.
+  world_.put(*look().decisions.at(0).entry);
+  change("n1", [&](Node& node) {
+    node.is_unschedulable = true;
+    node.held = Hold{.plan = entry_of("n1").name, .since = now_};
+  });
+  later(1min);
+  EXPECT_THAT(steps_of(look()), ElementsAre("evict_pod a"));
+  world_.remove_pod("uid-a");
+  EXPECT_THAT(steps_of(look()), IsEmpty());
 }
 
 TEST_F(Evictions, a_spare_of_the_same_failure_domain_is_named_first) {

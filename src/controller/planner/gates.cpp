@@ -50,8 +50,10 @@ void tell_job_waits(Deliberation& all, Draft& draft, const Pod& pod) {
 
 void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod) {
   const std::string why = sentence_of({.reports = {&report}, .causes = {}});
-  draft.is_pending = true;
-  draft.add(removal_kind(draft.rules), target_of(pod), why);
+  const ActionKind kind = removal_kind(draft.rules);
+  note_done(draft.entry, {.kind = kind, .target = pod.uid, .at = all.now});
+  all.wake(all.now + kAskAgain);
+  draft.add(kind, target_of(pod), why);
   if (draft.entry.spare.empty()) draft.entry.spare = spare_for(all, draft.node, pod.gpus).value_or("");
   if (!draft.entry.spare.empty()) all.spares.insert(draft.entry.spare);
   draft.tell(target_of(*pod.owner, pod.name_space), "PodMoved",
@@ -82,11 +84,18 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
       all.wake(all.now + kLookAgain);
       continue;
     }
-    if (!is_held && moves >= kMovesPerHour) {
+    const auto asked = last_asked(draft.entry, *pod);
+    if (asked && all.now - *asked < kAskAgain) {
+      draft.is_pending = true;
+      all.wake(*asked + kAskAgain);
+      continue;
+    }
+    if (!is_held && !asked && moves >= kMovesPerHour) {
       all.wake(all.now + kLookAgain);
       continue;
     }
-    ++moves;
+    moves += asked ? 0 : 1;
+    draft.is_pending = true;
     move(all, draft, *report, *pod);
   }
 }

@@ -186,8 +186,8 @@ TEST_F(Holds, whoever_leads_next_goes_on_with_the_plan) {
     for (std::size_t i = 0; i < done; ++i)
       apply(world, decision.actions[i], now_);
     for (int i = 0; i < 5; ++i)
-      for (const Decision& next : plan(world, policy_, now_).decisions)
-        apply(world, next, now_);
+      for (const Decision& next : plan(world, policy_, now_ + 1min).decisions)
+        apply(world, next, now_ + 1min);
     EXPECT_EQ(world.node("n1")->held->plan, decision.entry->name) << done;
     EXPECT_EQ(world.pod("uid-train-0"), nullptr) << done;
     EXPECT_EQ(world.report("n1-train-0")->phase, ReportPhase::acted) << done;

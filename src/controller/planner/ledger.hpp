@@ -11,7 +11,8 @@
 
 namespace autopilot::controller {
 
-// A step that was answered by the API server: it has been done.
+// A step that was answered by the API server: it has been done. That a pod shall go stands here before it is
+// asked: it counts though no answer comes.
 struct DoneStep {
   ActionKind kind = ActionKind::event;
   std::string target;  // PlannedAction::target_key

@@ -232,6 +232,7 @@ inline void Cluster::end_test(std::size_t number) {
   Machine& machine = machines_[number];
   const bool is_good = machine.fault == Fault::none;
   (is_good ? machine.proven : machine.bad_shown) = now_;
+  if (below(5) == 0) go_blind(number);
   change(number, [&](Node& node) {
     std::erase_if(node.causes, [](const OpenCause& cause) { return !cause.is_passive; });
     if (is_good) {

@@ -135,16 +135,25 @@ Policy simulated_policy() {
     // So few that budgets and rates are reached.
     pool.rules.pool_percent = 1;
     pool.rules.holds_per_hour = 2;
-    pool.rules.evictions_per_hour = 4;
+    pool.rules.evictions_per_hour = 1;
     policy.pools.push_back(std::move(pool));
   }
   return policy;
 }
 
+// Every fourth cluster is old.
+Trouble trouble_of(std::uint64_t seed) {
+  Trouble trouble;
+  if (seed % 4 != 0) return trouble;
+  trouble.passive_faults *= 3;
+  trouble.latent_faults *= 3;
+  return trouble;
+}
+
 Tally run(std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   const Policy policy = simulated_policy();
-  const auto cluster = std::make_unique<Cluster>(seed, policy, Trouble{});
+  const auto cluster = std::make_unique<Cluster>(seed, policy, trouble_of(seed));
   Leader leader(*cluster, policy);
   const auto act = [&] {
     if (!::testing::Test::HasFailure()) leader.act();
