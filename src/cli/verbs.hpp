@@ -25,6 +25,7 @@ void add_inject(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
 // Of a cluster, which outlives the program of verbs.
 void add_plan(CLI::App& app, ClusterOptions& cluster, int& exit_code);
+void add_replay(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
 
 }  // namespace autopilot::cli

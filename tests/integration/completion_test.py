@@ -30,6 +30,7 @@ class CompletionTest(unittest.TestCase):
             (("de",), ["decode"]),
             (("check", "gpu.row"), ["gpu.row_remap"]),
             (("check", "--stri"), ["--strict"]),
+            (("replay", "--ev"), ["--events"]),
             (("check", "-o", "y"), ["yaml"]),
             (("check", "--tag", "stor"), ["storage"]),
             (("check", "--simulate", "hgx-h"), ["hgx-h100-8"]),

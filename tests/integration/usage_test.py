@@ -119,7 +119,7 @@ class UsageTest(unittest.TestCase):
 
     def test_every_verb_explains_itself_with_examples_in_80_columns(self):
         overview = autopilot("--help").stdout
-        for verb in ("check", "status", "snapshot", "events", "explain", "ack", "agent", "inject", "record", "decode"):
+        for verb in ("check", "status", "snapshot", "events", "explain", "ack", "agent", "inject", "record", "replay", "decode"):
             with self.subTest(verb):
                 self.assertIn(f"  {verb} ", overview)
                 answer = autopilot(verb, "--help")

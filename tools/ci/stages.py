@@ -4,6 +4,7 @@
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import arm64
@@ -15,6 +16,7 @@ from stage import ROOT, Outcome, Run, Stage, one, skip
 
 BUILD_LIMIT = 3000
 TEST_LIMIT = 3000
+SIMULATED_CLUSTERS = 2000
 LABELS = ("unit", "golden", "integration")
 # ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
 THREADED = ("runtime", "net", "store", "kube", "host", "agent", "catalog")
@@ -87,6 +89,19 @@ def _all_tests(preset: str):
         built.add(_ctest(run, preset, ["-LE", "^cluster$"], []))
         return built
     return run_stage
+
+
+def _simulation(run: Run) -> Outcome:
+    """The planner in many more clusters than its unit test has."""
+    program = ROOT / "build" / "release" / "bin" / "autopilot_controller_simulation_tests"
+    share = -(-SIMULATED_CLUSTERS // run.options.jobs)
+
+    def part(number: int) -> int:
+        return run.command([program], TEST_LIMIT, {"AUTOPILOT_SIMULATION_FIRST_SEED": str(1 + number * share),
+                                                   "AUTOPILOT_SIMULATION_SEEDS": str(share)})
+    with ThreadPoolExecutor(run.options.jobs) as pool:
+        failed = sum(status != 0 for status in pool.map(part, range(run.options.jobs)))
+    return one(failed == 0, f"{share * run.options.jobs} clusters for thirty days")
 
 
 def _kit(*arguments: str) -> list:
@@ -171,6 +186,7 @@ CLUSTER = [CLUSTER_PROGRAMS, Stage("cluster", "release: tests in a cluster", _cl
 CLUSTER_SHORT = [CLUSTER_PROGRAMS,
                  Stage("cluster", "release: the short tests in a cluster", _cluster("-L", "^short$"), "release-build")]
 ARM64 = Stage("arm64", "clang 16 release for arm64: build, and run on an emulator", arm64.arm64)
+SIMULATION = Stage("simulation", "release: the planner in many simulated clusters", _simulation, "release-build")
 TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads)
 
 PLANS: dict[str, list[Stage]] = {
@@ -185,7 +201,7 @@ PLANS: dict[str, list[Stage]] = {
     "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), *CLUSTER],
     "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER_SHORT, ASAN, TSAN, FUZZ, TIDY_CHANGED],
     "verify": [
-        FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
+        FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"), SIMULATION,
         *CLUSTER, TIDY_ALL, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
         Stage("gcc-asan", "g++ 12 ASan+UBSan: build and all tests", _all_tests("gcc-asan")), TSAN, ARM64, FUZZ,
     ],
