@@ -21,6 +21,7 @@ Budget::Budget(const World& world, const Policy& policy, WallTime now, std::span
     if (const LedgerEntry* plan = world_.entry(name); plan != nullptr && plan->holds) count(*plan);
   }
   count_last_hour();
+  count_stops();
   count_recorded(nodes);
 }
 
@@ -43,6 +44,24 @@ void Budget::count_last_hour() {
     for (const DoneStep& step : plan->done)
       if (step.is_counted && now_ - step.at < kHour)
         times_of(evictions_, plan->pool).emplace(step.at, step.target);
+  }
+}
+
+void Budget::count_stops() {
+  Duration longest = policy_.rules.job_interval;
+  for (const Pool& pool : policy_.pools)
+    longest = std::max(longest, pool.rules.job_interval);
+  const auto& by_change = world_.plans_by_change();
+  for (auto at = by_change.lower_bound({now_ - longest, std::string()}); at != by_change.end(); ++at) {
+    ++looked_at_;
+    const LedgerEntry* plan = world_.entry(at->second);
+    if (plan == nullptr) continue;
+    std::optional<WallTime> last;
+    for (const DoneStep& step : plan->done)
+      if (step.is_counted) last = std::max(last.value_or(step.at), step.at);
+    if (!last) continue;
+    for (const std::string& job : plan->jobs)
+      stops_[job].emplace_back(*last, plan->node);
   }
 }
 
@@ -145,6 +164,22 @@ std::optional<Brake> Budget::brake_of_job(const LedgerEntry& plan, const std::st
   if (std::cmp_less(held, limit)) return std::nullopt;
   return Brake{BrakeKind::job_budget,
                of(held, limit) + " nodes that may be taken from one job or be held on its word are"};
+}
+
+std::optional<Brake> Budget::brake_of_stop(const LedgerEntry& plan, const std::string& job) const {
+  const auto at = stops_.find(job);
+  if (at == stops_.end()) return std::nullopt;
+  const Duration interval = policy_.of(plan.pool).job_interval;
+  for (const auto& [time, node] : at->second)
+    if (node != plan.node && now_ - time < interval)
+      return Brake{BrakeKind::job_budget, "pods of its job were moved off node " + node +
+                                              " within the last " + format_duration(interval)};
+  return std::nullopt;
+}
+
+void Budget::take_job(const LedgerEntry& plan, const std::string& job) {
+  jobs_[job].insert(plan.node);
+  stops_[job].emplace_back(now_, plan.node);
 }
 
 std::optional<Brake> Budget::brake_of_eviction(std::string_view pool) const {

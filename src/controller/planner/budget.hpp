@@ -32,7 +32,10 @@ class Budget {
 
   // Why no pod of that job may be moved off the node of the plan: its other nodes are as many as may be.
   [[nodiscard]] std::optional<Brake> brake_of_job(const LedgerEntry& plan, const std::string& job) const;
-  void take_job(const LedgerEntry& plan, const std::string& job) { jobs_[job].insert(plan.node); }
+  // Why no running pod of that job may be moved off the node of the plan besides: the job lost another one
+  // not long ago.
+  [[nodiscard]] std::optional<Brake> brake_of_stop(const LedgerEntry& plan, const std::string& job) const;
+  void take_job(const LedgerEntry& plan, const std::string& job);
 
   [[nodiscard]] std::optional<Brake> brake_of_eviction(std::string_view pool) const;
   void take_eviction(std::string_view pool, const std::string& pod) {
@@ -53,6 +56,7 @@ class Budget {
 
   void count(const LedgerEntry& plan);
   void count_last_hour();
+  void count_stops();
   void count_recorded(std::span<const Node* const> nodes);
   [[nodiscard]] static Times& times_of(TimesByPool& times, std::string_view pool);
   [[nodiscard]] std::optional<WallTime> next_in(const TimesByPool& times, std::string_view pool,
@@ -68,6 +72,8 @@ class Budget {
   Held pools_;
   Held domains_;
   Held jobs_;
+  std::map<std::string, std::vector<std::pair<WallTime, std::string>>, std::less<>>
+      stops_;  // of jobs, with the node
   TimesByPool holds_;
   TimesByPool evictions_;
   std::size_t looked_at_ = 0;

@@ -48,13 +48,15 @@ bool take(Deliberation& all, Draft& draft, const Pod& pod, bool& may_go_on) {
   }
   const bool is_counted = asked && all.now - *asked < Budget::kHour;
   if (is_counted) return true;
-  if (const auto brake = all.budget.brake_of_eviction(draft.node.pool)) {
-    draft.entry.message = brake->why;
+  if (const auto full = all.budget.brake_of_eviction(draft.node.pool)) {
+    draft.entry.message = full->why;
     if (const auto next = all.budget.next_eviction(draft.node.pool)) all.wake(*next);
     may_go_on = false;
     return false;
   }
-  if (const auto brake = all.budget.brake_of_job(draft.entry, pod.owner->uid)) {
+  auto brake = all.budget.brake_of_job(draft.entry, pod.owner->uid);
+  if (!brake) brake = all.budget.brake_of_stop(draft.entry, pod.owner->uid);
+  if (brake) {
     draft.tell(target_of(*pod.owner, pod.name_space), "PodNotMoved",
                "pod " + pod.name + " stays on node " + draft.node.name + " though it is bad: " + brake->why,
                pod.uid);

@@ -116,6 +116,25 @@ TEST_F(Evictions, one_job_does_not_lose_many_nodes_at_once) {
   EXPECT_THAT(steps_of(step()), Contains("evict_pod p-n5"));
 }
 
+TEST_F(Evictions, a_job_that_lost_a_node_is_left_in_peace_for_a_while) {
+  policy_.rules.job_percent = 100;
+  add_nodes(80);
+  add_pod("p-n9", "n9", "train");
+  for (const char* name : {"n1", "n5"}) {
+    add_pod(std::string("p-") + name, name, "train");
+    turn_bad(name, std::string("cause-of-") + name);
+  }
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), ElementsAre("cordon n1", "evict_pod p-n1", "cordon n5"));
+  EXPECT_THAT(events_of(made),
+              Contains(HasSubstr("PodNotMoved Job/train: pod p-n5 stays on node n5 though it is bad: pods of "
+                                 "its job were moved off node n1 within the last 6h")));
+  later(5h);
+  EXPECT_THAT(steps_of(step()), testing::Not(Contains("evict_pod p-n5")));
+  later(1h);
+  EXPECT_THAT(steps_of(step()), Contains("evict_pod p-n5"));
+}
+
 TEST_F(Evictions, an_eviction_that_was_refused_is_asked_for_again) {
   add_nodes(12);
   add_pod("train-0", "n1", "train");

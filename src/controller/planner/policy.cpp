@@ -130,6 +130,7 @@ void read_ways(YamlMap& map, Rules& rules) {
   read_group(map, "evictions", [&](YamlMap& group) {
     if (const auto word = group.choice<Removal>("method", parse_removal, {"evict", "delete"}))
       rules.deletes_pods = *word == Removal::remove;
+    read_duration(group, "job_interval", rules.job_interval);
     if (const auto needs = group.boolean("need_spare")) rules.needs_spare = *needs;
     if (const auto word = group.choice<Spare>("spare", parse_spare, {"same_domain", "anywhere"}))
       rules.prefers_same_domain = *word == Spare::same_domain;

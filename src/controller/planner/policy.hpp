@@ -49,9 +49,10 @@ struct Rules {
   Duration report_age = std::chrono::hours{1};      // an older report proves nothing any more
   CouldNotLook could_not_look = CouldNotLook::start;
 
-  bool deletes_pods = false;        // in place of evicting them
-  bool needs_spare = false;         // running pods are moved only where a node is free for them
-  bool prefers_same_domain = true;  // of spares
+  bool deletes_pods = false;                      // in place of evicting them
+  Duration job_interval = std::chrono::hours{6};  // running pods of a job leave one node in that time
+  bool needs_spare = false;                       // running pods are moved only where a node is free for them
+  bool prefers_same_domain = true;                // of spares
 
   Proof proof = Proof::failed_tests;
   Duration test_every = std::chrono::hours{1};  // so often is a held node tested anew

@@ -39,7 +39,7 @@ rates: {holds_per_hour: 4, evictions_per_hour: 9}
 breaker: {nodes: 4, percent: 8, window: 10m}
 telemetry: {stale_after: 6m}
 preflight: {report_age: 30m, could_not_look: stop}
-evictions: {method: delete, need_spare: true, spare: anywhere}
+evictions: {method: delete, job_interval: 12h, need_spare: true, spare: anywhere}
 returns: {proof: deep_test, test_every: 2h}
 probation: {retests: [12h, 48h], patience: 6h}
 requests: [reboot_node]
@@ -59,6 +59,7 @@ requests: [reboot_node]
   rules.report_age = 30min;
   rules.could_not_look = CouldNotLook::stop;
   rules.deletes_pods = true;
+  rules.job_interval = 12h;
   rules.needs_spare = true;
   rules.prefers_same_domain = false;
   rules.proof = Proof::deep_test;

@@ -89,6 +89,7 @@ class Checks {
   std::map<std::string, Times> cordons_;
   std::map<std::string, Times> evictions_;
   std::set<std::string> evicted_;
+  std::map<std::string, std::pair<Seconds, std::string>> stopped_;  // jobs: when, off which node
 };
 
 inline std::size_t Checks::within_hour(Times& times, Seconds now) {
@@ -208,6 +209,10 @@ inline void Checks::after(const PlannedAction& action, const World& seen) {
     times.push_back(cluster_.now());
     expect(std::cmp_less_equal(within_hour(times, cluster_.now()), rules_of(node).evictions_per_hour),
            "more evictions than the rate", action);
+    auto& [stopped, off] = stopped_[pod->owner->uid];
+    expect(off.empty() || off == node.name || cluster_.now() - stopped >= 6 * kHour,
+           "of a job that lost another node", action);
+    stopped_[pod->owner->uid] = {cluster_.now(), node.name};
     return;
   }
   const Node* node = cluster_.real().node(action.target.name);
