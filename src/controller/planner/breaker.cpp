@@ -28,10 +28,10 @@ std::vector<Turned> largest_burst(std::vector<Turned> turned, Duration window) {
 }  // namespace
 
 std::vector<TrippedBreaker> tripped_breakers(const World& world, const Policy& policy,
-                                             std::span<const Node* const> of_concern) {
+                                             std::span<const Node* const> nodes) {
   // By pool and cause: each node once, with the first time.
   std::map<std::pair<std::string, std::string>, std::map<std::string, WallTime>> turned;
-  for (const Node* node : of_concern) {
+  for (const Node* node : nodes) {
     for (const OpenCause& cause : node->causes) {
       if (!cause.is_passive) continue;
       auto& since = turned[{node->pool, cause.cause}].try_emplace(node->name, cause.since).first->second;
@@ -39,14 +39,14 @@ std::vector<TrippedBreaker> tripped_breakers(const World& world, const Policy& p
     }
   }
   std::vector<TrippedBreaker> tripped;
-  for (const auto& [key, nodes] : turned) {
+  for (const auto& [key, bad] : turned) {
     const Rules& rules = policy.of(key.first);
     const std::size_t in_pool = world.in_pool(key.first).size();
     const auto share = (in_pool * static_cast<std::size_t>(rules.breaker_percent) + 99) / 100;
     const int limit = std::max(rules.breaker_nodes, static_cast<int>(share));
-    if (static_cast<int>(nodes.size()) < limit) continue;
+    if (static_cast<int>(bad.size()) < limit) continue;
     std::vector<Turned> times;
-    for (const auto& [name, since] : nodes)
+    for (const auto& [name, since] : bad)
       times.emplace_back(since, name);
     const std::vector<Turned> burst = largest_burst(std::move(times), rules.breaker_window);
     if (static_cast<int>(burst.size()) < limit) continue;

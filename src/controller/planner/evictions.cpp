@@ -40,7 +40,7 @@ std::optional<std::string> place_for(Deliberation& all, const Draft& draft,
 }
 
 // Whether the pod may be moved now.
-bool take(Deliberation& all, Draft& draft, const Pod& pod, bool& may_go_on) {
+bool take(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner, bool& may_go_on) {
   const auto asked = last_asked(draft.entry, pod);
   if (asked && all.now - *asked < kAskAgain) {
     all.wake(*asked + kAskAgain);
@@ -54,28 +54,28 @@ bool take(Deliberation& all, Draft& draft, const Pod& pod, bool& may_go_on) {
     may_go_on = false;
     return false;
   }
-  auto brake = all.budget.brake_of_job(draft.entry, pod.owner->uid);
-  if (!brake) brake = all.budget.brake_of_stop(draft.entry, pod.owner->uid);
+  auto brake = all.budget.brake_of_job(draft.entry, owner.uid);
+  if (!brake) brake = all.budget.brake_of_stop(draft.entry, owner.uid);
   if (brake) {
-    draft.tell(target_of(*pod.owner, pod.name_space), "PodNotMoved",
+    draft.tell(target_of(owner, pod.name_space), "PodNotMoved",
                "pod " + pod.name + " stays on node " + draft.node.name + " though it is bad: " + brake->why,
                pod.uid);
     all.wake(all.now + kLookAgain);
     return false;
   }
-  note_job(draft.entry, pod.owner->uid);
-  all.budget.take_job(draft.entry, pod.owner->uid);
+  note_job(draft.entry, owner.uid);
+  all.budget.take_job(draft.entry, owner.uid);
   all.budget.take_eviction(draft.node.pool, pod.uid);
   return true;
 }
 
-void move(Deliberation& all, Draft& draft, const Pod& pod) {
+void move(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner) {
   const ActionKind kind = removal_kind(draft.rules);
   note_done(draft.entry, {.kind = kind, .target = pod.uid, .at = all.now, .is_counted = true});
   all.wake(all.now + kAskAgain);
   const std::string why = sentence_of({.reports = {}, .causes = draft.evidence.causes});
   draft.add(kind, target_of(pod), why).is_counted = true;
-  draft.tell(target_of(*pod.owner, pod.name_space), "PodMoved",
+  draft.tell(target_of(owner, pod.name_space), "PodMoved",
              "pod " + pod.name + " is moved off node " + draft.node.name + ": " + why +
                  (draft.entry.spare.empty() ? "" : "; node " + draft.entry.spare + " is free for it"),
              pod.uid);
@@ -104,7 +104,7 @@ void move_running_pods(Deliberation& all, Draft& draft, bool is_held) {
       all.wake(all.now + kLookAgain);
       return;
     }
-    if (take(all, draft, *pod, may_go_on)) move(all, draft, *pod);
+    if (take(all, draft, *pod, *pod->owner, may_go_on)) move(all, draft, *pod, *pod->owner);
   }
 }
 

@@ -22,33 +22,24 @@ std::string bad_nodes(const Deliberation& all, const Node& node) {
   std::vector<std::string> bad;
   for (const std::string& name : all.world.in_pool(node.pool)) {
     const Node* other = all.world.node(name);
-    if (other == nullptr || is_good(all, *other)) continue;
-    const Evidence evidence = evidence_of(all.world, all.rules_of(*other), *other, nullptr, all.now);
-    std::string why = "not ready";
-    if (other->held)
-      why = "held";
-    else if (other->is_unschedulable)
-      why = "cordoned";
-    else if (other->verdict == Verdict::evict)
-      why = "EVICT";
-    if (!evidence.reports.empty() && !evidence.reports.front()->failed.empty())
-      why = evidence.reports.front()->failed.front().test + " failed";
-    bad.push_back(name + " (" + why + ')');
+    if (other == nullptr) continue;
+    if (const std::string fault = fault_of(all, *other); !fault.empty())
+      bad.push_back(std::string(name).append(" (").append(fault).append(")"));
   }
   std::string text;
   for (std::size_t i = 0; i < std::min(bad.size(), shown); ++i)
-    text += (i == 0 ? "" : ", ") + bad[i];
+    text.append(i == 0 ? "" : ", ").append(bad[i]);
   return bad.size() <= shown ? text : text + " and " + std::to_string(bad.size() - shown) + " more";
 }
 
-void tell_job_waits(Deliberation& all, Draft& draft, const Pod& pod) {
-  if (!all.told.insert(pod.owner->uid).second) return;
-  draft.tell(target_of(*pod.owner, pod.name_space), "NoGoodNode",
+void tell_job_waits(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner) {
+  if (!all.told.insert(owner.uid).second) return;
+  draft.tell(target_of(owner, pod.name_space), "NoGoodNode",
              "the pods wait: no node of pool " + draft.node.pool +
                  " is known to be good for them: " + bad_nodes(all, draft.node));
 }
 
-void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod) {
+void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod, const Owner& owner) {
   const std::string why = sentence_of({.reports = {&report}, .causes = {}});
   const ActionKind kind = removal_kind(draft.rules);
   note_done(draft.entry, {.kind = kind, .target = pod.uid, .at = all.now});
@@ -56,7 +47,7 @@ void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod)
   draft.add(kind, target_of(pod), why);
   if (draft.entry.spare.empty()) draft.entry.spare = spare_for(all, draft.node, pod.gpus).value_or("");
   if (!draft.entry.spare.empty()) all.spares.insert(draft.entry.spare);
-  draft.tell(target_of(*pod.owner, pod.name_space), "PodMoved",
+  draft.tell(target_of(owner, pod.name_space), "PodMoved",
              "pod " + pod.name + " is moved off node " + draft.node.name + ": " + why +
                  (draft.entry.spare.empty() ? "" : "; node " + draft.entry.spare + " is free for it"),
              pod.uid);
@@ -80,7 +71,7 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
     if (is_bound_to_node(*pod)) continue;
     // Its owner wants it gone: then it is, wherever it may go.
     if (!pod->has_deschedule && !has_another(all, draft.node, pod->gpus)) {
-      tell_job_waits(all, draft, *pod);
+      tell_job_waits(all, draft, *pod, *pod->owner);
       all.wake(all.now + kLookAgain);
       continue;
     }
@@ -96,7 +87,7 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
     }
     moves += asked ? 0 : 1;
     draft.is_pending = true;
-    move(all, draft, *report, *pod);
+    move(all, draft, *report, *pod, *pod->owner);
   }
 }
 

@@ -111,6 +111,11 @@ TEST_F(Gates, where_all_nodes_are_bad_the_job_waits_and_its_owner_is_told_which)
   settle();
   EXPECT_NE(world_.pod("uid-train-0"), nullptr);
   EXPECT_NE(world_.pod("uid-train-1"), nullptr);
+  // Who comes later is told the same.
+  fail_preflight("other-0", "n2", "other");
+  EXPECT_THAT(events_of(step()),
+              Contains(HasSubstr("NoGoodNode Job/other: the pods wait: no node of pool default is known to "
+                                 "be good for them: n1 (gpu.pcie_bandwidth failed), n2 (gpu.")));
   EXPECT_FALSE(node("n2").is_unschedulable);
 }
 

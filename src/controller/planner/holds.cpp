@@ -158,10 +158,11 @@ void follow_hold(Deliberation& all, const Node& node, const LedgerEntry& entry) 
   take_evidence(draft);
   draft.entry.holds = true;
   draft.entry.is_released = false;
-  if (!draft.entry.begun) draft.entry.begun = node.held->since;
+  const WallTime since = node.held ? node.held->since : all.now;
+  if (!draft.entry.begun) draft.entry.begun = since;
   // The answer to its cordon was lost.
   if (!has_done(draft.entry, ActionKind::cordon, node.name))
-    note_done(draft.entry, {.kind = ActionKind::cordon, .target = node.name, .at = node.held->since});
+    note_done(draft.entry, {.kind = ActionKind::cordon, .target = node.name, .at = since});
   if (draft.rules.mode == Mode::observe) {
     if (draft.entry.phase != Phase::executing) draft.entry.phase = Phase::held;
     draft.entry.message = "held; in mode observe it is not given back";

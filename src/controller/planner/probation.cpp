@@ -31,7 +31,7 @@ bool is_marked_undone(const World& world, const LedgerEntry& entry) {
   });
 }
 
-void go_on(Deliberation& all, Draft& draft, Probation wanted) {
+void go_on(Deliberation& all, Draft& draft, const Probation& wanted) {
   const Node& node = draft.node;
   if (node.probation != wanted)
     draft.add(ActionKind::taint, target_of(node), "the next test of its probation").probation = wanted;
@@ -55,10 +55,11 @@ void follow_probation(Deliberation& all, const Node& node, const LedgerEntry& en
   const WallTime returned = entry.returned.value_or(entry.created);
   const WallTime until = returned + (rules.retests.empty() ? Duration{0} : rules.retests.back());
   const auto next = next_test(node, entry, rules, returned);
+  const Probation wanted{.plan = entry.name, .until = until, .next = next.value_or(until)};
   // As nearly always: so no draft of it is made.
-  const bool is_as_wanted =
-      is_marked && next && node.probation->until == until && node.probation->next == *next;
-  if (is_as_wanted && all.now < *next && is_marked_undone(all.world, entry)) return all.wake(*next);
+  const bool is_as_wanted = next && node.probation == wanted;
+  if (is_as_wanted && all.now < wanted.next && is_marked_undone(all.world, entry))
+    return all.wake(wanted.next);
 
   Draft draft = draft_of(all, node, entry);
   if (!is_marked) {
@@ -68,7 +69,7 @@ void follow_probation(Deliberation& all, const Node& node, const LedgerEntry& en
   } else if (all.now >= until + rules.retest_patience) {
     end_probation(all, draft, "nothing came up, though nobody tested it");
   } else {
-    go_on(all, draft, {.plan = entry.name, .until = until, .next = *next});
+    go_on(all, draft, wanted);
   }
   commit(all, std::move(draft));
 }

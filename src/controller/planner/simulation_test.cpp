@@ -32,8 +32,8 @@ class Leader {
     Tally& tally = checks_.tally();
     ++tally.plans;
     tally.nodes_looked_at += made.cost.nodes;
-    tally.idle += made.decisions.empty() ? 1 : 0;
-    tally.breakers += made.breakers.empty() ? 0 : 1;
+    if (made.decisions.empty()) ++tally.idle;
+    if (!made.breakers.empty()) ++tally.breakers;
     for (const std::string& node : made.may_test) {
       checks_.of_grant(*seen.node(node), seen);
       cluster_.grant_test(node);

@@ -2,6 +2,7 @@
 #include "controller/planner/spares.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace autopilot::controller {
 namespace {
@@ -29,14 +30,23 @@ std::optional<std::string> spare_among(const Deliberation& all, const World::Nam
 
 }  // namespace
 
-bool is_good(const Deliberation& all, const Node& node) {
-  if (!node.is_ready || node.is_unschedulable || node.held) return false;
-  if (node.verdict != Verdict::pass && node.verdict != Verdict::warn) return false;
+std::string fault_of(const Deliberation& all, const Node& node) {
   const Rules& rules = all.rules_of(node);
-  return std::ranges::none_of(all.world.reports_on(node.name), [&](const std::string& name) {
+  for (const std::string& name : all.world.reports_on(node.name)) {
     const Report* report = all.world.report(name);
-    return report != nullptr && is_standing(*report, node, rules, all.now);
-  });
+    if (report == nullptr || !is_standing(*report, node, rules, all.now)) continue;
+    return report->failed.empty() ? "pre-flight test failed" : report->failed.front().test + " failed";
+  }
+  if (node.verdict == Verdict::evict) return "EVICT";
+  if (node.held) return "held";
+  if (node.is_unschedulable) return "cordoned";
+  if (!node.is_ready) return "not ready";
+  if (node.verdict == Verdict::testing) return "being tested";
+  return node.verdict && node.verdict != Verdict::none ? "" : "not known";
+}
+
+bool is_good(const Deliberation& all, const Node& node) {
+  return fault_of(all, node).empty();
 }
 
 bool has_another(const Deliberation& all, const Node& node, int gpus) {

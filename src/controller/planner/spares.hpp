@@ -8,7 +8,8 @@
 
 namespace autopilot::controller {
 
-// Pods may be placed there, and nothing speaks against it.
+// What speaks against placing pods there, in a few words; empty: nothing does.
+[[nodiscard]] std::string fault_of(const Deliberation& all, const Node& node);
 [[nodiscard]] bool is_good(const Deliberation& all, const Node& node);
 // Another node of the pool could take a pod of that size, now or when it is free: a pod that is moved has
 // somewhere to go.

@@ -76,7 +76,7 @@ class World {
   using Index = ByName<Names>;
 
   bool review(std::string_view node);
-  [[nodiscard]] bool is_of_concern(std::string_view node) const;
+  [[nodiscard]] bool is_of_concern(std::string_view name) const;
   void unlink(const Node& node);
   void unlink(const Pod& pod);
   void unlink(const Report& report);

@@ -22,9 +22,9 @@ Replay::Replay(Policy policy, Tell tell, std::size_t most_plans)
 }
 
 Status Replay::take(const HistoryEvent& event) {
-  if (now_ && event.time < *now_)
+  if (has_begun_ && event.time < now_)
     return fail(Errc::malformed,
-                "time: " + format_time(event.time) + " lies before the event before, " + format_time(*now_));
+                "time: " + format_time(event.time) + " lies before the event before, " + format_time(now_));
   TRY_STATUS(go_to(event.time));
   if (++objects_ > kMaxObjects)
     return fail(Errc::exhausted, "a history of more than " + std::to_string(kMaxObjects) + " events");
@@ -37,16 +37,17 @@ Status Replay::take(const HistoryEvent& event) {
 }
 
 Status Replay::finish() {
-  return now_ ? decide() : Status{};
+  return has_begun_ ? decide() : Status{};
 }
 
 // What is known by now is decided, then what is due until that time.
 Status Replay::go_to(WallTime time) {
-  if (now_ && time > *now_) TRY_STATUS(decide());
+  if (has_begun_ && time > now_) TRY_STATUS(decide());
   while (next_ && *next_ < time) {
     now_ = *next_;
     TRY_STATUS(decide());
   }
+  has_begun_ = true;
   now_ = time;
   return {};
 }
@@ -57,18 +58,18 @@ Status Replay::decide() {
       return fail(Errc::exhausted,
                   "a history that needs more than " + std::to_string(most_plans_) + " plans");
     for (const std::string& name : world_.of_concern())
-      if (!silent_.contains(name)) world_.note_look(name, *now_);
-    world_.as_of = *now_;
-    const Plan made = plan(world_, policy_, *now_);
+      if (!silent_.contains(name)) world_.note_look(name, now_);
+    world_.as_of = now_;
+    const Plan made = plan(world_, policy_, now_);
     next_ = made.next;
     if (made.decisions.empty()) break;
-    tell_(*now_, made);
+    tell_(now_, made);
     for (const Decision& decision : made.decisions) {
       for (const PlannedAction& action : decision.actions)
         if (!action.is_recorded_only &&
             (action.kind == ActionKind::evict_pod || action.kind == ActionKind::delete_pod))
           moved_.insert(action.target.uid);
-      apply(world_, decision, *now_);
+      apply(world_, decision, now_);
     }
   }
   return {};
@@ -82,7 +83,7 @@ void Replay::change(const NodeChange& change) {
     node.pool = Policy::kDefaultPool;
     node.gpus = 8;
     node.verdict = Verdict::pass;
-    node.looked = *now_;
+    node.looked = now_;
   }
   if (change.labels) node.pool = policy_.pool_of(*change.labels);
   set(node.domain, change.domain);
@@ -94,11 +95,11 @@ void Replay::change(const NodeChange& change) {
   set(node.is_unknown, change.is_unknown);
   set(node.causes, change.causes);
   for (const std::string& test : change.passed)
-    node.passed[test] = *now_;
-  if (change.wants_test) node.wants_test = *change.wants_test ? now_ : std::nullopt;
+    node.passed[test] = now_;
+  if (change.wants_test) node.wants_test = *change.wants_test ? std::optional(now_) : std::nullopt;
   if (change.is_silent && *change.is_silent) silent_.insert(change.name);
   if (change.is_silent && !*change.is_silent) silent_.erase(change.name);
-  if (!silent_.contains(change.name)) node.looked = *now_;
+  if (!silent_.contains(change.name)) node.looked = now_;
   world_.put(std::move(node));
 }
 

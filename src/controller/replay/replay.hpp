@@ -46,7 +46,8 @@ class Replay {
   World world_;
   std::set<std::string, std::less<>> silent_;  // nodes
   std::set<std::string, std::less<>> moved_;   // uids of pods
-  std::optional<WallTime> now_;
+  bool has_begun_ = false;
+  WallTime now_{};
   std::optional<WallTime> next_;
   std::size_t plans_ = 0;
   std::size_t objects_ = 0;
