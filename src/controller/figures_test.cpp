@@ -15,12 +15,12 @@ using ::testing::Not;
 TEST(Figures, say_when_certificates_end_and_what_agents_got) {
   ControllerFigures figures;
   figures.leads = true;
-  figures.serving_until = WallTime{seconds{1'800'000'000}};
+  figures.serving_until = WallTime{seconds{1'800'000'001}};
   figures.issued = IssuanceCounts{};
   figures.issued->at(static_cast<std::size_t>(Issuance::forbidden)) = 3;
   const std::string text = render(figures);
   EXPECT_THAT(text, AllOf(HasSubstr("autopilot_controller_leader 1\n"),
-                          HasSubstr("certificate_not_after_seconds{certificate=\"serving\"} 1800000000\n"),
+                          HasSubstr("certificate_not_after_seconds{certificate=\"serving\"} 1800000001\n"),
                           Not(HasSubstr("certificate=\"authority\"")),
                           HasSubstr("certificate_requests_total{outcome=\"forbidden\"} 3\n")));
   figures.issued.reset();
