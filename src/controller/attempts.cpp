@@ -18,9 +18,11 @@ void Attempts::failed(const std::string& what, MonoTime now, std::optional<Durat
   attempt.until = now + attempt.back_off.fail(kTimes, dice_(), retry_after);
 }
 
-void Attempts::succeeded(std::string_view what) {
+bool Attempts::succeeded(std::string_view what) {
   const auto found = attempts_.find(what);
-  if (found != attempts_.end()) attempts_.erase(found);
+  if (found == attempts_.end()) return false;
+  attempts_.erase(found);
+  return true;
 }
 
 std::optional<MonoTime> Attempts::next(MonoTime now) const {

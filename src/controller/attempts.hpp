@@ -26,7 +26,8 @@ class Attempts {
 
   [[nodiscard]] bool may_try(std::string_view what, MonoTime now) const;
   void failed(const std::string& what, MonoTime now, std::optional<Duration> retry_after);
-  void succeeded(std::string_view what);
+  // True where it had failed before.
+  bool succeeded(std::string_view what);
   // When the next of those that wait may be tried.
   [[nodiscard]] std::optional<MonoTime> next(MonoTime now) const;
 

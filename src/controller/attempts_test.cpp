@@ -24,7 +24,8 @@ TEST(Attempts, come_later_with_every_failure) {
   for (int i = 0; i < 20; ++i)
     attempts.failed("evict", kNow, {});
   EXPECT_EQ(attempts.next(kNow), kNow + 5min);
-  attempts.succeeded("evict");
+  EXPECT_TRUE(attempts.succeeded("evict"));
+  EXPECT_FALSE(attempts.succeeded("evict"));
   EXPECT_TRUE(attempts.may_try("evict", kNow));
 }
 

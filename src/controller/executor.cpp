@@ -25,6 +25,11 @@ bool is_unclear(const kube::ApiError& why) {
          why.verdict.outcome == kube::ApiOutcome::server_error;
 }
 
+// No step of the plan is under way: one that failed is done, or not wanted any more.
+bool is_at_rest(Phase phase) {
+  return phase != Phase::executing && phase != Phase::undoing;
+}
+
 bool is_removal(ActionKind kind) {
   return kind == ActionKind::evict_pod || kind == ActionKind::delete_pod;
 }
@@ -99,6 +104,7 @@ Executor::Pace Executor::advance() {
     if (work.is_noted && !is_over && work.actions.front().kind != ActionKind::event) return write_entry();
     return begin(work.actions.front());
   }
+  if (!work.has_failed && is_at_rest(work.entry.phase)) forget_problem();
   if (work.is_noted && !is_over) return write_entry();
   if (is_over && work.must_write && !work.has_failed) return write_entry();
   work_.reset();
@@ -346,13 +352,17 @@ Executor::Pace Executor::done() {
   Work& work = *work_;
   const PlannedAction action = std::move(work.actions.front());
   work.actions.pop_front();
-  attempts_.succeeded(key_of(action));
+  if (attempts_.succeeded(key_of(action))) forget_problem();
   ++stats_.done[action.kind];
   log_done(action, options_.host);
-  if (work.has_entry && !work.problem.empty()) work.is_noted = true;
-  work.problem.clear();
   if (work.has_entry && is_noted(action.kind) && !is_removal(action.kind)) note_in_ledger(action);
   return Pace::go_on;
+}
+
+void Executor::forget_problem() {
+  if (work_->problem.empty()) return;
+  work_->problem.clear();
+  work_->is_noted = true;
 }
 
 void Executor::note_in_ledger(const PlannedAction& action) {

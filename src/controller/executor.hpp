@@ -79,7 +79,7 @@ class Executor {
     bool must_write = false;   // the entry, before the next step
     bool is_noted = false;     // something was added to the entry that is not written yet
     bool has_failed = false;   // nothing further is done
-    std::string problem;       // of the step that failed
+    std::string problem;       // of the step that failed last, until it is done
     std::string node_version;  // of our last write of the node
     std::string announced;     // uid of the pod whose removal is in the ledger
   };
@@ -109,6 +109,7 @@ class Executor {
   // also_done: an outcome that says so as well.
   [[nodiscard]] Pace take(const Answer& answer, kube::ApiOutcome also_done = kube::ApiOutcome::ok);
   [[nodiscard]] Pace done();
+  void forget_problem();
   void note_in_ledger(const PlannedAction& action);
   [[nodiscard]] Pace give_up();
   [[nodiscard]] Pace fail(const std::string& what, const kube::ApiError& why);

@@ -69,12 +69,9 @@ bool take(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner, b
   return true;
 }
 
-void move(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner) {
-  const ActionKind kind = removal_kind(draft.rules);
-  note_done(draft.entry, {.kind = kind, .target = pod.uid, .at = all.now, .is_counted = true});
-  all.wake(all.now + kAskAgain);
+void move(Draft& draft, const Pod& pod, const Owner& owner) {
   const std::string why = sentence_of({.reports = {}, .causes = draft.evidence.causes});
-  draft.add(kind, target_of(pod), why).is_counted = true;
+  draft.add(removal_kind(draft.rules), target_of(pod), why).is_counted = true;
   draft.tell(target_of(owner, pod.name_space), "PodMoved",
              "pod " + pod.name + " is moved off node " + draft.node.name + ": " + why +
                  (draft.entry.spare.empty() ? "" : "; node " + draft.entry.spare + " is free for it"),
@@ -104,7 +101,7 @@ void move_running_pods(Deliberation& all, Draft& draft, bool is_held) {
       all.wake(all.now + kLookAgain);
       return;
     }
-    if (take(all, draft, *pod, *pod->owner, may_go_on)) move(all, draft, *pod, *pod->owner);
+    if (take(all, draft, *pod, *pod->owner, may_go_on)) move(draft, *pod, *pod->owner);
   }
 }
 

@@ -158,8 +158,10 @@ TEST_F(Evictions, an_eviction_counts_before_it_is_asked_for_and_once) {
     world_.put(pod);
   }
   turn_bad("n1");
-  // The answer was lost, whatever became of it.
-  world_.put(*look().decisions.at(0).entry);
+  // It was asked, and the answer was lost, whatever became of it.
+  LedgerEntry entry = *look().decisions.at(0).entry;
+  note_done(entry, {.kind = ActionKind::evict_pod, .target = "uid-a", .at = now_, .is_counted = true});
+  world_.put(entry);
   change("n1", [&](Node& node) {
     node.is_unschedulable = true;
     node.held = Hold{.plan = entry_of("n1").name, .since = now_};
@@ -168,6 +170,15 @@ TEST_F(Evictions, an_eviction_counts_before_it_is_asked_for_and_once) {
   EXPECT_THAT(steps_of(look()), ElementsAre("evict_pod a"));
   world_.remove_pod("uid-a");
   EXPECT_THAT(steps_of(look()), IsEmpty());
+}
+
+TEST_F(Evictions, a_pod_that_was_not_asked_yet_is_asked_at_once) {
+  add_nodes(12);
+  add_pod("train-0", "n1", "train");
+  turn_bad("n1");
+  // Whoever led died after the plan was written, or its cordon was refused.
+  world_.put(*look().decisions.at(0).entry);
+  EXPECT_THAT(steps_of(look()), ElementsAre("cordon n1", "evict_pod train-0"));
 }
 
 TEST_F(Evictions, a_spare_of_the_same_failure_domain_is_named_first) {

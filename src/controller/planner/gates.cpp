@@ -41,10 +41,7 @@ void tell_job_waits(Deliberation& all, Draft& draft, const Pod& pod, const Owner
 
 void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod, const Owner& owner) {
   const std::string why = sentence_of({.reports = {&report}, .causes = {}});
-  const ActionKind kind = removal_kind(draft.rules);
-  note_done(draft.entry, {.kind = kind, .target = pod.uid, .at = all.now});
-  all.wake(all.now + kAskAgain);
-  draft.add(kind, target_of(pod), why);
+  draft.add(removal_kind(draft.rules), target_of(pod), why);
   if (draft.entry.spare.empty()) draft.entry.spare = spare_for(all, draft.node, pod.gpus).value_or("");
   if (!draft.entry.spare.empty()) all.spares.insert(draft.entry.spare);
   draft.tell(target_of(owner, pod.name_space), "PodMoved",

@@ -66,7 +66,6 @@ void hold(Deliberation& all, Draft& draft) {
 void record(Draft& draft) {
   LedgerEntry& entry = draft.entry;
   entry.phase = Phase::recorded;
-  entry.done = draft.before == nullptr ? std::vector<DoneStep>{} : draft.before->done;
   entry.message = "recorded only, mode " + std::string(to_string(draft.rules.mode)) + ": " + entry.message;
   for (PlannedAction& action : draft.actions) {
     const bool is_telling = action.kind == ActionKind::event || action.kind == ActionKind::mark_report;

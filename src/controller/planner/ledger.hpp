@@ -11,8 +11,8 @@
 
 namespace autopilot::controller {
 
-// A step that was answered by the API server: it has been done. That a pod shall go stands here before it is
-// asked: it counts though no answer comes.
+// A step that was answered by the API server: it has been done. That a pod shall go stands here right before
+// it is asked: it counts though no answer comes, and who was never asked does not wait to be asked again.
 struct DoneStep {
   ActionKind kind = ActionKind::event;
   std::string target;  // PlannedAction::target_key

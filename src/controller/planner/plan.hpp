@@ -52,7 +52,8 @@ struct PlannedAction {
 
 // What to do about one node. `entry` is written before the first action, but where it is over: then after the
 // last. Actions are done in their order, and none after one that failed: the next plan goes on. What is_noted
-// is added to the entry (note_done) when it is done, and the entry written again.
+// is added to the entry (note_done) when it is done, and the entry written again; that a pod shall go is
+// added and written before the pod is asked, and no earlier.
 struct Decision {
   std::optional<LedgerEntry> entry;  // as it shall be; nothing: it is about reports without a plan
   bool is_changed = false;           // it is not so yet: to be written

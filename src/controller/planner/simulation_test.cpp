@@ -64,22 +64,31 @@ class Leader {
         ++checks_.tally().recorded;
         continue;
       }
+      const bool is_removal = action.kind == ActionKind::evict_pod || action.kind == ActionKind::delete_pod;
+      if (noted && is_removal) {
+        note(*noted, action);
+        if (!keep(*noted)) return false;
+      }
       const Sent sent = send(action, entry, version, seen);
       if (sent == Sent::lost) return false;
       if (sent == Sent::refused) {
         cluster_.wake(cluster_.time() + 30s);
         break;
       }
-      if (!noted || !is_noted(action.kind)) continue;
+      if (!noted || is_removal || !is_noted(action.kind)) continue;
       has_noted = true;
-      note_done(*noted, DoneStep{.kind = action.kind,
-                                 .target = action.target_key(),
-                                 .at = cluster_.time(),
-                                 .is_counted = action.is_counted});
+      note(*noted, action);
     }
     if (!noted || !(has_noted || (is_end && decision.is_changed))) return true;
-    if (has_noted) noted->updated = cluster_.time();
     return keep(*noted);
+  }
+
+  void note(LedgerEntry& entry, const PlannedAction& action) const {
+    entry.updated = cluster_.time();
+    note_done(entry, DoneStep{.kind = action.kind,
+                              .target = action.target_key(),
+                              .at = cluster_.time(),
+                              .is_counted = action.is_counted});
   }
 
   Sent send(const PlannedAction& action, const LedgerEntry* entry, std::string& version, const World& seen) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 
+#include "controller/planner/removal.hpp"
 #include "controller/testing/remediation_fixture.hpp"
 
 // A controller that is killed at any of its requests, and another one after it.
@@ -45,6 +46,9 @@ class Story : public testing::RemediationFixture {
       cluster_.speak();
     }
     lead();
+    settle();
+    // Who dies after it noted that it asks a pod to go may not have asked: it is asked again then.
+    clock_.time += kAskAgain;
     settle();
     die();
     return cluster_.writes().size() - before;

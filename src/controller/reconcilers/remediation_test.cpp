@@ -30,6 +30,17 @@ class RemediationTest : public testing::RemediationFixture {
     return FakeCluster::text(*cluster_.all(FakeCluster::kOurs + "remediationplans").at(0),
                              {"status", "problem"});
   }
+  [[nodiscard]] bool is_evict_in_ledger() const {
+    const auto plans = cluster_.all(FakeCluster::kOurs + "remediationplans");
+    return !plans.empty() &&
+           std::ranges::any_of(plans.at(0)->at("status").at("done").as_array(), [](const json::value& step) {
+             return step.at("action").as_string() == "evict_pod";
+           });
+  }
+  void let_pass(Duration time) {
+    clock_.time += time;
+    clock_.pauses += time;
+  }
   [[nodiscard]] std::string note_on_foreign(const std::string& node) const {
     return FakeCluster::text(*cluster_.find(node_path(node)), {"metadata", "annotations", "foreign/note"});
   }
@@ -112,11 +123,47 @@ TEST_F(RemediationTest, a_pod_that_its_budget_keeps_is_asked_again_later_and_the
   EXPECT_EQ(evictions(), 1);
   settle();
   EXPECT_EQ(evictions(), 1) << "not again before its time";
-  clock_.pauses += std::chrono::seconds{2};
+  let_pass(std::chrono::seconds{59});
+  settle();
+  EXPECT_EQ(evictions(), 1) << "a budget is not asked all the time";
+  EXPECT_THAT(problem_of_plan(), HasSubstr("disruption budget"));
+  let_pass(std::chrono::seconds{1});
   settle();
   EXPECT_EQ(evictions(), 2);
   cluster_.guarded.clear();
-  clock_.pauses += std::chrono::seconds{10};
+  let_pass(std::chrono::minutes{1});
+  settle();
+  EXPECT_EQ(cluster_.find(kPod), nullptr);
+  EXPECT_THAT(phases(), ElementsAre("held"));
+  EXPECT_EQ(problem_of_plan(), "");
+}
+
+TEST_F(RemediationTest, a_pod_that_shall_go_is_in_the_ledger_before_it_is_asked_and_not_before_its_turn) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  std::vector<std::string> seen;
+  cluster_.refuse = [&](const std::string& write) -> std::optional<net::HttpResponse> {
+    if (write.starts_with("PATCH " + node_path("n1")) || write.ends_with("/eviction"))
+      seen.push_back(write + (is_evict_in_ledger() ? " is in the ledger" : ""));
+    return std::nullopt;
+  };
+  lead();
+  settle();
+  EXPECT_THAT(seen, ElementsAre("PATCH " + node_path("n1"), "POST " + kPod + "/eviction is in the ledger"));
+}
+
+TEST_F(RemediationTest, a_pod_that_was_not_asked_because_a_step_before_failed_is_asked_at_once) {
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  bool is_told = false;
+  cluster_.refuse = [&](const std::string& write) -> std::optional<net::HttpResponse> {
+    if (write != "PATCH " + node_path("n1") || std::exchange(is_told, true)) return std::nullopt;
+    return FakeCluster::refusal(409, "Conflict", "the node has changed");
+  };
+  lead();
+  settle();
+  EXPECT_THAT(problem_of_plan(), HasSubstr("the node has changed"));
+  let_pass(std::chrono::seconds{2});
   settle();
   EXPECT_EQ(cluster_.find(kPod), nullptr);
   EXPECT_THAT(phases(), ElementsAre("held"));
