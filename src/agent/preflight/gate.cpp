@@ -2,6 +2,7 @@
 #include "agent/preflight/gate.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "agent/cluster_checks/deep_test_words.hpp"
@@ -28,6 +29,11 @@ std::string percent(double share) {
 std::string owner_of(const PodCaller& pod) {
   if (pod.claim.owner.pod.empty()) return "preflight";
   return "preflight of " + pod.claim.owner.pod_namespace + "/" + pod.claim.owner.pod;
+}
+
+void take(MadeTest& made, const Operation& operation, const std::optional<JudgedTest>& verdict) {
+  made.verdict = verdict;
+  if (!verdict) made.not_told = operation.message.empty() ? "it found nothing" : operation.message;
 }
 
 }  // namespace
@@ -88,11 +94,8 @@ void PreflightGate::note() {
 void PreflightGate::note(const Operation& operation, const std::optional<JudgedTest>& verdict) {
   if (!operation.is_over()) return;
   for (auto& [key, question] : questions_)
-    for (auto& [test, made] : question.made) {
-      if (made.operation != operation.id) continue;
-      made.verdict = verdict;
-      if (!verdict) made.not_told = operation.message.empty() ? "it found nothing" : operation.message;
-    }
+    for (auto& [test, made] : question.made)
+      if (made.operation == operation.id) take(made, operation, verdict);
   advance_all();
 }
 
@@ -104,7 +107,7 @@ void PreflightGate::advance_all() {
     advance(key);
 }
 
-void PreflightGate::advance(Key key) {
+void PreflightGate::advance(const Key& key) {
   const auto found = questions_.find(key);
   if (found == questions_.end() || found->second.result) return;
   Question& question = found->second;
@@ -163,6 +166,7 @@ GateDecision PreflightGate::decide(const Question& question, const std::optional
 
 // One that finds no room, or whose GPUs are being tested, is begun later.
 void PreflightGate::begin(Question& question, const GateDecision& decision) {
+  if (!question.held) return;
   for (const std::string& test : decision.run) {
     const Duration left = question.deadline - machine_.clock.now().mono;
     if (left <= Duration{0}) return;
@@ -199,7 +203,7 @@ void PreflightGate::tell(Question& question, const GateDecision& decision) {
 }
 
 // What has not been told by now is not known.
-void PreflightGate::end_in_time(Key key) {
+void PreflightGate::end_in_time(const Key& key) {
   const auto found = questions_.find(key);
   if (found == questions_.end()) return;
   Question& question = found->second;
@@ -249,18 +253,17 @@ void PreflightGate::conclude(const Key& key, Question& question, const GateDecis
                 : result.outcome == PreflightOutcome::failed ? stats_.failed
                                                              : stats_.could_not_look;
   ++count;
-  question.result = std::move(result);
+  question.result = result;
   question.tick.cancel();
   const bool is_written = decision.outcome != PreflightOutcome::passed && question.has_pod && machine_.report;
   if (is_written)
-    write_down(key, question, decision);
+    write_down(key, question, report_of(question, decision, result));
   else
     answer(key);
 }
 
-void PreflightGate::write_down(const Key& key, Question& question, const GateDecision& decision) {
+void PreflightGate::write_down(const Key& key, Question& question, kube::HealthCheckReport report) {
   question.end = loop_.after(kReportPatience, [this, key] { answer(key); });
-  kube::HealthCheckReport report = report_of(question, decision);
   const std::string name = report.meta.name;
   machine_.report(std::move(report), [this, key, name](const Status& written) {
     const auto found = questions_.find(key);
@@ -270,8 +273,8 @@ void PreflightGate::write_down(const Key& key, Question& question, const GateDec
   });
 }
 
-kube::HealthCheckReport PreflightGate::report_of(const Question& question,
-                                                 const GateDecision& decision) const {
+kube::HealthCheckReport PreflightGate::report_of(const Question& question, const GateDecision& decision,
+                                                 const api::PreflightResult& result) const {
   using kube::ReportedOutcome;
   const WorkloadOwner& owner = question.pod.claim.owner;
   kube::HealthCheckReport report;
@@ -280,9 +283,9 @@ kube::HealthCheckReport PreflightGate::report_of(const Question& question,
   report.pod = {owner.pod_namespace, owner.pod, owner.pod_uid};
   report.job = question.pod.job;
   report.tests = question.wanted;
-  report.gpus = question.result->gpus;
+  report.gpus = result.gpus;
   report.outcome = decision.outcome == PreflightOutcome::failed ? ReportedOutcome::failed
-                   : question.result->may_start                 ? ReportedOutcome::started
+                   : result.may_start                           ? ReportedOutcome::started
                                                                 : ReportedOutcome::could_not_look;
   report.message = decision.message;
   for (const GateFinding& found : decision.findings) {
@@ -298,16 +301,18 @@ kube::HealthCheckReport PreflightGate::report_of(const Question& question,
   }
   report.issuer = machine_.issuer;
   report.time = machine_.clock.now().wall;
-  report.is_simulated = question.result->simulated;
+  report.is_simulated = result.simulated;
   return report;
 }
 
 // Who is told may go away meanwhile, or ask again.
-void PreflightGate::answer(Key key) {
-  auto question = questions_.extract(key);
-  if (question.empty()) return;
-  for (const auto& [number, listener] : question.mapped().listeners)
-    listener.on_result(*question.mapped().result);
+void PreflightGate::answer(const Key& key) {
+  auto node = questions_.extract(key);
+  if (node.empty()) return;
+  const Question& question = node.mapped();
+  if (!question.result) return;
+  for (const Listener& listener : question.listeners | std::views::values)
+    listener.on_result(*question.result);
 }
 
 }  // namespace autopilot::agent

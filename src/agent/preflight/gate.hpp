@@ -100,22 +100,22 @@ class PreflightGate {
     net::Subscription end;  // the deadline, then the patience with the report
   };
 
-  // Keys are copies: what calls may go with the question.
+  // Keys are the caller's own, never those of `questions_`: a question may go within the call.
   [[nodiscard]] Error too_many(std::string why);
-  void advance(Key key);
+  void advance(const Key& key);
   void advance_all();
   [[nodiscard]] bool is_open_unseen(Question& question) const;
   void look(const Key& key, Question& question);
   void begin(Question& question, const GateDecision& decision);
   void tell(Question& question, const GateDecision& decision);
-  void end_in_time(Key key);
+  void end_in_time(const Key& key);
   void conclude(const Key& key, Question& question, const GateDecision& decision);
-  void write_down(const Key& key, Question& question, const GateDecision& decision);
-  void answer(Key key);
+  void write_down(const Key& key, Question& question, kube::HealthCheckReport report);
+  void answer(const Key& key);
   [[nodiscard]] HeldGpus held_by(const Question& question, const CheckResult* look) const;
   [[nodiscard]] GateDecision decide(const Question& question, const std::optional<HeldGpus>& held) const;
-  [[nodiscard]] kube::HealthCheckReport report_of(const Question& question,
-                                                  const GateDecision& decision) const;
+  [[nodiscard]] kube::HealthCheckReport report_of(const Question& question, const GateDecision& decision,
+                                                  const api::PreflightResult& result) const;
 
   net::EventLoop& loop_;
   const GateMachine machine_;

@@ -120,7 +120,7 @@ class GateTest : public testing::Test {
     gate_->note(operation, verdict);
   }
   // The results come in `results_`, in the order in which they were told.
-  std::uint64_t ask(const std::optional<PodCaller>& caller, api::PreflightRequest request = {}) {
+  std::uint64_t ask(const std::optional<PodCaller>& caller, const api::PreflightRequest& request = {}) {
     const auto asked = gate_->ask(caller, request,
                                   {[this](const auto& progress) { progress_.push_back(progress.message); },
                                    [this](const auto& result) { results_.push_back(result); }});

@@ -42,7 +42,8 @@ Seen seen_in(const CheckResult& look, const GpuClaim& claim, std::span<const Sub
   Seen seen;
   for (const Observation& one : look.observations) {
     const auto workload = workload_in(one);
-    const Subject* gpu = workload ? gpu_of(one.subject, gpus) : nullptr;
+    if (!workload) continue;
+    const Subject* gpu = gpu_of(one.subject, gpus);
     if (gpu == nullptr || !workload->owner.candidate_by.empty()) continue;
     if (!is_same_pod(workload->owner, claim.owner))
       seen.others.emplace_back(*gpu, name_of(*workload));
