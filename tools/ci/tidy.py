@@ -2,6 +2,7 @@
 """clang-tidy-16 over many files at once, within a budget of time."""
 
 import json
+import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -49,9 +50,12 @@ def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: floa
         return "late"
     done = subprocess.run(["prlimit", f"--cpu={LIMIT_PER_FILE}", "clang-tidy-16", "--quiet", "-p", str(build), *options,
                            str(source)], cwd=ROOT, text=True, capture_output=True, check=False)
-    if done.returncode < 0:
+    if done.returncode in (-signal.SIGKILL, -signal.SIGXCPU):
         run.write(f"{source}: killed, at the latest after {LIMIT_PER_FILE} s of a processor")
         return "failed"
+    if done.returncode < 0:
+        # It crashes in a function that some check cannot take; its words name both.
+        run.write(f"{source}: clang-tidy crashed ({signal.Signals(-done.returncode).name})")
     if done.returncode == 0:
         if mark:
             mark.touch()

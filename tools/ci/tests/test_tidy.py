@@ -46,6 +46,11 @@ class Check(unittest.TestCase):
             self.assertEqual("failed", self.check("while :; do :; done"))
         self.assertIn("a.cpp: killed", self.run_.log.read_text())
 
+    def test_a_crash_is_called_one_and_the_words_of_the_program_are_kept(self):
+        self.assertEqual("failed", self.check("echo in function f; kill -SEGV $$"))
+        self.assertIn("a.cpp: clang-tidy crashed (SIGSEGV)", self.run_.log.read_text())
+        self.assertIn("in function f", self.run_.log.read_text())
+
 
 if __name__ == "__main__":
     unittest.main()
