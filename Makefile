@@ -7,7 +7,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
 	@tools/install-deps.sh build
-	@cmake --preset release -DAUTOPILOT_TESTS=OFF >/dev/null
+	@cmake --preset release -DAUTOPILOT_TESTS=OFF -DAUTOPILOT_BENCH=OFF >/dev/null
 	@cmake --build --preset release --target programs -j$(JOBS)
 	@echo "built: build/bin/autopilot"
 

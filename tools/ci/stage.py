@@ -92,6 +92,12 @@ class Stage:
     beside: str = ""
 
 
+def configure(run: Run, preset: str) -> bool:
+    # The benchmarks only beside what ships, which is what they measure. No stage runs them.
+    bench = "ON" if preset == "release" else "OFF"
+    return run.command(["cmake", "--preset", preset, "-DAUTOPILOT_TESTS=ON", f"-DAUTOPILOT_BENCH={bench}"], 300) == 0
+
+
 def tail(path: Path, lines: int = 40) -> list[str]:
     if not path.exists():
         return []

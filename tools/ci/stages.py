@@ -12,7 +12,7 @@ import changes
 import fuzz
 import junit
 import tidy
-from stage import ROOT, Outcome, Run, Stage, one, skip
+from stage import ROOT, Outcome, Run, Stage, configure, one, skip
 
 BUILD_LIMIT = 3000
 TEST_LIMIT = 3000
@@ -37,12 +37,8 @@ def _tests_of(preset: str) -> list[dict]:
     return json.loads(done.stdout)["tests"] if done.returncode == 0 else []
 
 
-def _configure(run: Run, preset: str) -> bool:
-    return run.command(["cmake", "--preset", preset, "-DAUTOPILOT_TESTS=ON"], 300) == 0
-
-
 def _build(run: Run, preset: str, targets: list[str] | None = None) -> Outcome:
-    if not _configure(run, preset):
+    if not configure(run, preset):
         return one(False, "cmake could not configure")
     argv = ["cmake", "--build", "--preset", preset, "-j", run.options.jobs]
     return one(run.command(argv + (["--target", *targets] if targets else []), BUILD_LIMIT) == 0)
@@ -124,7 +120,7 @@ def _cluster(*further: str):
 
 
 def _threads(run: Run) -> Outcome:
-    if not _configure(run, "tsan"):
+    if not configure(run, "tsan"):
         return one(False, "cmake could not configure")
     names = [test["name"] for test in _tests_of("tsan") if test["name"] in THREADED]
     if not names:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import changes
-from stage import ROOT, Outcome, Run, skip
+from stage import ROOT, Outcome, Run, configure, skip
 from tidy_cache import TidyCache, default_folder
 
 LIMIT_PER_FILE = 600  # seconds of a processor: beside other stages there is less of it
@@ -66,7 +66,7 @@ def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: floa
 
 def tidy(run: Run, whole_tree: bool) -> Outcome:
     build = ROOT / "build" / "release"
-    if run.command(["cmake", "--preset", "release", "-DAUTOPILOT_TESTS=ON"], 300) != 0:
+    if not configure(run, "release"):
         return Outcome(failed=1, notes=["cmake could not configure"])
     files, compared = (changes.all_files(), "all files") if whole_tree else changes.changed_files()
     sources = _sources_of(files, _compiled(build))

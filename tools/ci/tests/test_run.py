@@ -123,6 +123,12 @@ class Plans(unittest.TestCase):
             self.assertIn(f"release-{kind}", names)
         self.assertIn("cluster", names)
 
+    def test_the_benchmarks_are_compiled_beside_what_ships(self):
+        for preset, bench in (("release", "ON"), ("gcc-release", "OFF")):
+            run_ = mock.Mock()
+            stage.configure(run_, preset)
+            self.assertIn(f"-DAUTOPILOT_BENCH={bench}", run_.command.call_args.args[0])
+
 
 if __name__ == "__main__":
     unittest.main()
