@@ -89,8 +89,8 @@ class Controller {
   LivePolicy policy_;
   std::optional<Remediation> remediation_;  // while we lead
   WebhookService webhook_;
-  net::HttpServer encrypted_;               // for the API server and the agents
-  net::HttpServer open_;                    // in the clear
+  net::HttpServer encrypted_;  // for the API server and the agents
+  net::HttpServer open_;       // in the clear
   std::optional<OwnCertificates> own_certificates_;
   std::optional<net::KeyFiles> key_files_;  // of somebody else, in place of own ones
   std::optional<WallTime> serving_until_;   // of those

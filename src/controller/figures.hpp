@@ -24,8 +24,8 @@ struct ControllerFigures {
   std::uint64_t policy_refused = 0;
   Mode mode = Mode::observe;                      // of nodes that are in no pool
   std::optional<RemediationFigures> remediation;  // where it leads
-  std::optional<WallTime> serving_until;    // of the certificate that is shown
-  std::optional<WallTime> authority_until;  // of the one that signs; nothing: somebody else does
+  std::optional<WallTime> serving_until;          // of the certificate that is shown
+  std::optional<WallTime> authority_until;        // of the one that signs; nothing: somebody else does
   bool has_certificate_problem = false;
   std::optional<IssuanceCounts> issued;  // certificates of agents
   ReviewFigures preflight;               // of pods that were made

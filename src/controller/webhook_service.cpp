@@ -19,14 +19,14 @@ void WebhookService::use(const config::ControllerConfig& config, const std::stri
       ObservationSettings{accelerators, config.kubernetes.label_prefix});
   preflight_ = nullptr;
   if (!config.webhook.enabled || believed.empty()) return;
-  preflight_ = std::make_shared<const WebhookSettings>(WebhookSettings{
-      .image = config.webhook.image,
-      .agent_url = config.webhook.agent_url,
-      .authority = believed,
-      .accelerators = accelerators,
-      .default_tests = config.webhook.tests,
-      .deadline = config.webhook.deadline,
-      .prefix = config.kubernetes.label_prefix});
+  preflight_ =
+      std::make_shared<const WebhookSettings>(WebhookSettings{.image = config.webhook.image,
+                                                              .agent_url = config.webhook.agent_url,
+                                                              .authority = believed,
+                                                              .accelerators = accelerators,
+                                                              .default_tests = config.webhook.tests,
+                                                              .deadline = config.webhook.deadline,
+                                                              .prefix = config.kubernetes.label_prefix});
 }
 
 }  // namespace autopilot::controller

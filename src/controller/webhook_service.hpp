@@ -21,8 +21,8 @@ class WebhookService {
   ~WebhookService() = default;
 
   void add_routes(net::HttpServer& server);
-  // What pods get from now on. believed: PEM, whose certificates agents show; empty: not known yet, and pods stay
-  // as they are.
+  // What pods get from now on. believed: PEM, whose certificates agents show; empty: not known yet, and pods
+  // stay as they are.
   void use(const config::ControllerConfig& config, const std::string& believed);
 
   [[nodiscard]] ReviewFigures preflight() const { return preflight_counts_.figures(); }

@@ -41,9 +41,9 @@ class WebhookServiceTest : public ::testing::Test {
     request.method = "POST";
     request.path = "/mutate-pod";
     request.body = kReview;
-    const auto exchange = session_->send(std::move(request), 10s, [&body](const Result<net::HttpResponse>& got) {
-      body = got ? got->body : got.error().what;
-    });
+    const auto exchange = session_->send(
+        std::move(request), 10s,
+        [&body](const Result<net::HttpResponse>& got) { body = got ? got->body : got.error().what; });
     EXPECT_TRUE(net::testing::run_until(loop_, [&body] { return body.has_value(); }));
     const std::string text = body.value_or("");
     const std::string mark = R"("patch":")";

@@ -10,10 +10,17 @@
 namespace autopilot::controller {
 namespace {
 
+using telemetry::log_info;
 using telemetry::log_warning;
 
 std::function<void(const Error& why)> warn(const char* what) {
   return [what](const Error& why) { log_warning(what, {{"cause", why.what}}); };
+}
+
+// That there is none yet is what each cluster begins with.
+void tell_no_authority(const Error& why) {
+  if (why.code == Errc::not_found) return log_info(why.what);
+  log_warning("the authority cannot be had", {{"cause", why.what}});
 }
 
 }  // namespace
@@ -30,8 +37,8 @@ OwnCertificates::OwnCertificates(
       publication_(loop, client, place.name_space, place.service, is_leader_,
                    warn("the authority cannot be told to the cluster")),
       store_(loop, client, clock, place.name_space, AuthorityTimes{}, is_leader_,
-             {[this](const AuthorityKeys& keys) { take(keys); }, warn("the authority cannot be had")},
-             std::move(dice), AuthorityStore::Pace{}),
+             {[this](const AuthorityKeys& keys) { take(keys); }, tell_no_authority}, std::move(dice),
+             AuthorityStore::Pace{}),
       issuer_(client, clock, place.name_space, [this] { return keys(); }) {}
 
 void OwnCertificates::take(const AuthorityKeys& keys) {
@@ -43,9 +50,10 @@ void OwnCertificates::take(const AuthorityKeys& keys) {
 }
 
 void OwnCertificates::add_routes(net::HttpServer& server) {
-  server.route("POST", api::kCertificatesPath, [this](const net::HttpRequest& request, net::Responder responder) {
-    issuer_.answer(request, std::move(responder));
-  });
+  server.route("POST", api::kCertificatesPath,
+               [this](const net::HttpRequest& request, net::Responder responder) {
+                 issuer_.answer(request, std::move(responder));
+               });
 }
 
 std::string OwnCertificates::why_not_ready() const {

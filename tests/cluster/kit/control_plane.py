@@ -83,6 +83,8 @@ class ControlPlane:
             "service-account-signing-key-file": self._key("service-account.key"),
             "service-cluster-ip-range": network.SERVICES, "authorization-mode": "Node,RBAC",
             "enable-admission-plugins": "NodeRestriction", "allow-privileged": "true",
+            # No kube-proxy is where it runs: it asks the pods behind the Service of a webhook itself.
+            "enable-aggregator-routing": "true",
             "audit-policy-file": audit.write_policy(self.folder / "audit-policy.json"), "audit-log-path": self.audit_log,
         })
 
