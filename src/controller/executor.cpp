@@ -30,10 +30,6 @@ bool is_at_rest(Phase phase) {
   return phase != Phase::executing && phase != Phase::undoing;
 }
 
-bool is_removal(ActionKind kind) {
-  return kind == ActionKind::evict_pod || kind == ActionKind::delete_pod;
-}
-
 std::string object_of(const Write& write) {
   const bool is_status = write.path.ends_with(kStatus);
   return is_status ? write.path.substr(0, write.path.size() - kStatus.size()) : write.path;

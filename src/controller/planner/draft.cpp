@@ -80,6 +80,12 @@ PlannedAction& Draft::add(ActionKind kind, Target target, std::string why) {
   return action;
 }
 
+bool Draft::moves(const Pod& pod) const {
+  return std::ranges::any_of(actions, [&](const PlannedAction& action) {
+    return is_removal(action.kind) && action.target.uid == pod.uid;
+  });
+}
+
 void Draft::tell(const Target& target, std::string reason, std::string message, std::string about,
                  bool is_warning) {
   PlannedAction event;
@@ -90,7 +96,12 @@ void Draft::tell(const Target& target, std::string reason, std::string message, 
   event.reason = std::move(reason);
   event.about = std::move(about);
   event.is_warning = is_warning;
-  if (!has_done(entry, ActionKind::event, event.target_key())) actions.push_back(std::move(event));
+  const std::string key = event.target_key();
+  const auto is_same = [&](const PlannedAction& action) {
+    return action.kind == ActionKind::event && action.target_key() == key;
+  };
+  if (has_done(entry, ActionKind::event, key) || std::ranges::any_of(actions, is_same)) return;
+  actions.push_back(std::move(event));
 }
 
 Target target_of(const Node& node) {

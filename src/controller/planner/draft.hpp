@@ -20,8 +20,9 @@ struct Deliberation {
   std::vector<const Node*> nodes;  // of concern, those that are there
   Budget budget;
   Plan plan;
-  World::Names told;    // uids of owners that were told in this plan that their job waits
-  World::Names spares;  // nodes that this plan has named as a place for pods
+  World::Names told;        // uids of owners that were told in this plan that their job waits
+  World::Names pools_told;  // of their breaker
+  World::Names spares;      // nodes that this plan has named as a place for pods
 
   Deliberation(const World& the_world, const Policy& the_policy, WallTime the_time);
 
@@ -42,6 +43,8 @@ struct Draft {
 
   // Has the fields that every action has.
   PlannedAction& add(ActionKind kind, Target target, std::string why);
+  // That pod is on its way in this plan.
+  [[nodiscard]] bool moves(const Pod& pod) const;
   // An Event, once for each `about`.
   void tell(const Target& target, std::string reason, std::string message, std::string about = {},
             bool is_warning = true);

@@ -95,7 +95,7 @@ void move_running_pods(Deliberation& all, Draft& draft, bool is_held) {
       continue;
     }
     draft.is_pending = true;
-    if (pod->is_deleting || !may_go_on) continue;
+    if (pod->is_deleting || draft.moves(*pod) || !may_go_on) continue;
     if (draft.rules.needs_spare && !place) {
       draft.entry.message = "no node is free for the pods of node " + draft.node.name;
       all.wake(all.now + kLookAgain);

@@ -11,8 +11,7 @@ namespace {
 
 int moves_in_hour(const LedgerEntry& entry, WallTime now) {
   return static_cast<int>(std::ranges::count_if(entry.done, [&](const DoneStep& step) {
-    const bool is_move = step.kind == ActionKind::evict_pod || step.kind == ActionKind::delete_pod;
-    return is_move && !step.is_counted && now - step.at < Budget::kHour;
+    return is_removal(step.kind) && !step.is_counted && now - step.at < Budget::kHour;
   }));
 }
 
@@ -65,7 +64,7 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
                      sentence_of({.reports = {report}, .causes = {}}));
       continue;
     }
-    if (is_bound_to_node(*pod)) continue;
+    if (is_bound_to_node(*pod) || draft.moves(*pod)) continue;
     // Its owner wants it gone: then it is, wherever it may go.
     if (!pod->has_deschedule && !has_another(all, draft.node, pod->gpus)) {
       tell_job_waits(all, draft, *pod, *pod->owner);

@@ -65,6 +65,24 @@ TEST_F(Gates, many_reports_of_a_node_are_one_decision) {
   EXPECT_THAT(entry_of("n1").evidence, ElementsAre("n1-a", "n1-b", "n1-c", "n1-d"));
 }
 
+TEST_F(Gates, many_reports_of_a_pod_move_it_once) {
+  policy_.rules.mode = Mode::act;
+  add_nodes(12);
+  const Pod pod = add_pod("train-0", "n1", "train", true);
+  Report report = put_report(pod);
+  report.name += "-again";
+  world_.put(report);
+  Pod lonely = add_pod("lonely", "n1", "", true);
+  lonely.owner.reset();
+  world_.put(lonely);
+  put_report(lonely);
+  turn_bad("n1");
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), ElementsAre("cordon n1", "evict_pod train-0"));
+  EXPECT_THAT(events_of(made), testing::UnorderedElementsAre(StartsWith("NodeHeld"), StartsWith("PodMoved"),
+                                                             StartsWith("PodNotRemoved")));
+}
+
 TEST_F(Gates, a_pod_that_nobody_would_make_again_is_not_removed_and_told_why) {
   add_nodes(4);
   Pod pod = add_pod("lonely", "n1", "", true);

@@ -5,8 +5,7 @@ namespace autopilot::controller {
 
 std::optional<WallTime> last_asked(const LedgerEntry& entry, const Pod& pod) {
   for (const DoneStep& step : entry.done) {
-    const bool is_removal = step.kind == ActionKind::evict_pod || step.kind == ActionKind::delete_pod;
-    if (is_removal && step.target == pod.uid) return step.at;
+    if (is_removal(step.kind) && step.target == pod.uid) return step.at;
   }
   return std::nullopt;
 }

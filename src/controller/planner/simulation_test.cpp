@@ -64,8 +64,8 @@ class Leader {
         ++checks_.tally().recorded;
         continue;
       }
-      const bool is_removal = action.kind == ActionKind::evict_pod || action.kind == ActionKind::delete_pod;
-      if (noted && is_removal) {
+      const bool removes = is_removal(action.kind);
+      if (noted && removes) {
         note(*noted, action);
         if (!keep(*noted)) return false;
       }
@@ -75,7 +75,7 @@ class Leader {
         cluster_.wake(cluster_.time() + 30s);
         break;
       }
-      if (!noted || is_removal || !is_noted(action.kind)) continue;
+      if (!noted || removes || !is_noted(action.kind)) continue;
       has_noted = true;
       note(*noted, action);
     }

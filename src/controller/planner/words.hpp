@@ -46,6 +46,10 @@ enum class ActionKind : std::uint8_t {
   mark_report,   // status of a HealthCheckReport
 };
 [[nodiscard]] std::string_view to_string(ActionKind kind);
+// It takes a pod off its node.
+[[nodiscard]] inline bool is_removal(ActionKind kind) {
+  return kind == ActionKind::evict_pod || kind == ActionKind::delete_pod;
+}
 [[nodiscard]] std::optional<ActionKind> parse_action_kind(std::string_view word);
 
 // How a pre-flight test of a pod ended that did not pass, or that was not made.
