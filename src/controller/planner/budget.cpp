@@ -25,9 +25,29 @@ Budget::Budget(const World& world, const Policy& policy, WallTime now, std::span
   count_recorded(nodes);
 }
 
+const std::string& Budget::pool_of(const LedgerEntry& plan) const {
+  const Node* node = world_.node(plan.node);
+  return node == nullptr ? plan.pool : node->pool;
+}
+
+const std::string& Budget::domain_of(const LedgerEntry& plan) const {
+  const Node* node = world_.node(plan.node);
+  return node == nullptr ? plan.domain : node->domain;
+}
+
+World::Names Budget::pools_of(const LedgerEntry& plan) const {
+  return {plan.pool, pool_of(plan)};
+}
+
+World::Names Budget::domains_of(const LedgerEntry& plan) const {
+  return {plan.domain, domain_of(plan)};
+}
+
 void Budget::count(const LedgerEntry& plan) {
-  pools_[plan.pool].insert(plan.node);
-  if (!plan.domain.empty()) domains_[plan.domain].insert(plan.node);
+  for (const std::string& pool : pools_of(plan))
+    pools_[pool].insert(plan.node);
+  for (const std::string& domain : domains_of(plan))
+    if (!domain.empty()) domains_[domain].insert(plan.node);
   if (plan.begun && now_ - *plan.begun > kDay) return;
   for (const std::string& job : plan.jobs)
     jobs_[job].insert(plan.node);
@@ -40,10 +60,9 @@ void Budget::count_last_hour() {
     const LedgerEntry* plan = world_.entry(at->second);
     if (plan == nullptr || plan->phase == Phase::recorded) continue;
     if (const auto time = held_at(*plan); time && now_ - *time < kHour)
-      times_of(holds_, plan->pool).emplace(*time, plan->name);
+      note(holds_, *plan, *time, plan->name);
     for (const DoneStep& step : plan->done)
-      if (step.is_counted && now_ - step.at < kHour)
-        times_of(evictions_, plan->pool).emplace(step.at, step.target);
+      if (step.is_counted && now_ - step.at < kHour) note(evictions_, *plan, step.at, step.target);
   }
 }
 
@@ -80,9 +99,9 @@ void Budget::count_recorded(std::span<const Node* const> nodes) {
   for (auto at = by_change.lower_bound({now_ - kHour, std::string()}); at != by_change.end(); ++at) {
     const LedgerEntry* plan = world_.entry(at->second);
     if (plan == nullptr || plan->phase != Phase::recorded || !plan->holds || !plan->begun) continue;
-    const Rules& rules = policy_.of(plan->pool);
+    const Rules& rules = policy_.of(pool_of(*plan));
     if (rules.mode != Mode::observe || now_ - *plan->begun >= kHour) continue;
-    times_of(holds_, plan->pool).emplace(*plan->begun, plan->name);
+    note(holds_, *plan, *plan->begun, plan->name);
     if (now_ - plan->latest_evidence < rules.report_age) count(*plan);
   }
 }
@@ -90,6 +109,11 @@ void Budget::count_recorded(std::span<const Node* const> nodes) {
 Budget::Times& Budget::times_of(TimesByPool& times, std::string_view pool) {
   const auto at = times.find(pool);
   return at == times.end() ? times[std::string(pool)] : at->second;
+}
+
+void Budget::note(TimesByPool& times, const LedgerEntry& plan, WallTime at, const std::string& what) const {
+  for (const std::string& pool : pools_of(plan))
+    times_of(times, pool).emplace(at, what);
 }
 
 std::size_t Budget::others(const Held& held, std::string_view key, const std::string& node) {
@@ -111,38 +135,39 @@ std::optional<WallTime> Budget::held_at(const LedgerEntry& plan) const {
 }
 
 std::size_t Budget::holds_in_hour(const LedgerEntry& plan) const {
-  const auto at = holds_.find(plan.pool);
+  const auto at = holds_.find(pool_of(plan));
   if (at == holds_.end()) return 0;
   const auto own = held_at(plan);
   return at->second.size() - (own ? at->second.count({*own, plan.name}) : 0);
 }
 
 std::optional<Brake> Budget::brake_of_hold(const LedgerEntry& plan) const {
-  const Rules& rules = policy_.of(plan.pool);
-  const int in_pool = share_of(world_.in_pool(plan.pool).size(), rules.pool_percent);
-  if (const std::size_t held = others(pools_, plan.pool, plan.node); std::cmp_greater_equal(held, in_pool))
+  const std::string& pool = pool_of(plan);
+  const std::string& domain = domain_of(plan);
+  const Rules& rules = policy_.of(pool);
+  const int in_pool = share_of(world_.in_pool(pool).size(), rules.pool_percent);
+  if (const std::size_t held = others(pools_, pool, plan.node); std::cmp_greater_equal(held, in_pool))
     return Brake{BrakeKind::pool_budget,
-                 of(held, in_pool) + " nodes of pool " + plan.pool + " that may be held are"};
-  if (!plan.domain.empty()) {
-    const int limit = share_of(world_.in_domain(plan.domain).size(), rules.domain_percent);
-    if (const std::size_t held = others(domains_, plan.domain, plan.node);
-        std::cmp_greater_equal(held, limit))
+                 of(held, in_pool) + " nodes of pool " + pool + " that may be held are"};
+  if (!domain.empty()) {
+    const int limit = share_of(world_.in_domain(domain).size(), rules.domain_percent);
+    if (const std::size_t held = others(domains_, domain, plan.node); std::cmp_greater_equal(held, limit))
       return Brake{BrakeKind::domain_budget,
-                   of(held, limit) + " nodes of failure domain " + plan.domain + " that may be held are"};
+                   of(held, limit) + " nodes of failure domain " + domain + " that may be held are"};
   }
   // A node is held for any job that has shown it bad and has not shown too many so.
   const auto is_full = [&](const std::string& job) { return brake_of_job(plan, job).has_value(); };
   if (!plan.jobs.empty() && std::ranges::all_of(plan.jobs, is_full))
     return brake_of_job(plan, plan.jobs.front());
   if (std::cmp_greater_equal(holds_in_hour(plan), rules.holds_per_hour))
-    return Brake{BrakeKind::rate, std::to_string(rules.holds_per_hour) + " nodes of pool " + plan.pool +
+    return Brake{BrakeKind::rate, std::to_string(rules.holds_per_hour) + " nodes of pool " + pool +
                                       " were held within the last hour, and no more may be"};
   return std::nullopt;
 }
 
 void Budget::take_hold(const LedgerEntry& plan) {
   count(plan);
-  times_of(holds_, plan.pool).emplace(now_, plan.name);
+  note(holds_, plan, now_, plan.name);
 }
 
 void Budget::give_back_hold(const LedgerEntry& plan) {
@@ -150,17 +175,21 @@ void Budget::give_back_hold(const LedgerEntry& plan) {
     const auto at = held.find(key);
     if (at != held.end()) at->second.erase(plan.node);
   };
-  remove(pools_, plan.pool);
-  remove(domains_, plan.domain);
+  for (const std::string& pool : pools_of(plan))
+    remove(pools_, pool);
+  for (const std::string& domain : domains_of(plan))
+    remove(domains_, domain);
   for (const std::string& job : plan.jobs)
     remove(jobs_, job);
   const auto own = held_at(plan);
-  if (const auto at = holds_.find(plan.pool); own && at != holds_.end()) at->second.erase({*own, plan.name});
+  if (!own) return;
+  for (const std::string& pool : pools_of(plan))
+    times_of(holds_, pool).erase({*own, plan.name});
 }
 
 std::optional<Brake> Budget::brake_of_job(const LedgerEntry& plan, const std::string& job) const {
   const std::size_t held = others(jobs_, job, plan.node);
-  const int limit = job_limit(job, policy_.of(plan.pool));
+  const int limit = job_limit(job, policy_.of(pool_of(plan)));
   if (std::cmp_less(held, limit)) return std::nullopt;
   return Brake{BrakeKind::job_budget,
                of(held, limit) + " nodes that may be taken from one job or be held on its word are"};
@@ -169,7 +198,7 @@ std::optional<Brake> Budget::brake_of_job(const LedgerEntry& plan, const std::st
 std::optional<Brake> Budget::brake_of_stop(const LedgerEntry& plan, const std::string& job) const {
   const auto at = stops_.find(job);
   if (at == stops_.end()) return std::nullopt;
-  const Duration interval = policy_.of(plan.pool).job_interval;
+  const Duration interval = policy_.of(pool_of(plan)).job_interval;
   for (const auto& [time, node] : at->second)
     if (node != plan.node && now_ - time < interval)
       return Brake{BrakeKind::job_budget, "pods of its job were moved off node " + node +
@@ -205,20 +234,20 @@ std::optional<WallTime> Budget::next_eviction(std::string_view pool) const {
 }
 
 std::string Budget::state(const LedgerEntry& plan) const {
-  const Rules& rules = policy_.of(plan.pool);
+  const std::string& pool = pool_of(plan);
+  const std::string& domain = domain_of(plan);
+  const Rules& rules = policy_.of(pool);
   const auto used = [](const Held& held, const std::string& key) {
     const auto at = held.find(key);
     return at == held.end() ? 0 : at->second.size();
   };
-  std::string text =
-      "pool " + plan.pool + ": " +
-      of(used(pools_, plan.pool), share_of(world_.in_pool(plan.pool).size(), rules.pool_percent)) +
-      " nodes held";
-  if (!plan.domain.empty())
-    text +=
-        ", " + plan.domain + ": " +
-        of(used(domains_, plan.domain), share_of(world_.in_domain(plan.domain).size(), rules.domain_percent));
-  const auto at = holds_.find(plan.pool);
+  std::string text = "pool " + pool + ": " +
+                     of(used(pools_, pool), share_of(world_.in_pool(pool).size(), rules.pool_percent)) +
+                     " nodes held";
+  if (!domain.empty())
+    text += ", " + domain + ": " +
+            of(used(domains_, domain), share_of(world_.in_domain(domain).size(), rules.domain_percent));
+  const auto at = holds_.find(pool);
   return text + ", last hour: " + of(at == holds_.end() ? 0 : at->second.size(), rules.holds_per_hour);
 }
 

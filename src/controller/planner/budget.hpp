@@ -54,11 +54,19 @@ class Budget {
   using TimesByPool = std::map<std::string, Times, std::less<>>;
   using Held = std::map<std::string, World::Names, std::less<>>;  // nodes, by pool, domain or job
 
+  // A plan counts where its node is now and where it was: a policy that names its pools anew, or a label that
+  // is gone with a GPU, makes no room for more.
+  [[nodiscard]] World::Names pools_of(const LedgerEntry& plan) const;
+  [[nodiscard]] World::Names domains_of(const LedgerEntry& plan) const;
+  // Of its node now, and where that is gone as it was.
+  [[nodiscard]] const std::string& pool_of(const LedgerEntry& plan) const;
+  [[nodiscard]] const std::string& domain_of(const LedgerEntry& plan) const;
   void count(const LedgerEntry& plan);
   void count_last_hour();
   void count_stops();
   void count_recorded(std::span<const Node* const> nodes);
   [[nodiscard]] static Times& times_of(TimesByPool& times, std::string_view pool);
+  void note(TimesByPool& times, const LedgerEntry& plan, WallTime at, const std::string& what) const;
   [[nodiscard]] std::optional<WallTime> next_in(const TimesByPool& times, std::string_view pool,
                                                 int limit) const;
   [[nodiscard]] static std::size_t others(const Held& held, std::string_view key, const std::string& node);

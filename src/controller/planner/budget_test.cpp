@@ -99,6 +99,46 @@ TEST_F(Budgets, one_job_cannot_take_many_nodes_with_it) {
   EXPECT_EQ(held(), 2);
 }
 
+TEST_F(Budgets, a_policy_that_names_its_pools_anew_makes_no_room_for_more) {
+  add_nodes(20);
+  spread();
+  turn_bad_alone("n1");
+  turn_bad_alone("n2");
+  settle();
+  ASSERT_EQ(held(), 2);
+  policy_.pools.push_back({.name = "all", .selector = {}, .rules = policy_.rules});
+  for (int i = 1; i <= 20; ++i)
+    change("n" + std::to_string(i), [](Node& node) { node.pool = "all"; });
+  turn_bad_alone("n3");
+  settle();
+  EXPECT_EQ(held(), 2);
+  EXPECT_EQ(entry_of("n3").brake, "pool_budget");
+}
+
+TEST_F(Budgets, a_pool_that_is_named_anew_keeps_its_rates) {
+  policy_.rules.holds_per_hour = 1;
+  add_nodes(100);
+  spread();
+  turn_bad_alone("n1");
+  settle();
+  policy_.pools.push_back({.name = "all", .selector = {}, .rules = policy_.rules});
+  for (int i = 1; i <= 100; ++i)
+    change("n" + std::to_string(i), [](Node& node) { node.pool = "all"; });
+  turn_bad_alone("n2");
+  settle();
+  EXPECT_EQ(entry_of("n2").brake, "rate");
+}
+
+TEST_F(Budgets, a_domain_label_that_went_with_the_gpu_makes_no_room_there) {
+  add_nodes(40);
+  turn_bad_alone("n1");
+  settle();
+  change("n1", [](Node& node) { node.domain = "zone"; });
+  turn_bad_alone("n2");
+  settle();
+  EXPECT_EQ(entry_of("n2").brake, "domain_budget");
+}
+
 TEST_F(Budgets, no_more_nodes_are_held_within_an_hour_than_the_rate_says) {
   add_nodes(100);
   spread();
