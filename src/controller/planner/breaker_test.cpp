@@ -100,6 +100,48 @@ TEST_F(Breaker, another_pool_goes_on) {
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n21"));
 }
 
+TEST_F(Breaker, it_is_said_though_the_first_nodes_are_held_already_and_once) {
+  add_nodes(40);
+  const auto said = [](const Plan& plan) {
+    int count = 0;
+    for (const std::string& event : events_of(plan))
+      count += event.starts_with("BreakerOpen") ? 1 : 0;
+    return count;
+  };
+  turn_bad("n1");
+  settle();
+  ASSERT_TRUE(node("n1").held.has_value());
+  later(5min);
+  turn_bad("n5");
+  turn_bad("n9");
+  EXPECT_EQ(said(step()), 1);
+  settle();
+  later(5min);
+  turn_bad("n13");
+  EXPECT_EQ(said(step()), 0);
+  turn_good("n5");
+  settle();
+  later(1min);
+  turn_bad("n17");
+  EXPECT_EQ(said(step()), 0);
+}
+
+TEST_F(Breaker, nobody_is_asked_for_repairs_meanwhile) {
+  add_nodes(40);
+  Pod pod = add_pod("train-0", "n1", "train");
+  turn_bad("n1");
+  step();
+  pod.is_deleting = true;
+  world_.put(pod);
+  turn_many_bad(3, 5);
+  settle();
+  world_.remove_pod(pod.uid);
+  EXPECT_THAT(steps_of(step()), IsEmpty());
+  for (int i = 5; i <= 7; ++i)
+    turn_good("n" + std::to_string(i));
+  EXPECT_THAT(steps_of(step()), Contains("request n1 reset_gpu"));
+}
+
 TEST_F(Breaker, a_proven_pod_is_moved_all_the_same) {
   add_nodes(20);
   turn_many_bad(8);

@@ -95,6 +95,9 @@ std::optional<Brake> doubt_of(const Node& node, const Rules& rules, WallTime now
     return Brake{BrakeKind::unknown, "nobody tells how node " + node.name + " is"};
   if (node.is_unknown || node.verdict == Verdict::none)
     return Brake{BrakeKind::unknown, "a check that is required could not look at node " + node.name};
+  if (*node.looked - now > rules.stale_after)
+    return Brake{BrakeKind::stale, "what is told of node " + node.name + " is of " +
+                                       format_time(*node.looked) + ", which is still to come"};
   if (now - *node.looked > rules.stale_after)
     return Brake{BrakeKind::stale, "what is told of node " + node.name + " is older than " +
                                        format_duration(rules.stale_after)};

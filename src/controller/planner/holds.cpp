@@ -22,11 +22,31 @@ std::optional<Brake> brake_of(const Deliberation& all, const Draft& draft) {
   return all.budget.brake_of_hold(draft.entry);
 }
 
-// Loudly, and once for the whole pool.
-void tell_of_breaker(const Deliberation& all, Draft& draft) {
+// Some plan about a node of the breaker has said it since.
+bool is_told(const World& world, const TrippedBreaker& breaker, const PlannedAction& event) {
+  const std::string key = event.target_key();
+  const auto says_it = [&](const std::string& name) {
+    const LedgerEntry* entry = world.entry(name);
+    return entry != nullptr && std::ranges::any_of(entry->done, [&](const DoneStep& step) {
+             return step.kind == ActionKind::event && step.target == key && step.at >= breaker.first;
+           });
+  };
+  return std::ranges::any_of(breaker.nodes, [&](const std::string& node) {
+    return std::ranges::any_of(world.plans_on(node), says_it);
+  });
+}
+
+// Loudly, and once for the whole pool: by the first plan that has to wait for it, for the nodes that turned
+// bad first may be held already.
+void tell_of_breaker(Deliberation& all, Draft& draft) {
   const TrippedBreaker* breaker = tripped_in(all.plan.breakers, draft.node.pool);
-  if (breaker == nullptr || breaker->nodes.front() != draft.node.name) return;
-  draft.tell(ourselves(), "BreakerOpen", describe(*breaker, all.world, draft.rules), breaker->cause);
+  if (breaker == nullptr || !all.pools_told.insert(breaker->pool).second) return;
+  PlannedAction event;
+  event.target = ourselves();
+  event.reason = "BreakerOpen";
+  event.about = breaker->cause;
+  if (!is_told(all.world, *breaker, event))
+    draft.tell(event.target, event.reason, describe(*breaker, all.world, draft.rules), event.about);
 }
 
 void wait(Deliberation& all, Draft& draft, const Brake& brake) {
@@ -42,7 +62,7 @@ void wait(Deliberation& all, Draft& draft, const Brake& brake) {
   }
   draft.tell(target_of(draft.node), "NodeNotHeld", entry.message, word);
   if (brake.kind == BrakeKind::rate)
-    if (const auto next = all.budget.next_hold(entry.pool)) all.wake(*next);
+    if (const auto next = all.budget.next_hold(draft.node.pool)) all.wake(*next);
   if (!draft.evidence.reports.empty()) all.wake(draft.evidence.latest() + draft.rules.report_age);
 }
 
@@ -91,7 +111,7 @@ void weigh(Deliberation& all, Draft& draft) {
   const bool is_held = !brake || draft.node.is_unschedulable;
   move_gated_pods(all, draft, is_held);
   move_running_pods(all, draft, is_held);
-  if (brake && brake->kind == BrakeKind::breaker) tell_of_breaker(all, draft);
+  if (brake) tell_of_breaker(all, draft);
 }
 
 // Somebody has taken our cordon away, or put another in its place.

@@ -91,6 +91,18 @@ TEST_F(Holds, nothing_is_done_about_a_node_of_which_nobody_tells) {
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n9"));
 }
 
+TEST_F(Holds, what_is_told_of_a_time_to_come_may_be_as_old_as_any) {
+  add_nodes(12);
+  turn_bad("n1");
+  change("n1", [&](Node& node) { node.looked = now_ + policy_.rules.stale_after + 1s; });
+  EXPECT_THAT(steps_of(step()), IsEmpty());
+  EXPECT_EQ(entry_of("n1").brake, "stale");
+  EXPECT_THAT(entry_of("n1").message, HasSubstr("which is still to come"));
+  // A clock that is a little ahead is none of that.
+  change("n1", [&](Node& node) { node.looked = now_ + 1min; });
+  EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
+}
+
 TEST_F(Holds, unknown_holds_no_node_but_a_proven_pod_is_moved) {
   policy_.rules.mode = Mode::hold;
   add_nodes(4);

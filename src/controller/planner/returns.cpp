@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/planner/breaker.hpp"
 #include "controller/planner/evictions.hpp"
 #include "controller/planner/probation.hpp"
 #include "incidents/verdict.hpp"
@@ -84,8 +85,13 @@ std::optional<std::string> missing_proof(const Deliberation& all, const Draft& d
   if (node.verdict == Verdict::evict) return "its verdict is EVICT, until a deep test has passed";
   if (node.verdict == Verdict::testing) return "it is being tested";
   const auto proof = last_proof(node, draft.entry, draft.rules);
-  if (proof && *proof > draft.entry.latest_evidence) return std::nullopt;
-  const bool takes_tests = draft.rules.proof == Proof::failed_tests && !draft.entry.tests.empty();
+  // One that does not say what failed is disproven by a deep test alone.
+  const auto& reports = draft.evidence.reports;
+  const bool are_named =
+      std::ranges::none_of(reports, [](const Report* report) { return report->failed.empty(); });
+  if (proof && *proof > draft.entry.latest_evidence && reports.empty()) return std::nullopt;
+  const bool takes_tests =
+      draft.rules.proof == Proof::failed_tests && !draft.entry.tests.empty() && are_named;
   return "no test since has shown it healthy; wanted: " +
          (takes_tests ? join(draft.entry.tests) + " on all its GPUs, or a deep test" : "a deep test");
 }
@@ -96,7 +102,8 @@ void give_back_or_test(Deliberation& all, Draft& draft) {
   if (!draft.is_pending) draft.entry.message = "held: " + *missing;
   if (draft.rules.mode != Mode::act || draft.is_pending) return;
   if (!is_empty_of_jobs(all.world, draft.node)) return;
-  if (!doubt_of(draft.node, draft.rules, all.now)) file_requests(draft);
+  const bool is_cluster_wide = tripped_in(all.plan.breakers, draft.node.pool) != nullptr;
+  if (!is_cluster_wide && !doubt_of(draft.node, draft.rules, all.now)) file_requests(draft);
   if (is_ready_for_test(all, draft))
     ask_for_test(all, draft, "node " + draft.node.name + " is held: " + *missing);
 }

@@ -73,6 +73,26 @@ TEST_F(Returns, every_test_that_failed_has_to_pass) {
   EXPECT_FALSE(node("n1").is_unschedulable);
 }
 
+TEST_F(Returns, a_report_that_does_not_say_what_failed_needs_a_deep_test) {
+  policy_.rules.mode = Mode::hold;
+  add_nodes(12);
+  Report report = put_report(add_pod("train-0", "n1", "train", true));
+  report.failed.clear();
+  report.message = "the probe crashed";
+  world_.put(report);
+  fail_preflight("train-1", "n1", "train");
+  settle();
+  later(1min);
+  pass("n1", kTest);
+  settle();
+  EXPECT_TRUE(node("n1").is_unschedulable);
+  EXPECT_THAT(entry_of("n1").message, testing::EndsWith("wanted: a deep test"));
+  pass("n1", kDeepTest);
+  settle();
+  EXPECT_FALSE(node("n1").is_unschedulable);
+  EXPECT_EQ(entry_of("n1").phase, Phase::probation);
+}
+
 TEST_F(Returns, by_policy_only_a_deep_test_is_proof) {
   policy_.rules.mode = Mode::hold;
   policy_.rules.proof = Proof::deep_test;

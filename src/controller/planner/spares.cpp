@@ -37,7 +37,8 @@ std::string fault_of(const Deliberation& all, const Node& node) {
     if (report == nullptr || !is_standing(*report, node, rules, all.now)) continue;
     return report->failed.empty() ? "pre-flight test failed" : report->failed.front().test + " failed";
   }
-  if (node.verdict == Verdict::evict) return "EVICT";
+  if (node.verdict == Verdict::evict)
+    return node.causes.empty() ? "EVICT" : "EVICT: " + node.causes.front().cause;
   if (node.held) return "held";
   if (node.is_unschedulable) return "cordoned";
   if (!node.is_ready) return "not ready";
