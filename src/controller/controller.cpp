@@ -146,6 +146,7 @@ void Controller::lead() {
   options.name_space = options_.cluster.name_space;
   options.view.prefix = config.kubernetes.label_prefix;
   options.view.accelerators = config.webhook.resources;
+  options.view.has_claims = config.webhook.resource_claims;
   options.host = options_.cluster.pod.empty() ? kControllerName : options_.cluster.pod;
   remediation_.emplace(
       loop_, session_.client(), options_.clock, options, policy_.now(),

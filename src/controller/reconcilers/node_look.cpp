@@ -67,13 +67,14 @@ NodeLook parse_node_look(const kube::JsonObject& object) {
           .observed = report.observed,
           .written = report.written,
           .is_unknown = std::ranges::any_of(details.checks, has_not_looked),
+          .gpus = static_cast<int>(details.gpus.size()),
           .causes = causes_of(details),
           .passed = passed_by_all(details)};
 }
 
 bool says_the_same(const NodeLook& one, const NodeLook& other) {
-  return one.written == other.written && one.is_unknown == other.is_unknown && one.causes == other.causes &&
-         one.passed == other.passed;
+  return one.written == other.written && one.is_unknown == other.is_unknown && one.gpus == other.gpus &&
+         one.causes == other.causes && one.passed == other.passed;
 }
 
 }  // namespace autopilot::controller

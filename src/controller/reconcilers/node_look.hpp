@@ -19,6 +19,7 @@ struct NodeLook {
   std::optional<WallTime> observed;
   std::optional<Verdict> written;  // nothing: a word that nobody knows
   bool is_unknown = false;         // a required check has not looked
+  int gpus = 0;                    // that its agent knows
   std::vector<OpenCause> causes;
   std::map<std::string, WallTime, std::less<>> passed;  // of every GPU, by test; the oldest pass counts
 };

@@ -25,6 +25,12 @@ int accelerators_of(const kube::Devices& devices, const ViewOptions& options) {
   return static_cast<int>(sum);
 }
 
+// How many devices a claim is for does not stand in the pod: one at least.
+int gpus_of(const kube::Pod& pod, const ViewOptions& options) {
+  const std::size_t claims = options.has_claims ? pod.device_claims.size() : 0;
+  return accelerators_of(pod.devices, options) + static_cast<int>(claims);
+}
+
 std::string domain_of(const kube::Node& node, const ViewOptions& options) {
   if (const auto own = node.meta.labels.find(options.prefix + "/failure-domain");
       own != node.meta.labels.end())
@@ -106,6 +112,8 @@ Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& polic
   fact.wants_test = time_in(node, marks.wants_test);
   fact.granted_test = time_in(node, marks.may_test);
   if (look == nullptr) return fact;
+  // Where they are given out by claims alone the node counts none.
+  fact.gpus = std::max(fact.gpus, look->gpus);
   fact.is_unknown = look->is_unknown;
   fact.causes = look->causes;
   fact.passed = look->passed;
@@ -119,7 +127,7 @@ Pod pod_fact(const kube::Pod& pod, const ViewOptions& options) {
           .uid = pod.meta.uid,
           .node = pod.node,
           .owner = owner_of(pod),
-          .gpus = accelerators_of(pod.devices, options),
+          .gpus = gpus_of(pod, options),
           .priority = pod.priority,
           .is_gated = is_gated(pod),
           .is_deleting = pod.meta.is_deleting,
@@ -151,7 +159,7 @@ Report report_fact(const kube::HealthCheckReport& report) {
 }
 
 bool is_of_interest(const kube::Pod& pod, const ViewOptions& options) {
-  return !pod.is_over() && (accelerators_of(pod.devices, options) > 0 || pod.meta.labels.contains(kPodLabel));
+  return !pod.is_over() && (gpus_of(pod, options) > 0 || pod.meta.labels.contains(kPodLabel));
 }
 
 bool says_the_same(Node one, const Node& other) {

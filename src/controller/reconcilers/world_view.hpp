@@ -24,6 +24,7 @@ struct ViewOptions {
   std::string prefix = "autopilot.ibm.com";  // of labels, annotations and taints
   // Names of resources that are accelerators; one that ends with '*' stands for all that begin so.
   std::vector<std::string> accelerators = {"nvidia.com/gpu", "nvidia.com/mig-*", "amd.com/gpu"};
+  bool has_claims = true;  // a claim of a pod counts as one for an accelerator
   // Labels that say what a node fails together with, the best first. <prefix>/failure-domain comes before
   // them.
   std::vector<std::string> domain_labels = {"nvidia.com/gpu.clique", "topology.kubernetes.io/rack",

@@ -96,6 +96,18 @@ TEST(NodeFact, is_in_the_pool_and_the_domain_that_its_labels_say) {
   EXPECT_EQ(fact(labelled).domain, "rack-3");
 }
 
+TEST(NodeFact, has_the_gpus_that_its_agent_knows_where_claims_give_them_out) {
+  kube::Node claims = node();
+  claims.capacity = {{"cpu", 96}};
+  EXPECT_EQ(fact(claims).gpus, 0);
+  NodeLook look;
+  look.gpus = 8;
+  EXPECT_EQ(fact(claims, &look).gpus, 8);
+  EXPECT_FALSE(says_the_same(NodeLook{}, look));
+  look.gpus = 4;
+  EXPECT_EQ(fact(node(), &look).gpus, 8) << "some are lost to the agent";
+}
+
 TEST(NodeFact, says_the_same_when_only_the_agent_has_looked_again) {
   const Node one = fact(node());
   Node other = one;
@@ -137,6 +149,14 @@ TEST(PodFact, has_what_the_planner_asks_of_a_pod) {
   EXPECT_TRUE(pod_fact(lonely, {}).has_deschedule);
 }
 
+TEST(PodFact, a_claim_is_one_for_a_gpu_at_least) {
+  kube::Pod claims = pod();
+  claims.devices = {};
+  claims.device_claims = {"gpus", "more"};
+  EXPECT_EQ(pod_fact(claims, {}).gpus, 2);
+  EXPECT_EQ(pod_fact(claims, {.has_claims = false}).gpus, 0);
+}
+
 TEST(PodFact, is_gated_until_its_test_has_passed) {
   kube::Pod gated = pod();
   gated.init_containers = {{"autopilot-preflight", std::nullopt}, {"copy", std::nullopt}};
@@ -153,7 +173,11 @@ TEST(PodFact, only_pods_with_accelerators_or_a_wish_are_of_interest) {
   other.devices = {{"cpu", 5}};
   EXPECT_FALSE(is_of_interest(other, {}));
   other.meta.labels["autopilot"] = "";
-  EXPECT_TRUE(is_of_interest(other, {})) << "its devices may be claims";
+  EXPECT_TRUE(is_of_interest(other, {}));
+  other.meta.labels.clear();
+  other.device_claims = {"gpus"};
+  EXPECT_TRUE(is_of_interest(other, {})) << "its devices may be GPUs";
+  EXPECT_FALSE(is_of_interest(other, {.has_claims = false}));
   other.phase = "Failed";
   EXPECT_FALSE(is_of_interest(other, {}));
 }
