@@ -32,9 +32,9 @@ struct SettingRow : SettingHead {
   using Read = void (*)(YamlMap& group, const SettingRow& setting, Document& document);
   using Show = void (*)(const Document& document, const SettingRow& setting, Shown& shown);
 
-  constexpr SettingRow(std::string_view name, std::string_view form, bool is_live, bool has_variable,
-                       std::string_view meaning, Read read_, Show show_)
-      : SettingHead{name, form, is_live, has_variable, meaning}, read(read_), show(show_) {}
+  constexpr SettingRow(std::string_view name_, std::string_view form_, bool is_live_, bool has_variable_,
+                       std::string_view meaning_, Read read_, Show show_)
+      : SettingHead{name_, form_, is_live_, has_variable_, meaning_}, read(read_), show(show_) {}
 
   Read read;
   Show show;
