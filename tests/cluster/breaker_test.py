@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mode act, and a fault that befalls 8 of 20 nodes at once: real agents see it on simulated machines and tell it, jobs run there, and a
+"""Mode act, and a fault that befalls 8 of 20 nodes at once: real agents see it on simulated machines and tell it, servers run there, and a
 controller with the rights of the chart leaves them alone. A fault of one node alone is acted on."""
 
 import json
@@ -38,13 +38,14 @@ def node(name):
     return made
 
 
-def job(name, where):
+def server(name, where):
+    """One pod with all GPUs of a node, of which there is always another: an inference server. (What runs pods here ends those of Jobs at once.)"""
     main = {"name": "main", "image": "none:1", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": SPACE}, "spec": {"template": {"spec": {
-        "restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [main],
-        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
-            "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [where]}]}}]}},
-        "nodeSelector": {"autopilot-test/pool": "brk"}}}}}
+    first = {"weight": 100, "preference": {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [where]}]}}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name, "namespace": SPACE}, "spec": {
+        "replicas": 1, "selector": {"matchLabels": {"server": name}}, "template": {"metadata": {"labels": {"server": name}}, "spec": {
+            "terminationGracePeriodSeconds": 0, "containers": [main], "nodeSelector": {"autopilot-test/pool": "brk"},
+            "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [first]}}}}}}
 
 
 class BreakerTest(unittest.TestCase):
@@ -61,6 +62,7 @@ class BreakerTest(unittest.TestCase):
             cls.api.run("wait", "--for=condition=Established", f"crd/{kind}.autopilot.ibm.com")
         cls.api.apply(*cls.installed, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         cls.api.run("create", "-f", "-", text=simulated.as_text([node(name) for name in NODES]))
+        cls.api.run("wait", "--for=condition=Ready", "node", *NODES, "--timeout=60s")
         token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot-controller").strip()
         cls.kubeconfig = os.path.join(cls.folder, "kubeconfig")
         authority = str(cls.cluster.control_plane.keys.authority)
@@ -87,11 +89,11 @@ class BreakerTest(unittest.TestCase):
         fleet.start(self.cluster, PROGRAMS, len(NODES), *faults, prefix="brk-")
         self.api.wait(lambda: "every agent has written" in self.cluster.processes.log_of(fleet.PROGRAM).read_text(), "every agent has written", 180)
 
-    def start_jobs(self, nodes):
+    def start_servers(self, nodes):
         """Name of the node -> uid of the pod that runs there."""
-        self.addCleanup(self.api.run, "delete", "jobs", "-n", SPACE, "--all")
-        self.api.apply(*(job(f"train-{name}", name) for name in nodes))
-        self.api.wait(lambda: set(self.running()) == set(nodes), "the jobs run")
+        self.addCleanup(self.api.run, "delete", "replicasets,pods", "-n", SPACE, "--all", "--force", "--grace-period=0")
+        self.api.apply(*(server(f"serve-{name}", name) for name in nodes))
+        self.api.wait(lambda: set(self.running()) == set(nodes), "the servers run")
         return self.running()
 
     def running(self):
@@ -120,7 +122,7 @@ class BreakerTest(unittest.TestCase):
 
     def test_8_of_20_nodes_that_turn_bad_by_one_cause_are_left_alone_and_it_is_said_loudly(self):
         controller = self.start_controller()
-        before = self.start_jobs(STRUCK)
+        before = self.start_servers(STRUCK)
         self.start_agents(STRUCK)
         self.api.wait(lambda: self.evicted() == set(STRUCK), "the agents tell it", 180)
         plans = self.api.wait(lambda: len(self.plans()) == len(STRUCK) and
@@ -135,7 +137,7 @@ class BreakerTest(unittest.TestCase):
 
     def test_one_node_that_turns_bad_is_emptied(self):
         self.start_controller()
-        before = self.start_jobs([ALONE])
+        before = self.start_servers([ALONE])
         self.start_agents([ALONE])
         self.api.wait(lambda: self.cordoned() == {ALONE}, "it is held", 240)
         self.api.wait(lambda: self.running() and ALONE not in self.running(), "its pod runs elsewhere", 90)
