@@ -12,13 +12,25 @@
 namespace autopilot::controller {
 namespace {
 
-std::optional<Brake> brake_of(const Deliberation& all, const Draft& draft) {
+// What was only seen has not stood long enough to tell whether other nodes turn bad of the same.
+std::optional<Brake> unsettled(Deliberation& all, const Draft& draft) {
+  const bool is_seen_only =
+      draft.evidence.reports.empty() && std::ranges::all_of(draft.evidence.causes, &OpenCause::is_passive);
+  const WallTime settled = draft.evidence.first() + draft.rules.breaker_settle;
+  if (!is_seen_only || all.now >= settled) return std::nullopt;
+  all.wake(settled);
+  return Brake{BrakeKind::settling, "it was seen less than " + format_duration(draft.rules.breaker_settle) +
+                                        " ago, and other nodes may turn bad of the same"};
+}
+
+std::optional<Brake> brake_of(Deliberation& all, const Draft& draft) {
   if (draft.node.is_unschedulable && !is_held_by(draft.node, draft.entry))
     return Brake{BrakeKind::others_cordon,
                  "node " + draft.node.name + " is cordoned by somebody else, who decides about it"};
   if (const TrippedBreaker* breaker = tripped_in(all.plan.breakers, draft.node.pool))
     return Brake{BrakeKind::breaker, describe(*breaker, all.world, draft.rules)};
   if (auto doubt = doubt_of(draft.node, draft.rules, all.now)) return doubt;
+  if (auto young = unsettled(all, draft)) return young;
   return all.budget.brake_of_hold(draft.entry);
 }
 

@@ -91,6 +91,41 @@ TEST_F(Holds, nothing_is_done_about_a_node_of_which_nobody_tells) {
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n9"));
 }
 
+TEST_F(Holds, what_was_seen_a_moment_ago_is_acted_on_when_it_has_stood_for_a_while) {
+  add_nodes(20);
+  turn_bad("n1");
+  change("n1", [&](Node& node) { node.causes.front().since = now_ - 10s; });
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), IsEmpty());
+  EXPECT_EQ(entry_of("n1").brake, "settling");
+  EXPECT_EQ(made.next, now_ + 50s);
+  later(50s);
+  EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
+}
+
+TEST_F(Holds, of_many_nodes_that_are_told_bad_one_after_the_other_the_first_is_not_held) {
+  add_nodes(20);
+  for (const char* name : {"n1", "n2", "n3"}) {
+    turn_bad(name);
+    change(name, [&](Node& node) { node.causes.front().since = now_; });
+    EXPECT_THAT(steps_of(step()), IsEmpty());
+    later(10s);
+  }
+  later(1h);
+  EXPECT_THAT(steps_of(step()), IsEmpty());
+  EXPECT_EQ(entry_of("n1").brake, "breaker");
+}
+
+TEST_F(Holds, what_a_test_has_shown_needs_no_time) {
+  add_nodes(20);
+  turn_bad("n1");
+  change("n1", [&](Node& node) {
+    node.causes.front().since = now_;
+    node.causes.front().is_passive = false;
+  });
+  EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
+}
+
 TEST_F(Holds, what_is_told_of_a_time_to_come_may_be_as_old_as_any) {
   add_nodes(12);
   turn_bad("n1");

@@ -85,6 +85,7 @@ class Planner : public ::testing::Test {
     world_.put(report);
     return report;
   }
+  // It has stood long enough to be acted on.
   void turn_bad(const std::string& name, const std::string& cause = "nvlink_fatal",
                 Action action = Action::reset_gpu) {
     change(name, [&](Node& node) {
@@ -93,7 +94,7 @@ class Planner : public ::testing::Test {
                              .cause = cause,
                              .blamed = "gpu/0000:3b:00.0",
                              .action = action,
-                             .since = now_});
+                             .since = now_ - Rules{}.breaker_settle});
     });
   }
   void turn_good(const std::string& name) {

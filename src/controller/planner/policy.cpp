@@ -115,6 +115,7 @@ void read_limits(YamlMap& map, Rules& rules) {
     read_integer(group, "nodes", 1, 10'000, rules.breaker_nodes);
     read_integer(group, "percent", 1, 100, rules.breaker_percent);
     read_duration(group, "window", rules.breaker_window);
+    read_duration(group, "settle", rules.breaker_settle);
   });
 }
 

@@ -44,6 +44,8 @@ struct Rules {
   int breaker_nodes = 3;
   int breaker_percent = 5;
   Duration breaker_window = std::chrono::minutes{30};
+  // What was only seen is acted on when it has stood so long: the first of many comes alone.
+  Duration breaker_settle = std::chrono::minutes{1};
 
   Duration stale_after = std::chrono::minutes{15};  // three heartbeats of an agent
   Duration report_age = std::chrono::hours{1};      // an older report proves nothing any more

@@ -212,8 +212,8 @@ TEST(Simulation, thirty_days_of_2000_nodes) {
        {all.cordons, all.uncordons, all.moved_gated, all.moved_running, all.deep_tests, all.requests,
         all.grants, all.recorded, all.breakers, all.refused, all.lost, all.deaths})
     EXPECT_GT(count, 0U);
-  for (const char* brake :
-       {"breaker", "unknown", "stale", "pool_budget", "domain_budget", "job_budget", "rate", "others_cordon"})
+  for (const char* brake : {"breaker", "unknown", "stale", "pool_budget", "domain_budget", "job_budget",
+                            "rate", "settling", "others_cordon"})
     EXPECT_GT(all.brakes[brake], 0U) << brake;
 }
 

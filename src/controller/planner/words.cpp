@@ -44,7 +44,7 @@ constexpr WordTable<ReportPhase, 5> kReportPhases{{
     {ReportPhase::expired, "Expired"},
 }};
 
-constexpr WordTable<BrakeKind, 8> kBrakeKinds{{
+constexpr WordTable<BrakeKind, 9> kBrakeKinds{{
     {BrakeKind::breaker, "breaker"},
     {BrakeKind::unknown, "unknown"},
     {BrakeKind::stale, "stale"},
@@ -52,6 +52,7 @@ constexpr WordTable<BrakeKind, 8> kBrakeKinds{{
     {BrakeKind::domain_budget, "domain_budget"},
     {BrakeKind::job_budget, "job_budget"},
     {BrakeKind::rate, "rate"},
+    {BrakeKind::settling, "settling"},
     {BrakeKind::others_cordon, "others_cordon"},
 }};
 

@@ -71,6 +71,7 @@ enum class BrakeKind : std::uint8_t {
   domain_budget,
   job_budget,
   rate,
+  settling,       // seen a moment ago: others may turn bad of the same
   others_cordon,  // somebody else's, who decides about the node
 };
 [[nodiscard]] std::string_view to_string(BrakeKind kind);

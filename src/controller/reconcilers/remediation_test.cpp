@@ -68,7 +68,7 @@ class RemediationTest : public testing::RemediationFixture {
                                 {"blamed", json::object{{"kind", "gpu"}, {"key", "0000:3b:00.0"}}},
                                 {"health", "failed"},
                                 {"action", "reset_gpu"},
-                                {"opened", now_text()}};
+                                {"opened", format_time(clock_.now().wall - Rules{}.breaker_settle)}};
     const json::object holds{{"incident", "i-1"}, {"acknowledged", false}};
     cluster_.put(
         FakeCluster::kOurs + "nodehealthreports/" + node,

@@ -110,9 +110,9 @@ TEST_F(Replaying, a_failed_test_moves_the_pod_and_its_pass_gives_the_node_back) 
 TEST_F(Replaying, another_policy_does_something_else_with_the_same_history) {
   policy_.rules.mode = Mode::observe;
   auto lines = nodes(4);
-  lines.push_back(
-      at("01T01:00",
-         R"("node": {"name": "n1", "verdict": "EVICT", "causes": [{"incident": "i", "cause": "c"}]})"));
+  lines.push_back(at("01T01:00",
+                     R"("node": {"name": "n1", "verdict": "EVICT", "causes": [{"incident": "i", "cause": "c",
+                         "since": "2026-11-01T00:59:00Z"}]})"));
   EXPECT_THAT(replay(lines), ElementsAre("01T01:00 cordon n1 (recorded)"));
 }
 
@@ -122,9 +122,9 @@ TEST_F(Replaying, a_silent_agent_brakes_and_one_that_is_only_not_mentioned_does_
   lines.push_back(
       at("02T02:00",
          R"("node": {"name": "n1", "verdict": "EVICT", "causes": [{"incident": "i", "cause": "c"}]})"));
-  lines.push_back(
-      at("02T03:00",
-         R"("node": {"name": "n2", "verdict": "EVICT", "causes": [{"incident": "k", "cause": "d"}]})"));
+  lines.push_back(at("02T03:00",
+                     R"("node": {"name": "n2", "verdict": "EVICT", "causes": [{"incident": "k", "cause": "d",
+                         "since": "2026-11-02T02:59:00Z"}]})"));
   EXPECT_THAT(replay(lines), ElementsAre("02T03:00 cordon n2"));
 }
 
@@ -137,7 +137,7 @@ TEST_F(Replaying, a_pod_that_was_moved_stays_away) {
       at("01T02:00",
          R"("node": {"name": "n1", "verdict": "EVICT", "causes": [{"incident": "i", "cause": "c"}]})"));
   lines.push_back(at("01T03:00", R"("pod": {"uid": "u", "gpus": 8, )" + owner + "}"));
-  EXPECT_THAT(replay(lines), ElementsAre("01T02:00 cordon n1", "01T02:00 evict_pod p"));
+  EXPECT_THAT(replay(lines), ElementsAre("01T02:01 cordon n1", "01T02:01 evict_pod p"));
 }
 
 TEST_F(Replaying, what_is_due_between_two_events_is_done_when_it_is_due) {
