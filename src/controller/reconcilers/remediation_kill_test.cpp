@@ -28,6 +28,12 @@ class Story : public testing::RemediationFixture {
     add_pod(kPod, "n1");
     report_failure("r1", "n1");
   }
+  void a_job_runs_on_a_node_that_turns_bad() {
+    policy_.rules.mode = Mode::act;
+    add_pod(kPod, "n1");
+    let_through(kPod);
+    report_incident("n1");
+  }
   void the_node_heals() {
     clock_.time += std::chrono::hours{1};
     const json::object pass{{"gpuUuid", "GPU-1"}, {"test", "gpu.pcie_bandwidth"}, {"time", now_text()}};
@@ -71,7 +77,9 @@ class Story : public testing::RemediationFixture {
                       FakeCluster::text(*plan, {"status", "message"}) +
                       (FakeCluster::flag(*plan, {"status", "holds"}) ? " holds" : ""));
     }
-    lines.push_back("report " + phase_of_report("r1"));
+    for (const auto* request : cluster_.all(FakeCluster::kOurs + "remediationrequests"))
+      lines.push_back("request " + FakeCluster::text(*request, {"spec", "action"}));
+    if (cluster_.find(kReports + "r1") != nullptr) lines.push_back("report " + phase_of_report("r1"));
     return lines;
   }
 };
@@ -86,6 +94,23 @@ TEST(KilledController, leaves_what_the_next_one_brings_to_the_same_end) {
     for (const bool is_done : {false, true}) {
       Story cut;
       cut.a_test_fails();
+      cut.carry_out(Kill{write, is_done});
+      EXPECT_EQ(cut.state(), end) << "killed at write " << write << (is_done ? ", which was done" : "");
+    }
+}
+
+TEST(KilledController, empties_a_bad_node_all_the_same) {
+  Story whole;
+  whole.a_job_runs_on_a_node_that_turns_bad();
+  const std::size_t writes = whole.carry_out({});
+  ASSERT_GT(writes, 6U);
+  const auto end = whole.state();
+  EXPECT_THAT(end, ::testing::Contains("request reset_gpu"));
+  EXPECT_THAT(end, ::testing::Not(::testing::Contains("the pod is there")));
+  for (std::size_t write = 0; write < writes; ++write)
+    for (const bool is_done : {false, true}) {
+      Story cut;
+      cut.a_job_runs_on_a_node_that_turns_bad();
       cut.carry_out(Kill{write, is_done});
       EXPECT_EQ(cut.state(), end) << "killed at write " << write << (is_done ? ", which was done" : "");
     }

@@ -52,31 +52,6 @@ class RemediationTest : public testing::RemediationFixture {
     node["spec"].as_object()["unschedulable"] = true;
     cluster_.put(node_path(name), node);
   }
-  // Its gate has opened.
-  void let_through(const std::string& path) {
-    json::object pod = *cluster_.find(path);
-    const json::object ended{{"name", kGateContainer},
-                             {"state", json::object{{"terminated", json::object{{"exitCode", 0}}}}}};
-    pod["status"] = json::object{{"phase", "Running"}, {"initContainerStatuses", json::array{ended}}};
-    cluster_.put(path, pod);
-  }
-  void report_incident(const std::string& node) {
-    const json::object incident{{"id", "i-1"},
-                                {"state", "open"},
-                                {"check", "gpu.xid"},
-                                {"reason", "xid_95"},
-                                {"blamed", json::object{{"kind", "gpu"}, {"key", "0000:3b:00.0"}}},
-                                {"health", "failed"},
-                                {"action", "reset_gpu"},
-                                {"opened", format_time(clock_.now().wall - Rules{}.breaker_settle)}};
-    const json::object holds{{"incident", "i-1"}, {"acknowledged", false}};
-    cluster_.put(
-        FakeCluster::kOurs + "nodehealthreports/" + node,
-        {{"status",
-          json::object{{"observedAt", now_text()},
-                       {"written", json::object{{"verdict", "EVICT"}, {"evicting", json::array{holds}}}},
-                       {"incidents", json::array{incident}}}}});
-  }
 };
 
 TEST_F(RemediationTest, a_pod_whose_test_failed_is_moved_and_its_node_held) {

@@ -100,6 +100,36 @@ class RemediationFixture : public ::testing::Test {
                       {"time", now_text()}}}});
   }
 
+  // Its gate has opened.
+  void let_through(const std::string& path) {
+    boost::json::object pod = *cluster_.find(path);
+    const boost::json::object ended{
+        {"name", kGateContainer},
+        {"state", boost::json::object{{"terminated", boost::json::object{{"exitCode", 0}}}}}};
+    pod["status"] =
+        boost::json::object{{"phase", "Running"}, {"initContainerStatuses", boost::json::array{ended}}};
+    cluster_.put(path, pod);
+  }
+  void report_incident(const std::string& node) {
+    const boost::json::object incident{
+        {"id", "i-1"},
+        {"state", "open"},
+        {"check", "gpu.xid"},
+        {"reason", "xid_95"},
+        {"blamed", boost::json::object{{"kind", "gpu"}, {"key", "0000:3b:00.0"}}},
+        {"health", "failed"},
+        {"action", "reset_gpu"},
+        {"opened", format_time(clock_.now().wall - Rules{}.breaker_settle)}};
+    const boost::json::object holds{{"incident", "i-1"}, {"acknowledged", false}};
+    cluster_.put(
+        FakeCluster::kOurs + "nodehealthreports/" + node,
+        {{"status",
+          boost::json::object{
+              {"observedAt", now_text()},
+              {"written", boost::json::object{{"verdict", "EVICT"}, {"evicting", boost::json::array{holds}}}},
+              {"incidents", boost::json::array{incident}}}}});
+  }
+
   void lead() {
     client_ = std::make_unique<kube::Client>(
         loop_, cluster_.url(),
