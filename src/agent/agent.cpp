@@ -80,6 +80,7 @@ class Agent {
   void poll();
   void poll_soon();
   void note_operations();
+  void tell_gate(const Operation& operation, const std::optional<JudgedTest>& verdict);
   void join_cluster();
   void open_gate();
   [[nodiscard]] GateContext gate_context();
@@ -259,8 +260,16 @@ void Agent::note_operations() {
     (void)runtime_.tell(runtime::operation_event(operation));
     const auto verdict = gpu_tests_.note(operation);
     tests_.note(operation);
-    if (gate_) gate_->note(operation, verdict);
+    if (operation.is_over()) tell_gate(operation, verdict);
   }
+}
+
+// What a pod is told of a test stands in the journal before, like every answer.
+void Agent::tell_gate(const Operation& operation, const std::optional<JudgedTest>& verdict) {
+  runtime_.when_durable([this, operation, verdict](bool is_durable) {
+    if (gate_) gate_->note(operation, verdict, is_durable);
+  });
+  poll_soon();
 }
 
 void Agent::poll() {

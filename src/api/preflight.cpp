@@ -94,6 +94,7 @@ PreflightResult read_result(const JsonObject& object) {
   result.report = object.word_or_empty("report");
   result.message = object.word("message");
   result.simulated = object.flag_or_false("simulated");
+  result.is_durable = !object.has("durable") || object.flag("durable");
   return result;
 }
 
@@ -156,6 +157,7 @@ std::string to_json(const PreflightResult& result) {
   out.word_if_any("report", result.report);
   out.word("message", result.message);
   out.flag("simulated", result.simulated);
+  out.flag("durable", result.is_durable);
   out.end_object();
   return out.take();
 }

@@ -65,6 +65,7 @@ struct PreflightResult {
   std::string report;             // name of the HealthCheckReport; empty: none was written
   std::string message;            // all of it in a sentence
   bool simulated = false;
+  bool is_durable = true;  // what was found now is known after a crash of the agent as well
 };
 [[nodiscard]] std::string to_json(const PreflightResult& result);
 [[nodiscard]] Result<PreflightResult> parse_preflight_result(std::string_view json);

@@ -63,6 +63,14 @@ TEST(Preflight, what_the_agent_says_is_read_as_it_was_written) {
   EXPECT_EQ(result->gpus, said.gpus);
   EXPECT_EQ(result->report, said.report);
   EXPECT_EQ(result->message, said.message);
+  EXPECT_EQ(result->is_durable, said.is_durable);
+  std::string before = to_json(said);
+  const std::string durable = R"("durable":false)";
+  ASSERT_NE(before.find(durable), std::string::npos) << before;
+  before.replace(before.rfind(','), std::string::npos, "}");
+  const auto from_an_older_agent = parse_preflight_result(before);
+  ASSERT_TRUE(from_an_older_agent) << before;
+  EXPECT_TRUE(from_an_older_agent->is_durable);
   const auto progress = parse_preflight_progress(to_json(PreflightProgress{"gpu-7", "waits", said.tests}));
   ASSERT_TRUE(progress) << progress.error().what;
   EXPECT_EQ(progress->message, "waits");

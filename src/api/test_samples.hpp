@@ -245,6 +245,7 @@ using namespace std::chrono_literals;
   result.report = "gpu-7-0123456789";
   result.message = "GPU 3 is slow";
   result.simulated = true;
+  result.is_durable = false;
   return result;
 }
 

@@ -23,6 +23,7 @@ struct MadeTest {
   std::string operation;              // empty: it could not be begun
   std::optional<JudgedTest> verdict;  // when it has ended and told something
   std::string not_told;               // why it told nothing, in a sentence; with no verdict: it is under way
+  bool is_durable = true;             // the verdict is known after a crash as well
   [[nodiscard]] bool is_under_way() const { return !verdict && not_told.empty(); }
 };
 

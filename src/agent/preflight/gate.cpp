@@ -31,8 +31,10 @@ std::string owner_of(const PodCaller& pod) {
   return "preflight of " + pod.claim.owner.pod_namespace + "/" + pod.claim.owner.pod;
 }
 
-void take(MadeTest& made, const Operation& operation, const std::optional<JudgedTest>& verdict) {
+void take(MadeTest& made, const Operation& operation, const std::optional<JudgedTest>& verdict,
+          bool is_durable) {
   made.verdict = verdict;
+  made.is_durable = is_durable;
   if (!verdict) made.not_told = operation.message.empty() ? "it found nothing" : operation.message;
 }
 
@@ -91,11 +93,11 @@ void PreflightGate::note() {
   advance_all();
 }
 
-void PreflightGate::note(const Operation& operation, const std::optional<JudgedTest>& verdict) {
-  if (!operation.is_over()) return;
+void PreflightGate::note(const Operation& operation, const std::optional<JudgedTest>& verdict,
+                         bool is_durable) {
   for (auto& [key, question] : questions_)
     for (auto& [test, made] : question.made)
-      if (made.operation == operation.id) take(made, operation, verdict);
+      if (made.operation == operation.id) take(made, operation, verdict, is_durable);
   advance_all();
 }
 
@@ -243,6 +245,8 @@ void PreflightGate::conclude(const Key& key, Question& question, const GateDecis
       result.gpus.push_back(gpu.uuid);
   result.message = decision.message;
   result.simulated = machine_.snapshot()->simulated;
+  result.is_durable =
+      std::ranges::all_of(question.made, [](const auto& made) { return made.second.is_durable; });
   telemetry::log_info(
       "a pod was looked at before it begins",
       {{"pod", question.has_pod ? question.pod.claim.owner.pod_namespace + "/" + question.pod.claim.owner.pod

@@ -75,8 +75,8 @@ class PreflightGate {
   void leave(std::uint64_t listener);
   // A new snapshot.
   void note();
-  // An operation that began or ended, and what its check says of it.
-  void note(const Operation& operation, const std::optional<JudgedTest>& verdict);
+  // An operation that has ended, what its check says of it, and whether both will be known after a crash.
+  void note(const Operation& operation, const std::optional<JudgedTest>& verdict, bool is_durable);
   [[nodiscard]] GateStats stats() const;
   // The agent ends: whoever waits is told nothing, and asks the next one.
   void stop() { questions_.clear(); }

@@ -96,7 +96,8 @@ class GateTest : public testing::Test {
     operation.kind = wanted.kind;
     return operation;
   }
-  void end(std::size_t number, OperationState state, Health health = Health::healthy) {
+  void end(std::size_t number, OperationState state, Health health = Health::healthy,
+           bool is_durable = true) {
     Operation operation;
     operation.id = "op-" + std::to_string(number);
     operation.kind = kTest;
@@ -117,7 +118,7 @@ class GateTest : public testing::Test {
         finding.evidence.emplace_back("value", 2.0);
       }
     }
-    gate_->note(operation, verdict);
+    gate_->note(operation, verdict, is_durable);
   }
   // The results come in `results_`, in the order in which they were told.
   std::uint64_t ask(const std::optional<PodCaller>& caller, const api::PreflightRequest& request = {}) {
@@ -201,7 +202,16 @@ TEST_F(GateTest, what_is_missing_is_tested_on_exactly_these_gpus) {
   EXPECT_EQ(result().outcome, PreflightOutcome::passed);
   EXPECT_THAT(result().fresh, IsEmpty());
   EXPECT_EQ(result().tests[0].state, PreflightState::passed);
+  EXPECT_TRUE(result().is_durable);
   EXPECT_THAT(progress_, testing::Contains("gpu.pcie_bandwidth is being made"));
+}
+
+TEST_F(GateTest, an_answer_that_a_crash_may_take_back_says_so) {
+  ask(pod("train-0"));
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  end(1, OperationState::succeeded, Health::healthy, false);
+  EXPECT_EQ(result().outcome, PreflightOutcome::passed);
+  EXPECT_FALSE(result().is_durable);
 }
 
 TEST_F(GateTest, a_failed_test_is_written_down_before_it_is_told) {
