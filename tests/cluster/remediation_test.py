@@ -32,7 +32,7 @@ BAD = NODES[0]
 TEST = "gpu.pcie_bandwidth"
 RIGHTS = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "CustomResourceDefinition",
           "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-HELD, PROBATION = f"{PREFIX}/held", f"{PREFIX}/probation"
+HELD, PROBATION, SHALL_TEST = f"{PREFIX}/held", f"{PREFIX}/probation", f"{PREFIX}/shall-test"
 
 
 def now(**later):
@@ -157,7 +157,7 @@ class RemediationTest(unittest.TestCase):
         self.api.run("delete", "-n", "default", "events", "--field-selector=involvedObject.kind=Node")
         for name in NODES:
             self.api.run("patch", "node", name, "--type=merge", "-p", json.dumps(
-                {"metadata": {"annotations": {HELD: None, PROBATION: None}}, "spec": {"unschedulable": None, "taints": None}}))
+                {"metadata": {"annotations": {HELD: None, PROBATION: None, SHALL_TEST: None}}, "spec": {"unschedulable": None, "taints": None}}))
             self.say_healthy(name)
 
     # --- what agents and jobs do ---
@@ -286,6 +286,48 @@ class RemediationTest(unittest.TestCase):
         for name in NODES:
             found = self.api.get("node", name)
             self.assertEqual((found["spec"], found["metadata"].get("annotations")), before[name])
+
+    def test_a_bad_node_is_emptied_as_its_pods_let_it_and_others_are_asked_for_what_it_needs(self):
+        self.start_job()
+        self.run_pod()
+        self.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "train", "namespace": SPACE},
+                    "spec": {"minAvailable": 1, "selector": {"matchLabels": {"autopilot": ""}}}})
+        self.addCleanup(self.api.run, "delete", "pdb", "-n", SPACE, "train", "--ignore-not-found")
+        self.api.wait(lambda: self.api.get("pdb", "-n", SPACE, "train").get("status", {}).get("currentHealthy") == 1, "the budget counts")
+        self.say_bad(BAD)
+        controller = self.controller("act")
+        self.api.wait(lambda: self.is_held() and "disruption budget" in self.plans()[0]["status"].get("problem", ""),
+                      "the plan says what keeps the pod")
+        self.assertTrue(self.has_pod())
+        self.assertGreater(controller.metric("autopilot_controller_step_failures_total"), 0)
+        self.api.run("delete", "pdb", "-n", SPACE, "train")
+        self.api.wait(lambda: not self.has_pod(), "the pod is moved", 90)
+        asked = self.api.wait(lambda: self.api.get("remediationrequests", "-n", NAMESPACE)["items"], "others are asked")[0]
+        self.assertEqual((asked["spec"]["action"], asked["spec"]["subject"]), ("reset_gpu", "gpu/0000:3b:00.0"))
+        self.assertEqual(asked["metadata"]["ownerReferences"][0]["name"], self.plans()[0]["metadata"]["name"])
+        self.api.run("patch", "rreq", "-n", NAMESPACE, asked["metadata"]["name"], "--subresource=status", "--type=merge", "-p",
+                     '{"status": {"phase": "done", "by": "ops"}}')
+        self.assertRegex(self.api.run("get", "rreq", "-n", NAMESPACE), rf"{BAD} +reset_gpu +gpu/0000:3b:00.0 +done")
+        # What was wrong is repaired: its agent is to prove it.
+        self.say_healthy(BAD)
+        self.api.wait(lambda: SHALL_TEST in self.api.get("node", BAD)["metadata"]["annotations"], "a test is ordered", 90)
+        self.assertIn(("PodMoved", "Job", "train"), self.events(SPACE))
+
+    def run_pod(self):
+        ended = {"name": "autopilot-preflight", "image": "none:1", "imageID": "x", "restartCount": 0, "ready": True,
+                 "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}
+        ready = [{"type": kind, "status": "True"} for kind in ("Ready", "ContainersReady", "Initialized")]
+        self.api.run("patch", "pod", "-n", SPACE, "train-0", "--subresource=status", "--type=merge", "-p", json.dumps(
+            {"status": {"phase": "Running", "conditions": ready, "initContainerStatuses": [ended]}}))
+
+    def say_bad(self, name):
+        incident = {"id": "i-1", "state": "open", "check": "gpu.xid", "reason": "xid", "blamed": {"kind": "gpu", "key": "0000:3b:00.0"},
+                    "health": "failed", "action": "reset_gpu", "confidence": 0.9, "opened": now(minutes=-2), "acknowledged": False}
+        report = {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "NodeHealthReport", "metadata": {"name": name, "namespace": NAMESPACE},
+                  "status": {"observedAt": now(), "bootId": "b", "simulated": True, "health": "failed", "verdict": "EVICT",
+                             "written": {"verdict": "EVICT", "evicting": [{"incident": "i-1", "acknowledged": False}]},
+                             "incidents": [incident]}}
+        self.by_agent(name, "PATCH", f"nodehealthreports/{name}?fieldManager=agent&force=true", report, "application/apply-patch+yaml")
 
     def test_what_somebody_else_writes_is_refused(self):
         job, made = self.start_job()
