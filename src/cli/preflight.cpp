@@ -177,6 +177,8 @@ class Preflight {
   int take(const api::PreflightResult& result) {
     const std::string line = line_of(result);
     say(line);
+    say("answered after " +
+        format_duration(std::chrono::duration_cast<std::chrono::milliseconds>(host::mono_now() - begun_)));
     if (!result.report.empty())
       say("report: kubectl get hcr -A --field-selector metadata.name=" + result.report);
     if (result.may_start) return kExitHealthy;
@@ -215,6 +217,7 @@ class Preflight {
 
   const Wish wish_;
   const Interrupt interrupt_;
+  const MonoTime begun_ = host::mono_now();
   std::string said_;
   std::optional<api::PreflightProgress> progress_;
 };
