@@ -4,6 +4,7 @@ controller with the rights of the chart leaves them alone. A fault of one node a
 
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -80,6 +81,12 @@ class BreakerTest(unittest.TestCase):
         cls.api.run("delete", "--ignore-not-found", "--wait=false", "-f", "-", text=text)
         cls.api.wait(lambda: not cls.api.run("get", "namespace", NAMESPACE, SPACE, "--ignore-not-found"), "the namespaces are gone")
 
+    def setUp(self):
+        """Nothing is known of any node, and no cordon is left."""
+        self.api.run("delete", "nhr,rplan,rreq,events", "-n", NAMESPACE, "--all")
+        self.api.run("annotate", "nodes", "-l", "autopilot-test/pool=brk", f"{HELD}-")
+        self.api.run("uncordon", "-l", "autopilot-test/pool=brk")
+
     def start_agents(self, struck):
         """They have looked, and the fault comes later."""
         self.addCleanup(self.cluster.processes.stop, fleet.PROGRAM)
@@ -129,7 +136,7 @@ class BreakerTest(unittest.TestCase):
                               {one.get("brake") for one in self.plans().values()} == {"breaker"} and self.plans(), "each node has a plan", 120)
         self.assertEqual({one["phase"] for one in plans.values()}, {"waiting"})
         told = [one["message"] for one in self.api.get("events", "-n", NAMESPACE)["items"] if one["reason"] == "BreakerOpen"]
-        self.assertTrue(any(message.startswith("8 of 20 nodes of pool brk") for message in told), told)
+        self.assertTrue(any(re.match(r"\d+ of 20 nodes of pool brk turned bad by memory_uncorrected", message) for message in told), told)
         made = controller.metric("autopilot_controller_plans_made_total")
         self.api.wait(lambda: controller.metric("autopilot_controller_plans_made_total") > made + 1, "it is thought over again", 90)
         self.assertEqual(self.cordoned(), set())
