@@ -27,8 +27,9 @@ bool Attempts::succeeded(std::string_view what) {
 
 std::optional<MonoTime> Attempts::next(MonoTime now) const {
   std::optional<MonoTime> next;
-  for (const auto& [what, attempt] : attempts_)
-    if (attempt.until > now && (!next || attempt.until < *next)) next = attempt.until;
+  for (const auto& attempt : attempts_)
+    if (const MonoTime until = attempt.second.until; until > now)
+      next = std::min(next.value_or(until), until);
   return next;
 }
 

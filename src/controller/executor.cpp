@@ -187,11 +187,11 @@ Executor::Pace Executor::write_entry() {
   work.must_write = false;
   work.is_noted = false;
   if (!may_write) return give_up();
-  Write write{
+  const Write write{
       Write::Method::merge_patch,
       kube::remediation_plans_path(options_.name_space) + '/' + work.entry.name + std::string(kStatus),
       kube::plan_status_patch(plan_status(work.entry, work.problem), work.entry.version)};
-  request(std::move(write), Writes::plan, [this, what](const Answer& answer) {
+  request(write, Writes::plan, [this, what](const Answer& answer) {
     if (!answer) return fail(what, answer.error());
     attempts_.succeeded(what);
     return Pace::go_on;
@@ -201,9 +201,9 @@ Executor::Pace Executor::write_entry() {
 
 Executor::Pace Executor::create_entry() {
   const LedgerEntry& entry = work_->entry;
-  Write write{Write::Method::create, kube::remediation_plans_path(options_.name_space),
-              kube::remediation_plan_json(entry.name, plan_spec(entry))};
-  request(std::move(write), Writes::new_plan, [this](const Answer& answer) { return take_created(answer); });
+  const Write write{Write::Method::create, kube::remediation_plans_path(options_.name_space),
+                    kube::remediation_plan_json(entry.name, plan_spec(entry))};
+  request(write, Writes::new_plan, [this](const Answer& answer) { return take_created(answer); });
   return Pace::request;
 }
 
@@ -212,8 +212,8 @@ Executor::Pace Executor::take_created(const Answer& answer) {
   const std::string& name = work_->entry.name;
   if (answer) return Pace::go_on;
   if (answer.error().verdict.outcome == kube::ApiOutcome::conflict) {
-    Write read{Write::Method::get, kube::remediation_plans_path(options_.name_space) + '/' + name, {}};
-    request(std::move(read), Writes::new_plan, [this](const Answer& found) { return take_existing(found); });
+    const Write read{Write::Method::get, kube::remediation_plans_path(options_.name_space) + '/' + name, {}};
+    request(read, Writes::new_plan, [this](const Answer& found) { return take_existing(found); });
     return Pace::request;
   }
   if (picture_.plan(name) != nullptr) return take_existing(answer);  // it was made in spite of the answer
@@ -256,13 +256,14 @@ Executor::Pace Executor::begin_on_node(const PlannedAction& action) {
   const std::string& version = node->meta.version;
   // The decision was made of another state of it.
   if (version != action.target.version && version != work_->node_version) return give_up();
-  auto step = node_step(action, *node, marks_, clock_.now().wall);
+  const auto step = node_step(action, *node, marks_, clock_.now().wall);
   if (!step) {
     telemetry::log_warning("a step is not done", {{"plan", action.plan}, {"cause", step.error().what}});
     return give_up();
   }
-  if (!*step) return done();
-  request(**std::move(step), Writes::node, [this](const Answer& answer) { return take(answer); });
+  const std::optional<Write>& write = *step;
+  if (!write) return done();
+  request(*write, Writes::node, [this](const Answer& answer) { return take(answer); });
   return Pace::request;
 }
 

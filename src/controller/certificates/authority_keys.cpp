@@ -56,7 +56,8 @@ Result<AuthorityKeys> rotated(const AuthorityKeys& keys, WallTime now, const Aut
   AuthorityKeys due = keys;
   if (!due.previous.empty() && has_ended(due.previous, now)) due.previous.clear();
   const WallTime end = TRY(net::validity_of(due.current.certificate)).until;
-  if (now >= end - times.next_before && !due.next) due.next = TRY(make_one(now, times));
+  if (now < end - times.next_before) return due;
+  if (!due.next) due.next = TRY(make_one(now, times));
   if (now < end - times.switch_before) return due;
   due.previous = now < end ? due.current.certificate : "";
   due.current = std::move(*due.next);

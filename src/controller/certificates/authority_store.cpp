@@ -11,8 +11,9 @@ namespace autopilot::controller {
 using kube::ApiOutcome;
 
 AuthorityStore::AuthorityStore(net::EventLoop& loop, kube::Client& client, const Clock& clock,
-                               std::string name_space, AuthorityTimes times, std::function<bool()> is_leader,
-                               Listener listener, std::function<double()> dice, Pace pace)
+                               const std::string& name_space, AuthorityTimes times,
+                               std::function<bool()> is_leader, Listener listener,
+                               std::function<double()> dice, Pace pace)
     : loop_(loop),
       client_(client),
       clock_(clock),

@@ -36,9 +36,9 @@ class AuthorityStore {
     std::function<void(const Error& why)> on_problem;
   };
 
-  AuthorityStore(net::EventLoop& loop, kube::Client& client, const Clock& clock, std::string name_space,
-                 AuthorityTimes times, std::function<bool()> is_leader, Listener listener,
-                 std::function<double()> dice, Pace pace);
+  AuthorityStore(net::EventLoop& loop, kube::Client& client, const Clock& clock,
+                 const std::string& name_space, AuthorityTimes times, std::function<bool()> is_leader,
+                 Listener listener, std::function<double()> dice, Pace pace);
   AuthorityStore(const AuthorityStore&) = delete;
   AuthorityStore& operator=(const AuthorityStore&) = delete;
   ~AuthorityStore() = default;

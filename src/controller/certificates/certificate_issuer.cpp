@@ -72,7 +72,7 @@ tl::expected<std::string, CertificateIssuer::Refusal> CertificateIssuer::decide(
   const auto user = kube::parse_token_review(*review, kube::kTokenAudience);
   if (!user && user.error().code != Errc::denied) return could_not_ask(user.error());
   if (!user) return tl::unexpected(Refusal{Issuance::unknown, 401, user.error()});
-  const auto node = node_of(*user);
+  auto node = node_of(*user);
   if (!node) return node;
   return sign(*node, body);
 }

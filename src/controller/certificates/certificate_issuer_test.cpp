@@ -19,7 +19,6 @@ namespace {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;

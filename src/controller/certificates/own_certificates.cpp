@@ -62,8 +62,9 @@ std::string OwnCertificates::why_not_ready() const {
 }
 
 std::optional<WallTime> OwnCertificates::authority_until() const {
-  if (!store_.keys()) return std::nullopt;
-  const auto validity = net::validity_of(store_.keys()->current.certificate);
+  const AuthorityKeys* known = keys();
+  if (known == nullptr) return std::nullopt;
+  const auto validity = net::validity_of(known->current.certificate);
   return validity ? std::optional(validity->until) : std::nullopt;
 }
 

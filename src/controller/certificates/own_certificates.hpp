@@ -54,7 +54,10 @@ class OwnCertificates {
 
  private:
   void take(const AuthorityKeys& keys);
-  [[nodiscard]] const AuthorityKeys* keys() const { return store_.keys() ? &*store_.keys() : nullptr; }
+  [[nodiscard]] const AuthorityKeys* keys() const {
+    const auto& keys = store_.keys();
+    return keys ? &*keys : nullptr;
+  }
 
   const std::function<bool()> is_leader_;
   const std::function<void(const std::string& pem)> on_believed_;

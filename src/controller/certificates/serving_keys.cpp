@@ -21,19 +21,20 @@ void ServingKeys::use(const net::CertifiedKey& authority) {
 
 void ServingKeys::look() {
   if (!authority_) return;
+  const net::CertifiedKey& authority = *authority_;
   const WallTime now = clock_.now().wall;
   const bool counts = now >= good_from_ && now < renew_at_;
-  if (counts && signed_by_ == authority_->certificate) return;
-  if (const auto renewed = renew(); !renewed) listener_.on_problem(renewed.error());
+  if (counts && signed_by_ == authority.certificate) return;
+  if (const auto renewed = renew(authority); !renewed) listener_.on_problem(renewed.error());
 }
 
-Status ServingKeys::renew() {
+Status ServingKeys::renew(const net::CertifiedKey& authority) {
   const WallTime now = clock_.now().wall;
   const auto keys =
-      TRY(net::make_server_certificate(*authority_, {dns_names_, {now - kBackdated, now + kLife}}));
+      TRY(net::make_server_certificate(authority, {dns_names_, {now - kBackdated, now + kLife}}));
   const auto tls = TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, ""}));
   const net::Validity validity = TRY(net::validity_of(keys.certificate));
-  signed_by_ = authority_->certificate;
+  signed_by_ = authority.certificate;
   good_from_ = validity.from;
   renew_at_ = now + (validity.until - now) * 2 / 3;
   until_ = validity.until;

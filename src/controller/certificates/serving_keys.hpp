@@ -43,7 +43,7 @@ class ServingKeys {
 
  private:
   void look();
-  [[nodiscard]] Status renew();
+  [[nodiscard]] Status renew(const net::CertifiedKey& authority);
 
   const Clock& clock_;
   const std::vector<std::string> dns_names_;
