@@ -25,9 +25,10 @@ bool is_unclear(const kube::ApiError& why) {
          why.verdict.outcome == kube::ApiOutcome::server_error;
 }
 
-// No step of the plan is under way: one that failed is done, or not wanted any more.
+// No step of the plan is under way: one that failed is done, or not wanted any more. One that waits may move
+// pods.
 bool is_at_rest(Phase phase) {
-  return phase != Phase::executing && phase != Phase::undoing;
+  return phase != Phase::executing && phase != Phase::undoing && phase != Phase::waiting;
 }
 
 std::string object_of(const Write& write) {

@@ -113,6 +113,22 @@ TEST_F(RemediationTest, a_pod_that_its_budget_keeps_is_asked_again_later_and_the
   EXPECT_EQ(problem_of_plan(), "");
 }
 
+TEST_F(RemediationTest, a_plan_that_may_not_hold_its_node_says_what_keeps_the_pod_until_it_is_gone) {
+  cordon_by_hand("n1");
+  add_pod(kPod, "n1");
+  report_failure("r1", "n1");
+  cluster_.guarded.insert(kPod);
+  lead();
+  settle();
+  EXPECT_THAT(phases(), ElementsAre("waiting"));
+  EXPECT_THAT(problem_of_plan(), HasSubstr("disruption budget"));
+  cluster_.guarded.clear();
+  let_pass(std::chrono::minutes{1});
+  settle();
+  EXPECT_EQ(cluster_.find(kPod), nullptr);
+  EXPECT_EQ(problem_of_plan(), "");
+}
+
 TEST_F(RemediationTest, a_pod_that_shall_go_is_in_the_ledger_before_it_is_asked_and_not_before_its_turn) {
   add_pod(kPod, "n1");
   report_failure("r1", "n1");
