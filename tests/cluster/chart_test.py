@@ -314,6 +314,15 @@ class ChartTest(unittest.TestCase):
                           "authorities": "/etc/autopilot-tls/ca.crt"})
         self.assertEqual([name for name in others if name[1] == "autopilot-authority"], [])
 
+    def test_a_release_may_be_without_agents(self):
+        monitoring = ("--api-versions", "monitoring.coreos.com/v1")
+        both = self.helm.objects("{controller: {enabled: true}, networkPolicy: {create: true}}", *monitoring)
+        alone = self.helm.objects("{agent: {enabled: false}, controller: {enabled: true}, networkPolicy: {create: true}}", *monitoring)
+        self.assertEqual({kind + "/" + name for kind, name in set(both) - set(alone)}, {
+            "DaemonSet/autopilot", "ConfigMap/autopilot", "NetworkPolicy/autopilot", "ServiceMonitor/autopilot-metrics-monitor",
+            "Service/autopilot-healthchecks", "Service/autopilot-readinessprobe", "Service/autopilot-metrics-service"})
+        self.assertEqual(self.helm.objects("agent: null"), self.helm.objects(""))
+
     def test_the_policy_is_a_document_that_changes_no_pod(self):
         made = [self.helm.objects("{controller: {enabled: true}, remediation: {mode: %s, rates: {holds_per_hour: 3}}}" % mode)
                 for mode in ("hold", "act")]

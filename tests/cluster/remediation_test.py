@@ -176,8 +176,9 @@ class RemediationTest(unittest.TestCase):
         return answer
 
     def start_job(self, name="train", where=BAD):
+        """Whose pods nobody makes, takes away or disowns."""
         self.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": SPACE}, "spec": {
-            "suspend": True, "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none:1"}]}}}})
+            "managedBy": "autopilot-test/nobody", "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none:1"}]}}}})
         job = self.api.get("job", "-n", SPACE, name)
         self.apply(pod(f"{name}-0", where, job))
         return job, self.api.get("pod", "-n", SPACE, f"{name}-0")

@@ -103,6 +103,11 @@ imagePullPolicy: {{ . }}
 {{ without $words "" | toJson }}
 {{- end }}
 
+{{- /* Empty where this release has no agents: those of another one are there, or will be. */ -}}
+{{- define "autopilot.hasAgent" -}}
+{{- if ne (toString (.Values.agent | default dict).enabled) "false" }}yes{{ end -}}
+{{- end }}
+
 {{- /* Empty where it is off, which YAML may have read as false. */ -}}
 {{- define "autopilot.tlsMode" -}}
 {{- $mode := (.Values.tls | default dict).mode | default "off" -}}
