@@ -152,7 +152,7 @@ TEST_F(EventStreamTest, a_mebibyte_may_be_unread_and_no_more) {
   server_->loop().post([&] {  // on the loop, so that nothing is taken meanwhile
     for (; send(event); ++accepted) {
       const std::lock_guard lock(mutex_);
-      with_room += stream_.has_room() ? 1 : 0;
+      if (stream_.has_room()) ++with_room;
     }
     is_cut = true;
   });
