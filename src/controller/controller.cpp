@@ -15,6 +15,7 @@
 #include "controller/figures.hpp"
 #include "controller/live_configuration.hpp"
 #include "controller/live_policy.hpp"
+#include "controller/own_image.hpp"
 #include "controller/reconcilers/remediation.hpp"
 #include "controller/webhook/webhook_routes.hpp"
 #include "controller/webhook_service.hpp"
@@ -76,6 +77,7 @@ class Controller {
   Status watch_key_files();
   Status use(const net::KeyTexts& keys);
   void believe(const std::string& pem);
+  void use_webhook();
   void add_open_routes();
   void begin_stop(int signal);
   void stop_listening();
@@ -88,6 +90,7 @@ class Controller {
   kube::Leader leader_;
   LivePolicy policy_;
   std::optional<Remediation> remediation_;  // while we lead
+  OwnImage own_image_;
   WebhookService webhook_;
   net::HttpServer encrypted_;  // for the API server and the agents
   net::HttpServer open_;       // in the clear
@@ -118,6 +121,8 @@ Controller::Controller(ControllerOptions options)
               [this](const Policy& policy) {
                 if (remediation_) remediation_->use(policy);
               }),
+      own_image_(loop_, session_.client(), options_.cluster.name_space, options_.cluster.pod,
+                 [this] { use_webhook(); }),
       webhook_(options_.clock),
       encrypted_(loop_, {.connections = kConnections,
                          .connections_per_listener = kConnections,
@@ -155,7 +160,7 @@ void Controller::lead() {
 }
 
 void Controller::take_configuration() {
-  webhook_.use(configuration_.now(), believed_);
+  use_webhook();
   policy_.use(configuration_.now().policy);
 }
 
@@ -235,7 +240,12 @@ Status Controller::use(const net::KeyTexts& keys) {
 
 void Controller::believe(const std::string& pem) {
   believed_ = pem;
-  webhook_.use(configuration_.now(), believed_);
+  use_webhook();
+}
+
+void Controller::use_webhook() {
+  const config::ControllerConfig& config = configuration_.now();
+  webhook_.use(config, own_image_.pinned(config.webhook.image), believed_);
 }
 
 void Controller::add_open_routes() {
@@ -286,6 +296,7 @@ Status Controller::run() {
     session_.start([this] {
       leader_.start();
       if (own_certificates_) own_certificates_->start();
+      own_image_.start();
     });
   });
   log_info("controller ready", {{"version", std::string(telemetry::build_info().version)},

@@ -13,14 +13,15 @@ void WebhookService::add_routes(net::HttpServer& server) {
                               .observation_counts = observation_counts_});
 }
 
-void WebhookService::use(const config::ControllerConfig& config, const std::string& believed) {
+void WebhookService::use(const config::ControllerConfig& config, const std::string& image,
+                         const std::string& believed) {
   const AcceleratorNames accelerators{config.webhook.resources, config.webhook.resource_claims};
   observation_ = std::make_shared<const ObservationSettings>(
       ObservationSettings{accelerators, config.kubernetes.label_prefix});
   preflight_ = nullptr;
   if (!config.webhook.enabled || believed.empty()) return;
   preflight_ =
-      std::make_shared<const WebhookSettings>(WebhookSettings{.image = config.webhook.image,
+      std::make_shared<const WebhookSettings>(WebhookSettings{.image = image,
                                                               .agent_url = config.webhook.agent_url,
                                                               .authority = believed,
                                                               .accelerators = accelerators,

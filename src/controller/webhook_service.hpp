@@ -23,7 +23,8 @@ class WebhookService {
   void add_routes(net::HttpServer& server);
   // What pods get from now on. believed: PEM, whose certificates agents show; empty: not known yet, and pods
   // stay as they are.
-  void use(const config::ControllerConfig& config, const std::string& believed);
+  // image: what they are tested by.
+  void use(const config::ControllerConfig& config, const std::string& image, const std::string& believed);
 
   [[nodiscard]] ReviewFigures preflight() const { return preflight_counts_.figures(); }
   [[nodiscard]] ReviewFigures observation() const { return observation_counts_.figures(); }

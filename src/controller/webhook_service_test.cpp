@@ -62,7 +62,7 @@ class WebhookServiceTest : public ::testing::Test {
 };
 
 TEST_F(WebhookServiceTest, a_pod_gets_what_the_configuration_says_and_whom_to_believe) {
-  service_.use(config_, "the authority");
+  service_.use(config_, config_.webhook.image, "the authority");
   const std::string answer = review();
   EXPECT_THAT(answer, HasSubstr("autopilot-preflight"));
   EXPECT_THAT(answer, HasSubstr("registry.example/autopilot@sha256:77"));
@@ -73,17 +73,17 @@ TEST_F(WebhookServiceTest, a_pod_gets_what_the_configuration_says_and_whom_to_be
 
 TEST_F(WebhookServiceTest, pods_stay_as_they_are_before_it_is_known_whom_to_believe_and_where_it_is_off) {
   EXPECT_THAT(review(), Not(HasSubstr("autopilot-preflight")));
-  service_.use(config_, "");
+  service_.use(config_, config_.webhook.image, "");
   EXPECT_THAT(review(), Not(HasSubstr("autopilot-preflight")));
   config_.webhook.enabled = false;
-  service_.use(config_, "the authority");
+  service_.use(config_, config_.webhook.image, "the authority");
   EXPECT_THAT(review(), HasSubstr(R"("allowed":true)"));
 }
 
 TEST_F(WebhookServiceTest, a_new_configuration_counts_from_the_next_pod_on) {
-  service_.use(config_, "the authority");
+  service_.use(config_, config_.webhook.image, "the authority");
   config_.webhook.resources = {"example.com/npu"};
-  service_.use(config_, "the authority");
+  service_.use(config_, config_.webhook.image, "the authority");
   EXPECT_THAT(review(), Not(HasSubstr("autopilot-preflight")));
 }
 
