@@ -45,7 +45,7 @@ class WebhookServiceTest : public ::testing::Test {
         std::move(request), 10s,
         [&body](const Result<net::HttpResponse>& got) { body = got ? got->body : got.error().what; });
     EXPECT_TRUE(net::testing::run_until(loop_, [&body] { return body.has_value(); }));
-    const std::string text = body.value_or("");
+    std::string text = body.value_or("");
     const std::string mark = R"("patch":")";
     const auto from = text.find(mark);
     if (from == std::string::npos) return text;
