@@ -14,6 +14,7 @@ function(autopilot_library name)
     add_library(autopilot_${name} STATIC ${sources})
     target_include_directories(autopilot_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(autopilot_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+    autopilot_use_precompiled(autopilot_${name} autopilot_precompiled)
   else()
     add_library(autopilot_${name} INTERFACE)
     target_include_directories(autopilot_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
@@ -43,7 +44,7 @@ endfunction()
 
 # autopilot_hot_tests(<files>...): tests of the folder that run long enough to be worth optimising: simulations.
 function(autopilot_hot_tests)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # autopilot_test(<name> SOURCES <files>... LINK <targets>...): a GoogleTest program, one ctest entry per test.
@@ -56,6 +57,7 @@ function(autopilot_test name)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   # What is tested is optimised, as it ships; the tests themselves take a third less to compile without.
   target_compile_options(${target} PRIVATE -O0)
+  autopilot_use_precompiled(${target} autopilot_precompiled_tests)
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()

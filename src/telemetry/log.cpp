@@ -43,7 +43,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 }
 
 // A JSON string, also used for text values that need quoting.
-std::string quoted(std::string_view value) {
+std::string in_quotes(std::string_view value) {
   std::string text = "\"";
   for (const char c : to_utf8(value.substr(0, kMaxValue))) {
     const auto byte = static_cast<unsigned char>(c);
@@ -83,13 +83,13 @@ void log(LogLevel level, std::string_view message, LogFields fields) {
   if (!logger().should_log(spdlog_level(level))) return;
   std::string line;
   if (format_in_use == LogFormat::json) {
-    line = "\"message\":" + quoted(message);
+    line = "\"message\":" + in_quotes(message);
     for (const auto& [name, value] : fields)
-      line += "," + quoted(name) + ":" + quoted(value);
+      line += "," + in_quotes(name) + ":" + in_quotes(value);
   } else {
     line = message;
     for (const auto& [name, value] : fields)
-      line += " " + std::string(name) + "=" + (needs_quotes(value) ? quoted(value) : value);
+      line += " " + std::string(name) + "=" + (needs_quotes(value) ? in_quotes(value) : value);
   }
   logger().log(spdlog_level(level), spdlog::string_view_t(line.data(), line.size()));
 }

@@ -21,7 +21,7 @@ struct Rule {
 };
 
 // A scalar of YAML, which Prometheus expands as a template.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text)
     result += c == '\'' ? "''" : std::string(1, c);
@@ -29,11 +29,11 @@ std::string quoted(std::string_view text) {
 }
 
 std::string to_yaml(const Rule& rule) {
-  std::string text = "      - alert: " + rule.alert + "\n        expr: " + quoted(rule.expression) + "\n";
+  std::string text = "      - alert: " + rule.alert + "\n        expr: " + in_quotes(rule.expression) + "\n";
   if (!rule.wait.empty()) text += "        for: " + rule.wait + "\n";
   text += "        labels:\n          severity: " + rule.severity + "\n        annotations:\n";
   const auto note = [&text](std::string_view name, const std::string& value) {
-    if (!value.empty()) text += "          " + std::string(name) + ": " + quoted(value) + "\n";
+    if (!value.empty()) text += "          " + std::string(name) + ": " + in_quotes(value) + "\n";
   };
   note("summary", rule.summary);
   note("description", rule.description);

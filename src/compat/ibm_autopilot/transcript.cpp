@@ -23,7 +23,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
 }
 
 // "'node-a'"; names and words have neither quotes nor backslashes.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   return "'" + text + "'";
 }
 
@@ -43,19 +43,19 @@ std::vector<std::string> parts_of(const std::string& words) {
 // is broken behind blanks, and so may end beyond the width where it has none.
 std::string text_at(const std::string& words, std::size_t column, std::size_t followed_by) {
   const auto fits = [column](const std::string& text, std::size_t behind) {
-    return column + quoted(text).size() + behind <= kWidth;
+    return column + in_quotes(text).size() + behind <= kWidth;
   };
-  if (fits(words, followed_by)) return quoted(words);
+  if (fits(words, followed_by)) return in_quotes(words);
   std::vector<std::string> lines;
   std::string line;
   const auto parts = parts_of(words);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const bool is_last = i + 1 == parts.size();
     if (!line.empty() && !fits(line + parts[i], is_last ? followed_by : 0))
-      lines.push_back(quoted(std::exchange(line, "")));
+      lines.push_back(in_quotes(std::exchange(line, "")));
     line += parts[i];
   }
-  lines.push_back(quoted(line));
+  lines.push_back(in_quotes(line));
   return joined(lines, "\n" + std::string(column, ' '));
 }
 
@@ -63,7 +63,7 @@ std::string text_at(const std::string& words, std::size_t column, std::size_t fo
 std::string list_of(const std::vector<std::string>& statuses, std::size_t column) {
   std::vector<std::string> words;
   for (const std::string& status : statuses)
-    words.push_back(quoted(status));
+    words.push_back(in_quotes(status));
   std::string line = "[" + joined(words, ", ") + "]";
   if (column + line.size() < kWidth) return line;  // a comma or a bracket follows
   for (std::size_t i = 0; i < statuses.size(); ++i)
@@ -76,7 +76,7 @@ std::string summary(const std::map<std::string, std::vector<std::string>>& statu
   std::string line = "{";
   std::string lines = "{";
   for (const auto& [node, words] : statuses) {
-    const std::string key = quoted(node) + ": ";
+    const std::string key = in_quotes(node) + ": ";
     line += (line.size() == 1 ? "" : ", ") + key + list_of(words, 0);
     lines += (lines.size() == 1 ? "" : ",\n ") + key + list_of(words, 1 + key.size());
   }

@@ -43,7 +43,7 @@ std::string head(std::uint64_t id) {
   return "{\"version\":" + std::to_string(kHelperProtocol) + ",\"id\":" + std::to_string(id);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return json::serialize(json::string(text));
 }
 
@@ -51,15 +51,15 @@ std::string quoted(std::string_view text) {
 
 std::string encode_request(const HelperRequest& request) {
   const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(request.timeout).count();
-  return head(request.id) + ",\"method\":" + quoted(request.method) +
+  return head(request.id) + ",\"method\":" + in_quotes(request.method) +
          ",\"timeoutMs\":" + std::to_string(timeout) + ",\"params\":" + request.params + "}";
 }
 
 std::string encode_answer(const HelperAnswer& answer) {
   if (answer.result) return head(answer.id) + ",\"result\":" + *answer.result + "}";
   const Error& error = answer.result.error();
-  return head(answer.id) + ",\"error\":{\"code\":" + quoted(to_string(error.code)) +
-         ",\"what\":" + quoted(error.what) + "}}";
+  return head(answer.id) + ",\"error\":{\"code\":" + in_quotes(to_string(error.code)) +
+         ",\"what\":" + in_quotes(error.what) + "}}";
 }
 
 Result<HelperRequest> decode_request(std::string_view body) {

@@ -1,0 +1,64 @@
+# Precompiled headers, for builds that do not ship (docs/adr/0017): most of what a source includes is the standard
+# library, most of what a test includes is GoogleTest. Each of the two is compiled once in a build folder.
+# A forgotten #include is shown by the presets without: release, arm64 and bench, and by clang-tidy, which reads release.
+option(AUTOPILOT_PRECOMPILED "Precompile the headers of the standard library and of GoogleTest" OFF)
+
+set(standard_headers
+  <algorithm> <array> <atomic> <cerrno> <charconv> <chrono> <cmath> <condition_variable> <cstddef> <cstdint> <cstdio>
+  <cstdlib> <cstring> <deque> <filesystem> <fstream> <functional> <iostream> <iterator> <limits> <map> <memory> <mutex>
+  <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple> <type_traits> <utility> <variant> <vector>
+  <tl/expected.hpp>)
+
+# autopilot_precompile(<target> <options> <headers>...): the target whose header others take. All flags that a compiler
+# compares are those of its users: position independence of a library or a program, optimisation, threads.
+function(autopilot_precompile target)
+  set(source ${CMAKE_BINARY_DIR}/${target}.cpp)
+  file(GENERATE OUTPUT ${source} CONTENT "")
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_include_directories(${target} SYSTEM PRIVATE ${EXPECTED_INCLUDE_DIR})
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/precompile.sh)
+endfunction()
+
+# autopilot_use_precompiled(<target> <from>): the C++ sources of the target are compiled with the header of the other.
+# Where g++ optimises for good, tests alone, which are not optimised: g++ 12 with a precompiled header warns of overflows
+# in strings that it does not see without, and there are none.
+function(autopilot_use_precompiled target from)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release"
+     AND NOT from STREQUAL "autopilot_precompiled_tests")
+    return()
+  endif()
+  if(AUTOPILOT_PRECOMPILED)
+    target_precompile_headers(${target} REUSE_FROM ${from})
+  endif()
+endfunction()
+
+# autopilot_verbs(<target>): its sources are verbs of a command line. CLI11 is compiled into each of them; with sanitizers
+# that takes 12 s a verb, and a third of it without optimisation. A verb runs once in a process.
+if(AUTOPILOT_SANITIZE)
+  set(unoptimised_verbs -O0)
+endif()
+function(autopilot_verbs target)
+  target_include_directories(${target} SYSTEM PRIVATE ${CLI11_INCLUDE_DIR})
+  target_compile_options(${target} PRIVATE ${unoptimised_verbs})
+  autopilot_use_precompiled(${target} autopilot_precompiled_verbs)
+endfunction()
+
+if(AUTOPILOT_PRECOMPILED)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # In words that ccache 4.7 knows to hold a path, which it makes relative; it does not where CMake says -Xclang -include.
+    set(CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -x c++-header -Wno-pragma-system-header-outside-header)
+    set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include <PCH_HEADER>)
+  endif()
+  # The same for all, because a compiler refuses a header that was compiled without it.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-pthread> $<$<COMPILE_LANGUAGE:CXX>:-fPIC>)
+  autopilot_precompile(autopilot_precompiled ${standard_headers})
+  autopilot_precompile(autopilot_precompiled_verbs ${standard_headers} <CLI/CLI.hpp>)
+  target_include_directories(autopilot_precompiled_verbs SYSTEM PRIVATE ${CLI11_INCLUDE_DIR})
+  target_compile_options(autopilot_precompiled_verbs PRIVATE ${unoptimised_verbs})
+  if(AUTOPILOT_TESTS)
+    autopilot_precompile(autopilot_precompiled_tests ${standard_headers} <gmock/gmock.h> <gtest/gtest.h>)
+    target_compile_options(autopilot_precompiled_tests PRIVATE -O0)
+    target_link_libraries(autopilot_precompiled_tests PRIVATE GTest::gmock GTest::gtest)
+  endif()
+endif()
