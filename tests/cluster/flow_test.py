@@ -158,7 +158,8 @@ class FlowTest(unittest.TestCase):
         self.api.apply(job("train"))
         for until, what in ((self.reports, "there is a report"), (self.plans, "there is a plan"), (lambda: self.is_held(BAD), "it is held")):
             self.api.wait(until, what, PATIENCE)
-            self.api.run("delete", "pod", "-n", NAMESPACE, self.nodes.leader(), "--force", "--grace-period=0")
+            leader = self.api.wait(self.nodes.leader, "one leads")
+            self.api.run("delete", "pod", "-n", NAMESPACE, leader, "--force", "--grace-period=0")
         self.wait_moved()
         self.assertEqual(len(self.plans()), 1)
 

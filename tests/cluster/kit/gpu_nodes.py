@@ -80,6 +80,7 @@ class GpuNodes:
     def wait_controllers(self) -> None:
         self._api.run("rollout", "status", "-n", NAMESPACE, f"deployment/{CONTROLLER}", "--timeout=90s")
         self._api.wait(self.leader, "one leads")
+        self._api.wait(self._is_asked, "the API server asks what a pod gets")
 
     def leader(self) -> str:
         """The name of a pod that is there."""
@@ -91,6 +92,12 @@ class GpuNodes:
         address = self._api.get("pod", "-n", NAMESPACE, self.leader())["status"]["podIP"]
         with urllib.request.urlopen(f"http://{address}:8082/metrics", timeout=10) as answer:
             return int(re.search(r"(?m)^autopilot_controller_plans_made_total (\d+)$", answer.read().decode()).group(1))
+
+    def _is_asked(self) -> bool:
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "is-asked", "namespace": "default", "labels": {"autopilot": ""}},
+               "spec": {"containers": [{"name": "main", "image": "none:1", "resources": {"limits": {RESOURCE: "1"}}}]}}
+        would_be = json.loads(self._api.run("create", "--dry-run=server", "-o", "json", "-f", "-", text=json.dumps(pod)))
+        return any(one["name"] == WEBHOOK for one in would_be["spec"].get("initContainers", []))
 
     def _is_told(self) -> bool:
         webhooks = self._api.get("mutatingwebhookconfiguration", WEBHOOK)["webhooks"]
