@@ -144,6 +144,7 @@ class FlowTest(unittest.TestCase):
         self.assertIn("NodeHeld", self.events("default", "Node", BAD))
 
     def test_3_where_both_are_bad_the_job_waits_and_is_told_which(self):
+        self.addCleanup(self.nodes.repair, GOOD)
         for node in (BAD, GOOD):
             self.nodes.slow_down(node)
         self.api.apply(job("train"))
