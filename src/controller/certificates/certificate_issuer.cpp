@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "api/certificates.hpp"
-#include "config/forms.hpp"
+#include "controller/agent_node.hpp"
+#include "kube/reviews.hpp"
 #include "net/bearer_token.hpp"
 #include "telemetry/log.hpp"
 
@@ -13,17 +14,13 @@ namespace autopilot::controller {
 
 namespace {
 
-constexpr const char* kNodeOfToken = "authentication.kubernetes.io/node-name";
 constexpr Duration kBackdated = std::chrono::hours{1};
 
 }  // namespace
 
 CertificateIssuer::CertificateIssuer(kube::Client& client, const Clock& clock, const std::string& name_space,
                                      std::function<const AuthorityKeys*()> keys)
-    : client_(client),
-      clock_(clock),
-      account_("system:serviceaccount:" + name_space + ":autopilot"),
-      keys_(std::move(keys)) {}
+    : client_(client), clock_(clock), account_(agent_account(name_space)), keys_(std::move(keys)) {}
 
 std::optional<CertificateIssuer::Refusal> CertificateIssuer::objection(const net::HttpRequest& request,
                                                                        const std::string& token) {
@@ -72,21 +69,9 @@ tl::expected<std::string, CertificateIssuer::Refusal> CertificateIssuer::decide(
   const auto user = kube::parse_token_review(*review, kube::kTokenAudience);
   if (!user && user.error().code != Errc::denied) return could_not_ask(user.error());
   if (!user) return tl::unexpected(Refusal{Issuance::unknown, 401, user.error()});
-  auto node = node_of(*user);
-  if (!node) return node;
+  const auto node = node_of_agent(*user, account_);
+  if (!node) return tl::unexpected(Refusal{Issuance::forbidden, 403, node.error()});
   return sign(*node, body);
-}
-
-// The node is the API server's word: it stands in the token, which was made for a pod there.
-tl::expected<std::string, CertificateIssuer::Refusal> CertificateIssuer::node_of(const kube::UserInfo& user) {
-  const auto refused = [](std::string why) {
-    return tl::unexpected(Refusal{Issuance::forbidden, 403, {Errc::denied, std::move(why)}});
-  };
-  if (user.name != account_) return refused(user.name + " is no agent; those are " + account_);
-  const auto nodes = user.extra.find(kNodeOfToken);
-  if (nodes == user.extra.end() || nodes->second.size() != 1 || !config::is_dns_name(nodes->second.front()))
-    return refused("the token names no node: that of a pod does, since Kubernetes 1.30");
-  return nodes->second.front();
 }
 
 tl::expected<std::string, CertificateIssuer::Refusal> CertificateIssuer::sign(const std::string& node,

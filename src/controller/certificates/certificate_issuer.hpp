@@ -16,7 +16,6 @@
 #include "core/word_table.hpp"
 #include "kube/client.hpp"
 #include "kube/recent_map.hpp"
-#include "kube/reviews.hpp"
 #include "kube/token_bucket.hpp"
 #include "net/http_server.hpp"
 #include "net/http_session.hpp"
@@ -84,7 +83,6 @@ class CertificateIssuer {
   void take_review(std::uint64_t id, const kube::ApiResult<std::string>& answer);
   [[nodiscard]] tl::expected<std::string, Refusal> decide(const std::string& body,
                                                           const kube::ApiResult<std::string>& review);
-  [[nodiscard]] tl::expected<std::string, Refusal> node_of(const kube::UserInfo& user);
   [[nodiscard]] tl::expected<std::string, Refusal> sign(const std::string& node, const std::string& body);
   void count(Issuance outcome) { ++counts_[static_cast<std::size_t>(outcome)]; }
   void refuse(net::Responder& responder, const Refusal& refusal);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/certificates.hpp"
+#include "kube/reviews.hpp"
 #include "kube/scripted_api.hpp"
 #include "net/certificates.hpp"
 #include "net/http_server.hpp"
