@@ -13,6 +13,7 @@
 
 #include "controller/certificates/own_certificates.hpp"
 #include "controller/figures.hpp"
+#include "controller/gangs/gang_service.hpp"
 #include "controller/live_configuration.hpp"
 #include "controller/live_policy.hpp"
 #include "controller/own_image.hpp"
@@ -92,6 +93,7 @@ class Controller {
   std::optional<Remediation> remediation_;  // while we lead
   OwnImage own_image_;
   WebhookService webhook_;
+  GangService gangs_;
   net::HttpServer encrypted_;  // for the API server and the agents
   net::HttpServer open_;       // in the clear
   std::optional<OwnCertificates> own_certificates_;
@@ -124,6 +126,8 @@ Controller::Controller(ControllerOptions options)
       own_image_(loop_, session_.client(), options_.cluster.name_space, options_.cluster.pod,
                  [this] { use_webhook(); }),
       webhook_(options_.clock),
+      gangs_(session_.client(), options_.clock, options_.cluster.name_space,
+             [this] { return remediation_ ? &remediation_->world() : nullptr; }),
       encrypted_(loop_, {.connections = kConnections,
                          .connections_per_listener = kConnections,
                          .body_bytes = kLongestReviewBody}),
@@ -266,6 +270,7 @@ void Controller::add_open_routes() {
 Status Controller::listen() {
   add_open_routes();
   webhook_.add_routes(encrypted_);
+  gangs_.add_routes(encrypted_);
   const net::TcpPolicy policy{service_names(options_.cluster.name_space)};
   const auto& config = options_.config;
   const auto encrypted = encrypted_.listen_tls(config.listen, nullptr, policy);

@@ -10,6 +10,7 @@
 #include "controller/executor.hpp"
 #include "controller/planner/plan.hpp"
 #include "controller/planner/policy.hpp"
+#include "controller/planner/world.hpp"
 #include "controller/reconcilers/picture.hpp"
 #include "controller/reconcilers/retention.hpp"
 #include "core/clock.hpp"
@@ -51,6 +52,8 @@ class Remediation {
 
   void start();
   void use(Policy policy) { picture_.use(std::move(policy)); }
+  // The cluster as it is known now.
+  [[nodiscard]] const World& world() { return picture_.world(); }
   // A plan is being carried out.
   [[nodiscard]] bool is_busy() const { return executor_.is_busy(); }
   [[nodiscard]] RemediationFigures figures() const;

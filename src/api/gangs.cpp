@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/gangs.hpp"
+
+#include "api/wire.hpp"
+
+namespace autopilot::api {
+namespace {
+
+GangQuestion read_question(const JsonObject& object) {
+  object.has_only({"podUid", "size"});
+  GangQuestion question;
+  question.pod_uid = object.word("podUid");
+  if (object.has("size")) question.size = object.count("size");
+  return question;
+}
+
+GangAnswer read_answer(const JsonObject& object) {
+  return {object.flag("mayStart"), object.word_or_empty("message")};
+}
+
+}  // namespace
+
+std::string to_json(const GangQuestion& question) {
+  JsonWriter out;
+  out.begin_object();
+  out.word("podUid", question.pod_uid);
+  if (question.size > 0) out.count("size", question.size);
+  out.end_object();
+  return out.take();
+}
+
+Result<GangQuestion> parse_gang_question(std::string_view json) {
+  auto question = TRY(read_text(json, read_question));
+  if (question.pod_uid.empty() || question.pod_uid.size() > GangQuestion::kLongestUid)
+    return fail(Errc::malformed, "podUid: expected the uid of a pod");
+  if (question.size > GangQuestion::kMostPods)
+    return fail(Errc::malformed, "size: at most " + std::to_string(GangQuestion::kMostPods));
+  return question;
+}
+
+std::string to_json(const GangAnswer& answer) {
+  JsonWriter out;
+  out.begin_object();
+  out.flag("mayStart", answer.may_start);
+  out.word_if_any("message", answer.message);
+  out.end_object();
+  return out.take();
+}
+
+Result<GangAnswer> parse_gang_answer(std::string_view json) {
+  return read_text(json, read_answer);
+}
+
+}  // namespace autopilot::api

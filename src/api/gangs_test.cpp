@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/gangs.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace autopilot::api {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string problem_of(const std::string& json) {
+  const auto question = parse_gang_question(json);
+  return question ? "" : question.error().what;
+}
+
+TEST(Gangs, a_question_is_read_as_it_was_written) {
+  const auto question = parse_gang_question(to_json(GangQuestion{"u-1", 8}));
+  ASSERT_TRUE(question) << question.error().what;
+  EXPECT_EQ(question->pod_uid, "u-1");
+  EXPECT_EQ(question->size, 8U);
+  EXPECT_EQ(parse_gang_question(to_json(GangQuestion{"u-1"}))->size, 0U);
+}
+
+TEST(Gangs, a_question_beyond_the_limits_is_refused) {
+  EXPECT_THAT(problem_of("{}"), HasSubstr("podUid"));
+  EXPECT_THAT(problem_of(R"({"podUid": ""})"), HasSubstr("podUid"));
+  EXPECT_THAT(problem_of(R"({"podUid": ")" + std::string(129, 'a') + "\"}"), HasSubstr("podUid"));
+  EXPECT_THAT(problem_of(R"({"podUid": "u", "size": 100001})"), HasSubstr("at most 100000"));
+  EXPECT_THAT(problem_of(R"({"podUid": "u", "size": -1})"), HasSubstr("size"));
+  EXPECT_THAT(problem_of(R"({"podUid": "u", "node": "gpu-1"})"), HasSubstr("node"));
+  EXPECT_THAT(problem_of(""), HasSubstr("JSON"));
+}
+
+TEST(Gangs, an_answer_is_read_as_it_was_written) {
+  const auto answer = parse_gang_answer(to_json(GangAnswer{false, "waiting"}));
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_FALSE(answer->may_start);
+  EXPECT_EQ(answer->message, "waiting");
+  EXPECT_TRUE(parse_gang_answer(to_json(GangAnswer{true, {}}))->may_start);
+  EXPECT_FALSE(parse_gang_answer("{}"));
+}
+
+}  // namespace
+}  // namespace autopilot::api

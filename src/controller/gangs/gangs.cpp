@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/gangs/gangs.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+namespace autopilot::controller {
+namespace {
+
+// Those that are somewhere, and stay there.
+std::vector<const Pod*> placed_pods(const World& world, const std::string& owner) {
+  std::vector<const Pod*> pods;
+  for (const std::string& uid : world.pods_of(owner))
+    if (const Pod* pod = world.pod(uid); pod != nullptr && !pod->node.empty() && !pod->is_deleting)
+      pods.push_back(pod);
+  return pods;
+}
+
+bool has_failed(const World& world, const Pod& pod) {
+  return std::ranges::any_of(world.reports_on(pod.node), [&](const std::string& name) {
+    const Report* report = world.report(name);
+    return report != nullptr && report->pod_uid == pod.uid && report->outcome != Outcome::started;
+  });
+}
+
+std::string line_of(const World& world, const Pod& pod) {
+  return pod.name + " on node " + pod.node +
+         (has_failed(world, pod) ? " was found not fit to start there" : " is being tested");
+}
+
+// "waiting for 2 of 8 pods of Job train: train-3 on node gpu-7 is being tested, 1 is on no node"
+std::string message_of(const World& world, const Owner& owner, std::vector<const Pod*> open,
+                       std::size_t missing, std::size_t all) {
+  std::ranges::sort(open, {}, &Pod::name);
+  std::ranges::stable_partition(open, [&world](const Pod* pod) { return has_failed(world, *pod); });
+  std::string text = "waiting for " + std::to_string(open.size() + missing) + " of " + std::to_string(all) +
+                     " pods of " + owner.kind + " " + owner.name;
+  const char* before = ": ";
+  const auto add = [&](const std::string& what) { text += std::exchange(before, ", ") + what; };
+  for (const Pod* pod : open | std::views::take(Gangs::kMostNamed))
+    add(line_of(world, *pod));
+  if (open.size() > Gangs::kMostNamed)
+    add("and " + std::to_string(open.size() - Gangs::kMostNamed) + " more");
+  if (missing > 0) add(std::to_string(missing) + (missing == 1 ? " is on no node" : " are on no node"));
+  return text;
+}
+
+}  // namespace
+
+// A gate that has let its pod through has its own proof, or had waited for long enough.
+bool Gangs::is_ready(const Gang& gang, const Pod& pod, MonoTime now) {
+  if (!pod.is_gated || gang.let_in.contains(pod.uid)) return true;
+  const auto proven = gang.proven.find(pod.uid);
+  return proven != gang.proven.end() && now - proven->second <= kProven;
+}
+
+void Gangs::forget_the_gone(Gang& gang, const World& world) {
+  const auto is_gone = [&world](const std::string& uid) { return world.pod(uid) == nullptr; };
+  std::erase_if(gang.proven, [&](const auto& one) { return is_gone(one.first); });
+  std::erase_if(gang.let_in, is_gone);
+}
+
+api::GangAnswer Gangs::ask(const World& world, const Pod& pod, const api::GangQuestion& question,
+                           MonoTime now) {
+  if (!pod.owner) return {true, {}};
+  Gang& gang = gangs_.get(pod.owner->uid, Gang{});
+  if (now - gang.asked > kRemembered) gang = Gang{};
+  gang.asked = now;
+  gang.proven.insert_or_assign(pod.uid, now);
+  forget_the_gone(gang, world);
+  const auto placed = placed_pods(world, pod.owner->uid);
+  gang.most = std::max({gang.most, placed.size(), question.size});
+  std::vector<const Pod*> open;
+  std::ranges::copy_if(placed, std::back_inserter(open),
+                       [&](const Pod* one) { return !is_ready(gang, *one, now); });
+  const std::size_t missing = gang.most - placed.size();
+  if (!open.empty() || missing > 0)
+    return {false, message_of(world, *pod.owner, std::move(open), missing, gang.most)};
+  for (const auto& [uid, asked] : gang.proven)
+    if (now - asked <= kProven) gang.let_in.insert(uid);
+  gang.most = 0;
+  return {true, {}};
+}
+
+}  // namespace autopilot::controller

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/gangs/gangs.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "controller/planner/planner_fixture.hpp"
+
+namespace autopilot::controller {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Pods of the Job train, at their gates unless they have begun.
+class GangsTest : public Planner {
+ protected:
+  GangsTest() { add_nodes(8); }
+
+  void gated(const std::string& name, const std::string& on, const std::string& job = "train") {
+    add_pod(name, on, job, true);
+  }
+  // What its agent is told; empty: it may start.
+  std::string ask(const std::string& name, std::size_t size = 0) {
+    const Pod* pod = world_.pod("uid-" + name);
+    EXPECT_NE(pod, nullptr) << name;
+    if (pod == nullptr) return "there is no such pod";
+    const auto answer = gangs_.ask(world_, *pod, {pod->uid, size}, mono_);
+    EXPECT_EQ(answer.may_start, answer.message.empty()) << answer.message;
+    return answer.message;
+  }
+  void pass_time(Duration time) { mono_ += time; }
+  void begin(const std::string& name) {
+    Pod pod = *world_.pod("uid-" + name);
+    pod.is_gated = false;
+    world_.put(pod);
+  }
+
+  Gangs gangs_;
+  MonoTime mono_{1h};
+};
+
+TEST_F(GangsTest, one_that_is_alone_starts_at_once) {
+  gated("train-0", "n1");
+  EXPECT_EQ(ask("train-0"), "");
+  Pod bare;
+  bare.uid = "uid-bare";
+  bare.node = "n2";
+  bare.is_gated = true;
+  world_.put(bare);
+  EXPECT_EQ(ask("bare"), "");
+}
+
+TEST_F(GangsTest, nobody_starts_before_all_are_proven) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  gated("other-0", "n3", "other");
+  EXPECT_EQ(ask("train-0"), "waiting for 1 of 2 pods of Job train: train-1 on node n2 is being tested");
+  EXPECT_EQ(ask("train-1"), "");
+  EXPECT_EQ(ask("train-0"), "");
+}
+
+TEST_F(GangsTest, who_was_let_in_counts_until_it_is_seen_to_have_begun) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  EXPECT_NE(ask("train-0"), "");
+  EXPECT_EQ(ask("train-1"), "");
+  // The agent of train-1 asks no more, and the API server is slow.
+  pass_time(1min);
+  EXPECT_EQ(ask("train-0"), "");
+}
+
+TEST_F(GangsTest, one_whose_agent_asks_no_more_is_proven_no_more) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  gated("train-2", "n3");
+  EXPECT_NE(ask("train-0"), "");
+  pass_time(Gangs::kProven + 1s);
+  EXPECT_THAT(ask("train-1"), HasSubstr("waiting for 2 of 3 pods"));
+}
+
+TEST_F(GangsTest, those_that_have_begun_hold_nobody_up) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  begin("train-1");
+  EXPECT_EQ(ask("train-0"), "");
+}
+
+TEST_F(GangsTest, one_bad_node_moves_one_pod_and_the_others_wait_for_it) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  put_report(add_pod("train-2", "n3", "train", true));
+  EXPECT_NE(ask("train-0"), "");
+  EXPECT_EQ(ask("train-1"),
+            "waiting for 1 of 3 pods of Job train: train-2 on node n3 was found not fit to start there");
+  world_.remove_pod("uid-train-2");
+  EXPECT_EQ(ask("train-0"), "waiting for 1 of 3 pods of Job train: 1 is on no node");
+  gated("train-2b", "", "train");
+  EXPECT_THAT(ask("train-1"), HasSubstr("1 is on no node"));
+  gated("train-2b", "n4", "train");
+  EXPECT_THAT(ask("train-1"), HasSubstr("train-2b on node n4 is being tested"));
+  EXPECT_NE(ask("train-0"), "");
+  EXPECT_EQ(ask("train-2b"), "");
+  EXPECT_EQ(ask("train-0"), "");
+  EXPECT_EQ(ask("train-1"), "");
+}
+
+TEST_F(GangsTest, a_pod_that_finds_no_node_is_not_waited_for) {
+  gated("train-0", "n1");
+  gated("train-1", "");
+  EXPECT_EQ(ask("train-0"), "");
+}
+
+TEST_F(GangsTest, unless_the_job_says_how_many_it_is) {
+  gated("train-0", "n1");
+  EXPECT_EQ(ask("train-0", 3), "waiting for 2 of 3 pods of Job train: 2 are on no node");
+  gated("train-1", "n2");
+  gated("train-2", "n3");
+  EXPECT_NE(ask("train-1", 3), "");
+  EXPECT_EQ(ask("train-2", 3), "");
+}
+
+TEST_F(GangsTest, names_the_worst_first_and_not_all) {
+  gated("train-0", "n1");
+  for (int i = 1; i < 7; ++i)
+    gated("train-" + std::to_string(i), "n" + std::to_string(i + 1));
+  put_report(*world_.pod("uid-train-6"));
+  EXPECT_EQ(ask("train-0"),
+            "waiting for 6 of 7 pods of Job train: train-6 on node n7 was found not fit to start there, "
+            "train-1 on node n2 is being tested, train-2 on node n3 is being tested, and 3 more");
+}
+
+TEST_F(GangsTest, a_question_of_long_ago_holds_nobody_up) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  EXPECT_NE(ask("train-0"), "");
+  world_.remove_pod("uid-train-1");
+  pass_time(Gangs::kRemembered + 1s);
+  EXPECT_EQ(ask("train-0"), "");
+}
+
+TEST_F(GangsTest, whoever_leads_next_learns_it_anew) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  EXPECT_NE(ask("train-0"), "");
+  gangs_ = Gangs();
+  EXPECT_NE(ask("train-1"), "");
+  EXPECT_EQ(ask("train-0"), "");
+}
+
+TEST_F(GangsTest, remembers_so_many_jobs) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  EXPECT_NE(ask("train-0"), "");
+  for (std::size_t i = 0; i < Gangs::kMost; ++i) {
+    const std::string job = "job-" + std::to_string(i);
+    gated(job + "-0", "n3", job);
+    EXPECT_EQ(ask(job + "-0"), "");
+  }
+  // Forgotten, and asked for again.
+  EXPECT_NE(ask("train-1"), "");
+  EXPECT_EQ(ask("train-0"), "");
+}
+
+}  // namespace
+}  // namespace autopilot::controller
