@@ -485,7 +485,7 @@ Status Agent::have_keys_signed() {
   auto url = TRY(net::parse_server_url(tls.controller));
   ControllerDoor door{std::move(url), tls.authorities, tls.token};
   auto signer = std::make_unique<ControllerSigner>(loop_, machine_.host->clock, std::move(door),
-                                                   options_.read_file, ControllerSigner::Pace{});
+                                                   options_.read_file, ControllerCall::Pace{});
   keys_by_controller_.emplace(loop_, machine_.host->clock, machine_.node, std::move(signer),
                               issued_keys_listener(), kube::dice(), IssuedKeys::Pace{});
   loop_.post([this] { keys_by_controller_->start(); });

@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/tls/controller_signer.hpp"
 
-#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "api/certificates.hpp"
-#include "core/parse.hpp"
 #include "kube/retry_policy.hpp"
 
 namespace autopilot::agent {
 namespace {
-
-struct Texts {
-  std::string authorities;
-  std::string token;
-};
-
-Result<Texts> read(const ControllerDoor& door, const kube::ReadFile& read_file) {
-  Texts texts;
-  texts.authorities = TRY(read_file(door.authorities_file));
-  texts.token = std::string(trim(TRY(read_file(door.token_file))));
-  if (texts.authorities.empty()) return fail(Errc::malformed, door.authorities_file + " is empty");
-  if (texts.token.empty()) return fail(Errc::malformed, door.token_file + " is empty");
-  return texts;
-}
 
 std::optional<Duration> pause_asked_by(const net::HttpResponse& answer) {
   for (const auto& [name, value] : answer.headers)
@@ -31,83 +16,30 @@ std::optional<Duration> pause_asked_by(const net::HttpResponse& answer) {
   return std::nullopt;
 }
 
+Result<SignedKey> key_in(const Result<net::HttpResponse>& answer) {
+  if (!answer) return tl::unexpected(answer.error());
+  if (answer->status != 200)
+    return fail(answer->status == 401 || answer->status == 403 ? Errc::denied : Errc::unavailable,
+                "the controller signs no key of this node: " + std::to_string(answer->status) + " " +
+                    answer->body.substr(0, 200));
+  const auto issued = TRY(api::parse_signed_certificate(answer->body));
+  return SignedKey{issued.certificate, issued.authority};
+}
+
 }  // namespace
 
-struct ControllerSigner::Files {
-  void give(Result<Texts> texts) {
-    const std::lock_guard lock(mutex);
-    last = std::move(texts);
-  }
-  std::optional<Result<Texts>> take() {
-    const std::lock_guard lock(mutex);
-    return std::exchange(last, std::nullopt);
-  }
-
-  std::mutex mutex;
-  std::optional<Result<Texts>> last;
-};
-
 ControllerSigner::ControllerSigner(net::EventLoop& loop, const Clock& clock, ControllerDoor door,
-                                   kube::ReadFile read_file, Pace pace)
-    : loop_(loop),
-      clock_(clock),
-      door_(std::move(door)),
-      read_file_(std::move(read_file)),
-      pace_(pace),
-      lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}) {}
+                                   kube::ReadFile read_file, ControllerCall::Pace pace)
+    : call_(loop, clock, std::move(door), std::move(read_file), pace) {}
 
 ControllerSigner::~ControllerSigner() = default;
 
 void ControllerSigner::sign(const std::string& request, OnAnswer on_answer) {
-  request_ = request;
-  on_answer_ = std::move(on_answer);
-  // Of its own: what an earlier question is still reading is nobody's any more.
-  files_ = std::make_shared<Files>();
-  reading_ = lanes_.submit(
-      [files = files_, door = door_, read_file = read_file_] { files->give(read(door, read_file)); });
-  look(clock_.now().mono + pace_.patience);
-}
-
-void ControllerSigner::look(MonoTime until) {
-  next_ = loop_.after(pace_.look, [this, until] {
-    if (const auto texts = files_->take()) {
-      if (*texts) return send((*texts)->authorities, (*texts)->token);
-      return end(tl::unexpected(texts->error()));
-    }
-    if (clock_.now().mono < until) return look(until);
-    lanes_.abandon(reading_);
-    end(fail(Errc::timed_out, door_.token_file + " or " + door_.authorities_file + " does not answer"));
-  });
-}
-
-void ControllerSigner::send(const std::string& authorities, const std::string& token) {
-  auto tls = net::TlsContext::make(net::TlsIdentity{.authorities = authorities});
-  if (!tls) return end(fail(tls.error().code, door_.authorities_file + ": " + tls.error().what));
-  session_ = std::make_unique<net::HttpSession>(loop_, door_.url, *tls);
-  net::HttpRequest request;
-  request.method = "POST";
-  request.path = api::kCertificatesPath;
-  request.headers = {{"authorization", "Bearer " + token}, {"content-type", "application/json"}};
-  request.body = api::to_json(api::SigningRequest{request_});
-  exchange_ = session_->send(std::move(request), pace_.deadline,
-                             [this](const Result<net::HttpResponse>& answer) { take(answer); });
-}
-
-void ControllerSigner::take(const Result<net::HttpResponse>& answer) {
-  if (!answer) return end(tl::unexpected(answer.error()));
-  if (answer->status != 200)
-    return end(fail(answer->status == 401 || answer->status == 403 ? Errc::denied : Errc::unavailable,
-                    "the controller signs no key of this node: " + std::to_string(answer->status) + " " +
-                        answer->body.substr(0, 200)),
-               pause_asked_by(*answer));
-  const auto issued = api::parse_signed_certificate(answer->body);
-  if (!issued) return end(tl::unexpected(issued.error()));
-  end(SignedKey{issued->certificate, issued->authority});
-}
-
-void ControllerSigner::end(const Result<SignedKey>& key, std::optional<Duration> retry_after) {
-  const OnAnswer on_answer = std::exchange(on_answer_, nullptr);
-  on_answer(key, retry_after);
+  call_.post(api::kCertificatesPath, api::to_json(api::SigningRequest{request}),
+             [on_answer = std::move(on_answer)](const Result<net::HttpResponse>& answer) {
+               const auto pause = answer && answer->status != 200 ? pause_asked_by(*answer) : std::nullopt;
+               on_answer(key_in(answer), pause);
+             });
 }
 
 }  // namespace autopilot::agent
