@@ -18,6 +18,7 @@
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
 #include "agent/pass_book.hpp"
+#include "agent/preflight/gang_client.hpp"
 #include "agent/preflight/gate.hpp"
 #include "agent/preflight/gate_machine.hpp"
 #include "agent/preflight/gate_routes.hpp"
@@ -80,6 +81,7 @@ class Agent {
   void poll();
   void poll_soon();
   void note_operations();
+  GangWait::Ask ask_for_gang();
   void tell_gate(const Operation& operation, const std::optional<JudgedTest>& verdict);
   void join_cluster();
   void open_gate();
@@ -107,6 +109,7 @@ class Agent {
   MetricsExporter metrics_;
   EventStreams streams_;
   std::optional<IbmRoutes> ibm_routes_;
+  std::optional<GangClient> gangs_;
   std::optional<PreflightGate> gate_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
@@ -338,7 +341,20 @@ void Agent::open_gate() {
                                      .cluster = cluster_ ? &*cluster_ : nullptr,
                                      .config = [this]() -> const config::Config& { return options_.config; },
                                      .note_changes = [this] { note_operations(); },
-                                     .poll_soon = [this] { poll_soon(); }}));
+                                     .poll_soon = [this] { poll_soon(); },
+                                     .gang = ask_for_gang()}));
+}
+
+// The controller knows the other pods of a job. Where none is named nobody waits for them.
+GangWait::Ask Agent::ask_for_gang() {
+  const auto& tls = options_.config.tls;
+  const auto url = net::parse_server_url(tls.controller);
+  if (!options_.cluster || !url || tls.token.empty() || tls.authorities.empty()) return {};
+  gangs_.emplace(loop_, machine_.host->clock, ControllerDoor{*url, tls.authorities, tls.token},
+                 options_.read_file);
+  return [this](const api::GangQuestion& question, GangClient::OnAnswer done) {
+    gangs_->ask(question, std::move(done));
+  };
 }
 
 GateContext Agent::gate_context() {

@@ -94,7 +94,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
       agents_(client_, clock, name_space_, kAgentsService),
       caller_reviews_(client_, clock),
       selected_nodes_(client_, clock),
-      pod_callers_(client_, clock, node_name_),
+      pod_callers_(client_, clock, node_name_, prefix_),
       report_sender_(loop, client_, name_space_, kube::dice()),
       writer_(loop, clock, kube::dice()),
       events_(client_, writer_, clock, options.node),

@@ -80,6 +80,7 @@ PreflightProgress read_progress(const JsonObject& object) {
   progress.node = object.word("node");
   progress.message = object.word("message");
   progress.tests = object.list("tests", read_test);
+  if (object.has("waitSeconds")) progress.wait = object.seconds("waitSeconds");
   return progress;
 }
 
@@ -137,6 +138,7 @@ std::string to_json(const PreflightProgress& progress) {
   out.word("node", progress.node);
   out.word("message", progress.message);
   write_tests(out, progress.tests);
+  if (progress.wait) out.number("waitSeconds", to_seconds(*progress.wait));
   out.end_object();
   return out.take();
 }

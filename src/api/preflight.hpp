@@ -50,6 +50,7 @@ struct PreflightProgress {
   std::string node;
   std::string message;  // what is waited for, in a sentence
   std::vector<PreflightTest> tests;
+  std::optional<Duration> wait = std::nullopt;  // how long the result may still take, beyond the deadline
 };
 [[nodiscard]] std::string to_json(const PreflightProgress& progress);
 [[nodiscard]] Result<PreflightProgress> parse_preflight_progress(std::string_view json);

@@ -71,9 +71,11 @@ TEST(Preflight, what_the_agent_says_is_read_as_it_was_written) {
   const auto from_an_older_agent = parse_preflight_result(before);
   ASSERT_TRUE(from_an_older_agent) << before;
   EXPECT_TRUE(from_an_older_agent->is_durable);
-  const auto progress = parse_preflight_progress(to_json(PreflightProgress{"gpu-7", "waits", said.tests}));
+  const auto progress =
+      parse_preflight_progress(to_json(PreflightProgress{"gpu-7", "waits", said.tests, 90s}));
   ASSERT_TRUE(progress) << progress.error().what;
   EXPECT_EQ(progress->message, "waits");
+  EXPECT_EQ(progress->wait, 90s);
   EXPECT_EQ(progress->tests.size(), said.tests.size());
 }
 

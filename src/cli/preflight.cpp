@@ -144,13 +144,15 @@ class Preflight {
     if (!wish_.door) return without_agent("there is no agent to ask (AUTOPILOT_AGENT_URL is not set)");
     say("asking the agent of node " + (wish_.node.empty() ? "this machine" : wish_.node) + " about " +
         (wish_.pod.empty() ? "its GPUs" : "the GPUs of pod " + wish_.pod));
-    const MonoTime until = host::mono_now() + wish_.request.deadline.value_or(kDeadline);
+    const GateDoor& door = *wish_.door;
+    until_ = host::mono_now() + wish_.request.deadline.value_or(kDeadline);
     for (;;) {
-      const auto answer = ask(until);
+      const auto answer = ask(door);
       if (!answer) return report(answer.error());
-      if (answer->result) return take(*answer->result);
+      const std::optional<api::PreflightResult>& result = answer->result;
+      if (result) return take(*result);
       if (interrupt_.requested()) return leave("ended before the GPUs were tested", kExitUnknown);
-      if (!answer->may_come || host::mono_now() + kPause >= until) return without_agent(answer->why);
+      if (!answer->may_come || host::mono_now() + kPause >= until_) return without_agent(answer->why);
       if (std::exchange(said_, answer->why) != answer->why) say("waits for the agent: " + answer->why);
       interrupt_.wait(kPause);
     }
@@ -158,20 +160,21 @@ class Preflight {
 
  private:
   // An agent that begins anew is asked for what is left of the time.
-  Result<GateAnswer> ask(MonoTime until) {
-    const std::string token = wish_.door->socket.socket_path.empty() ? TRY(read_token(wish_.token_file)) : "";
+  Result<GateAnswer> ask(const GateDoor& door) {
+    const std::string token = door.socket.socket_path.empty() ? TRY(read_token(wish_.token_file)) : "";
     api::PreflightRequest request = wish_.request;
-    const Duration left = std::max<Duration>(seconds{1}, until - host::mono_now());
+    const Duration left = std::max<Duration>(seconds{1}, until_ - host::mono_now());
     if (request.deadline) request.deadline = left;
     const Duration patience = (request.deadline ? left : api::PreflightRequest::kLongestDeadline) + kGrace;
     return ask_gate(
-        *wish_.door, token, request, patience,
-        [this](const api::PreflightProgress& progress) { tell(progress); }, interrupt_.flag());
+        door, token, request, patience, [this](const api::PreflightProgress& progress) { tell(progress); },
+        interrupt_.flag());
   }
 
   void tell(const api::PreflightProgress& progress) {
     if (is_news(progress_, progress)) say(line_of(progress));
     progress_ = progress;
+    if (progress.wait) until_ = std::max(until_, host::mono_now() + *progress.wait);
   }
 
   int take(const api::PreflightResult& result) {
@@ -208,7 +211,7 @@ class Preflight {
   }
 
   // Where the kubelet looks for the last words; by hand there is no such file, and none is made.
-  int leave(const std::string& line, int exit_code) const {
+  [[nodiscard]] int leave(const std::string& line, int exit_code) const {
     std::fstream log(wish_.termination_log, std::ios::in | std::ios::out);
     if (log) log << printable(line.substr(0, kLongestMessage)) << "\n";
     cli::tell(line);
@@ -218,6 +221,7 @@ class Preflight {
   const Wish wish_;
   const Interrupt interrupt_;
   const MonoTime begun_ = host::mono_now();
+  MonoTime until_{};  // an agent that is away is waited for
   std::string said_;
   std::optional<api::PreflightProgress> progress_;
 };

@@ -528,6 +528,13 @@ constexpr std::array kSettings{
             "What a pod does whose GPUs could not be tested: nothing is proven of them.",
             AUTOPILOT_READ(read_word(m, s, &is_start_or_stop, c.preflight.could_not_look)),
             AUTOPILOT_SHOW(c.preflight.could_not_look)},
+    Setting{"preflight.gang_wait", "0s to 1h", kLive, kNoVariable,
+            "How long a pod whose GPUs are proven waits for the other pods of its job. Then it starts. 0s: "
+            "not at "
+            "all. Needs `tls.controller`, `tls.token` and `tls.authorities`.",
+            AUTOPILOT_READ(
+                read_duration(m, s.key(), std::string(s.name), seconds{0}, hours{1}, c.preflight.gang_wait)),
+            AUTOPILOT_SHOW(format_duration(c.preflight.gang_wait))},
 };
 
 #undef AUTOPILOT_SHOW

@@ -186,7 +186,10 @@ void gate_families(MetricsText& metrics, const GateStats& gate) {
   metrics.family("autopilot_preflight_refused_total", MetricType::counter,
                  "Pods that were told to ask again: too many waited.");
   metrics.sample(static_cast<double>(gate.refused));
-  metrics.family("autopilot_preflight_waiting", MetricType::gauge, "Pods whose tests are not over.");
+  metrics.family("autopilot_preflight_gangs_given_up_total", MetricType::counter,
+                 "Pods that did not wait any longer for the other pods of their job.");
+  metrics.sample(static_cast<double>(gate.gangs_given_up));
+  metrics.family("autopilot_preflight_waiting", MetricType::gauge, "Pods that are not let in yet.");
   metrics.sample(static_cast<double>(gate.waiting));
 }
 

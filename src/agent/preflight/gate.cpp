@@ -84,9 +84,11 @@ Result<std::uint64_t> PreflightGate::ask(const std::optional<PodCaller>& pod,
   return number;
 }
 
+// A pod that went away is not waited for by others, and waits for none.
 void PreflightGate::leave(std::uint64_t listener) {
   for (auto& [key, question] : questions_)
     question.listeners.erase(listener);
+  std::erase_if(questions_, [](const auto& one) { return one.second.gang && one.second.listeners.empty(); });
 }
 
 void PreflightGate::note() {
@@ -111,8 +113,10 @@ void PreflightGate::advance_all() {
 
 void PreflightGate::advance(const Key& key) {
   const auto found = questions_.find(key);
-  if (found == questions_.end() || found->second.result) return;
+  if (found == questions_.end()) return;
   Question& question = found->second;
+  if (question.gang) return look_again(key, question);
+  if (question.result) return;
   const SnapshotPtr snapshot = machine_.snapshot();
   if (!question.held && has_looked_for_gpus(*snapshot) && snapshot->verdict != Verdict::evict) {
     if (is_open_unseen(question)) return conclude(key, question, decide(question, question.held));
@@ -230,7 +234,7 @@ void PreflightGate::end_in_time(const Key& key) {
   conclude(key, question, decision);
 }
 
-void PreflightGate::conclude(const Key& key, Question& question, const GateDecision& decision) {
+api::PreflightResult PreflightGate::result_of(const Question& question, const GateDecision& decision) const {
   api::PreflightResult result;
   result.outcome = decision.outcome;
   result.may_start =
@@ -247,6 +251,79 @@ void PreflightGate::conclude(const Key& key, Question& question, const GateDecis
   result.simulated = machine_.snapshot()->simulated;
   result.is_durable =
       std::ranges::all_of(question.made, [](const auto& made) { return made.second.is_durable; });
+  return result;
+}
+
+void PreflightGate::conclude(const Key& key, Question& question, const GateDecision& decision) {
+  const api::PreflightResult result = result_of(question, decision);
+  question.tick.cancel();
+  if (has_gang(question, result)) return wait_for_gang(key, question, decision, result);
+  finish(key, question, decision, result, decision.outcome != PreflightOutcome::passed);
+}
+
+// Where the pod may start, and somebody waits who is told of progress.
+bool PreflightGate::has_gang(const Question& question, const api::PreflightResult& result) const {
+  return result.may_start && question.has_pod && question.pod.gang && machine_.gang &&
+         machine_.settings().gang_wait > Duration{0} &&
+         std::ranges::any_of(question.listeners | std::views::values, &Listener::waits_for_gang);
+}
+
+void PreflightGate::wait_for_gang(const Key& key, Question& question, const GateDecision& decision,
+                                  const api::PreflightResult& result) {
+  const Duration patience = machine_.settings().gang_wait;
+  question.end.cancel();
+  question.gang = std::make_unique<Gang>(Gang{decision, result, machine_.clock.now().mono + patience, {}});
+  question.gang->wait = std::make_unique<GangWait>(
+      loop_, api::GangQuestion{question.pod.claim.owner.pod_uid, question.pod.gang.value_or(0)}, patience,
+      machine_.gang,
+      GangWait::Listener{[this, key](const std::string& message) { tell_of_gang(key, message); },
+                         [this, key](const std::string& given_up) { end_gang(key, given_up); }});
+  std::vector<Listener> impatient;
+  std::erase_if(question.listeners, [&impatient](auto& one) {
+    if (one.second.waits_for_gang) return false;
+    impatient.push_back(std::move(one.second));
+    return true;
+  });
+  for (const Listener& listener : impatient)
+    listener.on_result(result);
+}
+
+void PreflightGate::tell_of_gang(const Key& key, const std::string& message) {
+  const auto found = questions_.find(key);
+  if (found == questions_.end() || !found->second.gang) return;
+  Question& question = found->second;
+  if (message == std::exchange(question.said, message)) return;
+  const api::PreflightProgress progress{machine_.node, message, question.gang->decision.tests,
+                                        question.gang->end - machine_.clock.now().mono};
+  for (const Listener& listener : question.listeners | std::views::values)
+    listener.on_progress(progress);
+}
+
+// Its own GPUs may have failed while it waited for others.
+void PreflightGate::look_again(const Key& key, Question& question) {
+  const GateDecision decision = decide(question, question.held);
+  if (decision.kind != Kind::refuse || decision.outcome != PreflightOutcome::failed) return;
+  question.gang.reset();
+  conclude(key, question, decision);
+}
+
+void PreflightGate::end_gang(const Key& key, const std::string& given_up) {
+  const auto found = questions_.find(key);
+  if (found == questions_.end() || !found->second.gang) return;
+  Question& question = found->second;
+  const std::unique_ptr<Gang> gang = std::move(question.gang);
+  if (!given_up.empty()) {
+    gang->decision.message +=
+        "; gave up after " + format_duration(machine_.settings().gang_wait) + " " + given_up;
+    gang->result.message = gang->decision.message;
+    ++stats_.gangs_given_up;
+  }
+  const bool is_written = !given_up.empty() || gang->decision.outcome != PreflightOutcome::passed;
+  finish(key, question, gang->decision, gang->result, is_written);
+}
+
+void PreflightGate::finish(const Key& key, Question& question, const GateDecision& decision,
+                           const api::PreflightResult& result, bool is_written) {
   telemetry::log_info(
       "a pod was looked at before it begins",
       {{"pod", question.has_pod ? question.pod.claim.owner.pod_namespace + "/" + question.pod.claim.owner.pod
@@ -258,9 +335,7 @@ void PreflightGate::conclude(const Key& key, Question& question, const GateDecis
                                                              : stats_.could_not_look;
   ++count;
   question.result = result;
-  question.tick.cancel();
-  const bool is_written = decision.outcome != PreflightOutcome::passed && question.has_pod && machine_.report;
-  if (is_written)
+  if (is_written && question.has_pod && machine_.report)
     write_down(key, question, report_of(question, decision, result));
   else
     answer(key);

@@ -13,6 +13,7 @@
 
 #include "agent/pass_book.hpp"
 #include "agent/preflight/decision.hpp"
+#include "agent/preflight/gang_wait.hpp"
 #include "agent/preflight/gate_stats.hpp"
 #include "agent/preflight/pod_callers.hpp"
 #include "api/preflight.hpp"
@@ -43,6 +44,8 @@ struct GateMachine {
   std::string issuer;  // of reports
   // Writes a report and calls back, not from within. Empty: there is no cluster.
   std::function<void(kube::HealthCheckReport report, std::function<void(const Status& written)> done)> report;
+  // Whether the other pods of a job are proven as well. Empty: nobody knows, and none is waited for.
+  GangWait::Ask gang = {};
 };
 
 // Answers pods that want to begin: sees to it that what is missing is tested, and that it is written down
@@ -61,6 +64,7 @@ class PreflightGate {
   struct Listener {
     std::function<void(const api::PreflightProgress& progress)> on_progress;
     std::function<void(const api::PreflightResult& result)> on_result;  // once, the last
+    bool waits_for_gang = false;  // for the other pods of the job, beyond the deadline of the tests
   };
 
   PreflightGate(net::EventLoop& loop, GateMachine machine);
@@ -83,6 +87,13 @@ class PreflightGate {
 
  private:
   using Key = std::tuple<std::string, std::vector<std::string>>;  // the pod, its tests in order
+  // The other pods of the job, and what is told when they are proven.
+  struct Gang {
+    GateDecision decision;
+    api::PreflightResult result;
+    MonoTime end{};
+    std::unique_ptr<GangWait> wait;
+  };
   struct Question {
     PodCaller pod;
     bool has_pod = false;
@@ -96,6 +107,7 @@ class PreflightGate {
     std::map<std::string, std::string> waits_for;  // by test: why it could not be begun yet
     std::string said;                              // the last progress
     std::optional<api::PreflightResult> result;    // known, and not told yet
+    std::unique_ptr<Gang> gang;                    // waited for before there is a result
     net::Subscription tick;
     net::Subscription end;  // the deadline, then the patience with the report
   };
@@ -110,6 +122,15 @@ class PreflightGate {
   void tell(Question& question, const GateDecision& decision);
   void end_in_time(const Key& key);
   void conclude(const Key& key, Question& question, const GateDecision& decision);
+  [[nodiscard]] api::PreflightResult result_of(const Question& question, const GateDecision& decision) const;
+  [[nodiscard]] bool has_gang(const Question& question, const api::PreflightResult& result) const;
+  void wait_for_gang(const Key& key, Question& question, const GateDecision& decision,
+                     const api::PreflightResult& result);
+  void tell_of_gang(const Key& key, const std::string& message);
+  void end_gang(const Key& key, const std::string& given_up);
+  void look_again(const Key& key, Question& question);
+  void finish(const Key& key, Question& question, const GateDecision& decision,
+              const api::PreflightResult& result, bool is_written);
   void write_down(const Key& key, Question& question, kube::HealthCheckReport report);
   void answer(const Key& key);
   [[nodiscard]] HeldGpus held_by(const Question& question, const CheckResult* look) const;

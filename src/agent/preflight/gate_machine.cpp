@@ -76,7 +76,8 @@ GateMachine gate_machine(const GateParts& parts) {
       .settings = [config = parts.config] { return config().preflight; },
       .reasons = [&facts = parts.facts](std::string_view id) { return facts.reason(id); },
       .issuer = cluster == nullptr ? "" : cluster->instance(),
-      .report = {}};
+      .report = {},
+      .gang = parts.gang};
   if (cluster != nullptr)
     machine.report = [cluster](kube::HealthCheckReport report, std::function<void(const Status&)> done) {
       cluster->report_sender().send(std::move(report), std::move(done));

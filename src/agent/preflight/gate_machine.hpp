@@ -26,6 +26,7 @@ struct GateParts {
   std::function<const config::Config&()> config;
   std::function<void()> note_changes;  // tells journal and events what began
   std::function<void()> poll_soon;
+  GangWait::Ask gang;  // empty: see GateMachine
 };
 [[nodiscard]] GateMachine gate_machine(const GateParts& parts);
 

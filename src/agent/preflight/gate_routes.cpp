@@ -39,13 +39,16 @@ void stream(PreflightGate& gate, const std::optional<PodCaller>& pod, const api:
             Responder responder) {
   const auto out = std::make_shared<net::EventStream>();
   const auto asked = gate.ask(pod, wanted,
-                              {[out](const api::PreflightProgress& progress) {
-                                 out->send(event_of("progress", api::to_json(progress)));
-                               },
-                               [out](const api::PreflightResult& result) {
-                                 out->send(event_of("result", api::to_json(result)));
-                                 out->close();
-                               }});
+                              {.on_progress =
+                                   [out](const api::PreflightProgress& progress) {
+                                     out->send(event_of("progress", api::to_json(progress)));
+                                   },
+                               .on_result =
+                                   [out](const api::PreflightResult& result) {
+                                     out->send(event_of("result", api::to_json(result)));
+                                     out->close();
+                                   },
+                               .waits_for_gang = true});
   if (!asked) return responder.respond(asked.error());
   *out = responder.stream();
   out->on_close([&gate, listener = *asked] { gate.leave(listener); });

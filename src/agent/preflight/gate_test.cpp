@@ -32,6 +32,7 @@ PodCaller pod(const std::string& name) {
   one.claim.owner.pod = name;
   one.claim.whole = 2;
   one.job = kube::ReportedJob{"batch/v1", "Job", "train", "j1"};
+  one.gang = 0;
   return one;
 }
 
@@ -82,6 +83,11 @@ class GateTest : public testing::Test {
                                [this](kube::HealthCheckReport report, auto done) {
                                  reports_.push_back(std::move(report));
                                  if (are_written_) loop_.post([done] { done({}); });
+                               },
+                           .gang =
+                               [this](const api::GangQuestion& question, auto done) {
+                                 gang_asked_.push_back(question.pod_uid);
+                                 loop_.post([this, done] { done(gang_); });
                                }});
   }
   Result<Operation> start(const runtime::OperationStart& wanted) {
@@ -122,9 +128,13 @@ class GateTest : public testing::Test {
   }
   // The results come in `results_`, in the order in which they were told.
   std::uint64_t ask(const std::optional<PodCaller>& caller, const api::PreflightRequest& request = {}) {
-    const auto asked = gate_->ask(caller, request,
-                                  {[this](const auto& progress) { progress_.push_back(progress.message); },
-                                   [this](const auto& result) { results_.push_back(result); }});
+    const auto asked =
+        gate_->ask(caller, request,
+                   {[this](const auto& progress) {
+                      progress_.push_back(progress.message);
+                      told_wait_ = progress.wait;
+                    },
+                    [this](const auto& result) { results_.push_back(result); }, waits_for_gang_});
     EXPECT_TRUE(asked) << asked.error().what;
     return asked.value_or(0);
   }
@@ -154,6 +164,10 @@ class GateTest : public testing::Test {
   std::vector<std::string> progress_;
   std::vector<api::PreflightResult> results_;
   int looks_ = 0;
+  bool waits_for_gang_ = true;
+  Result<api::GangAnswer> gang_ = api::GangAnswer{true, {}};
+  std::vector<std::string> gang_asked_;
+  std::optional<Duration> told_wait_;
   std::unique_ptr<PreflightGate> gate_;
 };
 
@@ -307,6 +321,83 @@ TEST_F(GateTest, equal_questions_are_one_and_each_is_answered) {
   ASSERT_TRUE(run_until([this] { return results_.size() == 2; }));
   EXPECT_EQ(looks_, 1);
   EXPECT_THAT(reports_, SizeIs(1));
+}
+
+TEST_F(GateTest, a_pod_waits_for_the_others_of_its_job) {
+  prove(2h);
+  gang_ = api::GangAnswer{false, "waiting for 1 of 2 pods of Job train: train-1 on node n2 is being tested"};
+  const auto listener = ask(pod("train-0"));
+  ASSERT_TRUE(run_until([this] { return !progress_.empty(); }));
+  EXPECT_THAT(progress_[0], HasSubstr("train-1 on node n2 is being tested"));
+  EXPECT_LE(*told_wait_, 2min);
+  EXPECT_GT(*told_wait_, 1min);
+  EXPECT_THAT(results_, IsEmpty());
+  gang_ = api::GangAnswer{true, {}};
+  EXPECT_EQ(result().outcome, PreflightOutcome::passed);
+  EXPECT_EQ(result().message, "gpu.pcie_bandwidth passed 2 h ago on the 2 GPUs of this pod");
+  EXPECT_EQ(gang_asked_.front(), "uid-train-0");
+  EXPECT_THAT(reports_, IsEmpty());
+  gate_->leave(listener);
+}
+
+TEST_F(GateTest, not_longer_than_its_patience_and_that_is_written_down) {
+  prove(2h);
+  settings_.gang_wait = 1s;
+  gang_ = api::GangAnswer{false, "waiting for 1 of 2 pods of Job train: 1 is on no node"};
+  ask(pod("train-0"));
+  EXPECT_EQ(result().outcome, PreflightOutcome::passed);
+  EXPECT_TRUE(result().may_start);
+  EXPECT_THAT(result().message,
+              HasSubstr("gave up after 1s waiting for 1 of 2 pods of Job train: 1 is on no node"));
+  ASSERT_THAT(reports_, SizeIs(1));
+  EXPECT_EQ(reports_[0].outcome, kube::ReportedOutcome::started);
+  EXPECT_EQ(reports_[0].message, result().message);
+  EXPECT_EQ(result().report, reports_[0].meta.name);
+  EXPECT_EQ(gate_->stats().gangs_given_up, 1U);
+}
+
+TEST_F(GateTest, a_node_that_is_to_be_left_meanwhile_is_not_started_on) {
+  prove(2h);
+  gang_ = api::GangAnswer{false, "waiting for train-1"};
+  ask(pod("train-0"));
+  ASSERT_TRUE(run_until([this] { return !progress_.empty(); }));
+  snapshot_.verdict = Verdict::evict;
+  gate_->note();
+  EXPECT_EQ(result().outcome, PreflightOutcome::failed);
+  EXPECT_EQ(reports_.at(0).outcome, kube::ReportedOutcome::failed);
+}
+
+TEST_F(GateTest, who_failed_waits_for_nobody) {
+  snapshot_.verdict = Verdict::evict;
+  ask(pod("train-0"));
+  EXPECT_EQ(result().outcome, PreflightOutcome::failed);
+  EXPECT_THAT(gang_asked_, IsEmpty());
+}
+
+TEST_F(GateTest, what_is_no_gang_or_shall_not_be_one_waits_for_nobody) {
+  prove(2h);
+  gang_ = api::GangAnswer{false, "waiting for train-1"};
+  PodCaller replica = pod("serve-0");
+  replica.gang.reset();
+  ask(replica);
+  ASSERT_TRUE(run_until([this] { return results_.size() == 1; }));
+  waits_for_gang_ = false;
+  ask(pod("train-1"));
+  ASSERT_TRUE(run_until([this] { return results_.size() == 2; }));
+  waits_for_gang_ = true;
+  settings_.gang_wait = 0s;
+  ask(pod("train-2"));
+  ASSERT_TRUE(run_until([this] { return results_.size() == 3; }));
+  EXPECT_THAT(gang_asked_, IsEmpty());
+}
+
+TEST_F(GateTest, a_pod_that_goes_away_asks_for_the_others_no_more) {
+  prove(2h);
+  gang_ = api::GangAnswer{false, "waiting for train-1"};
+  const auto listener = ask(pod("train-0"));
+  ASSERT_TRUE(run_until([this] { return !progress_.empty(); }));
+  gate_->leave(listener);
+  EXPECT_EQ(gate_->stats().waiting, 0U);
 }
 
 TEST_F(GateTest, who_goes_away_ends_nobodys_test) {

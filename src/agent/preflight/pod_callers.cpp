@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "agent/preflight/gang_wait.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::agent {
@@ -33,9 +34,10 @@ std::string objection(const kube::Pod& pod, const kube::BoundPod& bound, const s
 
 }  // namespace
 
-PodCallers::PodCallers(kube::Client& client, const Clock& clock, std::string node)
+PodCallers::PodCallers(kube::Client& client, const Clock& clock, std::string node, std::string prefix)
     : client_(client),
       node_(std::move(node)),
+      prefix_(std::move(prefix)),
       answers_(clock, {kRemembered, kMostRemembered, kMostAtOnce},
                refused(503, Errc::exhausted, "too many pods ask at once; try again")) {}
 
@@ -74,7 +76,7 @@ void PodCallers::take_pod(const std::string& token, const kube::BoundPod& bound,
   if (!pod) return settle(token, refused(403, Errc::denied, "the pod of the token: " + pod.error().what));
   if (std::string against = objection(*pod, bound, node_); !against.empty())
     return settle(token, refused(403, Errc::denied, std::move(against)));
-  Answer known{PodCaller{claim_of(*pod), std::nullopt}};
+  Answer known{PodCaller{.claim = claim_of(*pod), .gang = gang_size(*pod, prefix_)}};
   if (!pod->owner_uid.empty())
     known.pod->job =
         kube::ReportedJob{pod->owner_api_version, pod->owner_kind, pod->owner_name, pod->owner_uid};

@@ -25,7 +25,8 @@ inline constexpr const char* kGateLabel = "autopilot";
 // A pod of this node, by the word of the API server alone.
 struct PodCaller {
   GpuClaim claim;
-  std::optional<kube::ReportedJob> job;  // its controlling owner
+  std::optional<kube::ReportedJob> job = std::nullopt;  // its controlling owner
+  std::optional<std::size_t> gang = std::nullopt;       // see gang_size()
 };
 
 // Whose pod a token is: the API server is asked whose it is, then for that pod. Both must say that the pod is
@@ -43,7 +44,8 @@ class PodCallers {
   static constexpr std::size_t kMostRemembered = 64;
   static constexpr std::size_t kMostAtOnce = 4;  // beyond: exhausted
 
-  PodCallers(kube::Client& client, const Clock& clock, std::string node);
+  // prefix: of our annotations.
+  PodCallers(kube::Client& client, const Clock& clock, std::string node, std::string prefix);
 
   // `on_answer` may ask again, but not end this.
   void ask(const std::string& token, OnAnswer on_answer);
@@ -56,6 +58,7 @@ class PodCallers {
 
   kube::Client& client_;
   const std::string node_;
+  const std::string prefix_;
   kube::SharedAnswers<std::string, Answer> answers_;
 };
 

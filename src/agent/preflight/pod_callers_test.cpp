@@ -54,7 +54,7 @@ class PodCallersTest : public kube::testing::ScriptedApi {
   std::vector<PodCallers::Answer> ask(std::vector<Scripted> script, std::size_t times = 1) {
     if (!callers_) {
       serve(std::move(script));
-      callers_ = std::make_unique<PodCallers>(*client_, clock_, "gpu-7");
+      callers_ = std::make_unique<PodCallers>(*client_, clock_, "gpu-7", "autopilot.ibm.com");
     }
     std::vector<PodCallers::Answer> told;
     for (std::size_t i = 0; i < times; ++i)

@@ -17,6 +17,8 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr Duration kHead = std::chrono::seconds{40};
 // A comment comes every 15 s.
 constexpr Duration kSilence = std::chrono::seconds{45};
+// From the end of what an agent waits for to its answer, which is written down before.
+constexpr Duration kGrace = std::chrono::seconds{15};
 constexpr Duration kLook = std::chrono::milliseconds{100};
 
 net::HttpRequest request_of(const std::string& token, const api::PreflightRequest& wanted) {
@@ -39,7 +41,10 @@ class Reader {
   // False when all has been said. Events that nobody knows are left alone.
   bool take(const net::ServerEvent& event) {
     if (event.event == "progress") {
-      if (const auto progress = api::parse_preflight_progress(event.data)) on_progress_(*progress);
+      const auto progress = api::parse_preflight_progress(event.data);
+      if (!progress) return true;
+      if (progress->wait) wait = progress->wait;
+      on_progress_(*progress);
       return true;
     }
     if (event.event != "result") return true;
@@ -50,6 +55,7 @@ class Reader {
   }
 
   GateAnswer answer{std::nullopt, true, "the agent has gone away"};
+  std::optional<Duration> wait;  // what the agent has said since this was taken
 
  private:
   const std::function<void(const api::PreflightProgress&)>& on_progress_;
@@ -70,6 +76,14 @@ GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Durati
   net::EventParser parser(kMostBytes);
   int status = 0;
   std::string refusal;
+  net::Subscription end;
+  const auto give_up_after = [&](Duration time) {
+    end = loop.after(time, [&, time] {
+      reader.answer = {std::nullopt, false, "no answer within " + format_duration(time)};
+      loop.stop();
+    });
+  };
+  give_up_after(patience);
   net::StreamHandler handler{
       [&status](const net::HttpResponse& head) { status = head.status; },
       [&](std::string_view bytes) {
@@ -81,6 +95,7 @@ GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Durati
             parser.feed(bytes, [&reader](const net::ServerEvent& event) { return reader.take(event); });
         if (!more) reader.answer.why = more.error().what;
         if (!more || !*more) loop.stop();
+        if (const auto wait = std::exchange(reader.wait, std::nullopt)) give_up_after(*wait + kGrace);
       },
       [&](const Status& ended) {
         if (status != 0 && status != 200)
@@ -92,10 +107,6 @@ GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Durati
   const net::Exchange exchange = session.stream(std::move(request), kHead, kSilence, std::move(handler));
   const auto watch = loop.every(kLook, [&] {
     if (stop) loop.stop();
-  });
-  const auto end = loop.after(patience, [&] {
-    reader.answer = {std::nullopt, false, "no answer within " + format_duration(patience)};
-    loop.stop();
   });
   loop.run();
   return std::move(reader.answer);

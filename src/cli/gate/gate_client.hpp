@@ -33,8 +33,8 @@ struct GateAnswer {
   std::string why;        // likewise, in a sentence
 };
 
-// Asks, follows what the agent tells, and gives its answer. Gives up after `patience`, or within 200 ms when
-// `stop` becomes true.
+// Asks, follows what the agent tells, and gives its answer. Gives up after `patience`, later where the agent
+// says that it waits longer, or within 200 ms when `stop` becomes true.
 [[nodiscard]] GateAnswer ask_gate(const GateDoor& door, const std::string& token,
                                   const api::PreflightRequest& request, Duration patience,
                                   const std::function<void(const api::PreflightProgress&)>& on_progress,
