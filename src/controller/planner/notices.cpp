@@ -37,7 +37,7 @@ Target pod_of(const Report& report) {
 Decision notice_of(const Report& report, const Rules& rules) {
   std::string message = "the pre-flight test of pod " + report.pod + " on node " + report.node;
   if (report.outcome == Outcome::started)
-    message += " was not waited for, and the pod starts";
+    message += " is not complete, and the pod starts";
   else
     message += rules.could_not_look == CouldNotLook::start ? " could not be made, and the pod starts"
                                                            : " could not be made, and the pod does not start";
