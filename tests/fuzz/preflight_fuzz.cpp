@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pod asks of the gate, and what an agent answers: what a reader accepts keeps to the limits, and is
-// written so that it is accepted again.
+// What a pod asks of the gate, and an agent of the controller, and what they answer: what a reader accepts
+// keeps to the limits, and is written so that it is accepted again.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "api/gangs.hpp"
 #include "api/preflight.hpp"
 #include "core/result.hpp"
 
@@ -32,5 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   round_trip(text, api::parse_preflight_request);
   round_trip(text, api::parse_preflight_progress);
   round_trip(text, api::parse_preflight_result);
+  round_trip(text, api::parse_gang_question);
+  round_trip(text, api::parse_gang_answer);
   return 0;
 }
