@@ -132,6 +132,23 @@ class FlowTest(unittest.TestCase):
         self.assertIn("NodeHeld", self.events("default", "Node", BAD))
         self.assertRegex(self.api.run("get", "hcr", "-n", NAMESPACE), rf"{BAD} +train-\S+ +{re.escape(GPU_TEST)} +failed +Acted")
 
+    def test_2_of_two_pods_of_a_job_one_is_moved_and_the_other_waits_for_it(self):
+        """Half of the GPUs of the bad node are good."""
+        self.nodes.slow_down(BAD)
+        made = job("pair", gpus=4)
+        made["spec"] |= {"parallelism": 2, "completions": 2}
+        self.api.apply(made)
+
+        def running():
+            pods = [one for one in self.pods() if one["status"].get("phase") == "Running" and "deletionTimestamp" not in one["metadata"]]
+            return {one["spec"]["nodeName"]: one for one in pods} if len(pods) == 2 else None
+
+        pods = self.api.wait(running, "both run", PATIENCE)
+        self.assertEqual(set(pods), {BAD, GOOD})
+        said = self.api.run("logs", "-n", TEAM, pods[BAD]["metadata"]["name"], "-c", GATE)
+        self.assertRegex(said, r"waiting for 1 of 2 pods of Job pair: pair-\w+ on node node-0 was found not fit to start there")
+        self.assertTrue(self.is_held(BAD))
+
     def test_2_in_mode_observe_it_is_recorded_and_nothing_else(self):
         self.nodes.set_mode("observe")
         self.nodes.slow_down(BAD)

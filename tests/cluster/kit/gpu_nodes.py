@@ -63,7 +63,7 @@ class GpuNodes:
         self.wait_controllers()
 
     def remove(self) -> None:
-        self._api.run("delete", "--ignore-not-found", "--wait=false", "-f", "-", text=self._text(self._mode))
+        self._api.run("delete", "--ignore-not-found", "--wait=false", "-f", "-", text=self._text(self._mode or "observe"))
         self._api.run("delete", "pod", "--ignore-not-found", "--force", "--grace-period=0", *(_plugin_of(node.name) for node in self._nodes))
         self._api.wait(lambda: not self._api.run("get", "namespace", NAMESPACE, "--ignore-not-found"), "the namespace is gone")
         for node in self._nodes:
