@@ -15,6 +15,7 @@ import harness
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "tools" / "image" / "build.py"
+IS_SANITIZED = b"__asan_init" in Path(harness.AUTOPILOT).read_bytes()
 
 
 def make(folder, *arguments, program=harness.AUTOPILOT):
@@ -48,7 +49,8 @@ class ImageTest(unittest.TestCase):
         self.assertIn(self.config["config"]["Labels"]["org.opencontainers.image.version"], version)
 
     def test_it_is_small_and_has_no_shell(self):
-        self.assertLess(self.layer_bytes, 60_000_000)
+        if not IS_SANITIZED:  # three times as large, and never shipped
+            self.assertLess(self.layer_bytes, 60_000_000)
         programs = sorted(one.name for one in self.members if one.isfile() and one.mode & 0o111 and "/lib" not in "/" + one.name)
         self.assertEqual(programs, ["usr/bin/autopilot"])
         self.assertEqual({(one.uid, one.gid, one.mtime) for one in self.members}, {(0, 0, 0)})
@@ -90,7 +92,7 @@ class ImageTest(unittest.TestCase):
     def test_the_program_runs_in_it_without_anything_else(self):
         if os.geteuid() != 0:
             self.skipTest("chroot needs root")
-        if b"__asan_init" in Path(harness.AUTOPILOT).read_bytes():
+        if IS_SANITIZED:
             self.skipTest("a program built with AddressSanitizer needs /proc, which is not there")
         done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", self.root, "/usr/bin/autopilot", "check", "--list", "-o", "json"],
                               capture_output=True, text=True, env={})
