@@ -2,7 +2,6 @@
 """Pods that hold GPUs, and the incidents that hit them. The GPUs are simulated; that a pod has them is real: a device plugin
 tells a kubelet of them, and the kubelet gives them to the containers that ask."""
 
-import shutil
 import unittest
 
 from kit import images, testing
@@ -47,8 +46,8 @@ class OnNode(unittest.TestCase):
     def install(cls, profile):
         """The agent of this profile, and the GPUs that it sees as devices of the kubelet."""
         cls.deployment = Deployment(cls.api, profile, NODE, *SIMULATED)
-        # Last of all: an agent of the real machine must not find the journal of a simulated one.
-        unittest.addModuleCleanup(forget, cls.cluster.nodes[0])
+        # Last of all: the agent must be gone.
+        unittest.addModuleCleanup(cls.cluster.nodes[0].forget_agent)
         unittest.addModuleCleanup(cls.deployment.remove)
         cls.deployment.apply()
         cls.addresses = cls.api.wait(cls.gpus, "the agent sees its GPUs")
@@ -154,11 +153,6 @@ class DropinTest(OnNode):
 def pods_in(incident):
     workloads = incident.get("workloads", []) if incident else []
     return [(f"{one['podNamespace']}/{one['pod']}", one.get("candidateBy", "")) for one in workloads]
-
-
-def forget(node):
-    for entry in (node.folder / "autopilot").iterdir():
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 if __name__ == "__main__":

@@ -65,12 +65,8 @@ class BreakerTest(unittest.TestCase):
         cls.api.run("create", "-f", "-", text=simulated.as_text([node(name) for name in NODES]))
         cls.api.run("wait", "--for=condition=Ready", "node", *NODES, "--timeout=60s")
         token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot-controller").strip()
-        cls.kubeconfig = os.path.join(cls.folder, "kubeconfig")
-        authority = str(cls.cluster.control_plane.keys.authority)
-        with open(cls.kubeconfig, "w", encoding="utf-8") as file:
-            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {"token": token}}],
-                       "clusters": [{"name": "c", "cluster": {"server": SERVER, "certificate-authority": authority}}],
-                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}, file)
+        cls.kubeconfig = Path(cls.folder) / "kubeconfig"
+        cls.cluster.control_plane.keys.write_token_kubeconfig(cls.kubeconfig, SERVER, token)
 
     @classmethod
     def remove(cls):

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 import yaml
 
@@ -55,7 +56,8 @@ class BesideTest(unittest.TestCase):
         cls.api.apply(*cls.installed)
         cls.token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot-controller").strip()
         cls.caller = Caller(cls.authority_of_server, cls.token)
-        cls.kubeconfig = cls.kubeconfig_with(cls.token)
+        cls.kubeconfig = Path(cls.folder) / "kubeconfig"
+        cls.cluster.control_plane.keys.write_token_kubeconfig(cls.kubeconfig, SERVER, cls.token)
         cls.api.wait(lambda: cls.caller.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/configmaps?dryRun=All", named("ConfigMap"))[0] in
                      (403, 422), "the policies count")
 
@@ -65,15 +67,6 @@ class BesideTest(unittest.TestCase):
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": cls.installed})
         cls.api.run("delete", "--ignore-not-found", "--wait=false", "-f", "-", text=text)
         cls.api.wait(lambda: not cls.api.run("get", "namespace", NAMESPACE, "--ignore-not-found"), "the namespace is gone")
-
-    @classmethod
-    def kubeconfig_with(cls, token):
-        path = os.path.join(cls.folder, "kubeconfig")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {"token": token}}],
-                       "clusters": [{"name": "c", "cluster": {"server": SERVER, "certificate-authority": str(cls.authority_of_server)}}],
-                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}, file)
-        return path
 
     def start(self, name):
         controller = integration.Controller(self.kubeconfig, self.folder, name)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from pathlib import Path
 
 import yaml
 
@@ -86,7 +87,9 @@ class RemediationTest(unittest.TestCase):
             cls.api.run("patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps(node_status()))
         cls.keep_ready()
         cls.agents = {name: cls.agent_of(name) for name in NODES}
-        cls.kubeconfig = cls.kubeconfig_of(cls.api.run("create", "token", "-n", NAMESPACE, "autopilot-controller").strip())
+        token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot-controller").strip()
+        cls.kubeconfig = Path(cls.folder) / "controller.kubeconfig"
+        cls.cluster.control_plane.keys.write_token_kubeconfig(cls.kubeconfig, SERVER, token)
         cls.api.wait(cls.policies_count, "the policies count")
 
     @classmethod
@@ -127,16 +130,6 @@ class RemediationTest(unittest.TestCase):
         token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot", "--bound-object-kind=Pod",
                             f"--bound-object-name=agent-{name}").strip()
         return Caller(cls.cluster.control_plane.keys.authority, token)
-
-    @classmethod
-    def kubeconfig_of(cls, token):
-        path = os.path.join(cls.folder, "controller.kubeconfig")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {"token": token}}],
-                       "clusters": [{"name": "c", "cluster": {"server": SERVER, "certificate-authority":
-                                                              str(cls.cluster.control_plane.keys.authority)}}],
-                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}, file)
-        return path
 
     @classmethod
     def policies_count(cls):

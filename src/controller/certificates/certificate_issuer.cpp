@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "api/certificates.hpp"
-#include "controller/agent_node.hpp"
 #include "kube/reviews.hpp"
 #include "net/bearer_token.hpp"
 #include "telemetry/log.hpp"
@@ -22,16 +21,18 @@ CertificateIssuer::CertificateIssuer(kube::Client& client, const Clock& clock, c
                                      std::function<const AuthorityKeys*()> keys)
     : client_(client), clock_(clock), account_(agent_account(name_space)), keys_(std::move(keys)) {}
 
+CertificateIssuer::Refusal CertificateIssuer::refusal_of(const NoAgent& why) {
+  const Issuance outcome = why.status == 401   ? Issuance::unknown
+                           : why.status == 403 ? Issuance::forbidden
+                                               : Issuance::unavailable;
+  return {outcome, why.status, why.why};
+}
+
 std::optional<CertificateIssuer::Refusal> CertificateIssuer::objection(const net::HttpRequest& request,
                                                                        const std::string& token) {
   if (request.body.size() > kLongestBody)
     return Refusal{Issuance::malformed, 413, {Errc::exhausted, "the body is longer than 32 KiB"}};
-  if (token.empty())
-    return Refusal{Issuance::unknown,
-                   401,
-                   {Errc::denied, std::string("this needs `Authorization: Bearer TOKEN` with a token for the "
-                                              "audience ") +
-                                      kube::kTokenAudience}};
+  if (token.empty()) return refusal_of(no_token());
   if (pending_.size() >= kMostAtOnce || !reviews_.take(clock_.now().mono))
     return Refusal{Issuance::rate_limited,
                    429,
@@ -60,17 +61,8 @@ void CertificateIssuer::take_review(std::uint64_t id, const kube::ApiResult<std:
 
 tl::expected<std::string, CertificateIssuer::Refusal> CertificateIssuer::decide(
     const std::string& body, const kube::ApiResult<std::string>& review) {
-  // Of the server's own words about us: what the controller may not ask says nothing of the caller.
-  const auto could_not_ask = [](const Error& why) {
-    return tl::unexpected(Refusal{
-        Issuance::unavailable, 503, {Errc::unavailable, "whose the token is cannot be asked: " + why.what}});
-  };
-  if (!review) return could_not_ask(review.error().error);
-  const auto user = kube::parse_token_review(*review, kube::kTokenAudience);
-  if (!user && user.error().code != Errc::denied) return could_not_ask(user.error());
-  if (!user) return tl::unexpected(Refusal{Issuance::unknown, 401, user.error()});
-  const auto node = node_of_agent(*user, account_);
-  if (!node) return tl::unexpected(Refusal{Issuance::forbidden, 403, node.error()});
+  const auto node = node_of_agent(review, account_);
+  if (!node) return tl::unexpected(refusal_of(node.error()));
   return sign(*node, body);
 }
 

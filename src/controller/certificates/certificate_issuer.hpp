@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "controller/agent_node.hpp"
 #include "controller/certificates/authority_keys.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
@@ -79,6 +80,7 @@ class CertificateIssuer {
     Duration retry_after{0};
   };
 
+  [[nodiscard]] static Refusal refusal_of(const NoAgent& why);
   [[nodiscard]] std::optional<Refusal> objection(const net::HttpRequest& request, const std::string& token);
   void take_review(std::uint64_t id, const kube::ApiResult<std::string>& answer);
   [[nodiscard]] tl::expected<std::string, Refusal> decide(const std::string& body,

@@ -45,11 +45,7 @@ void GangService::answer(const net::HttpRequest& request, net::Responder respond
   const std::string token = net::bearer_token(request);
   if (request.body.size() > kLongestBody)
     return refuse(responder, 413, {Errc::exhausted, "the body is longer than 4 KiB"});
-  if (token.empty())
-    return refuse(responder, 401,
-                  {Errc::denied, std::string("this needs `Authorization: Bearer TOKEN` with a token for the "
-                                             "audience ") +
-                                     kube::kTokenAudience});
+  if (token.empty()) return refuse(responder, no_token().status, no_token().why);
   const auto question = api::parse_gang_question(request.body);
   if (!question) return refuse(responder, 400, question.error());
   const auto shared = std::make_shared<net::Responder>(std::move(responder));
@@ -64,17 +60,10 @@ void GangService::answer(const net::HttpRequest& request, net::Responder respond
 }
 
 void GangService::take_review(const std::string& token, const kube::ApiResult<std::string>& answer) {
-  // Of the server's own words about us: what the controller may not ask says nothing of the caller.
-  const auto could_not_ask = [](const Error& why) {
-    return Caller{{}, 503, {Errc::unavailable, "whose the token is cannot be asked: " + why.what}};
-  };
-  if (!answer) return callers_.settle(token, could_not_ask(answer.error().error), false);
-  const auto user = kube::parse_token_review(*answer, kube::kTokenAudience);
-  if (!user && user.error().code != Errc::denied)
-    return callers_.settle(token, could_not_ask(user.error()), false);
-  if (!user) return callers_.settle(token, Caller{{}, 401, user.error()}, true);
-  const auto node = node_of_agent(*user, account_);
-  callers_.settle(token, node ? Caller{*node} : Caller{{}, 403, node.error()}, true);
+  const auto node = node_of_agent(answer, account_);
+  if (node) return callers_.settle(token, Caller{*node}, true);
+  // That nobody told it is not remembered.
+  callers_.settle(token, Caller{{}, node.error().status, node.error().why}, node.error().status != 503);
 }
 
 void GangService::decide(const Caller& caller, const api::GangQuestion& question, net::Responder& responder) {

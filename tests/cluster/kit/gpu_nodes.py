@@ -4,7 +4,6 @@ agent of the node looks at them."""
 
 import json
 import re
-import shutil
 import sys
 import urllib.request
 
@@ -69,8 +68,7 @@ class GpuNodes:
         for node in self._nodes:
             self._api.run("label", "node", node.name, f"{PREFIX}/gpuhealth-", *(f"{key}-" for key in POOL | AGENT))
             self._api.run("annotate", "node", node.name, f"{PREFIX}/summary-", f"{PREFIX}/checked-at-")
-            # An agent of the real machine must not find the journal of a simulated one.
-            _forget(node)
+            node.forget_agent()
 
     # --- controllers ---
 
@@ -128,7 +126,7 @@ class GpuNodes:
         self._api.run("label", "node", node, f"{key}-")
         self._api.wait(lambda: not self._api.run("get", "pod", "-n", NAMESPACE, before, "--ignore-not-found"), f"the agent of {node} is gone")
         # Where an agent remembers: its journal, and what it told the cluster.
-        _forget(next(one for one in self._nodes if one.name == node))
+        next(one for one in self._nodes if one.name == node).forget_agent()
         self._api.run("delete", "nodehealthreport", "-n", NAMESPACE, node, "--ignore-not-found")
         self._api.run("label", "node", node, f"{key}={value}")
         self._api.wait(lambda: self.agent_of(node), f"the agent of {node} is ready", 90)
@@ -152,11 +150,6 @@ class GpuNodes:
             f"image.repository={image}", f"image.tag={tag}", f"nodeSelector.{agent}={yes}", f"controller.nodeSelector.{key}={value}",
             f"extraArgs={{--simulate,{MACHINE},--allow-simulated}}", f"remediation.mode={mode}", "remediation.pools[0].name=kit",
             f"remediation.pools[0].selector.{key}={value}", *self._settings])
-
-
-def _forget(node) -> None:
-    for entry in (node.folder / "autopilot").iterdir():
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def _plugin_of(node: str) -> str:

@@ -49,18 +49,27 @@ class Keys:
         return certificate, key
 
     def write_kubeconfig(self, path: Path, server: str, certificate: Path, key: Path) -> None:
-        def data(file: Path) -> str:
-            return base64.b64encode(file.read_bytes()).decode()
+        """Of somebody with a certificate."""
+        self._write_kubeconfig(path, server, {"client-certificate-data": _data(certificate), "client-key-data": _data(key)})
+
+    def write_token_kubeconfig(self, path: Path, server: str, token: str) -> None:
+        """Of somebody with a token."""
+        self._write_kubeconfig(path, server, {"token": token})
+
+    def _write_kubeconfig(self, path: Path, server: str, user: dict) -> None:
         # JSON is YAML.
         path.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "autopilot",
             "clusters": [{"name": "autopilot", "cluster": {"server": server,
-                                                            "certificate-authority-data": data(self.authority)}}],
-            "users": [{"name": "user", "user": {"client-certificate-data": data(certificate),
-                                                 "client-key-data": data(key)}}],
+                                                            "certificate-authority-data": _data(self.authority)}}],
+            "users": [{"name": "user", "user": user}],
             "contexts": [{"name": "autopilot", "context": {"cluster": "autopilot", "user": "user"}}],
         }, indent=1) + "\n")
         path.chmod(0o600)
+
+
+def _data(file: Path) -> str:
+    return base64.b64encode(file.read_bytes()).decode()
 
 
 def _openssl(*arguments) -> None:

@@ -54,6 +54,11 @@ class Node:
     def log_of(self, program: str) -> Path:
         return self.folder / "logs" / f"{program}.log"
 
+    def forget_agent(self) -> None:
+        """Takes away what an agent keeps there: one of the real machine must not find the journal of a simulated one."""
+        for entry in (self.folder / "autopilot").iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
     def remove(self) -> None:
         """Once its first process is killed, with which the kernel ends all the others."""
         network.remove_node(self.name, self.number)
