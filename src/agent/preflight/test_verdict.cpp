@@ -30,6 +30,10 @@ bool has_value(const Observations& observations, const Subject& gpu) {
                              [&gpu](const Observation& one) { return one.subject == gpu && one.value; });
 }
 
+std::optional<double> number_of(const Observation& observation) {
+  return observation.value ? as_number(*observation.value) : std::nullopt;
+}
+
 // What is proven goes before what could not be looked at.
 Health health_of(const Findings& findings) {
   const auto has = [&findings](Health health) {
@@ -74,8 +78,7 @@ JudgedTest judge_test(const checks::Check& check, const Operation& operation, co
 std::optional<JudgedTest> judge_host_test(const Operation& operation) {
   const auto told =
       std::ranges::find(operation.observations, operation.kind + ".mismatches", &Observation::name);
-  const auto wrong =
-      told == operation.observations.end() || !told->value ? std::nullopt : as_number(*told->value);
+  const auto wrong = told == operation.observations.end() ? std::nullopt : number_of(*told);
   if (!wrong) return std::nullopt;
   JudgedTest test{operation.kind, operation.id, operation.finished.value_or(operation.created), {}};
   TestedGpu& host = test.host.emplace();
