@@ -622,6 +622,11 @@ class WayTest(unittest.TestCase):
             return [one["metadata"]["name"] for one in api.get(kinds, "-n", NAMESPACE, "-l", "app=autopilot")["items"]]
         api.wait(lambda: not left(), "nothing is left of it")
 
+        helm.run("install", "autopilot", chart, values=yaml.dump(ours | {"controller": {"enabled": True}}), kubeconfig=kubeconfig)
+        said = helm.run("uninstall", "autopilot", *wait, kubeconfig=kubeconfig)
+        self.assertIn("[ConfigMap] autopilot-held-nodes", said)
+        api.wait(lambda: left() == ["autopilot-held-nodes"], "nothing but the list of held nodes is left of it")
+
 
 if __name__ == "__main__":
     testing.main()

@@ -131,6 +131,9 @@ class FlowTest(unittest.TestCase):
         self.assertIn("PodMoved", self.events(TEAM, "Job", "train"))
         self.assertIn("NodeHeld", self.events("default", "Node", BAD))
         self.assertRegex(self.api.run("get", "hcr", "-n", NAMESPACE), rf"{BAD} +train-\S+ +{re.escape(GPU_TEST)} +failed +Acted")
+        listed = self.api.wait(lambda: self.api.get("configmap", "-n", NAMESPACE, "autopilot-held-nodes").get("data"), "the list names it")
+        self.assertEqual(list(listed), [BAD])
+        self.assertRegex(listed[BAD], rf"since \S+ by plan \S+: {re.escape(GPU_TEST)}")
 
     def test_2_of_two_pods_of_a_job_one_is_moved_and_the_other_waits_for_it(self):
         """Half of the GPUs of the bad node are good."""

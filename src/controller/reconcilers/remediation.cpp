@@ -21,7 +21,8 @@ Remediation::Remediation(net::EventLoop& loop, kube::Client& client, const Clock
       executor_(loop, client, clock, picture_,
                 {.name_space = options.name_space, .prefix = options.view.prefix, .host = options.host},
                 is_leader_, random, [this](bool has_asked) { rest(has_asked); }),
-      retention_(loop, client, clock, picture_, options.name_space, is_leader_) {}
+      retention_(loop, client, clock, picture_, options.name_space, is_leader_),
+      held_nodes_(loop, client, options.name_space, is_leader_) {}
 
 void Remediation::start() {
   started_ = clock_.now().mono;
@@ -61,6 +62,7 @@ void Remediation::look() {
 // its time.
 void Remediation::rest(bool has_asked) {
   if (has_asked) return look_soon();
+  if (picture_.world().is_complete) held_nodes_.show(held_nodes(picture_.world()));
   if (is_soon_) return;
   if (const auto retry = executor_.next_try()) due_ = std::min(due_, *retry);
   look_at(std::max(due_, last_ + kPause));

@@ -11,6 +11,7 @@
 #include "controller/planner/plan.hpp"
 #include "controller/planner/policy.hpp"
 #include "controller/planner/world.hpp"
+#include "controller/reconcilers/held_nodes.hpp"
 #include "controller/reconcilers/picture.hpp"
 #include "controller/reconcilers/retention.hpp"
 #include "core/clock.hpp"
@@ -73,6 +74,7 @@ class Remediation {
   Picture picture_;
   Executor executor_;
   Retention retention_;
+  HeldNodes held_nodes_;
   net::Subscription next_;
   MonoTime started_{};
   MonoTime last_{};

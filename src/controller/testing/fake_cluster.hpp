@@ -27,6 +27,7 @@ class FakeCluster {
  public:
   static inline const std::string kNodes = "/api/v1/nodes";
   static inline const std::string kPods = "/api/v1/pods";
+  static inline const std::string kMaps = "/api/v1/namespaces/autopilot/configmaps/";
   static inline const std::string kOurs = "/apis/autopilot.ibm.com/v1alpha1/namespaces/autopilot/";
 
   explicit FakeCluster(net::EventLoop& loop) : server_(loop, {}) {
@@ -34,6 +35,7 @@ class FakeCluster {
     serve_list(kPods);
     serve_list("/api/v1/namespaces/{space}/pods");
     serve_list("/api/v1/namespaces/{space}/events");
+    serve_list("/api/v1/namespaces/{space}/configmaps");
     for (const char* kind :
          {"nodehealthreports", "healthcheckreports", "remediationplans", "remediationrequests"})
       serve_list(kOurs + kind);
