@@ -39,11 +39,17 @@ class ObjectCacheTest : public ::testing::Test {
   }
   [[nodiscard]] std::vector<std::string> take_told() { return std::exchange(told_, {}); }
 
+  // g++ 12 crashes over designated initializers in the initializer of a member.
+  [[nodiscard]] ObjectCache<Pod>::Options options() {
+    ObjectCache<Pod>::Options options;
+    options.most = 3;
+    options.on_changed = [this](const std::string& key) { told_.push_back(key); };
+    options.on_synced = [this] { told_.emplace_back("synced"); };
+    return options;
+  }
+
   std::vector<std::string> told_;
-  ObjectCache<Pod> cache_{static_cast<Pod (*)(const JsonObject&)>(parse_pod),
-                          {.most = 3,
-                           .on_changed = [this](const std::string& key) { told_.push_back(key); },
-                           .on_synced = [this] { told_.emplace_back("synced"); }}};
+  ObjectCache<Pod> cache_{static_cast<Pod (*)(const JsonObject&)>(parse_pod), options()};
   WatchEvents events_ = cache_.events();
 };
 
