@@ -10,11 +10,13 @@
 namespace autopilot::controller {
 namespace {
 
-// Those that are somewhere, and stay there.
-std::vector<const Pod*> placed_pods(const World& world, const std::string& owner) {
+// Those that are somewhere, and stay there. Whoever makes a pod writes its labels: what they say ties nothing
+// together that is of two namespaces.
+std::vector<const Pod*> placed_pods(const World& world, const Pod& one) {
   std::vector<const Pod*> pods;
-  for (const std::string& uid : world.pods_of(owner))
-    if (const Pod* pod = world.pod(uid); pod != nullptr && !pod->node.empty() && !pod->is_deleting)
+  for (const std::string& uid : one.set ? world.pods_of_set(one.set->uid) : world.pods_of(one.owner->uid))
+    if (const Pod* pod = world.pod(uid);
+        pod != nullptr && pod->name_space == one.name_space && !pod->node.empty() && !pod->is_deleting)
       pods.push_back(pod);
   return pods;
 }
@@ -66,19 +68,20 @@ void Gangs::forget_the_gone(Gang& gang, const World& world) {
 api::GangAnswer Gangs::ask(const World& world, const Pod& pod, const api::GangQuestion& question,
                            MonoTime now) {
   if (!pod.owner) return {true, {}};
-  Gang& gang = gangs_.get(pod.owner->uid, Gang{});
+  const Owner& owner = pod.set ? *pod.set : *pod.owner;
+  Gang& gang = gangs_.get(pod.name_space + '/' + owner.uid, Gang{});
   if (now - gang.asked > kRemembered) gang = Gang{};
   gang.asked = now;
   gang.proven.insert_or_assign(pod.uid, now);
   forget_the_gone(gang, world);
-  const auto placed = placed_pods(world, pod.owner->uid);
+  const auto placed = placed_pods(world, pod);
   gang.most = std::max({gang.most, placed.size(), question.size});
   std::vector<const Pod*> open;
   std::ranges::copy_if(placed, std::back_inserter(open),
                        [&](const Pod* one) { return !is_ready(gang, *one, now); });
   const std::size_t missing = gang.most - placed.size();
   if (!open.empty() || missing > 0)
-    return {false, message_of(world, *pod.owner, std::move(open), missing, gang.most)};
+    return {false, message_of(world, owner, std::move(open), missing, gang.most)};
   for (const auto& [uid, asked] : gang.proven)
     if (now - asked <= kProven) gang.let_in.insert(uid);
   gang.most = 0;

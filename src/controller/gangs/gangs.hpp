@@ -14,7 +14,7 @@
 
 namespace autopilot::controller {
 
-// Ties together the pods that one owner made: one whose own GPUs are proven waits until all of them that have
+// Ties together the pods that one owner made, and those of all Jobs of one JobSet: one whose own GPUs are proven waits until all of them that have
 // a node are proven as well, or have begun. How long at most, its agent decides. A pod is proven while its
 // agent asks for it. Pods of that owner that lost their node meanwhile are waited for where they come to
 // next. Nothing of it is stored: agents ask again, and whoever leads next learns all of it from that.
@@ -40,7 +40,7 @@ class Gangs {
   [[nodiscard]] static bool is_ready(const Gang& gang, const Pod& pod, MonoTime now);
   static void forget_the_gone(Gang& gang, const World& world);
 
-  kube::RecentMap<Gang> gangs_{kMost};  // by the uid of the owner
+  kube::RecentMap<Gang> gangs_{kMost};  // by namespace and uid of the owner
 };
 
 }  // namespace autopilot::controller

@@ -120,6 +120,26 @@ TEST_F(GangsTest, unless_the_job_says_how_many_it_is) {
   EXPECT_EQ(ask("train-2", 3), "");
 }
 
+TEST_F(GangsTest, the_jobs_of_a_set_are_one_gang_in_one_namespace) {
+  const auto add = [this](const std::string& name, const std::string& on, const std::string& job) {
+    gated(name, on, job);
+    Pod pod = *world_.pod("uid-" + name);
+    pod.set = Owner{.api_version = "jobset.x-k8s.io/v1alpha2", .kind = "JobSet", .name = "pre", .uid = "set"};
+    world_.put(pod);
+    return pod;
+  };
+  add("leader-0", "n1", "leader");
+  add("worker-0", "n2", "worker");
+  Pod foreign = add("forged-0", "n3", "forged");
+  foreign.name_space = "elsewhere";
+  world_.put(foreign);
+  EXPECT_EQ(ask("leader-0"), "waiting for 1 of 2 pods of JobSet pre: worker-0 on node n2 is being tested");
+  EXPECT_EQ(ask("forged-0"), "");
+  EXPECT_EQ(ask("worker-0"), "");
+  world_.remove_pod("uid-worker-0");
+  EXPECT_EQ(ask("leader-0"), "");
+}
+
 TEST_F(GangsTest, names_the_worst_first_and_not_all) {
   gated("train-0", "n1");
   for (int i = 1; i < 7; ++i)

@@ -79,6 +79,7 @@ struct Pod {
   std::string uid;
   std::string node;            // empty: not placed yet
   std::optional<Owner> owner;  // nothing: nobody makes it again
+  std::optional<Owner> set;    // what made its owner and others that belong together, as its labels say
   int gpus = 0;                // that it requests
   std::int64_t priority = 0;
   bool is_gated = false;  // its pre-flight container runs, waits or has failed: nothing of the user runs

@@ -65,6 +65,7 @@ bool World::put(Pod pod) {
   if (old != nullptr) unlink(*old);
   add(pods_by_node_, pod.node, uid);
   if (pod.owner) add(pods_by_owner_, pod.owner->uid, uid);
+  if (pod.set) add(pods_by_set_, pod.set->uid, uid);
   const bool has_concern = concern_.contains(pod.node);
   pods_.insert_or_assign(uid, std::move(pod));
   return had_concern || has_concern;
@@ -166,6 +167,10 @@ const World::Names& World::pods_on(std::string_view node) const {
 const World::Names& World::pods_of(std::string_view owner_uid) const {
   return names_in(pods_by_owner_, owner_uid);
 }
+
+const World::Names& World::pods_of_set(std::string_view set_uid) const {
+  return names_in(pods_by_set_, set_uid);
+}
 const World::Names& World::reports_on(std::string_view node) const {
   return names_in(reports_by_node_, node);
 }
@@ -198,6 +203,7 @@ void World::unlink(const Node& node) {
 void World::unlink(const Pod& pod) {
   remove(pods_by_node_, pod.node, pod.uid);
   if (pod.owner) remove(pods_by_owner_, pod.owner->uid, pod.uid);
+  if (pod.set) remove(pods_by_set_, pod.set->uid, pod.uid);
 }
 
 void World::unlink(const Report& report) {

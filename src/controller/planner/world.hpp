@@ -63,6 +63,7 @@ class World {
   // uids of pods, names of reports and plans.
   [[nodiscard]] const Names& pods_on(std::string_view node) const;
   [[nodiscard]] const Names& pods_of(std::string_view owner_uid) const;
+  [[nodiscard]] const Names& pods_of_set(std::string_view set_uid) const;
   [[nodiscard]] const Names& reports_on(std::string_view node) const;
   [[nodiscard]] const Names& plans_on(std::string_view node) const;
   [[nodiscard]] const Names& open_plans() const { return open_; }
@@ -94,6 +95,7 @@ class World {
   Index by_domain_;
   Index pods_by_node_;
   Index pods_by_owner_;
+  Index pods_by_set_;
   Index reports_by_node_;
   Index plans_by_node_;
 };

@@ -74,6 +74,16 @@ std::optional<Owner> owner_of(const kube::Pod& pod) {
                .uid = pod.owner_uid};
 }
 
+// A JobSet makes Jobs, and tells their pods which it is.
+std::optional<Owner> set_of(const kube::Pod& pod) {
+  const auto& labels = pod.meta.labels;
+  const auto name = labels.find("jobset.sigs.k8s.io/jobset-name");
+  const auto uid = labels.find("jobset.sigs.k8s.io/jobset-uid");
+  if (name == labels.end() || uid == labels.end() || uid->second.empty()) return std::nullopt;
+  return Owner{
+      .api_version = "jobset.x-k8s.io/v1alpha2", .kind = "JobSet", .name = name->second, .uid = uid->second};
+}
+
 // Names of objects become part of paths. An agent may have written anything; what can be no name is none.
 std::string name_or_none(const std::string& name) {
   constexpr std::size_t longest = 253;
@@ -127,6 +137,7 @@ Pod pod_fact(const kube::Pod& pod, const ViewOptions& options) {
           .uid = pod.meta.uid,
           .node = pod.node,
           .owner = owner_of(pod),
+          .set = set_of(pod),
           .gpus = gpus_of(pod, options),
           .priority = pod.priority,
           .is_gated = is_gated(pod),

@@ -149,6 +149,17 @@ TEST(PodFact, has_what_the_planner_asks_of_a_pod) {
   EXPECT_TRUE(pod_fact(lonely, {}).has_deschedule);
 }
 
+TEST(PodFact, a_job_of_a_job_set_is_one_of_several) {
+  EXPECT_EQ(pod_fact(pod(), {}).set, std::nullopt);
+  kube::Pod one = pod();
+  one.meta.labels["jobset.sigs.k8s.io/jobset-name"] = "pretrain";
+  EXPECT_EQ(pod_fact(one, {}).set, std::nullopt) << "a name may be used again";
+  one.meta.labels["jobset.sigs.k8s.io/jobset-uid"] = "s-1";
+  EXPECT_EQ(
+      pod_fact(one, {}).set,
+      (Owner{.api_version = "jobset.x-k8s.io/v1alpha2", .kind = "JobSet", .name = "pretrain", .uid = "s-1"}));
+}
+
 TEST(PodFact, a_claim_is_one_for_a_gpu_at_least) {
   kube::Pod claims = pod();
   claims.devices = {};
