@@ -270,7 +270,9 @@ TEST_P(Decision, is_this) {
   row.change(one);
   const GateDecision decision = one.decide();
   EXPECT_EQ(decision.kind, row.kind) << decision.message;
-  if (row.kind == Kind::open || row.kind == Kind::refuse) EXPECT_EQ(decision.outcome, row.outcome);
+  if (row.kind == Kind::open || row.kind == Kind::refuse) {
+    EXPECT_EQ(decision.outcome, row.outcome);
+  }
   EXPECT_THAT(decision.message, HasSubstr(row.words));
 }
 
