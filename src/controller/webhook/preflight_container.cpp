@@ -40,7 +40,6 @@ json::array environment(const std::string& tests, const WebhookSettings& setting
   return {variable_of_pod("AUTOPILOT_NODE", "spec.nodeName"),
           variable_of_pod("AUTOPILOT_POD", "metadata.name"),
           variable_of_pod("AUTOPILOT_NAMESPACE", "metadata.namespace"),
-          variable_of_pod("AUTOPILOT_POD_UID", "metadata.uid"),
           variable("AUTOPILOT_AGENT_URL", settings.agent_url),
           variable("AUTOPILOT_AUTHORITY", settings.authority),
           variable("AUTOPILOT_TESTS", tests),
