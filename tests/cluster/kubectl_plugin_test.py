@@ -47,6 +47,7 @@ class KubectlPluginTest(unittest.TestCase):
         """Nothing of an agent before."""
         self.api.run("label", "node", node, f"{PREFIX}/gpuhealth-")
         self.api.run("annotate", "node", node, f"{PREFIX}/checked-at-", f"{PREFIX}/checked-by-", f"{PREFIX}/summary-")
+        self.api.run("-n", "default", "delete", "events", "--field-selector", f"involvedObject.kind=Node,involvedObject.name={node}")
 
     def kubectl(self, *arguments, kubeconfig=None):
         return subprocess.run([str(self.cluster.programs["kubectl"]), *arguments], capture_output=True, text=True, timeout=60, check=False,
