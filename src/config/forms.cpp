@@ -130,8 +130,8 @@ std::string format_size(std::uint64_t bytes) {
   return std::to_string(bytes);
 }
 
-bool is_https_url_or_empty(std::string_view word) {
-  return word.empty() || (word.starts_with("https://") && word.size() > 8 && is_image(word));
+bool is_https_url_or_empty(std::string_view text) {
+  return text.empty() || (text.starts_with("https://") && text.size() > 8 && is_image(text));
 }
 
 }  // namespace autopilot::config

@@ -32,9 +32,9 @@ struct SettingRow : SettingHead {
   using Read = void (*)(YamlMap& group, const SettingRow& setting, Document& document);
   using Show = void (*)(const Document& document, const SettingRow& setting, Shown& shown);
 
-  constexpr SettingRow(std::string_view name_, std::string_view form_, bool is_live_, bool has_variable_,
-                       std::string_view meaning_, Read read_, Show show_)
-      : SettingHead{name_, form_, is_live_, has_variable_, meaning_}, read(read_), show(show_) {}
+  constexpr SettingRow(std::string_view full_name, std::string_view looks, bool live, bool by_variable,
+                       std::string_view means, Read reading, Show showing)
+      : SettingHead{full_name, looks, live, by_variable, means}, read(reading), show(showing) {}
 
   Read read;
   Show show;

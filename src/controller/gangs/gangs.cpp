@@ -14,6 +14,7 @@ namespace {
 // together that is of two namespaces.
 std::vector<const Pod*> placed_pods(const World& world, const Pod& one) {
   std::vector<const Pod*> pods;
+  if (!one.owner) return pods;
   for (const std::string& uid : one.set ? world.pods_of_set(one.set->uid) : world.pods_of(one.owner->uid))
     if (const Pod* pod = world.pod(uid);
         pod != nullptr && pod->name_space == one.name_space && !pod->node.empty() && !pod->is_deleting)
