@@ -6,8 +6,6 @@ import base64
 import json
 import os
 import signal
-import socket
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -22,6 +20,7 @@ from kit.caller import Caller
 from kit.cluster import ROOT, Cluster
 from kit.control_plane import SERVER
 from kit.deployment import NAMESPACE, PREFIX, Deployment, render
+from kit.inside_tls import Agent
 
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
@@ -190,18 +189,9 @@ class InClusterTest(unittest.TestCase):
 
     def test_the_agent_shows_a_certificate_that_the_controller_signed_for_its_node(self):
         believed = self.api.get("configmap", "-n", NAMESPACE, "autopilot-authority")["data"]["ca.crt"]
-        context = ssl.create_default_context(cadata=believed)
+        agent = Agent(self.pod["status"]["podIP"], NODE, cadata=believed)
         # The agent sees the ConfigMap when the kubelet has seen that it is there.
-
-        def names():
-            try:
-                with socket.create_connection((self.pod["status"]["podIP"], 3334), timeout=10) as plain, \
-                        context.wrap_socket(plain, server_hostname=NODE) as tls:
-                    return tls.getpeercert()["subjectAltName"]
-            except OSError:
-                return None
-
-        self.assertEqual(self.api.wait(names, "the agent has its certificate", 180), (("DNS", NODE),))
+        self.assertEqual(self.api.wait(agent.certificate, "the agent has its certificate", 180)["subjectAltName"], (("DNS", NODE),))
 
 
 if __name__ == "__main__":

@@ -5,13 +5,11 @@ address of its own."""
 
 import json
 import os
-import socket
 import ssl
 import sys
 import tempfile
 import threading
 import unittest
-from http.client import HTTPResponse
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
@@ -20,13 +18,13 @@ import harness  # noqa: E402
 from certificates import Certificates  # noqa: E402
 from kit import network, simulated, testing  # noqa: E402
 from kit.cluster import Cluster  # noqa: E402
+from kit.inside_tls import PORT, Agent  # noqa: E402
 from kit.relay import Relay  # noqa: E402
 
 SPACE = "autopilot-peers"
 AUDIENCE = GROUP = "autopilot.ibm.com"
 SERVICE = "autopilot-healthchecks"
 CLASS = "peers-volumes"
-PORT = 3334
 ADDRESSES = {"peer-a": network.API_ADDRESS, "peer-b": "10.213.0.2"}
 ASKED, OTHER = ADDRESSES
 OLD, NEW = "peer-old", "peer-new"  # nodes whose agents are only pods
@@ -104,22 +102,15 @@ class TlsPeersTest(unittest.TestCase):
         cls.addClassCleanup(agent.close)
         return agent
 
-    def connect(self, node):
-        context = ssl.create_default_context(cafile=self.keys.path("ca.crt"))
-        context.check_hostname = False  # what it is called is for the agents to look at
-        return context.wrap_socket(socket.create_connection((ADDRESSES[node], PORT), timeout=90), server_hostname=node)
+    def seen(self, node):
+        """What it is called is for the agents to look at."""
+        return Agent(ADDRESSES[node], node, any_name=True, cafile=self.keys.path("ca.crt"))
 
     def ask(self, path, account=None):
-        """The agent that is asked, inside TLS."""
+        """The agent that is asked."""
         token = account and self.api.run("create", "token", account, "-n", SPACE, "--audience", AUDIENCE).strip()
-        with self.connect(ASKED) as tls:
-            lines = [f"GET {path} HTTP/1.1", f"Host: {ASKED}:{PORT}", "Connection: close", "Accept: application/json",
-                     *([f"Authorization: Bearer {token}"] if token else [])]
-            tls.sendall("\r\n".join((*lines, "", "")).encode())
-            answer = HTTPResponse(tls)
-            answer.begin()
-            body = answer.read().decode()
-        self.assertEqual(answer.status, 200, body)
+        code, body = self.seen(ASKED).ask("GET", path, {"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})})
+        self.assertEqual(code, 200, body)
         return {one["node"]: one for one in json.loads(body)["nodes"]}
 
     def ask_for_test(self, account, nodes):
@@ -139,11 +130,7 @@ class TlsPeersTest(unittest.TestCase):
             for ending in ("key", "crt"):
                 os.replace(self.keys.path(f"{name}.{ending}"), self.keys.path(f"{node}.{ending}"))
 
-        def certificate(node):
-            with self.connect(node) as tls:
-                return tls.getpeercert(binary_form=True)
-
-        self.api.wait(lambda: all(certificate(node) == shown[node] for node in names), "the new certificates are shown", 30)
+        self.api.wait(lambda: all(self.seen(node).certificate()["der"] == shown[node] for node in names), "the new certificates are shown", 30)
 
     def test_each_agent_asks_the_cluster_what_the_user_may_on_its_node(self):
         """Of a class that does not exist, whose test ends at once."""

@@ -3,14 +3,11 @@
 the cluster. Nothing is scheduled: the API server is asked what would become of a pod (--dry-run=server)."""
 
 import base64
-import http.server
 import json
 import os
-import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 
 import yaml
@@ -19,6 +16,7 @@ from kit import testing
 from kit.api import ApiError
 from kit.cluster import ROOT, Cluster
 from kit.deployment import render
+from kit.mutator import Mutator
 
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
@@ -43,23 +41,6 @@ def patch_of(pod):
     return steps
 
 
-class Mesh(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
-        patch = base64.b64encode(json.dumps(patch_of(request["object"])).encode()).decode()
-        answer = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
-            "uid": request["uid"], "allowed": True, "patchType": "JSONPatch", "patch": patch}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_):
-        pass
-
-
 def pod(name, labels=("autopilot",), init=(), **amounts):
     careful = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     main = {"name": "main", "image": "main:1", "securityContext": careful, "resources": amounts or {"limits": {"nvidia.com/gpu": 2}}}
@@ -77,7 +58,7 @@ class WebhookTest(unittest.TestCase):
         cls.keys.make("server", "authority", "IP:127.0.0.1")
         cls.port = cls.serve()
         cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "--wait=false", "namespace", SPACE)
-        cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "mutatingwebhookconfigurations", "autopilot-preflight", "mesh")
+        cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "mutatingwebhookconfiguration", "autopilot-preflight")
         # A LimitRange whose least no small request of ours would have, and limits for what is not limited.
         cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": SPACE, "labels": {"pod-security.kubernetes.io/enforce": "restricted", "autopilot.ibm.com/observation": "enabled"}}},
@@ -161,24 +142,10 @@ class WebhookTest(unittest.TestCase):
         self.api.wait(lambda: self.names(pod("disabled")) == [], "the namespace is left alone")
 
     def test_it_is_first_and_as_it_was_after_others_changed_the_pod(self):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Mesh)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.keys.path("server.crt"), self.keys.path("server.key"))
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
         before = self.would_be(pod("alone"))["spec"]["initContainers"][0]
-        self.addCleanup(self.api.run, "delete", "mutatingwebhookconfiguration", "mesh")
-        self.api.apply({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": {"name": "mesh"},
-                        "webhooks": [{"name": "mesh.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
-                                      "failurePolicy": "Fail", "timeoutSeconds": 5,
-                                      "clientConfig": {"url": f"https://127.0.0.1:{server.server_port}/", "caBundle": self.authority()},
-                                      "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SPACE}},
-                                      "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
-                                                 "resources": ["pods"]}]}]})
+        self.enterContext(Mutator(
+            self.api, "mesh", self.keys, patch_of, [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+            namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": SPACE}}))
         # `restricted` would refuse the other's container.
         self.api.run("label", "namespace", SPACE, "--overwrite", "pod-security.kubernetes.io/enforce=privileged")
         self.addCleanup(self.api.run, "label", "namespace", SPACE, "--overwrite", "pod-security.kubernetes.io/enforce=restricted")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What deploy/ installs, on one node with a kubelet."""
+"""What deploy/ installs, on one node with a kubelet, or on all of them."""
 
 import json
 import sys
 
-from kit import images
+from kit import images, simulated
 from kit.api import condition_of
 from kit.cluster import ROOT
 
@@ -17,41 +17,52 @@ PREFIX = "autopilot.ibm.com"
 
 
 class Deployment:
-    """The manifests of one profile with nothing changed but the image, the node, further arguments of the agent, and `settings`:
-    values of the chart, for a cluster that knows `apis` too."""
+    """The manifests of one profile with nothing changed but the image, the node (None: every one with a kubelet), further arguments
+    of the agent, and `settings`: values of the chart, for a cluster that knows `apis` too."""
 
-    def __init__(self, api, profile: str, node: str, *arguments: str, settings=(), apis=()):
+    def __init__(self, api, profile: str, node: str | None, *arguments: str, settings=(), apis=()):
         self._api = api
-        self._node = node
+        key, value = ("kubernetes.io/hostname", node) if node else (simulated.LABEL, "real")
+        self._selector = f"{key}={value}"
         image, tag = images.name_of("autopilot").rsplit(":", 1)
-        settings = [f"image.repository={image}", f"image.tag={tag}", f"nodeSelector.kubernetes\\.io/hostname={node}", *settings]
+        selector = self._selector.replace(".", "\\.")
+        settings = [f"image.repository={image}", f"image.tag={tag}", f"nodeSelector.{selector}", *settings]
         if arguments:
             settings.append(f"extraArgs={{{','.join(arguments)}}}")
         self._text = render.render(render.find_helm(), profile, settings, apis)
 
     def apply(self) -> dict:
-        """The pod, which is ready; the one of another profile is replaced."""
+        """The pod, which is ready, where one node is chosen; the one of another profile is replaced."""
+        return next(iter(self.apply_to_all().values()))
+
+    def apply_to_all(self) -> dict[str, dict]:
+        """node -> its pod, which is ready."""
         self._api.run("apply", "--server-side", "--force-conflicts", "--field-manager=kit", "-f", "-", text=self._text)
-        return self.wait_ready()
+        return self._wait_ready()
 
     def wait_ready(self) -> dict:
-        return self._api.wait(self._pod, "the agent's pod is ready", 90)
+        return next(iter(self._wait_ready().values()))
 
-    def _pod(self):
-        """None: it is not ready, or not yet the only one and of the newest template."""
+    def _wait_ready(self) -> dict[str, dict]:
+        return self._api.wait(self.pods, "the agents' pods are ready", 90)
+
+    def pods(self) -> dict[str, dict] | None:
+        """node -> its pod. None: one is not ready, or they are not yet the only ones and of the newest template."""
         daemon = self._api.get("daemonset/autopilot", "-n", NAMESPACE)
         is_current = daemon["status"].get("observedGeneration") == daemon["metadata"]["generation"]
-        if not is_current or daemon["status"].get("updatedNumberScheduled") != 1:
+        wanted = daemon["status"].get("desiredNumberScheduled")
+        if not is_current or daemon["status"].get("updatedNumberScheduled") != wanted:
             return None
         pods = self._api.get("pods", "-n", NAMESPACE, "-l", "app=autopilot")["items"]
-        return pods[0] if len(pods) == 1 and condition_of(pods[0], "Ready") == "True" else None
+        is_ready = len(pods) == wanted and all(condition_of(pod, "Ready") == "True" for pod in pods)
+        return {pod["spec"]["nodeName"]: pod for pod in pods} if is_ready else None
 
     def remove(self) -> None:
-        """With what the agent wrote to its node, but for the conditions."""
+        """With what the agents wrote to their nodes, but for the conditions."""
         self._api.run("delete", "--ignore-not-found", "--wait=false", "-f", "-", text=self._text)
         self._api.wait(lambda: not self._api.run("get", "namespace", NAMESPACE, "--ignore-not-found"), "the namespace is gone")
-        self._api.run("annotate", "node", self._node, f"{PREFIX}/summary-", f"{PREFIX}/checked-at-")
-        self._api.run("label", "node", self._node, f"{PREFIX}/gpuhealth-")
+        for verb, *keys in (("annotate", f"{PREFIX}/summary-", f"{PREFIX}/checked-at-"), ("label", f"{PREFIX}/gpuhealth-")):
+            self._api.run(verb, "node", "-l", self._selector, *keys)
 
     def logs(self) -> str:
         return self._api.run("logs", "-n", NAMESPACE, "daemonset/autopilot", "-c", "agent")

@@ -25,7 +25,10 @@ PACKAGES = {
     "helm": ["helm.sh/helm/v3/cmd/helm"],
     "kwok": ["sigs.k8s.io/kwok/cmd/kwok"],
     "device_plugin": [f"{OWN}tests/cluster/device_plugin"],
+    "cert_manager": [f"{OWN}tests/cluster/cert_manager"],
 }
+# What lies beside the programs of a folder: a folder of a module that they are built from.
+COPIED = {"cert_manager": ("github.com/cert-manager/cert-manager", "deploy/crds")}
 # What is called otherwise than Go calls it: Go's name and ours.
 RENAMED = {"go.etcd.io/etcd/server/v3": ("server", "etcd")}
 VERSION_FLAG = {"kubernetes": "k8s.io/component-base/version.gitVersion", "helm": "helm.sh/helm/v3/internal/version.version",
@@ -76,6 +79,7 @@ def key_of(module: str, go: str) -> str:
     for path in sorted((MODULES / module).iterdir()):
         mark.update(path.name.encode() + b"\0" + path.read_bytes())
     mark.update(repr((PACKAGES[module], VERSION_FLAG.get(module))).encode())
+    mark.update(repr(COPIED[module]).encode() if module in COPIED else b"")
     return mark.hexdigest()[:16]
 
 
@@ -123,6 +127,11 @@ def _build_into(folder: Path, module: str, go: str, say, lock) -> None:
     for package in PACKAGES[module]:
         if package in RENAMED:
             (fresh / RENAMED[package][0]).rename(fresh / name_of(package))
+    if module in COPIED:
+        source, part = COPIED[module]
+        where = subprocess.run([go, "list", "-m", "-f", "{{.Dir}}", source], cwd=MODULES / module, env=environment, capture_output=True,
+                               text=True, check=True).stdout.strip()
+        shutil.copytree(Path(where) / part, fresh / part)
     say(f"  {module} is built: {time.monotonic() - begin:.0f} s, "
         f"{sum(program.stat().st_size for program in fresh.iterdir()) / 1e6:.0f} MB")
     fresh.rename(folder)

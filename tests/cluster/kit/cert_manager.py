@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cert-manager beside a cluster: its kinds, as its module has them, and its controllers in one process (programs/cert_manager), which signs
+what is asked for. Its webhook and its cainjector are left out, so nothing says of a request who made it."""
+
+import json
+
+import yaml
+
+from kit import programs
+from kit.cluster import Cluster
+
+GROUP = "cert-manager.io"
+API = f"{GROUP}/v1"
+REQUESTS = f"certificaterequests.{GROUP}"
+KINDS = ("certificaterequests", "certificates", "clusterissuers", "issuers")
+MODULE = PROCESS = "cert_manager"
+
+
+class CertManager:
+    """In the cluster while it is used."""
+
+    def __init__(self, cluster: Cluster, say=print):
+        self._api = cluster.api
+        self._processes = cluster.processes
+        self._kubeconfig = cluster.kubeconfig
+        self._program = programs.build([MODULE], say)[MODULE]
+
+    def __enter__(self) -> "CertManager":
+        names = [f"crd/{kind}.{GROUP}" for kind in KINDS]
+        self._api.apply(*map(self._kind, KINDS))
+        self._api.run("wait", "--for=condition=Established", "--timeout=30s", *names)
+        self._processes.start(PROCESS, [self._program, f"--kubeconfig={self._kubeconfig}"])
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._processes.stop(PROCESS)
+        self._api.run("delete", "--ignore-not-found", "crd", *(f"{kind}.{GROUP}" for kind in KINDS))
+
+    def _kind(self, name: str) -> dict:
+        """The module has it as a part of a Helm chart; what the chart would write is labels."""
+        text = (self._program.parent / programs.COPIED[MODULE][1] / f"crd-{name}.yaml").read_text(encoding="utf-8")
+        return yaml.load("\n".join(line for line in text.splitlines() if "{{" not in line), yaml.CSafeLoader)
+
+    def renew(self, namespace: str, certificate: str) -> None:
+        """As its command line asks for it."""
+        object_ = self._api.get(f"certificates.{GROUP}", certificate, "-n", namespace)
+        others = [one for one in object_["status"]["conditions"] if one["type"] != "Issuing"]
+        issuing = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed by hand",
+                   "observedGeneration": object_["metadata"]["generation"]}
+        self._api.run("patch", f"certificates.{GROUP}", certificate, "-n", namespace, "--subresource=status", "--type=merge", "-p",
+                      json.dumps({"status": {"conditions": [*others, issuing]}}))
+
+    def last_words(self) -> str:
+        return self._processes.last_words(PROCESS)
