@@ -75,7 +75,7 @@ void follow_probation(Deliberation& all, const Node& node, const LedgerEntry& en
 }
 
 void clear_probation(Deliberation& all, const Node& node) {
-  const LedgerEntry* entry = all.world.entry(node.probation->plan);
+  const LedgerEntry* entry = node.probation ? all.world.entry(node.probation->plan) : nullptr;
   // Of a plan that nobody knows it is not ours.
   if (entry == nullptr || entry->node != node.name || all.rules_of(node).mode == Mode::observe) return;
   Draft draft = draft_of(all, node, *entry);

@@ -133,7 +133,7 @@ class Cluster {
   // false.
   bool write(const PlannedAction& action, const std::string& version, bool answers);
   void write(const LedgerEntry& entry, bool answers);
-  void grant_test(const std::string& node);
+  void grant_test(const std::string& name);
 
  private:
   enum class Kind : std::uint8_t {
@@ -239,8 +239,8 @@ class Cluster {
   void want_test(std::size_t number);
   void meddle();
   void start_job(std::uint64_t number);
-  void place_pod(std::uint64_t job);
-  void gate(std::uint64_t pod);
+  void place_pod(std::uint64_t number);
+  void gate(std::uint64_t number);
   void report_on(const Pod& pod, Outcome outcome);
   void end_job(std::uint64_t number);
   void lose_pod(std::uint64_t number);

@@ -163,7 +163,7 @@ inline void Cluster::turn_many_bad() {
   if (is_calm_) return;
   const std::size_t first = any_machine();
   const auto count = static_cast<std::size_t>(between(20, 200));
-  const auto cause = static_cast<std::uint64_t>(100 + below(3));
+  const auto cause = 100 + static_cast<std::uint64_t>(below(3));
   for (std::size_t i = 0; i < count; ++i)
     push(now_ + between(0, 25 * kMinute), Kind::turn_bad, (first + i) % kNodes, cause);
 }

@@ -134,9 +134,11 @@ TEST(World, a_look_without_news_only_moves_its_time) {
   world.note_look("nobody", WallTime{5s});
 }
 
+class WorldAfterChanges : public testing::TestWithParam<unsigned> {};
+
 // Whatever comes in whatever order: the same as if it had come once, as it is at the end.
-TEST(World, what_is_kept_beside_the_objects_is_what_a_new_picture_would_have) {
-  std::mt19937 random(7);
+TEST_P(WorldAfterChanges, keeps_beside_the_objects_what_a_new_picture_would_have) {
+  std::mt19937 random(GetParam());
   const auto below = [&](unsigned limit) { return static_cast<int>(random() % limit); };
   const auto name = [&](const char* prefix) { return prefix + std::to_string(below(6)); };
   World world;
@@ -199,6 +201,8 @@ TEST(World, what_is_kept_beside_the_objects_is_what_a_new_picture_would_have) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Seeds, WorldAfterChanges, testing::Values(7U, 8U, 9U));
 
 }  // namespace
 }  // namespace autopilot::controller
