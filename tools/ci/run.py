@@ -63,7 +63,7 @@ def main() -> int:
     for number, stage in enumerate(stages, 1):
         beside |= {other.name: Beside(other, options, set(failed)) for other in stages if other.beside == stage.name}
         begun = beside.get(stage.name)
-        print(f"[{number:2}/{len(stages)}] {stage.title}{', begun beside the last' if begun else ''} ...", flush=True)
+        print(f"[{number:2}/{len(stages)}] {stage.title}{f', begun beside {stage.beside}' if begun else ''} ...", flush=True)
         outcome, seconds = begun.result() if begun else execute(stage, options, set(failed))
         print(f"        {word(outcome)} in {spoken(seconds)}: {outcome.passed} passed, {outcome.failed} failed, "
               f"{outcome.skipped} skipped")

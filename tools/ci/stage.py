@@ -88,7 +88,7 @@ class Stage:
     title: str
     run: Callable[[Run], Outcome]
     needs: str = ""  # the stage whose failure makes this one pointless
-    # The stage before it, which mostly waits. This one runs meanwhile, with what that one leaves of the processors.
+    # A stage before it, which mostly waits. This one runs meanwhile, with what that one leaves of the processors.
     beside: str = ""
 
 

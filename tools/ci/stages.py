@@ -172,7 +172,7 @@ def _release_with_tests(preset: str, title: str) -> list[Stage]:
 FORMAT = Stage("format", "clang-format-16 of all files", _format)
 LINTS = Stage("lints", "lints", _lints)
 TIDY_CHANGED = Stage("tidy", "clang-tidy-16 of changed files", lambda run: tidy.tidy(run, whole_tree=False))
-# The cluster waits most of its time, for Kubernetes; this needs nothing but processors.
+# The cluster waits most of its time, for Kubernetes; what runs beside it needs nothing but processors.
 TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run, whole_tree=True), beside="cluster")
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
@@ -182,7 +182,7 @@ CLUSTER = [CLUSTER_PROGRAMS, Stage("cluster", "release: tests in a cluster", _cl
 CLUSTER_SHORT = [CLUSTER_PROGRAMS,
                  Stage("cluster", "release: the short tests in a cluster", _cluster("-L", "^short$"), "release-build")]
 ARM64 = Stage("arm64", "clang 16 release for arm64: build, and run on an emulator", arm64.arm64)
-SIMULATION = Stage("simulation", "release: the planner in many simulated clusters", _simulation, "release-build")
+SIMULATION = Stage("simulation", "release: the planner in many simulated clusters", _simulation, "release-build", "cluster")
 TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads)
 
 PLANS: dict[str, list[Stage]] = {
@@ -197,8 +197,8 @@ PLANS: dict[str, list[Stage]] = {
     "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), *CLUSTER],
     "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER_SHORT, ASAN, TSAN, FUZZ, TIDY_CHANGED],
     "verify": [
-        FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"), SIMULATION,
-        *CLUSTER, TIDY_ALL, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
+        FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
+        *CLUSTER, SIMULATION, TIDY_ALL, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
         Stage("gcc-asan", "g++ 12 ASan+UBSan: build and all tests", _all_tests("gcc-asan")), TSAN, ARM64, FUZZ,
     ],
 }
