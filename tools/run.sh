@@ -31,7 +31,8 @@ stopped=
 stop() {
   [ -n "$stopped" ] && return
   stopped=yes
-  trap '' PIPE # nobody may read what is said from here on
+  # Nobody may read what is said from here on, and a second signal must not leave the agent behind.
+  trap '' INT TERM HUP PIPE
   [ -n "$agent" ] || return 0
   kill -TERM "$agent" 2>/dev/null || true
   local status=0

@@ -24,6 +24,9 @@ if sys.argv[1] == "agent":
     if "--broken" in sys.argv:
         sys.exit("agent: the journal is gone")
     def end(number, frame):
+        diary.write("agent was told\\n")
+        while "--slow" in sys.argv and "may end" not in open({diary!r}).read():
+            time.sleep(0.01)
         diary.write("agent ended\\n")
         sys.exit(0)
     signal.signal(signal.SIGTERM, end)
@@ -89,7 +92,22 @@ class RunScript(unittest.TestCase):
         child.stdout.close()
         self.assertEqual(0, child.wait(20))
         self.assertIn("the agent has stopped", rest)
-        self.assertEqual("agent began\nagent ended\n", self.diary.read_text())
+        self.assertEqual("agent began\nagent was told\nagent ended\n", self.diary.read_text())
+
+    def test_a_second_signal_does_not_leave_the_agent_behind(self):
+        child = subprocess.Popen(self.command("--slow"), env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(child.kill)
+        for line in child.stdout:
+            if "until a signal" in line:
+                break
+        for _ in range(2):
+            child.send_signal(signal.SIGTERM)
+            self.wait_for("agent was told")
+        with self.diary.open("a") as diary:
+            diary.write("it may end\n")
+        self.assertIn("the agent has stopped", child.communicate(timeout=20)[0])
+        self.assertEqual(0, child.returncode)
 
     def test_in_a_terminal_the_table_lives_until_control_c_and_the_agent_is_stopped(self):
         ours, theirs = pty.openpty()
@@ -101,7 +119,7 @@ class RunScript(unittest.TestCase):
         seen += self.read_until(ours, "the agent has stopped")
         self.assertEqual(0, child.wait(20))
         os.close(ours)
-        self.assertEqual("agent began\nagent ended\n", self.diary.read_text())
+        self.assertEqual("agent began\nagent was told\nagent ended\n", self.diary.read_text())
         self.assertNotIn("THE TABLE\r", seen)
 
     @staticmethod
