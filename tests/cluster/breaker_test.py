@@ -59,8 +59,8 @@ class BreakerTest(unittest.TestCase):
         cls.installed = [one for one in yaml.safe_load_all(text) if one and one["kind"] in RIGHTS]
         cls.addClassCleanup(cls.remove)
         cls.api.apply(*[one for one in cls.installed if one["kind"] in ("Namespace", "CustomResourceDefinition")])
-        for kind in ("remediationplans", "remediationrequests", "healthcheckreports", "nodehealthreports"):
-            cls.api.run("wait", "--for=condition=Established", f"crd/{kind}.autopilot.ibm.com")
+        cls.api.wait_for_kinds(*(f"{kind}.autopilot.ibm.com" for kind in (
+            "remediationplans", "remediationrequests", "healthcheckreports", "nodehealthreports")))
         cls.api.apply(*cls.installed, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         cls.api.run("create", "-f", "-", text=simulated.as_text([node(name) for name in NODES]))
         cls.api.run("wait", "--for=condition=Ready", "node", *NODES, "--timeout=60s")

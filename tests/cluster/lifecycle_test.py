@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 from kit import abilities, fleet, network, programs
-from kit.cluster import FOLDER, Cluster
+from kit.cluster import FOLDER, ROOT, Cluster
 from kit.node import CGROUPS, PARENT
 from kit.processes import Processes, of_cluster
 from kit.reason import CannotRun
@@ -60,7 +60,8 @@ class LifecycleTest(unittest.TestCase):
         """The script of one, which everybody may read."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         folder.chmod(0o755)
-        shutil.copytree(KIT.parent, folder / "tests" / "cluster", ignore=shutil.ignore_patterns("__pycache__"))
+        for part in ("tests/cluster", "tools"):
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
         return folder / "tests" / "cluster" / "cluster.py"
 
     def cut_off(self, number, words, *arguments):

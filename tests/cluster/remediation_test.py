@@ -79,8 +79,8 @@ class RemediationTest(unittest.TestCase):
         cls.addClassCleanup(cls.remove)
         # Kinds and the namespace first.
         cls.apply(*[one for one in cls.installed if one["kind"] in ("Namespace", "CustomResourceDefinition")])
-        for kind in ("remediationplans", "remediationrequests", "healthcheckreports", "nodehealthreports"):
-            cls.api.run("wait", "--for=condition=Established", f"crd/{kind}.autopilot.ibm.com")
+        cls.api.wait_for_kinds(*(f"{kind}.autopilot.ibm.com" for kind in (
+            "remediationplans", "remediationrequests", "healthcheckreports", "nodehealthreports")))
         cls.apply(*cls.installed, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         for name in NODES:
             cls.apply(node(name))

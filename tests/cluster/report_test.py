@@ -207,7 +207,8 @@ class ReportTest(unittest.TestCase):
             with self.agent() as agent:
                 agent.wait_ready()
                 self.api.wait(lambda: self.label() == "PASS", "the label says PASS")
-                harness.wait_until(lambda: agent.process.find("the report of the node cannot be written"), "it says so")
+                # Where label and conditions are new, the report has its turn after half a minute.
+                harness.wait_until(lambda: agent.process.find("the report of the node cannot be written"), "it says so", 70)
         finally:
             reports.make(self.api, NAMESPACE)
 

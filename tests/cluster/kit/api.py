@@ -44,6 +44,11 @@ class Api:
             finally:
                 child.kill()
 
+    def wait_for_kinds(self, *names: str) -> None:
+        """Until the server serves what these definitions say. `kubectl wait` ends with an error where one is so new that it has no
+        conditions at all."""
+        self.wait(lambda: all(condition_of(self.get("crd", name), "Established") == "True" for name in names), f"{', '.join(names)} are served")
+
     def wait(self, condition, what: str, patience: float = 60.0):
         """What `condition` gives once it is true; an ApiError inside it counts as false."""
         until = time.monotonic() + patience
@@ -68,7 +73,7 @@ class ApiError(Exception):
 
 
 def condition_of(object_: dict, kind: str) -> str | None:
-    for condition in object_.get("status", {}).get("conditions", []):
+    for condition in object_.get("status", {}).get("conditions") or []:
         if condition["type"] == kind:
             return condition["status"]
     return None

@@ -26,9 +26,8 @@ class CertManager:
         self._program = programs.build([MODULE], say)[MODULE]
 
     def __enter__(self) -> "CertManager":
-        names = [f"crd/{kind}.{GROUP}" for kind in KINDS]
         self._api.apply(*map(self._kind, KINDS))
-        self._api.run("wait", "--for=condition=Established", "--timeout=30s", *names)
+        self._api.wait_for_kinds(*(f"{kind}.{GROUP}" for kind in KINDS))
         self._processes.start(PROCESS, [self._program, f"--kubeconfig={self._kubeconfig}"])
         return self
 

@@ -10,7 +10,7 @@ NAME = "nodehealthreports.autopilot.ibm.com"
 def make(api, namespace: str) -> None:
     api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     api.run("apply", "--server-side", "-f", str(CRD))
-    api.run("wait", "--for=condition=Established", f"crd/{NAME}")
+    api.wait_for_kinds(NAME)
 
 
 def remove(api) -> None:
