@@ -48,6 +48,3 @@ class CertManager:
                    "observedGeneration": object_["metadata"]["generation"]}
         self._api.run("patch", f"certificates.{GROUP}", certificate, "-n", namespace, "--subresource=status", "--type=merge", "-p",
                       json.dumps({"status": {"conditions": [*others, issuing]}}))
-
-    def last_words(self) -> str:
-        return self._processes.last_words(PROCESS)
