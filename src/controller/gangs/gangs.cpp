@@ -12,12 +12,12 @@ namespace {
 
 // Those that are somewhere, and stay there. Whoever makes a pod writes its labels: what they say ties nothing
 // together that is of two namespaces.
-std::vector<const Pod*> placed_pods(const World& world, const Pod& one) {
+std::vector<const Pod*> placed_pods(const World& world, const World::Names& uids,
+                                    const std::string& name_space) {
   std::vector<const Pod*> pods;
-  if (!one.owner) return pods;
-  for (const std::string& uid : one.set ? world.pods_of_set(one.set->uid) : world.pods_of(one.owner->uid))
+  for (const std::string& uid : uids)
     if (const Pod* pod = world.pod(uid);
-        pod != nullptr && pod->name_space == one.name_space && !pod->node.empty() && !pod->is_deleting)
+        pod != nullptr && pod->name_space == name_space && !pod->node.empty() && !pod->is_deleting)
       pods.push_back(pod);
   return pods;
 }
@@ -75,7 +75,8 @@ api::GangAnswer Gangs::ask(const World& world, const Pod& pod, const api::GangQu
   gang.asked = now;
   gang.proven.insert_or_assign(pod.uid, now);
   forget_the_gone(gang, world);
-  const auto placed = placed_pods(world, pod);
+  const auto& uids = pod.set ? world.pods_of_set(owner.uid) : world.pods_of(owner.uid);
+  const auto placed = placed_pods(world, uids, pod.name_space);
   gang.most = std::max({gang.most, placed.size(), question.size});
   std::vector<const Pod*> open;
   std::ranges::copy_if(placed, std::back_inserter(open),
