@@ -5,7 +5,6 @@ tells a kubelet of them, and the kubelet gives them to the containers that ask."
 import unittest
 
 from kit import images, testing
-from kit.cluster import Cluster
 from kit.deployment import NAMESPACE, Deployment
 
 NODE = "node-0"
@@ -37,10 +36,8 @@ def training(name, gpus):
 class OnNode(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster().open()
+        cls.cluster = testing.cluster_with_nodes()
         cls.api = cls.cluster.api
-        if not cls.cluster.nodes:
-            raise unittest.SkipTest("this cluster has no node with a kubelet")
 
     @classmethod
     def install(cls, profile):

@@ -15,7 +15,7 @@ from pathlib import Path
 from kit import testing
 from kit.caller import Caller
 from kit.cert_manager import API, REQUESTS, CertManager
-from kit.cluster import ROOT, Cluster
+from kit.cluster import ROOT
 from kit.deployment import NAMESPACE, Deployment
 from kit.inside_tls import Agent
 from kit.mutator import Mutator
@@ -47,10 +47,8 @@ def seconds(certificate, what):
 class CertManagerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster().open()
+        cls.cluster = testing.cluster_with_nodes()
         cls.api = cls.cluster.api
-        if not cls.cluster.nodes:
-            raise unittest.SkipTest(cls.cluster.why_no_nodes)
         cls.manager = cls.enterClassContext(CertManager(cls.cluster))
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.shorten()

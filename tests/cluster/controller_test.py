@@ -160,10 +160,8 @@ class InClusterTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster().open()
+        cls.cluster = testing.cluster_with_nodes()
         cls.api = cls.cluster.api
-        if not cls.cluster.nodes:
-            raise unittest.SkipTest(cls.cluster.why_no_nodes)
         cls.deployment = Deployment(cls.api, "dropin", NODE, "--simulate", "hgx-h100-8", "--allow-simulated", settings=[
             *SETTINGS, f"controller.nodeSelector.kubernetes\\.io/hostname={NODE}"])
         cls.addClassCleanup(cls.deployment.remove)

@@ -15,7 +15,7 @@ from pathlib import Path
 from kit import images, testing
 from kit.api import ApiError, condition_of
 from kit.caller import Caller
-from kit.cluster import ROOT, Cluster
+from kit.cluster import ROOT
 from kit.deployment import NAMESPACE, PREFIX, Deployment, render
 
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
@@ -73,10 +73,8 @@ class ManifestsTest(unittest.TestCase):
 class OnNode(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster().open()
+        cls.cluster = testing.cluster_with_nodes()
         cls.api = cls.cluster.api
-        if not cls.cluster.nodes:
-            raise unittest.SkipTest(cls.cluster.why_no_nodes)
 
     @classmethod
     def install(cls, profile, *arguments, settings=()):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kit import images, testing
 from kit.api import ApiError
-from kit.cluster import ROOT, Cluster
+from kit.cluster import ROOT
 from kit.deployment import NAMESPACE, PREFIX, Deployment
 
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
@@ -35,10 +35,8 @@ def pod(name, node):
 class PreflightTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster().open()
+        cls.cluster = testing.cluster_with_nodes()
         cls.api = cls.cluster.api
-        if not cls.cluster.nodes:
-            raise unittest.SkipTest(cls.cluster.why_no_nodes)
         cls.keys = Certificates(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.keys.make_authority("ca")
         cls.keys.make(NODE, "ca", f"DNS:{NODE}")

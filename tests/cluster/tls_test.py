@@ -13,7 +13,7 @@ import unittest
 from http.client import HTTPConnection
 
 from kit import network, testing
-from kit.cluster import ROOT, Cluster
+from kit.cluster import ROOT
 from kit.deployment import NAMESPACE, PREFIX, Deployment
 from kit.inside_tls import PORT, Agent
 
@@ -67,10 +67,8 @@ def user_text(name, *groups):
 class TlsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster().open()
+        cls.cluster = testing.cluster_with_nodes()
         cls.api = cls.cluster.api
-        if not cls.cluster.nodes:
-            raise unittest.SkipTest(cls.cluster.why_no_nodes)
         cls.keys = Certificates(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.keys.make_authority("ca")
         for name in (NODE, OTHER, "stranger"):

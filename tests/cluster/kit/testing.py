@@ -12,6 +12,14 @@ from kit.reason import CannotRun
 SKIPPED = 77
 
 
+def cluster_with_nodes() -> Cluster:
+    """Whoever asks for it is skipped where it has no node with a kubelet."""
+    cluster = Cluster().open()
+    if not cluster.nodes:
+        raise unittest.SkipTest(cluster.why_no_nodes)
+    return cluster
+
+
 def main() -> None:
     """As unittest.main, where there is a cluster."""
     try:
