@@ -35,11 +35,12 @@ kube::Texts held_nodes(const World& world, std::size_t most) {
 }
 
 HeldNodes::HeldNodes(net::EventLoop& loop, kube::Client& client, std::string name_space,
-                     std::function<bool()> is_leader)
+                     std::function<bool()> is_leader, Duration after_failure)
     : loop_(loop),
       client_(client),
       path_(kube::config_maps_path(name_space) + "/" + kHeldNodesName),
-      is_leader_(std::move(is_leader)) {}
+      is_leader_(std::move(is_leader)),
+      after_failure_(after_failure) {}
 
 void HeldNodes::show(kube::Texts held) {
   wanted_ = std::move(held);
@@ -54,13 +55,13 @@ void HeldNodes::take(const kube::ApiResult<std::string>& answer) {
   if (!is_leader_()) return;
   if (!answer) {
     if (answer.error().verdict.outcome != ApiOutcome::not_found) return look_later(answer.error().error);
-    again_ = loop_.after(kAfterFailure, [this] { look(); });
+    again_ = loop_.after(after_failure_, [this] { look(); });
     return;
   }
   const auto map = kube::parse_config_map(*answer);
   if (!map) return look_later(map.error());
   shown_ = map->texts;
-  if (shown_ == wanted_) return;
+  if (shown_ == wanted_) return problem_.clear();
   exchange_ = client_.patch({path_, {}}, kube::Patch::merge, kube::config_map_patch_json(*map, wanted_),
                             [this](const kube::ApiResult<std::string>& written) { take_written(written); });
 }
@@ -71,13 +72,15 @@ void HeldNodes::take_written(const kube::ApiResult<std::string>& answer) {
     if (answer.error().verdict.outcome != ApiOutcome::conflict) look_later(answer.error().error);
     return;
   }
+  problem_.clear();
   const auto map = kube::parse_config_map(*answer);
   shown_ = map ? std::optional(map->texts) : std::nullopt;
 }
 
 void HeldNodes::look_later(const Error& why) {
-  telemetry::log_warning("the list of held nodes is not written", {{"cause", why.what}});
-  again_ = loop_.after(kAfterFailure, [this] { look(); });
+  if (std::exchange(problem_, why.what) != why.what)
+    telemetry::log_warning("the list of held nodes is not written", {{"cause", why.what}});
+  again_ = loop_.after(after_failure_, [this] { look(); });
 }
 
 }  // namespace autopilot::controller

@@ -23,13 +23,13 @@ inline constexpr const char* kHeldNodesName = "autopilot-held-nodes";
 
 // Keeps that list in the ConfigMap autopilot-held-nodes, which the chart makes and `helm uninstall` leaves
 // and names: what is cordoned outlives the controller. Where there is no such ConfigMap nothing is written.
-// On the loop's thread.
+// Why it cannot be written is logged once for each cause in a row. On the loop's thread.
 class HeldNodes {
  public:
   static constexpr Duration kAfterFailure = std::chrono::minutes{1};
 
   HeldNodes(net::EventLoop& loop, kube::Client& client, std::string name_space,
-            std::function<bool()> is_leader);
+            std::function<bool()> is_leader, Duration after_failure = kAfterFailure);
   HeldNodes(const HeldNodes&) = delete;
   HeldNodes& operator=(const HeldNodes&) = delete;
   ~HeldNodes() = default;
@@ -47,8 +47,10 @@ class HeldNodes {
   kube::Client& client_;
   const std::string path_;
   const std::function<bool()> is_leader_;
+  const Duration after_failure_;
   kube::Texts wanted_;
   std::optional<kube::Texts> shown_;  // nothing: not seen yet
+  std::string problem_;               // why it could not be written, as last said
   net::Exchange exchange_;
   net::Subscription again_;
 };

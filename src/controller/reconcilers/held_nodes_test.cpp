@@ -4,6 +4,8 @@
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <string_view>
 
 #include "controller/testing/remediation_fixture.hpp"
 
@@ -53,6 +55,13 @@ TEST(HeldNodesList, is_no_longer_than_an_object_may_be) {
               ElementsAre(Pair("_more", "2 others"), Key("n0"), Key("n1"), Key("n2")));
 }
 
+int times(std::string_view word, std::string_view text) {
+  int found = 0;
+  for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
+    ++found;
+  return found;
+}
+
 class HeldNodesTest : public testing::RemediationFixture {
  protected:
   static inline const std::string kMap = FakeCluster::kMaps + kHeldNodesName;
@@ -75,7 +84,6 @@ TEST_F(HeldNodesTest, what_is_held_stands_in_the_map_until_it_is_given_back) {
   EXPECT_EQ(line_of("n2"), "");
 
   clock_.time += 1h;
-  clock_.pauses += 1h;
   for (const char* name : {"n2", "n3"})
     report_health(name, "PASS");
   report_health(
@@ -102,6 +110,30 @@ TEST_F(HeldNodesTest, a_write_that_met_another_one_is_made_again) {
   };
   lead();
   EXPECT_TRUE(run_until([&] { return !line_of("n1").empty(); }));
+}
+
+TEST_F(HeldNodesTest, why_it_cannot_be_written_is_said_once_for_each_cause) {
+  make_map();
+  std::string refusal = "not now";
+  int refused = 0;
+  cluster_.refuse = [&](const std::string&) -> std::optional<net::HttpResponse> {
+    ++refused;
+    return FakeCluster::refusal(403, "Forbidden", refusal);
+  };
+  kube::Client client(loop_, cluster_.url(),
+                      {.user_agent = "test", .field_manager = "test", .deadline = 20s});
+  HeldNodes list(
+      loop_, client, "autopilot", [] { return true; }, 1ms);
+  ::testing::internal::CaptureStderr();
+  list.show({{"n1", "since today"}});
+  const bool is_refused = run_until([&] { return refused >= 3; });
+  refusal = "never";
+  const bool is_refused_again = run_until([&, before = refused] { return refused >= before + 3; });
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(is_refused && is_refused_again);
+  EXPECT_EQ(times("the list of held nodes is not written", said), 2) << said;
+  EXPECT_EQ(times("not now", said), 1) << said;
+  EXPECT_EQ(times("never", said), 1) << said;
 }
 
 TEST_F(HeldNodesTest, without_the_map_everything_else_is_done_and_none_is_made) {
