@@ -34,6 +34,7 @@
 #include "checks/check.hpp"
 #include "host/cpu/processors.hpp"
 #include "host/process/allocator.hpp"
+#include "host/process/own_code.hpp"
 #include "kube/dice.hpp"
 #include "net/address.hpp"
 #include "net/event_loop.hpp"
@@ -54,6 +55,7 @@ using telemetry::log_warning;
 constexpr Duration kStopGrace = seconds{5};
 constexpr Duration kLookAtConfiguration = seconds{2};
 constexpr Duration kReturnMemory = seconds{15};
+constexpr Duration kStartIsOver = seconds{30};
 
 class Agent {
  public:
@@ -119,6 +121,7 @@ class Agent {
   net::Subscription watchdog_;
   net::Subscription configuration_watch_;
   net::Subscription memory_return_;
+  net::Subscription code_return_;
   std::string configuration_version_;  // of the file, as it was read last
   std::string refused_version_;
   std::string listening_;
@@ -585,6 +588,7 @@ Status Agent::run() {
   if (options_.configuration_version)
     configuration_watch_ = loop_.every(kLookAtConfiguration, [this] { look_at_configuration(); });
   memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
+  code_return_ = loop_.after(kStartIsOver, host::unmap_own_code);
   join_cluster();
   open_gate();
   loop_.post([this] { poll(); });

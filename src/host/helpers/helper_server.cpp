@@ -10,6 +10,7 @@
 
 #include "host/helpers/frame.hpp"
 #include "host/helpers/message.hpp"
+#include "host/process/own_code.hpp"
 #include "host/process/poll.hpp"
 
 namespace autopilot::host {
@@ -66,6 +67,7 @@ int serve(int fd, const HelperMethods& methods) {
   end_with_agent(fd);
   FrameReader reader;
   std::array<char, 16 * 1024> buffer{};
+  unmap_own_code();
   while (true) {
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;

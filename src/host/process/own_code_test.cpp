@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/process/own_code.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <link.h>
+
+#include "core/parse.hpp"
+#include "host/files/files.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// Reads a byte of every page of the program that is not written.
+int touch_program(dl_phdr_info* program, std::size_t, void* sum) {
+  for (int i = 0; i < program->dlpi_phnum; ++i) {
+    const auto& part = program->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
+    const auto* bytes = reinterpret_cast<const volatile std::uint8_t*>(program->dlpi_addr + part.p_vaddr);
+    for (std::size_t at = 0; at < part.p_memsz; at += kPage)
+      *static_cast<unsigned*>(sum) += bytes[at];
+  }
+  return 1;
+}
+
+unsigned touch_everything() {
+  unsigned sum = 0;
+  ::dl_iterate_phdr(touch_program, &sum);
+  return sum;
+}
+
+// Pages of files in memory, of which the program is by far the most.
+std::int64_t resident_pages_of_files() {
+  const auto text = Files().read("/proc/self/statm").value();
+  return parse_number<std::int64_t>(split_words(text).at(2)).value_or(0);
+}
+
+TEST(OwnCode, what_is_not_needed_is_no_longer_mapped_and_the_program_goes_on) {
+  const unsigned sum = touch_everything();
+  const std::int64_t all = resident_pages_of_files();
+  unmap_own_code();
+  EXPECT_LT(resident_pages_of_files(), all * 3 / 4);
+  EXPECT_EQ(touch_everything(), sum);
+}
+
+}  // namespace
+}  // namespace autopilot::host
