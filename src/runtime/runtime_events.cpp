@@ -11,6 +11,7 @@ Event kernel_event(const std::string& check, const Observation& record) {
   event.subject = record.subject;
   event.reason = record.name;
   if (const Value* line = find_attribute(record.attributes, "line")) event.message = to_string(*line);
+  event.details.reserve(record.attributes.size() + 3);
   event.details = record.attributes;
   if (record.value) event.details.emplace_back("value", *record.value);
   event.details.emplace_back("sequence", static_cast<std::int64_t>(record.sequence.value_or(0)));
