@@ -126,15 +126,27 @@ void weigh(Deliberation& all, Draft& draft) {
   if (brake) tell_of_breaker(all, draft);
 }
 
-// Somebody has taken our cordon away, or put another in its place.
+// The answer to its cordon was lost.
+void note_cordon(LedgerEntry& entry, const Node& node, WallTime since) {
+  if (!has_done(entry, ActionKind::cordon, node.name))
+    note_done(entry, {.kind = ActionKind::cordon, .target = node.name, .at = since});
+}
+
+// Somebody has taken our cordon away, or put another in its place. That stands in the ledger before the
+// annotation goes, which tells it as well: whoever dies in between would hold the node again.
 void release(const Deliberation& all, Draft& draft) {
   const Node& node = draft.node;
-  draft.entry.is_released = true;
-  if (is_held_by(node, draft.entry))
-    draft.add(ActionKind::release, target_of(node), "somebody has uncordoned node " + node.name);
+  LedgerEntry& entry = draft.entry;
+  entry.is_released = true;
+  entry.holds = false;
   draft.tell(target_of(node), "NodeReleased",
              "node " + node.name + " was given back by hand; it is not held again for the same", {}, false);
-  end(all, draft, "given back by hand", ReportPhase::undone);
+  if (!is_held_by(node, entry)) return end(all, draft, "given back by hand", ReportPhase::undone);
+  note_cordon(entry, node, node.held->since);
+  entry.phase = Phase::undoing;
+  entry.brake.clear();
+  entry.message = "given back by hand";
+  draft.add(ActionKind::release, target_of(node), "somebody has uncordoned node " + node.name);
 }
 
 }  // namespace
@@ -191,9 +203,7 @@ void follow_hold(Deliberation& all, const Node& node, const LedgerEntry& entry) 
   draft.entry.is_released = false;
   const WallTime since = node.held ? node.held->since : all.now;
   if (!draft.entry.begun) draft.entry.begun = since;
-  // The answer to its cordon was lost.
-  if (!has_done(draft.entry, ActionKind::cordon, node.name))
-    note_done(draft.entry, {.kind = ActionKind::cordon, .target = node.name, .at = since});
+  note_cordon(draft.entry, node, since);
   if (draft.rules.mode == Mode::observe) {
     if (draft.entry.phase != Phase::executing) draft.entry.phase = Phase::held;
     draft.entry.message = "held; in mode observe it is not given back";

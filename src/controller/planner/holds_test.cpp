@@ -183,11 +183,31 @@ TEST_F(Holds, a_node_that_was_uncordoned_by_hand_is_not_held_again_for_the_same)
   change("n1", [](Node& node) { node.is_unschedulable = false; });
   EXPECT_THAT(steps_of(step()), ElementsAre("release n1"));
   EXPECT_FALSE(node("n1").held.has_value());
+  settle();
   EXPECT_EQ(entry_of("n1").phase, Phase::over);
+  EXPECT_EQ(entry_of("n1").message, "given back by hand");
   later(1h);
   EXPECT_THAT(look().decisions, IsEmpty());
   turn_bad("n1", "something_else");
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
+}
+
+TEST_F(Holds, who_dies_while_he_gives_up_a_node_that_was_uncordoned_by_hand_does_not_hold_it_again) {
+  add_nodes(4);
+  turn_bad("n1");
+  const LedgerEntry begun = *look().decisions.at(0).entry;
+  settle();
+  world_.put(begun);  // what was noted of the cordon is lost
+  change("n1", [](Node& node) { node.is_unschedulable = false; });
+  const Decision decision = look().decisions.at(0);
+  // What is at its end is written after its steps, everything else before them.
+  EXPECT_NE(decision.entry->phase, Phase::over);
+  world_.put(*decision.entry);
+  EXPECT_THAT(steps_of(look()), ElementsAre("release n1"));
+  change("n1", [](Node& node) { node.held.reset(); });
+  EXPECT_THAT(steps_of(step()), IsEmpty());
+  EXPECT_TRUE(has_done(entry_of("n1"), ActionKind::cordon, "n1")) << "it counts in the rate";
+  EXPECT_THAT(steps_of(step()), IsEmpty());
 }
 
 TEST_F(Holds, an_annotation_that_was_taken_away_by_hand_makes_the_cordon_theirs) {

@@ -118,7 +118,7 @@ void follow_return(Deliberation& all, const Node& node, const LedgerEntry& entry
     mark_reports(all.world, draft, ReportPhase::undone);
     all.wake(node.probation->next);
   } else {
-    end(all, draft, "given back", ReportPhase::undone);
+    end(all, draft, entry.is_released ? "given back by hand" : "given back", ReportPhase::undone);
   }
   commit(all, std::move(draft));
 }
