@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/parse.hpp"
+#include "host/gpu/dcgm/test_words.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -21,7 +21,7 @@ DeepTestResult not_tested(std::string why) {
 }
 
 std::string detail_of(const Test& test) {
-  std::string text = test_word(test.name);
+  std::string text = host::test_word(test.name);
   for (const std::uint32_t gpu : test.gpus)
     text += '.' + std::to_string(gpu);
   return text;
@@ -37,21 +37,6 @@ std::string doubt(const kube::ContainerEnd& end, const host::DeepTestSummary& su
 }
 
 }  // namespace
-
-std::string test_word(std::string_view name) {
-  std::string word = to_lower(trim(name));
-  std::ranges::replace_if(
-      word, [](char c) { return c == '/' || c == '|' || c == ' ' || c == '\t'; }, '_');
-  return word;
-}
-
-bool is_fatal_test(std::string_view word, std::span<const std::string> fatal) {
-  const std::string_view known = word == "memory" ? "gpu_memory" : word;
-  return std::ranges::any_of(fatal, [known](const std::string& name) {
-    const std::string part = test_word(name);
-    return !part.empty() && known.find(part) != std::string_view::npos;
-  });
-}
 
 std::vector<host::DcgmGpu> DeepTestResult::passed_gpus() const {
   if (!summary.problem.empty() || outcome == DeepTestOutcome::not_tested) return {};
@@ -80,7 +65,7 @@ DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::strin
   for (const Test& test : result.summary.tests) {
     if (test.status != DcgmStatus::fail) continue;
     result.failed += (result.failed.empty() ? "" : ",") + detail_of(test);
-    const bool is_worst = is_fatal_test(test_word(test.name), fatal);
+    const bool is_worst = host::is_fatal_test(host::test_word(test.name), fatal);
     result.outcome = std::max(result.outcome, is_worst ? DeepTestOutcome::fatal : DeepTestOutcome::failed);
   }
   if (result.outcome != DeepTestOutcome::not_tested) return result;

@@ -25,16 +25,9 @@ struct DeepTestResult {
 };
 
 // By the termination message of the container `kTestContainer` of a pod that is over. `fatal`: names of
-// tests; one that fails makes the result fatal when such a name is part of its own, in any case and with any
-// blanks.
+// tests; one of them that fails makes the result fatal (host/gpu/dcgm/test_words.hpp).
 [[nodiscard]] DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal);
 
 inline constexpr std::string_view kTestContainer = "test";
-
-// By its word. DCGM 4 calls memory what was GPU Memory before.
-[[nodiscard]] bool is_fatal_test(std::string_view word, std::span<const std::string> fatal);
-
-// "GPU Memory" -> "gpu_memory".
-[[nodiscard]] std::string test_word(std::string_view name);
 
 }  // namespace autopilot::agent

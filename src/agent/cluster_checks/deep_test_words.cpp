@@ -5,6 +5,8 @@
 #include <map>
 
 #include "core/parse.hpp"
+#include "host/gpu/dcgm/known_gpu.hpp"
+#include "host/gpu/dcgm/test_words.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -29,7 +31,7 @@ std::map<std::uint32_t, Failure> failures_in(const std::string& failed, std::spa
       const auto number = parse_number<std::uint32_t>(parts[i]);
       if (!number) continue;
       Failure& failure = failures[*number];
-      failure.is_fatal = failure.is_fatal || is_fatal_test(word, fatal);
+      failure.is_fatal = failure.is_fatal || host::is_fatal_test(word, fatal);
       failure.tests += (failure.tests.empty() ? "" : ",") + word;
     }
   }
@@ -80,17 +82,6 @@ std::vector<Subject> gpus_in(const NodeSnapshot& snapshot) {
   return gpus;
 }
 
-const Subject* gpu_of(const host::DcgmGpu& gpu, std::span<const Subject> gpus) {
-  for (const Subject& one : gpus)
-    if (!gpu.serial.empty() && one.serial == gpu.serial) return &one;
-  for (const Subject& one : gpus) {
-    const bool is_other = !gpu.serial.empty() && !one.serial.empty();
-    if (!is_other && one.index && *one.index >= 0 && static_cast<std::uint32_t>(*one.index) == gpu.id)
-      return &one;
-  }
-  return nullptr;
-}
-
 Result<Observations> deep_test_observations(const DeepTestView& view, std::span<const std::string> fatal) {
   const DeepTestRecord& record = view.record;
   if (record.outcome == DeepTestOutcome::not_tested) return without_result(view);
@@ -106,7 +97,7 @@ Result<Observations> deep_test_observations(const DeepTestView& view, std::span<
   const bool knows_fatal = std::ranges::any_of(failures, [](const auto& one) { return one.second.is_fatal; });
   std::map<const Subject*, Failure> of_gpu;
   for (const auto& [number, failure] : failures)
-    if (const Subject* gpu = gpu_of({number, ""}, view.gpus)) of_gpu[gpu] = failure;
+    if (const Subject* gpu = host::gpu_of({number, ""}, view.gpus)) of_gpu[gpu] = failure;
   for (const Subject& gpu : view.gpus) {
     const auto failure = of_gpu.find(&gpu);
     if (failure == of_gpu.end()) {
@@ -127,7 +118,7 @@ std::vector<PassRecord> pass_records_of(const DeepTestResult& result, const std:
                                         const std::string& boot_id) {
   std::vector<PassRecord> records;
   for (const host::DcgmGpu& passed : result.passed_gpus()) {
-    const Subject* gpu = gpu_of(passed, gpus);
+    const Subject* gpu = host::gpu_of(passed, gpus);
     if (gpu != nullptr && !gpu->uuid.empty()) records.push_back({gpu->uuid, "deep_test", at, boot_id, test});
   }
   return records;

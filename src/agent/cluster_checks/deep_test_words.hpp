@@ -22,8 +22,6 @@ inline constexpr std::string_view kDeepTestCheck = incidents::kDeepTest;
 
 // As the driver lists them, by the last look of gpu.present.
 [[nodiscard]] std::vector<Subject> gpus_in(const NodeSnapshot& snapshot);
-// The one that DCGM means: by its serial, else by its number, unless that one has another serial. Null: none.
-[[nodiscard]] const Subject* gpu_of(const host::DcgmGpu& gpu, std::span<const Subject> gpus);
 
 struct DeepTestView {
   DeepTestRecord record;

@@ -56,14 +56,6 @@ std::vector<std::string> gpus_said(const Observations& all) {
   return lines;
 }
 
-TEST(DeepTestWords, a_gpu_of_dcgm_is_known_by_its_serial_else_by_its_number) {
-  EXPECT_EQ(gpu_of({0, "S1"}, kGpus), &kGpus[1]);
-  EXPECT_EQ(gpu_of({1, ""}, kGpus), &kGpus[1]);
-  EXPECT_EQ(gpu_of({2, "S9"}, kGpus), &kGpus[2]);
-  EXPECT_EQ(gpu_of({0, "S9"}, kGpus), nullptr);
-  EXPECT_EQ(gpu_of({7, ""}, kGpus), nullptr);
-}
-
 TEST(DeepTestWords, gpus_are_those_that_the_driver_listed) {
   NodeSnapshot snapshot;
   EXPECT_THAT(gpus_in(snapshot), IsEmpty());
