@@ -28,15 +28,30 @@ Result<std::string> text_of(const json::object& object, std::string_view name) {
   return std::string(*text);
 }
 
-std::optional<Value> value_of(const json::value& value) {
+std::optional<Value> value_of(const json::value& value, std::size_t longest = kMaxWord) {
   if (const auto* number = value.if_int64()) return Value(*number);
   if (const auto* number = value.if_uint64()) return Value(static_cast<double>(*number));
   if (const auto* number = value.if_double(); number != nullptr && std::isfinite(*number))
     return Value(*number);
   if (const auto* flag = value.if_bool()) return Value(*flag);
-  if (const auto* word = value.if_string(); word != nullptr && word->size() <= kMaxWord)
+  if (const auto* word = value.if_string(); word != nullptr && word->size() <= longest)
     return Value(std::string(*word));
   return std::nullopt;
+}
+
+Result<Attributes> attributes_of(const json::object& object, const std::string& name) {
+  Attributes attributes;
+  const json::value* const member = object.if_contains("attributes");
+  if (member == nullptr) return attributes;
+  const json::object* const items = member->if_object();
+  if (items == nullptr || items->size() > kMaxChildAttributes)
+    return refuse("the attributes of " + name + " are no object, or too many");
+  for (const auto& [key, item] : *items) {
+    auto value = value_of(item, kMaxChildMessage);
+    if (key.empty() || key.size() > kMaxWord || !value) return refuse(name + " has an unusable attribute");
+    attributes.emplace_back(std::string(key), *std::move(value));
+  }
+  return attributes;
 }
 
 Result<Observation> observation_of(const json::value& item) {
@@ -60,6 +75,7 @@ Result<Observation> observation_of(const json::value& item) {
   } else if (observation.missing.empty()) {
     return refuse(observation.name + " has no value and does not say why");
   }
+  observation.attributes = TRY(attributes_of(*object, observation.name));
   return observation;
 }
 
@@ -104,6 +120,17 @@ std::string to_line(const ChildProgress& progress) {
   return json::serialize(object) + "\n";
 }
 
+namespace {
+
+json::object to_json(const Attributes& attributes) {
+  json::object items;
+  for (const auto& [name, attribute] : attributes)
+    std::visit([&items, &key = name](const auto& value) { items[key] = value; }, attribute);
+  return items;
+}
+
+}  // namespace
+
 std::string to_line(const Observations& observations) {
   json::array items;
   for (const Observation& observation : observations) {
@@ -113,6 +140,7 @@ std::string to_line(const Observations& observations) {
     else
       item["missing"] = observation.missing;
     if (!observation.unit.empty()) item["unit"] = observation.unit;
+    if (!observation.attributes.empty()) item["attributes"] = to_json(observation.attributes);
     items.push_back(std::move(item));
   }
   return json::serialize(json::object{{"observations", std::move(items)}}) + "\n";

@@ -21,11 +21,16 @@ struct ChildProgress {
 //   {"progress":0.5,"message":"cpu 3"}
 // and at its end once
 //   {"observations":[{"name":"self_test.mismatches","value":0,"unit":"count","subject":"host"}]}
-// where an observation without a value says why in "missing". Source and time are the reader's to set.
+// where an observation without a value says why in "missing", and "attributes" may hold what belongs to it:
+// {"by":"process 4242"}. Source and time are the reader's to set.
+// Its exit code: 0 when it tested, kChildInUse when somebody's work kept it from that, which the last message
+// says; any other when it can say nothing, and why is on standard error.
 using ChildLine = std::variant<ChildProgress, Observations>;
 
+inline constexpr int kChildInUse = 75;  // EX_TEMPFAIL of sysexits.h
 inline constexpr std::size_t kMaxChildObservations = 256;
-inline constexpr std::size_t kMaxChildMessage = 256;  // bytes; a longer one is cut
+inline constexpr std::size_t kMaxChildAttributes = 16;  // of one observation
+inline constexpr std::size_t kMaxChildMessage = 256;    // bytes; a longer one is cut, as an attribute refused
 
 // Pure. malformed for everything else: the child may write what it likes.
 [[nodiscard]] Result<ChildLine> parse_child_line(std::string_view line);

@@ -21,6 +21,7 @@ TEST(ChildLine, progress_and_observations_come_back_as_they_were_written) {
   Observation lost;
   lost.name = "test.lost";
   lost.missing = "timed_out";
+  lost.attributes = {{"by", std::string("process \"7\"")}, {"level", std::int64_t{2}}};
   const auto both = parse_child_line(to_line(Observations{speed, lost}));
   ASSERT_TRUE(both.has_value()) << both.error().what;
   const auto& read = std::get<Observations>(*both);
@@ -31,6 +32,7 @@ TEST(ChildLine, progress_and_observations_come_back_as_they_were_written) {
   EXPECT_EQ(read[1].subject, host_subject());
   EXPECT_EQ(read[1].value, std::nullopt);
   EXPECT_EQ(read[1].missing, "timed_out");
+  EXPECT_EQ(read[1].attributes, lost.attributes);
 }
 
 TEST(ChildLine, anything_else_is_refused) {
@@ -53,6 +55,9 @@ TEST(ChildLine, anything_else_is_refused) {
         std::string(R"({"observations":[{"name":"a","value":1,"subject":"moon/1"}]})"),
         std::string(R"({"observations":[{"name":"a","subject":"host"}]})"),
         std::string(R"({"observations":[{"name":"a","value":[],"subject":"host"}]})"),
+        std::string(R"({"observations":[{"name":"a","value":1,"subject":"host","attributes":7}]})"),
+        std::string(R"({"observations":[{"name":"a","value":1,"subject":"host","attributes":{"b":[]}}]})"),
+        std::string(R"({"observations":[{"name":"a","value":1,"subject":"host","attributes":{"":1}}]})"),
         std::string("{\"progress\":0,\"message\":\"\xff\"}"),
         std::string("\0\1\2", 3),
         std::string(100'000, '['),
@@ -78,6 +83,14 @@ TEST(ChildLine, limits_hold) {
   one.value = std::int64_t{1};
   EXPECT_TRUE(parse_child_line(to_line(Observations(kMaxChildObservations, one))).has_value());
   EXPECT_FALSE(parse_child_line(to_line(Observations(kMaxChildObservations + 1, one))).has_value());
+  one.attributes = {{"why", std::string(kMaxChildMessage, 'w')}};
+  EXPECT_TRUE(parse_child_line(to_line(Observations{one})).has_value());
+  one.attributes = {{"why", std::string(kMaxChildMessage + 1, 'w')}};
+  EXPECT_FALSE(parse_child_line(to_line(Observations{one})).has_value());
+  one.attributes.clear();
+  for (std::size_t i = 0; i <= kMaxChildAttributes; ++i)
+    one.attributes.emplace_back("a" + std::to_string(i), true);
+  EXPECT_FALSE(parse_child_line(to_line(Observations{one})).has_value());
   const auto progress = parse_child_line(to_line(ChildProgress{1, std::string(10'000, 'm')}));
   ASSERT_TRUE(progress.has_value());
   EXPECT_EQ(std::get<ChildProgress>(*progress).message.size(), kMaxChildMessage);
