@@ -52,14 +52,15 @@ class SpawnActions {
 
 class SpawnAttributes {
  public:
-  SpawnAttributes() {
+  explicit SpawnAttributes(bool joins_group) {
     AUTOPILOT_ASSERT(posix_spawnattr_init(&attributes_) == 0);
     sigset_t none;
     sigset_t all;
     sigemptyset(&none);
     sigfillset(&all);
+    const int group = joins_group ? 0 : POSIX_SPAWN_SETPGROUP;
     posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+                             static_cast<short>(group | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
     posix_spawnattr_setpgroup(&attributes_, 0);
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
@@ -92,7 +93,7 @@ Result<pid_t> spawn(const Command& command, const ChildFiles& files) {
   std::vector<std::string> arguments = {command.program};
   arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
   std::vector<std::string> environment = command.environment;
-  const SpawnAttributes attributes;
+  const SpawnAttributes attributes(command.joins_group);
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, command.program.c_str(), actions.get(), attributes.get(),
                                   pointers(arguments).data(), pointers(environment).data());
@@ -147,20 +148,24 @@ Result<Child> Child::start(const Command& command, const ChildFiles& files) {
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd) {
     const int error = errno;
-    ::kill(-pid, SIGKILL);
+    ::kill(command.joins_group ? pid : -pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     return fail_errno(error, "pidfd of " + command.program);
   }
-  return Child(pid, std::move(pidfd));
+  return Child(pid, !command.joins_group, std::move(pidfd));
 }
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), status_(other.status_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      leads_group_(other.leads_group_),
+      pidfd_(std::move(other.pidfd_)),
+      status_(other.status_) {}
 
 Child& Child::operator=(Child&& other) noexcept {
   if (this != &other) {
     finish();
     pid_ = std::exchange(other.pid_, -1);
+    leads_group_ = other.leads_group_;
     pidfd_ = std::move(other.pidfd_);
     status_ = other.status_;
   }
@@ -179,16 +184,16 @@ void Child::finish() {
 
 void Child::send_signal(int signal) const {
   // Not yet reaped, so the number still belongs to this group.
-  if (pid_ > 0 && !status_) ::kill(-pid_, signal);
+  if (pid_ > 0 && !status_) ::kill(leads_group_ ? -pid_ : pid_, signal);
 }
 
 std::optional<ChildStatus> Child::wait_until(MonoTime deadline) {
   if (status_ || !pidfd_) return status_;
   if (!poll_until(pidfd_.get(), POLLIN, deadline)) return std::nullopt;
   // Its group dies before it is reaped: afterwards the number may belong to somebody else.
-  ::kill(-pid_, SIGKILL);
+  if (leads_group_) ::kill(-pid_, SIGKILL);
   status_ = reap(pidfd_.get(), deadline);
-  if (!status_) return std::nullopt;
+  if (!status_ || !leads_group_) return status_;
   // Where this process is the init of its container, the orphans of the group are its children now.
   while (::waitpid(-pid_, nullptr, WNOHANG) > 0) {
   }

@@ -18,6 +18,9 @@ struct Command {
   std::string program;
   std::vector<std::string> arguments;    // without the program's own name
   std::vector<std::string> environment;  // all of it: "NAME=value"
+  // It stays in the process group of this process: who ends that group ends both. What it leaves behind is
+  // not killed when it ends, but with the group.
+  bool joins_group = false;
 };
 
 // The environment of this process, for a Command that should have the same.
@@ -40,9 +43,9 @@ struct ChildStatus {
 // "exit code 3", "signal 11 (Segmentation fault)"
 [[nodiscard]] std::string to_string(const ChildStatus& status);
 
-// A running program: leader of its own process group, with an empty signal mask, default signal handlers and
-// no descriptor of ours but those of ChildFiles. When it ends, what it left in its group is killed. One
-// owner; not thread-safe.
+// A running program: leader of its own process group unless its command says otherwise, with an empty signal
+// mask, default signal handlers and no descriptor of ours but those of ChildFiles. When it ends, what it left
+// in its group is killed. One owner; not thread-safe.
 class Child {
  public:
   // An error names the program and the reason why it could not be executed.
@@ -58,16 +61,18 @@ class Child {
   [[nodiscard]] pid_t pid() const { return pid_; }
   // Readable when the child has ended.
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
-  // To the whole group.
+  // To its whole group; to it alone where that is not its own.
   void send_signal(int signal) const;
   // Its end, or nothing when it still runs at the deadline (also after SIGKILL: it hangs in the kernel).
   [[nodiscard]] std::optional<ChildStatus> wait_until(MonoTime deadline);
 
  private:
-  Child(pid_t pid, Fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  Child(pid_t pid, bool leads_group, Fd pidfd)
+      : pid_(pid), leads_group_(leads_group), pidfd_(std::move(pidfd)) {}
   void finish();
 
   pid_t pid_ = -1;
+  bool leads_group_ = true;
   Fd pidfd_;
   std::optional<ChildStatus> status_;
 };

@@ -149,6 +149,21 @@ TEST(ChildRunner, what_a_child_leaves_behind_is_killed_with_it) {
   EXPECT_TRUE(becomes_gone(std::string(trim(report.output))));
 }
 
+TEST(ChildRunner, one_that_joins_stays_in_our_group_and_ends_at_its_deadline_all_the_same) {
+  Command command = shell("read -r pid name state parent group rest < /proc/$$/stat; echo $group");
+  command.joins_group = true;
+  ChildRunner runner;
+  const auto told = runner.run(command, in(20s));
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(parse_number<pid_t>(trim(told->output)), ::getpgrp());
+  command = shell("exec sleep 1000");
+  command.joins_group = true;
+  const auto late = runner.run(command, in(50ms));
+  ASSERT_TRUE(late.has_value());
+  EXPECT_EQ(late->end, ChildEnd::timed_out);
+  EXPECT_FALSE(late->was_abandoned);
+}
+
 TEST(ChildRunner, does_not_wait_for_one_that_left_the_group_with_the_pipe) {
   const ChildReport report = run("setsid sleep 1000 & echo $!");
   EXPECT_EQ(report.end, ChildEnd::exited);
