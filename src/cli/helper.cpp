@@ -17,6 +17,7 @@
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
+#include "host/operations/dcgm_helper.hpp"
 #include "host/operations/deep_test_helper.hpp"
 #include "host/operations/known_arithmetic.hpp"
 #include "host/operations/simulated_probe.hpp"
@@ -52,6 +53,7 @@ constexpr std::array kKinds = {
     HelperKind{"self_test", host::run_self_test},
     HelperKind{"simulated_probe", host::run_simulated_probe},
     HelperKind{"deep-test", host::run_deep_test},
+    HelperKind{"dcgm", host::run_dcgm},
     HelperKind{"confined", host::run_confined},
     HelperKind{"share_folder", host::run_share_folder},
 };

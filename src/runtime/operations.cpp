@@ -47,6 +47,15 @@ host::Command command_of(const OperationKind& kind, const std::vector<Subject>& 
   return command;
 }
 
+// What a child has found, with what is not its to say.
+void take_observations(Operation& operation, std::optional<Observations> found, const Instant& now) {
+  operation.observations = std::move(found).value_or(Observations{});
+  for (Observation& observation : operation.observations) {
+    observation.source = operation.kind;
+    observation.time = now;
+  }
+}
+
 // "op-1b4e28ba-17" -> 17
 std::uint64_t number_of(std::string_view id) {
   return parse_number<std::uint64_t>(id.substr(id.rfind('-') + 1)).value_or(0);
@@ -250,6 +259,10 @@ void Operations::conclude(Entry& entry) {
   } else if (report->end == host::ChildEnd::cancelled) {
     operation.state = OperationState::cancelled;
     operation.message = "cancelled by " + entry.cancelled_by;
+  } else if (report->end == host::ChildEnd::exited && report->status.code == host::kChildInUse) {
+    operation.state = OperationState::skipped;
+    operation.message = std::move(talk->message);
+    take_observations(operation, std::move(observations), now);
   } else if (report->end == host::ChildEnd::signalled || report->status.code != 0) {
     operation.message = join(to_string(report->status), tail_of(report->errors));
   } else if (!observations) {
@@ -258,11 +271,7 @@ void Operations::conclude(Entry& entry) {
     operation.state = OperationState::succeeded;
     operation.progress = 1;
     operation.message = std::move(talk->message);
-    operation.observations = *std::move(observations);
-    for (Observation& observation : operation.observations) {
-      observation.source = operation.kind;
-      observation.time = now;
-    }
+    take_observations(operation, std::move(observations), now);
   }
   operation.message = join(std::move(operation.message), garbage_note(talk->garbage));
   if (report && report->was_abandoned) operation.message += "; its process cannot be killed";

@@ -32,6 +32,8 @@ std::vector<OperationKind> kinds() {
   return {
       kind("passes", R"(echo '{"progress":0.5,"message":"half"}'
                         echo '{"observations":[{"name":"test.speed","value":12.5,"unit":"x","subject":"gpu/a"}]}')"),
+      kind("is_busy", R"(echo '{"progress":0,"message":"GPU in use by a"}'
+                        echo '{"observations":[{"name":"test.outcome","value":"in_use","subject":"host"}]}'; exit 75)"),
       kind("fails", "echo 'first' >&2; echo 'no such device' >&2; exit 3"),
       kind("crashes", "kill -SEGV $$"),
       kind("says_nothing", "exit 0"),
@@ -131,6 +133,14 @@ class OperationsTest : public ::testing::Test {
   int own_cancelled_ = 0;
   std::unique_ptr<Operations> operations_;
 };
+
+TEST_F(OperationsTest, a_child_that_finds_in_use_what_it_should_test_was_skipped_and_says_by_whom) {
+  const Operation ended = to_end(start("is_busy")->id);
+  EXPECT_EQ(ended.state, OperationState::skipped);
+  EXPECT_EQ(ended.message, "GPU in use by a");
+  ASSERT_EQ(ended.observations.size(), 1U);
+  EXPECT_EQ(ended.observations[0].source, "is_busy");
+}
 
 TEST_F(OperationsTest, a_test_that_passes_gives_its_observations) {
   const auto started = start("passes", {gpu("a")});
@@ -235,7 +245,7 @@ TEST_F(OperationsTest, requests_that_make_no_sense_are_refused_with_the_cure) {
   const auto unknown = start("nope");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code, Errc::not_found);
-  EXPECT_THAT(unknown.error().what, HasSubstr("there are: passes, fails"));
+  EXPECT_THAT(unknown.error().what, HasSubstr("there are: passes, is_busy, fails"));
   EXPECT_EQ(start("passes", {}, 0s).error().code, Errc::malformed);
   EXPECT_EQ(start("passes", {}, Operations::kMaxDeadline + 1s).error().code, Errc::malformed);
   EXPECT_EQ(start("passes", std::vector<Subject>(Operations::kMaxReserved + 1)).error().code,

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/operations/dcgm_helper.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <iostream>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "host/gpu/dcgm/diagnosis.hpp"
+#include "host/host.hpp"
+#include "host/open_host.hpp"
+#include "host/operations/child_line.hpp"
+#include "host/operations/dcgm_words.hpp"
+#include "host/operations/deep_test_helper.hpp"
+#include "host/process/child_runner.hpp"
+#include "host/process/find_program.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr int kUsage = 64;
+constexpr Duration kDriver = std::chrono::seconds{20};  // for the driver to say who uses the GPUs
+constexpr Duration kTellEvery = std::chrono::seconds{1};
+// Beyond every deadline that an operation may have.
+constexpr Duration kForEver = std::chrono::hours{48};
+
+struct Options {
+  DcgmTest test;  // without the GPUs
+  std::vector<std::string> program;
+  std::string tree;
+  std::string library;
+  std::vector<Subject> wanted;
+};
+
+Status take(const std::string& name, const std::string& value, Options& options) {
+  const auto level = parse_number<int>(value);
+  if (name == "--level" && level && *level >= 1 && *level <= 4)
+    options.test.level = *level;
+  else if (name == "--fatal")
+    options.test.fatal.push_back(value);
+  else if (name == "--run")
+    options.program.push_back(value);
+  else if (name == "--tree")
+    options.tree = value;
+  else if (name == "--library")
+    options.library = value;
+  else
+    return fail(Errc::malformed, name + ": cannot be " + value);
+  return {};
+}
+
+Result<Options> parse_options(const std::vector<std::string>& arguments) {
+  Options options;
+  auto at = arguments.begin();
+  for (; at != arguments.end() && at->starts_with("--"); at += 2) {
+    if (std::next(at) == arguments.end()) return fail(Errc::malformed, *at + ": expected a value");
+    TRY_STATUS(take(*at, *std::next(at), options));
+  }
+  for (; at != arguments.end(); ++at) {
+    const auto subject = parse_subject(*at);
+    if (!subject || subject->kind != SubjectKind::gpu)
+      return fail(Errc::malformed, *at + ": expected a GPU, as gpu/0000:3b:00.0");
+    options.wanted.push_back(*subject);
+  }
+  return options;
+}
+
+Result<OpenedHost> open(const Options& options) {
+  OpenOptions open;
+  if (options.tree.empty()) return open_system_host(open);
+  open.nvml_library = options.library;
+  return open_tree_host(options.tree, open);
+}
+
+Result<std::vector<GpuDevice>> look(const OpenedHost& opened, const std::vector<Subject>& wanted) {
+  const auto report = TRY(opened.host->nvidia_gpus.read({GpuGroup::processes}, mono_now() + kDriver));
+  return gpus_to_test(report, wanted);
+}
+
+Result<std::string> find_dcgmi() {
+  std::string places;
+  for (const char* place : kDcgmiPlaces) {
+    if (::access(place, X_OK) == 0) return place;
+    places += (places.empty() ? "" : ", ") + std::string(place);
+  }
+  return fail(Errc::not_found, "dcgmi may not be run, or is not there (" + places +
+                                   "): install NVIDIA's datacenter-gpu-manager, or name a program in "
+                                   "`dcgm.command`");
+}
+
+// By DCGM's numbers, which are the driver's.
+std::string numbers_of(const std::vector<Subject>& gpus) {
+  std::string numbers;
+  for (const Subject& gpu : gpus)
+    numbers += (numbers.empty() ? "" : ",") + std::to_string(gpu.index.value_or(-1));
+  return numbers;
+}
+
+Result<Command> command_of(const Options& options) {
+  Command command;
+  command.environment = own_environment();
+  command.joins_group = true;
+  if (options.program.empty()) {
+    command.program = TRY(find_dcgmi());
+    command.arguments = {"diag", "-j", "-r", std::to_string(options.test.level)};
+  } else {
+    auto program = find_program(options.program.front(), command.environment);
+    if (!program)
+      return fail(program.error().code, "no folder of PATH has the program " + options.program.front() +
+                                            " that `dcgm.command` names");
+    command.program = std::move(*program);
+    command.arguments.assign(std::next(options.program.begin()), options.program.end());
+  }
+  if (options.wanted.empty()) return command;
+  command.arguments.emplace_back("-i");
+  command.arguments.push_back(numbers_of(options.test.gpus));
+  return command;
+}
+
+// Where nobody reads what is told, the test has no sense any more.
+void end_with_reader() {
+  if (!std::cout.good()) ::kill(0, SIGKILL);
+}
+
+void tell(const std::string& line) {
+  std::cout << line << std::flush;
+  end_with_reader();
+}
+
+// Tells that it still goes on: that is how the end of a reader is noticed.
+std::jthread begin_telling(const std::string& what) {
+  return std::jthread([what](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any woken;
+    std::unique_lock lock(mutex);
+    do
+      tell(to_line(ChildProgress{0, what}));
+    while (!woken.wait_for(lock, stop, kTellEvery, [&stop] { return stop.stop_requested(); }));
+  });
+}
+
+Result<DeepTestSummary> run_program(const Options& options) {
+  const Command command = TRY(command_of(options));
+  std::string what = command.program;
+  for (const std::string& argument : command.arguments)
+    what += " " + argument;
+  const std::jthread telling = begin_telling(to_printable(what, kMaxChildMessage));
+  ChildRunner runner;
+  const auto report = runner.run(command, mono_now() + kForEver, {.output_bytes = kMaxDcgmBytes});
+  if (!report)
+    return fail(report.error().code, report.error().what +
+                                         ": is it a program of this machine that the agent may run? "
+                                         "`dcgm.command` can name another one");
+  auto summary = read_deep_test(*report, 0);
+  if (!summary.problem.empty())
+    summary.problem +=
+        "; " + to_printable(what, kMaxChildMessage) + " by hand tells more, and needs the DCGM host engine";
+  return summary;
+}
+
+// Exit code. in_use: kChildInUse, and who uses it is the last message.
+int tell_in_use(const DcgmTest& test, const std::string& by) {
+  tell(to_line(ChildProgress{0, "GPU in use by " + by}));
+  tell(to_line(dcgm_in_use(test, by)));
+  return kChildInUse;
+}
+
+bool has_passed(const DeepTestSummary& summary) {
+  return exit_code_of(summary) == 0;
+}
+
+std::string count_of(std::size_t gpus) {
+  return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+}
+
+Result<int> test_gpus(Options options) {
+  const OpenedHost opened = TRY(open(options));
+  const auto before = TRY(look(opened, options.wanted));
+  std::ranges::transform(before, std::back_inserter(options.test.gpus), &GpuDevice::subject);
+  if (const auto user = TRY(user_of(before))) return tell_in_use(options.test, *user);
+  const DeepTestSummary summary = TRY(run_program(options));
+  // Somebody's work that began meanwhile makes tests fail on sound GPUs.
+  if (!has_passed(summary))
+    if (const auto after = look(opened, options.wanted))
+      if (const auto user = user_of(*after); user && *user) return tell_in_use(options.test, **user);
+  const Observations found = TRY(dcgm_observations(summary, options.test));
+  tell(to_line(ChildProgress{
+      1, "level " + std::to_string(options.test.level) + " on " + count_of(options.test.gpus.size())}));
+  tell(to_line(found));
+  return 0;
+}
+
+}  // namespace
+
+int run_dcgm(const std::vector<std::string>& arguments) {
+  auto options = parse_options(arguments);
+  if (!options) {
+    std::cerr << "autopilot helper dcgm: " << options.error().what << "\n";
+    return kUsage;
+  }
+  // Who ends this ends its whole group: dcgmi gets the same signal and stops what it began.
+  std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  static_cast<void>(::setpgid(0, 0));
+  const auto code = test_gpus(*std::move(options));
+  if (code) return *code;
+  std::cerr << code.error().what << "\n";
+  return 1;
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/operations/dcgm_words.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "host/gpu/dcgm/known_gpu.hpp"
+#include "host/gpu/dcgm/test_words.hpp"
+#include "host/gpu/readings.hpp"
+#include "host/operations/child_line.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using Test = DeepTestSummary::Test;
+
+// What all tests together say of one subject.
+struct Verdict {
+  DcgmStatus worst = DcgmStatus::pass;
+  bool is_fatal = false;
+  std::string tests;  // those that are as bad: "pcie,memory"
+  std::string message;
+
+  void add(const Test& test, std::span<const std::string> fatal) {
+    if (test.status < worst || test.status <= DcgmStatus::pass) return;
+    if (test.status > worst) *this = {.worst = test.status, .is_fatal = false, .tests = {}, .message = {}};
+    const std::string word = test_word(test.name);
+    is_fatal = is_fatal || (worst == DcgmStatus::fail && is_fatal_test(word, fatal));
+    tests += (tests.empty() ? "" : ",") + word;
+    if (message.empty()) message = test.message;
+  }
+
+  [[nodiscard]] std::string_view word() const {
+    if (worst == DcgmStatus::fail) return is_fatal ? "fatal" : "failed";
+    return worst == DcgmStatus::warn ? "warned" : "passed";
+  }
+};
+
+Observation about(const Subject& subject, std::string_view name) {
+  Observation observation;
+  observation.name = name;
+  observation.subject = subject;
+  return observation;
+}
+
+Observation outcome(const DcgmTest& test, std::string word) {
+  Observation observation = about(host_subject(), "dcgm.outcome");
+  observation.value = std::move(word);
+  observation.attributes = {{"level", static_cast<std::int64_t>(test.level)}};
+  return observation;
+}
+
+Observation result_of(const Subject& subject, const Verdict& verdict) {
+  Observation observation = about(subject, "dcgm.result");
+  observation.value = std::string(verdict.word());
+  if (!verdict.tests.empty())
+    observation.attributes.emplace_back("tests", to_printable(verdict.tests, kMaxChildMessage));
+  if (!verdict.message.empty()) observation.attributes.emplace_back("message", verdict.message);
+  return observation;
+}
+
+Observation untested(const Subject& gpu, const std::string& why) {
+  Observation observation = about(gpu, "dcgm.result");
+  observation.missing = to_string(Errc::unavailable);
+  observation.attributes = {{"error", to_printable(why, kMaxChildMessage)}};
+  return observation;
+}
+
+const Subject* subject_of(std::uint32_t number, const DeepTestSummary& summary, const DcgmTest& test) {
+  const auto named = std::ranges::find(summary.gpus, number, &DcgmGpu::id);
+  return gpu_of(named == summary.gpus.end() ? DcgmGpu{number, ""} : *named, test.gpus);
+}
+
+// What names no GPU of the test is about the host.
+std::map<Subject, Verdict> verdicts_of(const DeepTestSummary& summary, const DcgmTest& test) {
+  std::map<Subject, Verdict> verdicts{{host_subject(), {}}};
+  for (const Test& one : summary.tests) {
+    bool is_of_host = one.gpus.empty();
+    for (const std::uint32_t number : one.gpus) {
+      const Subject* gpu = subject_of(number, summary, test);
+      if (gpu == nullptr)
+        is_of_host = true;
+      else
+        verdicts[*gpu].add(one, test.fatal);
+    }
+    if (is_of_host) verdicts[host_subject()].add(one, test.fatal);
+  }
+  return verdicts;
+}
+
+// DCGM 2 names no GPUs where a level has tests of the machine alone.
+bool was_tested(const Subject& gpu, const DeepTestSummary& summary, const DcgmTest& test) {
+  return summary.gpus.empty() || std::ranges::any_of(summary.gpus, [&](const DcgmGpu& named) {
+           return gpu_of(named, test.gpus) == &gpu;
+         });
+}
+
+bool has(const DeepTestSummary& summary, DcgmStatus least) {
+  return std::ranges::any_of(summary.tests, [least](const Test& test) { return test.status >= least; });
+}
+
+std::string gpu_text(const Subject& gpu) {
+  return gpu.index ? "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")" : "GPU " + gpu.key;
+}
+
+}  // namespace
+
+Result<Observations> dcgm_observations(const DeepTestSummary& summary, const DcgmTest& test) {
+  if (!has(summary, DcgmStatus::fail)) {
+    if (!summary.problem.empty()) return fail(Errc::unavailable, summary.problem);
+    if (!has(summary, DcgmStatus::pass)) return fail(Errc::unavailable, "every test was skipped");
+  }
+  Observations all{outcome(test, "tested")};
+  const auto verdicts = verdicts_of(summary, test);
+  all.push_back(result_of(host_subject(), verdicts.at(host_subject())));
+  for (const Subject& gpu : test.gpus) {
+    const auto verdict = verdicts.find(gpu);
+    if (verdict != verdicts.end())
+      all.push_back(result_of(gpu, verdict->second));
+    else if (!was_tested(gpu, summary, test))
+      all.push_back(untested(gpu, "DCGM did not test it"));
+    else if (!summary.problem.empty())
+      all.push_back(untested(gpu, summary.problem));
+    else
+      all.push_back(result_of(gpu, {}));
+  }
+  return all;
+}
+
+Observations dcgm_in_use(const DcgmTest& test, const std::string& by) {
+  Observations all{outcome(test, "in_use")};
+  all.front().attributes.emplace_back("by", by);
+  return all;
+}
+
+Result<std::vector<GpuDevice>> gpus_to_test(const GpuReport& report, std::span<const Subject> wanted) {
+  if (report.state != DriverState::ok)
+    return fail(Errc::unavailable,
+                "the driver does not say which GPUs are in use: " + std::string(to_string(report.state)) +
+                    (report.detail.empty() ? "" : ", " + report.detail));
+  for (const Subject& gpu : wanted)
+    if (std::ranges::find(report.gpus, gpu, &GpuDevice::subject) == report.gpus.end())
+      return fail(Errc::not_found, to_string(gpu) + " is no GPU of NVIDIA's driver");
+  std::vector<GpuDevice> gpus;
+  std::ranges::copy_if(report.gpus, std::back_inserter(gpus), [wanted](const GpuDevice& gpu) {
+    return wanted.empty() || std::ranges::find(wanted, gpu.subject) != wanted.end();
+  });
+  if (gpus.empty()) return fail(Errc::unavailable, "NVIDIA's driver lists no GPU");
+  for (const GpuDevice& gpu : gpus)
+    if (gpu.state != GpuState::ok)
+      return fail(Errc::unavailable,
+                  gpu_text(gpu.subject) + " does not answer: " + std::string(to_string(gpu.state)));
+  return gpus;
+}
+
+Result<std::optional<std::string>> user_of(std::span<const GpuDevice> gpus) {
+  for (const GpuDevice& gpu : gpus) {
+    const GpuReading* told = gpu.find(reading::kProcesses);
+    const auto count = told != nullptr && told->value ? as_number(*told->value) : std::nullopt;
+    if (!count)
+      return fail(Errc::unavailable, "the driver does not say who uses " + gpu_text(gpu.subject) +
+                                         (told == nullptr ? "" : ": " + reading_code_word(told->code)));
+    if (*count == 0) continue;
+    const GpuReading* pids = gpu.find(reading::kProcessPids);
+    const std::string list = pids != nullptr && pids->value ? autopilot::to_string(*pids->value) : "";
+    const std::string first = list.substr(0, list.find(' '));
+    return (first.empty() ? "a process" : "process " + first) + " on " + gpu_text(gpu.subject);
+  }
+  return std::nullopt;
+}
+
+}  // namespace autopilot::host

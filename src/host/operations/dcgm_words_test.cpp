@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/operations/dcgm_words.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/attribute_text.hpp"
+#include "host/gpu/dcgm/diagnosis.hpp"
+#include "host/operations/child_line.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Subject gpu(int index, const std::string& serial = {}) {
+  return {.kind = SubjectKind::gpu,
+          .key = "0000:0" + std::to_string(index) + ":00.0",
+          .index = index,
+          .uuid = {},
+          .serial = serial};
+}
+
+DcgmTest test_of(std::vector<Subject> gpus) {
+  return {.level = 2, .gpus = std::move(gpus), .fatal = {"PCIe", "GPU Memory"}};
+}
+
+// What `dcgmi diag -j` says, as the helper reads it.
+Result<Observations> said(std::string_view document, const DcgmTest& test) {
+  const auto diagnosis = parse_dcgm_diagnosis(document);
+  EXPECT_TRUE(diagnosis) << diagnosis.error().what;
+  return diagnosis ? dcgm_observations(summary_of(*diagnosis), test) : Observations{};
+}
+
+// "gpu/0000:01:00.0 failed memory": those of dcgm.result.
+std::vector<std::string> lines_of(const Result<Observations>& all) {
+  std::vector<std::string> lines;
+  for (const Observation& one : all.value_or(Observations{})) {
+    if (one.name != "dcgm.result") continue;
+    std::string line = autopilot::to_string(one.subject) + ' ';
+    line += one.value ? autopilot::to_string(*one.value) : one.missing;
+    const std::string tests = attribute_text(one, "tests");
+    lines.push_back(line + (tests.empty() ? "" : " " + tests));
+  }
+  return lines;
+}
+
+constexpr std::string_view kDcgm3 = R"({"DCGM GPU Diagnostic": {
+  "GPU Device Serials": {"0": "S0", "1": "S1"},
+  "test_categories": [
+    {"category": "Deployment", "tests": [{"name": "NVML Library", "results": [{"status": "Pass"}]}]},
+    {"category": "Hardware", "tests": [{"name": "GPU Memory", "results": [
+      {"gpu_id": "0", "status": "Pass"},
+      {"gpu_id": "1", "status": "Fail", "warnings": "a page could not be written"}]}]},
+    {"category": "Integration", "tests": [{"name": "PCIe", "results": [
+      {"gpu_id": "0", "status": "Skip"}, {"gpu_id": "1", "status": "Skip"}]}]}],
+  "version": "3.3.9"}})";
+
+TEST(DcgmWords, of_version_3_each_gpu_is_told_by_its_serial) {
+  const auto all = said(kDcgm3, test_of({gpu(0, "S1"), gpu(1, "S0")}));
+  EXPECT_THAT(lines_of(all),
+              ElementsAre("host passed", "gpu/0000:00:00.0 fatal gpu_memory", "gpu/0000:01:00.0 passed"));
+  EXPECT_EQ(attribute_text((*all)[2], "message"), "a page could not be written");
+}
+
+constexpr std::string_view kDcgm4 = R"({"DCGM Diagnostic": {"test_categories": [
+    {"category": "Deployment", "tests": [{"name": "software", "results": [
+      {"entity_group": "GPU", "entity_id": 0, "status": "Pass"},
+      {"entity_group": "GPU", "entity_id": 1, "status": "Warn",
+       "warnings": [{"warning": "persistence mode is off", "error_id": 13}]}],
+      "test_summary": {"status": "Warn"}}]},
+    {"category": "Stress", "tests": [{"name": "targeted_power", "results": [
+      {"entity_group": "GPU", "entity_id": 0, "status": "Fail"},
+      {"entity_group": "GPU", "entity_id": 1, "status": "Pass"}],
+      "test_summary": {"status": "Fail"}}]}]},
+  "entity_groups": [{"entity_group": "GPU", "entity_group_id": 1, "entities": [
+    {"entity_id": 0, "serial_num": "S0"}, {"entity_id": 1, "serial_num": "S1"}]}]})";
+
+TEST(DcgmWords, of_version_4_failures_and_warnings_are_of_the_gpus_they_name) {
+  const auto all = said(kDcgm4, test_of({gpu(0), gpu(1)}));
+  EXPECT_THAT(lines_of(all), ElementsAre("host passed", "gpu/0000:00:00.0 failed targeted_power",
+                                         "gpu/0000:01:00.0 warned software"));
+  ASSERT_FALSE(all->empty());
+  EXPECT_EQ(all->front().value, Value(std::string("tested")));
+  EXPECT_EQ(attribute_text(all->front(), "level"), "2");
+}
+
+TEST(DcgmWords, what_names_no_gpu_of_the_test_is_about_the_node) {
+  const auto all = said(R"({"DCGM GPU Diagnostic": {"test_categories": [
+      {"category": "Deployment", "tests": [
+        {"name": "Permissions and OS Blocks", "results": [{"status": "Fail", "warnings": "no access"}]},
+        {"name": "PCIe", "results": [{"gpu_id": "7", "status": "Fail"}, {"gpu_id": "0", "status": "Pass"}]}]}]}})",
+                        test_of({gpu(0)}));
+  EXPECT_THAT(lines_of(all),
+              ElementsAre("host fatal permissions_and_os_blocks,pcie", "gpu/0000:00:00.0 passed"));
+}
+
+TEST(DcgmWords, a_gpu_that_was_not_tested_has_not_passed) {
+  const auto all = said(kDcgm4, test_of({gpu(0), gpu(1), gpu(2)}));
+  EXPECT_EQ(lines_of(all).back(), "gpu/0000:02:00.0 unavailable");
+}
+
+TEST(DcgmWords, an_answer_that_names_no_gpu_is_about_all) {
+  const auto all = said(R"({"DCGM GPU Diagnostic": {"test_categories": [{"category": "Deployment", "tests": [
+      {"name": "NVML Library", "results": [{"status": "Pass"}]}]}]}})",
+                        test_of({gpu(0)}));
+  EXPECT_THAT(lines_of(all), ElementsAre("host passed", "gpu/0000:00:00.0 passed"));
+}
+
+TEST(DcgmWords, says_why_nothing_can_be_said) {
+  const auto refused = said(R"({"DCGM Diagnostic": {"runtime_error": "MIG is enabled"}})", test_of({gpu(0)}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "MIG is enabled");
+  const auto skipped = said(R"({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
+      {"name": "memory", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Skip"}]}]}]}})",
+                            test_of({gpu(0)}));
+  ASSERT_FALSE(skipped);
+  EXPECT_EQ(skipped.error().what, "every test was skipped");
+}
+
+TEST(DcgmWords, what_failed_counts_beside_a_problem_and_nothing_else_passes) {
+  DeepTestSummary summary;
+  summary.problem = "the driver went away";
+  summary.tests = {{"memory", DcgmStatus::fail, {1}, ""}};
+  summary.gpus = {{0, ""}, {1, ""}};
+  const auto all = dcgm_observations(summary, test_of({gpu(0), gpu(1)}));
+  EXPECT_THAT(lines_of(all),
+              ElementsAre("host passed", "gpu/0000:00:00.0 unavailable", "gpu/0000:01:00.0 fatal memory"));
+}
+
+TEST(DcgmWords, fit_on_the_line_of_a_child) {
+  DeepTestSummary summary;
+  for (int i = 0; i < 200; ++i)
+    summary.tests.push_back(
+        {"test number " + std::to_string(i), DcgmStatus::fail, {0}, std::string(160, 'm')});
+  const auto all = dcgm_observations(summary, test_of({gpu(0)}));
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(parse_child_line(to_line(*all)));
+}
+
+GpuDevice device(int index, std::optional<std::int64_t> processes, const std::string& pids = {}) {
+  GpuDevice device;
+  device.subject = gpu(index);
+  GpuReading count{.name = "processes.count", .link = {}, .value = {}, .code = 3};
+  if (processes) count = {.name = "processes.count", .link = {}, .value = Value(*processes), .code = 0};
+  device.readings = {count, {.name = "processes.pids", .link = {}, .value = Value(pids), .code = 0}};
+  return device;
+}
+
+TEST(DcgmWords, who_uses_a_gpu_is_named) {
+  const std::vector<GpuDevice> idle{device(0, 0), device(1, 0)};
+  EXPECT_EQ(user_of(idle).value(), std::nullopt);
+  const std::vector<GpuDevice> busy{device(0, 0), device(1, 2, "4242 4243")};
+  EXPECT_EQ(user_of(busy).value(), "process 4242 on GPU 1 (0000:01:00.0)");
+  const std::vector<GpuDevice> mute{device(0, std::nullopt)};
+  ASSERT_FALSE(user_of(mute));
+  EXPECT_THAT(user_of(mute).error().what, HasSubstr("does not say who uses GPU 0"));
+}
+
+TEST(DcgmWords, only_gpus_that_answer_are_tested) {
+  GpuReport report;
+  report.gpus = {device(0, 0), device(1, 0)};
+  EXPECT_EQ(gpus_to_test(report, {})->size(), 2U);
+  const std::vector<Subject> one{gpu(1)};
+  EXPECT_EQ(gpus_to_test(report, one)->front().subject, gpu(1));
+  const std::vector<Subject> other{gpu(9)};
+  EXPECT_EQ(gpus_to_test(report, other).error().code, Errc::not_found);
+  report.gpus[0].state = GpuState::lost;
+  EXPECT_THAT(gpus_to_test(report, {}).error().what, HasSubstr("GPU 0 (0000:00:00.0) does not answer: lost"));
+  EXPECT_TRUE(gpus_to_test(report, one));
+  EXPECT_FALSE(gpus_to_test(GpuReport{}, {}));
+  report.state = DriverState::library_missing;
+  EXPECT_THAT(gpus_to_test(report, one).error().what, HasSubstr("library_missing"));
+}
+
+}  // namespace
+}  // namespace autopilot::host
