@@ -24,6 +24,7 @@ std::span<const Check> builtin_checks() {
       kGpuXid,               //
       kGpuAmdgpuErrors,      //
       kGpuDiagnosis,         //
+      kGpuDcgm,              //
       kGpuPcieBandwidth,     //
       kGpuCompute,           //
       kNetworkIbPort,        //

@@ -23,6 +23,7 @@ extern const Check kGpuProcesses;
 extern const Check kGpuXid;
 extern const Check kGpuAmdgpuErrors;
 extern const Check kGpuDiagnosis;
+extern const Check kGpuDcgm;
 extern const Check kGpuPcieBandwidth;
 extern const Check kGpuCompute;
 extern const Check kNetworkIbPort;
