@@ -13,6 +13,7 @@
 #include "host/kernel_log/inject_record.hpp"
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/open_host.hpp"
+#include "runtime/dcgm_operation.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -90,6 +91,17 @@ std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory) 
   return kinds;
 }
 
+// Of a machine that does not exist what its tree says; dcgmi, which would test this one, only by a stand-in
+// that somebody names.
+std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory, const config::Config& config,
+                                                  const std::string& library) {
+  auto kinds = tests_of_tree(directory);
+  if (!config.dcgm.command.empty() &&
+      std::ranges::find(kinds, "gpu.dcgm", &runtime::OperationKind::id) == kinds.end())
+    kinds.push_back(runtime::dcgm_operation(config.dcgm, config.deep_test.fatal, {directory, library}));
+  return kinds;
+}
+
 // A real machine gets a marked kernel record at most, and only where the operator allowed it.
 Status inject_for_real(const api::InjectRequest& request) {
   if (request.fault != "xid" || request.subject.kind != SubjectKind::gpu || !request.magnitude)
@@ -117,7 +129,7 @@ Result<agent::Machine> open_simulation(const MachineChoice& choice, const config
   const std::shared_ptr<Simulation> simulation = TRY(Simulation::create(choice.simulate, timeline));
   auto machine =
       to_machine(TRY(host::open_tree_host(simulation->directory(), options)), config, std::move(tests));
-  machine.operations = tests_of_tree(simulation->directory());
+  machine.operations = tests_of_tree(simulation->directory(), config, options.nvml_library);
   const auto log_may_have_grown = [on_kernel_news] { on_kernel_news(LogParts::all); };
   if (timeline == Timeline::live) simulation->play(log_may_have_grown);
   machine.inject = [simulation, log_may_have_grown](const api::InjectRequest& request) -> Status {
@@ -147,12 +159,14 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   if (choice.is_this_machine()) {
     auto machine = to_machine(TRY(host::open_system_host(options)), config, std::move(tests));
     if (config.inject) machine.inject = inject_for_real;
+    if (host::has_devices(machine.host->files, "nvidia_gpu"))
+      machine.operations.push_back(runtime::dcgm_operation(config.dcgm, config.deep_test.fatal));
     return machine;
   }
   options.nvml_library = TRY(simulated_library());
   if (!choice.root.empty()) {
     auto machine = to_machine(TRY(open_tree(choice.root, options)), config, std::move(tests));
-    machine.operations = tests_of_tree(choice.root);
+    machine.operations = tests_of_tree(choice.root, config, options.nvml_library);
     return machine;
   }
   return open_simulation(choice, config, timeline, options, kernel_news.tell, std::move(tests));

@@ -87,6 +87,13 @@ struct DeepTest {
   bool ask_controller = false;            // before a node is reserved
 };
 
+// The operation gpu.dcgm: DCGM's diagnostic on this machine (docs/dcgm.md). What is fatal says DeepTest.
+struct Dcgm {
+  int level = 2;                     // of dcgmi
+  std::vector<std::string> command;  // empty: dcgmi diag -j -r <level>
+  Duration deadline = std::chrono::minutes{20};
+};
+
 // Tests of a pod's GPUs before it begins (docs/preflight-gate.md).
 struct Preflight {
   std::vector<std::string> tests = {"gpu.pcie_bandwidth"};  // of a pod that names none
@@ -141,6 +148,7 @@ struct Config {
   Kubernetes kubernetes;
   Pvc pvc;
   DeepTest deep_test;
+  Dcgm dcgm;
   Preflight preflight;
   Compat compat;
   Tls tls;

@@ -106,6 +106,7 @@ deep_test:
   tolerate: [nvidia.com/gpu, dedicated]
   pull_secrets: [registry]
   ask_controller: true
+dcgm: {level: 3, command: [/opt/dcgm/bin/dcgmi, diag, -j, -r, "3"], deadline: 40m}
 preflight:
   tests: [gpu.diagnosis]
   deadline: 2m
@@ -163,6 +164,9 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_THAT(config->deep_test.tolerate, ElementsAre("nvidia.com/gpu", "dedicated"));
   EXPECT_THAT(config->deep_test.pull_secrets, ElementsAre("registry"));
   EXPECT_TRUE(config->deep_test.ask_controller);
+  EXPECT_EQ(config->dcgm.level, 3);
+  EXPECT_THAT(config->dcgm.command, ElementsAre("/opt/dcgm/bin/dcgmi", "diag", "-j", "-r", "3"));
+  EXPECT_EQ(config->dcgm.deadline, std::chrono::minutes{40});
   EXPECT_THAT(config->preflight.tests, ElementsAre("gpu.diagnosis"));
   EXPECT_EQ(config->preflight.deadline, std::chrono::minutes{2});
   EXPECT_EQ(config->preflight.max_age, hours{12});

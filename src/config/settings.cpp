@@ -504,6 +504,20 @@ constexpr std::array kSettings{
             "(docs/remediation.md).",
             AUTOPILOT_READ(read_flag(m, s, c.deep_test.ask_controller)),
             AUTOPILOT_SHOW(c.deep_test.ask_controller ? "true" : "false")},
+    Setting{"dcgm.level", "1 to 4", kAtStart, kNoVariable,
+            "The level of `dcgmi diag` in the test gpu.dcgm (docs/dcgm.md).",
+            AUTOPILOT_READ(read_integer(m, s, 1, 4, c.dcgm.level)),
+            AUTOPILOT_SHOW(std::to_string(c.dcgm.level))},
+    Setting{
+        "dcgm.command", "a list: a program and its arguments", kAtStart, kNoVariable,
+        "What tests there, and prints what `dcgmi diag -j` does. None: /usr/bin/dcgmi or "
+        "/usr/local/bin/dcgmi, of that level. A simulated machine makes the test with such a program only.",
+        AUTOPILOT_READ(read_words(m, s, &is_argument, c.dcgm.command)), AUTOPILOT_SHOW(join(c.dcgm.command))},
+    Setting{"dcgm.deadline", "10s to 12h", kAtStart, kNoVariable,
+            "How long that test may take. Level 1 takes seconds, 2 minutes, 3 up to half an hour, 4 hours.",
+            AUTOPILOT_READ(
+                read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{12}, c.dcgm.deadline)),
+            AUTOPILOT_SHOW(format_duration(c.dcgm.deadline))},
     Setting{"preflight.tests", "a list of checks", kLive, kNoVariable,
             "What the GPUs of a pod must have passed before it begins, where the pod names no tests "
             "(docs/preflight-gate.md).",

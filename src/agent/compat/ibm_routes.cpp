@@ -178,7 +178,8 @@ void IbmRoutes::answer_here(const std::vector<std::string>& names, std::string p
                      to->respond(json(ibm::to_json(answers, snapshot) + "\n"));
                    });
   };
-  find_test_rights(context_.finder.rights, context_.open_actions, request, active_checks(names), answer);
+  find_test_rights(context_.finder.rights, context_.open_actions, request,
+                   active_checks(context_.local.tests, names), answer);
 }
 
 void IbmRoutes::get_status(const HttpRequest& request, Responder responder) {
@@ -198,23 +199,24 @@ void IbmRoutes::get_status(const HttpRequest& request, Responder responder) {
   const auto question = std::make_shared<Question>(
       Question{*wanted, request, wanted_form(request), "", "", {}, std::move(responder)});
   if (!wanted->wants_iperf) return find_nodes(question);
-  find_test_rights(context_.finder.rights, context_.open_actions, request, active_checks(names),
-                   [this, question, names](const TestRights& rights) {
-                     answer_locally(context_.local, names, rights,
-                                    [this, question](const Answers& answers, const NodeSnapshot& snapshot) {
-                                      question->beginning = ibm::to_text(
-                                          answers, snapshot, ibm::network_test_line(question->wanted));
-                                      if (!question->beginning.ends_with('\n')) question->beginning += '\n';
-                                      question->network = ibm::to_json(answers.front(), snapshot);
-                                      find_nodes(question);
-                                    });
-                   });
+  find_test_rights(
+      context_.finder.rights, context_.open_actions, request, active_checks(context_.local.tests, names),
+      [this, question, names](const TestRights& rights) {
+        answer_locally(context_.local, names, rights,
+                       [this, question](const Answers& answers, const NodeSnapshot& snapshot) {
+                         question->beginning =
+                             ibm::to_text(answers, snapshot, ibm::network_test_line(question->wanted));
+                         if (!question->beginning.ends_with('\n')) question->beginning += '\n';
+                         question->network = ibm::to_json(answers.front(), snapshot);
+                         find_nodes(question);
+                       });
+      });
 }
 
 void IbmRoutes::find_nodes(const std::shared_ptr<Question>& question) {
   const auto names = ibm::named_checks(question->wanted.checks, context_.periodic_checks);
-  find_test_rights(context_.finder.rights, context_.open_actions, question->request, active_checks(names),
-                   [this, question](const TestRights& rights) {
+  find_test_rights(context_.finder.rights, context_.open_actions, question->request,
+                   active_checks(context_.local.tests, names), [this, question](const TestRights& rights) {
                      question->rights = rights;
                      if (!context_.tls()) question->rights.user_text.clear();
                      find_wanted_nodes(

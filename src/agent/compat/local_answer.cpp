@@ -43,18 +43,25 @@ void test(TestRuns& tests, const TestRights& rights, std::function<void(ibm::Eff
 }
 
 // By our ids.
-std::vector<std::string> checks_of(const std::vector<std::string>& names, bool is_active) {
+std::vector<std::string> passive_checks(const std::vector<std::string>& names) {
   std::vector<std::string> checks;
   for (const std::string& name : names)
-    if (const auto* known = ibm::find_check(name); known != nullptr && known->is_active == is_active)
+    if (const auto* known = ibm::find_check(name); known != nullptr && !known->is_active)
       checks.emplace_back(known->check);
   return checks;
 }
 
 }  // namespace
 
-std::vector<std::string> active_checks(const std::vector<std::string>& names) {
-  return checks_of(names, true);
+std::vector<std::string> active_checks(const TestRuns& tests, const std::vector<std::string>& names) {
+  std::vector<std::string> checks;
+  for (const std::string& name : names) {
+    const auto* known = ibm::find_check(name);
+    if (known == nullptr || !known->is_active) continue;
+    const bool is_other = !tests.can_run(known->check) && tests.can_run(known->other);
+    checks.emplace_back(is_other ? known->other : known->check);
+  }
+  return checks;
 }
 
 // Looks and tests beside each other: one after the other they take longer than an answer may.
@@ -78,7 +85,7 @@ void answer_locally(const LocalContext& context, const std::vector<std::string>&
     // Who tells of a judgement does so before the snapshot knows it.
     loop.post(end);
   });
-  look_freshly(context.look, checks_of(names, false), end);
+  look_freshly(context.look, passive_checks(names), end);
 }
 
 }  // namespace autopilot::agent

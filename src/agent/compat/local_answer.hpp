@@ -18,8 +18,9 @@ struct LocalContext {
   TestRuns& tests;
 };
 
-// The active ones of these names of IBM Autopilot, by our ids.
-[[nodiscard]] std::vector<std::string> active_checks(const std::vector<std::string>& names);
+// The active ones of these names of IBM Autopilot, by our ids; of two checks the one that is tested here.
+[[nodiscard]] std::vector<std::string> active_checks(const TestRuns& tests,
+                                                     const std::vector<std::string>& names);
 
 // What this node says of the checks of these names: the passive ones look, of the active ones those are
 // tested that `rights` allow, and the last results of the others are told. Calls back, not from within.

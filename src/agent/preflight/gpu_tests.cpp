@@ -8,10 +8,12 @@
 namespace autopilot::agent {
 
 std::optional<JudgedTest> GpuTests::note(const Operation& operation) {
-  if (operation.state != OperationState::succeeded || operation.observations.empty()) return std::nullopt;
   const auto check = std::ranges::find(sources_.checks, operation.kind,
                                        [](const checks::Check& one) { return one.info.id; });
-  if (check == sources_.checks.end()) return judge_host_test(operation);
+  const bool has_check = check != sources_.checks.end();
+  if (has_check && operation.is_over()) note_untested(operation);
+  if (operation.state != OperationState::succeeded || operation.observations.empty()) return std::nullopt;
+  if (!has_check) return judge_host_test(operation);
   const SnapshotPtr snapshot = sources_.snapshot();
   const auto gpus = gpus_in(*snapshot);
   Operation ended = operation;
@@ -20,6 +22,21 @@ std::optional<JudgedTest> GpuTests::note(const Operation& operation) {
   JudgedTest judged = judge_test(*check, ended, sources_.facts, sources_.expectation());
   sources_.passes.add(pass_records_of(judged, snapshot->boot_id));
   return judged;
+}
+
+// What a test found before stands until another one finds something.
+void GpuTests::note_untested(const Operation& operation) {
+  if (operation.state == OperationState::skipped && !operation.observations.empty()) {
+    sources_.board.add(operation.kind, operation.observations);
+    return;
+  }
+  const bool is_late = operation.state == OperationState::timed_out;
+  if (!is_late && operation.state != OperationState::failed) return;
+  const auto known = sources_.board.last(operation.kind);
+  if (known || (known.error().code != Errc::unsupported && !untested_.contains(operation.kind))) return;
+  untested_.insert(operation.kind);
+  sources_.board.put(operation.kind, fail(is_late ? Errc::timed_out : Errc::unavailable,
+                                          "the test ended without a result: " + operation.message));
 }
 
 }  // namespace autopilot::agent

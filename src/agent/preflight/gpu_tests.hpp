@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 
 #include "agent/pass_book.hpp"
 #include "agent/preflight/test_verdict.hpp"
@@ -13,7 +15,8 @@
 namespace autopilot::agent {
 
 // What becomes of a test of GPUs that ran as a child of the agent: what it found goes to the board, where its
-// check looks, and what passed into the book. On the loop's thread.
+// check looks, and what passed into the book. One that could not look leaves why, where nothing is known yet.
+// On the loop's thread.
 class GpuTests {
  public:
   struct Sources {
@@ -30,7 +33,10 @@ class GpuTests {
   std::optional<JudgedTest> note(const Operation& operation);
 
  private:
+  void note_untested(const Operation& operation);
+
   const Sources sources_;
+  std::set<std::string> untested_;  // kinds of which the board has such a reason
 };
 
 }  // namespace autopilot::agent

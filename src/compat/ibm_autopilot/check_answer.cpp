@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compat/ibm_autopilot/check_names.hpp"
+#include "compat/ibm_autopilot/dcgm_answer.hpp"
 #include "compat/ibm_autopilot/gpu_flags.hpp"
 #include "compat/ibm_autopilot/probe_answers.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
@@ -26,16 +27,6 @@ constexpr WordTable<Outcome, 5> kOutcomes{{{Outcome::passed, "passed"},
 bool has_unread(const CheckResult& result) {
   return result.observations.empty() ||
          std::ranges::any_of(result.observations, [](const Observation& one) { return !one.value; });
-}
-
-// When the test ended that an active check tells of.
-std::optional<WallTime> end_of_test(const CheckResult& result) {
-  std::optional<WallTime> end;
-  for (const Observation& observation : result.observations)
-    for (const std::string_view name : {"finished", "testedAt"})
-      if (const Value* said = find_attribute(observation.attributes, name))
-        end = std::max(end, parse_time(to_string(*said)));
-  return end;
 }
 
 // Nothing is there to look at, and nothing that should be there is missing; nobody wants such tests here.
@@ -72,16 +63,6 @@ Said gpu_power(const NodeSnapshot& snapshot, const CheckResult& result) {
   return {outcome, "\n[[GPU POWER]] Briefings completed. Continue with power cap evaluation.\n",
           "[GPU POWER] Detected NVIDIA GPU: " + gpus.gpus() + "\n[GPU POWER] " +
               (outcome == Outcome::failed ? "FAIL" : "SUCCESS") + "\n" + gpus.values() + "\n"};
-}
-
-Said dcgm(const NodeSnapshot& snapshot, const CheckResult& result) {
-  const auto outcomes = words(snapshot, result.check, "deep_test.outcome");
-  const std::string head = "\n[[ DCGM ]] Briefings completed. Continue with dcgm evaluation.\n";
-  if (outcomes.contains("failed") || outcomes.contains("fatal"))
-    return {Outcome::failed, head, "Host " + snapshot.node + "\n[[ DCGM ]] FAIL\n"};
-  if (outcomes.contains("passed")) return {Outcome::passed, head, "[[ DCGM ]] SUCCESS\n"};
-  const std::string why = abort_line(snapshot, result);
-  return {Outcome::aborted, "", why + "[[ DCGM ]] ABORT\n" + why};
 }
 
 // One phrase. Several classes have the one of the worst.
@@ -129,6 +110,13 @@ void date_look(CheckAnswer& answer, const CheckResult& result, WallTime looked_s
   if (!answer.is_fresh && result.completed != WallTime{}) answer.result_of = result.completed;
 }
 
+// Null: nobody asked for one.
+const TestRun* find_run(const Effort& effort, const CheckName& name) {
+  for (const std::string_view check : {name.check, name.other})
+    if (const auto asked = effort.tests.find(check); asked != effort.tests.end()) return &asked->second;
+  return nullptr;
+}
+
 // run: that was asked for; null: nobody who may asked.
 void date_test(CheckAnswer& answer, const CheckResult& result, const TestRun* run) {
   const auto end = end_of_test(result);
@@ -158,13 +146,13 @@ CheckAnswer answer_of(std::string_view name, const NodeSnapshot& snapshot, const
   CheckAnswer answer{.name = std::string(name), .text = "check not supported: " + std::string(name)};
   const CheckName* known = find_check(name);
   const auto* teller = std::ranges::find(kTellers, name, &Teller::name);
-  const CheckResult* result = known == nullptr ? nullptr : find_result(snapshot, known->check);
+  const CheckResult* result = known == nullptr ? nullptr : result_of(*known, snapshot);
   if (result == nullptr || teller == kTellers.end()) return answer;
   if (!known->is_active) date_look(answer, *result, effort.looked_since);
   if (is_pointless(snapshot, *result, known->is_active))
     return without_object(std::move(answer), *teller, *result);
-  const auto asked = effort.tests.find(known->check);
-  const TestRun* run = asked == effort.tests.end() ? nullptr : &asked->second;
+  answer.check = result->check;
+  const TestRun* run = find_run(effort, *known);
   if (known->is_active) date_test(answer, *result, run);
   const Said said = teller->tell(snapshot, *result);
   answer.outcome = said.outcome;

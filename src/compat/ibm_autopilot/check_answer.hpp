@@ -18,7 +18,8 @@ enum class Outcome : std::uint8_t { passed, failed, skipped, aborted, not_suppor
 
 // What one check says of this node, in the words of IBM Autopilot.
 struct CheckAnswer {
-  std::string name;  // as it was asked for
+  std::string name;   // as it was asked for
+  std::string check;  // ours that answers; empty: none does
   Outcome outcome = Outcome::not_supported;
   std::string text;  // of as many lines as that check has; some have no line end at last
   // When the test of an active check ended, or the last look of another one, where that is not of now.

@@ -73,6 +73,37 @@ TEST_F(CheckAnswerTest, a_look_that_is_not_of_now_says_of_when_it_is) {
             "[[ REMAPPED ROWS ]] SUCCESS\nHost  node-a\nDetected NVIDIA GPU: 0 Total: 1\n0\n");
 }
 
+TEST_F(CheckAnswerTest, of_two_tests_of_dcgm_the_last_one_answers) {
+  say("gpu.diagnosis", "deep_test.outcome", "fatal", {{"finished", "2026-11-22T13:05:09Z"}});
+  EXPECT_EQ(answer_of("dcgm", snapshot_).check, "gpu.diagnosis");
+  say("gpu.dcgm", "dcgm.result", "passed", {{"testedAt", "2026-11-23T13:05:09Z"}});
+  const CheckAnswer answer = answer_of("dcgm", snapshot_);
+  EXPECT_EQ(answer.check, "gpu.dcgm");
+  EXPECT_EQ(answer.text,
+            "\n[[ DCGM ]] Briefings completed. Continue with dcgm evaluation.\n"
+            "[[ DCGM ]] Result of 2026-11-23T13:05:09.000Z; authenticate to run now.\n[[ DCGM ]] SUCCESS\n");
+}
+
+TEST_F(CheckAnswerTest, dcgm_on_a_machine_without_deep_tests) {
+  find(add("gpu.diagnosis", Health::unsupported), host_subject(), Health::unsupported, "deep tests are off");
+  find(add("gpu.dcgm", Health::unsupported), host_subject(), Health::unsupported, "not asked for");
+  EXPECT_EQ(outcome_of("dcgm"), Outcome::not_supported);
+  snapshot_.results.pop_back();
+  say("gpu.dcgm", "dcgm.result", "fatal", {{"testedAt", "2026-11-23T13:05:09Z"}});
+  EXPECT_EQ(outcome_of("dcgm"), Outcome::failed);
+  EXPECT_EQ(status_words(text_of("dcgm")), std::vector<std::string>{"DCGM Failed"});
+  snapshot_.results.pop_back();
+  find(add("gpu.dcgm", Health::unknown), host_subject(), Health::unknown, "dcgmi is not there");
+  EXPECT_EQ(outcome_of("dcgm"), Outcome::aborted);
+  EXPECT_NE(text_of("dcgm").find("[[ DCGM ]] ABORT\n"), std::string::npos);
+}
+
+TEST_F(CheckAnswerTest, a_gpu_in_use_is_no_failure_of_dcgm) {
+  say("gpu.dcgm", "dcgm.outcome", "in_use", {{"by", "process 4242 on GPU 3"}});
+  EXPECT_EQ(outcome_of("dcgm"), Outcome::skipped);
+  EXPECT_EQ(text_of("dcgm"), "[[ DCGM ]] SKIP: GPU in use by process 4242 on gpu 3\n");
+}
+
 TEST_F(CheckAnswerTest, a_pending_remap) {
   read_all("gpu.row_remap", "row_remap.pending", {0, 1, 0, 0});
   EXPECT_EQ(outcome_of("remapped"), Outcome::failed);

@@ -19,7 +19,7 @@ const std::vector<CheckName>& check_names() {
   static const std::vector<CheckName> names{
       {kPcieBandwidth, "gpu.pcie_bandwidth", "Requesting pcie test with bw: ", true},
       {"remapped", "gpu.row_remap", "Requesting Remapped Rows check on all GPUs\n"},
-      {"dcgm", "gpu.diagnosis", "DCGM test", true},
+      {"dcgm", "gpu.diagnosis", "DCGM test", true, "gpu.dcgm"},
       {"ping", "network.ping", "Ping test", true},
       {"gpupower", "gpu.throttle", "GPU Power Measurement test"},
       {"gpumem", "gpu.compute", "GPU Memory DGEMM+DAXPY test", true},

@@ -14,10 +14,11 @@ inline constexpr std::string_view kAll = "all";
 
 // A check as IBM Autopilot calls it.
 struct CheckName {
-  std::string_view name;      // "remapped": in lists, and the path where it is asked for alone
-  std::string_view check;     // ours that answers
-  std::string_view preamble;  // what the reply at its own path begins with; see preamble_of
-  bool is_active = false;     // puts load on what it tests: its last result is the answer
+  std::string_view name;        // "remapped": in lists, and the path where it is asked for alone
+  std::string_view check;       // ours that answers
+  std::string_view preamble;    // what the reply at its own path begins with; see preamble_of
+  bool is_active = false;       // puts load on what it tests: its last result is the answer
+  std::string_view other = {};  // ours as well; the one whose test ended last answers
 };
 
 // The beginning of the reply at its own path. pcie_bandwidth_limit: GB/s below which a GPU is slow.

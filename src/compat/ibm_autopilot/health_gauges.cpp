@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compat/ibm_autopilot/dcgm_answer.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
@@ -44,11 +45,7 @@ void HealthGauges::note(const NodeSnapshot& snapshot) {
     set("remapped", gpu, is_bad ? 1 : 0);
   for (const auto& [gpu, is_bad] : flags(snapshot, slowdown_question()))
     set("power-slowdown", gpu, is_bad ? 1 : 0);
-  const auto tested = words(snapshot, "gpu.diagnosis", "deep_test.outcome");
-  if (tested.contains("failed") || tested.contains("fatal"))
-    set("dcgm", host_subject(), 1);
-  else if (tested.contains("passed"))
-    set("dcgm", host_subject(), 0);
+  if (const auto has_failed = has_failed_dcgm(snapshot)) set("dcgm", host_subject(), *has_failed ? 1 : 0);
   const auto claims = words(snapshot, "storage.pvc", "pvc.outcome");
   if (claims.contains("not_bound"))
     set("pvc", host_subject(), 1);

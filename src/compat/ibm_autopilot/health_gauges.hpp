@@ -19,7 +19,7 @@ inline constexpr std::string_view kHealthChecksHelp =
 //   health           device_id      value                           of our check
 //   remapped         GPU            1: gpu.row_remap finds a fault   gpu.row_remap
 //   power-slowdown   GPU            1: slowed down by its hardware   gpu.throttle
-//   dcgm             -              1: the last deep test failed     gpu.diagnosis
+//   dcgm             -              1: the last test failed          gpu.diagnosis, gpu.dcgm
 //   pvc              -              1: a class gives no volume       storage.pvc
 //   pciebw           GPU            GB/s from the host               gpu.pcie_bandwidth
 //   gpumem           "0"            1: a GPU failed the test         gpu.compute

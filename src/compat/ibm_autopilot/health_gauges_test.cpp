@@ -81,6 +81,14 @@ TEST_F(HealthGaugesTest, a_deep_test_that_said_nothing_leaves_no_series) {
   EXPECT_THAT(all(), ElementsAre("dcgm/=1"));
 }
 
+TEST_F(HealthGaugesTest, a_test_of_dcgm_on_this_machine_counts_as_a_deep_test_does) {
+  look("gpu.diagnosis", {word("deep_test.outcome", "off")});
+  look("gpu.dcgm", {word("dcgm.result", "passed"), word("dcgm.result", "fatal")});
+  EXPECT_THAT(all(), ElementsAre("dcgm/=1"));
+  look("gpu.dcgm", {word("dcgm.result", "passed"), word("dcgm.result", "warned")});
+  EXPECT_THAT(all(), ElementsAre("dcgm/=0"));
+}
+
 TEST_F(HealthGaugesTest, one_class_without_a_volume_is_enough) {
   look("storage.pvc", {word("pvc.outcome", "no_class")});
   EXPECT_THAT(all(), IsEmpty());

@@ -16,7 +16,7 @@ std::string without_line_end(std::string text) {
 void write_members(api::JsonWriter& writer, const CheckAnswer& answer) {
   writer.word("name", answer.name);
   const CheckName* known = find_check(answer.name);
-  if (known != nullptr) writer.word("check", known->check);
+  if (known != nullptr) writer.word("check", answer.check.empty() ? known->check : answer.check);
   writer.word("outcome", outcome_word(answer.outcome));
   if (answer.outcome != Outcome::not_supported && known != nullptr) writer.flag("fresh", answer.is_fresh);
   if (answer.result_of) writer.time("resultOf", *answer.result_of);

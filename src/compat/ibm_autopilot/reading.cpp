@@ -62,6 +62,15 @@ bool is_before(const Subject& gpu, const Subject& other) {
          std::tuple(other.index.value_or(kLast), std::string_view(other.key));
 }
 
+std::optional<WallTime> end_of_test(const CheckResult& result) {
+  std::optional<WallTime> end;
+  for (const Observation& observation : result.observations)
+    for (const std::string_view name : {"finished", "testedAt"})
+      if (const Value* said = find_attribute(observation.attributes, name))
+        end = std::max(end, parse_time(to_string(*said)));
+  return end;
+}
+
 const GpuQuestion& remapped_question() {
   static const GpuQuestion question{"gpu.row_remap", {"row_remap.pending", "row_remap.failed"}, true};
   return question;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace autopilot::compat::ibm_autopilot {
 
 // Null where that check does not run here.
 [[nodiscard]] const CheckResult* find_result(const NodeSnapshot& snapshot, std::string_view check);
+
+// When the test ended that an active check tells of.
+[[nodiscard]] std::optional<WallTime> end_of_test(const CheckResult& result);
 
 // The driver's number of it, which is what IBM Autopilot calls its GPUs; its PCI address where there is none.
 [[nodiscard]] std::string device_id(const Subject& gpu);

@@ -12,7 +12,7 @@ namespace autopilot::controller {
 namespace {
 
 // They judge what a test has found on the devices; all others look at what happens by itself.
-constexpr std::array<std::string_view, 4> kActiveChecks = {"gpu.diagnosis", "gpu.pcie_bandwidth",
+constexpr std::array<std::string_view, 5> kActiveChecks = {"gpu.diagnosis", "gpu.dcgm", "gpu.pcie_bandwidth",
                                                            "gpu.memory_bandwidth", "gpu.compute"};
 
 OpenCause cause_of(const kube::ReportedIncident& incident) {
