@@ -119,6 +119,18 @@ struct Cause {
   Provenance provenance;
 };
 
+// What the vendor promises of one GPU: dense, in one direction, at its full power. Nothing: it could not be
+// verified, and nobody is judged by it. No machine reaches these; what share is enough is a threshold.
+struct GpuPeaks {
+  std::optional<double> memory_gigabytes_per_second;
+  std::optional<int> pcie_generation;
+  std::optional<int> pcie_lanes;
+  std::optional<double> fp64_teraflops;         // on the vector units
+  std::optional<double> fp64_tensor_teraflops;  // of products of matrices
+  std::optional<double> bf16_teraflops;         // likewise, without sparsity
+  Provenance provenance;
+};
+
 // gpu_models.yaml: what a model has, where it matters for a judgement.
 struct GpuModel {
   std::string id;                          // "h100-sxm"
@@ -126,6 +138,7 @@ struct GpuModel {
   int nvlinks = 0;  // that must be up on a sound machine; 0 where that depends on a bridge being fitted
   bool ecc = false;
   bool row_remap = false;
+  std::optional<GpuPeaks> peaks;
   Provenance provenance;
 };
 
@@ -216,6 +229,8 @@ class Catalog {
   [[nodiscard]] const Sxid* sxid(std::uint32_t code) const;
   [[nodiscard]] const LinkDownReason* link_down_reason(int number) const;
   [[nodiscard]] const LogRule* log_rule(std::string_view id) const;
+  // By its whole name: "NVIDIA GH200 480GB" is not "NVIDIA H200". Nothing: it is judged by its siblings and
+  // its history alone, never by another model's numbers.
   [[nodiscard]] const GpuModel* gpu_model(std::string_view product_name) const;
   [[nodiscard]] const Counter* counter(std::string_view id) const;
   [[nodiscard]] const Profile* profile(std::string_view id) const;

@@ -82,6 +82,33 @@ TEST(BuiltinCatalog, tells_models_apart_by_their_whole_name) {
   EXPECT_FALSE(builtin().gpu_model("Tesla T4")->row_remap);
 }
 
+TEST(BuiltinCatalog, what_a_model_can_do_is_its_own) {
+  const auto memory_of = [](const char* name) -> std::optional<double> {
+    const GpuModel* model = builtin().gpu_model(name);
+    if (model == nullptr || !model->peaks) return std::nullopt;
+    return model->peaks->memory_gigabytes_per_second;
+  };
+  EXPECT_EQ(memory_of("NVIDIA H200"), 4800);
+  EXPECT_EQ(memory_of("NVIDIA GH200 480GB"), std::nullopt);
+  EXPECT_EQ(memory_of("NVIDIA H100 80GB HBM3"), 3350);
+  EXPECT_EQ(memory_of("NVIDIA H100 96GB HBM3"), std::nullopt);  // another memory
+  EXPECT_LT(memory_of("NVIDIA A100-SXM4-40GB"), memory_of("NVIDIA A100-SXM4-80GB"));
+  EXPECT_EQ(builtin().gpu_model("NVIDIA A10")->peaks->bf16_teraflops, 125);
+  EXPECT_EQ(builtin().gpu_model("NVIDIA A10G")->peaks->bf16_teraflops, std::nullopt);
+  EXPECT_EQ(builtin().gpu_model("Tesla V100-PCIE-16GB")->peaks->bf16_teraflops, std::nullopt);
+}
+
+TEST(BuiltinCatalog, peaks_are_in_the_order_of_magnitude_of_their_unit) {
+  for (const GpuModel& model : builtin().gpu_models()) {
+    if (!model.peaks) continue;
+    EXPECT_FALSE(model.peaks->provenance.source.empty()) << model.id;
+    EXPECT_GE(model.peaks->memory_gigabytes_per_second.value_or(300), 300) << model.id;
+    EXPECT_LE(model.peaks->fp64_teraflops.value_or(0), model.peaks->fp64_tensor_teraflops.value_or(100))
+        << model.id;
+    EXPECT_GE(model.peaks->bf16_teraflops.value_or(100), 100) << model.id;
+  }
+}
+
 TEST(BuiltinCatalog, narrow_counters_saturate) {
   ASSERT_NE(builtin().counter("infiniband.link_downed"), nullptr);
   EXPECT_EQ(builtin().counter("infiniband.link_downed")->saturation(), 255u);
@@ -327,6 +354,21 @@ TEST(ParseCatalog, refuses_the_same_entry_twice) {
   text += text.substr(text.find("  - id"));
   EXPECT_THAT(problems_of("thresholds.yaml", text),
               HasSubstr("thresholds.yaml: gpu.ecc.corrected: stands here twice"));
+}
+
+TEST(ParseCatalog, refuses_peaks_that_no_gpu_has) {
+  const auto problems_with = [](const std::string& peaks) {
+    return problems_of("gpu_models.yaml",
+                       "gpu_models:\n  - id: a\n    names: [A]\n    nvlinks: 0\n    peaks: {" + peaks +
+                           "source: s, date: 2026-11-25, evidence: vendor}\n"
+                           "    source: s\n    date: 2026-11-25\n    evidence: vendor\n");
+  };
+  EXPECT_EQ(problems_with("fp64_teraflops: 9.7, pcie_generation: 4, pcie_lanes: 16, "), "");
+  EXPECT_THAT(problems_with("memory_gigabytes_per_second: 4800000, "), HasSubstr("at most 50000"));
+  EXPECT_THAT(problems_with("bf16_teraflops: 0, "), HasSubstr("`bf16_teraflops`: expected more than 0"));
+  EXPECT_THAT(problems_with("pcie_generation: 40, pcie_lanes: 16, "), HasSubstr("expected 1 to 7"));
+  EXPECT_THAT(problems_with("pcie_lanes: 16, "), HasSubstr("stand together or not at all"));
+  EXPECT_THAT(problems_with("memory: 4800, "), HasSubstr("memory"));
 }
 
 TEST(ParseCatalog, refuses_references_to_nothing) {

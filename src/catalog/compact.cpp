@@ -145,8 +145,11 @@ void describe(Archive& a, T& v) {
   else if constexpr (std::is_same_v<U, Cause>)
     a(v.id, v.title, v.roots, v.takes, v.takes_anywhere, v.explains, v.window, v.window_before, v.end,
       v.because, v.several, v.provenance);
+  else if constexpr (std::is_same_v<U, GpuPeaks>)
+    a(v.memory_gigabytes_per_second, v.pcie_generation, v.pcie_lanes, v.fp64_teraflops,
+      v.fp64_tensor_teraflops, v.bf16_teraflops, v.provenance);
   else if constexpr (std::is_same_v<U, GpuModel>)
-    a(v.id, v.name_patterns, v.nvlinks, v.ecc, v.row_remap, v.provenance);
+    a(v.id, v.name_patterns, v.nvlinks, v.ecc, v.row_remap, v.peaks, v.provenance);
   else if constexpr (std::is_same_v<U, Counter>)
     a(v.id, v.path, v.width_bits, v.unit, v.threshold, v.meaning, v.provenance);
   else if constexpr (std::is_same_v<U, RequiredCheck>)

@@ -109,7 +109,35 @@ Cause read_cause(Entry& entry) {
   return cause;
 }
 
-GpuModel read_gpu_model(Entry& entry) {
+// Above 0, and no more than any hardware has for years to come: a slip of the unit is more than that.
+std::optional<double> peak(Entry& peaks, const char* key, double most) {
+  const auto value = peaks.number(key);
+  if (value && (*value <= 0 || *value > most))
+    peaks.problem(peaks.line_of(key), "`" + std::string(key) + "`: expected more than 0 and at most " +
+                                          std::to_string(static_cast<int>(most)));
+  return value;
+}
+
+std::optional<int> small_number(Entry& peaks, const char* key, int most) {
+  if (!peaks.has(key)) return std::nullopt;
+  return peaks.within(key, 1, most);
+}
+
+GpuPeaks read_gpu_peaks(Entry& peaks) {
+  GpuPeaks read;
+  read.memory_gigabytes_per_second = peak(peaks, "memory_gigabytes_per_second", 50'000);
+  read.pcie_generation = small_number(peaks, "pcie_generation", 7);
+  read.pcie_lanes = small_number(peaks, "pcie_lanes", 16);
+  read.fp64_teraflops = peak(peaks, "fp64_teraflops", 500);
+  read.fp64_tensor_teraflops = peak(peaks, "fp64_tensor_teraflops", 1'000);
+  read.bf16_teraflops = peak(peaks, "bf16_teraflops", 20'000);
+  if (read.pcie_generation.has_value() != read.pcie_lanes.has_value())
+    peaks.problem(peaks.line_of("source"), "`pcie_generation` and `pcie_lanes` stand together or not at all");
+  read.provenance = peaks.provenance();
+  return read;
+}
+
+GpuModel read_gpu_model(Entry& entry, YamlProblems& problems) {
   GpuModel model;
   model.id = entry.id("[a-z][a-z0-9-]*");
   model.name_patterns = entry.required_words("names");
@@ -118,6 +146,10 @@ GpuModel read_gpu_model(Entry& entry) {
   model.nvlinks = static_cast<int>(std::clamp<std::int64_t>(links, 0, 64));
   model.ecc = entry.boolean("ecc").value_or(false);
   model.row_remap = entry.boolean("row_remap").value_or(false);
+  if (const YamlNode* peaks = entry.map("peaks")) {
+    Entry nested(*peaks, "peaks", problems);
+    model.peaks = read_gpu_peaks(nested);
+  }
   model.provenance = entry.provenance();
   return model;
 }
@@ -208,7 +240,8 @@ bool read_file(const std::string& name, const std::string& text, YamlProblems& p
   else if (name == "causes.yaml")
     read_entries(text, "causes", "cause", problems, facts.causes, &read_cause);
   else if (name == "gpu_models.yaml")
-    read_entries(text, "gpu_models", "GPU model", problems, facts.gpu_models, &read_gpu_model);
+    read_entries(text, "gpu_models", "GPU model", problems, facts.gpu_models,
+                 [&problems](Entry& entry) { return read_gpu_model(entry, problems); });
   else if (name == "counters.yaml")
     read_entries(text, "counters", "counter", problems, facts.counters, &read_counter);
   else if (name == "profiles.yaml")

@@ -238,6 +238,39 @@ std::string log_rules_page(const Catalog& facts) {
   return page;
 }
 
+std::string number_cell(const std::optional<double>& number) {
+  return number ? to_string(Value{*number}) : "-";
+}
+
+std::string link_cell(const catalog::GpuPeaks& peaks) {
+  if (!peaks.pcie_generation) return "-";
+  return std::to_string(*peaks.pcie_generation) + " x" + std::to_string(*peaks.pcie_lanes);
+}
+
+std::string gpu_models_page(const Catalog& facts) {
+  std::string page =
+      std::string(kNote) +
+      "# GPU models\n\nWhat is known of each model, by its whole name as the driver spells it. The peaks are "
+      "what the vendor promises: dense, in one\ndirection, at full power. No machine reaches them, and which "
+      "share is enough is a threshold of a check. `-`: it could not be\nverified, and nobody is judged by "
+      "it. "
+      "A model that is not here is judged by its siblings and its history alone.\n\n"
+      "| names | NVLinks | memory, GB/s | PCIe | FP64, TFLOPS | FP64 on tensor cores | BF16 | source of the "
+      "peaks |\n|---|---|---|---|---|---|---|---|\n";
+  for (const catalog::GpuModel& model : facts.gpu_models()) {
+    const catalog::GpuPeaks peaks = model.peaks.value_or(catalog::GpuPeaks{});
+    std::string names;
+    for (const std::string& name : model.name_patterns)
+      names += (names.empty() ? "" : ", ") + name;
+    page += "| " + cell(names) + " | " + std::to_string(model.nvlinks) + " | " +
+            number_cell(peaks.memory_gigabytes_per_second) + " | " + link_cell(peaks) + " | " +
+            number_cell(peaks.fp64_teraflops) + " | " + number_cell(peaks.fp64_tensor_teraflops) + " | " +
+            number_cell(peaks.bf16_teraflops) + " | " +
+            (model.peaks ? cell(origin(peaks.provenance)) : std::string("-")) + " |\n";
+  }
+  return page;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> make_pages(const Catalog& facts) {
@@ -249,6 +282,7 @@ std::map<std::string, std::string> make_pages(const Catalog& facts) {
       {"causes.md", causes_page(facts)},
       {"privileges.md", privileges_page(facts)},
       {"log_rules.md", log_rules_page(facts)},
+      {"gpu_models.md", gpu_models_page(facts)},
       {"configuration.md", std::string(kNote) + config::settings_page()},
       {"controller-configuration.md", std::string(kNote) + config::controller_settings_page()},
       {"../deploy/helm/autopilot/rules/findings.yaml", alert_rules(facts)},
