@@ -4,9 +4,12 @@
 // it was.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "host/operations/child_line.hpp"
+#include "host/operations/dcgm_words.hpp"
 #include "host/operations/deep_test_helper.hpp"
 
 namespace {
@@ -23,6 +26,18 @@ void check_summary(const host::DeepTestSummary& summary) {
   AUTOPILOT_ASSERT(host::exit_code_of(*again) == host::exit_code_of(summary));
 }
 
+// What is said of two GPUs of this machine fits on the line of a child, and says nothing of a third.
+void check_words(const host::DeepTestSummary& summary) {
+  host::DcgmTest test{.level = 2, .gpus = {}, .fatal = {"PCIe", "GPU Memory"}};
+  for (int index = 0; index < 2; ++index)
+    test.gpus.push_back(
+        {SubjectKind::gpu, "0000:0" + std::to_string(index) + ":00.0", index, "", index == 0 ? "S0" : ""});
+  const auto found = host::dcgm_observations(summary, test);
+  if (!found) return;
+  AUTOPILOT_ASSERT(found->size() == 4);
+  AUTOPILOT_ASSERT(host::parse_child_line(host::to_line(*found)).has_value());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -31,6 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AUTOPILOT_ASSERT(diagnosis->results.size() <= host::kMaxDcgmResults);
     AUTOPILOT_ASSERT(diagnosis->gpus.size() <= host::kMaxDcgmGpus + 1);
     check_summary(host::summary_of(*diagnosis));
+    check_words(host::summary_of(*diagnosis));
   }
   if (const auto summary = host::parse_deep_test_summary(text)) check_summary(*summary);
   return 0;
