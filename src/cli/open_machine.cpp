@@ -13,6 +13,7 @@
 #include "host/kernel_log/inject_record.hpp"
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/open_host.hpp"
+#include "host/operations/dcgm_helper.hpp"
 #include "runtime/dcgm_operation.hpp"
 
 namespace autopilot::cli {
@@ -102,6 +103,15 @@ std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory, 
   return kinds;
 }
 
+// A machine without DCGM has no such test, and says what would give it one.
+void offer_dcgm(agent::Machine& machine, const config::Config& config) {
+  if (!host::has_devices(machine.host->files, "nvidia_gpu")) return;
+  if (host::has_dcgmi() || !config.dcgm.command.empty())
+    machine.operations.push_back(runtime::dcgm_operation(config.dcgm, config.deep_test.fatal));
+  else
+    machine.tests->put("gpu.dcgm", fail(Errc::unsupported, host::without_dcgmi()));
+}
+
 // A real machine gets a marked kernel record at most, and only where the operator allowed it.
 Status inject_for_real(const api::InjectRequest& request) {
   if (request.fault != "xid" || request.subject.kind != SubjectKind::gpu || !request.magnitude)
@@ -159,8 +169,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   if (choice.is_this_machine()) {
     auto machine = to_machine(TRY(host::open_system_host(options)), config, std::move(tests));
     if (config.inject) machine.inject = inject_for_real;
-    if (host::has_devices(machine.host->files, "nvidia_gpu"))
-      machine.operations.push_back(runtime::dcgm_operation(config.dcgm, config.deep_test.fatal));
+    offer_dcgm(machine, config);
     return machine;
   }
   options.nvml_library = TRY(simulated_library());

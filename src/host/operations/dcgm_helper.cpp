@@ -86,14 +86,9 @@ Result<std::vector<GpuDevice>> look(const OpenedHost& opened, const std::vector<
 }
 
 Result<std::string> find_dcgmi() {
-  std::string places;
-  for (const char* place : kDcgmiPlaces) {
+  for (const char* place : kDcgmiPlaces)
     if (::access(place, X_OK) == 0) return place;
-    places += (places.empty() ? "" : ", ") + std::string(place);
-  }
-  return fail(Errc::not_found, "dcgmi may not be run, or is not there (" + places +
-                                   "): install NVIDIA's datacenter-gpu-manager, or name a program in "
-                                   "`dcgm.command`");
+  return fail(Errc::not_found, without_dcgmi());
 }
 
 // By DCGM's numbers, which are the driver's.
@@ -199,6 +194,18 @@ Result<int> test_gpus(Options options) {
 }
 
 }  // namespace
+
+bool has_dcgmi() {
+  return std::ranges::any_of(kDcgmiPlaces, [](const char* place) { return ::access(place, F_OK) == 0; });
+}
+
+std::string without_dcgmi() {
+  std::string places;
+  for (const char* place : kDcgmiPlaces)
+    places += (places.empty() ? "" : ", ") + std::string(place);
+  return "dcgmi is not there or may not be run (" + places +
+         "): install NVIDIA's datacenter-gpu-manager, or name a program in `dcgm.command`";
+}
 
 int run_dcgm(const std::vector<std::string>& arguments) {
   auto options = parse_options(arguments);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
 namespace autopilot::host {
 
 // Where dcgmi is looked for when nobody names it, in this order.
-inline constexpr const char* kDcgmiPlaces[] = {"/usr/bin/dcgmi", "/usr/local/bin/dcgmi"};
+inline constexpr std::array<const char*, 2> kDcgmiPlaces{"/usr/bin/dcgmi", "/usr/local/bin/dcgmi"};
+// It is in one of them, whether this process may run it or not.
+[[nodiscard]] bool has_dcgmi();
+// What is missing otherwise, and the cure.
+[[nodiscard]] std::string without_dcgmi();
 
 // The operation gpu.dcgm: `autopilot helper dcgm [--level N] [--fatal TEST]... [--run WORD]... [--tree DIR
 // --library FILE] [SUBJECT...]`. Runs `dcgmi diag -j -r N` in the process group of the helper, with `-i` and
