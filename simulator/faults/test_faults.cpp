@@ -19,7 +19,9 @@ void apply_slow_copies(FaultEffect& effect) {
   YamlNode& found = yaml_member(yaml_member(*probes, "gpu.pcie_bandwidth"), "found");
   for (YamlNode& one : found.items) {
     const YamlNode* subject = one.find("subject");
-    if (subject != nullptr && subject->text == "gpu/" + effect.key)
+    const YamlNode* name = one.find("name");
+    if (subject != nullptr && subject->text == "gpu/" + effect.key && name != nullptr &&
+        name->text == "pcie_bandwidth.host_to_device")
       yaml_member(one, "value") = yaml_number(effect.magnitude);
   }
 }

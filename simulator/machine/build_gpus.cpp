@@ -84,14 +84,23 @@ void write_driver(const Description& description, FileTree& files) {
 constexpr double kLane[] = {0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
 constexpr double kCopied = 0.87;
 
-double copy_rate(const GpuDescription& gpu) {
+struct LinkUnderLoad {
+  int generation = 1;
+  int lanes = 0;
+
+  [[nodiscard]] double copy_rate() const {
+    constexpr double kTenths = 10;
+    return std::round(kLane[generation - 1] * lanes * kCopied * kTenths) / kTenths;
+  }
+};
+
+LinkUnderLoad link_of(const GpuDescription& gpu) {
   const auto reading = [&gpu](std::string_view name) {
     const YamlNode* value = gpu.readings.find(name);
     return value == nullptr ? 0 : std::stoi(value->text);
   };
-  const int generation = std::clamp(reading("pcie.generation_max"), 1, static_cast<int>(std::size(kLane)));
-  constexpr double kTenths = 10;
-  return std::round(kLane[generation - 1] * reading("pcie.width_max") * kCopied * kTenths) / kTenths;
+  return {std::clamp(reading("pcie.generation_max"), 1, static_cast<int>(std::size(kLane))),
+          reading("pcie.width_max")};
 }
 
 // What a test of the GPUs finds: `probes` of machine.yaml.
@@ -108,9 +117,13 @@ void build_probes(const Description& description, const GpuDescription& gpu, Mac
     return yaml_member(one, "value");
   };
   add("outcome", "host") = yaml_word("measured");
+  const LinkUnderLoad link = link_of(gpu);
   for (const Slot& slot : description.slots("gpu")) {
-    add("host_to_device", "gpu/" + slot.address) = yaml_number(copy_rate(gpu));
+    const std::string subject = "gpu/" + slot.address;
+    add("host_to_device", subject) = yaml_number(link.copy_rate());
     yaml_member(found.items.back(), "unit") = yaml_word("gigabytes_per_second");
+    add("generation", subject) = yaml_integer(link.generation);
+    add("lanes", subject) = yaml_integer(link.lanes);
   }
 }
 

@@ -60,6 +60,14 @@ TEST(TestVerdict, tells_slow_gpus_from_sound_ones) {
   EXPECT_EQ(test.finished, kNoon);
 }
 
+TEST(TestVerdict, a_gpu_is_slow_for_its_link) {
+  const auto test =
+      judge(measured({about(gpu("a"), "host_to_device", 24.0), about(gpu("a"), "generation", 4.0),
+                      about(gpu("a"), "lanes", 16.0), about(gpu("b"), "host_to_device", 24.0),
+                      about(gpu("b"), "generation", 5.0), about(gpu("b"), "lanes", 16.0)}));
+  EXPECT_THAT(healths(test), ElementsAre(Health::healthy, Health::degraded));
+}
+
 TEST(TestVerdict, a_gpu_that_was_to_be_tested_and_is_not_told_of_has_not_passed) {
   const auto test = judge(measured({about(gpu("a"), "host_to_device", 55.0)}, {gpu("a"), gpu("b")}));
   EXPECT_THAT(healths(test), ElementsAre(Health::healthy, Health::unknown));
