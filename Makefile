@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release run test check verify lint format bench bench-cluster bench-fleet fuzz manifests image cluster cluster-test cluster-down help clean deps
+.PHONY: release run test check verify lint format bench bench-cluster bench-fleet fuzz kernels manifests image cluster cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
@@ -45,6 +45,10 @@ bench-fleet: ## one question to a thousand agents, over plain HTTP and inside TL
 
 fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)
+
+kernels: ## the PTX texts of the GPU kernels from their sources, by clang++-16
+	@tools/install-deps.sh build
+	@tools/kernels/generate.py
 
 manifests: ## deploy/manifests/ from the Helm chart
 	@tools/install-go.sh

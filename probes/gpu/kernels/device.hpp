@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels need of the machine that runs them, for both: a GPU (clang in CUDA mode, without a
+// toolkit) and the host, which runs the same source for the simulated driver and for tests. On the host a
+// kernel is a function that is called once for each thread of a grid; `place` says which one, and calls that
+// threads make together go through it.
+#pragma once
+
+#ifdef __CUDA__
+#include <stdint.h>
+#else
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#endif
+
+#ifdef __CUDA__
+#define AUTOPILOT_KERNEL extern "C" __attribute__((global)) void
+#define AUTOPILOT_DEVICE static inline __attribute__((device, always_inline))
+#define AUTOPILOT_MEMBER __attribute__((device, always_inline))
+// Bytes that the threads of a block share, at most 48 KiB.
+#define AUTOPILOT_SHARED(name, bytes) static __attribute__((shared, aligned(16))) unsigned char name[bytes]
+#else
+#define AUTOPILOT_KERNEL inline void
+#define AUTOPILOT_DEVICE static inline
+#define AUTOPILOT_MEMBER
+#define AUTOPILOT_SHARED(name, bytes) unsigned char* name = ::autopilot::probes::gpu::kernels::place.shared
+#endif
+
+namespace autopilot::probes::gpu::kernels {
+
+inline constexpr unsigned kWarpThreads = 32;
+
+// 16 bytes, which a thread moves at once.
+using Pair = double __attribute__((vector_size(16)));
+
+#ifdef __CUDA__
+
+AUTOPILOT_DEVICE unsigned thread_index() {
+  return __nvvm_read_ptx_sreg_tid_x();
+}
+AUTOPILOT_DEVICE unsigned block_index() {
+  return __nvvm_read_ptx_sreg_ctaid_x();
+}
+AUTOPILOT_DEVICE unsigned block_threads() {
+  return __nvvm_read_ptx_sreg_ntid_x();
+}
+AUTOPILOT_DEVICE unsigned grid_blocks() {
+  return __nvvm_read_ptx_sreg_nctaid_x();
+}
+
+AUTOPILOT_DEVICE unsigned multiprocessor() {
+  unsigned id;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+
+AUTOPILOT_DEVICE void block_barrier() {
+  __syncthreads();
+}
+
+// Rounded to nearest, never contracted with what stands beside it: the same bits as on the host.
+AUTOPILOT_DEVICE float fused(float a, float b, float c) {
+  return __nvvm_fma_rn_f(a, b, c);
+}
+AUTOPILOT_DEVICE double fused(double a, double b, double c) {
+  return __nvvm_fma_rn_d(a, b, c);
+}
+
+template <class To, class From>
+AUTOPILOT_DEVICE To bits_as(From from) {
+  return __builtin_bit_cast(To, from);
+}
+
+#else
+
+// What threads of a host do together. Null where a kernel needs none of it.
+class Cooperation {
+ public:
+  Cooperation() = default;
+  Cooperation(const Cooperation&) = delete;
+  Cooperation& operator=(const Cooperation&) = delete;
+  virtual ~Cooperation() = default;
+  virtual void block_barrier() = 0;
+  // c += a * b of one warp, the fragments as the tensor instruction of the name lays them out.
+  virtual void multiply_bf16(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) = 0;
+  virtual void multiply_f64(double (&c)[2], double a, double b) = 0;
+};
+
+struct Place {
+  unsigned thread = 0;
+  unsigned block = 0;
+  unsigned threads = 1;
+  unsigned blocks = 1;
+  unsigned multiprocessor = 0;
+  std::uint64_t wrong_bits =
+      0;  // what this multiprocessor turns over in every fused operation in double precision
+  unsigned char* shared = nullptr;
+  Cooperation* together = nullptr;
+};
+
+inline thread_local Place place;
+
+inline unsigned thread_index() {
+  return place.thread;
+}
+inline unsigned block_index() {
+  return place.block;
+}
+inline unsigned block_threads() {
+  return place.threads;
+}
+inline unsigned grid_blocks() {
+  return place.blocks;
+}
+inline unsigned multiprocessor() {
+  return place.multiprocessor;
+}
+inline void block_barrier() {
+  place.together->block_barrier();
+}
+
+template <class To, class From>
+To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+inline float fused(float a, float b, float c) {
+  return __builtin_fmaf(a, b, c);
+}
+inline double fused(double a, double b, double c) {
+  return bits_as<double>(bits_as<std::uint64_t>(__builtin_fma(a, b, c)) ^ place.wrong_bits);
+}
+
+#endif
+
+AUTOPILOT_DEVICE uint64_t grid_thread() {
+  return uint64_t{block_index()} * block_threads() + thread_index();
+}
+AUTOPILOT_DEVICE uint64_t grid_threads() {
+  return uint64_t{grid_blocks()} * block_threads();
+}
+
+}  // namespace autopilot::probes::gpu::kernels

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <set>
+
+#include "probes/gpu/kernels/block_fixture.hpp"
+#include "probes/gpu/kernels/canary.hpp"
+#include "probes/gpu/kernels/pattern.hpp"
+#include "probes/gpu/kernels/stream.hpp"
+
+namespace autopilot::probes::gpu::kernels {
+namespace {
+
+std::vector<Pair> pairs_of(std::size_t count, double value) {
+  return std::vector<Pair>(count, Pair{value, value});
+}
+
+TEST(Stream, every_kernel_writes_its_whole_buffer_and_nothing_else) {
+  constexpr std::size_t kPairs = 1000;  // no multiple of the 64 threads
+  std::vector<Pair> in(kPairs);
+  auto copy = pairs_of(kPairs + 1, -1);
+  auto scale = copy;
+  auto triad = copy;
+  auto sum = copy;
+  run_grid(2, kWarpThreads, [&] { fill_stream(in.data(), kPairs); });
+  run_grid(2, kWarpThreads, [&] {
+    stream_copy(copy.data(), in.data(), kPairs);
+    stream_scale(scale.data(), in.data(), 3, kPairs);
+    stream_triad(triad.data(), in.data(), in.data(), 3, kPairs);
+    daxpy(sum.data(), in.data(), 3, kPairs);
+  });
+  for (std::size_t i = 0; i < kPairs; ++i)
+    for (unsigned half = 0; half < 2; ++half) {
+      const double number = stream_number(2 * i + half);
+      ASSERT_EQ(copy[i][half], number);
+      ASSERT_EQ(scale[i][half], 3 * number);
+      ASSERT_EQ(triad[i][half], 4 * number);
+      ASSERT_EQ(sum[i][half], 3 * number - 1);
+    }
+  for (const auto* out : {&copy, &scale, &triad, &sum})
+    EXPECT_EQ((*out)[kPairs][0], -1);
+}
+
+PatternResult verify(const std::vector<std::uint64_t>& words, std::uint64_t flip) {
+  PatternResult result{.wrong = 0, .first = words.size(), .bits = 0};
+  run_grid(2, kWarpThreads, [&] { pattern_verify(words.data(), words.size(), 7, flip, &result); });
+  return result;
+}
+
+TEST(Pattern, sound_memory_has_no_wrong_word) {
+  std::vector<std::uint64_t> words(1000);
+  for (const std::uint64_t flip : {std::uint64_t{0}, ~std::uint64_t{0}}) {
+    run_grid(2, kWarpThreads, [&] { pattern_write(words.data(), words.size(), 7, flip); });
+    EXPECT_EQ(verify(words, flip).wrong, 0U);
+  }
+}
+
+TEST(Pattern, wrong_words_are_counted_with_the_first_and_their_bits) {
+  std::vector<std::uint64_t> words(1000);
+  run_grid(2, kWarpThreads, [&] { pattern_write(words.data(), words.size(), 7, 0); });
+  words[900] ^= 0x10;
+  words[321] ^= 0x1;
+  const PatternResult result = verify(words, 0);
+  EXPECT_EQ(result.wrong, 2U);
+  EXPECT_EQ(result.first, 321U);
+  EXPECT_EQ(result.bits, 0x11U);
+}
+
+TEST(Pattern, a_word_at_another_address_is_wrong) {
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t index = 0; index < 100'000; ++index)
+    seen.insert(pattern_word(index, 7));
+  EXPECT_EQ(seen.size(), 100'000U);
+}
+
+std::vector<std::uint64_t> digests(unsigned rounds) {
+  std::vector<std::uint64_t> expected;
+  for (unsigned thread = 0; thread < kCanaryThreads; ++thread)
+    expected.push_back(canary_digest(thread, rounds, 5));
+  return expected;
+}
+
+// Two blocks, which run on the multiprocessors 0 and 1.
+std::vector<CanaryCount> run_canary(unsigned rounds, std::uint64_t wrong_bits_of_second) {
+  const auto expected = digests(rounds);
+  std::vector<CanaryCount> counts(2);
+  run_grid(2, kCanaryThreads, [&] {
+    place.multiprocessor = place.block;
+    place.wrong_bits = place.block == 1 ? wrong_bits_of_second : 0;
+    canary(expected.data(), counts.data(), 2, rounds, 5);
+  });
+  return counts;
+}
+
+TEST(Canary, sound_multiprocessors_give_the_digests_of_the_host) {
+  for (const CanaryCount& count : run_canary(100, 0)) {
+    EXPECT_EQ(count.threads, kCanaryThreads);
+    EXPECT_EQ(count.wrong, 0U);
+  }
+}
+
+TEST(Canary, one_wrong_bit_is_seen_and_its_multiprocessor_named) {
+  const auto counts = run_canary(100, 1);  // the least bit of a double
+  EXPECT_EQ(counts[0].wrong, 0U);
+  EXPECT_EQ(counts[1].wrong, kCanaryThreads);
+  EXPECT_NE(counts[1].bits, 0U);
+}
+
+TEST(Canary, threads_have_digests_of_their_own) {
+  const auto all = digests(10);
+  EXPECT_EQ(std::set<std::uint64_t>(all.begin(), all.end()).size(), all.size());
+}
+
+}  // namespace
+}  // namespace autopilot::probes::gpu::kernels
