@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
+#include "cuda/driver_table.hpp"
 #include "machine/builtin.hpp"
 #include "nvml/driver_state.hpp"
 #include "scenario/scenario.hpp"
@@ -16,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const simulator::Machine machine = simulator::builtin_machine("l40s-4").value();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static_cast<void>(simulator::nvml::parse_driver_model(text, "nvml.yaml"));
+  static_cast<void>(simulator::cuda::parse_driver_table(text, "cuda.yaml"));
   static_cast<void>(simulator::parse_log(text, "kmsg.jsonl"));
   const auto scenario = simulator::parse_scenario(text, "scenario.yaml");
   if (!scenario) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "probes/gpu/driver/library.hpp"
+
+namespace autopilot::probes::gpu {
+
+// Between who calls the driver and who watches over it. Thread-safe.
+struct Watch {
+  std::atomic<const char*> call = nullptr;  // what the thread is in, and may hang in
+  std::atomic<std::uint64_t> calls = 0;     // how many it has begun
+  std::atomic<bool> stop = false;           // it shall free everything and end
+};
+
+// The library, called by one thread.
+class Driver {
+ public:
+  // Both must outlive it.
+  Driver(const Library& library, Watch& watch) : library_(&library), watch_(&watch) {}
+
+  [[nodiscard]] const cuda::Calls& calls() const { return library_->calls(); }
+  [[nodiscard]] const Library& library() const { return *library_; }
+
+  // The error says which function gave what: "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2)".
+  template <class... Parameters>
+  Status run(const cuda::Call<cuda::Return(Parameters...)>& call,
+             std::type_identity_t<Parameters>... arguments) const {
+    return status_of(call.name, code_of(call, arguments...));
+  }
+
+  // The same for a caller that knows what to make of a code.
+  template <class... Parameters>
+  cuda::Return code_of(const cuda::Call<cuda::Return(Parameters...)>& call,
+                       std::type_identity_t<Parameters>... arguments) const {
+    ++watch_->calls;
+    watch_->call = call.name;
+    const cuda::Return code = call.address(arguments...);
+    watch_->call = nullptr;
+    return code;
+  }
+
+  // Errc::conflict once the watch says stop.
+  [[nodiscard]] Status go_on() const;
+
+ private:
+  [[nodiscard]] Status status_of(const char* name, cuda::Return code) const;
+
+  const Library* library_;
+  Watch* watch_;
+};
+
+}  // namespace autopilot::probes::gpu

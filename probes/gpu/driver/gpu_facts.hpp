@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probes/gpu/driver/driver.hpp"
+
+namespace autopilot::probes::gpu {
+
+// A GPU as the driver shows it to this process: CUDA_VISIBLE_DEVICES hides and reorders.
+struct GpuFacts {
+  cuda::Device device = 0;
+  int index = 0;
+  std::string name;
+  std::string uuid;         // "GPU-01234567-89ab-..."
+  std::string pci_address;  // "0000:3b:00.0"
+  int capability_major = 0;
+  int capability_minor = 0;
+  unsigned multiprocessors = 0;
+  std::size_t memory_bytes = 0;
+
+  // "8.0" is 80.
+  [[nodiscard]] int capability() const { return capability_major * 10 + capability_minor; }
+};
+
+// cuInit and what it found. Errc::not_found: the driver has no GPU.
+[[nodiscard]] Result<std::vector<GpuFacts>> list_gpus(const Driver& driver);
+
+// Those that `wanted` names by index, UUID (its beginning will do, if it is one GPU's) or PCI address; all
+// where it is empty. Each once, in the order of the driver.
+[[nodiscard]] Result<std::vector<GpuFacts>> choose_gpus(const std::vector<GpuFacts>& all,
+                                                        const std::vector<std::string>& wanted);
+
+}  // namespace autopilot::probes::gpu

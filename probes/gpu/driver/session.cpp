@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/driver/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "probes/gpu/driver/kernel_text.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+constexpr double kMostOfFree = 0.9;
+
+void* address_of(cuda::DevicePointer pointer) {
+  return reinterpret_cast<void*>(
+      pointer);  // NOLINT(performance-no-int-to-ptr): an address of the GPU, kept only
+}
+
+}  // namespace
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : session_(other.session_),
+      where_(other.where_),
+      address_(std::exchange(other.address_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+// Where the GPU is lost these calls fail, and the end of the context frees what they could not.
+Buffer::~Buffer() {
+  if (address_ == nullptr) return;
+  const Driver& driver = session_->driver_;
+  driver.code_of(driver.calls().context_set, session_->context_);
+  if (where_ == Where::host) {
+    driver.code_of(driver.calls().host_free, address_);
+    return;
+  }
+  driver.code_of(driver.calls().memory_free, pointer());
+  session_->used_bytes_ -= bytes_;
+}
+
+cuda::DevicePointer Buffer::pointer() const {
+  return reinterpret_cast<cuda::DevicePointer>(address_);
+}
+
+Result<std::unique_ptr<Session>> Session::open(const Driver& driver, const GpuFacts& facts,
+                                               double memory_share) {
+  std::unique_ptr<Session> session(new Session(driver, facts));
+  TRY_STATUS(session->begin(memory_share));
+  TRY_STATUS(session->load());
+  return session;
+}
+
+Session::~Session() {
+  const cuda::Calls& calls = driver_.calls();
+  if (context_ == nullptr) return;
+  driver_.code_of(calls.context_set, context_);
+  for (cuda::Event event : {begin_, end_, fork_})
+    if (event != nullptr) driver_.code_of(calls.event_destroy, event);
+  for (cuda::Stream stream : {stream_, second_stream_})
+    if (stream != nullptr) driver_.code_of(calls.stream_destroy, stream);
+  if (module_ != nullptr) driver_.code_of(calls.module_unload, module_);
+  driver_.code_of(calls.context_destroy, context_);
+}
+
+Status Session::begin(double memory_share) {
+  const cuda::Calls& calls = driver_.calls();
+  TRY_STATUS(driver_.run(calls.context_create, &context_, cuda::kBlockingSync, facts_.device));
+  std::size_t total = 0;
+  TRY_STATUS(driver_.run(calls.memory_info, &free_bytes_, &total));
+  budget_bytes_ = static_cast<std::size_t>(
+      std::min(static_cast<double>(total) * memory_share, static_cast<double>(free_bytes_) * kMostOfFree));
+  if (budget_bytes_ < kLeastBytes)
+    return fail(Errc::exhausted, "too little memory: " + std::to_string(free_bytes_ >> 20) + " of " +
+                                     std::to_string(total >> 20) + " MiB are free, of which we may take " +
+                                     std::to_string(budget_bytes_ >> 20) + "; a test needs " +
+                                     std::to_string(kLeastBytes >> 20));
+  for (cuda::Stream* stream : {&stream_, &second_stream_})
+    TRY_STATUS(driver_.run(calls.stream_create, stream, cuda::kStreamNonBlocking));
+  for (cuda::Event* event : {&begin_, &end_, &fork_})
+    TRY_STATUS(driver_.run(calls.event_create, event, 0));
+  return {};
+}
+
+Status Session::load() {
+  const KernelText kernels = TRY(kernel_text_for(facts_.capability()));
+  level_ = kernels.level;
+  const auto begin = std::chrono::steady_clock::now();
+  TRY_STATUS(driver_.run(driver_.calls().module_load, &module_, kernels.text->c_str()));
+  load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return {};
+}
+
+Status Session::make_current() const {
+  return driver_.run(driver_.calls().context_set, context_);
+}
+
+Result<Buffer> Session::allocate(std::size_t bytes) {
+  if (bytes > budget_bytes_ - used_bytes_)
+    return fail(Errc::exhausted, std::to_string(bytes) + " bytes are more than what is left of our share");
+  cuda::DevicePointer pointer = 0;
+  TRY_STATUS(driver_.run(driver_.calls().memory_allocate, &pointer, bytes));
+  used_bytes_ += bytes;
+  return Buffer(*this, Buffer::Where::gpu, address_of(pointer), bytes);
+}
+
+Result<Buffer> Session::allocate_on_host(std::size_t bytes) {
+  void* address = nullptr;
+  TRY_STATUS(driver_.run(driver_.calls().host_allocate, &address, bytes, cuda::kPortable));
+  return Buffer(*this, Buffer::Where::host, address, bytes);
+}
+
+Status Session::launch_named(const char* name, Grid grid, void** arguments) {
+  cuda::Function function = nullptr;
+  TRY_STATUS(driver_.run(driver_.calls().module_function, &function, module_, name));
+  return driver_.run(driver_.calls().launch, function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream_,
+                     arguments, nullptr);
+}
+
+Status Session::copy_to_gpu(const Buffer& to, const void* from, std::size_t bytes) {
+  return driver_.run(driver_.calls().copy_to_device, to.pointer(), from, bytes, stream_);
+}
+
+Status Session::read(void* to, const Buffer& from, std::size_t offset, std::size_t bytes) {
+  TRY_STATUS(driver_.run(driver_.calls().copy_to_host, to, from.pointer() + offset, bytes, stream_));
+  return wait();
+}
+
+Status Session::wait() {
+  return driver_.run(driver_.calls().stream_synchronize, stream_);
+}
+
+Result<double> Session::seconds_of(const std::function<Status()>& work) {
+  TRY_STATUS(driver_.run(driver_.calls().event_record, begin_, stream_));
+  TRY_STATUS(work());
+  TRY_STATUS(driver_.run(driver_.calls().event_record, end_, stream_));
+  TRY_STATUS(wait());
+  float milliseconds = 0;
+  TRY_STATUS(driver_.run(driver_.calls().event_elapsed, &milliseconds, begin_, end_));
+  if (!(milliseconds > 0)) return fail(Errc::malformed, "the clock of the GPU does not go forward");
+  return static_cast<double>(milliseconds) / 1000;
+}
+
+Status Session::fork() {
+  TRY_STATUS(driver_.run(driver_.calls().event_record, fork_, stream_));
+  return driver_.run(driver_.calls().stream_wait, second_stream_, fork_, 0);
+}
+
+Status Session::join() {
+  TRY_STATUS(driver_.run(driver_.calls().event_record, fork_, second_stream_));
+  return driver_.run(driver_.calls().stream_wait, stream_, fork_, 0);
+}
+
+}  // namespace autopilot::probes::gpu

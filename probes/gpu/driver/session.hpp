@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "probes/gpu/driver/gpu_facts.hpp"
+
+namespace autopilot::probes::gpu {
+
+class Session;
+
+// Memory of a GPU or pinned memory of the host; freed with its owner, which must not outlive the session.
+class Buffer {
+ public:
+  enum class Where { gpu, host };
+
+  Buffer(Session& session, Where where, void* address, std::size_t bytes)
+      : session_(&session), where_(where), address_(address), bytes_(bytes) {}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&&) = delete;
+  ~Buffer();
+
+  [[nodiscard]] cuda::DevicePointer pointer() const;
+  template <class T>
+  [[nodiscard]] T* host() const {
+    return static_cast<T*>(address_);
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  Session* session_;
+  Where where_;
+  void* address_;
+  std::size_t bytes_;
+};
+
+// A kernel under its name, with what it takes: where its source takes a pointer, an address of the GPU.
+template <class... Parameters>
+struct Kernel {
+  const char* name;
+};
+template <class T>
+using OnGpu = std::conditional_t<std::is_pointer_v<T>, cuda::DevicePointer, T>;
+template <class... Parameters>
+constexpr Kernel<OnGpu<Parameters>...> kernel_of(const char* name, void (*)(Parameters...)) {
+  return {name};
+}
+#define AUTOPILOT_GPU_KERNEL(name) \
+  ::autopilot::probes::gpu::kernel_of(#name, ::autopilot::probes::gpu::kernels::name)
+
+struct Grid {
+  unsigned blocks;
+  unsigned threads;
+};
+
+// A context on one GPU with our kernels loaded. Used by one thread; frees everything at its end.
+class Session {
+ public:
+  // Leaves other users at least a tenth of the memory that is free now, takes no more than `memory_share` (0
+  // to 1) of all of it. Errc::exhausted: that would be less than kLeastBytes. Errc::unsupported: the GPU is
+  // too old for our kernels.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> open(const Driver& driver, const GpuFacts& facts,
+                                                             double memory_share);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  static constexpr std::size_t kLeastBytes = std::size_t{4} << 20;
+
+  [[nodiscard]] const GpuFacts& facts() const { return facts_; }
+  [[nodiscard]] const Driver& driver() const { return driver_; }
+  [[nodiscard]] const std::string& kernel_level() const { return level_; }
+  // How long the driver took to make the kernels ready; in no other figure.
+  [[nodiscard]] double load_seconds() const { return load_seconds_; }
+  [[nodiscard]] std::size_t free_bytes() const { return free_bytes_; }  // when it was opened
+  [[nodiscard]] std::size_t budget_bytes() const {
+    return budget_bytes_;
+  }  // of all buffers on the GPU together
+  [[nodiscard]] cuda::Context context() const { return context_; }
+  [[nodiscard]] cuda::Stream stream() const { return stream_; }
+  [[nodiscard]] cuda::Stream second_stream() const { return second_stream_; }
+
+  [[nodiscard]] Status make_current() const;
+  // Errc::exhausted: beyond the budget, or the GPU has no such piece.
+  [[nodiscard]] Result<Buffer> allocate(std::size_t bytes);
+  [[nodiscard]] Result<Buffer> allocate_on_host(std::size_t bytes);
+
+  // Into the stream; what goes wrong there is told by whoever waits for it.
+  template <class... Parameters>
+  Status launch(const Kernel<Parameters...>& kernel, Grid grid,
+                std::type_identity_t<Parameters>... arguments) {
+    void* pointers[] = {static_cast<void*>(&arguments)...};
+    return launch_named(kernel.name, grid, pointers);
+  }
+  Status copy_to_gpu(const Buffer& to, const void* from, std::size_t bytes);
+  // Waits for it.
+  Status read(void* to, const Buffer& from, std::size_t offset, std::size_t bytes);
+  Status wait();
+
+  // Of what `work` puts into the stream, by the clock of the GPU.
+  [[nodiscard]] Result<double> seconds_of(const std::function<Status()>& work);
+  // What is put into the second stream begins after what is in the first, and the first waits for its end.
+  Status fork();
+  Status join();
+
+ private:
+  friend class Buffer;
+  Session(const Driver& driver, GpuFacts facts) : driver_(driver), facts_(std::move(facts)) {}
+  Status begin(double memory_share);
+  Status load();
+  Status launch_named(const char* name, Grid grid, void** arguments);
+
+  Driver driver_;
+  GpuFacts facts_;
+  std::string level_;
+  double load_seconds_ = 0;
+  std::size_t free_bytes_ = 0;
+  std::size_t budget_bytes_ = 0;
+  std::size_t used_bytes_ = 0;
+  cuda::Context context_ = nullptr;
+  cuda::Module module_ = nullptr;
+  cuda::Stream stream_ = nullptr;
+  cuda::Stream second_stream_ = nullptr;
+  cuda::Event begin_ = nullptr;
+  cuda::Event end_ = nullptr;
+  cuda::Event fork_ = nullptr;
+};
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include "probes/gpu/run/options.hpp"
+#include "probes/gpu/run/run.hpp"
+
+int main(int argc, char** argv) {
+  using namespace autopilot::probes::gpu;
+  constexpr int kInternal = 70;
+  // Before the driver looks: what it compiles stays in no file of somebody's home, and no figure depends on
+  // an older run.
+  ::setenv("CUDA_CACHE_DISABLE", "1", 1);
+  try {
+    const auto options = parse_options(argc, argv);
+    if (const int* code = std::get_if<int>(&options)) return *code;
+    return run(std::get<Options>(options));
+  } catch (const std::exception& error) {
+    std::cerr << "autopilot-gpu-probe: internal error: " << error.what() << "\n";
+    return kInternal;
+  }
+}

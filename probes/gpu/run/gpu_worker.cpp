@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/run/gpu_worker.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "probes/gpu/run/locality.hpp"
+#include "probes/gpu/tests/tests.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+class Worker {
+ public:
+  Worker(const Options& options, Meeting& meeting, std::size_t member, std::size_t members, GpuSlot& slot)
+      : options_(options), meeting_(meeting), member_(member), members_(members), slot_(slot) {}
+
+  Status run(const Library& library) {
+    const GpuFacts facts = slot_.report().facts;
+    const auto node = stay_near(facts.pci_address);
+    auto session = TRY(Session::open(Driver(library, slot_.watch), facts, options_.memory_share));
+    slot_.change([&](GpuReport& report) {
+      report.numa_node = node;
+      report.kernel_level = session->kernel_level();
+      report.load_seconds = session->load_seconds();
+      report.free_bytes = session->free_bytes();
+      report.budget_bytes = session->budget_bytes();
+    });
+    for (const GpuTest& test : gpu_tests())
+      if (std::find(options_.tests.begin(), options_.tests.end(), test.name) != options_.tests.end())
+        TRY_STATUS(take_part(*session, test));
+    return {};
+  }
+
+ private:
+  // One GPU after the other where the test wants it so, then all at once.
+  Status take_part(Session& session, const GpuTest& test) {
+    for (std::size_t turn = 0; test.alone && turn < members_; ++turn) {
+      TRY_STATUS(meet());
+      if (turn == member_) TRY_STATUS(run_test(session, test, false));
+    }
+    if (test.alone && members_ == 1) return {};
+    TRY_STATUS(meet());
+    return run_test(session, test, members_ > 1);
+  }
+
+  Status meet() {
+    if (meeting_.meet(member_)) return {};
+    return fail(Errc::timed_out, "was given up");
+  }
+
+  Status run_test(Session& session, const GpuTest& test, bool together) {
+    std::fprintf(stderr, "gpu %d: %s, %s\n", session.facts().index, std::string(test.name).c_str(),
+                 together ? "all together" : "alone");
+    TestReport report{.test = std::string(test.name), .together = together, .measured = {}, .skipped = {}};
+    auto measured = test.run(session, {.seconds = options_.seconds});
+    if (measured)
+      report.measured = std::move(*measured);
+    else if (measured.error().code == Errc::unsupported)
+      report.skipped = measured.error().what;
+    else
+      return fail(measured.error().code, report.test + ": " + measured.error().what);
+    slot_.change([&](GpuReport& gpu) { gpu.tests.push_back(std::move(report)); });
+    return {};
+  }
+
+  const Options& options_;
+  Meeting& meeting_;
+  std::size_t member_;
+  std::size_t members_;
+  GpuSlot& slot_;
+};
+
+}  // namespace
+
+void run_gpu(const Library& library, const Options& options, Meeting& meeting, std::size_t member,
+             std::size_t members, GpuSlot& slot) {
+  Status outcome = Worker(options, meeting, member, members, slot).run(library);
+  if (!outcome)
+    slot.change([&](GpuReport& report) {
+      if (!report.error) report.error = outcome.error().what;
+    });
+  meeting.leave(member);
+  slot.done = true;
+}
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "probes/gpu/run/meeting.hpp"
+#include "probes/gpu/run/options.hpp"
+#include "probes/gpu/run/report.hpp"
+
+namespace autopilot::probes::gpu {
+
+// What the thread of one GPU shares with who waits for it.
+class GpuSlot {
+ public:
+  explicit GpuSlot(GpuFacts facts) { report_.facts = std::move(facts); }
+
+  Watch watch;
+  std::atomic<bool> done = false;
+
+  template <class Change>
+  void change(const Change& change) {
+    const std::scoped_lock lock(mutex_);
+    change(report_);
+  }
+  [[nodiscard]] GpuReport report() const {
+    const std::scoped_lock lock(mutex_);
+    return report_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  GpuReport report_;
+};
+
+// Runs the tests on one GPU, its `member` of the meeting, until they are through, one fails or the watch says
+// stop. What it found, and what went wrong, is in the slot. Blocks as long as the driver does.
+void run_gpu(const Library& library, const Options& options, Meeting& meeting, std::size_t member,
+             std::size_t members, GpuSlot& slot);
+
+}  // namespace autopilot::probes::gpu

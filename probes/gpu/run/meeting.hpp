@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+namespace autopilot::probes::gpu {
+
+// Where the threads of several GPUs wait for each other, so that all load begins at once. Who leaves, or is
+// said to hang, is waited for no longer. Thread-safe.
+class Meeting {
+ public:
+  explicit Meeting(std::size_t members) : present_(members, true), arrived_(members, false) {}
+
+  // Returns when all who are present have come. False: this member has left meanwhile.
+  [[nodiscard]] bool meet(std::size_t member);
+  void leave(std::size_t member);
+
+ private:
+  void open_when_complete();
+
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  std::vector<bool> present_;
+  std::vector<bool> arrived_;
+  std::size_t round_ = 0;
+};
+
+}  // namespace autopilot::probes::gpu

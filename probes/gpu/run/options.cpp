@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/run/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "core/nearest.hpp"
+#include "probes/gpu/run/exit_code.hpp"
+#include "probes/gpu/tests/tests.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+constexpr const char* kAll = "all";
+
+std::string footer() {
+  std::string text = "Tests:\n";
+  for (const GpuTest& test : gpu_tests())
+    text += "  " + std::string(test.name) + std::string(10 - test.name.size(), ' ') +
+            std::string(test.title) + (test.is_default ? "" : " (only where asked for)") + "\n";
+  return text +
+         "\nExamples:\n"
+         "  autopilot-gpu-probe                          the quick tests on all GPUs\n"
+         "  autopilot-gpu-probe --tests all --seconds 5  everything, five seconds each\n"
+         "  autopilot-gpu-probe --gpus 0,GPU-1a2b --tests memory --memory-share 0.9\n"
+         "\nExit codes: 0 measured; 2 a wrong result; 3 could not look; 64 usage;\n"
+         "128 and the number of a signal that ended it.\n"
+         "It takes GPUs that others may be using: run it where they are idle.";
+}
+
+std::vector<std::string> names_of_tests() {
+  std::vector<std::string> names;
+  for (const GpuTest& test : gpu_tests())
+    names.emplace_back(test.name);
+  return names;
+}
+
+std::string check_test(const std::string& word) {
+  const auto names = names_of_tests();
+  if (word == kAll || std::find(names.begin(), names.end(), word) != names.end()) return {};
+  const auto near = nearest_word(word, names);
+  return "no test '" + word + "'" + (near ? "; did you mean " + *near + "?" : "");
+}
+
+// In the order of the table, whatever order was said.
+std::vector<std::string> chosen_tests(const std::vector<std::string>& said) {
+  std::vector<std::string> chosen;
+  for (const GpuTest& test : gpu_tests()) {
+    const auto is = [&](const std::string& word) { return word == kAll || word == test.name; };
+    if (said.empty() ? test.is_default : std::any_of(said.begin(), said.end(), is))
+      chosen.emplace_back(test.name);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::variant<Options, int> parse_options(int argc, const char* const* argv) {
+  Options options;
+  CLI::App app{"Loads the GPUs of this machine, measures them, and compares what they compute.",
+               "autopilot-gpu-probe"};
+  app.footer(footer());
+  app.add_option("--tests", options.tests, "Names, or 'all'")
+      ->delimiter(',')
+      ->check(check_test)
+      ->type_name("NAME,...");
+  app.add_option("--gpus", options.gpus, "Index, UUID or PCI address")->delimiter(',')->type_name("GPU,...");
+  app.add_option("--seconds", options.seconds, "Of each test")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  app.add_option("--memory-share", options.memory_share, "Of a GPU's memory that may be taken")
+      ->check(CLI::Range(0.001, 0.95))
+      ->capture_default_str();
+  app.add_option("--patience", options.patience_seconds, "Seconds in one call before a GPU is given up")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_option("--library", options.library, "The driver's library")->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error, std::cout, std::cerr);
+    return exit_usage;
+  }
+  options.tests = chosen_tests(options.tests);
+  return options;
+}
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "probes/gpu/driver/library.hpp"
+
+namespace autopilot::probes::gpu {
+
+struct Options {
+  std::vector<std::string> tests;  // names that exist, in the order in which they run
+  std::vector<std::string> gpus;   // as said; all where it is empty
+  double seconds = 0.5;            // of each test
+  double memory_share = 0.1;       // of the memory of a GPU
+  double patience_seconds = 30;    // for one call of the driver
+  std::string library = kDriverLibrary;
+};
+
+// The options, or the exit code of a program that has told on standard output or error why it ends.
+[[nodiscard]] std::variant<Options, int> parse_options(int argc, const char* const* argv);
+
+}  // namespace autopilot::probes::gpu

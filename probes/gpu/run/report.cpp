@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/run/report.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "core/parse.hpp"
+#include "probes/gpu/run/exit_code.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+namespace json = boost::json;
+
+double median_of(std::vector<double> samples) {
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+json::object series_json(const Series& series) {
+  json::object object{{"name", series.name}, {"unit", series.unit}};
+  if (!series.samples.empty()) {
+    object["best"] = *std::max_element(series.samples.begin(), series.samples.end());
+    object["median"] = median_of(series.samples);
+  }
+  object["samples"] = json::array(series.samples.begin(), series.samples.end());
+  return object;
+}
+
+json::object test_json(const TestReport& test) {
+  json::object object{{"test", test.test}, {"scope", test.together ? "together" : "alone"}};
+  if (test.skipped) {
+    object["skipped"] = to_utf8(*test.skipped);
+    return object;
+  }
+  json::array measured;
+  for (const Series& series : test.measured.series)
+    measured.push_back(series_json(series));
+  json::array wrong;
+  for (const Wrong& one : test.measured.wrong)
+    wrong.push_back(json::object{{"where", one.where}, {"count", one.count}, {"detail", one.detail}});
+  object["measured"] = std::move(measured);
+  object["wrong"] = std::move(wrong);
+  for (const auto& [name, value] : test.measured.facts)
+    object[name] = value;
+  return object;
+}
+
+json::object gpu_json(const GpuReport& gpu) {
+  json::object object{{"index", gpu.facts.index},
+                      {"uuid", gpu.facts.uuid},
+                      {"name", to_utf8(gpu.facts.name)},
+                      {"pci_address", gpu.facts.pci_address},
+                      {"compute_capability", std::to_string(gpu.facts.capability_major) + "." +
+                                                 std::to_string(gpu.facts.capability_minor)},
+                      {"multiprocessors", gpu.facts.multiprocessors},
+                      {"memory_bytes", gpu.facts.memory_bytes},
+                      {"free_bytes", gpu.free_bytes},
+                      {"budget_bytes", gpu.budget_bytes},
+                      {"kernels", gpu.kernel_level},
+                      {"load_seconds", gpu.load_seconds}};
+  object["numa_node"] = gpu.numa_node ? json::value(*gpu.numa_node) : json::value(nullptr);
+  json::array tests;
+  for (const TestReport& test : gpu.tests)
+    tests.push_back(test_json(test));
+  object["tests"] = std::move(tests);
+  if (gpu.error) object["error"] = to_utf8(*gpu.error);
+  return object;
+}
+
+bool has_wrong(const GpuReport& gpu) {
+  return std::any_of(gpu.tests.begin(), gpu.tests.end(),
+                     [](const TestReport& test) { return !test.measured.wrong.empty(); });
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  json::object object{
+      {"program", "autopilot-gpu-probe"}, {"format", 1}, {"began", format_time(report.began)}};
+  if (report.simulated) object["simulated"] = true;
+  if (report.stopped) object["stopped"] = true;
+  if (report.error) object["error"] = to_utf8(*report.error);
+  if (!report.driver_version.empty()) object["cuda_version"] = report.driver_version;
+  json::array gpus;
+  for (const GpuReport& gpu : report.gpus)
+    gpus.push_back(gpu_json(gpu));
+  object["gpus"] = std::move(gpus);
+  return json::serialize(object);
+}
+
+int exit_code_of(const Report& report) {
+  if (std::any_of(report.gpus.begin(), report.gpus.end(), has_wrong)) return exit_wrong;
+  const auto failed = [](const GpuReport& gpu) { return gpu.error.has_value(); };
+  if (report.error || std::any_of(report.gpus.begin(), report.gpus.end(), failed)) return exit_not_looked;
+  return exit_measured;
+}
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "probes/gpu/driver/gpu_facts.hpp"
+#include "probes/gpu/tests/measurement.hpp"
+
+namespace autopilot::probes::gpu {
+
+struct TestReport {
+  std::string test;
+  bool together = false;  // while the other GPUs did the same
+  Measurement measured;
+  std::optional<std::string> skipped;  // why the GPU cannot do it
+};
+
+struct GpuReport {
+  GpuFacts facts;
+  std::optional<int> numa_node;
+  std::string kernel_level;
+  double load_seconds = 0;
+  std::size_t free_bytes = 0;
+  std::size_t budget_bytes = 0;
+  std::vector<TestReport> tests;
+  std::optional<std::string> error;  // what ended its tests early
+};
+
+struct Report {
+  WallTime began{};
+  bool simulated = false;
+  std::string driver_version;  // of CUDA that the driver speaks: "12.4"
+  std::vector<GpuReport> gpus;
+  std::optional<std::string> error;  // why no GPU was looked at
+  bool stopped = false;              // by a signal, before the end
+};
+
+// One line of JSON; docs/gpu-probe.md explains it.
+[[nodiscard]] std::string to_json(const Report& report);
+// Of a report that was not stopped.
+[[nodiscard]] int exit_code_of(const Report& report);
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "probes/gpu/run/options.hpp"
+
+namespace autopilot::probes::gpu {
+
+// The whole program after its options: tests, JSON on standard output, exit code. SIGTERM, SIGINT and SIGHUP
+// are blocked from then on. Where a thread hangs in the driver it does not return but ends the process.
+[[nodiscard]] int run(const Options& options);
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "probes/gpu/kernels/stream.hpp"
+#include "probes/gpu/tests/tests.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1}
+                                   << 30;  // of the three buffers together; no cache holds as much
+constexpr unsigned kRuns = 8;              // of a kernel, in one sample
+constexpr double kFactor = 3;
+constexpr double kGiga = 1e9;
+constexpr std::size_t kWindow = 512;  // numbers that are compared at the begin, in the middle and at the end
+
+struct Buffers {
+  Session& session;
+  Buffer in;
+  Buffer out;
+  Buffer sum;
+  std::uint64_t pairs;
+};
+
+// Looks at three windows of `buffer`, where every number is `factor` times the one that was filled in.
+Status compare(const Buffers& buffers, const Buffer& buffer, double factor, const std::string& kernel,
+               Measurement& measurement) {
+  const std::size_t numbers = 2 * buffers.pairs;
+  for (const std::size_t first : {std::size_t{0}, numbers / 2, numbers - kWindow}) {
+    double seen[kWindow];
+    TRY_STATUS(buffers.session.read(seen, buffer, first * sizeof(double), sizeof seen));
+    std::uint64_t wrong = 0;
+    std::size_t where = 0;
+    for (std::size_t i = kWindow; i-- > 0;)
+      if (seen[i] != factor * kernels::stream_number(first + i)) {
+        ++wrong;
+        where = first + i;
+      }
+    if (wrong > 0)
+      add_wrong(measurement, {.where = kernel + ", number " + std::to_string(where),
+                              .count = wrong,
+                              .detail = "of " + std::to_string(kWindow) + " compared"});
+  }
+  return {};
+}
+
+// Counts how often daxpy ran, for each run adds to its result.
+struct Daxpy {
+  const Buffers& buffers;
+  double runs = 0;
+
+  Status operator()() {
+    runs += kRuns;
+    for (unsigned i = 0; i < kRuns; ++i)
+      TRY_STATUS(buffers.session.launch(AUTOPILOT_GPU_KERNEL(daxpy), wide_grid(buffers.session.facts()),
+                                        buffers.sum.pointer(), buffers.in.pointer(), kFactor, buffers.pairs));
+    return {};
+  }
+};
+
+}  // namespace
+
+Result<Measurement> test_hbm(Session& session, const TestLimits& limits) {
+  const std::size_t bytes = std::min(kMostBytes, session.budget_bytes()) / 3 / 4096 * 4096;
+  auto in = TRY(session.allocate(bytes));
+  auto out = TRY(session.allocate(bytes));
+  auto sum = TRY(session.allocate(bytes));
+  const Buffers buffers{session, std::move(in), std::move(out), std::move(sum),
+                        bytes / sizeof(kernels::Pair)};
+  const Grid grid = wide_grid(session.facts());
+  const auto repeat = [&](const auto& kernel, auto... arguments) {
+    return [&session, grid, kernel, arguments...]() -> Status {
+      for (unsigned i = 0; i < kRuns; ++i)
+        TRY_STATUS(session.launch(kernel, grid, arguments...));
+      return {};
+    };
+  };
+
+  TRY_STATUS(session.launch(AUTOPILOT_GPU_KERNEL(fill_stream), grid, buffers.in.pointer(), buffers.pairs));
+  const Driver& driver = session.driver();
+  TRY_STATUS(driver.run(driver.calls().memory_set, buffers.sum.pointer(), 0, bytes, session.stream()));
+
+  Measurement measurement;
+  const double amount = kRuns * static_cast<double>(bytes) / kGiga;
+  const double seconds = limits.seconds / 4;
+  measurement.series.push_back(TRY(measure(session, "copy", "GB/s", 2 * amount, seconds,
+                                           repeat(AUTOPILOT_GPU_KERNEL(stream_copy), buffers.out.pointer(),
+                                                  buffers.in.pointer(), buffers.pairs))));
+  TRY_STATUS(compare(buffers, buffers.out, 1, "copy", measurement));
+  measurement.series.push_back(TRY(measure(session, "scale", "GB/s", 2 * amount, seconds,
+                                           repeat(AUTOPILOT_GPU_KERNEL(stream_scale), buffers.out.pointer(),
+                                                  buffers.in.pointer(), kFactor, buffers.pairs))));
+  TRY_STATUS(compare(buffers, buffers.out, kFactor, "scale", measurement));
+
+  Daxpy daxpy{buffers};
+  measurement.series.push_back(
+      TRY(measure(session, "daxpy", "GB/s", 3 * amount, seconds, [&] { return daxpy(); })));
+  TRY_STATUS(compare(buffers, buffers.sum, kFactor * daxpy.runs, "daxpy", measurement));
+
+  // The first two buffers are read and the third one written.
+  measurement.series.push_back(
+      TRY(measure(session, "triad", "GB/s", 3 * amount, seconds,
+                  repeat(AUTOPILOT_GPU_KERNEL(stream_triad), buffers.sum.pointer(), buffers.in.pointer(),
+                         buffers.out.pointer(), kFactor, buffers.pairs))));
+  TRY_STATUS(compare(buffers, buffers.sum, 1 + kFactor * kFactor, "triad", measurement));
+  measurement.facts.emplace_back("bytes_of_a_buffer", bytes);
+  return measurement;
+}
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/tests/measurement.hpp"
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+
+namespace autopilot::probes::gpu {
+
+Result<Series> measure(Session& session, std::string name, std::string unit, double amount, double seconds,
+                       const std::function<Status()>& work) {
+  using Clock = std::chrono::steady_clock;
+  TRY_STATUS(work());
+  TRY_STATUS(session.wait());
+  Series series{.name = std::move(name), .unit = std::move(unit), .samples = {}};
+  const auto end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  do {
+    TRY_STATUS(session.driver().go_on());
+    const double took = TRY(session.seconds_of(work));
+    series.samples.push_back(amount / took);
+  } while (Clock::now() < end && series.samples.size() < kMostSamples);
+  return series;
+}
+
+void add_wrong(Measurement& measurement, Wrong wrong) {
+  if (measurement.wrong.size() < kMostWrong) measurement.wrong.push_back(std::move(wrong));
+}
+
+std::string hex_text(std::uint64_t bits) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%" PRIx64, bits);
+  return text;
+}
+
+Grid wide_grid(const GpuFacts& gpu) {
+  constexpr unsigned kBlocksOfMultiprocessor = 8;
+  constexpr unsigned kThreads = 256;
+  return {.blocks = gpu.multiprocessors * kBlocksOfMultiprocessor, .threads = kThreads};
+}
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "probes/gpu/driver/session.hpp"
+
+namespace autopilot::probes::gpu {
+
+// What was measured again and again, in the order of time.
+struct Series {
+  std::string name;
+  std::string unit;  // "GB/s" (10^9 bytes), "TFLOP/s"
+  std::vector<double> samples;
+};
+
+// A result that differs from the only right one.
+struct Wrong {
+  std::string where;        // "multiprocessor 3", "word at byte 4096 of 1048576"
+  std::uint64_t count = 0;  // of what was compared there
+  std::string detail;       // "bits 0x4"
+};
+
+// What one test found on one GPU.
+struct Measurement {
+  std::vector<Series> series;
+  std::vector<Wrong> wrong;
+  std::vector<std::pair<std::string, std::int64_t>> facts;  // "bytes_tested"
+};
+
+// Of one test on one GPU.
+struct TestLimits {
+  double seconds = 0;
+};
+
+// Most wrong results that are told one by one; the last one says how many are left out.
+inline constexpr std::size_t kMostWrong = 64;
+// Most samples of one series. Each takes milliseconds, so only long tests come here.
+inline constexpr std::size_t kMostSamples = 2000;
+
+// Runs `work` once, so that what is slow only the first time is in no figure, then measures it for so many
+// seconds, at least once. `amount`: what one run moves or computes, in 10^9 (10^12) of the unit. Ends early
+// where the watch says stop.
+[[nodiscard]] Result<Series> measure(Session& session, std::string name, std::string unit, double amount,
+                                     double seconds, const std::function<Status()>& work);
+
+// Adds one unless there are kMostWrong already.
+void add_wrong(Measurement& measurement, Wrong wrong);
+
+[[nodiscard]] std::string hex_text(std::uint64_t bits);
+
+// Blocks of threads that fill the GPU for kernels that go through memory.
+[[nodiscard]] Grid wide_grid(const GpuFacts& gpu);
+
+}  // namespace autopilot::probes::gpu

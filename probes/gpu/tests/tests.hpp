@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tests, each of one GPU in its own session. An error is a driver's error and says nothing about what was
+// measured before; a wrong result is none.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "probes/gpu/tests/measurement.hpp"
+
+namespace autopilot::probes::gpu {
+
+// Host to device, device to host and both at once, through pinned memory.
+[[nodiscard]] Result<Measurement> test_pcie(Session& session, const TestLimits& limits);
+// Copy, scale, triad and daxpy of the GPU's own memory.
+[[nodiscard]] Result<Measurement> test_hbm(Session& session, const TestLimits& limits);
+
+struct GpuTest {
+  std::string_view name;
+  std::string_view title;
+  bool is_default;
+  bool alone;  // first by each GPU alone, so that what they share shows when all do it
+  Result<Measurement> (*run)(Session&, const TestLimits&);
+};
+
+// In the order in which they run.
+[[nodiscard]] std::span<const GpuTest> gpu_tests();
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions that leave the library. Each first does what the table asks of it.
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "core/parse.hpp"
+#include "cuda/driver.hpp"
+
+using namespace autopilot::probes::gpu::cuda;
+namespace sim = autopilot::simulator::cuda;
+
+// The declarations that the probe calls by: a definition that differs does not compile.
+#define AUTOPILOT_CUDA_DECLARE(member, name, arguments) \
+  extern "C" __attribute__((visibility("default"))) Return name arguments;
+AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_DECLARE)
+#undef AUTOPILOT_CUDA_DECLARE
+
+#define AUTOPILOT_CUDA_ENTER(...) \
+  if (const Return code = driver().enter(__func__ __VA_OPT__(, ) __VA_ARGS__); code != kSuccess) return code
+#define AUTOPILOT_CUDA_ENTER_CURRENT() \
+  if (const Return code = driver().enter_current(__func__); code != kSuccess) return code
+
+namespace {
+
+constexpr double kGiga = 1e9;
+
+sim::Driver& driver() {
+  return sim::Driver::instance();
+}
+
+const sim::GpuTable& gpu_here() {
+  return driver().gpu_of(driver().current());
+}
+
+void* memory_at(DevicePointer pointer) {
+  return reinterpret_cast<void*>(pointer);  // NOLINT(performance-no-int-to-ptr): our addresses are the host's
+}
+
+double seconds_of(std::size_t bytes, double gb_per_s) {
+  return static_cast<double>(bytes) / kGiga / gb_per_s;
+}
+
+// "sm_80" of a text: what compute capability it needs, or 0.
+int level_of(const std::string& text) {
+  constexpr std::string_view kTarget = ".target sm_";
+  const auto at = text.find(kTarget);
+  if (at == std::string::npos) return 0;
+  return autopilot::parse_number<int>(std::string_view(text).substr(at + kTarget.size(), 2)).value_or(0);
+}
+
+const std::map<Return, const char*>& names() {
+  static const std::map<Return, const char*> known{
+      {kSuccess, "CUDA_SUCCESS"},
+      {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
+      {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {kNotInitialized, "CUDA_ERROR_NOT_INITIALIZED"},
+      {kNoDevice, "CUDA_ERROR_NO_DEVICE"},
+      {kInvalidDevice, "CUDA_ERROR_INVALID_DEVICE"},
+      {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
+      {kNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+      {kEccUncorrectable, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+      {kPeerAccessUnsupported, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
+      {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},
+      {kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE"},
+      {kNotFound, "CUDA_ERROR_NOT_FOUND"},
+      {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
+      {kUnknown, "CUDA_ERROR_UNKNOWN"},
+  };
+  return known;
+}
+
+}  // namespace
+
+// No real driver has it: so a client knows whom it asks.
+extern "C" __attribute__((visibility("default"))) int cuAutopilotSimulated() {
+  return 1;
+}
+
+Return cuInit(unsigned) {
+  AUTOPILOT_CUDA_ENTER();
+  return driver().table().gpus.empty() ? kNoDevice : kSuccess;
+}
+
+Return cuDriverGetVersion(int* version) {
+  AUTOPILOT_CUDA_ENTER();
+  *version = driver().table().version;
+  return kSuccess;
+}
+
+Return cuGetErrorName(Return code, const char** name) {
+  const auto found = names().find(code);
+  *name = found == names().end() ? nullptr : found->second;
+  return found == names().end() ? kInvalidValue : kSuccess;
+}
+
+Return cuDeviceGetCount(int* count) {
+  AUTOPILOT_CUDA_ENTER();
+  *count = static_cast<int>(driver().table().gpus.size());
+  return kSuccess;
+}
+
+Return cuDeviceGet(Device* device, int ordinal) {
+  if (driver().gpu(ordinal) == nullptr) return kInvalidDevice;
+  AUTOPILOT_CUDA_ENTER(static_cast<std::size_t>(ordinal));
+  *device = ordinal;
+  return kSuccess;
+}
+
+Return cuDeviceGetName(char* name, int size, Device device) {
+  const auto* gpu = driver().gpu(device);
+  if (gpu == nullptr) return kInvalidDevice;
+  std::snprintf(name, static_cast<std::size_t>(size), "%s", gpu->name.c_str());
+  return kSuccess;
+}
+
+Return cuDeviceGetUuid(Uuid* uuid, Device device) {
+  const auto* gpu = driver().gpu(device);
+  if (gpu == nullptr) return kInvalidDevice;
+  std::memcpy(uuid->bytes, gpu->uuid.data(), sizeof uuid->bytes);
+  return kSuccess;
+}
+
+Return cuDeviceGetPCIBusId(char* address, int size, Device device) {
+  const auto* gpu = driver().gpu(device);
+  if (gpu == nullptr) return kInvalidDevice;
+  std::snprintf(address, static_cast<std::size_t>(size), "%s", gpu->pci_address.c_str());
+  return kSuccess;
+}
+
+Return cuDeviceGetAttribute(int* value, int attribute, Device device) {
+  const auto* gpu = driver().gpu(device);
+  if (gpu == nullptr) return kInvalidDevice;
+  switch (attribute) {
+    case kMultiprocessorCount:
+      *value = static_cast<int>(gpu->multiprocessors);
+      return kSuccess;
+    case kComputeCapabilityMajor:
+      *value = gpu->capability / 10;
+      return kSuccess;
+    case kComputeCapabilityMinor:
+      *value = gpu->capability % 10;
+      return kSuccess;
+    default:
+      return kInvalidValue;
+  }
+}
+
+Return cuDeviceTotalMem_v2(std::size_t* bytes, Device device) {
+  const auto* gpu = driver().gpu(device);
+  if (gpu == nullptr) return kInvalidDevice;
+  *bytes = gpu->memory_bytes;
+  return kSuccess;
+}
+
+Return cuDeviceCanAccessPeer(int* can, Device device, Device peer) {
+  const auto* gpu = driver().gpu(device);
+  const auto* other = driver().gpu(peer);
+  if (gpu == nullptr || other == nullptr) return kInvalidDevice;
+  *can = gpu->has_peer_access && other->has_peer_access && gpu != other ? 1 : 0;
+  return kSuccess;
+}
+
+Return cuCtxCreate_v2(Context* context, unsigned, Device device) {
+  if (driver().gpu(device) == nullptr) return kInvalidDevice;
+  AUTOPILOT_CUDA_ENTER(static_cast<std::size_t>(device));
+  *context = driver().make_context(static_cast<std::size_t>(device));
+  return kSuccess;
+}
+
+Return cuCtxDestroy_v2(Context context) {
+  return driver().free_context(context);
+}
+
+Return cuCtxSetCurrent(Context context) {
+  return driver().make_current(context);
+}
+
+Return cuCtxEnablePeerAccess(Context peer, unsigned) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  return gpu_here().has_peer_access && driver().gpu_of(peer).has_peer_access ? kSuccess
+                                                                             : kPeerAccessUnsupported;
+}
+
+Return cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  *free_bytes = driver().free_bytes(driver().current()->gpu);
+  *total = gpu_here().memory_bytes;
+  return kSuccess;
+}
+
+Return cuMemAlloc_v2(DevicePointer* pointer, std::size_t bytes) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  return driver().allocate(driver().current(), bytes, *pointer);
+}
+
+Return cuMemFree_v2(DevicePointer pointer) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  return driver().free_memory(pointer);
+}
+
+Return cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  *pointer = driver().allocate_host(bytes);
+  return kSuccess;
+}
+
+Return cuMemFreeHost(void* pointer) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  return driver().free_host(pointer);
+}
+
+Return cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, Stream stream) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (!driver().is_known(stream)) return kInvalidHandle;
+  if (!driver().holds(to, bytes)) return kInvalidValue;
+  driver().touch(stream->context->gpu);
+  std::memcpy(memory_at(to), from, bytes);
+  stream->now += seconds_of(bytes, gpu_here().host_to_device_gb_per_s);
+  return kSuccess;
+}
+
+Return cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, Stream stream) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (!driver().is_known(stream)) return kInvalidHandle;
+  if (!driver().holds(from, bytes)) return kInvalidValue;
+  std::memcpy(to, memory_at(from), bytes);
+  std::uint64_t first = 0;
+  if (bytes >= sizeof first) {
+    std::memcpy(&first, to, sizeof first);
+    first ^= gpu_here().copy_bits;
+    std::memcpy(to, &first, sizeof first);
+  }
+  stream->now += seconds_of(bytes, gpu_here().device_to_host_gb_per_s);
+  return kSuccess;
+}
+
+Return cuMemcpyPeerAsync(DevicePointer to, Context to_context, DevicePointer from, Context from_context,
+                         std::size_t bytes, Stream stream) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (!driver().is_known(stream)) return kInvalidHandle;
+  if (!driver().holds(to, bytes) || !driver().holds(from, bytes)) return kInvalidValue;
+  driver().touch(to_context->gpu);
+  std::memcpy(memory_at(to), memory_at(from), bytes);
+  const double slower =
+      std::min(driver().gpu_of(to_context).peer_gb_per_s, driver().gpu_of(from_context).peer_gb_per_s);
+  stream->now += seconds_of(bytes, slower);
+  return kSuccess;
+}
+
+Return cuMemsetD8Async(DevicePointer pointer, unsigned char value, std::size_t bytes, Stream stream) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (!driver().is_known(stream)) return kInvalidHandle;
+  if (!driver().holds(pointer, bytes)) return kInvalidValue;
+  driver().touch(stream->context->gpu);
+  std::memset(memory_at(pointer), value, bytes);
+  stream->now += seconds_of(bytes, gpu_here().memory_gb_per_s);
+  return kSuccess;
+}
+
+Return cuStreamCreate(Stream* stream, unsigned) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  *stream = driver().make_stream(driver().current());
+  return kSuccess;
+}
+
+Return cuStreamDestroy_v2(Stream stream) {
+  return driver().free_stream(stream);
+}
+
+Return cuStreamSynchronize(Stream stream) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  return driver().is_known(stream) ? kSuccess : kInvalidHandle;
+}
+
+Return cuStreamWaitEvent(Stream stream, Event event, unsigned) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (!driver().is_known(stream) || !driver().is_known(event)) return kInvalidHandle;
+  stream->now = std::max(stream->now, event->at);
+  return kSuccess;
+}
+
+Return cuEventCreate(Event* event, unsigned) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  *event = driver().make_event(driver().current());
+  return kSuccess;
+}
+
+Return cuEventDestroy_v2(Event event) {
+  return driver().free_event(event);
+}
+
+Return cuEventRecord(Event event, Stream stream) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (!driver().is_known(stream) || !driver().is_known(event)) return kInvalidHandle;
+  event->at = stream->now;
+  return kSuccess;
+}
+
+Return cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (!driver().is_known(begin) || !driver().is_known(end) || begin->at < 0 || end->at < 0)
+    return kInvalidHandle;
+  *milliseconds = static_cast<float>((end->at - begin->at) * 1000);
+  return kSuccess;
+}
+
+Return cuModuleLoadData(Module* module, const void* text) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  std::string copy = static_cast<const char*>(text);
+  const int level = level_of(copy);
+  if (level == 0) return kInvalidPtx;
+  if (level > gpu_here().capability) return kNoBinaryForGpu;
+  *module = driver().load(driver().current(), std::move(copy));
+  return kSuccess;
+}
+
+Return cuModuleUnload(Module module) {
+  return driver().unload(module);
+}
+
+Return cuModuleGetFunction(Function* function, Module module, const char* name) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  return driver().function_of(module, name, *function);
+}
+
+Return cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                      unsigned block_y, unsigned block_z, unsigned, Stream stream, void** arguments, void**) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || block_x > 1024) return kInvalidValue;
+  return driver().launch(function, grid_x, block_x, stream, arguments);
+}

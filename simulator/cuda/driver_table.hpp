@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace autopilot::simulator::cuda {
+
+// What a call does instead of its work, from the call number `after` on.
+struct CallFault {
+  enum class Kind { code, hang, abort };
+  Kind kind = Kind::code;
+  int code = 0;  // CUresult
+  std::int64_t after = 0;
+};
+using CallFaults = std::map<std::string, CallFault, std::less<>>;
+
+// Bits that a word of memory always reads as ones.
+struct StuckWord {
+  std::uint64_t offset = 0;  // in an allocation, in bytes
+  std::uint64_t bits = 0;
+};
+
+struct GpuTable {
+  std::string name;
+  std::array<unsigned char, 16> uuid{};
+  std::string pci_address;
+  int capability = 90;  // "9.0"
+  unsigned multiprocessors = 4;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t free_bytes = 0;
+  double host_to_device_gb_per_s = 50;
+  double device_to_host_gb_per_s = 50;
+  double memory_gb_per_s = 3000;
+  double peer_gb_per_s = 400;
+  double f64_tflops = 60;
+  double bf16_tflops = 600;
+  bool has_peer_access = true;
+  std::map<unsigned, std::uint64_t> wrong_bits;  // multiprocessor -> what it turns over in what it computes
+  std::vector<StuckWord> stuck;
+  std::uint64_t copy_bits = 0;  // turned over in the first word of every copy to the host
+  CallFaults calls;
+};
+
+// A machine with a CUDA driver, as the simulated library plays it.
+struct DriverTable {
+  int version = 12040;
+  std::vector<GpuTable> gpus;
+  CallFaults calls;  // that concern no GPU, such as cuInit
+};
+
+// The YAML of tests and people; docs/gpu-probe.md explains it. Errc::malformed: every problem with its line.
+[[nodiscard]] Result<DriverTable> parse_driver_table(std::string_view text, const std::string& file);
+
+}  // namespace autopilot::simulator::cuda

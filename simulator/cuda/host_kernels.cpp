@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/host_kernels.hpp"
+
+#include <array>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include "probes/gpu/kernels/canary.hpp"
+#include "probes/gpu/kernels/gemm_bf16.hpp"
+#include "probes/gpu/kernels/gemm_f64.hpp"
+#include "probes/gpu/kernels/pattern.hpp"
+#include "probes/gpu/kernels/stream.hpp"
+
+namespace autopilot::simulator::cuda {
+namespace {
+
+namespace kernels = probes::gpu::kernels;
+
+constexpr double kGiga = 1e9;
+constexpr double kTera = 1e12;
+constexpr double kShort = 1e-5;  // seconds of a kernel whose speed nobody measures
+
+// A parameter as it lies behind its pointer: addresses have the width of the GPU's.
+template <class T>
+T argument(const void* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class... Parameters>
+std::tuple<Parameters...> arguments_of(void (*)(Parameters...), void** from) {
+  std::size_t i = 0;
+  return std::tuple<Parameters...>{argument<Parameters>(from[i++])...};
+}
+
+std::uint64_t wrong_bits_of(const GpuTable& gpu, unsigned multiprocessor) {
+  const auto found = gpu.wrong_bits.find(multiprocessor);
+  return found == gpu.wrong_bits.end() ? 0 : found->second;
+}
+
+template <auto Function>
+void run_threads(const Launch& launch) {
+  const auto arguments = arguments_of(Function, launch.arguments);
+  for (unsigned block = 0; block < launch.blocks; ++block) {
+    const unsigned multiprocessor = block % launch.gpu.multiprocessors;
+    kernels::place = {.thread = 0,
+                      .block = block,
+                      .threads = launch.threads,
+                      .blocks = launch.blocks,
+                      .multiprocessor = multiprocessor,
+                      .wrong_bits = wrong_bits_of(launch.gpu, multiprocessor)};
+    for (unsigned& thread = kernels::place.thread; thread < launch.threads; ++thread)
+      std::apply(Function, arguments);
+  }
+  kernels::place = {};
+}
+
+void write_pattern(const Launch& launch) {
+  run_threads<kernels::pattern_write>(launch);
+  const auto [words, count, seed, flip] = arguments_of(kernels::pattern_write, launch.arguments);
+  for (const StuckWord& stuck : launch.gpu.stuck)
+    if (stuck.offset / 8 < count) words[stuck.offset / 8] |= stuck.bits;
+}
+
+float value_of(std::uint16_t number) {
+  return kernels::from_bf16(number);
+}
+double value_of(double number) {
+  return number;
+}
+
+void turn_over(float& number, std::uint64_t bits) {
+  number =
+      kernels::bits_as<float>(kernels::bits_as<std::uint32_t>(number) ^ static_cast<std::uint32_t>(bits));
+}
+void turn_over(double& number, std::uint64_t bits) {
+  number = kernels::bits_as<double>(kernels::bits_as<std::uint64_t>(number) ^ bits);
+}
+
+// The first element of each tile that a wrong multiprocessor made.
+template <class Sum>
+void spoil(const Launch& launch, Sum* c, unsigned tile_rows, unsigned tile_columns, unsigned rows_of_tile) {
+  for (unsigned block = 0; block < launch.blocks; ++block) {
+    const std::uint64_t row = std::uint64_t{block % tile_rows} * rows_of_tile;
+    const std::uint64_t column = std::uint64_t{block / tile_rows} * rows_of_tile;
+    for (unsigned i = 0; i < rows_of_tile * rows_of_tile; ++i)
+      turn_over(c[(row + i / rows_of_tile) * tile_columns * rows_of_tile + column + i % rows_of_tile],
+                wrong_bits_of(launch.gpu, block % launch.gpu.multiprocessors));
+  }
+}
+
+template <auto Function, unsigned RowsOfTile>
+void multiply(const Launch& launch) {
+  const auto [c, a, b, tile_rows, tile_columns, depth] = arguments_of(Function, launch.arguments);
+  const std::size_t rows = std::size_t{tile_rows} * RowsOfTile;
+  const std::size_t columns = std::size_t{tile_columns} * RowsOfTile;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column) {
+      std::remove_reference_t<decltype(*c)> sum = 0;
+      for (std::size_t k = 0; k < depth; ++k)
+        sum += value_of(a[row * depth + k]) * value_of(b[column * depth + k]);
+      c[row * columns + column] = sum;
+    }
+  if (!launch.gpu.wrong_bits.empty()) spoil(launch, c, tile_rows, tile_columns, RowsOfTile);
+}
+
+template <auto Function, unsigned RowsOfTile, double GpuTable::*Speed>
+double seconds_of_product(const Launch& launch) {
+  const auto [c, a, b, tile_rows, tile_columns, depth] = arguments_of(Function, launch.arguments);
+  return 2.0 * tile_rows * RowsOfTile * tile_columns * RowsOfTile * depth / kTera / launch.gpu.*Speed;
+}
+
+// Of kernels whose last parameter is the number of pairs.
+template <auto Function, unsigned Buffers>
+double seconds_of_stream(const Launch& launch) {
+  const auto arguments = arguments_of(Function, launch.arguments);
+  const auto pairs = std::get<std::tuple_size_v<decltype(arguments)> - 1>(arguments);
+  return static_cast<double>(pairs * sizeof(kernels::Pair)) * Buffers / kGiga / launch.gpu.memory_gb_per_s;
+}
+
+double short_time(const Launch&) {
+  return kShort;
+}
+
+template <auto Function>
+std::vector<std::uint64_t> values_of(void** from) {
+  return std::apply(
+      [](auto... values) {
+        const auto word = [](auto value) {
+          std::uint64_t bits = 0;
+          std::memcpy(&bits, &value, sizeof value);
+          return bits;
+        };
+        return std::vector<std::uint64_t>{word(values)...};
+      },
+      arguments_of(Function, from));
+}
+
+using kernels::canary;
+using kernels::daxpy;
+using kernels::fill_bf16;
+using kernels::fill_f64;
+using kernels::fill_stream;
+using kernels::gemm_bf16;
+using kernels::gemm_f64_fused;
+using kernels::gemm_f64_tensor;
+using kernels::pattern_verify;
+using kernels::pattern_write;
+using kernels::stream_copy;
+using kernels::stream_scale;
+using kernels::stream_triad;
+
+template <auto Function>
+constexpr HostKernel simple(std::string_view name, bool repeatable,
+                            double (*seconds)(const Launch&) = short_time) {
+  return {name, repeatable, run_threads<Function>, seconds, values_of<Function>};
+}
+
+template <auto Function, unsigned RowsOfTile, double GpuTable::*Speed>
+constexpr HostKernel product(std::string_view name) {
+  return {name, true, multiply<Function, RowsOfTile>, seconds_of_product<Function, RowsOfTile, Speed>,
+          values_of<Function>};
+}
+
+constexpr std::array kKernels{
+    simple<fill_stream>("fill_stream", true),
+    simple<stream_copy>("stream_copy", true, seconds_of_stream<stream_copy, 2>),
+    simple<stream_scale>("stream_scale", true, seconds_of_stream<stream_scale, 2>),
+    simple<stream_triad>("stream_triad", true, seconds_of_stream<stream_triad, 3>),
+    simple<daxpy>("daxpy", false, seconds_of_stream<daxpy, 3>),
+    HostKernel{"pattern_write", true, write_pattern, short_time, values_of<pattern_write>},
+    simple<pattern_verify>("pattern_verify", false),
+    simple<canary>("canary", false),
+    simple<fill_bf16>("fill_bf16", true),
+    simple<fill_f64>("fill_f64", true),
+    product<gemm_bf16, kernels::kBf16Rows, &GpuTable::bf16_tflops>("gemm_bf16"),
+    product<gemm_f64_tensor, kernels::kF64Rows, &GpuTable::f64_tflops>("gemm_f64_tensor"),
+    product<gemm_f64_fused, kernels::kF64Rows, &GpuTable::f64_tflops>("gemm_f64_fused"),
+};
+
+}  // namespace
+
+const HostKernel* find_kernel(std::string_view name) {
+  for (const HostKernel& kernel : kKernels)
+    if (kernel.name == name) return &kernel;
+  return nullptr;
+}
+
+}  // namespace autopilot::simulator::cuda

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""autopilot-gpu-probe against the simulated driver, which computes what a GPU would, and as wrongly as it is told."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+PROBE = os.path.join(harness.BIN, "autopilot-gpu-probe")
+LIBRARY = os.path.join(harness.BIN, "libcuda-sim.so")
+QUICK = ["--seconds", "0.02"]
+NOTHING_LEFT = {"contexts": 0, "allocations": 0, "pinned": 0, "modules": 0, "streams": 0, "events": 0}
+
+
+def gpu(number, **fields):
+    """A row of the driver's table; JSON is YAML."""
+    return {"uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "pci_address": f"0000:{number:02X}:00.0",
+            "memory_mib": 48} | fields
+
+
+class ProbeCase(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="autopilot-gpu-probe-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.record = os.path.join(self.folder, "record.json")
+
+    def environment(self, gpus, calls=None):
+        table = os.path.join(self.folder, "cuda.yaml")
+        with open(table, "w", encoding="utf-8") as file:
+            json.dump({"gpus": gpus} | ({"calls": calls} if calls else {}), file)
+        return os.environ | {"AUTOPILOT_SIM_CUDA": table, "AUTOPILOT_SIM_CUDA_RECORD": self.record}
+
+    def probe(self, gpus, *arguments, code=0, calls=None, library=LIBRARY):
+        """The report of a run that ends with the code."""
+        done = subprocess.run([PROBE, "--library", library, *QUICK, *arguments], env=self.environment(gpus, calls),
+                              capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        self.stderr = done.stderr
+        return json.loads(done.stdout)
+
+    def recorded(self):
+        with open(self.record, encoding="utf-8") as file:
+            return json.load(file)
+
+    def assert_nothing_left(self):
+        record = self.recorded()
+        self.assertEqual({name: record[name] for name in NOTHING_LEFT}, NOTHING_LEFT)
+
+
+def tests_of(report, index=0):
+    return {(test["test"], test["scope"]): test for test in report["gpus"][index]["tests"]}
+
+
+def series_of(test):
+    return {series["name"]: series for series in test["measured"]}
+
+
+class Measurements(ProbeCase):
+    def test_the_speeds_of_the_driver_are_what_is_measured(self):
+        report = self.probe([gpu(1, host_to_device_gb_per_s=25, device_to_host_gb_per_s=20, memory_gb_per_s=1500)],
+                            "--tests", "pcie,hbm")
+        tests = tests_of(report)
+        pcie = series_of(tests["pcie", "alone"])
+        self.assertAlmostEqual(pcie["host_to_device"]["median"], 25, delta=0.01)
+        self.assertAlmostEqual(pcie["device_to_host"]["best"], 20, delta=0.01)
+        self.assertAlmostEqual(pcie["both_ways"]["median"], 40, delta=0.01, msg="both take as long as the slower one")
+        for name in ("copy", "scale", "triad", "daxpy"):
+            self.assertAlmostEqual(series_of(tests["hbm", "alone"])[name]["median"], 1500, delta=1)
+        for series in pcie.values():
+            self.assertEqual(series["best"], max(series["samples"]))
+        self.assert_nothing_left()
+
+    def test_it_says_that_the_driver_is_simulated(self):
+        self.assertIs(self.probe([gpu(1)], "--tests", "pcie")["simulated"], True)
+        self.assertIn("SIMULATED", self.stderr)
+
+    def test_gpus_are_tested_one_by_one_and_all_together(self):
+        report = self.probe([gpu(1), gpu(2), gpu(3)], "--tests", "pcie,hbm")
+        for index in range(3):
+            self.assertEqual(list(tests_of(report, index)), [("pcie", "alone"), ("pcie", "together"), ("hbm", "together")])
+
+    def test_only_chosen_gpus_are_touched(self):
+        report = self.probe([gpu(1), gpu(2), gpu(3)], "--tests", "pcie", "--gpus", "GPU-00000002,2")
+        self.assertEqual([one["index"] for one in report["gpus"]], [1, 2])
+        self.assertEqual(self.recorded()["peak_bytes"][0], 0)
+
+    def test_an_old_gpu_takes_the_kernels_of_its_level(self):
+        report = self.probe([gpu(1, compute_capability="7.5")], "--tests", "hbm")
+        self.assertEqual(report["gpus"][0]["kernels"], "sm_70")
+
+
+class Faults(ProbeCase):
+    def test_a_link_that_turns_bits_over_gives_wrong_results(self):
+        report = self.probe([gpu(1, copy_bits="0x8")], "--tests", "pcie", code=2)
+        self.assertEqual(tests_of(report)["pcie", "alone"]["wrong"],
+                         [{"where": "byte 0 of a copy", "count": 1, "detail": "bits 0x8"}])
+
+    def test_an_error_names_call_and_code_and_ends_only_that_gpu(self):
+        report = self.probe([gpu(1, calls={"cuLaunchKernel": {"result": 214, "after": 5}}), gpu(2)],
+                            "--tests", "pcie,hbm", code=3)
+        self.assertEqual(report["gpus"][0]["error"], "hbm: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE (214)")
+        self.assertIn(("pcie", "together"), tests_of(report, 0), "what was measured before stays")
+        self.assertIn(("hbm", "together"), tests_of(report, 1))
+        self.assertNotIn("error", report["gpus"][1])
+        self.assert_nothing_left()
+
+    def test_a_gpu_that_cannot_be_opened_is_told(self):
+        report = self.probe([gpu(1, calls={"cuCtxCreate_v2": {"result": 999}}), gpu(2)], "--tests", "pcie", code=3)
+        self.assertEqual(report["gpus"][0]["error"], "cuCtxCreate_v2: CUDA_ERROR_UNKNOWN (999)")
+        self.assertIn(("pcie", "together"), tests_of(report, 1))
+
+    def test_a_call_that_hangs_is_given_up_and_the_others_go_on(self):
+        report = self.probe([gpu(1), gpu(2, calls={"cuStreamSynchronize": {"result": "hang", "after": 3}})],
+                            "--tests", "pcie,hbm", "--patience", "1", code=3)
+        self.assertEqual(report["gpus"][1]["error"], "cuStreamSynchronize has not come back for 1 s")
+        self.assertIn(("hbm", "together"), tests_of(report, 0))
+
+    def test_little_memory_shrinks_the_tests_and_too_little_refuses(self):
+        report = self.probe([gpu(1, memory_mib=1000, free_mib=8)], "--tests", "hbm", "--memory-share", "0.5")
+        self.assertLessEqual(self.recorded()["peak_bytes"][0], 8 << 20)
+        self.assertLess(tests_of(report)["hbm", "alone"]["bytes_of_a_buffer"], 8 << 20)
+        report = self.probe([gpu(1, memory_mib=1000, free_mib=4)], code=3)
+        self.assertIn("too little memory: 4 of 1000 MiB are free", report["gpus"][0]["error"])
+
+    def test_no_more_than_the_share_is_taken(self):
+        self.probe([gpu(1, memory_mib=48)], "--tests", "all", "--memory-share", "0.25")
+        self.assertLessEqual(self.recorded()["peak_bytes"][0], 12 << 20)
+
+    def test_an_older_gpu_than_the_kernels_is_told(self):
+        report = self.probe([gpu(1, compute_capability="6.1")], "--tests", "hbm", code=3)
+        self.assertIn("compute capability 6.1 is older", report["gpus"][0]["error"])
+
+    def test_without_a_driver_or_a_gpu_nobody_could_look(self):
+        for gpus, library, text in (([], LIBRARY, "cuInit: CUDA_ERROR_NO_DEVICE (100)"),
+                                    ([], "/nowhere/libcuda.so.1", "no CUDA driver is installed here"),
+                                    ([gpu(1)], os.path.join(harness.BIN, "libnvidia-ml-sim.so"), "it lacks cuInit")):
+            report = self.probe(gpus, library=library, code=3)
+            self.assertIn(text, report["error"])
+            self.assertEqual(report["gpus"], [])
+
+    def test_an_unknown_gpu_names_those_there_are(self):
+        self.assertIn("there are 0 to 1", self.probe([gpu(1), gpu(2)], "--gpus", "7", code=3)["error"])
+
+
+class Program(ProbeCase):
+    def run_probe(self, *arguments):
+        return subprocess.run([PROBE, *arguments], capture_output=True, text=True, check=False, timeout=60)
+
+    def test_help_has_examples_and_exit_codes(self):
+        done = self.run_probe("--help")
+        self.assertEqual(done.returncode, 0)
+        for text in ("Examples:", "Exit codes:", "pcie", "hbm"):
+            self.assertIn(text, done.stdout)
+
+    def test_wrong_usage_is_64_and_names_the_nearest_test(self):
+        for arguments in (["--tests", "hbn"], ["--seconds", "-1"], ["--memory-share", "2"], ["--no-such"]):
+            with self.subTest(arguments):
+                done = self.run_probe(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (64, ""))
+        self.assertIn("did you mean hbm?", self.run_probe("--tests", "hbn").stderr)
+
+    def test_sigterm_frees_everything_and_tells_what_was_measured(self):
+        process = harness.Process([PROBE, "--library", LIBRARY, "--tests", "pcie,hbm", "--seconds", "600"],
+                                  self.environment([gpu(1), gpu(2)]), stdout=subprocess.PIPE)
+        self.addCleanup(process.child.stdout.close)
+        try:
+            harness.wait_until(lambda: process.find(r"gpu \d: pcie, alone"), "a test has begun")
+        finally:
+            code = process.stop(deadline=10)
+        self.assertEqual(code, 128 + 15)
+        report = json.loads(process.child.stdout.read())
+        self.assertIs(report["stopped"], True)
+        self.assert_nothing_left()
+
+    def test_sigterm_ends_a_probe_that_hangs_in_the_driver(self):
+        hanging = gpu(1, calls={"cuCtxCreate_v2": {"result": "hang"}})
+        process = harness.Process([PROBE, "--library", LIBRARY, "--tests", "pcie"], self.environment([hanging, gpu(2)]),
+                                  stdout=subprocess.PIPE)
+        self.addCleanup(process.child.stdout.close)
+        try:
+            harness.wait_until(lambda: process.find("SIMULATED"), "the driver is open")
+        finally:
+            code = process.stop(deadline=10)
+        self.assertEqual(code, 128 + 15)
+
+
+if __name__ == "__main__":
+    unittest.main()
