@@ -74,6 +74,44 @@ class Measurements(ProbeCase):
             self.assertEqual(series["best"], max(series["samples"]))
         self.assert_nothing_left()
 
+    def test_matrix_products_are_right_and_as_fast_as_the_driver_says(self):
+        report = self.probe([gpu(1, f64_tflops=7.5, bf16_tflops=120), gpu(2, compute_capability="7.0")], "--tests", "gemm")
+        new = series_of(tests_of(report, 0)["gemm", "together"])
+        self.assertAlmostEqual(new["f64"]["median"], 7.5, delta=0.01)
+        self.assertAlmostEqual(new["bf16"]["median"], 120, delta=0.1)
+        old = tests_of(report, 1)["gemm", "together"]
+        self.assertEqual(list(series_of(old)), ["f64"], "tensor cores for bf16 came with 8.0")
+
+    def test_every_multiprocessor_is_asked_by_the_canary(self):
+        report = self.probe([gpu(1, multiprocessors=7)], "--tests", "sdc")
+        self.assertEqual(tests_of(report)["sdc", "alone"]["multiprocessors_tested"], 7)
+
+    def test_the_memory_test_takes_its_whole_share(self):
+        report = self.probe([gpu(1)], "--tests", "memory", "--memory-share", "0.5")
+        test = tests_of(report)["memory", "alone"]
+        self.assertAlmostEqual(test["bytes_tested"], 24 << 20, delta=4096)
+        self.assertGreaterEqual(test["passes"], 2)
+
+    def test_copies_between_gpus_are_a_matrix(self):
+        report = self.probe([gpu(1, peer_gb_per_s=100), gpu(2), gpu(3, peer_access=False)], "--tests", "p2p")
+        uuids = [one["uuid"] for one in report["gpus"]]
+        for index, uuid in enumerate(uuids):
+            for scope in ("alone", "together"):
+                test = tests_of(report, index)["p2p", scope]
+                self.assertEqual({series["peer"] for series in test["measured"]}, set(uuids) - {uuid})
+                self.assertEqual({series["name"] for series in test["measured"]}, {"write", "read"})
+        first = tests_of(report, 0)["p2p", "alone"]
+        self.assertAlmostEqual(first["measured"][0]["median"], 100, delta=0.1)
+        self.assertEqual((first["peers"], first["peers_with_direct_access"]), (2, 1))
+        self.assert_nothing_left()
+
+    def test_one_gpu_has_no_peers(self):
+        report = self.probe([gpu(1)], "--tests", "p2p")
+        self.assertEqual(tests_of(report)["p2p", "alone"]["skipped"], "needs a second GPU")
+
+    def test_the_quick_tests_are_run_where_nobody_chooses(self):
+        self.assertEqual([test for test, _ in tests_of(self.probe([gpu(1)]))], ["pcie", "hbm", "gemm", "sdc"])
+
     def test_it_says_that_the_driver_is_simulated(self):
         self.assertIs(self.probe([gpu(1)], "--tests", "pcie")["simulated"], True)
         self.assertIn("SIMULATED", self.stderr)
@@ -98,6 +136,26 @@ class Faults(ProbeCase):
         report = self.probe([gpu(1, copy_bits="0x8")], "--tests", "pcie", code=2)
         self.assertEqual(tests_of(report)["pcie", "alone"]["wrong"],
                          [{"where": "byte 0 of a copy", "count": 1, "detail": "bits 0x8"}])
+
+    def test_a_multiprocessor_that_computes_wrongly_is_named(self):
+        report = self.probe([gpu(1), gpu(2, wrong_bits=[{"multiprocessor": 2, "bits": "0x1"}])], "--tests", "sdc", code=2)
+        self.assertEqual(tests_of(report, 0)["sdc", "together"]["wrong"], [])
+        [wrong] = tests_of(report, 1)["sdc", "together"]["wrong"]
+        self.assertEqual(wrong["where"], "multiprocessor 2")
+        self.assertGreater(wrong["count"], 0)
+
+    def test_a_wrong_matrix_product_is_seen(self):
+        report = self.probe([gpu(1, wrong_bits=[{"multiprocessor": 1, "bits": "0x4"}])], "--tests", "gemm", code=2)
+        wrong = tests_of(report)["gemm", "alone"]["wrong"]
+        self.assertRegex(wrong[0]["where"], r"^f64 product, row \d+, column \d+$")
+        self.assertTrue(any(one["where"].startswith("bf16") for one in wrong))
+
+    def test_stuck_bits_of_memory_are_counted_with_their_first_place(self):
+        report = self.probe([gpu(1, stuck=[{"offset": 8192, "bits": "0x10"}, {"offset": 65536, "bits": "0x2"}])],
+                            "--tests", "memory", code=2)
+        [wrong] = tests_of(report)["memory", "alone"]["wrong"]
+        self.assertIn("byte 8192 of", wrong["where"])
+        self.assertEqual(wrong["detail"], "bits 0x12")
 
     def test_an_error_names_call_and_code_and_ends_only_that_gpu(self):
         report = self.probe([gpu(1, calls={"cuLaunchKernel": {"result": 214, "after": 5}}), gpu(2)],

@@ -43,10 +43,10 @@ cuda::DevicePointer Buffer::pointer() const {
 }
 
 Result<std::unique_ptr<Session>> Session::open(const Driver& driver, const GpuFacts& facts,
-                                               double memory_share) {
+                                               double memory_share, Kernels kernels) {
   std::unique_ptr<Session> session(new Session(driver, facts));
   TRY_STATUS(session->begin(memory_share));
-  TRY_STATUS(session->load());
+  if (kernels == Kernels::loaded) TRY_STATUS(session->load());
   return session;
 }
 

@@ -59,14 +59,18 @@ struct Grid {
   unsigned threads;
 };
 
-// A context on one GPU with our kernels loaded. Used by one thread; frees everything at its end.
+// A context on one GPU, with our kernels where they are wanted. Used by one thread; frees everything at its
+// end.
 class Session {
  public:
+  enum class Kernels { loaded, none };
+
   // Leaves other users at least a tenth of the memory that is free now, takes no more than `memory_share` (0
   // to 1) of all of it. Errc::exhausted: that would be less than kLeastBytes. Errc::unsupported: the GPU is
   // too old for our kernels.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open(const Driver& driver, const GpuFacts& facts,
-                                                             double memory_share);
+                                                             double memory_share,
+                                                             Kernels kernels = Kernels::loaded);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();

@@ -12,8 +12,12 @@ namespace {
 
 class Worker {
  public:
-  Worker(const Options& options, Meeting& meeting, std::size_t member, std::size_t members, GpuSlot& slot)
-      : options_(options), meeting_(meeting), member_(member), members_(members), slot_(slot) {}
+  Worker(const Options& options, Meeting& meeting, std::size_t member, std::span<const GpuFacts> all,
+         GpuSlot& slot)
+      : options_(options), meeting_(meeting), member_(member), members_(all.size()), slot_(slot) {
+    for (const GpuFacts& gpu : all)
+      if (gpu.index != all[member].index) others_.push_back(gpu);
+  }
 
   Status run(const Library& library) {
     const GpuFacts facts = slot_.report().facts;
@@ -53,7 +57,8 @@ class Worker {
     std::fprintf(stderr, "gpu %d: %s, %s\n", session.facts().index, std::string(test.name).c_str(),
                  together ? "all together" : "alone");
     TestReport report{.test = std::string(test.name), .together = together, .measured = {}, .skipped = {}};
-    auto measured = test.run(session, {.seconds = options_.seconds});
+    auto measured = test.run(
+        session, {.seconds = options_.seconds, .memory_share = options_.memory_share, .others = others_});
     if (measured)
       report.measured = std::move(*measured);
     else if (measured.error().code == Errc::unsupported)
@@ -68,14 +73,15 @@ class Worker {
   Meeting& meeting_;
   std::size_t member_;
   std::size_t members_;
+  std::vector<GpuFacts> others_;
   GpuSlot& slot_;
 };
 
 }  // namespace
 
 void run_gpu(const Library& library, const Options& options, Meeting& meeting, std::size_t member,
-             std::size_t members, GpuSlot& slot) {
-  Status outcome = Worker(options, meeting, member, members, slot).run(library);
+             std::span<const GpuFacts> all, GpuSlot& slot) {
+  const Status outcome = Worker(options, meeting, member, all, slot).run(library);
   if (!outcome)
     slot.change([&](GpuReport& report) {
       if (!report.error) report.error = outcome.error().what;

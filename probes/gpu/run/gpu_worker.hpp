@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <span>
 
 #include "probes/gpu/run/meeting.hpp"
 #include "probes/gpu/run/options.hpp"
@@ -33,9 +34,9 @@ class GpuSlot {
   GpuReport report_;
 };
 
-// Runs the tests on one GPU, its `member` of the meeting, until they are through, one fails or the watch says
-// stop. What it found, and what went wrong, is in the slot. Blocks as long as the driver does.
+// Runs the tests on one GPU, the `member` of the meeting and of `all`, until they are through, one fails or
+// the watch says stop. What it found, and what went wrong, is in the slot. Blocks as long as the driver does.
 void run_gpu(const Library& library, const Options& options, Meeting& meeting, std::size_t member,
-             std::size_t members, GpuSlot& slot);
+             std::span<const GpuFacts> all, GpuSlot& slot);
 
 }  // namespace autopilot::probes::gpu

@@ -20,6 +20,7 @@ double median_of(std::vector<double> samples) {
 
 json::object series_json(const Series& series) {
   json::object object{{"name", series.name}, {"unit", series.unit}};
+  if (!series.peer.empty()) object["peer"] = series.peer;
   if (!series.samples.empty()) {
     object["best"] = *std::max_element(series.samples.begin(), series.samples.end());
     object["median"] = median_of(series.samples);

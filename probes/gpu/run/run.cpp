@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <span>
 #include <thread>
 
 #include "probes/gpu/run/exit_code.hpp"
@@ -30,7 +31,7 @@ class Crew {
       members_.emplace_back(gpu);
     for (std::size_t i = 0; i < members_.size(); ++i)
       members_[i].thread = std::thread(run_gpu, std::cref(library), std::cref(options), std::ref(meeting_), i,
-                                       members_.size(), std::ref(members_[i].slot));
+                                       std::span(gpus), std::ref(members_[i].slot));
   }
 
   void stop() {

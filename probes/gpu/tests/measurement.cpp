@@ -12,7 +12,7 @@ Result<Series> measure(Session& session, std::string name, std::string unit, dou
   using Clock = std::chrono::steady_clock;
   TRY_STATUS(work());
   TRY_STATUS(session.wait());
-  Series series{.name = std::move(name), .unit = std::move(unit), .samples = {}};
+  Series series{.name = std::move(name), .unit = std::move(unit), .samples = {}, .peer = {}};
   const auto end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   do {

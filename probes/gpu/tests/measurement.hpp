@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@ struct Series {
   std::string name;
   std::string unit;  // "GB/s" (10^9 bytes), "TFLOP/s"
   std::vector<double> samples;
+  std::string peer = {};  // the UUID of the other GPU, of a copy between two
 };
 
 // A result that differs from the only right one.
@@ -35,6 +37,8 @@ struct Measurement {
 // Of one test on one GPU.
 struct TestLimits {
   double seconds = 0;
+  double memory_share = 0;             // of a GPU that the test opens beside its own
+  std::span<const GpuFacts> others{};  // that take part
 };
 
 // Most wrong results that are told one by one; the last one says how many are left out.

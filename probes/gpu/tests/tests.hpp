@@ -16,6 +16,15 @@ namespace autopilot::probes::gpu {
 // Copy, scale, triad and daxpy of the GPU's own memory.
 [[nodiscard]] Result<Measurement> test_hbm(Session& session, const TestLimits& limits);
 
+// Matrix products in double precision and, where the GPU can, of bf16.
+[[nodiscard]] Result<Measurement> test_gemm(Session& session, const TestLimits& limits);
+// Writes and reads as much memory as the session may take, again and again.
+[[nodiscard]] Result<Measurement> test_memory(Session& session, const TestLimits& limits);
+// The canary of silent data corruption on every multiprocessor.
+[[nodiscard]] Result<Measurement> test_sdc(Session& session, const TestLimits& limits);
+// Copies to and from every other GPU. Errc::unsupported: there is none.
+[[nodiscard]] Result<Measurement> test_p2p(Session& session, const TestLimits& limits);
+
 struct GpuTest {
   std::string_view name;
   std::string_view title;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/run/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/gpu/run/exit_code.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Report measured() {
+  GpuReport gpu;
+  gpu.tests.push_back({.test = "hbm",
+                       .together = true,
+                       .measured = {.series = {{.name = "copy", .unit = "GB/s", .samples = {3, 1, 2}}},
+                                    .wrong = {},
+                                    .facts = {{"bytes_of_a_buffer", 4096}}},
+                       .skipped = {}});
+  Report report;
+  report.gpus.push_back(gpu);
+  return report;
+}
+
+TEST(Report, every_sample_is_told_in_its_order) {
+  EXPECT_THAT(to_json(measured()),
+              HasSubstr(R"("unit":"GB/s","best":3E0,"median":2E0,"samples":[3E0,1E0,2E0])"));
+  EXPECT_THAT(to_json(measured()), HasSubstr(R"("scope":"together")"));
+  EXPECT_THAT(to_json(measured()), HasSubstr(R"("bytes_of_a_buffer":4096)"));
+}
+
+TEST(Report, a_test_that_was_skipped_has_no_figures) {
+  Report report = measured();
+  report.gpus[0].tests[0].skipped = "needs a second GPU";
+  EXPECT_THAT(to_json(report), HasSubstr(R"("skipped":"needs a second GPU"})"));
+  EXPECT_THAT(to_json(report), Not(HasSubstr("samples")));
+  EXPECT_EQ(exit_code_of(report), exit_measured);
+}
+
+TEST(Report, names_that_are_no_utf8_do_not_break_it) {
+  Report report = measured();
+  report.gpus[0].facts.name = "\xff";
+  EXPECT_THAT(to_json(report), HasSubstr("\xef\xbf\xbd"));
+}
+
+TEST(Report, only_a_simulated_driver_is_called_so) {
+  Report report = measured();
+  EXPECT_THAT(to_json(report), Not(HasSubstr("simulated")));
+  report.simulated = true;
+  EXPECT_THAT(to_json(report), HasSubstr(R"("simulated":true)"));
+}
+
+TEST(Report, a_wrong_result_outranks_who_could_not_look) {
+  Report report = measured();
+  EXPECT_EQ(exit_code_of(report), exit_measured);
+  report.gpus.emplace_back().error = "cuCtxCreate_v2: CUDA_ERROR_UNKNOWN (999)";
+  EXPECT_EQ(exit_code_of(report), exit_not_looked);
+  report.gpus[0].tests[0].measured.wrong.push_back({.where = "multiprocessor 3", .count = 1, .detail = ""});
+  EXPECT_EQ(exit_code_of(report), exit_wrong);
+}
+
+TEST(Report, without_a_driver_nobody_looked) {
+  Report report;
+  report.error = "no driver";
+  EXPECT_EQ(exit_code_of(report), exit_not_looked);
+  EXPECT_THAT(to_json(report), HasSubstr(R"("error":"no driver","gpus":[])"));
+}
+
+}  // namespace
+}  // namespace autopilot::probes::gpu

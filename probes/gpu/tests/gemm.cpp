@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "probes/gpu/kernels/gemm_bf16.hpp"
+#include "probes/gpu/kernels/gemm_f64.hpp"
+#include "probes/gpu/tests/tests.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr std::uint64_t kSeedA = 1;
+constexpr std::uint64_t kSeedB = 2;
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of the three matrices together
+constexpr unsigned kMostTileRows = 32;
+constexpr unsigned kWideDepth = 512;       // down to here the depth is shortened before the rows are
+constexpr double kLongestRun = 0.05;       // seconds; a GPU that is slow in this precision gets less to do
+constexpr unsigned kTiles = 512;           // in each of which one element is compared
+constexpr unsigned kShortestRunSteps = 2;  // of the run that shows how slow it is
+
+// One precision: the kernels, and their tiles.
+template <class In, class Sum>
+struct Kind {
+  const char* name;
+  unsigned rows_of_tile;
+  unsigned depth_of_step;
+  int most;
+  Kernel<cuda::DevicePointer, std::uint64_t, std::uint64_t> fill;
+  Kernel<cuda::DevicePointer, cuda::DevicePointer, cuda::DevicePointer, unsigned, unsigned, unsigned>
+      multiply;
+};
+
+// The product has a tile in each column for each multiprocessor, so that all of them end at once.
+struct Shape {
+  std::size_t tile_rows;
+  std::size_t tile_columns;
+  std::size_t depth;
+};
+
+template <class In, class Sum>
+std::size_t bytes_of(const Kind<In, Sum>& kind, const Shape& shape) {
+  const std::size_t rows = shape.tile_rows * kind.rows_of_tile;
+  const std::size_t columns = shape.tile_columns * kind.rows_of_tile;
+  return (rows + columns) * shape.depth * sizeof(In) + rows * columns * sizeof(Sum);
+}
+
+// The largest that fits.
+template <class In, class Sum>
+Result<Shape> shape_for(const Session& session, const Kind<In, Sum>& kind) {
+  Shape shape{.tile_rows = kMostTileRows,
+              .tile_columns = session.facts().multiprocessors,
+              .depth = kernels::kMostDepth};
+  const std::size_t most = std::min(kMostBytes, session.budget_bytes());
+  while (bytes_of(kind, shape) > most) {
+    if (shape.depth > kWideDepth)
+      shape.depth /= 2;
+    else if (shape.tile_rows > 1)
+      shape.tile_rows /= 2;
+    else if (shape.depth > kind.depth_of_step * kShortestRunSteps)
+      shape.depth /= 2;
+    else
+      return fail(Errc::exhausted,
+                  "too little memory for a matrix product: " + std::to_string(most >> 20) + " MiB");
+  }
+  return shape;
+}
+
+template <class In, class Sum>
+class Product {
+ public:
+  Product(Session& session, const Kind<In, Sum>& kind, const Shape& shape, Buffer a, Buffer b, Buffer c)
+      : session_(session), kind_(kind), shape_(shape), a_(std::move(a)), b_(std::move(b)), c_(std::move(c)) {}
+
+  static Result<Product> make(Session& session, const Kind<In, Sum>& kind, const Shape& shape) {
+    const std::size_t rows = shape.tile_rows * kind.rows_of_tile;
+    const std::size_t columns = shape.tile_columns * kind.rows_of_tile;
+    auto a = TRY(session.allocate(rows * shape.depth * sizeof(In)));
+    auto b = TRY(session.allocate(columns * shape.depth * sizeof(In)));
+    auto c = TRY(session.allocate(rows * columns * sizeof(Sum)));
+    return Product(session, kind, shape, std::move(a), std::move(b), std::move(c));
+  }
+
+  // Shortens the depth until one run takes no longer than kLongestRun, then makes the matrices.
+  Status prepare() {
+    const std::size_t most = shape_.depth;
+    shape_.depth = std::size_t{kind_.depth_of_step} * kShortestRunSteps;
+    TRY_STATUS(run());
+    const double seconds = TRY(session_.seconds_of([this] { return run(); }));
+    while (shape_.depth < most &&
+           seconds * 2 * static_cast<double>(shape_.depth) / (kind_.depth_of_step * kShortestRunSteps) <
+               kLongestRun)
+      shape_.depth *= 2;
+    const Grid grid = wide_grid(session_.facts());
+    TRY_STATUS(session_.launch(kind_.fill, grid, a_.pointer(), a_.bytes() / sizeof(In), kSeedA));
+    return session_.launch(kind_.fill, grid, b_.pointer(), b_.bytes() / sizeof(In), kSeedB);
+  }
+
+  Status run() {
+    const Grid grid{.blocks = static_cast<unsigned>(shape_.tile_rows * shape_.tile_columns),
+                    .threads = kernels::kGemmThreads};
+    return session_.launch(kind_.multiply, grid, c_.pointer(), a_.pointer(), b_.pointer(),
+                           static_cast<unsigned>(shape_.tile_rows),
+                           static_cast<unsigned>(shape_.tile_columns), static_cast<unsigned>(shape_.depth));
+  }
+
+  [[nodiscard]] double tera_operations() const {
+    return 2.0 * static_cast<double>(rows() * columns() * shape_.depth) / kTera;
+  }
+
+  // Of tiles all over the product one element each, another place in every one.
+  Status compare(Measurement& measurement) {
+    const std::size_t tiles = shape_.tile_rows * shape_.tile_columns;
+    const std::size_t compared = std::min<std::size_t>(tiles, kTiles);
+    for (std::size_t i = 0; i < compared; ++i) {
+      const std::size_t tile = i * tiles / compared;
+      const std::uint64_t place = kernels::mixed(tile);
+      const std::size_t row = tile % shape_.tile_rows * kind_.rows_of_tile + place % kind_.rows_of_tile;
+      const std::size_t column =
+          tile / shape_.tile_rows * kind_.rows_of_tile + (place >> 32) % kind_.rows_of_tile;
+      Sum seen = 0;
+      TRY_STATUS(session_.read(&seen, c_, (row * columns() + column) * sizeof(Sum), sizeof seen));
+      const auto right = static_cast<Sum>(element(row, column));
+      if (seen != right)
+        add_wrong(measurement, {.where = std::string(kind_.name) + " product, row " + std::to_string(row) +
+                                         ", column " + std::to_string(column),
+                                .count = 1,
+                                .detail = std::to_string(seen) + " instead of " + std::to_string(right)});
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::size_t rows() const { return shape_.tile_rows * kind_.rows_of_tile; }
+  [[nodiscard]] std::size_t columns() const { return shape_.tile_columns * kind_.rows_of_tile; }
+
+  [[nodiscard]] std::int64_t element(std::size_t row, std::size_t column) const {
+    std::int64_t sum = 0;
+    for (std::size_t k = 0; k < shape_.depth; ++k)
+      sum += std::int64_t{kernels::matrix_number(row * shape_.depth + k, kSeedA, kind_.most)} *
+             kernels::matrix_number(column * shape_.depth + k, kSeedB, kind_.most);
+    return sum;
+  }
+
+  Session& session_;
+  const Kind<In, Sum>& kind_;
+  Shape shape_;
+  Buffer a_;
+  Buffer b_;
+  Buffer c_;
+};
+
+template <class In, class Sum>
+Status measure_kind(Session& session, const Kind<In, Sum>& kind, double seconds, Measurement& measurement) {
+  const Shape shape = TRY(shape_for(session, kind));
+  auto product = TRY((Product<In, Sum>::make(session, kind, shape)));
+  TRY_STATUS(product.prepare());
+  measurement.series.push_back(TRY(measure(session, kind.name, "TFLOP/s", product.tera_operations(), seconds,
+                                           [&] { return product.run(); })));
+  return product.compare(measurement);
+}
+
+}  // namespace
+
+Result<Measurement> test_gemm(Session& session, const TestLimits& limits) {
+  const bool has_tensor = session.facts().capability() >= 80;
+  const Kind<double, double> f64{
+      .name = "f64",
+      .rows_of_tile = kernels::kF64Rows,
+      .depth_of_step = kernels::kF64Depth,
+      .most = kernels::kMostF64,
+      .fill = AUTOPILOT_GPU_KERNEL(fill_f64),
+      .multiply = has_tensor ? AUTOPILOT_GPU_KERNEL(gemm_f64_tensor) : AUTOPILOT_GPU_KERNEL(gemm_f64_fused)};
+  const Kind<std::uint16_t, float> bf16{.name = "bf16",
+                                        .rows_of_tile = kernels::kBf16Rows,
+                                        .depth_of_step = kernels::kBf16Depth,
+                                        .most = kernels::kMostBf16,
+                                        .fill = AUTOPILOT_GPU_KERNEL(fill_bf16),
+                                        .multiply = AUTOPILOT_GPU_KERNEL(gemm_bf16)};
+  Measurement measurement;
+  const double seconds = limits.seconds / (has_tensor ? 2 : 1);
+  TRY_STATUS(measure_kind(session, f64, seconds, measurement));
+  if (has_tensor) TRY_STATUS(measure_kind(session, bf16, seconds, measurement));
+  return measurement;
+}
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "probes/gpu/kernels/pattern.hpp"
+#include "probes/gpu/tests/tests.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr double kGiga = 1e9;
+constexpr std::uint64_t kSeed = 13;
+
+// Memory of ours, and memory of the same size on the other GPU, each in its own context.
+struct Pair {
+  Session& here;
+  Session& there;
+  const Buffer& ours;
+  const Buffer& theirs;
+
+  [[nodiscard]] Status write() const {
+    return here.driver().run(here.driver().calls().copy_to_peer, theirs.pointer(), there.context(),
+                             ours.pointer(), here.context(), ours.bytes(), here.stream());
+  }
+  [[nodiscard]] Status read() const {
+    return here.driver().run(here.driver().calls().copy_to_peer, ours.pointer(), here.context(),
+                             theirs.pointer(), there.context(), ours.bytes(), here.stream());
+  }
+};
+
+// Whether copies go from GPU to GPU without the host; where they do, both contexts allow it.
+Result<bool> connect(Session& here, Session& there) {
+  const Driver& driver = here.driver();
+  int can = 0;
+  TRY_STATUS(
+      driver.run(driver.calls().device_can_access_peer, &can, here.facts().device, there.facts().device));
+  if (can == 0) return false;
+  TRY_STATUS(there.make_current());
+  TRY_STATUS(driver.run(driver.calls().context_enable_peer, here.context(), 0));
+  TRY_STATUS(here.make_current());
+  TRY_STATUS(driver.run(driver.calls().context_enable_peer, there.context(), 0));
+  return true;
+}
+
+// What went to the other GPU and came back.
+Status compare(const Pair& pair, const Buffer& result, Measurement& measurement) {
+  Session& here = pair.here;
+  const Driver& driver = here.driver();
+  const Grid grid = wide_grid(here.facts());
+  const std::uint64_t count = pair.ours.bytes() / sizeof(std::uint64_t);
+  kernels::PatternResult found{.wrong = 0, .first = count, .bits = 0};
+  TRY_STATUS(here.copy_to_gpu(result, &found, sizeof found));
+  TRY_STATUS(here.launch(AUTOPILOT_GPU_KERNEL(pattern_write), grid, pair.ours.pointer(), count, kSeed, 0));
+  TRY_STATUS(pair.write());
+  TRY_STATUS(driver.run(driver.calls().memory_set, pair.ours.pointer(), 0, pair.ours.bytes(), here.stream()));
+  TRY_STATUS(pair.read());
+  TRY_STATUS(here.launch(AUTOPILOT_GPU_KERNEL(pattern_verify), grid, pair.ours.pointer(), count, kSeed, 0,
+                         result.pointer()));
+  TRY_STATUS(here.read(&found, result, 0, sizeof found));
+  if (found.wrong > 0)
+    add_wrong(measurement, {.where = "byte " + std::to_string(found.first * sizeof(std::uint64_t)) +
+                                     " of a copy to " + pair.there.facts().uuid + " and back",
+                            .count = found.wrong,
+                            .detail = "bits " + hex_text(found.bits)});
+  return {};
+}
+
+Status measure_pair(const Pair& pair, double seconds, Measurement& measurement) {
+  const double amount = static_cast<double>(pair.ours.bytes()) / kGiga;
+  Series write = TRY(measure(pair.here, "write", "GB/s", amount, seconds, [&] { return pair.write(); }));
+  Series read = TRY(measure(pair.here, "read", "GB/s", amount, seconds, [&] { return pair.read(); }));
+  for (Series* series : {&write, &read}) {
+    series->peer = pair.there.facts().uuid;
+    measurement.series.push_back(std::move(*series));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Measurement> test_p2p(Session& session, const TestLimits& limits) {
+  if (limits.others.empty()) return fail(Errc::unsupported, "needs a second GPU");
+  Measurement measurement;
+  std::int64_t direct = 0;
+  const auto result = TRY(session.allocate(sizeof(kernels::PatternResult)));
+  for (const GpuFacts& other : limits.others) {
+    auto peer = TRY(Session::open(session.driver(), other, limits.memory_share, Session::Kernels::none));
+    // Every other GPU takes as much of this one at the same time.
+    const std::size_t share =
+        std::min(session.budget_bytes(), peer->budget_bytes()) / 2 / (limits.others.size() + 1);
+    const std::size_t bytes = std::min(kMostBytes, share) / 4096 * 4096;
+    const auto theirs = TRY(peer->allocate(bytes));
+    direct += TRY(connect(session, *peer)) ? 1 : 0;
+    TRY_STATUS(session.make_current());
+    const auto ours = TRY(session.allocate(bytes));
+    const Pair pair{session, *peer, ours, theirs};
+    TRY_STATUS(
+        measure_pair(pair, limits.seconds / (2.0 * static_cast<double>(limits.others.size())), measurement));
+    TRY_STATUS(compare(pair, result, measurement));
+  }
+  TRY_STATUS(session.make_current());
+  measurement.facts.emplace_back("peers", limits.others.size());
+  measurement.facts.emplace_back("peers_with_direct_access", direct);
+  return measurement;
+}
+
+}  // namespace autopilot::probes::gpu

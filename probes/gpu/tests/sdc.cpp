@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <vector>
+
+#include "probes/gpu/kernels/canary.hpp"
+#include "probes/gpu/tests/tests.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+using kernels::CanaryCount;
+
+constexpr unsigned kRounds = 512;
+constexpr unsigned kBlocksOfMultiprocessor =
+    8;                             // more than run at once on some GPUs, so that none stays idle
+constexpr unsigned kLaunches = 4;  // with the digests of one seed
+constexpr unsigned kMostMultiprocessors = 1024;  // ids may have gaps
+
+std::vector<std::uint64_t> digests_of(std::uint64_t seed) {
+  std::vector<std::uint64_t> digests;
+  for (unsigned thread = 0; thread < kernels::kCanaryThreads; ++thread)
+    digests.push_back(kernels::canary_digest(thread, kRounds, seed));
+  return digests;
+}
+
+Status run_seed(Session& session, const Buffer& expected, const Buffer& counts, std::uint64_t seed) {
+  const auto digests = digests_of(seed);
+  TRY_STATUS(session.copy_to_gpu(expected, digests.data(), expected.bytes()));
+  const Grid grid{.blocks = session.facts().multiprocessors * kBlocksOfMultiprocessor,
+                  .threads = kernels::kCanaryThreads};
+  for (unsigned i = 0; i < kLaunches; ++i)
+    TRY_STATUS(session.launch(AUTOPILOT_GPU_KERNEL(canary), grid, expected.pointer(), counts.pointer(),
+                              kMostMultiprocessors, kRounds, seed));
+  return session.wait();
+}
+
+void tell(const std::vector<CanaryCount>& counts, Measurement& measurement) {
+  std::int64_t tested = 0;
+  std::uint64_t threads = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    tested += counts[i].threads > 0 ? 1 : 0;
+    threads += counts[i].threads;
+    if (counts[i].wrong > 0)
+      add_wrong(measurement, {.where = "multiprocessor " + std::to_string(i),
+                              .count = counts[i].wrong,
+                              .detail = "of " + std::to_string(counts[i].threads) + " digests; bits " +
+                                        hex_text(counts[i].bits)});
+  }
+  measurement.facts.emplace_back("multiprocessors_tested", tested);
+  measurement.facts.emplace_back("digests", threads);
+}
+
+}  // namespace
+
+Result<Measurement> test_sdc(Session& session, const TestLimits& limits) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() +
+                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.seconds));
+  const Driver& driver = session.driver();
+  std::vector<CanaryCount> seen(kMostMultiprocessors);
+  const auto expected = TRY(session.allocate(kernels::kCanaryThreads * sizeof(std::uint64_t)));
+  const auto counts = TRY(session.allocate(seen.size() * sizeof(CanaryCount)));
+  TRY_STATUS(driver.run(driver.calls().memory_set, counts.pointer(), 0, counts.bytes(), session.stream()));
+  std::uint64_t seed = 0;
+  do {
+    TRY_STATUS(driver.go_on());
+    TRY_STATUS(run_seed(session, expected, counts, ++seed));
+  } while (Clock::now() < end);
+  TRY_STATUS(session.read(seen.data(), counts, 0, counts.bytes()));
+  Measurement measurement;
+  tell(seen, measurement);
+  return measurement;
+}
+
+}  // namespace autopilot::probes::gpu
