@@ -25,6 +25,7 @@ AUTHORITIES = "ca-certificates"  # Debian's package
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 # A registry, with its port, and folders: what a reference is made of before its tag.
 NAME = r"(([a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+(:[0-9]{1,5})?|[a-zA-Z0-9-]+:[0-9]{1,5}|localhost)/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
+GPU_PROBE = "autopilot-gpu-probe"  # beside the program, here and in the image
 PASSWD = b"root:x:0:0::/:/bin/false\nautopilot:x:65532:65532::/:/bin/false\n"
 SBOM = "/usr/share/doc/autopilot/sbom.spdx.json"
 
@@ -63,18 +64,21 @@ def parts_of(path: Path) -> Path:
 
 def build(name: str, tag: str, program: Path, path: Path) -> Image:
     version = version_of(program)
+    probe = program.with_name(GPU_PROBE)
     content = stripped(program)
-    libraries = libraries_of(program)
+    programs = {"autopilot": content, GPU_PROBE: stripped(probe)}
+    libraries = sorted({*libraries_of(program), *libraries_of(probe)})
     image = Image(f"{name}:{tag}", ["/usr/bin/autopilot"], user="65532:65532", labels={
         "org.opencontainers.image.title": "Autopilot", "org.opencontainers.image.version": version,
         "org.opencontainers.image.revision": revision_of(program), "org.opencontainers.image.licenses": "Apache-2.0"})
-    image.add_text(content, "/usr/bin/autopilot", 0o755)
+    for one, text in programs.items():
+        image.add_text(text, f"/usr/bin/{one}", 0o755)
     for library in libraries:
         image.add_file(library.resolve(), str(library))
     image.add_text(b"".join(one.read_bytes() for one in authorities()), CERTIFICATES)
     image.add_folder("/tmp", 0o1777)
     image.add_text(PASSWD, "/etc/passwd")
-    parts = json.dumps(sbom.document(f"{name}:{tag}", version, content, libraries, [AUTHORITIES]), indent=2).encode() + b"\n"
+    parts = json.dumps(sbom.document(f"{name}:{tag}", version, programs, libraries, [AUTHORITIES]), indent=2).encode() + b"\n"
     image.add_text(parts, SBOM)
     # A program with a sanitizer is three times as large, and never ships.
     if image.layer_bytes() > MOST_BYTES and b"__asan_init" not in content:
@@ -91,8 +95,9 @@ def main() -> int:
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "bin" / "autopilot")
     parser.add_argument("--out", type=Path, help="build/image/autopilot-TAG.tar")
     options = parser.parse_args()
-    if not options.program.exists():
-        parser.error(f"{options.program} is not there: `make release` builds it")
+    for needed in (options.program, options.program.with_name(GPU_PROBE)):
+        if not needed.exists():
+            parser.error(f"{needed} is not there: `make release` builds it")
     tag = options.tag or version_of(options.program)
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", tag):
         parser.error(f"--tag: {tag!r} is no tag of an image")

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image is made of, as an SPDX 2.3 document: the program, what is linked into it, and the libraries beside it."""
+"""What an image is made of, as an SPDX 2.3 document: the programs, what is linked into them, and the libraries beside them."""
 
 import hashlib
 import subprocess
 from pathlib import Path
 
-# What is linked into the program, by the Debian package it comes from (docs/dependencies.md).
+# What is linked into the first program, by the Debian package it comes from (docs/dependencies.md).
 LINKED = {"libboost1.81-dev": "BSL-1.0", "libboost-json1.81-dev": "BSL-1.0", "libexpected-dev": "CC0-1.0", "libyaml-cpp-dev": "MIT",
           "libcli11-dev": "BSD-3-Clause", "libspdlog-dev": "MIT", "libfmt-dev": "MIT", "libsqlite3-dev": "blessing",
           "libre2-dev": "BSD-3-Clause", "libnl-3-dev": "LGPL-2.1-only", "libnl-route-3-dev": "LGPL-2.1-only",
           "libnl-genl-3-dev": "LGPL-2.1-only", "libnghttp2-dev": "MIT", "libssl-dev": "Apache-2.0",
           "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1"}
+
+
+# Of these, what is linked into others beside it.
+LINKED_BESIDE = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "libcli11-dev", "libstdc++-12-dev"]
 
 
 def _asked(*command: str) -> str:
@@ -51,20 +55,28 @@ def _debian(package: str, licence: str) -> dict:
     return _entry(package, version, licence, f"pkg:deb/debian/{package}@{version}?distro=debian-12")
 
 
-def document(image: str, version: str, program: bytes, libraries: list[Path], beside: list[str]) -> dict:
-    """libraries: files of Debian packages that the program is linked to. beside: other packages of which the image has files."""
-    digest = hashlib.sha256(program).hexdigest()
-    own = {**_entry("autopilot", version, "Apache-2.0"), "checksums": [{"algorithm": "SHA256", "checksumValue": digest}]}
+def _program(name: str, version: str, content: bytes) -> dict:
+    digest = hashlib.sha256(content).hexdigest()
+    return {**_entry(name, version, "Apache-2.0"), "checksums": [{"algorithm": "SHA256", "checksumValue": digest}]}
+
+
+def document(image: str, version: str, programs: dict[str, bytes], libraries: list[Path], beside: list[str]) -> dict:
+    """programs: ours, the first one with everything of LINKED. libraries: files of Debian packages that they are linked to. beside:
+    other packages of which the image has files."""
+    own, *others = [_program(name, version, content) for name, content in programs.items()]
+    digest = own["checksums"][0]["checksumValue"]
     linked = [_debian(package, licence) for package, licence in LINKED.items()]
     shared = [_debian(package, "NOASSERTION") for package in sorted({package_of(file.resolve()) for file in libraries})]
     contained = [_debian(package, "NOASSERTION") for package in beside]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
+    relations += [("SPDXRef-DOCUMENT", "DESCRIBES", one["SPDXID"]) for one in others]
     relations += [(own["SPDXID"], "STATIC_LINK", one["SPDXID"]) for one in linked]
+    relations += [(other["SPDXID"], "STATIC_LINK", one["SPDXID"]) for other in others for one in linked if one["name"] in LINKED_BESIDE]
     relations += [(own["SPDXID"], "DYNAMIC_LINK", one["SPDXID"]) for one in shared]
     relations += [("SPDXRef-DOCUMENT", "DESCRIBES", one["SPDXID"]) for one in contained]
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": image,
             "documentNamespace": f"https://spdx.org/spdxdocs/autopilot-{digest}",
             "creationInfo": {"created": "1970-01-01T00:00:00Z", "creators": ["Tool: autopilot-image"]},
-            "packages": [own, *linked, *shared, *contained],
+            "packages": [own, *others, *linked, *shared, *contained],
             "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
                               for one, kind, other in relations]}
