@@ -36,7 +36,7 @@ class ProbeCase(unittest.TestCase):
 
     def probe(self, gpus, *arguments, code=0, calls=None, library=LIBRARY):
         """The report of a run that ends with the code."""
-        done = subprocess.run([PROBE, "--library", library, *QUICK, *arguments], env=self.environment(gpus, calls),
+        done = subprocess.run([PROBE, "--library", library, *([] if "--seconds" in arguments else QUICK), *arguments], env=self.environment(gpus, calls),
                               capture_output=True, text=True, check=False, timeout=120)
         self.assertEqual(done.returncode, code, done.stderr + done.stdout)
         self.stderr = done.stderr
@@ -202,6 +202,68 @@ class Faults(ProbeCase):
 
     def test_an_unknown_gpu_names_those_there_are(self):
         self.assertIn("there are 0 to 1", self.probe([gpu(1), gpu(2)], "--gpus", "7", code=3)["error"])
+
+
+class SensorCase(ProbeCase):
+    """With a simulated NVML beside the simulated CUDA driver; both know the same GPUs."""
+
+    ADDRESSES = ["0000:4a:00.0", "0000:61:00.0", "0000:ca:00.0", "0000:e1:00.0"]
+
+    def setUp(self):
+        super().setUp()
+        self.tree = os.path.join(self.folder, "machine")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", self.tree], check=True, stdout=subprocess.DEVNULL)
+
+    def environment(self, gpus, calls=None):
+        return super().environment(gpus, calls) | {"AUTOPILOT_SIM_MACHINE": self.tree}
+
+    def change(self, old, new):
+        """In what NVML says of the first GPU."""
+        path = os.path.join(self.tree, "nvml.yaml")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(old, text)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new, 1))
+
+    def probe(self, gpus, *arguments, **options):
+        return super().probe(gpus, "--nvml-library", os.path.join(harness.BIN, "libnvidia-ml-sim.so"), *arguments, **options)
+
+
+class Sensors(SensorCase):
+    def setUp(self):
+        super().setUp()
+        self.gpus = [gpu(number, pci_address=address) for number, address in enumerate(self.ADDRESSES[:2])]
+
+    def test_sensors_are_read_while_a_test_runs(self):
+        self.change("clocks.event_reasons: 1", "clocks.event_reasons: 68")
+        report = self.probe(self.gpus, "--tests", "pcie", "--seconds", "0.5")
+        sample = next(one for one in report["gpus"][0]["sensors"] if one["test"] == "pcie")
+        self.assertEqual((sample["temperature_c"], sample["power_w"], sample["power_limit_w"], sample["sm_clock_mhz"]),
+                         (32, 34, 350, 210))
+        self.assertEqual(sample["throttle_reasons"], ["sw_power_cap", "hw_thermal"])
+
+    def test_a_gpu_that_others_use_is_refused_and_the_others_are_tested(self):
+        self.change("processes.count: 0", "processes.count: 2")
+        report = self.probe(self.gpus, "--tests", "pcie", code=3)
+        self.assertIn("in use by 4200 4201", report["gpus"][0]["error"])
+        self.assertIn(("pcie", "together"), tests_of(report, 1))
+        self.assertEqual(self.recorded()["peak_bytes"][0], 0, "nothing was put on it")
+        self.probe(self.gpus, "--tests", "pcie", "--beside-others")
+
+    def test_a_gpu_without_room_for_power_is_refused(self):
+        self.change("power.usage: 34", "power.usage: 340")
+        self.assertIn("draws 340 of its 350 W", self.probe(self.gpus, "--tests", "pcie", code=3)["gpus"][0]["error"])
+
+    def test_without_nvml_the_tests_go_on_and_say_so(self):
+        report = super(SensorCase, self).probe(self.gpus, "--tests", "pcie", "--nvml-library", "/nowhere/nvml.so")
+        self.assertIn("no NVML is installed here", report["sensor_error"])
+        self.assertEqual(report["gpus"][0]["sensors"], [])
+
+    def test_an_nvml_that_hangs_is_given_up(self):
+        self.change("gpus:", "functions: {nvmlDeviceGetHandleByPciBusId_v2: hang}\ngpus:")
+        report = self.probe(self.gpus, "--tests", "pcie", "--patience", "1", code=3)
+        self.assertEqual(report["gpus"][0]["error"], "NVML has not come back for 1 s")
 
 
 class Program(ProbeCase):

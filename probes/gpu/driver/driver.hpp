@@ -17,6 +17,21 @@ struct Watch {
   std::atomic<bool> stop = false;           // it shall free everything and end
 };
 
+// A call that may hang, from here to the end of the block.
+class InCall {
+ public:
+  InCall(Watch& watch, const char* name) : watch_(watch) {
+    ++watch_.calls;
+    watch_.call = name;
+  }
+  InCall(const InCall&) = delete;
+  InCall& operator=(const InCall&) = delete;
+  ~InCall() { watch_.call = nullptr; }
+
+ private:
+  Watch& watch_;
+};
+
 // The library, called by one thread.
 class Driver {
  public:
@@ -37,11 +52,8 @@ class Driver {
   template <class... Parameters>
   cuda::Return code_of(const cuda::Call<cuda::Return(Parameters...)>& call,
                        std::type_identity_t<Parameters>... arguments) const {
-    ++watch_->calls;
-    watch_->call = call.name;
-    const cuda::Return code = call.address(arguments...);
-    watch_->call = nullptr;
-    return code;
+    const InCall in_call(*watch_, call.name);
+    return call.address(arguments...);
   }
 
   // Errc::conflict once the watch says stop.

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "probes/gpu/run/locality.hpp"
-#include "probes/gpu/tests/tests.hpp"
+#include "probes/gpu/sensors/guard.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {
@@ -19,8 +19,9 @@ class Worker {
       if (gpu.index != all[member].index) others_.push_back(gpu);
   }
 
-  Status run(const Library& library) {
+  Status run(const Library& library, const Sensors* sensors) {
     const GpuFacts facts = slot_.report().facts;
+    if (sensors != nullptr && !options_.beside_others) TRY_STATUS(check_use(*sensors, facts));
     const auto node = stay_near(facts.pci_address);
     auto session = TRY(Session::open(Driver(library, slot_.watch), facts, options_.memory_share));
     slot_.change([&](GpuReport& report) {
@@ -37,6 +38,12 @@ class Worker {
   }
 
  private:
+  Status check_use(const Sensors& sensors, const GpuFacts& facts) {
+    const InCall in_call(slot_.watch, "NVML");
+    const auto device = sensors.find(facts.pci_address);
+    return device ? check_is_free(sensors.processes(*device), sensors.read(*device)) : Status{};
+  }
+
   // One GPU after the other where the test wants it so, then all at once.
   Status take_part(Session& session, const GpuTest& test) {
     for (std::size_t turn = 0; test.alone && turn < members_; ++turn) {
@@ -57,8 +64,10 @@ class Worker {
     std::fprintf(stderr, "gpu %d: %s, %s\n", session.facts().index, std::string(test.name).c_str(),
                  together ? "all together" : "alone");
     TestReport report{.test = std::string(test.name), .together = together, .measured = {}, .skipped = {}};
+    slot_.test = &test;
     auto measured = test.run(
         session, {.seconds = options_.seconds, .memory_share = options_.memory_share, .others = others_});
+    slot_.test = nullptr;
     if (measured)
       report.measured = std::move(*measured);
     else if (measured.error().code == Errc::unsupported)
@@ -79,9 +88,9 @@ class Worker {
 
 }  // namespace
 
-void run_gpu(const Library& library, const Options& options, Meeting& meeting, std::size_t member,
-             std::span<const GpuFacts> all, GpuSlot& slot) {
-  const Status outcome = Worker(options, meeting, member, all, slot).run(library);
+void run_gpu(const Library& library, const Sensors* sensors, const Options& options, Meeting& meeting,
+             std::size_t member, std::span<const GpuFacts> all, GpuSlot& slot) {
+  const Status outcome = Worker(options, meeting, member, all, slot).run(library, sensors);
   if (!outcome)
     slot.change([&](GpuReport& report) {
       if (!report.error) report.error = outcome.error().what;

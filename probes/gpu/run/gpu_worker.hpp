@@ -8,6 +8,7 @@
 #include "probes/gpu/run/meeting.hpp"
 #include "probes/gpu/run/options.hpp"
 #include "probes/gpu/run/report.hpp"
+#include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
 
@@ -18,6 +19,7 @@ class GpuSlot {
 
   Watch watch;
   std::atomic<bool> done = false;
+  std::atomic<const GpuTest*> test = nullptr;  // that runs now
 
   template <class Change>
   void change(const Change& change) {
@@ -36,7 +38,8 @@ class GpuSlot {
 
 // Runs the tests on one GPU, the `member` of the meeting and of `all`, until they are through, one fails or
 // the watch says stop. What it found, and what went wrong, is in the slot. Blocks as long as the driver does.
-void run_gpu(const Library& library, const Options& options, Meeting& meeting, std::size_t member,
-             std::span<const GpuFacts> all, GpuSlot& slot);
+// `sensors`: null where there are none.
+void run_gpu(const Library& library, const Sensors* sensors, const Options& options, Meeting& meeting,
+             std::size_t member, std::span<const GpuFacts> all, GpuSlot& slot);
 
 }  // namespace autopilot::probes::gpu

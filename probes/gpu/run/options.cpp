@@ -26,7 +26,7 @@ std::string footer() {
          "  autopilot-gpu-probe --gpus 0,GPU-1a2b --tests memory --memory-share 0.9\n"
          "\nExit codes: 0 measured; 2 a wrong result; 3 could not look; 64 usage;\n"
          "128 and the number of a signal that ended it.\n"
-         "It takes GPUs that others may be using: run it where they are idle.";
+         "A GPU that others use is refused where NVML tells of them.";
 }
 
 std::vector<std::string> names_of_tests() {
@@ -74,6 +74,9 @@ std::variant<Options, int> parse_options(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_option("--patience", options.patience_seconds, "Seconds in one call before a GPU is given up")
       ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_flag("--beside-others", options.beside_others, "Test GPUs that others use as well");
+  app.add_option("--nvml-library", options.sensor_library, "NVML: sensors, and who uses a GPU")
       ->capture_default_str();
   app.add_option("--library", options.library, "The driver's library")->capture_default_str();
   try {

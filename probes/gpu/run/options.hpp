@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "probes/gpu/driver/library.hpp"
+#include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {
 
@@ -16,6 +17,8 @@ struct Options {
   double memory_share = 0.1;       // of the memory of a GPU
   double patience_seconds = 30;    // for one call of the driver
   std::string library = kDriverLibrary;
+  std::string sensor_library = kSensorLibrary;
+  bool beside_others = false;  // GPUs that others use as well
 };
 
 // The options, or the exit code of a program that has told on standard output or error why it ends.

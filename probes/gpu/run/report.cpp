@@ -48,6 +48,20 @@ json::object test_json(const TestReport& test) {
   return object;
 }
 
+json::object sensor_json(const SensorSample& sample) {
+  json::object object{{"seconds", sample.seconds}, {"test", sample.test}};
+  const SensorValues& values = sample.values;
+  if (values.temperature_c) object["temperature_c"] = *values.temperature_c;
+  if (values.power_w) object["power_w"] = *values.power_w;
+  if (values.power_limit_w) object["power_limit_w"] = *values.power_limit_w;
+  if (values.sm_clock_mhz) object["sm_clock_mhz"] = *values.sm_clock_mhz;
+  if (values.throttle_reasons) {
+    const auto words = throttle_words(*values.throttle_reasons);
+    object["throttle_reasons"] = json::array(words.begin(), words.end());
+  }
+  return object;
+}
+
 json::object gpu_json(const GpuReport& gpu) {
   json::object object{{"index", gpu.facts.index},
                       {"uuid", gpu.facts.uuid},
@@ -66,6 +80,10 @@ json::object gpu_json(const GpuReport& gpu) {
   for (const TestReport& test : gpu.tests)
     tests.push_back(test_json(test));
   object["tests"] = std::move(tests);
+  json::array sensors;
+  for (const SensorSample& sample : gpu.sensors)
+    sensors.push_back(sensor_json(sample));
+  object["sensors"] = std::move(sensors);
   if (gpu.error) object["error"] = to_utf8(*gpu.error);
   return object;
 }
@@ -83,6 +101,7 @@ std::string to_json(const Report& report) {
   if (report.simulated) object["simulated"] = true;
   if (report.stopped) object["stopped"] = true;
   if (report.error) object["error"] = to_utf8(*report.error);
+  if (report.sensor_error) object["sensor_error"] = to_utf8(*report.sensor_error);
   if (!report.driver_version.empty()) object["cuda_version"] = report.driver_version;
   json::array gpus;
   for (const GpuReport& gpu : report.gpus)

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "probes/gpu/driver/gpu_facts.hpp"
+#include "probes/gpu/sensors/sensors.hpp"
 #include "probes/gpu/tests/measurement.hpp"
 
 namespace autopilot::probes::gpu {
@@ -18,6 +20,15 @@ struct TestReport {
   std::optional<std::string> skipped;  // why the GPU cannot do it
 };
 
+struct SensorSample {
+  double seconds = 0;     // since the first test began
+  std::string_view test;  // that ran then; empty between two
+  SensorValues values;
+};
+
+// Most samples that are kept of one GPU: ten minutes.
+inline constexpr std::size_t kMostSensorSamples = 6000;
+
 struct GpuReport {
   GpuFacts facts;
   std::optional<int> numa_node;
@@ -26,7 +37,8 @@ struct GpuReport {
   std::size_t free_bytes = 0;
   std::size_t budget_bytes = 0;
   std::vector<TestReport> tests;
-  std::optional<std::string> error;  // what ended its tests early
+  std::vector<SensorSample> sensors;
+  std::optional<std::string> error;  // what ended its tests early, or why it had none
 };
 
 struct Report {
@@ -34,8 +46,9 @@ struct Report {
   bool simulated = false;
   std::string driver_version;  // of CUDA that the driver speaks: "12.4"
   std::vector<GpuReport> gpus;
-  std::optional<std::string> error;  // why no GPU was looked at
-  bool stopped = false;              // by a signal, before the end
+  std::optional<std::string> error;         // why no GPU was looked at
+  std::optional<std::string> sensor_error;  // why nobody looked at sensors and other users
+  bool stopped = false;                     // by a signal, before the end
 };
 
 // One line of JSON; docs/gpu-probe.md explains it.

@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <optional>
 #include <span>
 #include <thread>
 
 #include "probes/gpu/run/exit_code.hpp"
 #include "probes/gpu/run/gpu_worker.hpp"
+#include "probes/gpu/sensors/sampler.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {
@@ -25,13 +27,14 @@ constexpr std::chrono::milliseconds kStopping{800};
 // The threads of all GPUs, and who hangs.
 class Crew {
  public:
-  Crew(const Library& library, const Options& options, const std::vector<GpuFacts>& gpus)
+  Crew(const Library& library, const Sensors* sensors, const Options& options,
+       const std::vector<GpuFacts>& gpus)
       : options_(options), meeting_(gpus.size()) {
     for (const GpuFacts& gpu : gpus)
       members_.emplace_back(gpu);
     for (std::size_t i = 0; i < members_.size(); ++i)
-      members_[i].thread = std::thread(run_gpu, std::cref(library), std::cref(options), std::ref(meeting_), i,
-                                       std::span(gpus), std::ref(members_[i].slot));
+      members_[i].thread = std::thread(run_gpu, std::cref(library), sensors, std::cref(options),
+                                       std::ref(meeting_), i, std::span(gpus), std::ref(members_[i].slot));
   }
 
   void stop() {
@@ -61,6 +64,16 @@ class Crew {
       all = all && member.slot.done;
     }
     return all;
+  }
+
+  void take(std::size_t gpu, const SensorValues& values) {
+    const GpuTest* test = members_[gpu].slot.test;
+    const double seconds = Seconds(Clock::now() - began_).count();
+    members_[gpu].slot.change([&](GpuReport& report) {
+      if (report.sensors.size() < kMostSensorSamples)
+        report.sensors.push_back(
+            {.seconds = seconds, .test = test == nullptr ? "" : test->name, .values = values});
+    });
   }
 
   [[nodiscard]] std::vector<GpuReport> reports() const {
@@ -99,6 +112,7 @@ class Crew {
   }
 
   const Options& options_;
+  const Clock::time_point began_ = Clock::now();
   Meeting meeting_;
   std::deque<Member> members_;
 };
@@ -141,6 +155,13 @@ Result<std::vector<GpuFacts>> look_around(const Library& library, const Options&
   return choose_gpus(TRY(list_gpus(driver)), options.gpus);
 }
 
+std::vector<std::string> addresses_of(const std::vector<GpuFacts>& gpus) {
+  std::vector<std::string> addresses;
+  for (const GpuFacts& gpu : gpus)
+    addresses.push_back(gpu.pci_address);
+  return addresses;
+}
+
 void tell(const Report& report) {
   if (report.error) std::fprintf(stderr, "autopilot-gpu-probe: %s\n", report.error->c_str());
   for (const GpuReport& gpu : report.gpus)
@@ -169,11 +190,18 @@ int run(const Options& options) {
   const auto gpus = look_around(*library, options, report);
   if (!gpus) return tell_error(report, gpus.error());
 
-  Crew crew(*library, options, *gpus);
+  const auto sensors = Sensors::open(options.sensor_library);
+  if (!sensors) report.sensor_error = sensors.error().what;
+  Crew crew(*library, sensors ? &*sensors : nullptr, options, *gpus);
+  std::optional<Sampler> sampler;
+  if (sensors)
+    sampler.emplace(*sensors, addresses_of(*gpus),
+                    [&](std::size_t gpu, const SensorValues& values) { crew.take(gpu, values); });
   const int number = wait_for_end(crew);
   report.stopped = number != 0;
   if (report.stopped) wait_for_stop(crew);
-  const bool all_ended = crew.join();
+  const bool sampler_ended = !sampler || sampler->stop();
+  const bool all_ended = crew.join() && sampler_ended;
   report.gpus = crew.reports();
   tell(report);
   const int code = report.stopped ? exit_signal + number : exit_code_of(report);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few functions of NVML that the probe calls, in our own words; the agent has a list of its own
+// (src/host/gpu/nvml_abi.h), because a probe knows nothing of the agent. Values were compared with the ctypes
+// declarations of nvidia-ml-py 13.615.71 (PyPI), 2026-11-25.
+#pragma once
+
+namespace autopilot::probes::gpu::nvml {
+
+using Return = int;
+struct DeviceTag;
+using Device = DeviceTag*;
+
+struct ProcessInfo {  // of nvmlDeviceGetComputeRunningProcesses_v3
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+
+inline constexpr Return kSuccess = 0;
+inline constexpr Return kInsufficientSize = 7;
+inline constexpr int kTemperatureGpu = 0;
+inline constexpr int kClockSm = 1;
+
+}  // namespace autopilot::probes::gpu::nvml
+
+// X(member, name, arguments). All of them are in drivers from 525 on.
+// clang-format off
+#define AUTOPILOT_PROBE_NVML_FUNCTIONS(X) \
+  X(init, nvmlInit_v2, ()) \
+  X(device, nvmlDeviceGetHandleByPciBusId_v2, (const char* address, Device* device)) \
+  X(temperature, nvmlDeviceGetTemperature, (Device device, int sensor, unsigned* celsius)) \
+  X(power, nvmlDeviceGetPowerUsage, (Device device, unsigned* milliwatts)) \
+  X(power_limit, nvmlDeviceGetEnforcedPowerLimit, (Device device, unsigned* milliwatts)) \
+  X(clock, nvmlDeviceGetClockInfo, (Device device, int clock, unsigned* megahertz)) \
+  X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, (Device device, unsigned long long* bits)) \
+  X(processes, nvmlDeviceGetComputeRunningProcesses_v3, (Device device, unsigned* count, ProcessInfo* processes))
+// clang-format on

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/sensors/sensors.hpp"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "core/word_table.hpp"
+#include "probes/gpu/driver/shared_library.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+constexpr WordTable<std::uint64_t, 9> kReasons{{
+    {0x1, "gpu_idle"},
+    {0x2, "applications_clocks"},
+    {0x4, "sw_power_cap"},
+    {0x8, "hw_slowdown"},
+    {0x10, "sync_boost"},
+    {0x20, "sw_thermal"},
+    {0x40, "hw_thermal"},
+    {0x80, "hw_power_brake"},
+    {0x100, "display_clock"},
+}};
+
+constexpr double kMilli = 1e-3;
+
+}  // namespace
+
+std::vector<std::string> throttle_words(std::uint64_t bits) {
+  std::vector<std::string> words;
+  for (const auto& [bit, word] : kReasons) {
+    if ((bits & bit) != 0) words.emplace_back(word);
+    bits &= ~bit;
+  }
+  if (bits != 0) {
+    std::array<char, 19> text{};
+    std::snprintf(text.data(), text.size(), "0x%" PRIx64, bits);
+    words.emplace_back(text.data());
+  }
+  return words;
+}
+
+Result<Sensors> Sensors::open(const std::string& path) {
+  auto file = TRY(SharedLibrary::open(path, "NVML"));
+  Sensors sensors;
+#define AUTOPILOT_NVML_LOAD(member, name, arguments) file.load(#name, sensors.calls_.member);
+  AUTOPILOT_PROBE_NVML_FUNCTIONS(AUTOPILOT_NVML_LOAD)
+#undef AUTOPILOT_NVML_LOAD
+  TRY_STATUS(file.complete("is no NVML, or older than 525"));
+  const nvml::Return code = sensors.calls_.init();
+  if (code != nvml::kSuccess) return fail(Errc::unavailable, "nvmlInit_v2: error " + std::to_string(code));
+  return sensors;
+}
+
+Result<nvml::Device> Sensors::find(const std::string& pci_address) const {
+  nvml::Device device = nullptr;
+  const nvml::Return code = calls_.device(pci_address.c_str(), &device);
+  if (code != nvml::kSuccess)
+    return fail(Errc::not_found,
+                "NVML does not know " + pci_address + " (error " + std::to_string(code) + ")");
+  return device;
+}
+
+SensorValues Sensors::read(nvml::Device device) const {
+  SensorValues values;
+  unsigned number = 0;
+  unsigned long long bits = 0;
+  if (calls_.temperature(device, nvml::kTemperatureGpu, &number) == nvml::kSuccess)
+    values.temperature_c = number;
+  if (calls_.power(device, &number) == nvml::kSuccess) values.power_w = number * kMilli;
+  if (calls_.power_limit(device, &number) == nvml::kSuccess) values.power_limit_w = number * kMilli;
+  if (calls_.clock(device, nvml::kClockSm, &number) == nvml::kSuccess) values.sm_clock_mhz = number;
+  if (calls_.throttle_reasons(device, &bits) == nvml::kSuccess) values.throttle_reasons = bits;
+  return values;
+}
+
+std::optional<std::vector<unsigned>> Sensors::processes(nvml::Device device) const {
+  std::array<nvml::ProcessInfo, 64> found{};
+  auto count = static_cast<unsigned>(found.size());
+  const nvml::Return code = calls_.processes(device, &count, found.data());
+  if (code != nvml::kSuccess && code != nvml::kInsufficientSize) return std::nullopt;
+  std::vector<unsigned> pids;
+  for (unsigned i = 0; i < count && i < found.size(); ++i)
+    pids.push_back(found[i].pid);
+  return pids;
+}
+
+}  // namespace autopilot::probes::gpu
