@@ -10,6 +10,7 @@
 #include "probes/gpu/kernels/gemm_bf16.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
 #include "probes/gpu/kernels/pattern.hpp"
+#include "probes/gpu/kernels/spin.hpp"
 #include "probes/gpu/kernels/stream.hpp"
 
 namespace autopilot::simulator::cuda {
@@ -120,6 +121,11 @@ double seconds_of_stream(const Launch& launch) {
   return static_cast<double>(pairs * sizeof(kernels::Pair)) * Buffers / kGiga / launch.gpu.memory_gb_per_s;
 }
 
+double seconds_of_spin(const Launch& launch) {
+  const auto [flag, nanoseconds] = arguments_of(kernels::spin, launch.arguments);
+  return static_cast<double>(nanoseconds) / kGiga;
+}
+
 double short_time(const Launch&) {
   return kShort;
 }
@@ -148,6 +154,7 @@ using kernels::gemm_f64_fused;
 using kernels::gemm_f64_tensor;
 using kernels::pattern_verify;
 using kernels::pattern_write;
+using kernels::spin;
 using kernels::stream_copy;
 using kernels::stream_scale;
 using kernels::stream_triad;
@@ -173,6 +180,7 @@ constexpr std::array kKernels{
     HostKernel{"pattern_write", true, write_pattern, short_time, values_of<pattern_write>},
     simple<pattern_verify>("pattern_verify", false),
     simple<canary>("canary", false),
+    simple<spin>("spin", true, seconds_of_spin),
     simple<fill_bf16>("fill_bf16", true),
     simple<fill_f64>("fill_f64", true),
     product<gemm_bf16, kernels::kBf16Rows, &GpuTable::bf16_tflops>("gemm_bf16"),

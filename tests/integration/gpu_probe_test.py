@@ -243,6 +243,12 @@ class Sensors(SensorCase):
                          (32, 34, 350, 210))
         self.assertEqual(sample["throttle_reasons"], ["sw_power_cap", "hw_thermal"])
 
+    def test_power_is_told_for_each_state(self):
+        report = self.probe(self.gpus[:1], "--tests", "power")
+        test = tests_of(report)["power", "alone"]
+        self.assertEqual([(series["name"], series["unit"], series["median"]) for series in test["measured"]],
+                         [("idle", "W", 34), ("spin", "W", 34), ("busy", "W", 34)], "the simulated sensor knows no load")
+
     def test_a_gpu_that_others_use_is_refused_and_the_others_are_tested(self):
         self.change("processes.count: 0", "processes.count: 2")
         report = self.probe(self.gpus, "--tests", "pcie", code=3)
@@ -256,9 +262,10 @@ class Sensors(SensorCase):
         self.assertIn("draws 340 of its 350 W", self.probe(self.gpus, "--tests", "pcie", code=3)["gpus"][0]["error"])
 
     def test_without_nvml_the_tests_go_on_and_say_so(self):
-        report = super(SensorCase, self).probe(self.gpus, "--tests", "pcie", "--nvml-library", "/nowhere/nvml.so")
+        report = super(SensorCase, self).probe(self.gpus, "--tests", "pcie,power", "--nvml-library", "/nowhere/nvml.so")
         self.assertIn("no NVML is installed here", report["sensor_error"])
         self.assertEqual(report["gpus"][0]["sensors"], [])
+        self.assertIn("nobody tells what the GPU draws", tests_of(report)["power", "together"]["skipped"])
 
     def test_an_nvml_that_hangs_is_given_up(self):
         self.change("gpus:", "functions: {nvmlDeviceGetHandleByPciBusId_v2: hang}\ngpus:")

@@ -3,6 +3,7 @@
 #include "probes/gpu/kernels/canary.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
 #include "probes/gpu/kernels/pattern.hpp"
+#include "probes/gpu/kernels/spin.hpp"
 #include "probes/gpu/kernels/stream.hpp"
 #if __CUDA_ARCH__ >= 800
 #include "probes/gpu/kernels/gemm_bf16.hpp"

@@ -5,6 +5,7 @@
 #include "probes/gpu/kernels/block_fixture.hpp"
 #include "probes/gpu/kernels/canary.hpp"
 #include "probes/gpu/kernels/pattern.hpp"
+#include "probes/gpu/kernels/spin.hpp"
 #include "probes/gpu/kernels/stream.hpp"
 
 namespace autopilot::probes::gpu::kernels {
@@ -103,6 +104,20 @@ TEST(Canary, one_wrong_bit_is_seen_and_its_multiprocessor_named) {
   EXPECT_EQ(counts[0].wrong, 0U);
   EXPECT_EQ(counts[1].wrong, kCanaryThreads);
   EXPECT_NE(counts[1].bits, 0U);
+}
+
+TEST(Spin, it_ends_by_time_or_by_its_flag) {
+  std::uint64_t flag = 0;
+  run_grid(1, kWarpThreads, [&] {
+    place.nanoseconds = 0;
+    spin(&flag, 5'000'000);
+    EXPECT_GE(place.nanoseconds, 5'000'000U);
+  });
+  flag = 1;
+  run_grid(1, kWarpThreads, [&] {
+    spin(&flag, 5'000'000);
+    EXPECT_LT(place.nanoseconds, 5'000'000U);
+  });
 }
 
 TEST(Canary, threads_have_digests_of_their_own) {

@@ -22,6 +22,7 @@ class Worker {
   Status run(const Library& library, const Sensors* sensors) {
     const GpuFacts facts = slot_.report().facts;
     if (sensors != nullptr && !options_.beside_others) TRY_STATUS(check_use(*sensors, facts));
+    if (sensors != nullptr) watts_ = watts_by(*sensors, facts);
     const auto node = stay_near(facts.pci_address);
     auto session = TRY(Session::open(Driver(library, slot_.watch), facts, options_.memory_share));
     slot_.change([&](GpuReport& report) {
@@ -38,6 +39,16 @@ class Worker {
   }
 
  private:
+  // Of this GPU, now.
+  [[nodiscard]] std::function<std::optional<double>()> watts_by(const Sensors& sensors,
+                                                                const GpuFacts& facts) const {
+    return [&sensors, &watch = slot_.watch, address = facts.pci_address]() -> std::optional<double> {
+      const InCall in_call(watch, "NVML");
+      const auto device = sensors.find(address);
+      return device ? sensors.read(*device).power_w : std::nullopt;
+    };
+  }
+
   Status check_use(const Sensors& sensors, const GpuFacts& facts) {
     const InCall in_call(slot_.watch, "NVML");
     const auto device = sensors.find(facts.pci_address);
@@ -65,8 +76,10 @@ class Worker {
                  together ? "all together" : "alone");
     TestReport report{.test = std::string(test.name), .together = together, .measured = {}, .skipped = {}};
     slot_.test = &test;
-    auto measured = test.run(
-        session, {.seconds = options_.seconds, .memory_share = options_.memory_share, .others = others_});
+    auto measured = test.run(session, {.seconds = options_.seconds,
+                                       .memory_share = options_.memory_share,
+                                       .others = others_,
+                                       .watts = watts_});
     slot_.test = nullptr;
     if (measured)
       report.measured = std::move(*measured);
@@ -83,6 +96,7 @@ class Worker {
   std::size_t member_;
   std::size_t members_;
   std::vector<GpuFacts> others_;
+  std::function<std::optional<double>()> watts_;
   GpuSlot& slot_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "probes/gpu/kernels/gemm_bf16.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
+#include "probes/gpu/tests/busy.hpp"
 #include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
@@ -143,7 +144,7 @@ class Product {
   }
 
   Session& session_;
-  const Kind<In, Sum>& kind_;
+  Kind<In, Sum> kind_;
   Shape shape_;
   Buffer a_;
   Buffer b_;
@@ -160,28 +161,55 @@ Status measure_kind(Session& session, const Kind<In, Sum>& kind, double seconds,
   return product.compare(measurement);
 }
 
+template <class In, class Sum>
+Status run_kind(Session& session, const Kind<In, Sum>& kind, const std::function<bool()>& more) {
+  const Shape shape = TRY(shape_for(session, kind));
+  auto product = TRY((Product<In, Sum>::make(session, kind, shape)));
+  TRY_STATUS(product.prepare());
+  while (more()) {
+    TRY_STATUS(session.driver().go_on());
+    TRY_STATUS(product.run());
+    TRY_STATUS(session.wait());
+  }
+  return {};
+}
+
+bool has_tensor_cores(const Session& session) {
+  return session.facts().capability() >= 80;
+}
+
+Kind<double, double> f64_kind(const Session& session) {
+  return {.name = "f64",
+          .rows_of_tile = kernels::kF64Rows,
+          .depth_of_step = kernels::kF64Depth,
+          .most = kernels::kMostF64,
+          .fill = AUTOPILOT_GPU_KERNEL(fill_f64),
+          .multiply = has_tensor_cores(session) ? AUTOPILOT_GPU_KERNEL(gemm_f64_tensor)
+                                                : AUTOPILOT_GPU_KERNEL(gemm_f64_fused)};
+}
+
+Kind<std::uint16_t, float> bf16_kind() {
+  return {.name = "bf16",
+          .rows_of_tile = kernels::kBf16Rows,
+          .depth_of_step = kernels::kBf16Depth,
+          .most = kernels::kMostBf16,
+          .fill = AUTOPILOT_GPU_KERNEL(fill_bf16),
+          .multiply = AUTOPILOT_GPU_KERNEL(gemm_bf16)};
+}
+
 }  // namespace
 
 Result<Measurement> test_gemm(Session& session, const TestLimits& limits) {
-  const bool has_tensor = session.facts().capability() >= 80;
-  const Kind<double, double> f64{
-      .name = "f64",
-      .rows_of_tile = kernels::kF64Rows,
-      .depth_of_step = kernels::kF64Depth,
-      .most = kernels::kMostF64,
-      .fill = AUTOPILOT_GPU_KERNEL(fill_f64),
-      .multiply = has_tensor ? AUTOPILOT_GPU_KERNEL(gemm_f64_tensor) : AUTOPILOT_GPU_KERNEL(gemm_f64_fused)};
-  const Kind<std::uint16_t, float> bf16{.name = "bf16",
-                                        .rows_of_tile = kernels::kBf16Rows,
-                                        .depth_of_step = kernels::kBf16Depth,
-                                        .most = kernels::kMostBf16,
-                                        .fill = AUTOPILOT_GPU_KERNEL(fill_bf16),
-                                        .multiply = AUTOPILOT_GPU_KERNEL(gemm_bf16)};
   Measurement measurement;
-  const double seconds = limits.seconds / (has_tensor ? 2 : 1);
-  TRY_STATUS(measure_kind(session, f64, seconds, measurement));
-  if (has_tensor) TRY_STATUS(measure_kind(session, bf16, seconds, measurement));
+  const double seconds = limits.seconds / (has_tensor_cores(session) ? 2 : 1);
+  TRY_STATUS(measure_kind(session, f64_kind(session), seconds, measurement));
+  if (has_tensor_cores(session)) TRY_STATUS(measure_kind(session, bf16_kind(), seconds, measurement));
   return measurement;
+}
+
+Status multiply_while(Session& session, const std::function<bool()>& more) {
+  return has_tensor_cores(session) ? run_kind(session, bf16_kind(), more)
+                                   : run_kind(session, f64_kind(session), more);
 }
 
 }  // namespace autopilot::probes::gpu

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,6 +40,8 @@ struct TestLimits {
   double seconds = 0;
   double memory_share = 0;             // of a GPU that the test opens beside its own
   std::span<const GpuFacts> others{};  // that take part
+  // What the GPU draws now, in watts. Nothing: nobody can tell. May be empty: nobody can ever.
+  std::function<std::optional<double>()> watts{};
 };
 
 // Most wrong results that are told one by one; the last one says how many are left out.

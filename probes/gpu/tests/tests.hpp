@@ -25,6 +25,9 @@ namespace autopilot::probes::gpu {
 // Copies to and from every other GPU. Errc::unsupported: there is none.
 [[nodiscard]] Result<Measurement> test_p2p(Session& session, const TestLimits& limits);
 
+// What the GPU draws while it is idle, waits, and multiplies. Errc::unsupported: nobody tells.
+[[nodiscard]] Result<Measurement> test_power(Session& session, const TestLimits& limits);
+
 struct GpuTest {
   std::string_view name;
   std::string_view title;
