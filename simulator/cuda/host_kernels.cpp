@@ -30,10 +30,14 @@ T argument(const void* from) {
   return value;
 }
 
+template <class... Parameters, std::size_t... I>
+std::tuple<Parameters...> arguments_at(void** from, std::index_sequence<I...>) {
+  return std::tuple<Parameters...>{argument<Parameters>(from[I])...};
+}
+
 template <class... Parameters>
 std::tuple<Parameters...> arguments_of(void (*)(Parameters...), void** from) {
-  std::size_t i = 0;
-  return std::tuple<Parameters...>{argument<Parameters>(from[i++])...};
+  return arguments_at<Parameters...>(from, std::index_sequence_for<Parameters...>{});
 }
 
 std::uint64_t wrong_bits_of(const GpuTable& gpu, unsigned multiprocessor) {

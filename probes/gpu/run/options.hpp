@@ -13,7 +13,7 @@ namespace autopilot::probes::gpu {
 struct Options {
   std::vector<std::string> tests;  // names that exist, in the order in which they run
   std::vector<std::string> gpus;   // as said; all where it is empty
-  double seconds = 0.5;            // of each test
+  double seconds = 0.4;            // of each test
   double memory_share = 0.1;       // of the memory of a GPU
   double patience_seconds = 30;    // for one call of the driver
   std::string library = kDriverLibrary;

@@ -4,7 +4,7 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-constexpr std::chrono::milliseconds kLongestCall{500};
+constexpr std::chrono::milliseconds kLongestCall{150};
 
 }  // namespace
 

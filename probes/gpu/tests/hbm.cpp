@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1}
                                    << 30;  // of the three buffers together; no cache holds as much
-constexpr unsigned kRuns = 8;              // of a kernel, in one sample
+constexpr unsigned kRuns = 16;             // of a kernel, in one sample
 constexpr double kFactor = 3;
 constexpr double kGiga = 1e9;
 constexpr std::size_t kWindow = 512;  // numbers that are compared at the begin, in the middle and at the end
@@ -51,10 +51,10 @@ struct Daxpy {
 
   Status operator()() {
     runs += kRuns;
-    for (unsigned i = 0; i < kRuns; ++i)
-      TRY_STATUS(buffers.session.launch(AUTOPILOT_GPU_KERNEL(daxpy), wide_grid(buffers.session.facts()),
-                                        buffers.sum.pointer(), buffers.in.pointer(), kFactor, buffers.pairs));
-    return {};
+    return repeat(kRuns, [&] {
+      return buffers.session.launch(AUTOPILOT_GPU_KERNEL(daxpy), wide_grid(buffers.session.facts()),
+                                    buffers.sum.pointer(), buffers.in.pointer(), kFactor, buffers.pairs);
+    });
   }
 };
 
@@ -68,11 +68,9 @@ Result<Measurement> test_hbm(Session& session, const TestLimits& limits) {
   const Buffers buffers{session, std::move(in), std::move(out), std::move(sum),
                         bytes / sizeof(kernels::Pair)};
   const Grid grid = wide_grid(session.facts());
-  const auto repeat = [&](const auto& kernel, auto... arguments) {
-    return [&session, grid, kernel, arguments...]() -> Status {
-      for (unsigned i = 0; i < kRuns; ++i)
-        TRY_STATUS(session.launch(kernel, grid, arguments...));
-      return {};
+  const auto often = [&](const auto& kernel, auto... arguments) {
+    return [&session, grid, kernel, arguments...] {
+      return repeat(kRuns, [&] { return session.launch(kernel, grid, arguments...); });
     };
   };
 
@@ -83,13 +81,13 @@ Result<Measurement> test_hbm(Session& session, const TestLimits& limits) {
   Measurement measurement;
   const double amount = kRuns * static_cast<double>(bytes) / kGiga;
   const double seconds = limits.seconds / 4;
-  measurement.series.push_back(TRY(measure(session, "copy", "GB/s", 2 * amount, seconds,
-                                           repeat(AUTOPILOT_GPU_KERNEL(stream_copy), buffers.out.pointer(),
-                                                  buffers.in.pointer(), buffers.pairs))));
+  measurement.series.push_back(TRY(measure(
+      session, "copy", "GB/s", 2 * amount, seconds,
+      often(AUTOPILOT_GPU_KERNEL(stream_copy), buffers.out.pointer(), buffers.in.pointer(), buffers.pairs))));
   TRY_STATUS(compare(buffers, buffers.out, 1, "copy", measurement));
   measurement.series.push_back(TRY(measure(session, "scale", "GB/s", 2 * amount, seconds,
-                                           repeat(AUTOPILOT_GPU_KERNEL(stream_scale), buffers.out.pointer(),
-                                                  buffers.in.pointer(), kFactor, buffers.pairs))));
+                                           often(AUTOPILOT_GPU_KERNEL(stream_scale), buffers.out.pointer(),
+                                                 buffers.in.pointer(), kFactor, buffers.pairs))));
   TRY_STATUS(compare(buffers, buffers.out, kFactor, "scale", measurement));
 
   Daxpy daxpy{buffers};
@@ -100,8 +98,8 @@ Result<Measurement> test_hbm(Session& session, const TestLimits& limits) {
   // The first two buffers are read and the third one written.
   measurement.series.push_back(
       TRY(measure(session, "triad", "GB/s", 3 * amount, seconds,
-                  repeat(AUTOPILOT_GPU_KERNEL(stream_triad), buffers.sum.pointer(), buffers.in.pointer(),
-                         buffers.out.pointer(), kFactor, buffers.pairs))));
+                  often(AUTOPILOT_GPU_KERNEL(stream_triad), buffers.sum.pointer(), buffers.in.pointer(),
+                        buffers.out.pointer(), kFactor, buffers.pairs))));
   TRY_STATUS(compare(buffers, buffers.sum, 1 + kFactor * kFactor, "triad", measurement));
   measurement.facts.emplace_back("bytes_of_a_buffer", bytes);
   return measurement;

@@ -23,6 +23,12 @@ Result<Series> measure(Session& session, std::string name, std::string unit, dou
   return series;
 }
 
+Status repeat(unsigned times, const std::function<Status()>& work) {
+  for (unsigned i = 0; i < times; ++i)
+    TRY_STATUS(work());
+  return {};
+}
+
 void add_wrong(Measurement& measurement, Wrong wrong) {
   if (measurement.wrong.size() < kMostWrong) measurement.wrong.push_back(std::move(wrong));
 }

@@ -44,6 +44,10 @@ struct TestLimits {
   std::function<std::optional<double>()> watts{};
 };
 
+// `work` so often, into the stream: a begin and an end take microseconds, and must not count against what is
+// measured.
+[[nodiscard]] Status repeat(unsigned times, const std::function<Status()>& work);
+
 // Most wrong results that are told one by one; the last one says how many are left out.
 inline constexpr std::size_t kMostWrong = 64;
 // Most samples of one series. Each takes milliseconds, so only long tests come here.

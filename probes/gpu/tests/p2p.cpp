@@ -8,6 +8,7 @@ namespace autopilot::probes::gpu {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr unsigned kRuns = 16;  // in one sample
 constexpr double kGiga = 1e9;
 constexpr std::uint64_t kSeed = 13;
 
@@ -66,9 +67,11 @@ Status compare(const Pair& pair, const Buffer& result, Measurement& measurement)
 }
 
 Status measure_pair(const Pair& pair, double seconds, Measurement& measurement) {
-  const double amount = static_cast<double>(pair.ours.bytes()) / kGiga;
-  Series write = TRY(measure(pair.here, "write", "GB/s", amount, seconds, [&] { return pair.write(); }));
-  Series read = TRY(measure(pair.here, "read", "GB/s", amount, seconds, [&] { return pair.read(); }));
+  const double amount = kRuns * static_cast<double>(pair.ours.bytes()) / kGiga;
+  const auto write_often = [&] { return repeat(kRuns, [&] { return pair.write(); }); };
+  const auto read_often = [&] { return repeat(kRuns, [&] { return pair.read(); }); };
+  Series write = TRY(measure(pair.here, "write", "GB/s", amount, seconds, write_often));
+  Series read = TRY(measure(pair.here, "read", "GB/s", amount, seconds, read_often));
   for (Series* series : {&write, &read}) {
     series->peer = pair.there.facts().uuid;
     measurement.series.push_back(std::move(*series));

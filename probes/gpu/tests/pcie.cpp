@@ -8,6 +8,7 @@ namespace autopilot::probes::gpu {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of each of the two directions
+constexpr unsigned kRuns = 4;                              // in one sample
 constexpr double kGiga = 1e9;
 constexpr std::uint64_t kSeed = 11;
 
@@ -63,19 +64,22 @@ Result<Measurement> test_pcie(Session& session, const TestLimits& limits) {
     words[i] = kernels::pattern_word(i, kSeed);
 
   Measurement measurement;
-  const double amount = static_cast<double>(bytes) / kGiga;
+  const auto in = [&] { return repeat(kRuns, [&] { return copies.in(session.stream()); }); };
+  const auto out = [&](cuda::Stream stream) {
+    return repeat(kRuns, [&, stream] { return copies.out(copies.gpu_out, stream); });
+  };
+  const auto both = [&]() -> Status {
+    TRY_STATUS(session.fork());
+    TRY_STATUS(in());
+    TRY_STATUS(out(session.second_stream()));
+    return session.join();
+  };
+  const double amount = kRuns * static_cast<double>(bytes) / kGiga;
   const double seconds = limits.seconds / 3;
-  measurement.series.push_back(TRY(measure(session, "host_to_device", "GB/s", amount, seconds,
-                                           [&] { return copies.in(session.stream()); })));
-  measurement.series.push_back(TRY(measure(session, "device_to_host", "GB/s", amount, seconds,
-                                           [&] { return copies.out(copies.gpu_out, session.stream()); })));
-  measurement.series.push_back(
-      TRY(measure(session, "both_ways", "GB/s", 2 * amount, seconds, [&]() -> Status {
-        TRY_STATUS(session.fork());
-        TRY_STATUS(copies.in(session.stream()));
-        TRY_STATUS(copies.out(copies.gpu_out, session.second_stream()));
-        return session.join();
-      })));
+  measurement.series.push_back(TRY(measure(session, "host_to_device", "GB/s", amount, seconds, in)));
+  measurement.series.push_back(TRY(
+      measure(session, "device_to_host", "GB/s", amount, seconds, [&] { return out(session.stream()); })));
+  measurement.series.push_back(TRY(measure(session, "both_ways", "GB/s", 2 * amount, seconds, both)));
   TRY_STATUS(compare(copies, measurement));
   measurement.facts.emplace_back("bytes_of_a_copy", bytes);
   return measurement;
