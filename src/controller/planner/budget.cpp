@@ -128,16 +128,17 @@ int Budget::job_limit(const std::string& job, const Rules& rules) const {
   return share_of(nodes.size(), rules.job_percent);
 }
 
-// By its cordon, not by the decision: one that was lost comes later. One that is on its way comes now.
+// By its cordon, not by the decision: one that was lost comes later. One that is on its way comes now. Of one
+// that is wanted no more nobody knows whether it came: it counts as begun.
 std::optional<WallTime> Budget::held_at(const LedgerEntry& plan) const {
   if (const auto cordoned = last_done(plan, ActionKind::cordon)) return cordoned;
-  return plan.holds ? std::optional(now_) : std::nullopt;
+  return plan.holds ? std::optional(now_) : plan.begun;
 }
 
 std::size_t Budget::holds_in_hour(const LedgerEntry& plan) const {
   const auto at = holds_.find(pool_of(plan));
   if (at == holds_.end()) return 0;
-  const auto own = held_at(plan);
+  const auto own = plan.holds ? held_at(plan) : std::nullopt;
   return at->second.size() - (own ? at->second.count({*own, plan.name}) : 0);
 }
 

@@ -173,6 +173,24 @@ TEST_F(Budgets, what_was_given_back_within_the_hour_counts_against_the_rate) {
   EXPECT_EQ(held(), 0);
 }
 
+TEST_F(Budgets, a_cordon_of_which_nobody_took_note_counts_against_the_rate) {
+  add_nodes(100);
+  spread();
+  policy_.rules.holds_per_hour = 1;
+  turn_bad_alone("n1");
+  world_.put(*look().decisions.at(0).entry);
+  // It was done, and an operator made it his before anybody looked.
+  change("n1", [](Node& node) { node.is_unschedulable = true; });
+  settle();
+  EXPECT_EQ(entry_of("n1").brake, "others_cordon");
+  turn_bad_alone("n2");
+  settle();
+  EXPECT_EQ(entry_of("n2").brake, "rate");
+  later(1h);
+  settle();
+  EXPECT_TRUE(node("n2").is_unschedulable);
+}
+
 TEST_F(Budgets, proof_comes_before_what_was_only_seen_and_the_older_before_the_newer) {
   add_nodes(12);
   turn_bad_alone("n1");

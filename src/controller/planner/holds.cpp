@@ -66,7 +66,6 @@ void wait(Deliberation& all, Draft& draft, const Brake& brake) {
   LedgerEntry& entry = draft.entry;
   entry.phase = Phase::waiting;
   entry.holds = false;
-  entry.begun.reset();
   if (entry.brake != word) {
     entry.brake = word;
     entry.message = "not held: " + brake.why;
@@ -139,14 +138,17 @@ void release(const Deliberation& all, Draft& draft) {
   LedgerEntry& entry = draft.entry;
   entry.is_released = true;
   entry.holds = false;
+  const bool is_held = is_held_by(node, entry);
+  if (is_held) {
+    note_cordon(entry, node, node.held->since);
+    entry.phase = Phase::undoing;
+    entry.brake.clear();
+    entry.message = "given back by hand";
+    draft.add(ActionKind::release, target_of(node), "somebody has uncordoned node " + node.name);
+  }
   draft.tell(target_of(node), "NodeReleased",
              "node " + node.name + " was given back by hand; it is not held again for the same", {}, false);
-  if (!is_held_by(node, entry)) return end(all, draft, "given back by hand", ReportPhase::undone);
-  note_cordon(entry, node, node.held->since);
-  entry.phase = Phase::undoing;
-  entry.brake.clear();
-  entry.message = "given back by hand";
-  draft.add(ActionKind::release, target_of(node), "somebody has uncordoned node " + node.name);
+  if (!is_held) end(all, draft, "given back by hand", ReportPhase::undone);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct LedgerEntry {
   bool is_released = false;  // a person gave the node back: not held again for the same evidence
   WallTime created{};
   WallTime updated{};
-  std::optional<WallTime> begun;     // when it began to hold its node
+  std::optional<WallTime> begun;     // when it began to hold its node; its cordon may have been lost
   std::optional<WallTime> returned;  // when the node was given back
   std::string brake;                 // word of what it waits for
   std::string message;               // where it stands, for people

@@ -141,7 +141,8 @@ inline void Checks::before(const PlannedAction& action, const LedgerEntry* entry
     case ActionKind::uncordon:
       return before_uncordon(action, *node);
     case ActionKind::release:
-      return expect(ours_.contains(node->name) && !node->is_unschedulable, "released what is held", action);
+      return expect(node->held && node->held->plan == action.plan && !node->is_unschedulable,
+                    "released what is held", action);
     case ActionKind::deep_test:
     case ActionKind::request:
       expect(rules_of(*node).mode == Mode::act, "outside of mode act", action);
@@ -222,6 +223,7 @@ inline void Checks::after(const PlannedAction& action, const World& seen) {
       return after_cordon(action, *node);
     case ActionKind::uncordon:
     case ActionKind::release:
+      expect(ours_.contains(node->name), "of what is not ours", action);
       ++tally_.uncordons;
       return forget(*node);
     case ActionKind::deep_test:

@@ -97,7 +97,8 @@ class Leader {
     const bool answers = !is_lost(cluster_.trouble().lost_answers);
     const bool is_done = cluster_.write(action, version.empty() ? action.target.version : version, answers);
     if (is_done) checks_.after(action, seen);
-    if (is_done && action.target.kind == "Node") version = cluster_.real().node(action.target.name)->version;
+    const bool is_write = action.kind != ActionKind::event && action.target.kind == "Node";
+    if (is_done && is_write) version = cluster_.real().node(action.target.name)->version;
     if (!answers) return Sent::lost;
     if (!is_done) ++checks_.tally().refused;
     return is_done ? Sent::done : Sent::refused;
