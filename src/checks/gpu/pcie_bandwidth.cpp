@@ -86,8 +86,8 @@ class BandwidthJudge {
       const Limit least = of(link_share_, *able);
       if (gpu.rate < least.value)
         return finding(gpu, "pcie_bandwidth_low", least,
-                       "generation " + rounded(*gpu.generation) + " with " + rounded(*gpu.lanes) +
-                           " lanes has at least " + rounded(least.value));
+                       "generation " + rounded(gpu.generation.value_or(0)) + " with " +
+                           rounded(gpu.lanes.value_or(0)) + " lanes has at least " + rounded(least.value));
     }
     if (const auto median = median_of_siblings(gpu, all)) {
       const Limit least = of(sibling_share_, *median);
