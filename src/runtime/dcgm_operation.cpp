@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/dcgm_operation.hpp"
 
-#include <utility>
-
 #include "host/helpers/helper_client.hpp"
 
 namespace autopilot::runtime {
@@ -23,7 +21,7 @@ OperationKind dcgm_operation(const config::Dcgm& settings, const std::vector<std
     add("--library", simulated.library);
   }
   return {"gpu.dcgm", "DCGM's diagnostic of idle GPUs, level " + std::to_string(settings.level),
-          settings.deadline, host::helper_command("dcgm", std::move(arguments), {}), true};
+          settings.deadline, host::helper_command("dcgm", arguments, {}), true};
 }
 
 }  // namespace autopilot::runtime

@@ -184,8 +184,10 @@ Result<int> test_gpus(Options options) {
   const DeepTestSummary summary = TRY(run_program(options));
   // Somebody's work that began meanwhile makes tests fail on sound GPUs.
   if (!has_passed(summary))
-    if (const auto after = look(opened, options.wanted))
-      if (const auto user = user_of(*after); user && *user) return tell_in_use(options.test, **user);
+    if (const auto after = look(opened, options.wanted)) {
+      const auto user = user_of(*after).value_or(std::nullopt);
+      if (user) return tell_in_use(options.test, *user);
+    }
   const Observations found = TRY(dcgm_observations(summary, options.test));
   tell(to_line(ChildProgress{
       1, "level " + std::to_string(options.test.level) + " on " + count_of(options.test.gpus.size())}));
