@@ -10,9 +10,10 @@
 using namespace autopilot::probes::gpu::cuda;
 namespace sim = autopilot::simulator::cuda;
 
+#define AUTOPILOT_CUDA_EXPORT extern "C" __attribute__((visibility("default")))
+
 // The declarations that the probe calls by: a definition that differs does not compile.
-#define AUTOPILOT_CUDA_DECLARE(member, name, arguments) \
-  extern "C" __attribute__((visibility("default"))) Return name arguments;
+#define AUTOPILOT_CUDA_DECLARE(member, name, arguments) AUTOPILOT_CUDA_EXPORT Return name arguments;
 AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_DECLARE)
 #undef AUTOPILOT_CUDA_DECLARE
 
@@ -34,7 +35,8 @@ const sim::GpuTable& gpu_here() {
 }
 
 void* memory_at(DevicePointer pointer) {
-  return reinterpret_cast<void*>(pointer);  // NOLINT(performance-no-int-to-ptr): our addresses are the host's
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): our addresses are the host's
+  return reinterpret_cast<void*>(pointer);
 }
 
 double seconds_of(std::size_t bytes, double gb_per_s) {
@@ -74,7 +76,7 @@ const std::map<Return, const char*>& names() {
 }  // namespace
 
 // No real driver has it: so a client knows whom it asks.
-extern "C" __attribute__((visibility("default"))) int cuAutopilotSimulated() {
+AUTOPILOT_CUDA_EXPORT int cuAutopilotSimulated() {
   return 1;
 }
 

@@ -26,6 +26,7 @@ constexpr double kShort = 1e-5;  // seconds of a kernel whose speed nobody measu
 template <class T>
 T argument(const void* from) {
   T value;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): of a pointer, the pointer itself
   std::memcpy(&value, from, sizeof value);
   return value;
 }
@@ -140,6 +141,7 @@ std::vector<std::uint64_t> values_of(void** from) {
       [](auto... values) {
         const auto word = [](auto value) {
           std::uint64_t bits = 0;
+          // NOLINTNEXTLINE(bugprone-sizeof-expression): of a pointer, the pointer itself
           std::memcpy(&bits, &value, sizeof value);
           return bits;
         };

@@ -177,6 +177,10 @@ class Faults(ProbeCase):
         self.assertEqual(report["gpus"][1]["error"], "cuStreamSynchronize has not come back for 1 s")
         self.assertIn(("hbm", "together"), tests_of(report, 0))
 
+    def test_a_driver_that_hangs_at_once_is_given_up(self):
+        report = self.probe([gpu(1)], "--patience", "1", calls={"cuInit": {"result": "hang"}}, code=3)
+        self.assertEqual(report["error"], "cuInit has not come back for 1 s")
+
     def test_little_memory_shrinks_the_tests_and_too_little_refuses(self):
         report = self.probe([gpu(1, memory_mib=1000, free_mib=8)], "--tests", "hbm", "--memory-share", "0.5")
         self.assertLessEqual(self.recorded()["peak_bytes"][0], 8 << 20)
@@ -304,15 +308,17 @@ class Program(ProbeCase):
         self.assert_nothing_left()
 
     def test_sigterm_ends_a_probe_that_hangs_in_the_driver(self):
-        hanging = gpu(1, calls={"cuCtxCreate_v2": {"result": "hang"}})
-        process = harness.Process([PROBE, "--library", LIBRARY, "--tests", "pcie"], self.environment([hanging, gpu(2)]),
-                                  stdout=subprocess.PIPE)
-        self.addCleanup(process.child.stdout.close)
-        try:
-            harness.wait_until(lambda: process.find("SIMULATED"), "the driver is open")
-        finally:
-            code = process.stop(deadline=10)
-        self.assertEqual(code, 128 + 15)
+        for calls, hanging in (({"cuInit": {"result": "hang"}}, gpu(1)),
+                               (None, gpu(1, calls={"cuCtxCreate_v2": {"result": "hang"}}))):
+            process = harness.Process([PROBE, "--library", LIBRARY, "--tests", "pcie"],
+                                      self.environment([hanging, gpu(2)], calls), stdout=subprocess.PIPE)
+            try:
+                harness.wait_until(lambda: process.find("SIMULATED"), "the driver is open")
+            finally:
+                code = process.stop(deadline=10)
+            self.assertEqual(code, 128 + 15)
+            self.assertIs(json.loads(process.child.stdout.read())["stopped"], True)
+            process.child.stdout.close()
 
 
 if __name__ == "__main__":

@@ -45,15 +45,16 @@ class Driver {
   template <class... Parameters>
   Status run(const cuda::Call<cuda::Return(Parameters...)>& call,
              std::type_identity_t<Parameters>... arguments) const {
-    return status_of(call.name, code_of(call, arguments...));
+    const InCall in_call(*watch_, call.name);
+    return status_of(call.name, call.address(arguments...));
   }
 
-  // The same for a caller that knows what to make of a code.
+  // The same for what is given back: nobody can do anything about a GPU that does not take it.
   template <class... Parameters>
-  cuda::Return code_of(const cuda::Call<cuda::Return(Parameters...)>& call,
-                       std::type_identity_t<Parameters>... arguments) const {
+  void give_back(const cuda::Call<cuda::Return(Parameters...)>& call,
+                 std::type_identity_t<Parameters>... arguments) const {
     const InCall in_call(*watch_, call.name);
-    return call.address(arguments...);
+    call.address(arguments...);
   }
 
   // Errc::conflict once the watch says stop.

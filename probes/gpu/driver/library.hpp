@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "core/result.hpp"
 #include "probes/gpu/driver/cuda_abi.h"
@@ -20,7 +21,8 @@ struct Call {
 
 // All of them, under names of ours.
 struct Calls {
-#define AUTOPILOT_CUDA_MEMBER(member, name, arguments) Call<Return arguments> member{#name};
+#define AUTOPILOT_CUDA_MEMBER(member, name, arguments) \
+  std::type_identity<Call<Return arguments>>::type member{#name};
   AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_MEMBER)
 #undef AUTOPILOT_CUDA_MEMBER
 };

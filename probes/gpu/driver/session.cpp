@@ -13,8 +13,8 @@ namespace {
 constexpr double kMostOfFree = 0.9;
 
 void* address_of(cuda::DevicePointer pointer) {
-  return reinterpret_cast<void*>(
-      pointer);  // NOLINT(performance-no-int-to-ptr): an address of the GPU, kept only
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the GPU, kept only
+  return reinterpret_cast<void*>(pointer);
 }
 
 }  // namespace
@@ -29,12 +29,12 @@ Buffer::Buffer(Buffer&& other) noexcept
 Buffer::~Buffer() {
   if (address_ == nullptr) return;
   const Driver& driver = session_->driver_;
-  driver.code_of(driver.calls().context_set, session_->context_);
+  driver.give_back(driver.calls().context_set, session_->context_);
   if (where_ == Where::host) {
-    driver.code_of(driver.calls().host_free, address_);
+    driver.give_back(driver.calls().host_free, address_);
     return;
   }
-  driver.code_of(driver.calls().memory_free, pointer());
+  driver.give_back(driver.calls().memory_free, pointer());
   session_->used_bytes_ -= bytes_;
 }
 
@@ -53,13 +53,13 @@ Result<std::unique_ptr<Session>> Session::open(const Driver& driver, const GpuFa
 Session::~Session() {
   const cuda::Calls& calls = driver_.calls();
   if (context_ == nullptr) return;
-  driver_.code_of(calls.context_set, context_);
+  driver_.give_back(calls.context_set, context_);
   for (cuda::Event event : {begin_, end_, fork_})
-    if (event != nullptr) driver_.code_of(calls.event_destroy, event);
+    if (event != nullptr) driver_.give_back(calls.event_destroy, event);
   for (cuda::Stream stream : {stream_, second_stream_})
-    if (stream != nullptr) driver_.code_of(calls.stream_destroy, stream);
-  if (module_ != nullptr) driver_.code_of(calls.module_unload, module_);
-  driver_.code_of(calls.context_destroy, context_);
+    if (stream != nullptr) driver_.give_back(calls.stream_destroy, stream);
+  if (module_ != nullptr) driver_.give_back(calls.module_unload, module_);
+  driver_.give_back(calls.context_destroy, context_);
 }
 
 Status Session::begin(double memory_share) {

@@ -76,13 +76,10 @@ struct TensorProductF64 : TilesF64 {
 // By 128 threads, 8 x 4 each.
 struct FusedProductF64 : TilesF64 {
   double sums[8][4] = {};
-  unsigned row = 0;
-  unsigned column = 0;
+  unsigned row;
+  unsigned column;
 
-  AUTOPILOT_MEMBER FusedProductF64() {
-    row = thread_index() / 16;
-    column = thread_index() % 16;
-  }
+  AUTOPILOT_MEMBER FusedProductF64() : row(thread_index() / 16), column(thread_index() % 16) {}
 
   AUTOPILOT_MEMBER void multiply(const unsigned char* a, const unsigned char* b) {
     for (unsigned at = 0; at < kF64Depth; ++at) {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/gpu/run/run.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <thread>
 
 #include "probes/gpu/run/exit_code.hpp"
 #include "probes/gpu/run/gpu_worker.hpp"
+#include "probes/gpu/run/patience.hpp"
 #include "probes/gpu/sensors/sampler.hpp"
 
 namespace autopilot::probes::gpu {
@@ -29,9 +32,9 @@ class Crew {
  public:
   Crew(const Library& library, const Sensors* sensors, const Options& options,
        const std::vector<GpuFacts>& gpus)
-      : options_(options), meeting_(gpus.size()) {
+      : meeting_(gpus.size()) {
     for (const GpuFacts& gpu : gpus)
-      members_.emplace_back(gpu);
+      members_.emplace_back(gpu, options.patience_seconds);
     for (std::size_t i = 0; i < members_.size(); ++i)
       members_[i].thread = std::thread(run_gpu, std::cref(library), sensors, std::cref(options),
                                        std::ref(meeting_), i, std::span(gpus), std::ref(members_[i].slot));
@@ -46,9 +49,10 @@ class Crew {
   [[nodiscard]] bool is_through() {
     bool through = true;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (members_[i].slot.done || members_[i].hangs) continue;
-      look_at(i);
-      through = through && members_[i].hangs;
+      Member& member = members_[i];
+      if (member.slot.done || member.hangs) continue;
+      if (member.patience.is_over()) give_up(i);
+      through = through && member.hangs;
     }
     return through;
   }
@@ -57,11 +61,12 @@ class Crew {
   [[nodiscard]] bool join() {
     bool all = true;
     for (Member& member : members_) {
-      if (member.slot.done)
+      const bool done = member.slot.done;
+      if (done)
         member.thread.join();
       else
         member.thread.detach();
-      all = all && member.slot.done;
+      all = all && done;
     }
     return all;
   }
@@ -85,33 +90,20 @@ class Crew {
 
  private:
   struct Member {
-    explicit Member(GpuFacts facts) : slot(std::move(facts)) {}
+    Member(GpuFacts facts, double patience_seconds)
+        : slot(std::move(facts)), patience(slot.watch, patience_seconds) {}
     GpuSlot slot;
+    Patience patience;
     std::thread thread;
-    std::uint64_t calls = 0;  // when it was last seen to make another one
-    Clock::time_point since = Clock::now();
     bool hangs = false;
   };
 
-  void look_at(std::size_t i) {
-    Member& member = members_[i];
-    const std::uint64_t calls = member.slot.watch.calls;
-    const char* call = member.slot.watch.call;
-    if (call == nullptr || calls != member.calls) {
-      member.calls = calls;
-      member.since = Clock::now();
-      return;
-    }
-    if (Seconds(Clock::now() - member.since).count() < options_.patience_seconds) return;
-    member.hangs = true;
-    member.slot.change([&](GpuReport& report) {
-      report.error = std::string(call) + " has not come back for " +
-                     std::to_string(static_cast<long>(options_.patience_seconds)) + " s";
-    });
+  void give_up(std::size_t i) {
+    members_[i].hangs = true;
+    members_[i].slot.change([&](GpuReport& report) { report.error = members_[i].patience.text(); });
     meeting_.leave(i);
   }
 
-  const Options& options_;
   const Clock::time_point began_ = Clock::now();
   Meeting meeting_;
   std::deque<Member> members_;
@@ -125,11 +117,11 @@ sigset_t ending_signals() {
   return signals;
 }
 
-// The signal that came, or 0.
-int wait_for_end(Crew& crew) {
+// Until it is over or a signal came: the signal, or 0.
+int wait_until(const std::function<bool()>& is_over) {
   const sigset_t signals = ending_signals();
   const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
-  while (!crew.is_through())
+  while (!is_over())
     if (const int number = sigtimedwait(&signals, nullptr, &look); number > 0) return number;
   return 0;
 }
@@ -146,13 +138,46 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-Result<std::vector<GpuFacts>> look_around(const Library& library, const Options& options, Report& report) {
+// What is opened before any test, by a thread of its own: each of these calls may hang.
+struct Opened {
   Watch watch;
-  const Driver driver(library, watch);
+  std::atomic<bool> done = false;
+  Status outcome;  // and all below: only once it is done
+  std::optional<Library> library;
+  std::string driver_version;
+  std::vector<GpuFacts> gpus;
+  std::optional<Sensors> sensors;
+  std::optional<std::string> sensor_error;
+};
+
+Status open_driver(const Options& options, Opened& opened) {
+  {
+    const InCall in_call(opened.watch, "dlopen");
+    opened.library = TRY(Library::open(options.library));
+  }
+  if (opened.library->is_simulated()) std::fprintf(stderr, "SIMULATED: no GPU is behind this driver\n");
+  const Driver driver(*opened.library, opened.watch);
   int version = 0;
   TRY_STATUS(driver.run(driver.calls().driver_version, &version));
-  report.driver_version = version_text(version);
-  return choose_gpus(TRY(list_gpus(driver)), options.gpus);
+  opened.driver_version = version_text(version);
+  const auto all = TRY(list_gpus(driver));
+  opened.gpus = TRY(choose_gpus(all, options.gpus));
+  return {};
+}
+
+void open_sensors(const Options& options, Opened& opened) {
+  const InCall in_call(opened.watch, "nvmlInit_v2");
+  auto sensors = Sensors::open(options.sensor_library);
+  if (sensors)
+    opened.sensors = *std::move(sensors);
+  else
+    opened.sensor_error = sensors.error().what;
+}
+
+void open_all(const Options& options, Opened& opened) {
+  opened.outcome = open_driver(options, opened);
+  if (opened.outcome) open_sensors(options, opened);
+  opened.done = true;
 }
 
 std::vector<std::string> addresses_of(const std::vector<GpuFacts>& gpus) {
@@ -170,10 +195,27 @@ void tell(const Report& report) {
   std::fflush(stdout);
 }
 
-int tell_error(Report& report, const Error& error) {
-  report.error = error.what;
+// Where a thread is left in a call, its end would take from under it what it uses: the process ends instead.
+int end(const Report& report, int number, bool all_ended) {
   tell(report);
-  return exit_not_looked;
+  const int code = number != 0 ? exit_signal + number : exit_code_of(report);
+  if (!all_ended) std::_Exit(code);
+  return code;
+}
+
+int run_tests(const Options& options, const Opened& opened, Report& report) {
+  Crew crew(*opened.library, opened.sensors ? &*opened.sensors : nullptr, options, opened.gpus);
+  std::optional<Sampler> sampler;
+  if (opened.sensors)
+    sampler.emplace(*opened.sensors, addresses_of(opened.gpus),
+                    [&](std::size_t gpu, const SensorValues& values) { crew.take(gpu, values); });
+  const int number = wait_until([&] { return crew.is_through(); });
+  report.stopped = number != 0;
+  if (report.stopped) wait_for_stop(crew);
+  const bool sampler_ended = !sampler || sampler->stop();
+  const bool crew_ended = crew.join();
+  report.gpus = crew.reports();
+  return end(report, number, crew_ended && sampler_ended);
 }
 
 }  // namespace
@@ -183,30 +225,24 @@ int run(const Options& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   Report report;
   report.began = std::chrono::system_clock::now();
-  const auto library = Library::open(options.library);
-  if (!library) return tell_error(report, library.error());
-  report.simulated = library->is_simulated();
-  if (report.simulated) std::fprintf(stderr, "SIMULATED: no GPU is behind this driver\n");
-  const auto gpus = look_around(*library, options, report);
-  if (!gpus) return tell_error(report, gpus.error());
 
-  const auto sensors = Sensors::open(options.sensor_library);
-  if (!sensors) report.sensor_error = sensors.error().what;
-  Crew crew(*library, sensors ? &*sensors : nullptr, options, *gpus);
-  std::optional<Sampler> sampler;
-  if (sensors)
-    sampler.emplace(*sensors, addresses_of(*gpus),
-                    [&](std::size_t gpu, const SensorValues& values) { crew.take(gpu, values); });
-  const int number = wait_for_end(crew);
+  Opened opened;
+  Patience patience(opened.watch, options.patience_seconds);
+  std::thread opening(open_all, std::cref(options), std::ref(opened));
+  const int number = wait_until([&] { return opened.done || patience.is_over(); });
   report.stopped = number != 0;
-  if (report.stopped) wait_for_stop(crew);
-  const bool sampler_ended = !sampler || sampler->stop();
-  const bool all_ended = crew.join() && sampler_ended;
-  report.gpus = crew.reports();
-  tell(report);
-  const int code = report.stopped ? exit_signal + number : exit_code_of(report);
-  if (!all_ended) std::_Exit(code);  // a thread is in the driver, and the end of main would take what it uses
-  return code;
+  if (!opened.done) {
+    opening.detach();
+    if (number == 0) report.error = patience.text();
+    return end(report, number, false);
+  }
+  opening.join();
+  report.simulated = opened.library && opened.library->is_simulated();
+  report.driver_version = opened.driver_version;
+  report.sensor_error = opened.sensor_error;
+  if (!opened.outcome) report.error = opened.outcome.error().what;
+  if (report.error || report.stopped) return end(report, number, true);
+  return run_tests(options, opened, report);
 }
 
 }  // namespace autopilot::probes::gpu

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/result.hpp"
@@ -15,7 +16,7 @@ namespace nvml {
 
 // Where the functions are.
 struct Calls {
-#define AUTOPILOT_NVML_MEMBER(member, name, arguments) Return(*member) arguments = nullptr;
+#define AUTOPILOT_NVML_MEMBER(member, name, arguments) std::add_pointer_t<Return arguments> member = nullptr;
   AUTOPILOT_PROBE_NVML_FUNCTIONS(AUTOPILOT_NVML_MEMBER)
 #undef AUTOPILOT_NVML_MEMBER
 };

@@ -54,12 +54,12 @@ Result<Shape> shape_for(const Session& session, const Kind<In, Sum>& kind) {
               .depth = kernels::kMostDepth};
   const std::size_t most = std::min(kMostBytes, session.budget_bytes());
   while (bytes_of(kind, shape) > most) {
-    if (shape.depth > kWideDepth)
+    const std::size_t least_depth =
+        shape.tile_rows > 1 ? kWideDepth : std::size_t{kind.depth_of_step} * kShortestRunSteps;
+    if (shape.depth > least_depth)
       shape.depth /= 2;
     else if (shape.tile_rows > 1)
       shape.tile_rows /= 2;
-    else if (shape.depth > kind.depth_of_step * kShortestRunSteps)
-      shape.depth /= 2;
     else
       return fail(Errc::exhausted,
                   "too little memory for a matrix product: " + std::to_string(most >> 20) + " MiB");

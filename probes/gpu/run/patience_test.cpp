@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/run/patience.hpp"
+
+#include <gtest/gtest.h>
+
+namespace autopilot::probes::gpu {
+namespace {
+
+TEST(Patience, a_thread_between_two_calls_does_not_hang) {
+  const Watch watch;
+  Patience patience(watch, 0);
+  EXPECT_FALSE(patience.is_over());
+  EXPECT_FALSE(patience.is_over());
+}
+
+TEST(Patience, one_call_that_stays_is_named) {
+  Watch watch;
+  Patience patience(watch, 0);
+  const InCall in_call(watch, "cuInit");
+  EXPECT_FALSE(patience.is_over());  // a call that was not there before
+  EXPECT_TRUE(patience.is_over());
+  EXPECT_EQ(patience.text(), "cuInit has not come back for 0 s");
+}
+
+TEST(Patience, many_short_calls_are_no_long_one) {
+  Watch watch;
+  Patience patience(watch, 0);
+  for (int i = 0; i < 3; ++i) {
+    const InCall in_call(watch, "cuLaunchKernel");
+    EXPECT_FALSE(patience.is_over());
+  }
+}
+
+TEST(Patience, a_call_has_its_time) {
+  Watch watch;
+  Patience patience(watch, 3600);
+  const InCall in_call(watch, "cuInit");
+  EXPECT_FALSE(patience.is_over());
+  EXPECT_FALSE(patience.is_over());
+}
+
+}  // namespace
+}  // namespace autopilot::probes::gpu
