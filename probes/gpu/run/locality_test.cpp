@@ -15,13 +15,13 @@ constexpr const char* kAddress = "0000:3b:00.0";
 
 class StayNear : public testing::Test {
  protected:
-  StayNear() {
+  void SetUp() override {
     std::string pattern = testing::TempDir() + "/sysfs-XXXXXX";
     root_ = ::mkdtemp(pattern.data());
     device_ = root_ + "/bus/pci/devices/" + kAddress;
     std::filesystem::create_directories(device_);
   }
-  ~StayNear() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
 
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(device_ + "/" + name) << text;
