@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is carried to a machine with a GPU, run where there is none, and the page that is made of it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+SOURCES = os.path.join(os.path.dirname(__file__), "..", "hardware")
+PAGES = os.path.join(SOURCES, "..", "..", "docs", "benchmarks")
+
+
+def call(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=250)
+
+
+def is_sanitized():
+    with open(os.path.join(harness.BIN, "libcuda-sim.so"), "rb") as file:
+        return b"__asan_init" in file.read()
+
+
+class Hardware(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="autopilot-hardware-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        archive = os.path.join(cls.folder, "hardware.tar.gz")
+        packed = call(sys.executable, "-B", os.path.join(SOURCES, "pack.py"), "--programs", harness.BIN, "--out", archive)
+        assert packed.returncode == 0, packed.stderr
+        subprocess.run(["tar", "xzf", archive, "-C", cls.folder], check=True)
+        cls.run_program = os.path.join(cls.folder, "autopilot-hardware", "run")
+        cls.first = os.path.join(cls.folder, "figures")
+        ran = call(cls.run_program, cls.first, "--simulate")
+        assert ran.returncode == 0, ran.stderr
+
+    def setUp(self):
+        self.figures = os.path.join(self.folder, self.id())
+        shutil.copytree(self.first, self.figures, symlinks=True)
+
+    def path(self, name):
+        return os.path.join(self.figures, name)
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def write(self, name, content):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(content, file)
+
+    def page(self, *arguments, code=0):
+        done = call(sys.executable, "-B", os.path.join(SOURCES, "page.py"), self.figures, *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def rows(self):
+        """Cells of each row, by the first of them."""
+        lines = [line.strip("| ").split(" | ") for line in self.page().splitlines() if line.startswith("| ")]
+        return {cells[0]: [cell.strip() for cell in cells[1:]] for cells in lines}
+
+    def test_the_page_says_what_was_measured_and_that_nothing_was_of_a_gpu(self):
+        self.assertRegex(self.page(), r"^# Simulated GPU \(SIMULATED")
+        rows = self.rows()
+        self.assertRegex(rows["GPU 0: pcie, alone: host_to_device"][0], r"^[\d.]+ GB/s$")
+        self.assertEqual(rows["gpu.xid"][0], "healthy")
+        self.assertRegex(rows["agent and helpers at rest: PSS"][0], r"MiB$")
+        self.assertRegex(rows["quick tests, all GPUs"][0], r"^[\d.]+ s$")
+
+    def test_the_own_copies_are_compared_with_those_of_the_driver(self):
+        if is_sanitized():
+            self.skipTest("a library with a sanitizer cannot be loaded by Python")
+        shares = self.rows()
+        for name in ("host_to_device", "device_to_host"):
+            self.assertEqual(shares[f"{name}, of the best reference"][0], "100.0 %")
+
+    def test_the_machine_can_be_looked_at_again(self):
+        code, output, errors = harness.run("check", "--root", self.path("machine"), "--tag", "gpu", "-o", "json")
+        self.assertEqual(code, 0, errors)
+        self.assertEqual(json.loads(output)["health"], "healthy")
+
+    def test_only_an_h200_is_held_to_its_shares(self):
+        reference = {"unit": "GB/s", "best": 1e6, "how": "something faster"}
+        self.write("references.json", {"measured": {"copy": reference}, "missing": {}})
+        for name, kept in (("NVIDIA H200", "NO"), ("NVIDIA GH200 480GB", "")):
+            report = self.read("all.json")
+            report["gpus"][0]["name"] = name
+            self.write("all.json", report)
+            share = self.rows()["copy, of the best reference"]
+            self.assertEqual((share[1], share[2]), (">= 98 %" if kept else "", kept), name)
+
+    def test_a_wrong_result_stands_on_the_page(self):
+        report = self.read("all.json")
+        report["gpus"][0]["tests"][0]["wrong"] = [{"place": "multiprocessor 3"}]
+        report["gpus"][0]["error"] = "hbm: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE (214)"
+        self.write("all.json", report)
+        page = self.page()
+        self.assertRegex(page, r'\| wrong \| right \| NO \| .*multiprocessor 3')
+        self.assertRegex(page, r"\| ended early \|.*\(214\) \|")
+
+    def test_what_could_not_be_measured_says_why(self):
+        os.remove(self.path("references.json"))
+        with open(self.path("references.err"), "w", encoding="utf-8") as file:
+            file.write("this machine has no python3\n")
+        self.assertRegex(self.rows()["references"][-1], "this machine has no python3")
+
+    def test_without_a_gpu_there_is_no_page(self):
+        with open(self.path("all.json"), "w", encoding="utf-8"):
+            pass
+        with open(self.path("all.err"), "w", encoding="utf-8") as file:
+            file.write("autopilot-gpu-probe: libcuda.so.1: no driver is installed here\n")
+        self.assertRegex(self.page(code=1), "no GPU was measured: .*no driver is installed here")
+
+    def test_figures_of_no_gpu_are_not_recorded(self):
+        before = sorted(os.listdir(PAGES))
+        self.assertRegex(self.page("--record", code=1), "simulated machine are not recorded")
+        self.assertEqual(sorted(os.listdir(PAGES)), before)
+
+    def test_earlier_figures_are_not_written_over(self):
+        self.assertEqual(call(self.run_program, self.figures, "--simulate").returncode, 64)
+
+
+if __name__ == "__main__":
+    unittest.main()
