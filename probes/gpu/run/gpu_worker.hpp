@@ -5,10 +5,10 @@
 #include <mutex>
 #include <span>
 
+#include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/run/meeting.hpp"
 #include "probes/gpu/run/options.hpp"
 #include "probes/gpu/run/report.hpp"
-#include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
 

@@ -6,8 +6,8 @@
 #include <iostream>
 
 #include "core/nearest.hpp"
+#include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/run/exit_code.hpp"
-#include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

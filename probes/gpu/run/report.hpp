@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "probes/gpu/active_tests/measurement.hpp"
 #include "probes/gpu/driver/gpu_facts.hpp"
 #include "probes/gpu/sensors/sensors.hpp"
-#include "probes/gpu/tests/measurement.hpp"
 
 namespace autopilot::probes::gpu {
 

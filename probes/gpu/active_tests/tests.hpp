@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "probes/gpu/tests/measurement.hpp"
+#include "probes/gpu/active_tests/measurement.hpp"
 
 namespace autopilot::probes::gpu {
 

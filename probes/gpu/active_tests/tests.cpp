@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probes/gpu/tests/tests.hpp"
+#include "probes/gpu/active_tests/tests.hpp"
 
 #include <array>
 

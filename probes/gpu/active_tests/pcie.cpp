@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/numbers.hpp"
-#include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

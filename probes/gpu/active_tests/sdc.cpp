@@ -2,8 +2,8 @@
 #include <chrono>
 #include <vector>
 
+#include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/canary.hpp"
-#include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/pattern.hpp"
-#include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

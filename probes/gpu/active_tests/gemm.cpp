@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probes/gpu/active_tests/busy.hpp"
+#include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/gemm_bf16.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
-#include "probes/gpu/tests/busy.hpp"
-#include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probes/gpu/tests/measurement.hpp"
+#include "probes/gpu/active_tests/measurement.hpp"
 
 #include <chrono>
 #include <cinttypes>

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <thread>
 
+#include "probes/gpu/active_tests/busy.hpp"
+#include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/spin.hpp"
-#include "probes/gpu/tests/busy.hpp"
-#include "probes/gpu/tests/tests.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {
