@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "checks/judgement.hpp"
 #include "core/attribute_text.hpp"
@@ -45,6 +46,20 @@ Finding nothing_found(const JudgeInput& input, const ResultForm& form, const Obs
 }
 
 }  // namespace
+
+CheckInfo active_check_info(std::string_view id, std::string title, std::string_view domain,
+                            std::string_view witness, Duration period) {
+  return {.id = std::string(id),
+          .title = std::move(title),
+          .tags = {std::string(domain), "active"},
+          .period = period,
+          .deadline = std::chrono::seconds{5},
+          .window = std::chrono::minutes{10},
+          .cost = Cost::cheap,
+          .witnesses = {std::string(witness)},
+          .rights = {},
+          .needs_window = false};
+}
 
 Result<Observed> last_results(const host::Host& host, const Request& request, std::string_view check,
                               std::string_view witness) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "checks/check.hpp"
@@ -13,6 +15,12 @@ namespace autopilot::checks {
 // `testedAt`. Errors as TestResults::last.
 [[nodiscard]] Result<Observed> last_results(const host::Host& host, const Request& request,
                                             std::string_view check, std::string_view witness);
+
+// Of a check that tells of such results. To look is cheap, whatever the test did; `domain` is its tag beside
+// "active".
+[[nodiscard]] CheckInfo active_check_info(std::string_view id, std::string title, std::string_view domain,
+                                          std::string_view witness,
+                                          Duration period = std::chrono::seconds{60});
 
 // What such results are made of: a word about the test as a whole, and what it found of each subject.
 struct ResultForm {

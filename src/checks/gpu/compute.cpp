@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <chrono>
 #include <string>
 
 #include "checks/builtin.hpp"
@@ -48,16 +47,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 
 const Check kGpuCompute = {
-    .info = {.id = std::string(kId),
-             .title = "Memory and arithmetic",
-             .tags = {"gpu", "active"},
-             .period = std::chrono::seconds{60},
-             .deadline = std::chrono::seconds{5},
-             .window = std::chrono::minutes{10},
-             .cost = Cost::cheap,
-             .witnesses = {std::string(kWitness)},
-             .rights = {},
-             .needs_window = false},
+    .info = active_check_info(kId, "Memory and arithmetic", "gpu", kWitness),
     .observe = observe,
     .judge = judge,
 };

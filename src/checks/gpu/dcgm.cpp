@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <chrono>
 #include <string>
 
 #include "checks/builtin.hpp"
@@ -71,16 +70,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 
 const Check kGpuDcgm = {
-    .info = {.id = std::string(kId),
-             .title = "DCGM's diagnostic",
-             .tags = {"gpu", "active"},
-             .period = std::chrono::seconds{60},
-             .deadline = std::chrono::seconds{5},
-             .window = std::chrono::minutes{10},
-             .cost = Cost::cheap,
-             .witnesses = {std::string(kWitness)},
-             .rights = {},
-             .needs_window = false},
+    .info = active_check_info(kId, "DCGM's diagnostic", "gpu", kWitness),
     .observe = observe,
     .judge = judge,
 };

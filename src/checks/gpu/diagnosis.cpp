@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -69,16 +68,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 
 const Check kGpuDiagnosis = {
-    .info = {.id = std::string(kId),
-             .title = "Deep test of all GPUs",
-             .tags = {"gpu", "active"},
-             .period = std::chrono::seconds{60},
-             .deadline = std::chrono::seconds{5},
-             .window = std::chrono::minutes{10},
-             .cost = Cost::cheap,
-             .witnesses = {std::string(kWitness)},
-             .rights = {},
-             .needs_window = false},
+    .info = active_check_info(kId, "Deep test of all GPUs", "gpu", kWitness),
     .observe = observe,
     .judge = judge,
 };

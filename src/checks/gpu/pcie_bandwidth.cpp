@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -148,16 +147,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 
 const Check kGpuPcieBandwidth = {
-    .info = {.id = std::string(kId),
-             .title = "Measured PCIe bandwidth",
-             .tags = {"gpu", "active"},
-             .period = std::chrono::seconds{60},
-             .deadline = std::chrono::seconds{5},
-             .window = std::chrono::minutes{10},
-             .cost = Cost::cheap,
-             .witnesses = {std::string(kWitness)},
-             .rights = {},
-             .needs_window = false},
+    .info = active_check_info(kId, "Measured PCIe bandwidth", "gpu", kWitness),
     .observe = observe,
     .judge = judge,
 };

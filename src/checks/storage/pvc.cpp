@@ -93,16 +93,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 
 const Check kStoragePvc = {
-    .info = {.id = std::string(kId),
-             .title = "Volume claims",
-             .tags = {"storage", "active"},
-             .period = std::chrono::seconds{30},
-             .deadline = std::chrono::seconds{5},
-             .window = std::chrono::minutes{10},
-             .cost = Cost::cheap,
-             .witnesses = {std::string(kWitness)},
-             .rights = {},
-             .needs_window = false},
+    .info = active_check_info(kId, "Volume claims", "storage", kWitness, std::chrono::seconds{30}),
     .observe = observe,
     .judge = judge,
 };
