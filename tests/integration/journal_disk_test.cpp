@@ -219,7 +219,9 @@ TEST_F(JournalDiskTest, the_writer_waits_for_room_and_goes_on) {
   WriterLimits limits;
   limits.retry = milliseconds{5};
   limits.rows = 1'000'000;
-  JournalWriter writer(make_journal_sink(Journal::open(path, kNow).value().journal), clock_, {}, limits);
+  auto opened = Journal::open(path, kNow);
+  ASSERT_TRUE(opened) << opened.error().what;
+  JournalWriter writer(make_journal_sink(std::move(opened->journal)), clock_, {}, limits);
   fill(disk_ / "filler");
   std::atomic<int> durable = 0;
   Batch large;
@@ -240,7 +242,11 @@ TEST_F(JournalDiskTest, the_writer_waits_for_room_and_goes_on) {
   EXPECT_EQ(writer.status().problem, "");
   EXPECT_EQ(writer.status().dropped, 0U);
   ASSERT_TRUE(writer.stop(kLong));
-  EXPECT_EQ(Journal::open_read_only(path).value()->last_event_id().value(), 1500U);
+  const auto kept = Journal::open_read_only(path);
+  ASSERT_TRUE(kept) << kept.error().what;
+  const auto last = (*kept)->last_event_id();
+  ASSERT_TRUE(last) << last.error().what;
+  EXPECT_EQ(*last, 1500U);
 }
 
 TEST_F(JournalDiskTest, a_frozen_disk_stops_neither_the_callers_nor_the_end) {
