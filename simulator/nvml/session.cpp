@@ -96,7 +96,7 @@ abi::Return Session::shutdown() {
 abi::Device Session::handle(const std::string& address, std::optional<std::size_t> instance) {
   for (const auto& known : handles_)
     if (known->address == address && known->instance == instance) return known.get();
-  return handles_.emplace_back(std::make_unique<abi::DeviceTag>(abi::DeviceTag{address, instance})).get();
+  return handles_.emplace_back(std::make_unique<nvmlDevice_st>(nvmlDevice_st{address, instance})).get();
 }
 
 abi::Return Session::with_driver(const char* function, const Body& body) {

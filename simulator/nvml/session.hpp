@@ -13,13 +13,13 @@
 #include "host/gpu/nvml_abi.h"
 #include "nvml/driver_state.hpp"
 
-namespace autopilot::host::nvml {
-
 // What a handle of ours is: a GPU, or the instance of it at a place of nvml.yaml.
-struct DeviceTag {
+struct nvmlDevice_st {  // NOLINT(readability-identifier-naming): of the library
   std::string address;
   std::optional<std::size_t> instance;
 };
+
+namespace autopilot::host::nvml {
 
 struct EventSetTag {
   std::vector<Device> devices;
@@ -70,7 +70,7 @@ class Session {
   std::int64_t modified_ns_ = 0;
   int initialised_ = 0;
   std::vector<abi::Device> visible_;
-  std::vector<std::unique_ptr<abi::DeviceTag>> handles_;  // never freed: a client may keep one
+  std::vector<std::unique_ptr<nvmlDevice_st>> handles_;  // never freed: a client may keep one
 };
 
 }  // namespace autopilot::simulator::nvml

@@ -4,24 +4,29 @@
 // declarations of nvidia-ml-py 13.615.71 (PyPI), 2026-11-25.
 #pragma once
 
+// Types of arguments have the library's own names, so that a sanitizer finds that a caller and a function of
+// two programs, each with a list of its own, mean the same. NOLINTBEGIN(readability-identifier-naming)
+struct nvmlDevice_st;
+struct nvmlProcessInfo_v2_st {
+  unsigned pid;
+  unsigned long long usedGpuMemory;  // bytes
+  unsigned gpuInstanceId;
+  unsigned computeInstanceId;
+};
+// NOLINTEND(readability-identifier-naming)
+
 namespace autopilot::probes::gpu::nvml {
 
 using Return = int;
-struct DeviceTag;
-using Device = DeviceTag*;
+using Device = nvmlDevice_st*;
 
-struct ProcessInfo {  // of nvmlDeviceGetComputeRunningProcesses_v3
-  unsigned pid;
-  unsigned long long used_bytes;
-  unsigned gpu_instance;
-  unsigned compute_instance;
-};
+using ProcessInfo = nvmlProcessInfo_v2_st;  // of nvmlDeviceGetComputeRunningProcesses_v3
 static_assert(sizeof(ProcessInfo) == 24);
 
 inline constexpr Return kSuccess = 0;
 inline constexpr Return kInsufficientSize = 7;
-inline constexpr int kTemperatureGpu = 0;
-inline constexpr int kClockSm = 1;
+inline constexpr unsigned kTemperatureGpu = 0;
+inline constexpr unsigned kClockSm = 1;
 
 }  // namespace autopilot::probes::gpu::nvml
 
@@ -30,10 +35,10 @@ inline constexpr int kClockSm = 1;
 #define AUTOPILOT_PROBE_NVML_FUNCTIONS(X) \
   X(init, nvmlInit_v2, ()) \
   X(device, nvmlDeviceGetHandleByPciBusId_v2, (const char* address, Device* device)) \
-  X(temperature, nvmlDeviceGetTemperature, (Device device, int sensor, unsigned* celsius)) \
+  X(temperature, nvmlDeviceGetTemperature, (Device device, unsigned sensor, unsigned* celsius)) \
   X(power, nvmlDeviceGetPowerUsage, (Device device, unsigned* milliwatts)) \
   X(power_limit, nvmlDeviceGetEnforcedPowerLimit, (Device device, unsigned* milliwatts)) \
-  X(clock, nvmlDeviceGetClockInfo, (Device device, int clock, unsigned* megahertz)) \
+  X(clock, nvmlDeviceGetClockInfo, (Device device, unsigned clock, unsigned* megahertz)) \
   X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, (Device device, unsigned long long* bits)) \
   X(processes, nvmlDeviceGetComputeRunningProcesses_v3, (Device device, unsigned* count, ProcessInfo* processes))
 // clang-format on

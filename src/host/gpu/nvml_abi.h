@@ -8,11 +8,21 @@
 #include <cstddef>
 #include <cstdint>
 
+// Types of arguments have the library's own names, so that a sanitizer finds that a caller and a function of
+// two programs, each with a list of its own, mean the same. NOLINTBEGIN(readability-identifier-naming)
+struct nvmlDevice_st;
+struct nvmlProcessInfo_v2_st {
+  unsigned pid;
+  unsigned long long usedGpuMemory;  // bytes
+  unsigned gpuInstanceId;
+  unsigned computeInstanceId;
+};
+// NOLINTEND(readability-identifier-naming)
+
 namespace autopilot::host::nvml {
 
 using Return = int;
-struct DeviceTag;
-using Device = DeviceTag*;
+using Device = nvmlDevice_st*;
 struct EventSetTag;
 using EventSet = EventSetTag*;
 
@@ -366,12 +376,7 @@ struct FieldValue {
 static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, valueType) == 24 &&
               offsetof(FieldValue, value) == 32);
 
-struct ProcessInfo {  // of nvmlDeviceGetComputeRunningProcesses_v3
-  unsigned pid;
-  unsigned long long usedGpuMemory;  // bytes
-  unsigned gpuInstanceId;
-  unsigned computeInstanceId;
-};
+using ProcessInfo = nvmlProcessInfo_v2_st;  // of nvmlDeviceGetComputeRunningProcesses_v3
 static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, gpuInstanceId) == 16);
 
 struct EventData {
