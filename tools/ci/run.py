@@ -50,6 +50,10 @@ def main() -> int:
             print(f"{stage.name:24} {stage.title}")
         return 0
     if arguments.only:
+        unknown = set(arguments.only) - {stage.name for stage in stages}
+        if unknown:
+            print(f"{arguments.plan} has no stage {', '.join(sorted(unknown))}; see --list", file=sys.stderr)
+            return 2
         stages = [stage for stage in stages if stage.name in arguments.only]
     options = Options(jobs=arguments.jobs,
                       fuzz_seconds=arguments.fuzz_seconds or BUDGETS["fuzz_seconds"].get(arguments.plan, 20),

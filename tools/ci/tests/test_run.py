@@ -47,6 +47,12 @@ class Runner(unittest.TestCase):
         self.assertIn("        skipped: a failed", lines)
         self.assertIn("        skipped: x: no GPU", lines)
 
+    def test_a_stage_that_a_plan_does_not_have_is_refused(self):
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            self.assertEqual([], self.lines([Stage("a", "builds", lambda _: one(True))], 2, ["--only", "a", "--only", "b"]))
+        self.assertEqual("check has no stage b; see --list\n", errors.getvalue())
+
     def test_a_stage_beside_another_runs_meanwhile_with_what_is_left_of_the_processors_and_is_told_after_it(self):
         policies = {}
 
