@@ -242,11 +242,13 @@ class Sensors(SensorCase):
 
     def test_sensors_are_read_while_a_test_runs(self):
         self.change("clocks.event_reasons: 1", "clocks.event_reasons: 68")
+        self.change("pcie.generation: 1", "pcie.generation: 4")
         report = self.probe(self.gpus, "--tests", "pcie", "--seconds", "2")
         sample = next(one for one in report["gpus"][0]["sensors"] if one["test"] == "pcie")
         self.assertEqual((sample["temperature_c"], sample["power_w"], sample["power_limit_w"], sample["sm_clock_mhz"]),
                          (32, 34, 350, 210))
         self.assertEqual(sample["throttle_reasons"], ["sw_power_cap", "hw_thermal"])
+        self.assertEqual((sample["pcie_generation"], sample["pcie_lanes"]), (4, 16))
 
     def test_power_is_told_for_each_state(self):
         report = self.probe(self.gpus[:1], "--tests", "power")

@@ -43,8 +43,8 @@ class Driver {
 
   // The error says which function gave what: "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2)".
   template <class... Parameters>
-  Status run(const cuda::Call<cuda::Return(Parameters...)>& call,
-             std::type_identity_t<Parameters>... arguments) const {
+  [[nodiscard]] Status run(const cuda::Call<cuda::Return(Parameters...)>& call,
+                           std::type_identity_t<Parameters>... arguments) const {
     const InCall in_call(*watch_, call.name);
     return status_of(call.name, call.address(arguments...));
   }

@@ -55,6 +55,8 @@ json::object sensor_json(const SensorSample& sample) {
   if (values.power_w) object["power_w"] = *values.power_w;
   if (values.power_limit_w) object["power_limit_w"] = *values.power_limit_w;
   if (values.sm_clock_mhz) object["sm_clock_mhz"] = *values.sm_clock_mhz;
+  if (values.pcie_generation) object["pcie_generation"] = *values.pcie_generation;
+  if (values.pcie_lanes) object["pcie_lanes"] = *values.pcie_lanes;
   if (values.throttle_reasons) {
     const auto words = throttle_words(*values.throttle_reasons);
     object["throttle_reasons"] = json::array(words.begin(), words.end());

@@ -203,8 +203,8 @@ int end(const Report& report, int number, bool all_ended) {
   return code;
 }
 
-int run_tests(const Options& options, const Opened& opened, Report& report) {
-  Crew crew(*opened.library, opened.sensors ? &*opened.sensors : nullptr, options, opened.gpus);
+int run_tests(const Options& options, const Library& library, const Opened& opened, Report& report) {
+  Crew crew(library, opened.sensors ? &*opened.sensors : nullptr, options, opened.gpus);
   std::optional<Sampler> sampler;
   if (opened.sensors)
     sampler.emplace(*opened.sensors, addresses_of(opened.gpus),
@@ -241,8 +241,8 @@ int run(const Options& options) {
   report.driver_version = opened.driver_version;
   report.sensor_error = opened.sensor_error;
   if (!opened.outcome) report.error = opened.outcome.error().what;
-  if (report.error || report.stopped) return end(report, number, true);
-  return run_tests(options, opened, report);
+  if (report.error || report.stopped || !opened.library) return end(report, number, true);
+  return run_tests(options, *opened.library, opened, report);
 }
 
 }  // namespace autopilot::probes::gpu

@@ -39,6 +39,8 @@ inline constexpr unsigned kClockSm = 1;
   X(power, nvmlDeviceGetPowerUsage, (Device device, unsigned* milliwatts)) \
   X(power_limit, nvmlDeviceGetEnforcedPowerLimit, (Device device, unsigned* milliwatts)) \
   X(clock, nvmlDeviceGetClockInfo, (Device device, unsigned clock, unsigned* megahertz)) \
+  X(link_generation, nvmlDeviceGetCurrPcieLinkGeneration, (Device device, unsigned* generation)) \
+  X(link_lanes, nvmlDeviceGetCurrPcieLinkWidth, (Device device, unsigned* lanes)) \
   X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, (Device device, unsigned long long* bits)) \
   X(processes, nvmlDeviceGetComputeRunningProcesses_v3, (Device device, unsigned* count, ProcessInfo* processes))
 // clang-format on

@@ -72,6 +72,8 @@ SensorValues Sensors::read(nvml::Device device) const {
   if (calls_.power_limit(device, &number) == nvml::kSuccess) values.power_limit_w = number * kMilli;
   if (calls_.clock(device, nvml::kClockSm, &number) == nvml::kSuccess) values.sm_clock_mhz = number;
   if (calls_.throttle_reasons(device, &bits) == nvml::kSuccess) values.throttle_reasons = bits;
+  if (calls_.link_generation(device, &number) == nvml::kSuccess) values.pcie_generation = number;
+  if (calls_.link_lanes(device, &number) == nvml::kSuccess) values.pcie_lanes = number;
   return values;
 }
 

@@ -32,6 +32,8 @@ struct SensorValues {
   std::optional<double> power_limit_w;
   std::optional<unsigned> sm_clock_mhz;
   std::optional<std::uint64_t> throttle_reasons;  // bits of NVML
+  std::optional<unsigned> pcie_generation;        // of the link as it runs now, which is slower at rest
+  std::optional<unsigned> pcie_lanes;
 };
 
 // Words for the bits, in their order; what has none is in hexadecimal.
