@@ -21,6 +21,7 @@ int unmap_code_of_program(dl_phdr_info* program, std::size_t, void*) {
     if (!is_code(part)) continue;
     const std::uintptr_t begin = (program->dlpi_addr + part.p_vaddr) & ~(part.p_align - 1);
     const std::uintptr_t end = program->dlpi_addr + part.p_vaddr + part.p_memsz;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells numbers
     (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 1;
