@@ -6,7 +6,7 @@
 namespace autopilot::runtime {
 
 OperationKind dcgm_operation(const config::Dcgm& settings, const std::vector<std::string>& fatal,
-                             const SimulatedMachine& simulated) {
+                             const host::SimulatedMachine& simulated) {
   std::vector<std::string> arguments{"--level", std::to_string(settings.level)};
   const auto add = [&arguments](const char* name, const std::string& value) {
     arguments.emplace_back(name);

@@ -2,11 +2,8 @@
 #include "host/operations/dcgm_helper.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <csignal>
 #include <iostream>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <unistd.h>
@@ -14,11 +11,11 @@
 
 #include "core/parse.hpp"
 #include "host/gpu/dcgm/diagnosis.hpp"
-#include "host/host.hpp"
-#include "host/open_host.hpp"
 #include "host/operations/child_line.hpp"
+#include "host/operations/child_teller.hpp"
 #include "host/operations/dcgm_words.hpp"
 #include "host/operations/deep_test_helper.hpp"
+#include "host/operations/tested_gpus.hpp"
 #include "host/process/child_runner.hpp"
 #include "host/process/find_program.hpp"
 #include "host/process/poll.hpp"
@@ -27,16 +24,13 @@ namespace autopilot::host {
 namespace {
 
 constexpr int kUsage = 64;
-constexpr Duration kDriver = std::chrono::seconds{20};  // for the driver to say who uses the GPUs
-constexpr Duration kTellEvery = std::chrono::seconds{1};
 // Beyond every deadline that an operation may have.
 constexpr Duration kForEver = std::chrono::hours{48};
 
 struct Options {
   DcgmTest test;  // without the GPUs
   std::vector<std::string> program;
-  std::string tree;
-  std::string library;
+  SimulatedMachine simulated;
   std::vector<Subject> wanted;
 };
 
@@ -49,9 +43,9 @@ Status take(const std::string& name, const std::string& value, Options& options)
   else if (name == "--run")
     options.program.push_back(value);
   else if (name == "--tree")
-    options.tree = value;
+    options.simulated.tree = value;
   else if (name == "--library")
-    options.library = value;
+    options.simulated.library = value;
   else
     return fail(Errc::malformed, name + ": cannot be " + value);
   return {};
@@ -64,25 +58,9 @@ Result<Options> parse_options(const std::vector<std::string>& arguments) {
     if (std::next(at) == arguments.end()) return fail(Errc::malformed, *at + ": expected a value");
     TRY_STATUS(take(*at, *std::next(at), options));
   }
-  for (; at != arguments.end(); ++at) {
-    const auto subject = parse_subject(*at);
-    if (!subject || subject->kind != SubjectKind::gpu)
-      return fail(Errc::malformed, *at + ": expected a GPU, as gpu/0000:3b:00.0");
-    options.wanted.push_back(*subject);
-  }
+  for (; at != arguments.end(); ++at)
+    options.wanted.push_back(TRY(parse_gpu_argument(*at)));
   return options;
-}
-
-Result<OpenedHost> open(const Options& options) {
-  OpenOptions open;
-  if (options.tree.empty()) return open_system_host(open);
-  open.nvml_library = options.library;
-  return open_tree_host(options.tree, open);
-}
-
-Result<std::vector<GpuDevice>> look(const OpenedHost& opened, const std::vector<Subject>& wanted) {
-  const auto report = TRY(opened.host->nvidia_gpus.read({GpuGroup::processes}, mono_now() + kDriver));
-  return gpus_to_test(report, wanted);
 }
 
 Result<std::string> find_dcgmi() {
@@ -120,28 +98,6 @@ Result<Command> command_of(const Options& options) {
   return command;
 }
 
-// Where nobody reads what is told, the test has no sense any more.
-void end_with_reader() {
-  if (!std::cout.good()) ::kill(0, SIGKILL);
-}
-
-void tell(const std::string& line) {
-  std::cout << line << std::flush;
-  end_with_reader();
-}
-
-// Tells that it still goes on: that is how the end of a reader is noticed.
-std::jthread begin_telling(const std::string& what) {
-  return std::jthread([what](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any woken;
-    std::unique_lock lock(mutex);
-    do
-      tell(to_line(ChildProgress{0, what}));
-    while (!woken.wait_for(lock, stop, kTellEvery, [&stop] { return stop.stop_requested(); }));
-  });
-}
-
 Result<DeepTestSummary> run_program(const Options& options) {
   const Command command = TRY(command_of(options));
   std::string what = command.program;
@@ -163,8 +119,8 @@ Result<DeepTestSummary> run_program(const Options& options) {
 
 // Exit code. in_use: kChildInUse, and who uses it is the last message.
 int tell_in_use(const DcgmTest& test, const std::string& by) {
-  tell(to_line(ChildProgress{0, "GPU in use by " + by}));
-  tell(to_line(dcgm_in_use(test, by)));
+  tell(ChildProgress{0, "GPU in use by " + by});
+  tell(dcgm_in_use(test, by));
   return kChildInUse;
 }
 
@@ -172,26 +128,22 @@ bool has_passed(const DeepTestSummary& summary) {
   return exit_code_of(summary) == 0;
 }
 
-std::string count_of(std::size_t gpus) {
-  return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
-}
-
 Result<int> test_gpus(Options options) {
-  const OpenedHost opened = TRY(open(options));
-  const auto before = TRY(look(opened, options.wanted));
+  const OpenedHost opened = TRY(open_tested_machine(options.simulated));
+  const auto before = TRY(look_at_gpus(opened, options.wanted));
   std::ranges::transform(before, std::back_inserter(options.test.gpus), &GpuDevice::subject);
   if (const auto user = TRY(user_of(before))) return tell_in_use(options.test, *user);
   const DeepTestSummary summary = TRY(run_program(options));
   // Somebody's work that began meanwhile makes tests fail on sound GPUs.
   if (!has_passed(summary))
-    if (const auto after = look(opened, options.wanted)) {
+    if (const auto after = look_at_gpus(opened, options.wanted)) {
       const auto user = user_of(*after).value_or(std::nullopt);
       if (user) return tell_in_use(options.test, *user);
     }
   const Observations found = TRY(dcgm_observations(summary, options.test));
-  tell(to_line(ChildProgress{
-      1, "level " + std::to_string(options.test.level) + " on " + count_of(options.test.gpus.size())}));
-  tell(to_line(found));
+  tell(ChildProgress{
+      1, "level " + std::to_string(options.test.level) + " on " + count_text(options.test.gpus.size())});
+  tell(found);
   return 0;
 }
 
@@ -215,10 +167,7 @@ int run_dcgm(const std::vector<std::string>& arguments) {
     std::cerr << "autopilot helper dcgm: " << options.error().what << "\n";
     return kUsage;
   }
-  // Who ends this ends its whole group: dcgmi gets the same signal and stops what it began.
-  std::signal(SIGTERM, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
-  static_cast<void>(::setpgid(0, 0));
+  lead_group_of_test();
   const auto code = test_gpus(*std::move(options));
   if (code) return *code;
   std::cerr << code.error().what << "\n";

@@ -9,7 +9,6 @@
 #include "core/parse.hpp"
 #include "host/gpu/dcgm/known_gpu.hpp"
 #include "host/gpu/dcgm/test_words.hpp"
-#include "host/gpu/readings.hpp"
 #include "host/operations/child_line.hpp"
 
 namespace autopilot::host {
@@ -102,10 +101,6 @@ bool has(const DeepTestSummary& summary, DcgmStatus least) {
   return std::ranges::any_of(summary.tests, [least](const Test& test) { return test.status >= least; });
 }
 
-std::string gpu_text(const Subject& gpu) {
-  return gpu.index ? "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")" : "GPU " + gpu.key;
-}
-
 }  // namespace
 
 Result<Observations> dcgm_observations(const DeepTestSummary& summary, const DcgmTest& test) {
@@ -134,42 +129,6 @@ Observations dcgm_in_use(const DcgmTest& test, const std::string& by) {
   Observations all{outcome(test, "in_use")};
   all.front().attributes.emplace_back("by", by);
   return all;
-}
-
-Result<std::vector<GpuDevice>> gpus_to_test(const GpuReport& report, std::span<const Subject> wanted) {
-  if (report.state != DriverState::ok)
-    return fail(Errc::unavailable,
-                "the driver does not say which GPUs are in use: " + std::string(to_string(report.state)) +
-                    (report.detail.empty() ? "" : ", " + report.detail));
-  for (const Subject& gpu : wanted)
-    if (std::ranges::find(report.gpus, gpu, &GpuDevice::subject) == report.gpus.end())
-      return fail(Errc::not_found, to_string(gpu) + " is no GPU of NVIDIA's driver");
-  std::vector<GpuDevice> gpus;
-  std::ranges::copy_if(report.gpus, std::back_inserter(gpus), [wanted](const GpuDevice& gpu) {
-    return wanted.empty() || std::ranges::find(wanted, gpu.subject) != wanted.end();
-  });
-  if (gpus.empty()) return fail(Errc::unavailable, "NVIDIA's driver lists no GPU");
-  for (const GpuDevice& gpu : gpus)
-    if (gpu.state != GpuState::ok)
-      return fail(Errc::unavailable,
-                  gpu_text(gpu.subject) + " does not answer: " + std::string(to_string(gpu.state)));
-  return gpus;
-}
-
-Result<std::optional<std::string>> user_of(std::span<const GpuDevice> gpus) {
-  for (const GpuDevice& gpu : gpus) {
-    const GpuReading* told = gpu.find(reading::kProcesses);
-    const auto count = told != nullptr && told->value ? as_number(*told->value) : std::nullopt;
-    if (!count)
-      return fail(Errc::unavailable, "the driver does not say who uses " + gpu_text(gpu.subject) +
-                                         (told == nullptr ? "" : ": " + reading_code_word(told->code)));
-    if (*count == 0) continue;
-    const GpuReading* pids = gpu.find(reading::kProcessPids);
-    const std::string list = pids != nullptr && pids->value ? autopilot::to_string(*pids->value) : "";
-    const std::string first = list.substr(0, list.find(' '));
-    return (first.empty() ? "a process" : "process " + first) + " on " + gpu_text(gpu.subject);
-  }
-  return std::nullopt;
 }
 
 }  // namespace autopilot::host

@@ -41,7 +41,8 @@ std::vector<std::string> lines_of(const Result<Observations>& all) {
     std::string line = autopilot::to_string(one.subject) + ' ';
     line += one.value ? autopilot::to_string(*one.value) : one.missing;
     const std::string tests = attribute_text(one, "tests");
-    lines.push_back(line + (tests.empty() ? "" : " " + tests));
+    if (!tests.empty()) line.append(" ").append(tests);
+    lines.push_back(line);
   }
   return lines;
 }
@@ -137,41 +138,6 @@ TEST(DcgmWords, fit_on_the_line_of_a_child) {
   const auto all = dcgm_observations(summary, test_of({gpu(0)}));
   ASSERT_TRUE(all);
   EXPECT_TRUE(parse_child_line(to_line(*all)));
-}
-
-GpuDevice device(int index, std::optional<std::int64_t> processes, const std::string& pids = {}) {
-  GpuDevice device;
-  device.subject = gpu(index);
-  GpuReading count{.name = "processes.count", .link = {}, .value = {}, .code = 3};
-  if (processes) count = {.name = "processes.count", .link = {}, .value = Value(*processes), .code = 0};
-  device.readings = {count, {.name = "processes.pids", .link = {}, .value = Value(pids), .code = 0}};
-  return device;
-}
-
-TEST(DcgmWords, who_uses_a_gpu_is_named) {
-  const std::vector<GpuDevice> idle{device(0, 0), device(1, 0)};
-  EXPECT_EQ(user_of(idle).value(), std::nullopt);
-  const std::vector<GpuDevice> busy{device(0, 0), device(1, 2, "4242 4243")};
-  EXPECT_EQ(user_of(busy).value(), "process 4242 on GPU 1 (0000:01:00.0)");
-  const std::vector<GpuDevice> mute{device(0, std::nullopt)};
-  ASSERT_FALSE(user_of(mute));
-  EXPECT_THAT(user_of(mute).error().what, HasSubstr("does not say who uses GPU 0"));
-}
-
-TEST(DcgmWords, only_gpus_that_answer_are_tested) {
-  GpuReport report;
-  report.gpus = {device(0, 0), device(1, 0)};
-  EXPECT_EQ(gpus_to_test(report, {})->size(), 2U);
-  const std::vector<Subject> one{gpu(1)};
-  EXPECT_EQ(gpus_to_test(report, one)->front().subject, gpu(1));
-  const std::vector<Subject> other{gpu(9)};
-  EXPECT_EQ(gpus_to_test(report, other).error().code, Errc::not_found);
-  report.gpus[0].state = GpuState::lost;
-  EXPECT_THAT(gpus_to_test(report, {}).error().what, HasSubstr("GPU 0 (0000:00:00.0) does not answer: lost"));
-  EXPECT_TRUE(gpus_to_test(report, one));
-  EXPECT_FALSE(gpus_to_test(GpuReport{}, {}));
-  report.state = DriverState::library_missing;
-  EXPECT_THAT(gpus_to_test(report, one).error().what, HasSubstr("library_missing"));
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/operations/tested_gpus.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "host/gpu/readings.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr Duration kDriver = std::chrono::seconds{20};  // to say who uses the GPUs
+
+std::string gpu_text(const Subject& gpu) {
+  return gpu.index ? "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")" : "GPU " + gpu.key;
+}
+
+}  // namespace
+
+Result<OpenedHost> open_tested_machine(const SimulatedMachine& simulated) {
+  OpenOptions open;
+  if (simulated.tree.empty()) return open_system_host(open);
+  open.nvml_library = simulated.library;
+  return open_tree_host(simulated.tree, open);
+}
+
+Result<std::vector<GpuDevice>> look_at_gpus(const OpenedHost& opened, std::span<const Subject> wanted) {
+  const auto report =
+      TRY(opened.host->nvidia_gpus.read({GpuGroup::processes}, opened.host->clock.now().mono + kDriver));
+  return gpus_to_test(report, wanted);
+}
+
+Result<std::vector<GpuDevice>> gpus_to_test(const GpuReport& report, std::span<const Subject> wanted) {
+  if (report.state != DriverState::ok)
+    return fail(Errc::unavailable,
+                "the driver does not say which GPUs are in use: " + std::string(to_string(report.state)) +
+                    (report.detail.empty() ? "" : ", " + report.detail));
+  for (const Subject& gpu : wanted)
+    if (std::ranges::find(report.gpus, gpu, &GpuDevice::subject) == report.gpus.end())
+      return fail(Errc::not_found, to_string(gpu) + " is no GPU of NVIDIA's driver");
+  std::vector<GpuDevice> gpus;
+  std::ranges::copy_if(report.gpus, std::back_inserter(gpus), [wanted](const GpuDevice& gpu) {
+    return wanted.empty() || std::ranges::find(wanted, gpu.subject) != wanted.end();
+  });
+  if (gpus.empty()) return fail(Errc::unavailable, "NVIDIA's driver lists no GPU");
+  for (const GpuDevice& gpu : gpus)
+    if (gpu.state != GpuState::ok)
+      return fail(Errc::unavailable,
+                  gpu_text(gpu.subject) + " does not answer: " + std::string(to_string(gpu.state)));
+  return gpus;
+}
+
+Result<std::optional<std::string>> user_of(std::span<const GpuDevice> gpus) {
+  for (const GpuDevice& gpu : gpus) {
+    const GpuReading* told = gpu.find(reading::kProcesses);
+    const auto count = told != nullptr && told->value ? as_number(*told->value) : std::nullopt;
+    if (!count)
+      return fail(Errc::unavailable, "the driver does not say who uses " + gpu_text(gpu.subject) +
+                                         (told == nullptr ? "" : ": " + reading_code_word(told->code)));
+    if (*count == 0) continue;
+    const GpuReading* pids = gpu.find(reading::kProcessPids);
+    const std::string list = pids != nullptr && pids->value ? autopilot::to_string(*pids->value) : "";
+    const std::string first = list.substr(0, list.find(' '));
+    return (first.empty() ? "a process" : "process " + first) + " on " + gpu_text(gpu.subject);
+  }
+  return std::nullopt;
+}
+
+std::string count_text(std::size_t gpus) {
+  return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+}
+
+Result<Subject> parse_gpu_argument(const std::string& text) {
+  auto subject = parse_subject(text);
+  if (!subject || subject->kind != SubjectKind::gpu)
+    return fail(Errc::malformed, text + ": expected a GPU, as gpu/0000:3b:00.0");
+  return *std::move(subject);
+}
+
+}  // namespace autopilot::host

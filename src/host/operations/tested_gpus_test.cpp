@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/operations/tested_gpus.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::HasSubstr;
+
+Subject gpu(int index) {
+  return {.kind = SubjectKind::gpu,
+          .key = "0000:0" + std::to_string(index) + ":00.0",
+          .index = index,
+          .uuid = {},
+          .serial = {}};
+}
+
+GpuDevice device(int index, std::optional<std::int64_t> processes, const std::string& pids = {}) {
+  GpuDevice device;
+  device.subject = gpu(index);
+  GpuReading count{.name = "processes.count", .link = {}, .value = {}, .code = 3};
+  if (processes) count = {.name = "processes.count", .link = {}, .value = Value(*processes), .code = 0};
+  device.readings = {count, {.name = "processes.pids", .link = {}, .value = Value(pids), .code = 0}};
+  return device;
+}
+
+TEST(TestedGpus, who_uses_a_gpu_is_named) {
+  const std::vector<GpuDevice> idle{device(0, 0), device(1, 0)};
+  EXPECT_EQ(user_of(idle).value(), std::nullopt);
+  const std::vector<GpuDevice> busy{device(0, 0), device(1, 2, "4242 4243")};
+  EXPECT_EQ(user_of(busy).value(), "process 4242 on GPU 1 (0000:01:00.0)");
+  const std::vector<GpuDevice> mute{device(0, std::nullopt)};
+  ASSERT_FALSE(user_of(mute));
+  EXPECT_THAT(user_of(mute).error().what, HasSubstr("does not say who uses GPU 0"));
+}
+
+TEST(TestedGpus, only_gpus_that_answer_are_tested) {
+  GpuReport report;
+  report.gpus = {device(0, 0), device(1, 0)};
+  EXPECT_EQ(gpus_to_test(report, {})->size(), 2U);
+  const std::vector<Subject> one{gpu(1)};
+  EXPECT_EQ(gpus_to_test(report, one)->front().subject, gpu(1));
+  const std::vector<Subject> other{gpu(9)};
+  EXPECT_EQ(gpus_to_test(report, other).error().code, Errc::not_found);
+  report.gpus[0].state = GpuState::lost;
+  EXPECT_THAT(gpus_to_test(report, {}).error().what, HasSubstr("GPU 0 (0000:00:00.0) does not answer: lost"));
+  EXPECT_TRUE(gpus_to_test(report, one));
+  EXPECT_FALSE(gpus_to_test(GpuReport{}, {}));
+  report.state = DriverState::library_missing;
+  EXPECT_THAT(gpus_to_test(report, one).error().what, HasSubstr("library_missing"));
+}
+
+TEST(TestedGpus, are_named_by_their_address_on_the_bus) {
+  EXPECT_EQ(parse_gpu_argument("gpu/0000:3b:00.0").value().key, "0000:3b:00.0");
+  for (const char* text : {"", "0000:3b:00.0", "disk/sda", "host"})
+    EXPECT_FALSE(parse_gpu_argument(text)) << text;
+}
+
+}  // namespace
+}  // namespace autopilot::host
