@@ -19,6 +19,7 @@
 #include "host/kubelet/kubelet_helper.hpp"
 #include "host/operations/dcgm_helper.hpp"
 #include "host/operations/deep_test_helper.hpp"
+#include "host/operations/gpu_probe_helper.hpp"
 #include "host/operations/known_arithmetic.hpp"
 #include "host/operations/simulated_probe.hpp"
 #include "host/scripts/confined_program.hpp"
@@ -54,6 +55,7 @@ constexpr std::array kKinds = {
     HelperKind{"simulated_probe", host::run_simulated_probe},
     HelperKind{"deep-test", host::run_deep_test},
     HelperKind{"dcgm", host::run_dcgm},
+    HelperKind{"gpu_probe", host::run_gpu_probe},
     HelperKind{"confined", host::run_confined},
     HelperKind{"share_folder", host::run_share_folder},
 };

@@ -2,6 +2,8 @@
 #include "cli/open_machine.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "catalog/catalog.hpp"
@@ -14,7 +16,9 @@
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/open_host.hpp"
 #include "host/operations/dcgm_helper.hpp"
+#include "host/operations/gpu_probe_helper.hpp"
 #include "runtime/dcgm_operation.hpp"
+#include "runtime/gpu_probe_operations.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -92,14 +96,25 @@ std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory) 
   return kinds;
 }
 
-// Of a machine that does not exist what its tree says; dcgmi, which would test this one, only by a stand-in
-// that somebody names.
+// Unless it is there already.
+void add_kind(std::vector<runtime::OperationKind>& kinds, runtime::OperationKind kind) {
+  if (std::ranges::find(kinds, kind.id, &runtime::OperationKind::id) == kinds.end())
+    kinds.push_back(std::move(kind));
+}
+
+// Of a machine that does not exist: the GPU probe where it has a driver of CUDA, then what its tree says; and
+// dcgmi, which would test this one, only by a stand-in that somebody names.
 std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory, const config::Config& config,
                                                   const std::string& library) {
-  auto kinds = tests_of_tree(directory);
-  if (!config.dcgm.command.empty() &&
-      std::ranges::find(kinds, "gpu.dcgm", &runtime::OperationKind::id) == kinds.end())
-    kinds.push_back(runtime::dcgm_operation(config.dcgm, config.deep_test.fatal, {directory, library}));
+  std::vector<runtime::OperationKind> kinds;
+  std::error_code ignored;
+  const auto cuda_library = simulated_cuda_library();
+  if (cuda_library && std::filesystem::exists(directory + "/cuda.yaml", ignored))
+    kinds = runtime::gpu_probe_operations(config.gpu_probe, {directory, library, *cuda_library});
+  for (auto& kind : tests_of_tree(directory))
+    add_kind(kinds, std::move(kind));
+  if (!config.dcgm.command.empty())
+    add_kind(kinds, runtime::dcgm_operation(config.dcgm, config.deep_test.fatal, {directory, library}));
   return kinds;
 }
 
@@ -110,6 +125,17 @@ void offer_dcgm(agent::Machine& machine, const config::Config& config) {
     machine.operations.push_back(runtime::dcgm_operation(config.dcgm, config.deep_test.fatal));
   else
     machine.tests->put("gpu.dcgm", fail(Errc::unsupported, host::without_dcgmi()));
+}
+
+// A machine without the program has no such tests, and says where it belongs.
+void offer_gpu_probe(agent::Machine& machine, const config::Config& config) {
+  if (!host::has_devices(machine.host->files, "nvidia_gpu")) return;
+  const auto program = host::gpu_probe_program();
+  for (auto& kind : runtime::gpu_probe_operations(config.gpu_probe))
+    if (program)
+      machine.operations.push_back(std::move(kind));
+    else
+      machine.tests->put(kind.id, fail(Errc::unsupported, program.error().what));
 }
 
 // A real machine gets a marked kernel record at most, and only where the operator allowed it.
@@ -170,6 +196,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
     auto machine = to_machine(TRY(host::open_system_host(options)), config, std::move(tests));
     if (config.inject) machine.inject = inject_for_real;
     offer_dcgm(machine, config);
+    offer_gpu_probe(machine, config);
     return machine;
   }
   options.nvml_library = TRY(simulated_library());

@@ -92,6 +92,10 @@ Result<std::string> simulated_library() {
   return beside_this_program("libnvidia-ml-sim.so");
 }
 
+Result<std::string> simulated_cuda_library() {
+  return beside_this_program("libcuda-sim.so");
+}
+
 Result<std::unique_ptr<Simulation>> Simulation::create(const std::string& source, Timeline timeline) {
   auto program = TRY(beside_this_program("autopilot-sim"));
   const auto where = TRY(folder_of_machines());

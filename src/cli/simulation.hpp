@@ -15,6 +15,8 @@ namespace autopilot::cli {
 
 // The driver library of simulated machines, beside this program.
 [[nodiscard]] Result<std::string> simulated_library();
+// The same of CUDA.
+[[nodiscard]] Result<std::string> simulated_cuda_library();
 
 // A machine tree made by the program autopilot-sim, in a folder of its own that goes with this object.
 class Simulation {

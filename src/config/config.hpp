@@ -94,6 +94,13 @@ struct Dcgm {
   Duration deadline = std::chrono::minutes{20};
 };
 
+// The operations of the GPU probe on this machine (docs/gpu-probe.md).
+struct GpuProbe {
+  Duration time = std::chrono::milliseconds{400};  // of each test of the probe
+  int memory_percent = 50;                         // of each GPU, that gpu.memory_test takes
+  Duration deadline = std::chrono::minutes{3};
+};
+
 // Tests of a pod's GPUs before it begins (docs/preflight-gate.md).
 struct Preflight {
   std::vector<std::string> tests = {"gpu.pcie_bandwidth"};  // of a pod that names none
@@ -149,6 +156,7 @@ struct Config {
   Pvc pvc;
   DeepTest deep_test;
   Dcgm dcgm;
+  GpuProbe gpu_probe;
   Preflight preflight;
   Compat compat;
   Tls tls;

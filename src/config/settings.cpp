@@ -518,6 +518,20 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{12}, c.dcgm.deadline)),
             AUTOPILOT_SHOW(format_duration(c.dcgm.deadline))},
+    Setting{"gpu_probe.time", "100ms to 10m", kAtStart, kNoVariable,
+            "How long each test of the GPU probe measures (docs/gpu-probe.md).",
+            AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), milliseconds{100}, minutes{10},
+                                         c.gpu_probe.time)),
+            AUTOPILOT_SHOW(format_duration(c.gpu_probe.time))},
+    Setting{"gpu_probe.memory_percent", "1 to 90", kAtStart, kNoVariable,
+            "How much of the memory of each GPU gpu.memory_test writes and reads.",
+            AUTOPILOT_READ(read_integer(m, s, 1, 90, c.gpu_probe.memory_percent)),
+            AUTOPILOT_SHOW(std::to_string(c.gpu_probe.memory_percent))},
+    Setting{"gpu_probe.deadline", "10s to 1h", kAtStart, kNoVariable,
+            "How long a test of the GPU probe may take as a whole.",
+            AUTOPILOT_READ(
+                read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{1}, c.gpu_probe.deadline)),
+            AUTOPILOT_SHOW(format_duration(c.gpu_probe.deadline))},
     Setting{"preflight.tests", "a list of checks", kLive, kNoVariable,
             "What the GPUs of a pod must have passed before it begins, where the pod names no tests "
             "(docs/preflight-gate.md).",

@@ -28,7 +28,8 @@ struct ChildProgress {
 using ChildLine = std::variant<ChildProgress, Observations>;
 
 inline constexpr int kChildInUse = 75;  // EX_TEMPFAIL of sysexits.h
-inline constexpr std::size_t kMaxChildObservations = 256;
+// All that sixteen GPUs say of each other fits.
+inline constexpr std::size_t kMaxChildObservations = 640;
 inline constexpr std::size_t kMaxChildAttributes = 16;  // of one observation
 inline constexpr std::size_t kMaxChildMessage = 256;    // bytes; a longer one is cut, as an attribute refused
 

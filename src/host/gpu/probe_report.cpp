@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/gpu/probe_report.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <utility>
+
+#include "core/parse.hpp"
+
+namespace autopilot::host {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kMaxDepth = 8;
+
+tl::unexpected<Error> refuse(const std::string& what) {
+  return fail(Errc::malformed, "report of the GPU probe: " + what);
+}
+
+// Empty where it is absent.
+Result<std::string> text_of(const json::object& object, std::string_view name) {
+  const json::value* const member = object.if_contains(name);
+  if (member == nullptr) return std::string();
+  const json::string* const text = member->if_string();
+  if (text == nullptr) return refuse("`" + std::string(name) + "` is no text");
+  return to_printable(std::string_view(*text), kMaxProbeWord);
+}
+
+Result<bool> flag_of(const json::object& object, std::string_view name) {
+  const json::value* const member = object.if_contains(name);
+  if (member == nullptr) return false;
+  const bool* const flag = member->if_bool();
+  if (flag == nullptr) return refuse("`" + std::string(name) + "` is neither true nor false");
+  return *flag;
+}
+
+std::optional<double> number_of(const json::value& value) {
+  json::error_code error;
+  const double number = value.is_number() ? value.to_number<double>(error) : NAN;
+  return !error && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+Result<const json::array*> list_of(const json::object& object, std::string_view name) {
+  const json::value* const member = object.if_contains(name);
+  const json::array* const list = member == nullptr ? nullptr : member->if_array();
+  if (list == nullptr) return refuse("`" + std::string(name) + "` is no list");
+  return list;
+}
+
+// Each item of a list, which is an object, by `read`; none where the list is absent.
+template <class Item>
+Result<std::vector<Item>> items_of(const json::object& object, std::string_view name,
+                                   Result<Item> (*read)(const json::object& item)) {
+  std::vector<Item> items;
+  if (!object.contains(name)) return items;
+  for (const json::value& value : *TRY(list_of(object, name))) {
+    const json::object* const item = value.if_object();
+    if (item == nullptr) return refuse("an item of `" + std::string(name) + "` is no object");
+    items.push_back(TRY(read(*item)));
+  }
+  return items;
+}
+
+// All of an object that are numbers.
+std::map<std::string, double, std::less<>> numbers_of(const json::object& object) {
+  std::map<std::string, double, std::less<>> numbers;
+  for (const auto& [name, value] : object)
+    if (const auto number = number_of(value)) numbers.emplace(name, *number);
+  return numbers;
+}
+
+Result<GpuProbeReport::Series> read_series(const json::object& item) {
+  GpuProbeReport::Series series;
+  series.name = TRY(text_of(item, "name"));
+  series.peer = TRY(text_of(item, "peer"));
+  if (series.name.empty()) return refuse("a series of `measured` has no name");
+  if (const json::value* const median = item.if_contains("median")) series.median = number_of(*median);
+  return series;
+}
+
+Result<GpuProbeReport::Wrong> read_wrong(const json::object& item) {
+  GpuProbeReport::Wrong wrong;
+  wrong.where = TRY(text_of(item, "where"));
+  wrong.detail = TRY(text_of(item, "detail"));
+  const json::value* const count = item.if_contains("count");
+  json::error_code error;
+  if (count != nullptr && count->is_number()) wrong.count = count->to_number<std::uint64_t>(error);
+  if (error || wrong.count == 0) return refuse("a wrong result has no count");
+  return wrong;
+}
+
+Result<GpuProbeReport::Test> read_test(const json::object& item) {
+  GpuProbeReport::Test test;
+  test.name = TRY(text_of(item, "test"));
+  if (test.name.empty()) return refuse("a test has no name");
+  test.together = TRY(text_of(item, "scope")) == "together";
+  test.skipped = TRY(text_of(item, "skipped"));
+  test.measured = TRY(items_of(item, "measured", read_series));
+  test.wrong = TRY(items_of(item, "wrong", read_wrong));
+  test.facts = numbers_of(item);
+  return test;
+}
+
+Result<GpuProbeReport::Sensors> read_sensors(const json::object& item) {
+  GpuProbeReport::Sensors sensors;
+  sensors.test = TRY(text_of(item, "test"));
+  sensors.values = numbers_of(item);
+  if (!item.contains("throttle_reasons")) return sensors;
+  for (const json::value& reason : *TRY(list_of(item, "throttle_reasons")))
+    if (const json::string* const word = reason.if_string())
+      sensors.throttle_reasons.push_back(to_printable(std::string_view(*word), kMaxProbeWord));
+  return sensors;
+}
+
+Result<GpuProbeReport::Gpu> read_gpu(const json::object& item) {
+  GpuProbeReport::Gpu gpu;
+  gpu.pci_address = to_lower(TRY(text_of(item, "pci_address")));
+  if (gpu.pci_address.empty()) return refuse("a GPU has no `pci_address`");
+  gpu.uuid = TRY(text_of(item, "uuid"));
+  gpu.name = TRY(text_of(item, "name"));
+  gpu.error = TRY(text_of(item, "error"));
+  gpu.tests = TRY(items_of(item, "tests", read_test));
+  gpu.sensors = TRY(items_of(item, "sensors", read_sensors));
+  return gpu;
+}
+
+}  // namespace
+
+const GpuProbeReport::Test* GpuProbeReport::Gpu::find(std::string_view test, bool together) const {
+  const auto found = std::ranges::find_if(
+      tests, [&](const Test& one) { return one.name == test && one.together == together; });
+  return found == tests.end() ? nullptr : &*found;
+}
+
+const GpuProbeReport::Gpu* GpuProbeReport::find(std::string_view pci_address) const {
+  const auto found = std::ranges::find(gpus, pci_address, &Gpu::pci_address);
+  return found == gpus.end() ? nullptr : &*found;
+}
+
+Result<GpuProbeReport> parse_gpu_probe_report(std::string_view text) {
+  if (text.size() > kMaxGpuProbeReport) return refuse("it is too long");
+  json::error_code error;
+  json::parse_options options;
+  options.max_depth = kMaxDepth;
+  const json::value value = json::parse({text.data(), text.size()}, error, {}, options);
+  if (error) return refuse(error.message());
+  const json::object* const object = value.if_object();
+  const json::value* const format = object == nullptr ? nullptr : object->if_contains("format");
+  if (format == nullptr || number_of(*format) != 1) return refuse("it is not of format 1");
+  GpuProbeReport report;
+  report.error = TRY(text_of(*object, "error"));
+  report.stopped = TRY(flag_of(*object, "stopped"));
+  report.gpus = TRY(items_of(*object, "gpus", read_gpu));
+  if (report.gpus.size() > kMaxProbedGpus) return refuse("it has too many GPUs");
+  return report;
+}
+
+}  // namespace autopilot::host

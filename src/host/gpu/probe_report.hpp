@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace autopilot::host {
+
+// What autopilot-gpu-probe says of the GPUs of a machine; docs/gpu-probe.md explains each.
+struct GpuProbeReport {
+  struct Series {
+    std::string name;              // "host_to_device"
+    std::string peer;              // UUID of the other GPU, of a copy between two; else empty
+    std::optional<double> median;  // nothing: no sample
+  };
+  struct Wrong {
+    std::string where;
+    std::uint64_t count = 0;
+    std::string detail;
+  };
+  struct Test {
+    std::string name;       // "pcie"
+    bool together = false;  // while the other GPUs did the same
+    std::string skipped;    // why the GPU cannot do it; empty: it did
+    std::vector<Series> measured;
+    std::vector<Wrong> wrong;
+    std::map<std::string, double, std::less<>> facts;  // "bytes_tested"
+  };
+  struct Sensors {
+    std::string test;                                   // that ran then; empty: none
+    std::map<std::string, double, std::less<>> values;  // "power_w"
+    std::vector<std::string> throttle_reasons;
+  };
+  struct Gpu {
+    std::string pci_address;  // in lower case
+    std::string uuid;
+    std::string name;
+    std::string error;  // what ended its tests early; empty: nothing did
+    std::vector<Test> tests;
+    std::vector<Sensors> sensors;
+
+    [[nodiscard]] const Test* find(std::string_view test, bool together) const;
+  };
+
+  std::string error;     // why no GPU was looked at; empty: they were
+  bool stopped = false;  // by a signal, before the end
+  std::vector<Gpu> gpus;
+
+  [[nodiscard]] const Gpu* find(std::string_view pci_address) const;
+};
+
+inline constexpr std::size_t kMaxGpuProbeReport = std::size_t{16} << 20;  // bytes
+inline constexpr std::size_t kMaxProbedGpus = 64;
+inline constexpr std::size_t kMaxProbeWord = 256;  // bytes; longer texts are cut
+
+// malformed: what is no such report of format 1, names the member. Pure, and safe with what a stranger wrote.
+[[nodiscard]] Result<GpuProbeReport> parse_gpu_probe_report(std::string_view text);
+
+}  // namespace autopilot::host

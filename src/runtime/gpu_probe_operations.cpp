@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/gpu_probe_operations.hpp"
+
+#include <string>
+#include <utility>
+
+#include "host/helpers/helper_client.hpp"
+#include "host/operations/gpu_probe_words.hpp"
+
+namespace autopilot::runtime {
+
+std::vector<OperationKind> gpu_probe_operations(const config::GpuProbe& settings,
+                                                const host::SimulatedMachine& simulated) {
+  std::vector<OperationKind> kinds;
+  for (const host::GpuProbeTest& test : host::gpu_probe_tests()) {
+    std::vector<std::string> arguments{std::string(test.check), "--seconds",
+                                       to_string(Value{to_seconds(settings.time)})};
+    const auto add = [&arguments](const char* name, std::string value) {
+      arguments.emplace_back(name);
+      arguments.push_back(std::move(value));
+    };
+    if (test.takes_memory_share) add("--memory-share", to_string(Value{settings.memory_percent / 100.0}));
+    if (!simulated.tree.empty()) {
+      add("--tree", simulated.tree);
+      add("--library", simulated.library);
+      add("--cuda-library", simulated.cuda_library);
+    }
+    kinds.push_back({std::string(test.check), std::string(test.title), settings.deadline,
+                     host::helper_command("gpu_probe", arguments, {}), true});
+  }
+  return kinds;
+}
+
+}  // namespace autopilot::runtime

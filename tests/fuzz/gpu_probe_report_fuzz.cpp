@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program that may crash prints of the GPUs: read or refused, and what is made of it fits on the line
+// of a child.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "host/operations/child_line.hpp"
+#include "host/operations/gpu_probe_words.hpp"
+
+namespace {
+
+using namespace autopilot;
+
+// What is said of the report's first GPUs, and of one that it does not know.
+void check_words(const host::GpuProbeReport& report) {
+  std::vector<host::GpuDevice> devices(3);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices[i].subject = {SubjectKind::gpu, "0000:0" + std::to_string(i) + ":00.0", static_cast<int>(i), "",
+                          ""};
+    if (i < report.gpus.size() && i != 2) devices[i].subject.key = report.gpus[i].pci_address;
+  }
+  for (const host::GpuProbeTest& test : host::gpu_probe_tests()) {
+    const auto all = host::gpu_probe_observations(test, report, devices);
+    AUTOPILOT_ASSERT(all.has_value() == report.error.empty());
+    if (all && all->size() <= host::kMaxChildObservations)
+      for (const Observation& one : *all)
+        AUTOPILOT_ASSERT(one.value.has_value() != !one.missing.empty());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto report = host::parse_gpu_probe_report({reinterpret_cast<const char*>(data), size});
+  if (!report) return 0;
+  AUTOPILOT_ASSERT(report->gpus.size() <= host::kMaxProbedGpus);
+  check_words(*report);
+  return 0;
+}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests of the GPU probe on a running agent: the real probe against simulated drivers of CUDA and NVML, what the checks
+make of it, and that nothing of it outlives the test."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+GPUS = ["0000:4a:00.0", "0000:61:00.0", "0000:ca:00.0", "0000:e1:00.0"]
+SOUND = {"host_to_device_gb_per_s": 25, "device_to_host_gb_per_s": 25, "memory_mib": 48}
+
+
+def children_of(pid):
+    """Ids of all processes below that one."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        if parent == pid:
+            found += [int(entry), *children_of(int(entry))]
+    return found
+
+
+def probes_of(pid):
+    return [child for child in children_of(pid) if harness.arguments_of(child)[:1] and
+            harness.arguments_of(child)[0].endswith("autopilot-gpu-probe")]
+
+
+class GpuTests(unittest.TestCase):
+    def agent(self, changes=None, calls=None, nvml=(), deadline="60s"):
+        """Of a machine with four GPUs; `changes` by number of the GPU in the driver's table, `nvml` texts of nvml.yaml."""
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        tree = os.path.join(self.folder, "machine")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", tree], check=True, stdout=subprocess.DEVNULL)
+        gpus = [{"uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "pci_address": address} | SOUND |
+                (changes or {}).get(number, {}) for number, address in enumerate(GPUS)]
+        with open(os.path.join(tree, "cuda.yaml"), "w", encoding="utf-8") as file:
+            json.dump({"gpus": gpus} | ({"calls": calls} if calls else {}), file)
+        self.change(os.path.join(tree, "nvml.yaml"), ("pcie.generation: 1", "pcie.generation: 4"), *nvml)
+        config = os.path.join(self.folder, "config.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump({"gpu_probe": {"time": "100ms", "deadline": deadline}}, file)
+        agent = harness.Agent("--root", tree, "--config", config)
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        return agent
+
+    def change(self, path, *changes):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for old, new in changes:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def make(self, agent, check):
+        """Of `autopilot test CHECK`: exit code, operation, and what the check says."""
+        code, out, error = harness.run("test", check, "--socket", agent.socket, "-o", "json", timeout=120)
+        self.assertTrue(out, error)
+        item = json.loads(out)["items"][0]
+        return code, item["operation"], item.get("result")
+
+    def findings(self, result):
+        return [(one["subject"]["key"], one["health"], one["reason"]) for one in result["findings"]]
+
+    def begin(self, agent, check):
+        """An operation whose probe hangs."""
+        status, body = agent.request("POST", "/v1/operations", body=json.dumps({"kind": check}), unix=True,
+                                     headers={"Content-Type": "application/json"})
+        self.assertEqual(status, 202, body)
+        [probe] = harness.wait_until(lambda: probes_of(agent.pid), "the probe has started")
+        return json.loads(body)["id"], probe
+
+    def state(self, agent, operation):
+        return json.loads(agent.get(f"/v1/operations/{operation}"))["state"]
+
+    def values(self, operation, name):
+        return {one["subject"]["key"]: one.get("value") for one in operation["observations"] if one["name"] == name}
+
+    def test_sound_gpus_pass(self):
+        agent = self.agent()
+        code, operation, result = self.make(agent, "gpu.pcie_bandwidth")
+        self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), operation)
+        self.assertEqual(operation["message"], "pcie on 4 GPUs")
+        self.assertEqual(self.values(operation, "pcie_bandwidth.host_to_device"), dict.fromkeys(GPUS, 25))
+        self.assertEqual(self.values(operation, "pcie_bandwidth.generation"), dict.fromkeys(GPUS, 4))
+        self.assertEqual(self.values(operation, "pcie_bandwidth.wrong"), dict.fromkeys(GPUS, 0))
+
+    def test_a_gpu_that_takes_data_slowly_is_named(self):
+        agent = self.agent({2: {"host_to_device_gb_per_s": 12}})
+        code, operation, result = self.make(agent, "gpu.pcie_bandwidth")
+        self.assertEqual((code, operation["state"]), (1, "succeeded"), operation)
+        self.assertEqual(self.findings(result), [(GPUS[2], "degraded", "pcie_bandwidth_low")])
+        self.assertIn("12 GB/s from the host; generation 4 with 16 lanes", result["findings"][0]["message"])
+
+    def test_only_gpus_that_are_reserved_are_tested(self):
+        agent = self.agent()
+        status, body = agent.request("POST", "/v1/operations", unix=True, headers={"Content-Type": "application/json"},
+                                     body=json.dumps({"kind": "gpu.pcie_bandwidth", "reservation": [{"kind": "gpu", "key": GPUS[1]}]}))
+        self.assertEqual(status, 202, body)
+        operation = json.loads(body)["id"]
+        harness.wait_until(lambda: self.state(agent, operation) == "succeeded", "it has passed", 60)
+        told = json.loads(agent.get(f"/v1/operations/{operation}"))
+        self.assertEqual(list(self.values(told, "pcie_bandwidth.host_to_device")), [GPUS[1]])
+
+    def test_gpus_in_use_are_skipped(self):
+        agent = self.agent(nvml=[("processes.count: 0", "processes.count: 1")])
+        code, operation, _ = self.make(agent, "gpu.pcie_bandwidth")
+        self.assertEqual((code, operation["state"]), (3, "skipped"), operation)
+        self.assertRegex(operation["message"], r"^GPU in use by process \d+ on GPU 0 \(0000:4a:00.0\)")
+
+    def test_a_gpu_whose_driver_errs_in_the_middle_is_unknown_and_the_others_are_tested(self):
+        agent = self.agent({1: {"calls": {"cuMemcpyHtoDAsync_v2": {"result": 214, "after": 2}}}})
+        code, operation, result = self.make(agent, "gpu.pcie_bandwidth")
+        self.assertEqual((code, operation["state"]), (3, "succeeded"), operation)
+        self.assertEqual({(key, health) for key, health, _ in self.findings(result)}, {(GPUS[1], "unknown")})
+        self.assertIn("CUDA_ERROR_ECC_UNCORRECTABLE", json.dumps(result["findings"]))
+
+    def test_a_probe_that_crashes_says_nothing_of_the_gpus(self):
+        agent = self.agent(calls={"cuInit": {"result": "abort"}})
+        code, operation, _ = self.make(agent, "gpu.pcie_bandwidth")
+        self.assertEqual((code, operation["state"]), (3, "failed"), operation)
+        self.assertIn("the GPU probe ended by signal 6", operation["message"])
+        self.assertEqual(agent.result("gpu.pcie_bandwidth")["findings"][0]["reason"], "could_not_look")
+
+    def test_a_driver_that_is_not_there_is_named(self):
+        agent = self.agent(calls={"cuInit": {"result": 100}})
+        code, operation, _ = self.make(agent, "gpu.pcie_bandwidth")
+        self.assertEqual((code, operation["state"]), (3, "failed"), operation)
+        self.assertIn("cuInit: CUDA_ERROR_NO_DEVICE (100)", operation["message"])
+
+    def test_one_that_hangs_ends_at_the_deadline_with_all_it_started(self):
+        agent = self.agent(calls={"cuInit": {"result": "hang"}}, deadline="10s")
+        code, out, _ = harness.run("test", "gpu.pcie_bandwidth", "--deadline", "3s", "--socket", agent.socket, timeout=90)
+        self.assertEqual(code, 3, out)
+        self.assertRegex(out, r"gpu.pcie_bandwidth +timed_out")
+        harness.wait_until(lambda: not probes_of(agent.pid), "the probe is gone")
+        self.assertEqual(agent.result("gpu.pcie_bandwidth")["findings"][0]["reason"], "timed_out")
+
+    def test_cancelled_or_killed_in_the_middle_it_leaves_nothing(self):
+        agent = self.agent(calls={"cuInit": {"result": "hang"}})
+        operation, probe = self.begin(agent, "gpu.pcie_bandwidth")
+        agent.request("DELETE", f"/v1/operations/{operation}", unix=True)
+        harness.wait_until(lambda: self.state(agent, operation) == "cancelled", "it is cancelled")
+        harness.wait_until(lambda: not harness.arguments_of(probe), "the probe is gone")
+        operation, probe = self.begin(agent, "gpu.pcie_bandwidth")
+        agent.process.stop(signal.SIGKILL)
+        harness.wait_until(lambda: not harness.arguments_of(probe), "the probe is gone with the agent")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
