@@ -26,6 +26,8 @@
 #include "agent/report_recall.hpp"
 #include "agent/routes.hpp"
 #include "agent/runtime_setup.hpp"
+#include "agent/scheduled_tests/gpu_test_doors.hpp"
+#include "agent/scheduled_tests/gpu_test_schedule.hpp"
 #include "agent/test_runs.hpp"
 #include "agent/tls/controller_signer.hpp"
 #include "agent/tls/issued_keys.hpp"
@@ -87,6 +89,7 @@ class Agent {
   void tell_gate(const Operation& operation, const std::optional<JudgedTest>& verdict);
   void join_cluster();
   void open_gate();
+  void begin_schedule();
   [[nodiscard]] GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   void tell_moved_aside(const std::string& to);
@@ -113,6 +116,7 @@ class Agent {
   std::optional<IbmRoutes> ibm_routes_;
   std::optional<GangClient> gangs_;
   std::optional<PreflightGate> gate_;
+  std::optional<GpuTestSchedule> schedule_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop was told to look at
@@ -267,6 +271,7 @@ void Agent::note_operations() {
     const auto verdict = gpu_tests_.note(operation);
     tests_.note(operation);
     if (operation.is_over()) tell_gate(operation, verdict);
+    if (schedule_) schedule_->note(operation);
   }
 }
 
@@ -346,6 +351,25 @@ void Agent::open_gate() {
                                      .note_changes = [this] { note_operations(); },
                                      .poll_soon = [this] { poll_soon(); },
                                      .gang = ask_for_gang()}));
+}
+
+// Each agent has turns of its own, so that nodes do not load what they share all at once.
+void Agent::begin_schedule() {
+  if (machine_.operations.empty()) return;
+  schedule_.emplace(
+      loop_, machine_.host->clock,
+      [this, share = kube::dice()()] {
+        const config::GpuTests& tests = options_.config.gpu_tests;
+        return GpuTestPolicy{.every = tests.every, .checks = tests.checks, .share = share};
+      },
+      gpu_test_doors({.clock = machine_.host->clock,
+                      .passes = passes_,
+                      .runtime = runtime_,
+                      .operations = operations_,
+                      .cluster = cluster_ ? &*cluster_ : nullptr,
+                      .note_changes = [this] { note_operations(); },
+                      .poll_soon = [this] { poll_soon(); }}));
+  schedule_->start();
 }
 
 // The controller knows the other pods of a job. Where none is named nobody waits for them.
@@ -591,6 +615,7 @@ Status Agent::run() {
   code_return_ = loop_.after(kStartIsOver, host::unmap_own_code);
   join_cluster();
   open_gate();
+  begin_schedule();
   loop_.post([this] { poll(); });
   if (const auto told = manager.notify("READY=1"); !told)
     log_warning("the service manager could not be told", {{"cause", told.error().what}});

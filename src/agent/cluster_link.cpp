@@ -109,6 +109,11 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
 
 ClusterLink::~ClusterLink() = default;
 
+Result<std::string> ClusterLink::gpu_holder() const {
+  if (!attribution_) return fail(Errc::unavailable, "only the kubelet is asked, and it does not answer");
+  return attribution_->holder();
+}
+
 void ClusterLink::test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board) {
   PvcPlan plan{.targets = {},
                .period = settings.period,

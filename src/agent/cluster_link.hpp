@@ -97,6 +97,8 @@ class ClusterLink {
   // Pods of this node that ask at the gate.
   [[nodiscard]] PodCallers& pod_callers() { return pod_callers_; }
   [[nodiscard]] ReportSender& report_sender() { return report_sender_; }
+  // A pod of this node that has GPUs; empty: none does. unavailable: that is not known.
+  [[nodiscard]] Result<std::string> gpu_holder() const;
   // The Node object as it was seen last; null: it was not.
   [[nodiscard]] const kube::Node* own_node() const { return own_node_ ? &*own_node_ : nullptr; }
 

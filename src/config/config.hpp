@@ -101,6 +101,12 @@ struct GpuProbe {
   Duration deadline = std::chrono::minutes{3};
 };
 
+// Tests of idle GPUs that nobody asks for (docs/gpu-tests.md).
+struct GpuTests {
+  Duration every{0};  // 0: none
+  std::vector<std::string> checks = {"gpu.pcie_bandwidth", "gpu.compute"};
+};
+
 // Tests of a pod's GPUs before it begins (docs/preflight-gate.md).
 struct Preflight {
   std::vector<std::string> tests = {"gpu.pcie_bandwidth"};  // of a pod that names none
@@ -157,6 +163,7 @@ struct Config {
   DeepTest deep_test;
   Dcgm dcgm;
   GpuProbe gpu_probe;
+  GpuTests gpu_tests;
   Preflight preflight;
   Compat compat;
   Tls tls;

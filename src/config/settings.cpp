@@ -173,13 +173,14 @@ void read_required_checks(YamlMap& map, const Setting& setting, Config& config) 
   config.required_checks = std::move(ids);
 }
 
-void read_deep_test_every(YamlMap& map, const Setting& setting, Config& config) {
+// From `low` to `high`, or 0: never.
+void read_every(YamlMap& map, const Setting& setting, Duration low, Duration high, Duration& every) {
   const auto value = map.duration(setting.key());
   if (!value) return;
-  if (*value != Duration{0} && (*value < minutes{10} || *value > hours{24 * 365}))
+  if (*value != Duration{0} && (*value < low || *value > high))
     refuse(map, setting, std::string(setting.form), format_duration(*value));
   else
-    config.deep_test.every = *value;
+    every = *value;
 }
 
 constexpr std::size_t kMaxStorageClasses = 16;
@@ -209,13 +210,6 @@ void read_storage_classes(YamlMap& map, const Setting& setting, Config& config) 
   if (config.pvc.storage_classes.size() > kMaxStorageClasses)
     refuse(map, setting, "at most " + std::to_string(kMaxStorageClasses),
            std::to_string(config.pvc.storage_classes.size()));
-}
-
-void read_pvc_period(YamlMap& map, const Setting& setting, Config& config) {
-  read_duration(map, setting.key(), std::string(setting.name), Duration{0}, hours{24 * 30},
-                config.pvc.period);
-  if (config.pvc.period > Duration{0} && config.pvc.period < minutes{1})
-    refuse(map, setting, std::string(setting.form), format_duration(config.pvc.period));
 }
 
 void show_checks(const Config& config, const Setting&, Shown& shown) {
@@ -453,7 +447,8 @@ constexpr std::array kSettings{
             &read_storage_classes, &show_storage_classes},
     Setting{"pvc.period", "0s, or 1m to 30d", kAtStart, kNoVariable,
             "How often each of them is asked. 0s: when somebody asks for a test, and at no other time.",
-            &read_pvc_period, AUTOPILOT_SHOW(format_duration(c.pvc.period))},
+            AUTOPILOT_READ(read_every(m, s, minutes{1}, hours{24 * 30}, c.pvc.period)),
+            AUTOPILOT_SHOW(format_duration(c.pvc.period))},
     Setting{
         "pvc.patience", "5s to 1h", kAtStart, kNoVariable,
         "How long a storage class may take before it counts as one that gives nothing.",
@@ -470,7 +465,8 @@ constexpr std::array kSettings{
     Setting{"deep_test.every", "0s, or 10m to 365d", kAtStart, kVariable,
             "How often all GPUs of the node are tested, when nobody uses them (docs/deep-test.md). Nodes are "
             "spread over it. 0s: never.",
-            &read_deep_test_every, AUTOPILOT_SHOW(format_duration(c.deep_test.every))},
+            AUTOPILOT_READ(read_every(m, s, minutes{10}, hours{24 * 365}, c.deep_test.every)),
+            AUTOPILOT_SHOW(format_duration(c.deep_test.every))},
     Setting{"deep_test.deadline", "1m to 12h", kAtStart, kNoVariable, "How long such a test may take.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), minutes{1}, hours{12}, c.deep_test.deadline)),
@@ -532,6 +528,14 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{1}, c.gpu_probe.deadline)),
             AUTOPILOT_SHOW(format_duration(c.gpu_probe.deadline))},
+    Setting{"gpu_tests.every", "0s, or 10m to 365d", kLive, kNoVariable,
+            "How often each idle GPU is tested without anybody asking for it (docs/gpu-tests.md). 0s: never.",
+            AUTOPILOT_READ(read_every(m, s, minutes{10}, hours{24 * 365}, c.gpu_tests.every)),
+            AUTOPILOT_SHOW(format_duration(c.gpu_tests.every))},
+    Setting{"gpu_tests.checks", "a list of checks", kLive, kNoVariable,
+            "What is tested then, in this order; a test that this machine cannot make is left out.",
+            AUTOPILOT_READ(read_words(m, s, &is_check, c.gpu_tests.checks)),
+            AUTOPILOT_SHOW(join(c.gpu_tests.checks))},
     Setting{"preflight.tests", "a list of checks", kLive, kNoVariable,
             "What the GPUs of a pod must have passed before it begins, where the pod names no tests "
             "(docs/preflight-gate.md).",

@@ -182,6 +182,13 @@ class ChartTest(unittest.TestCase):
             self.assertEqual(self.helm.settings(f"invasive: {value}")["deep_test"]["every"], period)
         self.assertEqual(self.helm.settings('env: [{name: PERIODIC_CHECKS, value: "pciebw remapped, ping"}]')["periodic_checks"],
                          ["pciebw", "remapped", "ping"])
+        self.assertNotIn("gpu_tests", settings)
+        for value, period in (("1h", "1h"), ("2", "2h"), ("30m", "30m"), ("9m", "10m"), ("90s", "10m"), ('"0s"', "0s")):
+            self.assertEqual(self.helm.settings(f"repeat: {value}")["gpu_tests"],
+                             {"every": period, "checks": ["gpu.pcie_bandwidth"]})
+        self.assertEqual(self.helm.settings('{repeat: 1h, env: [{name: PERIODIC_CHECKS, value: "ping,gpumem pciebw"}]}')["gpu_tests"],
+                         {"every": "1h", "checks": ["gpu.compute", "gpu.pcie_bandwidth"]})
+        self.assertNotIn("gpu_tests", self.helm.settings('{repeat: 1h, env: [{name: PERIODIC_CHECKS, value: remapped}]}'))
         self.assertNotIn("compat", settings)
         self.assertEqual(self.helm.settings("compat: {openActions: true}")["compat"], {"open_actions": True})
         hosts = self.helm.settings("config: {allowed_hosts: [route.example.com]}")["allowed_hosts"]

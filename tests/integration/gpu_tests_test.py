@@ -35,7 +35,7 @@ def probes_of(pid):
 
 
 class GpuTests(unittest.TestCase):
-    def agent(self, changes=None, calls=None, nvml=(), deadline="60s"):
+    def agent(self, changes=None, calls=None, nvml=(), deadline="60s", schedule=None):
         """Of a machine with four GPUs; `changes` by number of the GPU in the driver's table, `nvml` texts of nvml.yaml."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
         tree = os.path.join(self.folder, "machine")
@@ -47,7 +47,7 @@ class GpuTests(unittest.TestCase):
         self.change(os.path.join(tree, "nvml.yaml"), ("pcie.generation: 1", "pcie.generation: 4"), *nvml)
         config = os.path.join(self.folder, "config.yaml")
         with open(config, "w", encoding="utf-8") as file:
-            json.dump({"gpu_probe": {"time": "100ms", "deadline": deadline}}, file)
+            json.dump({"gpu_probe": {"time": "100ms", "deadline": deadline}, "gpu_tests": schedule or {}}, file)
         agent = harness.Agent("--root", tree, "--config", config)
         self.addCleanup(agent.close)
         agent.wait_ready()
@@ -155,6 +155,13 @@ class GpuTests(unittest.TestCase):
         operation, probe = self.begin(agent, "gpu.pcie_bandwidth")
         agent.process.stop(signal.SIGKILL)
         harness.wait_until(lambda: not harness.arguments_of(probe), "the probe is gone with the agent")
+
+    def test_idle_gpus_are_tested_at_times_without_anybody_asking(self):
+        # The first turn is within a tenth of the time.
+        agent = self.agent(schedule={"every": "10m", "checks": ["gpu.pcie_bandwidth"]})
+        done = harness.wait_until(lambda: [one for one in json.loads(agent.get("/v1/operations"))["items"]
+                                           if one["owner"] == "schedule" and one["state"] == "succeeded"], "a turn has come", 90)
+        self.assertEqual([one["kind"] for one in done], ["gpu.pcie_bandwidth"])
 
 
 if __name__ == "__main__":

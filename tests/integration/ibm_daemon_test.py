@@ -27,7 +27,7 @@ class IbmDaemonTest(unittest.TestCase):
         return daemon
 
     def test_flags_variables_and_ports_are_those_of_the_original(self):
-        daemon = self.start("-port", "4444", "--bw=15", "--loglevel=2", "--w", "1h", "--invasive-check-timer=0",
+        daemon = self.start("-port", "4444", "--bw=15", "--loglevel=2", "--logfile=/tmp/log", "--w", "1h", "--invasive-check-timer=0",
                             NODE_NAME="gpu-7", PERIODIC_CHECKS="remapped", INVASIVE_JOB_TTLSEC="30")
         self.assertEqual(get(8080, "/readinessprobe"), (201, '{"Name":"readinessProbe","Body":"ready"}\n'))
         self.assertIn("autopilot_node_health", get(8081, "/metrics")[1])
@@ -35,7 +35,7 @@ class IbmDaemonTest(unittest.TestCase):
         status, text = get(4444, "/status?check=all&host=gpu-7")
         self.assertEqual(status, 200)
         self.assertNotIn("pciebw", text)
-        for name in ("--w", "INVASIVE_JOB_TTLSEC"):
+        for name in ("--logfile", "INVASIVE_JOB_TTLSEC"):
             self.assertTrue(daemon.find(f"{name} is taken and not used"), daemon.log)
         daemon.child.send_signal(signal.SIGTERM)
         self.assertEqual(daemon.child.wait(timeout=20), 0)

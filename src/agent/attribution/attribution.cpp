@@ -61,6 +61,12 @@ void Attribution::note(const NodeSnapshot& snapshot) {
   if (is_wanted_ && !was_wanted) tell();
 }
 
+Result<std::string> Attribution::holder() const {
+  if (!problem_.empty()) return fail(Errc::unavailable, problem_);
+  if (is_listing_) return fail(Errc::unavailable, "the pods of this node were not seen yet");
+  return pods_.holder();
+}
+
 void Attribution::put(const kube::Pod& pod) {
   problem_.clear();
   if (pods_.put(pod)) tell();

@@ -6,6 +6,7 @@
 
 #include "agent/attribution/gpu_pods.hpp"
 #include "core/clock.hpp"
+#include "core/result.hpp"
 #include "core/snapshot.hpp"
 #include "kube/client.hpp"
 #include "kube/watch.hpp"
@@ -32,6 +33,8 @@ class Attribution {
   // It tells nothing before gpu.processes has looked, and while the kubelet is among its witnesses: that one
   // knows each GPU.
   void note(const NodeSnapshot& snapshot);
+  // A pod of the node that has GPUs; empty: none does. unavailable: the pods cannot be seen, or were not yet.
+  [[nodiscard]] Result<std::string> holder() const;
   // Why the pods cannot be seen; empty: they can, as far as is known.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
@@ -45,7 +48,7 @@ class Attribution {
   const Clock& clock_;
   const std::function<void(const Observations& holders)> tell_;
   GpuPods pods_;
-  bool is_listing_ = false;  // what is known is not all there is
+  bool is_listing_ = true;  // what is known is not all there is
   bool is_wanted_ = false;
   std::string problem_;  // what is known may be old
   net::Subscription again_;

@@ -68,6 +68,7 @@ TEST_F(AttributionTest, tells_of_the_pods_of_its_node_and_of_what_changes) {
   start({{list(pod("train-0"))}, {pieces({event("ADDED", pod("train-1"))}, false), true}});
   attribution_->note(look({"nvml"}));
   EXPECT_TRUE(run_until_told({"pod.ml/train-0", "pod.ml/train-1"}));
+  EXPECT_EQ(attribution_->holder().value(), "ml/train-0");
   EXPECT_THAT(server_->requests()[0], HasSubstr("fieldSelector=spec.nodeName%3Dnode-1"));
   EXPECT_THAT(attribution_->problem(), IsEmpty());
 }
@@ -91,8 +92,10 @@ TEST_F(AttributionTest, tells_also_where_nobody_looks_at_processes) {
 
 TEST_F(AttributionTest, tells_of_a_pod_once_more_when_it_goes) {
   start({{list(pod("train-0"))}, {pieces({event("DELETED", pod("train-0"))}, false), true}});
+  EXPECT_THAT(attribution_->holder().error().what, HasSubstr("not seen yet"));
   attribution_->note(look({"nvml"}));
   EXPECT_TRUE(run_until([this] { return tells_ == 2; }));
+  EXPECT_EQ(attribution_->holder().value(), "") << "nobody holds one now";
   EXPECT_THAT(told_, ElementsAre("pod.ml/train-0"));
   told_.clear();
   attribution_->note(look({"kubelet"}));
@@ -105,6 +108,7 @@ TEST_F(AttributionTest, says_what_it_may_not) {
   EXPECT_TRUE(run_until([this] { return !attribution_->problem().empty(); }));
   EXPECT_THAT(attribution_->problem(), HasSubstr("the pods of this node cannot be seen"));
   EXPECT_THAT(attribution_->problem(), HasSubstr("pods is forbidden"));
+  EXPECT_THAT(attribution_->holder().error().what, HasSubstr("pods is forbidden"));
   attribution_->note(look({"nvml"}));
   EXPECT_THAT(told_, IsEmpty());
 }

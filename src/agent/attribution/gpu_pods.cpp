@@ -54,4 +54,10 @@ Observations GpuPods::holders(Instant now) const {
   return holders;
 }
 
+std::string GpuPods::holder() const {
+  if (by_uid_.empty()) return {};
+  const Holder& first = by_uid_.begin()->second;
+  return first.name_space + "/" + first.name;
+}
+
 }  // namespace autopilot::agent

@@ -28,6 +28,8 @@ class GpuPods {
   // tell. Nothing while somebody might hold one of whom that is not known: a pod with a claim, which may be
   // one for a GPU.
   [[nodiscard]] Observations holders(Instant now) const;
+  // "namespace/name" of a pod that has GPUs, or may have some by a claim; empty: none does.
+  [[nodiscard]] std::string holder() const;
 
  private:
   struct Holder {

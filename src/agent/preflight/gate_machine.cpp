@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "agent/fresh_look.hpp"
 #include "agent/preflight/probation.hpp"
 
 namespace autopilot::agent {
@@ -40,19 +41,6 @@ std::optional<std::int64_t> allocatable_of(const kube::Node* node) {
   return count;
 }
 
-// A look that is under way may have begun before the pod had its GPUs: the one after it has not.
-bool look_now(const GateParts& parts, const std::function<void(const CheckResult&)>& done) {
-  const auto poll_soon = parts.poll_soon;
-  runtime::Runtime& runtime = parts.runtime;
-  const WallTime asked = parts.clock.now().wall;
-  const bool is_asked = runtime.run_now(kLook, [&runtime, poll_soon, done, asked](const CheckResult& seen) {
-    if (seen.completed - seen.duration >= asked || !runtime.run_now(kLook, done)) return done(seen);
-    poll_soon();
-  });
-  if (is_asked) poll_soon();
-  return is_asked;
-}
-
 }  // namespace
 
 GateMachine gate_machine(const GateParts& parts) {
@@ -63,7 +51,10 @@ GateMachine gate_machine(const GateParts& parts) {
       .passes = parts.passes,
       .snapshot = [&runtime = parts.runtime] { return runtime.snapshot(); },
       .offered = [&operations = parts.operations] { return offered_by(operations); },
-      .look = [parts](const auto& done) { return look_now(parts, done); },
+      .look =
+          [parts](const auto& done) {
+            return look_afresh(parts.runtime, parts.clock, kLook, parts.poll_soon, done);
+          },
       .start = [parts](const auto& wanted) { return start(parts, wanted); },
       .find = [&operations = parts.operations](const std::string& id) { return operations.find(id); },
       .allocatable = [cluster] { return allocatable_of(cluster == nullptr ? nullptr : cluster->own_node()); },

@@ -18,10 +18,15 @@ using Variables = std::map<std::string, std::string>;
 
 constexpr std::array<std::string_view, 6> kFlags{"port", "bw",       "logfile",
                                                  "w",    "loglevel", "invasive-check-timer"};
-constexpr std::array<std::string_view, 2> kUnusedFlags{"logfile", "w"};
+constexpr std::array<std::string_view, 1> kUnusedFlags{"logfile"};
 constexpr std::array<const char*, 2> kUnusedVariables{"INVASIVE_JOB_TTLSEC", "AUTOPILOT_DCGM_RESULT_PATHS"};
 constexpr std::array<std::string_view, 3> kServices{"autopilot-healthchecks", "autopilot-readinessprobe",
                                                     "autopilot-metrics-service"};
+// Names of periodic checks that load GPUs, and the tests that answer them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLoads{
+    {{"pciebw", "gpu.pcie_bandwidth"}, {"gpumem", "gpu.compute"}}};
+constexpr std::string_view kPeriodicChecks = "pciebw,remapped,dcgm,ping,gpupower";
+constexpr Duration kLeastPeriod = std::chrono::minutes{10};  // between tests that load GPUs
 constexpr int kVerbose = 4;  // from this level on klog tells what is for who looks for a fault
 
 // "port" of "--port=3333"; empty: no flag.
@@ -135,7 +140,24 @@ void add_checks(YamlNode& settings, const Variables& environment) {
   modes.items.push_back(yaml_word("ReadWriteMany"));
 }
 
-Status add_flags(YamlNode& settings, const Flags& flags) {
+// Passive checks look all the time; those that load GPUs have the period of the original.
+Status add_period(YamlNode& settings, const std::string& text, const Variables& environment) {
+  const Duration period = TRY(period_of("w", text));
+  const std::string list = variable_of(environment, "PERIODIC_CHECKS");
+  const YamlNode wanted = words_of(list.empty() ? std::string(kPeriodicChecks) : list, ", ");
+  YamlNode checks = yaml_list();
+  for (const auto& [name, check] : kLoads)
+    if (std::ranges::find(wanted.items, name, &YamlNode::text) != wanted.items.end())
+      checks.items.push_back(yaml_word(check));
+  if (checks.items.empty()) return {};
+  YamlNode& tests = yaml_member(settings, "gpu_tests");
+  yaml_member(tests, "every") =
+      yaml_word(format_duration(period == Duration{0} ? period : std::max(period, kLeastPeriod)));
+  yaml_member(tests, "checks") = std::move(checks);
+  return {};
+}
+
+Status add_flags(YamlNode& settings, const Flags& flags, const Variables& environment) {
   if (const auto limit = value_of(flags, "bw"))
     yaml_member(yaml_member(yaml_member(settings, "expectation"), "thresholds"),
                 "gpu.pcie_bandwidth.host_to_device") = yaml_integer(TRY(number_of("bw", *limit, 1, 9999)));
@@ -146,7 +168,7 @@ Status add_flags(YamlNode& settings, const Flags& flags) {
   if (const auto period = value_of(flags, "invasive-check-timer"))
     yaml_member(yaml_member(settings, "deep_test"), "every") =
         yaml_word(format_duration(TRY(period_of("invasive-check-timer", *period))));
-  if (const auto period = value_of(flags, "w")) (void)TRY(period_of("w", *period));
+  if (const auto period = value_of(flags, "w")) return add_period(settings, *period, environment);
   return {};
 }
 
@@ -173,7 +195,7 @@ Result<DaemonSettings> daemon_settings(const std::vector<std::string>& words, co
   add_door(settings, port, variable_of(environment, "NAMESPACE"));
   add_place(settings, environment);
   add_checks(settings, environment);
-  TRY_STATUS(add_flags(settings, flags));
+  TRY_STATUS(add_flags(settings, flags, environment));
   return DaemonSettings{to_yaml(settings), not_used(flags, environment)};
 }
 

@@ -50,6 +50,17 @@ TEST(DaemonSettings, flags_keep_their_meaning) {
   EXPECT_THAT(settings_of({"--port=1"}), Not(HasSubstr("every")));
 }
 
+TEST(DaemonSettings, periodic_checks_that_load_gpus_keep_their_period) {
+  EXPECT_THAT(settings_of({"--w=1h"}),
+              HasSubstr("gpu_tests:\n  every: \"1h\"\n  checks: [\"gpu.pcie_bandwidth\"]\n"));
+  EXPECT_THAT(settings_of({"--w=1"}, {{"PERIODIC_CHECKS", "gpumem pciebw"}}),
+              HasSubstr("checks: [\"gpu.pcie_bandwidth\", \"gpu.compute\"]"));
+  EXPECT_THAT(settings_of({"--w=1m"}), HasSubstr("every: \"10m\"")) << "no GPU is under load all the time";
+  EXPECT_THAT(settings_of({"--w=0"}), HasSubstr("every: \"0s\"")) << "never; the original ended";
+  EXPECT_THAT(settings_of({"--w=1h"}, {{"PERIODIC_CHECKS", "remapped"}}), Not(HasSubstr("gpu_tests")));
+  EXPECT_THAT(settings_of({"--port=1"}), Not(HasSubstr("gpu_tests")));
+}
+
 TEST(DaemonSettings, variables_keep_their_meaning) {
   const std::string settings = settings_of({"--w=1h"}, {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
                                                         {"NODE_NAME", "gpu-7"},
@@ -72,9 +83,9 @@ TEST(DaemonSettings, variables_keep_their_meaning) {
 }
 
 TEST(DaemonSettings, what_changes_nothing_is_named) {
-  const auto found = daemon_settings({"--w=24h", "--logfile", "/tmp/x"}, {{"INVASIVE_JOB_TTLSEC", "30"}});
+  const auto found = daemon_settings({"--logfile", "/tmp/x"}, {{"INVASIVE_JOB_TTLSEC", "30"}});
   ASSERT_TRUE(found.has_value());
-  EXPECT_THAT(found->not_used, ElementsAre("--logfile", "--w", "INVASIVE_JOB_TTLSEC"));
+  EXPECT_THAT(found->not_used, ElementsAre("--logfile", "INVASIVE_JOB_TTLSEC"));
   EXPECT_THAT(daemon_settings({"--port=3333"}, {{"INVASIVE_JOB_TTLSEC", ""}})->not_used, IsEmpty());
 }
 

@@ -176,6 +176,23 @@ imagePullPolicy: {{ . }}
 {{- with include "autopilot.variable" (dict "Values" .Values "name" "PERIODIC_CHECKS") -}}
 {{- $_ := set $own "periodic_checks" (include "autopilot.words" (regexReplaceAll "[ ,]+" . ",") | fromJsonArray) -}}
 {{- end -}}
+{{- $loads := list -}}
+{{- $periodic := include "autopilot.variable" (dict "Values" .Values "name" "PERIODIC_CHECKS") | default "pciebw" -}}
+{{- range $name, $check := dict "pciebw" "gpu.pcie_bandwidth" "gpumem" "gpu.compute" -}}
+{{- if has $name (include "autopilot.words" (regexReplaceAll "[ ,]+" $periodic ",") | fromJsonArray) -}}
+{{- $loads = append $loads $check -}}
+{{- end -}}
+{{- end -}}
+{{- if ne (toString (.Values.repeat | default "")) "" -}}
+{{- $every := include "autopilot.duration" (dict "name" "repeat" "value" .Values.repeat) -}}
+{{- if regexMatch "^[0-9]?m?([0-9.]+s)?$" $every -}}
+{{- $every = ternary "0s" "10m" (eq $every "0s") -}}
+{{- end -}}
+{{- $every = include "autopilot.period" (dict "name" "repeat" "value" $every) -}}
+{{- if $loads -}}
+{{- $_ := set $own "gpu_tests" (dict "every" $every "checks" $loads) -}}
+{{- end -}}
+{{- end -}}
 {{- if (.Values.compat | default dict).openActions -}}
 {{- $_ := set $own "compat" (dict "open_actions" true) -}}
 {{- end -}}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/scheduled_tests/gpu_test_doors.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "agent/fresh_look.hpp"
+
+namespace autopilot::agent {
+
+GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts) {
+  GpuTestSchedule::Doors doors;
+  doors.snapshot = [&runtime = parts.runtime] { return runtime.snapshot(); };
+  doors.operations = [&operations = parts.operations] { return operations.list(); };
+  doors.passes = [&passes = parts.passes] { return passes.records(); };
+  doors.is_offered = [&operations = parts.operations](const std::string& check) {
+    return std::ranges::find(operations.kinds(), check, &runtime::OperationKind::id) !=
+           operations.kinds().end();
+  };
+  doors.holder = [cluster = parts.cluster]() -> std::optional<Result<std::string>> {
+    if (cluster == nullptr) return std::nullopt;
+    return cluster->gpu_holder();
+  };
+  doors.is_reserved = [&runtime = parts.runtime] { return runtime.snapshot()->verdict == Verdict::testing; };
+  doors.look = [parts](const auto& done) {
+    return look_afresh(parts.runtime, parts.clock, "gpu.processes", parts.poll_soon, done);
+  };
+  doors.start = [parts](const std::string& check, const std::vector<Subject>& gpus) {
+    auto operation = parts.operations.start({check, std::string(kScheduleOwner), gpus, std::nullopt});
+    if (operation) parts.note_changes();
+    return operation;
+  };
+  doors.cancel = [&operations = parts.operations](const std::string& id, const std::string& why) {
+    (void)operations.cancel(id, std::string(kScheduleOwner) + ": " + why);
+  };
+  return doors;
+}
+
+}  // namespace autopilot::agent

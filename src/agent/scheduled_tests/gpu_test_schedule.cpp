@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/scheduled_tests/gpu_test_schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/cluster_checks/deep_test_words.hpp"
+#include "telemetry/log.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+// A clock may be set, and a configuration may be read anew.
+constexpr Duration kLongest = std::chrono::minutes{10};
+
+}  // namespace
+
+GpuTestSchedule::GpuTestSchedule(net::EventLoop& loop, const Clock& clock,
+                                 std::function<GpuTestPolicy()> policy, Doors doors)
+    : loop_(loop), clock_(clock), policy_(std::move(policy)), doors_(std::move(doors)) {}
+
+void GpuTestSchedule::start() {
+  memory_.began = clock_.now().wall;
+  step();
+}
+
+void GpuTestSchedule::note(const Operation& operation) {
+  memory_.note(operation, clock_.now().wall);
+  // Not from within: who tells of it has more to do.
+  if (memory_.began != WallTime{}) next_ = loop_.after(Duration{0}, [this] { step(); });
+}
+
+void GpuTestSchedule::step() {
+  const GpuTestPolicy policy = policy_();
+  const WallTime now = clock_.now().wall;
+  if (policy.every == Duration{0}) return wait({.at = now + kLongest});
+  const auto snapshot = doors_.snapshot();
+  const auto gpus = gpus_in(*snapshot);
+  const auto operations = doors_.operations();
+  const auto passes = doors_.passes();
+  const GpuTestWorld world{.sight = {gpus, seen_ ? &*seen_ : nullptr, doors_.holder()},
+                           .looked = looked_,
+                           .operations = operations,
+                           .passes = passes,
+                           .is_offered = doors_.is_offered,
+                           .is_reserved = doors_.is_reserved()};
+  const GpuTestStep next = next_gpu_test_step(world, policy, memory_, now);
+  switch (next.kind) {
+    case GpuTestStep::Kind::wait:
+      return wait(next);
+    case GpuTestStep::Kind::look:
+      return look();
+    case GpuTestStep::Kind::start:
+      return begin(next);
+    case GpuTestStep::Kind::cancel:
+      doors_.cancel(next.id, next.why);
+      return wait({.at = now + GpuTestTimes::kFresh});
+  }
+}
+
+void GpuTestSchedule::wait(const GpuTestStep& step) {
+  if (!step.why.empty()) say_busy(step.why);
+  const Duration left = step.at - clock_.now().wall;
+  next_ = loop_.after(std::clamp(left, Duration{0}, kLongest), [this] { this->step(); });
+}
+
+void GpuTestSchedule::look() {
+  if (is_looking_) return;
+  const WallTime asked = clock_.now().wall;
+  is_looking_ = doors_.look([this, asked](const CheckResult& seen) {
+    is_looking_ = false;
+    seen_ = seen;
+    looked_ = asked;
+    next_ = loop_.after(Duration{0}, [this] { step(); });
+  });
+  if (!is_looking_) wait({.at = asked + GpuTestTimes::kBusy, .why = "gpu.processes is switched off"});
+}
+
+void GpuTestSchedule::begin(const GpuTestStep& step) {
+  const auto operation = doors_.start(step.check, step.gpus);
+  const WallTime now = clock_.now().wall;
+  if (operation) {
+    busy_.clear();
+    return wait({.at = now + GpuTestTimes::kFresh});
+  }
+  memory_.put_off(now, GpuTestTimes::kOthers);
+  wait({.at = memory_.not_before, .why = operation.error().what});
+}
+
+// Once, not at every look.
+void GpuTestSchedule::say_busy(const std::string& why) {
+  if (std::exchange(busy_, why) != why)
+    telemetry::log_info("GPUs that are due are not tested now", {{"cause", why}});
+}
+
+}  // namespace autopilot::agent

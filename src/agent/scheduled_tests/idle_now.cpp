@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/scheduled_tests/idle_now.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/workload.hpp"
+#include "host/gpu/readings.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+constexpr std::string_view kKubelet = "kubelet";
+constexpr std::string_view kNvml = "nvml";  // the tests are of its GPUs
+constexpr double kNobodyElse = 1;           // processes of a GPU that is tested
+
+const Observation* find_of(const CheckResult& look, const Subject& subject, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      look.observations, [&](const Observation& one) { return one.name == name && one.subject == subject; });
+  return found == look.observations.end() ? nullptr : &*found;
+}
+
+std::optional<double> count_of(const CheckResult& look, const Subject& gpu) {
+  const Observation* const told = find_of(look, gpu, host::reading::kProcesses);
+  const bool is_told = told != nullptr && told->value && told->source == kNvml;
+  return is_told ? as_number(*told->value) : std::nullopt;
+}
+
+bool is_divided(const CheckResult& look, const Subject& gpu) {
+  const Observation* const told = find_of(look, gpu, host::reading::kMig);
+  return told != nullptr && told->value && *told->value == Value(true);
+}
+
+// A pod that holds the GPU or a part of it; empty: none that is known.
+std::string pod_on(const CheckResult& look, const Subject& gpu) {
+  for (const Observation& one : look.observations) {
+    if (one.subject.key.substr(0, one.subject.key.find('/')) != gpu.key) continue;
+    const auto workload = workload_in(one);
+    if (workload && !workload->is_process()) return to_string(*workload);
+  }
+  return {};
+}
+
+// Of all GPUs together, where nobody tells which of them a pod has.
+std::string holder_of_some(const GpuSight& sight) {
+  const auto& witnesses = sight.look->witnesses;
+  if (!sight.holder || std::ranges::find(witnesses, kKubelet) != witnesses.end()) return {};
+  if (!*sight.holder) return "which pods hold GPUs is not known: " + sight.holder->error().what;
+  return (*sight.holder)->empty() ? "" : "pod " + **sight.holder + " holds GPUs of this node";
+}
+
+std::string why_not_idle(const CheckResult& look, const Subject& gpu) {
+  if (const std::string pod = pod_on(look, gpu); !pod.empty()) return "is held by " + pod;
+  const auto count = count_of(look, gpu);
+  if (!count) return "does not tell NVIDIA's driver who uses it";
+  if (*count > 0)
+    return "is in use by " + to_string(Value(*count)) + (*count == 1 ? " process" : " processes");
+  return is_divided(look, gpu) ? "is divided" : "";
+}
+
+}  // namespace
+
+IdleGpus idle_gpus(const GpuSight& sight) {
+  IdleGpus found;
+  if (sight.look == nullptr) {
+    found.busy = "nobody looks who uses the GPUs";
+    return found;
+  }
+  found.busy = holder_of_some(sight);
+  if (!found.busy.empty()) return found;
+  for (const Subject& gpu : sight.gpus) {
+    const std::string why = why_not_idle(*sight.look, gpu);
+    if (why.empty())
+      found.idle.push_back(gpu);
+    else if (found.busy.empty())
+      found.busy = to_string(gpu) + " " + why;
+  }
+  return found;
+}
+
+std::string newcomer(const GpuSight& sight, std::span<const Subject> tested) {
+  if (sight.look == nullptr) return {};
+  if (std::string pod = holder_of_some(sight); !pod.empty()) return pod;
+  for (const Subject& gpu : tested) {
+    if (const std::string pod = pod_on(*sight.look, gpu); !pod.empty())
+      return to_string(gpu) + " is held by " + pod;
+    if (count_of(*sight.look, gpu).value_or(0) > kNobodyElse)
+      return to_string(gpu) + " is in use by somebody else as well";
+  }
+  return {};
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/snapshot.hpp"
+#include "core/subject.hpp"
+
+// Who has GPUs of this machine. Pure.
+namespace autopilot::agent {
+
+struct GpuSight {
+  std::span<const Subject> gpus;      // all, as the driver lists them
+  const CheckResult* look = nullptr;  // of gpu.processes; null: it did not look
+  // The pod of this node that holds GPUs, by the word of the Kubernetes API, which does not tell which GPUs;
+  // empty: none does. An error: it is not known. Nothing: the node is of no cluster. The kubelet, where it is
+  // among those that looked, knows better.
+  std::optional<Result<std::string>> holder;
+};
+
+struct IdleGpus {
+  std::vector<Subject> idle;
+  std::string busy;  // in a sentence, why not all of them are; empty: they are
+};
+// Those that answer, that no process uses, that no pod holds, and that are not divided. One of which that is
+// not known is not idle.
+[[nodiscard]] IdleGpus idle_gpus(const GpuSight& sight);
+
+// Who has come while these GPUs are tested, in a sentence; empty: nobody. The test is one process on each of
+// them, which the driver lists too.
+[[nodiscard]] std::string newcomer(const GpuSight& sight, std::span<const Subject> tested);
+
+}  // namespace autopilot::agent
