@@ -176,6 +176,8 @@ TIDY_CHANGED = Stage("tidy", "clang-tidy-16 of changed files", lambda run: tidy.
 TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run, whole_tree=True), beside="cluster")
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
+# Only the build: tests with little of the processors end by their deadlines.
+ASAN_BUILD = Stage("asan-build", "clang 16 ASan+UBSan: build", lambda run: _build(run, "asan"), beside="cluster")
 # Of the release alone: there is one cluster on a machine, and it runs what ships.
 CLUSTER_PROGRAMS = Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs)
 CLUSTER = [CLUSTER_PROGRAMS, Stage("cluster", "release: tests in a cluster", _cluster(), "release-build")]
@@ -195,7 +197,7 @@ PLANS: dict[str, list[Stage]] = {
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
     "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), *CLUSTER],
-    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER_SHORT, ASAN, TSAN, FUZZ, TIDY_CHANGED],
+    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER_SHORT, ASAN_BUILD, ASAN, TSAN, FUZZ, TIDY_CHANGED],
     "verify": [
         FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
         *CLUSTER, SIMULATION, TIDY_ALL, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
