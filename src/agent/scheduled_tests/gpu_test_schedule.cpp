@@ -33,7 +33,7 @@ void GpuTestSchedule::note(const Operation& operation) {
 void GpuTestSchedule::step() {
   const GpuTestPolicy policy = policy_();
   const WallTime now = clock_.now().wall;
-  if (policy.every == Duration{0}) return wait({.at = now + kLongest});
+  if (policy.every == Duration{0}) return wait_until(now + kLongest);
   const auto snapshot = doors_.snapshot();
   const auto gpus = gpus_in(*snapshot);
   const auto operations = doors_.operations();
@@ -47,21 +47,21 @@ void GpuTestSchedule::step() {
   const GpuTestStep next = next_gpu_test_step(world, policy, memory_, now);
   switch (next.kind) {
     case GpuTestStep::Kind::wait:
-      return wait(next);
+      return wait_until(next.at, next.why);
     case GpuTestStep::Kind::look:
       return look();
     case GpuTestStep::Kind::start:
       return begin(next);
     case GpuTestStep::Kind::cancel:
       doors_.cancel(next.id, next.why);
-      return wait({.at = now + GpuTestTimes::kFresh});
+      return wait_until(now + GpuTestTimes::kFresh);
   }
 }
 
-void GpuTestSchedule::wait(const GpuTestStep& step) {
-  if (!step.why.empty()) say_busy(step.why);
-  const Duration left = step.at - clock_.now().wall;
-  next_ = loop_.after(std::clamp(left, Duration{0}, kLongest), [this] { this->step(); });
+void GpuTestSchedule::wait_until(WallTime at, const std::string& why) {
+  if (!why.empty()) say_busy(why);
+  const Duration left = at - clock_.now().wall;
+  next_ = loop_.after(std::clamp(left, Duration{0}, kLongest), [this] { step(); });
 }
 
 void GpuTestSchedule::look() {
@@ -73,7 +73,7 @@ void GpuTestSchedule::look() {
     looked_ = asked;
     next_ = loop_.after(Duration{0}, [this] { step(); });
   });
-  if (!is_looking_) wait({.at = asked + GpuTestTimes::kBusy, .why = "gpu.processes is switched off"});
+  if (!is_looking_) wait_until(asked + GpuTestTimes::kBusy, "gpu.processes is switched off");
 }
 
 void GpuTestSchedule::begin(const GpuTestStep& step) {
@@ -81,10 +81,10 @@ void GpuTestSchedule::begin(const GpuTestStep& step) {
   const WallTime now = clock_.now().wall;
   if (operation) {
     busy_.clear();
-    return wait({.at = now + GpuTestTimes::kFresh});
+    return wait_until(now + GpuTestTimes::kFresh);
   }
   memory_.put_off(now, GpuTestTimes::kOthers);
-  wait({.at = memory_.not_before, .why = operation.error().what});
+  wait_until(memory_.not_before, operation.error().what);
 }
 
 // Once, not at every look.

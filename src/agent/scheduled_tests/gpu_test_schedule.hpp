@@ -41,7 +41,7 @@ class GpuTestSchedule {
  private:
   void step();
   void look();
-  void wait(const GpuTestStep& step);
+  void wait_until(WallTime at, const std::string& why = {});
   void begin(const GpuTestStep& step);
   void say_busy(const std::string& why);
 
