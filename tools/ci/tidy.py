@@ -2,6 +2,7 @@
 """clang-tidy-16 over many files at once, within a budget of time."""
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -13,6 +14,11 @@ from stage import ROOT, Outcome, Run, configure, skip
 from tidy_cache import TidyCache, default_folder
 
 LIMIT_PER_FILE = 600  # seconds of a processor: beside other stages there is less of it
+ERROR = re.compile(r"^(\S+?):\d+:\d+: error: .*\[([^\[\]]+)\]$", re.MULTILINE)
+# The analyzer of clang 16 does not know that a coroutine runs in a frame that asio has prepared: where a function awaits
+# before it calls anything, it takes a member of that frame, in asio's own header, for uninitialised. No comment of ours
+# is there, and core checks cannot be switched off for a folder.
+UNTRUE = ("/boost/asio/impl/awaitable.hpp", "clang-analyzer-core.CallAndMessage,-warnings-as-errors")
 
 
 def _sources_of(files: list[Path], compiled: set[Path]) -> list[Path]:
@@ -56,7 +62,9 @@ def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: floa
     if done.returncode < 0:
         # It crashes in a function that some check cannot take; its words name both.
         run.write(f"{source}: clang-tidy crashed ({signal.Signals(-done.returncode).name})")
-    if done.returncode == 0:
+    errors = ERROR.findall(done.stdout)
+    is_untrue = bool(errors) and all(path.endswith(UNTRUE[0]) and check == UNTRUE[1] for path, check in errors)
+    if done.returncode == 0 or (done.returncode == 1 and is_untrue):
         if mark:
             mark.touch()
         return "ok"

@@ -41,6 +41,13 @@ class Check(unittest.TestCase):
         self.assertEqual("failed", self.check("echo a.cpp:1: bad name; exit 1"))
         self.assertIn("a.cpp:1: bad name", self.run_.log.read_text())
 
+    def test_what_the_analyzer_says_of_frames_of_coroutines_is_not_believed(self):
+        frame = "/usr/include/boost/asio/impl/awaitable.hpp:165:9: error: uninitialized [clang-analyzer-core.CallAndMessage,-warnings-as-errors]"
+        own = "src/a.cpp:1:2: error: uninitialized [clang-analyzer-core.CallAndMessage,-warnings-as-errors]"
+        self.assertEqual("ok", self.check(f"echo '{frame}'; exit 1"))
+        self.assertEqual("failed", self.check(f"echo '{frame}'; echo '{own}'; exit 1"))
+        self.assertEqual("failed", self.check(f"echo '{frame}'; kill -SEGV $$"))
+
     def test_a_file_that_takes_all_its_processor_time_fails(self):
         with mock.patch.object(tidy, "LIMIT_PER_FILE", 1):
             self.assertEqual("failed", self.check("while :; do :; done"))
