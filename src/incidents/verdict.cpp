@@ -38,9 +38,10 @@ bool counts_for_warn(std::string_view check, const Finding& finding) {
          is_accelerator_part(finding.subject.kind);
 }
 
-// Whichever device it names, or none.
-bool has_fatal_deep_test(const CheckResult& result) {
-  return result.check == kDeepTest && std::ranges::any_of(result.findings, [](const Finding& finding) {
+// Of the node or of the GPUs, whichever device it names, or none.
+bool has_fatal_dcgm_test(const CheckResult& result) {
+  const bool is_of_dcgm = result.check == kDeepTest || result.check == kDcgm;
+  return is_of_dcgm && std::ranges::any_of(result.findings, [](const Finding& finding) {
            return finding.health == Health::failed && !finding.injected &&
                   takes_device_out_of_service(finding.action);
          });
@@ -122,7 +123,7 @@ Verdict verdict_of(const VerdictInput& input) {
   if (!complete) return Verdict::none;
   if (input.reserved_for_deep_test) return Verdict::testing;
   const auto evicts = [&](const Incident& incident) { return makes_evict(incident, input.reasons); };
-  if (std::ranges::any_of(input.incidents, evicts) || std::ranges::any_of(input.results, has_fatal_deep_test))
+  if (std::ranges::any_of(input.incidents, evicts) || std::ranges::any_of(input.results, has_fatal_dcgm_test))
     return Verdict::evict;
   if (std::ranges::any_of(input.results, makes_warn)) return Verdict::warn;
   return input.has_accelerator ? Verdict::pass : Verdict::none;

@@ -32,6 +32,8 @@ struct VerdictInput {
 
 // The check that judges the deep tests of the node.
 inline constexpr std::string_view kDeepTest = "gpu.diagnosis";
+// The one that judges DCGM's diagnostic of this machine.
+inline constexpr std::string_view kDcgm = "gpu.dcgm";
 
 // A finding about one of these is the GPUs', whichever check makes it.
 [[nodiscard]] bool is_accelerator_part(SubjectKind kind);

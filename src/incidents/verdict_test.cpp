@@ -85,14 +85,16 @@ TEST(Verdict, evicts_only_with_all_it_takes) {
   EXPECT_EQ(with(SubjectKind::disk, 0.9, Health::failed, Action::replace), Verdict::warn);
 }
 
-TEST(Verdict, a_fatal_deep_test_evicts_whether_it_names_a_device_or_not) {
-  auto tested = result("gpu.diagnosis", Health::failed);
-  EXPECT_EQ(verdict({tested}), Verdict::warn);
-  tested.findings[0].action = Action::drain_then_reset_gpu;
-  EXPECT_EQ(verdict({tested}), Verdict::evict);
-  tested.findings[0].injected = true;
-  EXPECT_EQ(verdict({tested}), Verdict::pass);
-  EXPECT_EQ(verdict({result("gpu.diagnosis", Health::degraded)}), Verdict::warn);
+TEST(Verdict, a_fatal_test_of_dcgm_evicts_whether_it_names_a_device_or_not) {
+  for (const char* check : {"gpu.diagnosis", "gpu.dcgm"}) {
+    auto tested = result(check, Health::failed);
+    EXPECT_EQ(verdict({tested}), Verdict::warn) << check;
+    tested.findings[0].action = Action::drain_then_reset_gpu;
+    EXPECT_EQ(verdict({tested}), Verdict::evict) << check;
+    tested.findings[0].injected = true;
+    EXPECT_EQ(verdict({tested}), Verdict::pass) << check;
+    EXPECT_EQ(verdict({result(check, Health::degraded)}), Verdict::warn) << check;
+  }
 }
 
 TEST(Verdict, evict_lasts_until_the_clear_rule_fired) {
