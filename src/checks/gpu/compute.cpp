@@ -20,6 +20,7 @@ constexpr std::string_view kOutcome = "compute.outcome";
 // it: compute.host_to_device_pinned, .host_to_device, .device_to_host_pinned, .device_to_host and .daxpy in
 // GB/s, .dgemm in TFLOP/s, .temperature, .power and .sm_clock.
 constexpr std::string_view kResult = "compute.result";
+constexpr std::array kFound{kResult};
 
 constexpr std::array<std::string_view, 2> kOutcomes{"measured", "in_use"};
 constexpr std::array<std::string_view, 2> kResults{"passed", "failed"};
@@ -30,7 +31,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unusable(input, {kOutcome, kOutcomes, {}, kResult, kResults}, findings);
+  add_unusable(input, {kOutcome, kOutcomes, {}, kFound, kResults}, findings);
   for (const Observation& said : input.history.latest()) {
     if (said.name != kResult) continue;
     if (!said.value || to_string(*said.value) != "failed") continue;
