@@ -26,6 +26,7 @@ std::span<const Check> builtin_checks() {
       kGpuDiagnosis,         //
       kGpuDcgm,              //
       kGpuPcieBandwidth,     //
+      kGpuMemoryBandwidth,   //
       kGpuCompute,           //
       kNetworkIbPort,        //
       kNetworkRdmaCounters,  //

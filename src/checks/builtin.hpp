@@ -25,6 +25,7 @@ extern const Check kGpuAmdgpuErrors;
 extern const Check kGpuDiagnosis;
 extern const Check kGpuDcgm;
 extern const Check kGpuPcieBandwidth;
+extern const Check kGpuMemoryBandwidth;
 extern const Check kGpuCompute;
 extern const Check kNetworkIbPort;
 extern const Check kNetworkRdmaCounters;

@@ -2,6 +2,7 @@
 #include "checks/last_results.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -25,6 +26,18 @@ void add_malformed(const JudgeInput& input, const Observation& said, const Value
   findings.push_back(make_finding(input, said.subject, "malformed_answer", Health::unknown,
                                   said.name + " is '" + to_string(value) + "', which says nothing"));
   findings.back().evidence.emplace_back("witness", said.source);
+}
+
+// A test that ran on them and says nothing of it proves nothing.
+void add_silent(const JudgeInput& input, const ResultForm& form, Findings& findings) {
+  std::set<Subject> told{host_subject()};
+  for (const Observation& found : input.history.latest())
+    if (is_one_of(form.found, found.name)) told.insert(found.subject);
+  for (const Observation& other : input.history.latest())
+    if (told.insert(other.subject).second)
+      findings.push_back(make_finding(
+          input, other.subject, "malformed_answer", Health::unknown,
+          "the results lack " + std::string(form.found.front()) + " of " + to_string(other.subject)));
 }
 
 // No subject has anything: why not.
@@ -91,6 +104,7 @@ void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& fin
     else if (found.value)
       add_malformed(input, found, *found.value, findings);
   }
+  add_silent(input, form, findings);
   if (!has_good && findings.size() == before)
     findings.push_back(nothing_found(input, form, outcome, has_any));
 }

@@ -32,7 +32,8 @@ struct ResultForm {
 };
 
 // Adds what makes of results none, in whole or of one subject: what could not be read, a word that nobody
-// knows, text in place of a number, a test that found nothing of anything. Such a node is not healthy.
+// knows, text in place of a number, a subject of which only other things are told, a test that found nothing
+// of anything. Such a node is not healthy.
 void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& findings);
 
 }  // namespace autopilot::checks

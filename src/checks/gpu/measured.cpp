@@ -20,6 +20,55 @@ std::string place_of(const Observation& said) {
   return " (" + where + (where.empty() || detail.empty() ? "" : ": ") + detail + ")";
 }
 
+class RatesJudge {
+ public:
+  RatesJudge(const JudgeInput& input, std::span<const Rate> rates) : input_(input), rates_(rates) {
+    for (const Rate& rate : rates)
+      measured_.push_back(measured(input, rate.name));
+  }
+
+  [[nodiscard]] std::optional<Finding> judge(const Subject& gpu, std::string_view low,
+                                             std::string_view differs) const {
+    const auto model = input_.history.word(gpu, kGpuModel);
+    if (!model) return std::nullopt;
+    const catalog::GpuModel* known = input_.facts.gpu_model(*model);
+    const auto share_of_promise = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
+      const auto peak = known != nullptr && known->peaks ? rates_[rate].peak(*known->peaks) : std::nullopt;
+      if (!peak) return std::nullopt;
+      return share_of(limit(input_, rates_[rate].peak_share), *peak, one.said->unit);
+    };
+    const auto share_of_siblings = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
+      const auto usual = median_of_others(one, measured_[rate], [&](const Measured& other) {
+        return input_.history.word(other.said->subject, kGpuModel) == model;
+      });
+      if (!usual) return std::nullopt;
+      return share_of(limit(input_, rates_[rate].sibling_share), *usual, one.said->unit);
+    };
+    if (const auto slow = too_low(gpu, share_of_promise); !slow.empty())
+      return make_slow_finding(input_, gpu, low, gpu_text(gpu), slow, "expected of " + *model);
+    if (const auto slow = too_low(gpu, share_of_siblings); !slow.empty())
+      return make_slow_finding(input_, gpu, differs, gpu_text(gpu), slow, "expected beside its siblings");
+    return std::nullopt;
+  }
+
+ private:
+  // Those of its rates that are below what `least_of` says of the rate at that place and what was measured.
+  template <typename LeastOf>
+  [[nodiscard]] std::vector<TooLow> too_low(const Subject& gpu, const LeastOf& least_of) const {
+    std::vector<TooLow> slow;
+    for (std::size_t rate = 0; rate < rates_.size(); ++rate)
+      for (const Measured& one : measured_[rate])
+        if (one.said->subject == gpu)
+          if (auto least = least_of(rate, one); least && one.value < least->value)
+            slow.push_back({rates_[rate].word, rates_[rate].unit, one, *std::move(least)});
+    return slow;
+  }
+
+  const JudgeInput& input_;
+  std::span<const Rate> rates_;
+  std::vector<std::vector<Measured>> measured_;  // of each of the rates
+};
+
 }  // namespace
 
 std::vector<Measured> measured(const JudgeInput& input, std::string_view name) {
@@ -69,6 +118,36 @@ void add_wrong(const JudgeInput& input, std::string_view name, std::string_view 
     finding.evidence.emplace_back("value", wrong.value);
     finding.evidence.emplace_back("witness", said.source);
   }
+}
+
+Finding make_slow_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
+                          const std::string& who, const std::vector<TooLow>& too_low,
+                          const std::string& why) {
+  std::string failed;
+  std::string message = who + " is slow";
+  for (const TooLow& one : too_low) {
+    message.append(failed.empty() ? ": " : "; ").append(one.word);
+    message += " " + rounded(one.measured.value) + " " + std::string(one.unit) + ", at least " +
+               rounded(one.least.value) + " " + why;
+    failed.append(failed.empty() ? "" : ",").append(one.word);
+  }
+  const TooLow& first = too_low.front();
+  Finding finding = make_finding(input, subject, reason, Health::degraded, std::move(message),
+                                 first.measured.value, first.least);
+  finding.evidence.emplace_back("failed", failed);
+  add_source(finding, *first.measured.said);
+  return finding;
+}
+
+std::optional<double> memory_peak(const catalog::GpuPeaks& peaks) {
+  return peaks.memory_gigabytes_per_second;
+}
+
+void judge_rates(const JudgeInput& input, std::span<const Rate> rates, std::string_view low,
+                 std::string_view differs, Findings& findings) {
+  const RatesJudge judge(input, rates);
+  for (const Subject& gpu : input.history.subjects(SubjectKind::gpu))
+    if (auto finding = judge.judge(gpu, low, differs)) findings.push_back(*std::move(finding));
 }
 
 }  // namespace autopilot::checks

@@ -4,6 +4,8 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,5 +44,38 @@ void add_source(Finding& finding, const Observation& said);
 // Where and how is told as the test tells it, in its attributes `where` and `detail`.
 void add_wrong(const JudgeInput& input, std::string_view name, std::string_view reason, std::string_view what,
                Findings& findings);
+
+// What was measured, and is less than it should be.
+struct TooLow {
+  std::string_view word;  // for it in messages, and in the evidence `failed`: "daxpy"
+  std::string_view unit;  // in messages: "GB/s"
+  Measured measured;
+  Limit least;
+};
+// "<who> is slow: daxpy 640 GB/s, at least 2010 <why>; ..." of at least one. Value and limit in its evidence
+// are of the first, and `failed` has the words of all: "daxpy,dgemm".
+[[nodiscard]] Finding make_slow_finding(const JudgeInput& input, const Subject& subject,
+                                        std::string_view reason, const std::string& who,
+                                        const std::vector<TooLow>& too_low, const std::string& why);
+
+// A rate that a test measures of each GPU, and what it is compared with: a share of what the vendor promises
+// of the model, and a share of the median of the GPUs of that model here. A model that the catalog does not
+// know is compared with its siblings alone; a GPU whose model nobody told, with nothing.
+struct Rate {
+  std::string_view name;  // of the observation
+  std::string_view word;  // as of TooLow
+  std::string_view unit;
+  std::optional<double> (*peak)(const catalog::GpuPeaks& peaks) = nullptr;
+  std::string_view peak_share{};  // ids of thresholds
+  std::string_view sibling_share{};
+};
+
+// GB/s of its own memory.
+[[nodiscard]] std::optional<double> memory_peak(const catalog::GpuPeaks& peaks);
+
+// At most one finding of each GPU, about all of its rates that are too low: with the reason `low` where some
+// are below their share of the peak, else `differs` where some are below their share of the siblings'.
+void judge_rates(const JudgeInput& input, std::span<const Rate> rates, std::string_view low,
+                 std::string_view differs, Findings& findings);
 
 }  // namespace autopilot::checks
