@@ -116,6 +116,7 @@ void add_wrong(const JudgeInput& input, std::string_view name, std::string_view 
     Finding& finding = findings.back();
     finding.evidence = said.attributes;
     finding.evidence.emplace_back("value", wrong.value);
+    finding.evidence.emplace_back("failed", "results");
     finding.evidence.emplace_back("witness", said.source);
   }
 }

@@ -5,42 +5,10 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "core/attribute_text.hpp"
+#include "checks/gpu/measured_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {
-
-using namespace std::chrono_literals;
-
-std::string evidence(const Finding& finding, std::string_view name) {
-  const Value* value = find_attribute(finding.evidence, name);
-  return value == nullptr ? "" : to_string(*value);
-}
-
-class MeasuredTest : public ::testing::Test {
- protected:
-  void says(const std::string& name, int gpu, Value value, Attributes attributes = {}) {
-    Observation said;
-    said.name = name;
-    said.subject = {SubjectKind::gpu, "0000:" + std::to_string(10 + gpu) + ":00.0", gpu, "", ""};
-    said.value = std::move(value);
-    said.unit = "gigabytes_per_second";
-    said.source = "probe";
-    said.attributes = std::move(attributes);
-    said.attributes.emplace_back("testedAt", "2026-11-25T10:00:00Z");
-    round_.push_back(std::move(said));
-  }
-  const JudgeInput& input() {
-    history_.add(round_, 10min);
-    return input_;
-  }
-  Expectation expectation_;
-
- private:
-  Observations round_;
-  History history_;
-  JudgeInput input_{Instant{}, history_, catalog::builtin(), expectation_};
-};
 
 TEST_F(MeasuredTest, a_wrong_result_is_told_with_its_place) {
   says("pcie_bandwidth.wrong", 0, std::int64_t{0});
