@@ -28,6 +28,8 @@ std::span<const Check> builtin_checks() {
       kGpuPcieBandwidth,     //
       kGpuMemoryBandwidth,   //
       kGpuCompute,           //
+      kGpuMemoryTest,        //
+      kGpuSdc,               //
       kNetworkIbPort,        //
       kNetworkRdmaCounters,  //
       kNetworkEfa,           //

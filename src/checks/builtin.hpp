@@ -27,6 +27,8 @@ extern const Check kGpuDcgm;
 extern const Check kGpuPcieBandwidth;
 extern const Check kGpuMemoryBandwidth;
 extern const Check kGpuCompute;
+extern const Check kGpuMemoryTest;
+extern const Check kGpuSdc;
 extern const Check kNetworkIbPort;
 extern const Check kNetworkRdmaCounters;
 extern const Check kNetworkEfa;
