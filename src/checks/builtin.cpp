@@ -30,6 +30,7 @@ std::span<const Check> builtin_checks() {
       kGpuCompute,           //
       kGpuMemoryTest,        //
       kGpuSdc,               //
+      kGpuP2p,               //
       kNetworkIbPort,        //
       kNetworkRdmaCounters,  //
       kNetworkEfa,           //

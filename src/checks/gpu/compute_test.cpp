@@ -14,7 +14,7 @@ class ComputeTest : public MeasuredTest {
     says("compute.dgemm", gpu, dgemm);
   }
   Findings findings() {
-    says("compute.outcome", std::string("measured"));
+    says("compute.outcome", host_subject(), std::string("measured"));
     return find_check("gpu.compute")->judge(input());
   }
 };

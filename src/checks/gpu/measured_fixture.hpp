@@ -18,10 +18,13 @@ inline std::string evidence(const Finding& finding, std::string_view name) {
 
 class MeasuredTest : public ::testing::Test {
  protected:
-  void says(const std::string& name, int gpu, Value value, Attributes attributes = {}) {
+  static Subject gpu(int number) {
+    return {SubjectKind::gpu, "0000:" + std::to_string(10 + number) + ":00.0", number, "", ""};
+  }
+  void says(const std::string& name, const Subject& subject, Value value, Attributes attributes = {}) {
     Observation said;
     said.name = name;
-    said.subject = {SubjectKind::gpu, "0000:" + std::to_string(10 + gpu) + ":00.0", gpu, "", ""};
+    said.subject = subject;
     said.value = std::move(value);
     said.unit = "gigabytes_per_second";
     said.source = "probe";
@@ -29,9 +32,8 @@ class MeasuredTest : public ::testing::Test {
     said.attributes.emplace_back("testedAt", "2026-11-25T10:00:00Z");
     round_.push_back(std::move(said));
   }
-  void says(const std::string& name, Value value) {
-    says(name, 0, std::move(value));
-    round_.back().subject = host_subject();
+  void says(const std::string& name, int number, Value value, Attributes attributes = {}) {
+    says(name, gpu(number), std::move(value), std::move(attributes));
   }
   const JudgeInput& input() {
     history_.add(round_, std::chrono::minutes{10});
