@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "checks/builtin.hpp"
 #include "checks/gpu/measured.hpp"
 #include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
@@ -48,9 +50,20 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return last_results(host, request, kId, kProbe);
 }
 
+// What an earlier test told of its GPU is still there where the last one told nothing.
+bool is_of_same_test(const Observation& told, const Finding& finding) {
+  constexpr Duration kLongestTest = std::chrono::minutes{1};
+  const Value* at = find_attribute(finding.evidence, "testedAt");
+  const auto measured = at == nullptr ? std::nullopt : parse_time(to_string(*at));
+  const auto then = parse_time(attribute_text(told, "testedAt"));
+  return measured && then && std::chrono::abs(*measured - *then) <= kLongestTest;
+}
+
 // Heat and power make a sound GPU slow: whoever reads that it is slow must see it.
 void add_throttled(const JudgeInput& input, Finding& finding) {
-  const std::string words = input.history.word(finding.subject, kThrottled).value_or("");
+  const Observation* told = input.history.find(finding.subject, kThrottled);
+  if (told == nullptr || !told->value || !is_of_same_test(*told, finding)) return;
+  const std::string words = to_string(*told->value);
   std::string throttled;
   for (const std::string_view word : split(words, ','))
     if (word != kIdle) throttled.append(throttled.empty() ? "" : ",").append(word);

@@ -41,6 +41,14 @@ TEST_F(ComputeTest, to_be_idle_between_two_products_holds_nothing_back) {
   EXPECT_EQ(evidence(found[0], "throttled"), "");
 }
 
+TEST_F(ComputeTest, what_held_it_back_in_an_earlier_test_explains_nothing) {
+  multiplies(0, 5.1);
+  says("compute.throttled", gpu(0), std::string("hw_thermal"), {}, "2026-11-25T09:00:00Z");
+  const Findings found = findings();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(evidence(found[0], "throttled"), "");
+}
+
 TEST_F(ComputeTest, to_be_held_back_is_no_fault_of_one_that_is_fast) {
   multiplies(0, 51.0);
   says("compute.throttled", 0, std::string("sw_power_cap"));

@@ -21,7 +21,8 @@ class MeasuredTest : public ::testing::Test {
   static Subject gpu(int number) {
     return {SubjectKind::gpu, "0000:" + std::to_string(10 + number) + ":00.0", number, "", ""};
   }
-  void says(const std::string& name, const Subject& subject, Value value, Attributes attributes = {}) {
+  void says(const std::string& name, const Subject& subject, Value value, Attributes attributes = {},
+            const std::string& tested_at = "2026-11-25T10:00:00Z") {
     Observation said;
     said.name = name;
     said.subject = subject;
@@ -29,7 +30,7 @@ class MeasuredTest : public ::testing::Test {
     said.unit = "gigabytes_per_second";
     said.source = "probe";
     said.attributes = std::move(attributes);
-    said.attributes.emplace_back("testedAt", "2026-11-25T10:00:00Z");
+    said.attributes.emplace_back("testedAt", tested_at);
     round_.push_back(std::move(said));
   }
   void says(const std::string& name, int number, Value value, Attributes attributes = {}) {
