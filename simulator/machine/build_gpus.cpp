@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/yaml_text.hpp"
 #include "machine/build.hpp"
@@ -80,6 +86,11 @@ void write_driver(const Description& description, FileTree& files) {
     files.write_value("/sys/module/" + std::string(module) + "/initstate", "live");
 }
 
+double reading_of(const GpuDescription& gpu, std::string_view name) {
+  const YamlNode* value = gpu.readings.find(name);
+  return value == nullptr ? 0 : std::stod(value->text);
+}
+
 // Of each lane in GB/s, by the generation of the link, and what copies of pinned memory get of that.
 constexpr double kLane[] = {0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
 constexpr double kCopied = 0.87;
@@ -95,36 +106,141 @@ struct LinkUnderLoad {
 };
 
 LinkUnderLoad link_of(const GpuDescription& gpu) {
-  const auto reading = [&gpu](std::string_view name) {
-    const YamlNode* value = gpu.readings.find(name);
-    return value == nullptr ? 0 : std::stoi(value->text);
-  };
+  const auto reading = [&gpu](std::string_view name) { return static_cast<int>(reading_of(gpu, name)); };
   return {std::clamp(reading("pcie.generation_max"), 1, static_cast<int>(std::size(kLane))),
           reading("pcie.width_max")};
 }
 
-// What a test of the GPUs finds: `probes` of machine.yaml.
-void build_probes(const Description& description, const GpuDescription& gpu, Machine& machine) {
-  YamlNode& probe = yaml_member(yaml_member(machine.machine, "probes"), "gpu.pcie_bandwidth");
-  yaml_member(probe, "takes") = yaml_word("1s");
-  YamlNode& found = yaml_member(probe, "found");
-  found = yaml_list();
-  const auto add = [&found](const std::string& name, const std::string& subject) -> YamlNode& {
-    YamlNode& one = found.items.emplace_back(yaml_map());
-    yaml_member(one, "name") = yaml_word("pcie_bandwidth." + name);
+// What a sound GPU of a model measures; plausible, and measured by nobody.
+struct Rates {
+  std::string_view model;
+  double memory = 0;  // GB/s of a copy
+  double fp64 = 0;    // TFLOP/s
+  double bf16 = 0;
+  int multiprocessors = 0;
+  double peer = 0;  // GB/s to another GPU
+};
+constexpr std::array<Rates, 4> kRates{{
+    {"NVIDIA H100 80GB HBM3", 2960, 51.4, 482, 132, 378},
+    {"NVIDIA B200", 6850, 29.3, 1010, 148, 748},
+    {"NVIDIA A100-SXM4-80GB", 1790, 15.6, 187, 108, 247},
+    {"NVIDIA L40S", 702, 1.3, 148, 142, 22.4},
+}};
+
+constexpr std::string_view kGigabytes = "gigabytes_per_second";
+constexpr std::string_view kTeraflops = "teraflops";
+constexpr std::string_view kCount = "count";
+
+// What one test finds: `probes` of machine.yaml.
+class ProbeWriter {
+ public:
+  ProbeWriter(Machine& machine, const std::string& check) : prefix_(check.substr(check.find('.') + 1) + ".") {
+    YamlNode& probe = yaml_member(yaml_member(machine.machine, "probes"), check);
+    yaml_member(probe, "takes") = yaml_word("1s");
+    found_ = &yaml_member(probe, "found");
+    *found_ = yaml_list();
+    add("outcome", "host", yaml_word("measured"));
+  }
+
+  void add(const std::string& name, const std::string& subject, YamlNode value, std::string_view unit = "") {
+    add_whole(prefix_ + name, subject, std::move(value), unit);
+  }
+  void add_model(const std::string& subject, const std::string& model) {
+    add_whole("gpu.model", subject, yaml_word(model), "");
+  }
+
+ private:
+  void add_whole(const std::string& name, const std::string& subject, YamlNode value, std::string_view unit) {
+    YamlNode& one = found_->items.emplace_back(yaml_map());
+    yaml_member(one, "name") = yaml_word(name);
     yaml_member(one, "subject") = yaml_word(subject);
     yaml_member(one, "source") = yaml_word("probe");
-    return yaml_member(one, "value");
-  };
-  add("outcome", "host") = yaml_word("measured");
-  const LinkUnderLoad link = link_of(gpu);
-  for (const Slot& slot : description.slots("gpu")) {
-    const std::string subject = "gpu/" + slot.address;
-    add("host_to_device", subject) = yaml_number(link.copy_rate());
-    yaml_member(found.items.back(), "unit") = yaml_word("gigabytes_per_second");
-    add("generation", subject) = yaml_integer(link.generation);
-    add("lanes", subject) = yaml_integer(link.lanes);
+    yaml_member(one, "value") = std::move(value);
+    if (!unit.empty()) yaml_member(one, "unit") = yaml_word(unit);
   }
+
+  std::string prefix_;
+  YamlNode* found_ = nullptr;
+};
+
+void build_copies(const LinkUnderLoad& link, const std::string& gpu, ProbeWriter& probe) {
+  probe.add("host_to_device", gpu, yaml_number(link.copy_rate()), kGigabytes);
+  probe.add("device_to_host", gpu, yaml_number(link.copy_rate()), kGigabytes);
+  probe.add("generation", gpu, yaml_integer(link.generation));
+  probe.add("lanes", gpu, yaml_integer(link.lanes));
+  probe.add("wrong", gpu, yaml_integer(0), kCount);
+}
+
+void build_memory(const Rates& rates, const std::string& gpu, ProbeWriter& probe) {
+  for (const char* kernel : {"copy", "scale", "triad", "daxpy"})
+    probe.add(kernel, gpu, yaml_number(rates.memory), kGigabytes);
+  probe.add("wrong", gpu, yaml_integer(0), kCount);
+}
+
+void build_arithmetic(const GpuDescription& description, const Rates& rates, const std::string& gpu,
+                      ProbeWriter& probe) {
+  constexpr int kHeat = 31;
+  constexpr double kDrawn = 0.9;  // of the power limit
+  const double copies = link_of(description).copy_rate();
+  probe.add("host_to_device_pinned", gpu, yaml_number(copies), kGigabytes);
+  probe.add("device_to_host_pinned", gpu, yaml_number(copies), kGigabytes);
+  probe.add("daxpy", gpu, yaml_number(rates.memory), kGigabytes);
+  probe.add("dgemm", gpu, yaml_number(rates.fp64), kTeraflops);
+  probe.add("bf16", gpu, yaml_number(rates.bf16), kTeraflops);
+  probe.add("temperature", gpu, yaml_number(reading_of(description, "temperature.gpu") + kHeat), "celsius");
+  probe.add("power", gpu, yaml_number(reading_of(description, "power.limit") * kDrawn), "watts");
+  probe.add("sm_clock", gpu, yaml_number(reading_of(description, "clocks.sm_max")), "megahertz");
+  probe.add("wrong", gpu, yaml_integer(0), kCount);
+}
+
+// All GPUs of a machine reach each other.
+void build_peers(const Rates& rates, const std::vector<Slot>& gpus, ProbeWriter& probe) {
+  for (const Slot& from : gpus) {
+    const std::string gpu = "gpu/" + from.address;
+    probe.add("peers", gpu, yaml_integer(gpus.size() - 1), kCount);
+    probe.add("direct", gpu, yaml_integer(gpus.size() - 1), kCount);
+    probe.add("wrong", gpu, yaml_integer(0), kCount);
+    for (const Slot& to : gpus) {
+      if (to.address == from.address) continue;
+      const std::string link = "link/" + from.address + "|" + to.address;
+      probe.add("write", link, yaml_number(rates.peer), kGigabytes);
+      probe.add("read", link, yaml_number(rates.peer), kGigabytes);
+    }
+  }
+}
+
+void build_probes(const Description& description, const GpuDescription& gpu, Machine& machine) {
+  const std::vector<Slot> slots = description.slots("gpu");
+  const auto for_each_gpu = [&](const std::string& check, const auto& build) {
+    ProbeWriter probe(machine, check);
+    for (const Slot& slot : slots) {
+      probe.add_model("gpu/" + slot.address, gpu.name);
+      build("gpu/" + slot.address, probe);
+    }
+  };
+  for_each_gpu("gpu.pcie_bandwidth", [link = link_of(gpu)](const std::string& subject, ProbeWriter& probe) {
+    build_copies(link, subject, probe);
+  });
+  const auto rates = std::ranges::find(kRates, gpu.name, &Rates::model);
+  if (rates == kRates.end()) return;
+  for_each_gpu("gpu.memory_bandwidth",
+               [&](const std::string& subject, ProbeWriter& probe) { build_memory(*rates, subject, probe); });
+  for_each_gpu("gpu.compute", [&](const std::string& subject, ProbeWriter& probe) {
+    build_arithmetic(gpu, *rates, subject, probe);
+  });
+  for_each_gpu("gpu.memory_test", [&](const std::string& subject, ProbeWriter& probe) {
+    constexpr double kTested = 0.9;  // of the memory
+    const double bytes = std::floor(reading_of(gpu, "memory.total") * kTested);
+    probe.add("bytes", subject, yaml_integer(static_cast<std::int64_t>(bytes)), "bytes");
+    probe.add("passes", subject, yaml_integer(6), kCount);
+    probe.add("wrong", subject, yaml_integer(0), kCount);
+  });
+  for_each_gpu("gpu.sdc", [&](const std::string& subject, ProbeWriter& probe) {
+    probe.add("multiprocessors", subject, yaml_integer(rates->multiprocessors), kCount);
+    probe.add("wrong", subject, yaml_integer(0), kCount);
+  });
+  ProbeWriter peers(machine, "gpu.p2p");
+  build_peers(*rates, slots, peers);
 }
 
 }  // namespace

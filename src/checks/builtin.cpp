@@ -26,7 +26,11 @@ std::span<const Check> builtin_checks() {
       kGpuDiagnosis,         //
       kGpuDcgm,              //
       kGpuPcieBandwidth,     //
+      kGpuMemoryBandwidth,   //
       kGpuCompute,           //
+      kGpuMemoryTest,        //
+      kGpuSdc,               //
+      kGpuP2p,               //
       kNetworkIbPort,        //
       kNetworkRdmaCounters,  //
       kNetworkEfa,           //

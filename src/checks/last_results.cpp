@@ -2,6 +2,7 @@
 #include "checks/last_results.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -12,19 +13,31 @@
 namespace autopilot::checks {
 namespace {
 
-bool is_one_of(std::span<const std::string_view> words, const Value& value) {
-  return std::ranges::find(words, to_string(value)) != words.end();
+bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 bool is_as_it_should_be(const ResultForm& form, const Observation& found) {
-  return found.value &&
-         (form.words.empty() ? as_number(*found.value).has_value() : is_one_of(form.words, *found.value));
+  return found.value && (form.words.empty() ? as_number(*found.value).has_value()
+                                            : is_one_of(form.words, to_string(*found.value)));
 }
 
 void add_malformed(const JudgeInput& input, const Observation& said, const Value& value, Findings& findings) {
   findings.push_back(make_finding(input, said.subject, "malformed_answer", Health::unknown,
                                   said.name + " is '" + to_string(value) + "', which says nothing"));
   findings.back().evidence.emplace_back("witness", said.source);
+}
+
+// A test that ran on them and says nothing of it proves nothing.
+void add_silent(const JudgeInput& input, const ResultForm& form, Findings& findings) {
+  std::set<Subject> told{host_subject()};
+  for (const Observation& found : input.history.latest())
+    if (is_one_of(form.found, found.name)) told.insert(found.subject);
+  for (const Observation& other : input.history.latest())
+    if (told.insert(other.subject).second)
+      findings.push_back(make_finding(
+          input, other.subject, "malformed_answer", Health::unknown,
+          "the results lack " + std::string(form.found.front()) + " of " + to_string(other.subject)));
 }
 
 // No subject has anything: why not.
@@ -39,7 +52,7 @@ Finding nothing_found(const JudgeInput& input, const ResultForm& form, const Obs
                         "the results lack " + std::string(form.outcome));
   if (word == form.outcomes.front())
     return make_finding(input, host_subject(), "malformed_answer", Health::unknown,
-                        "the test ended, and its results lack " + std::string(form.found));
+                        "the test ended, and its results lack " + std::string(form.found.front()));
   const std::string by = attribute_text(*outcome, "by");
   return make_finding(input, host_subject(), "could_not_look", Health::unknown,
                       "nothing was tested yet: " + word + (by.empty() ? "" : " by " + by));
@@ -78,19 +91,20 @@ void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& fin
   const std::size_t before = findings.size();
   add_unread(input, host_subject(), form.outcome, findings);
   const Observation* outcome = input.history.find(host_subject(), form.outcome);
-  if (outcome != nullptr && outcome->value && !is_one_of(form.outcomes, *outcome->value))
+  if (outcome != nullptr && outcome->value && !is_one_of(form.outcomes, to_string(*outcome->value)))
     add_malformed(input, *outcome, *outcome->value, findings);
   bool has_any = false;
   bool has_good = false;
   for (const Observation& found : input.history.latest()) {
-    if (found.name != form.found) continue;
+    if (!is_one_of(form.found, found.name)) continue;
     has_any = true;
-    add_unread(input, found.subject, form.found, findings);
+    add_unread(input, found.subject, found.name, findings);
     if (is_as_it_should_be(form, found))
       has_good = true;
     else if (found.value)
       add_malformed(input, found, *found.value, findings);
   }
+  add_silent(input, form, findings);
   if (!has_good && findings.size() == before)
     findings.push_back(nothing_found(input, form, outcome, has_any));
 }

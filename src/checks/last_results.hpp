@@ -27,12 +27,13 @@ struct ResultForm {
   std::string_view outcome;                    // of the host
   std::span<const std::string_view> outcomes;  // the words that it may be; the first: the test ended
   std::string_view nothing_to_test;            // the one of them that says so; empty: none does
-  std::string_view found;                      // of each subject that was tested
-  std::span<const std::string_view> words;     // that it may be; empty: it is a number
+  std::span<const std::string_view> found;     // of each subject that was tested, one of these or more
+  std::span<const std::string_view> words;     // that they may be; empty: they are numbers
 };
 
 // Adds what makes of results none, in whole or of one subject: what could not be read, a word that nobody
-// knows, text in place of a number, a test that found nothing of anything. Such a node is not healthy.
+// knows, text in place of a number, a subject of which only other things are told, a test that found nothing
+// of anything. Such a node is not healthy.
 void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& findings);
 
 }  // namespace autopilot::checks

@@ -104,7 +104,7 @@ struct GpuProbe {
 // Tests of idle GPUs that nobody asks for (docs/gpu-tests.md).
 struct GpuTests {
   Duration every{0};  // 0: none
-  std::vector<std::string> checks = {"gpu.pcie_bandwidth", "gpu.compute"};
+  std::vector<std::string> checks = {"gpu.pcie_bandwidth", "gpu.memory_bandwidth", "gpu.compute", "gpu.sdc"};
 };
 
 // Tests of a pod's GPUs before it begins (docs/preflight-gate.md).

@@ -54,6 +54,13 @@ std::optional<Subject> parse_subject(std::string_view text) {
   return subject;
 }
 
+std::pair<std::string_view, std::string_view> ends_of(const Subject& link) {
+  const std::string_view key = link.key;
+  const auto bar = key.find('|');
+  if (bar == std::string_view::npos) return {key, {}};
+  return {key.substr(0, bar), key.substr(bar + 1)};
+}
+
 std::optional<std::string> canonical_pci_address(std::string_view text) {
   unsigned function = 0;
   if (const auto dot = text.find('.'); dot != std::string_view::npos) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace autopilot {
 
@@ -51,6 +52,9 @@ struct Subject {
 [[nodiscard]] std::string to_string(const Subject& subject);
 // What to_string wrote; index, uuid and serial stay empty.
 [[nodiscard]] std::optional<Subject> parse_subject(std::string_view text);
+
+// The keys of both ends of a link; the second is empty where one end alone is told.
+[[nodiscard]] std::pair<std::string_view, std::string_view> ends_of(const Subject& link);
 
 // The kernel's spelling of a PCI address: lower case, four-digit domain, function digit. Accepts "3B:00",
 // "0000:3b:00", NVML's "00000000:3B:00.0". Nothing when it is no PCI address.

@@ -59,5 +59,14 @@ TEST(PciAddress, refuses_what_is_none) {
   EXPECT_EQ(canonical_pci_address(std::string(1 << 20, ':')), std::nullopt);
 }
 
+TEST(Link, has_two_ends_or_tells_one) {
+  const Subject link{SubjectKind::link, "0000:3b:00.0|0000:5e:00.0", {}, "", ""};
+  EXPECT_EQ(ends_of(link).first, "0000:3b:00.0");
+  EXPECT_EQ(ends_of(link).second, "0000:5e:00.0");
+  const Subject half{SubjectKind::link, "0000:3b:00.0", {}, "", ""};
+  EXPECT_EQ(ends_of(half).first, "0000:3b:00.0");
+  EXPECT_EQ(ends_of(half).second, "");
+}
+
 }  // namespace
 }  // namespace autopilot

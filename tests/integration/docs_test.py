@@ -14,7 +14,7 @@ import pages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "docs" / name for name in ("setup.md", "usage.md", "health-checks.md")]
-ROW = re.compile(r"^\| \[`([a-z_]+\.[a-z_]+)`\]\(checks/\1\.md\) \| (\w+) \| ([^|]*) \| [^|]+ \|$", re.MULTILINE)
+ROW = re.compile(r"^\| \[`([a-z_]+\.[a-z0-9_]+)`\]\(checks/\1\.md\) \| (\w+) \| ([^|]*) \| [^|]+ \|$", re.MULTILINE)
 
 
 class DocsTest(unittest.TestCase):

@@ -39,9 +39,11 @@ def measured(rates, outcome="measured", **attributes):
 
 
 def computed(failed=None):
+    """One GPU may multiply at a tenth of its rate."""
     return [seen("compute.outcome", "host", "measured")] + [
-        seen("compute.result", f"gpu/{gpu}", "failed" if number == failed else "passed",
-             **({"failed": "dgemm"} if number == failed else {})) for number, gpu in enumerate(GPUS)]
+        one for number, gpu in enumerate(GPUS) for one in (
+            seen("gpu.model", f"gpu/{gpu}", "NVIDIA H100 80GB HBM3"), seen("compute.daxpy", f"gpu/{gpu}", 2890.0),
+            seen("compute.dgemm", f"gpu/{gpu}", 5.1 if number == failed else 51.4), seen("compute.wrong", f"gpu/{gpu}", 0))]
 
 
 def asked(**silent):

@@ -182,9 +182,9 @@ class PreflightTest(unittest.TestCase):
 
     def test_what_a_node_does_not_test_is_said_and_proves_nothing(self):
         self.start()
-        code, out, _ = self.preflight("--tests", "gpu.memory_bandwidth")
+        code, out, _ = self.preflight("--tests", "gpu.nccl_allreduce")
         self.assertEqual(code, 0)
-        self.assertIn("gpu.memory_bandwidth could not be made: this node has no such test", out)
+        self.assertIn("gpu.nccl_allreduce could not be made: this node has no such test", out)
         code, out, _ = self.preflight("--tests", "self_test")
         self.assertEqual((code, "self_test passed just now on the node; the job may start" in out), (0, True), out)
 

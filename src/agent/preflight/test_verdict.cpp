@@ -34,6 +34,13 @@ std::optional<double> number_of(const Observation& observation) {
   return observation.value ? as_number(*observation.value) : std::nullopt;
 }
 
+// A GPU has part in what is wrong with the host, or with a link of its own.
+bool concerns(const Subject& subject, const Subject& gpu) {
+  if (subject.kind != SubjectKind::link) return subject == gpu || subject == host_subject();
+  const auto [from, to] = ends_of(subject);
+  return from == gpu.key || to == gpu.key;
+}
+
 // What is proven goes before what could not be looked at.
 Health health_of(const Findings& findings) {
   const auto has = [&findings](Health health) {
@@ -65,9 +72,8 @@ JudgedTest judge_test(const checks::Check& check, const Operation& operation, co
       runtime::conclude(check, std::move(observed), check.info.window, now, facts, expectation, history);
   for (const Subject& gpu : gpus_of(operation)) {
     TestedGpu& tested = test.gpus.emplace_back(TestedGpu{gpu, Health::healthy, {}});
-    std::ranges::copy_if(findings, std::back_inserter(tested.findings), [&gpu](const Finding& one) {
-      return one.subject == gpu || one.subject == host_subject();
-    });
+    std::ranges::copy_if(findings, std::back_inserter(tested.findings),
+                         [&gpu](const Finding& one) { return concerns(one.subject, gpu); });
     tested.health = health_of(tested.findings);
     if (tested.health == Health::healthy && !has_value(operation.observations, gpu))
       tested.health = Health::unknown;

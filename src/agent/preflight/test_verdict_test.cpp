@@ -99,6 +99,30 @@ TEST(TestVerdict, a_test_of_the_host_speaks_for_each_gpu) {
   EXPECT_THAT(pass_records_of(*wrong, "boot"), IsEmpty());
 }
 
+TEST(TestVerdict, a_slow_link_is_a_matter_of_both_its_ends) {
+  Operation operation;
+  operation.kind = "gpu.p2p";
+  const auto tell = [&operation](const Subject& subject, const std::string& name, Value value) {
+    operation.observations.push_back(about(subject, name, std::move(value)));
+    operation.observations.back().name = "p2p." + name;
+  };
+  tell(host_subject(), "outcome", std::string("measured"));
+  const std::vector<std::string> keys{"a", "b", "c", "d"};
+  for (const std::string& from : keys) {
+    tell(gpu(from), "peers", std::int64_t{3});
+    tell(gpu(from), "direct", std::int64_t{3});
+    for (const std::string& to : keys) {
+      if (from == to) continue;
+      Subject link{SubjectKind::link, from, {}, "", ""};
+      link.key.append("|").append(to);
+      tell(link, "write", from == "b" && to == "d" ? 9.0 : 380.0);
+    }
+  }
+  const auto test = judge_test(*checks::find_check("gpu.p2p"), operation, catalog::builtin(), Expectation{});
+  EXPECT_THAT(healths(test),
+              ElementsAre(Health::healthy, Health::degraded, Health::healthy, Health::degraded));
+}
+
 TEST(TestVerdict, who_passed_gets_a_record_by_uuid) {
   Operation operation =
       measured({about(gpu("a"), "host_to_device", 55.0), about(gpu("b"), "host_to_device", 2.0),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <map>
 #include <optional>
 
 #include "checks/builtin.hpp"
 #include "checks/gpu/gpu_check.hpp"
+#include "checks/gpu/measured.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -16,12 +16,6 @@ constexpr std::string_view kBestClock = "clocks.sm.largest";  // since the machi
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   return observe_gpus(host, request, {host::GpuGroup::clocks}, Vendors::nvidia);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // What a GPU did while it worked and nothing held it back.

@@ -1,45 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "checks/builtin.hpp"
-#include "checks/gpu/gpu_check.hpp"
-#include "checks/judgement.hpp"
+#include "checks/gpu/measured.hpp"
 #include "checks/last_results.hpp"
 #include "core/attribute_text.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::checks {
 namespace {
 
 constexpr std::string_view kId = "gpu.compute";
-constexpr std::string_view kWitness = "probe";
 
-// Of the host, as for gpu.pcie_bandwidth: "measured", "in_use" with `by`.
 constexpr std::string_view kOutcome = "compute.outcome";
-// Of each GPU: "passed"; "failed" with `failed`, what was too slow or wrong. What was measured stands beside
-// it: compute.host_to_device_pinned, .host_to_device, .device_to_host_pinned, .device_to_host and .daxpy in
-// GB/s, .dgemm in TFLOP/s, .temperature, .power and .sm_clock.
-constexpr std::string_view kResult = "compute.result";
+// Of each GPU: vectors in GB/s, products of matrices in TFLOP/s; bf16 only where it has tensor cores for it.
+constexpr std::string_view kDaxpy = "compute.daxpy";
+constexpr std::string_view kDgemm = "compute.dgemm";
+constexpr std::string_view kBf16 = "compute.bf16";
+// Why its clocks were held back while it multiplied, with commas between the words of NVML, one of which says
+// that it was idle; absent where nothing did, or nobody told.
+constexpr std::string_view kThrottled = "compute.throttled";
+constexpr std::string_view kIdle = "gpu_idle";
+// How many of the numbers that were compared were not the only right ones.
+constexpr std::string_view kWrong = "compute.wrong";
+// Not judged, for the table of IBM Autopilot: copies of pinned memory in GB/s, which gpu.pcie_bandwidth
+// judges, compute.temperature, .power and .sm_clock under load.
+constexpr std::string_view kHostToDevice = "compute.host_to_device_pinned";
+constexpr std::array kFound{kHostToDevice, kDaxpy, kDgemm, kBf16, kWrong};
 
-constexpr std::array<std::string_view, 2> kOutcomes{"measured", "in_use"};
-constexpr std::array<std::string_view, 2> kResults{"passed", "failed"};
+std::optional<double> fp64_peak(const catalog::GpuPeaks& peaks) {
+  return peaks.fp64_tensor_teraflops ? peaks.fp64_tensor_teraflops : peaks.fp64_teraflops;
+}
+std::optional<double> bf16_peak(const catalog::GpuPeaks& peaks) {
+  return peaks.bf16_teraflops;
+}
+
+constexpr std::array<Rate, 3> kRates{{
+    {kDaxpy, "daxpy", "GB/s", memory_peak, "gpu.memory_bandwidth.peak_share",
+     "gpu.memory_bandwidth.sibling_share"},
+    {kDgemm, "dgemm", "TFLOP/s", fp64_peak, "gpu.compute.fp64_share", "gpu.compute.sibling_share"},
+    {kBf16, "bf16", "TFLOP/s", bf16_peak, "gpu.compute.bf16_share", "gpu.compute.sibling_share"},
+}};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return last_results(host, request, kId, kWitness);
+  return last_results(host, request, kId, kProbe);
+}
+
+// What an earlier test told of its GPU is still there where the last one told nothing.
+bool is_of_same_test(const Observation& told, const Finding& finding) {
+  constexpr Duration kLongestTest = std::chrono::minutes{1};
+  const Value* at = find_attribute(finding.evidence, "testedAt");
+  const auto measured = at == nullptr ? std::nullopt : parse_time(to_string(*at));
+  const auto then = parse_time(attribute_text(told, "testedAt"));
+  return measured && then && std::chrono::abs(*measured - *then) <= kLongestTest;
+}
+
+// Heat and power make a sound GPU slow: whoever reads that it is slow must see it.
+void add_throttled(const JudgeInput& input, Finding& finding) {
+  const Observation* told = input.history.find(finding.subject, kThrottled);
+  if (told == nullptr || !told->value || !is_of_same_test(*told, finding)) return;
+  const std::string words = to_string(*told->value);
+  std::string throttled;
+  for (const std::string_view word : split(words, ','))
+    if (word != kIdle) throttled.append(throttled.empty() ? "" : ",").append(word);
+  if (throttled.empty()) return;
+  finding.message += "; its clocks were held back meanwhile: " + throttled;
+  finding.evidence.emplace_back("throttled", throttled);
 }
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unusable(input, {kOutcome, kOutcomes, {}, kResult, kResults}, findings);
-  for (const Observation& said : input.history.latest()) {
-    if (said.name != kResult) continue;
-    if (!said.value || to_string(*said.value) != "failed") continue;
-    const std::string failed = attribute_text(said, "failed");
-    findings.push_back(make_finding(input, said.subject, "compute_test_failed", Health::degraded,
-                                    gpu_text(said.subject) + " failed the test of its memory and arithmetic" +
-                                        (failed.empty() ? "" : ": " + failed)));
-    findings.back().evidence = said.attributes;
-    findings.back().evidence.emplace_back("witness", said.source);
+  add_unusable(input, {kOutcome, kMeasuredOutcomes, {}, kFound, {}}, findings);
+  add_wrong(input, kWrong, "compute_wrong", "got wrong numbers from its arithmetic", findings);
+  Findings slow;
+  judge_rates(input, kRates, "compute_slow", "compute_sibling_differs", slow);
+  for (Finding& finding : slow) {
+    add_throttled(input, finding);
+    findings.push_back(std::move(finding));
   }
   return findings;
 }
@@ -47,7 +88,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 
 const Check kGpuCompute = {
-    .info = active_check_info(kId, "Memory and arithmetic", "gpu", kWitness),
+    .info = active_check_info(kId, "Memory and arithmetic", "gpu", kProbe),
     .observe = observe,
     .judge = judge,
 };

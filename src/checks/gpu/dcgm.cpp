@@ -20,6 +20,7 @@ constexpr std::string_view kOutcome = "dcgm.outcome";
 // Of each GPU, and of the host for tests that name none: "passed"; "warned", "failed" and "fatal" with
 // `tests` and `message`.
 constexpr std::string_view kResult = "dcgm.result";
+constexpr std::array kFound{kResult};
 
 constexpr std::array<std::string_view, 2> kOutcomes{"tested", "in_use"};
 constexpr std::array<std::string_view, 4> kResults{"passed", "warned", "failed", "fatal"};
@@ -49,7 +50,7 @@ std::string detail_of(const Observation& said) {
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unusable(input, {kOutcome, kOutcomes, {}, kResult, kResults}, findings);
+  add_unusable(input, {kOutcome, kOutcomes, {}, kFound, kResults}, findings);
   for (const Observation& said : input.history.latest()) {
     if (said.name != kResult || !said.value) continue;
     const std::string word = to_string(*said.value);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,31 +8,31 @@
 
 #include "checks/builtin.hpp"
 #include "checks/gpu/gpu_check.hpp"
+#include "checks/gpu/measured.hpp"
 #include "checks/judgement.hpp"
 #include "checks/last_results.hpp"
-#include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
 namespace {
 
 constexpr std::string_view kId = "gpu.pcie_bandwidth";
-constexpr std::string_view kWitness = "probe";
 
-// Of the host: "measured"; "in_use" with `by`, where somebody's work kept the last test from running, beside
-// what the test before it measured.
 constexpr std::string_view kOutcome = "pcie_bandwidth.outcome";
-// Of each GPU, in GB/s: copies of pinned memory of the host.
+// Of each GPU, in GB/s: copies of pinned memory of the host, while no other GPU copied.
 constexpr std::string_view kHostToDevice = "pcie_bandwidth.host_to_device";
+// How many words of copies to the GPU and back were not what was sent.
+constexpr std::string_view kWrong = "pcie_bandwidth.wrong";
+constexpr std::array kFound{kHostToDevice, kWrong};
 
 // Of the link of each GPU while it was measured, which is slower at rest: "5" and "16". Where nobody tells
 // them, the GPU is judged by the fixed limit and its siblings.
 constexpr std::string_view kGeneration = "pcie_bandwidth.generation";
 constexpr std::string_view kLanes = "pcie_bandwidth.lanes";
 
-constexpr std::array<std::string_view, 2> kOutcomes{"measured", "in_use"};
+constexpr std::string_view kUnit = "gigabytes_per_second";
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  return last_results(host, request, kId, kWitness);
+  return last_results(host, request, kId, kProbe);
 }
 
 class BandwidthJudge {
@@ -46,52 +44,42 @@ class BandwidthJudge {
         sibling_share_(limit(input, "gpu.pcie_bandwidth.sibling_share")) {}
 
   void add_findings(Findings& findings) const {
-    const std::vector<Measured> all = measured();
+    const std::vector<Measured> all = measured(input_, kHostToDevice);
     for (const Measured& gpu : all)
       if (auto finding = judge(gpu, all)) {
-        finding->evidence.emplace_back("testedAt", attribute_text(*gpu.said, "testedAt"));
-        finding->evidence.emplace_back("witness", gpu.said->source);
+        add_source(*finding, *gpu.said);
         findings.push_back(*std::move(finding));
       }
   }
 
  private:
-  struct Measured {
-    const Observation* said = nullptr;
-    double rate = 0;
+  struct Link {
     std::optional<double> generation;
     std::optional<double> lanes;
-
-    [[nodiscard]] bool has_link_of(const Measured& other) const {
-      return generation == other.generation && lanes == other.lanes;
-    }
+    friend bool operator==(const Link&, const Link&) = default;
   };
 
-  [[nodiscard]] std::vector<Measured> measured() const {
-    std::vector<Measured> all;
-    for (const Observation& said : input_.history.latest()) {
-      const auto rate = said.name == kHostToDevice && said.value ? as_number(*said.value) : std::nullopt;
-      if (rate)
-        all.push_back({&said, *rate, input_.history.number(said.subject, kGeneration),
-                       input_.history.number(said.subject, kLanes)});
-    }
-    return all;
+  [[nodiscard]] Link link_of(const Measured& gpu) const {
+    return {input_.history.number(gpu.said->subject, kGeneration),
+            input_.history.number(gpu.said->subject, kLanes)};
   }
 
   [[nodiscard]] std::optional<Finding> judge(const Measured& gpu, const std::vector<Measured>& all) const {
-    if (gpu.rate < least_.value)
+    if (gpu.value < least_.value)
       return finding(gpu, "pcie_bandwidth_low", least_, "expected are " + rounded(least_.value));
-    if (const auto able = link_rate(gpu)) {
-      const Limit least = of(link_share_, *able);
-      if (gpu.rate < least.value)
+    const Link link = link_of(gpu);
+    if (const auto able = rate_of(link)) {
+      const Limit least = share_of(link_share_, *able, kUnit);
+      if (gpu.value < least.value)
         return finding(gpu, "pcie_bandwidth_low", least,
-                       "generation " + rounded(gpu.generation.value_or(0)) + " with " +
-                           rounded(gpu.lanes.value_or(0)) + " lanes has at least " + rounded(least.value));
+                       "generation " + rounded(link.generation.value_or(0)) + " with " +
+                           rounded(link.lanes.value_or(0)) + " lanes has at least " + rounded(least.value));
     }
-    if (const auto median = median_of_siblings(gpu, all)) {
-      const Limit least = of(sibling_share_, *median);
-      if (gpu.rate < least.value)
-        return finding(gpu, "pcie_bandwidth_sibling_differs", least, "its siblings have " + rounded(*median));
+    const auto has_this_link = [&](const Measured& other) { return link_of(other) == link; };
+    if (const auto usual = median_of_others(gpu, all, has_this_link)) {
+      const Limit least = share_of(sibling_share_, *usual, kUnit);
+      if (gpu.value < least.value)
+        return finding(gpu, "pcie_bandwidth_sibling_differs", least, "its siblings have " + rounded(*usual));
     }
     return std::nullopt;
   }
@@ -100,35 +88,16 @@ class BandwidthJudge {
                                 const std::string& expected) const {
     return make_finding(
         input_, gpu.said->subject, reason, Health::degraded,
-        gpu_text(gpu.said->subject) + " takes " + rounded(gpu.rate) + " GB/s from the host; " + expected,
-        gpu.rate, least);
+        gpu_text(gpu.said->subject) + " takes " + rounded(gpu.value) + " GB/s from the host; " + expected,
+        gpu.value, least);
   }
 
-  // A share of a rate, as a rate.
-  [[nodiscard]] static Limit of(Limit share, double rate) {
-    share.value *= rate;
-    share.unit = "gigabytes_per_second";
-    return share;
-  }
-
-  // What the link can carry of data in one direction.
-  [[nodiscard]] std::optional<double> link_rate(const Measured& gpu) const {
-    if (!gpu.generation || !gpu.lanes) return std::nullopt;
-    if (*gpu.generation < 1 || *gpu.generation > 6) return std::nullopt;
-    const Limit lane = limit(input_, "gpu.pcie_bandwidth.lane_gen" + rounded(std::round(*gpu.generation)));
-    return lane.value * *gpu.lanes;
-  }
-
-  // Of GPUs with the same link; of two that differ nobody knows which one is right.
-  [[nodiscard]] static std::optional<double> median_of_siblings(const Measured& gpu,
-                                                                const std::vector<Measured>& all) {
-    std::vector<double> rates;
-    for (const Measured& other : all)
-      if (&other != &gpu && other.has_link_of(gpu)) rates.push_back(other.rate);
-    if (rates.size() + 1 < kFewestAlike) return std::nullopt;
-    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
-    std::ranges::nth_element(rates, middle);
-    return *middle;
+  // What it can carry of data in one direction.
+  [[nodiscard]] std::optional<double> rate_of(const Link& link) const {
+    if (!link.generation || !link.lanes) return std::nullopt;
+    if (*link.generation < 1 || *link.generation > 6) return std::nullopt;
+    const Limit lane = limit(input_, "gpu.pcie_bandwidth.lane_gen" + rounded(std::round(*link.generation)));
+    return lane.value * *link.lanes;
   }
 
   const JudgeInput& input_;
@@ -139,7 +108,8 @@ class BandwidthJudge {
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unusable(input, {kOutcome, kOutcomes, {}, kHostToDevice, {}}, findings);
+  add_unusable(input, {kOutcome, kMeasuredOutcomes, {}, kFound, {}}, findings);
+  add_wrong(input, kWrong, "pcie_data_wrong", "got wrong words over its PCIe link", findings);
   BandwidthJudge(input).add_findings(findings);
   return findings;
 }
@@ -147,7 +117,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 
 const Check kGpuPcieBandwidth = {
-    .info = active_check_info(kId, "Measured PCIe bandwidth", "gpu", kWitness),
+    .info = active_check_info(kId, "Measured PCIe bandwidth", "gpu", kProbe),
     .observe = observe,
     .judge = judge,
 };

@@ -19,6 +19,7 @@ constexpr std::string_view kOutcome = "bandwidth.outcome";
 // The subject is link/<source>/<interface>|<destination>/<interface>; `source`, `source_pod`, `destination`,
 // `destination_pod` and `interface` name its parts. 0: nothing arrived.
 constexpr std::string_view kReceived = "bandwidth.received";
+constexpr std::array kFound{kReceived};
 
 constexpr std::string_view kNoTargets = "no_targets";
 constexpr std::array<std::string_view, 2> kOutcomes{"measured", kNoTargets};
@@ -30,7 +31,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 // How much is too little depends on line, load and path: only nothing at all is judged.
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kReceived, {}}, findings);
+  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
   for (const Observation& pair : input.history.latest()) {
     if (pair.name != kReceived) continue;
     if (!pair.value || as_number(*pair.value).value_or(1) > 0) continue;

@@ -18,6 +18,7 @@ constexpr std::string_view kOutcome = "ping.outcome";
 // Of each node that was asked (peer/<node>): how many of its addresses did not answer. `addresses` names all
 // of them, "eth0=10.1.0.7 net1-0=10.2.0.7"; `silent` those without an answer, "net1-0".
 constexpr std::string_view kSilent = "ping.silent";
+constexpr std::array kFound{kSilent};
 
 constexpr std::string_view kNoTargets = "no_targets";
 constexpr std::array<std::string_view, 2> kOutcomes{"ended", kNoTargets};
@@ -28,7 +29,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
-  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kSilent, {}}, findings);
+  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
   for (const Observation& asked : input.history.latest()) {
     if (asked.name != kSilent) continue;
     if (!asked.value || as_number(*asked.value).value_or(0) == 0) continue;

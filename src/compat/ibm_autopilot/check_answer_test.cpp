@@ -425,14 +425,24 @@ TEST_F(ProbeAnswerTest, a_gpu_that_is_gone_makes_no_test_that_nobody_asked_for) 
 
 TEST_F(ProbeAnswerTest, gpu_memory) {
   Observations observations{left("compute.outcome", host_subject(), "measured"),
-                            left("compute.result", gpu(0), "passed"),
-                            left("compute.result", gpu(1), "failed", {{"failed", "daxpy"}}),
-                            left("compute.daxpy", gpu(0), 2890.04), left("compute.daxpy", gpu(1), 640.0)};
+                            left("compute.host_to_device_pinned", gpu(0), 55.2),
+                            left("compute.device_to_host_pinned", gpu(0), 54.8),
+                            left("compute.daxpy", gpu(0), 2890.04),
+                            left("compute.dgemm", gpu(0), 51.4),
+                            left("compute.bf16", gpu(0), 480.0),
+                            left("compute.temperature", gpu(0), std::int64_t{61}),
+                            left("compute.power", gpu(0), 652.0),
+                            left("compute.sm_clock", gpu(0), std::int64_t{1755}),
+                            left("compute.wrong", gpu(0), std::int64_t{0}),
+                            left("compute.daxpy", gpu(1), 640.0)};
   CheckResult& result = add("gpu.compute", Health::healthy);
   result.observations = observations;
   EXPECT_TRUE(text_of("gpumem").ends_with("[[ GPU-MEM ]] Health Check successful\n"));
   EXPECT_EQ(outcome_of("gpumem"), Outcome::passed);
-  find(snapshot_.results[0], gpu(1), Health::degraded, "GPU 1 failed: daxpy");
+  for (const char* failed : {"daxpy,dgemm", "results"}) {
+    find(snapshot_.results[0], gpu(1), Health::degraded, "GPU 1 is slow");
+    snapshot_.results[0].findings.back().evidence.emplace_back("failed", failed);
+  }
   EXPECT_EQ(outcome_of("gpumem"), Outcome::failed);
   EXPECT_EQ(text_of("gpumem"),
             std::string("[[ GPU-MEM ]] Briefings completed. Continue with memory evaluation.\n"
@@ -440,9 +450,9 @@ TEST_F(ProbeAnswerTest, gpu_memory) {
                 kOfWhen +
                 "[[ GPU-MEM ]] Health Check unsuccessful. FAIL.\n"
                 " GPU H2D(p)  H2D   D2H(p)  D2H   daxpy  dgemm   temp     power     smMHz\n"
-                "   0    nan    nan    nan    nan  2890.0    nan    nan     nan      nan\n"
+                "   0   55.2    nan   54.8    nan  2890.0   51.4   61.0   652.0   1755.0\n"
                 "   1    nan    nan    nan    nan   640.0    nan    nan     nan      nan\n"
-                "Summary of GPU errors:\n GPU 1: daxpy\n");
+                "Summary of GPU errors:\n GPU 1: daxpy,dgemm,results\n");
   EXPECT_EQ(status_words(text_of("gpumem")), std::vector<std::string>{"GPU MEM Test Failed"});
 }
 

@@ -29,11 +29,12 @@ Observation word(const std::string& name, const std::string& value) {
 
 class HealthGaugesTest : public ::testing::Test {
  protected:
-  void look(const std::string& check, Observations observations) {
+  void look(const std::string& check, Observations observations, Findings findings = {}) {
     NodeSnapshot snapshot;
     CheckResult& result = snapshot.results.emplace_back();
     result.check = check;
     result.observations = std::move(observations);
+    result.findings = std::move(findings);
     result.completed = now_;
     gauges_.note(snapshot);
   }
@@ -124,11 +125,15 @@ TEST_F(HealthGaugesTest, a_gpu_whose_number_is_known_later_has_one_series) {
 }
 
 TEST_F(HealthGaugesTest, a_test_of_memory_that_failed_stays_1_until_one_passes) {
-  look("gpu.compute", {reading("compute.result", 0, std::string("passed")),
-                       reading("compute.result", 1, std::string("failed"))});
+  Finding slow;
+  slow.subject = reading("compute.daxpy", 1, 640.0).subject;
+  slow.health = Health::degraded;
+  look("gpu.compute", {reading("compute.daxpy", 0, 2890.0), reading("compute.daxpy", 1, 640.0)}, {slow});
   look("gpu.compute", {});
   EXPECT_THAT(all(), ElementsAre("gpumem/0=1"));
-  look("gpu.compute", {reading("compute.result", 0, std::string("passed"))});
+  look("gpu.compute", {reading("gpu.model", 0, std::string("NVIDIA H100 80GB HBM3"))});
+  EXPECT_THAT(all(), ElementsAre("gpumem/0=1"));
+  look("gpu.compute", {reading("compute.daxpy", 0, 2890.0)});
   EXPECT_THAT(all(), ElementsAre("gpumem/0=0"));
 }
 

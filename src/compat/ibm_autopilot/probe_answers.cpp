@@ -62,44 +62,46 @@ Said aborted(std::string_view tag, const NodeSnapshot& snapshot, const CheckResu
   return {Outcome::aborted, "", std::string(tag) + " ABORT\n" + abort_line(snapshot, result)};
 }
 
-bool is_bad(const CheckResult& result) {
-  return std::ranges::any_of(result.findings, [](const Finding& finding) {
-    return finding.health == Health::degraded || finding.health == Health::failed;
-  });
-}
-
 bool has_unread(const CheckResult& result) {
   return std::ranges::any_of(result.findings,
                              [](const Finding& finding) { return finding.health == Health::unknown; });
 }
 
-constexpr std::string_view kComputeResult = "compute.result";
-
 // Copies to and from the host, pinned and not; vector and matrix arithmetic; and what the GPU was like.
 struct Column {
-  std::string_view reading;
+  std::string_view reading;  // empty: it is not measured here
   std::size_t width;
 };
 constexpr std::array<Column, 9> kColumns{{{"compute.host_to_device_pinned", 7},
-                                          {"compute.host_to_device", 7},
+                                          {"", 7},
                                           {"compute.device_to_host_pinned", 7},
-                                          {"compute.device_to_host", 7},
+                                          {"", 7},
                                           {"compute.daxpy", 8},
                                           {"compute.dgemm", 7},
                                           {"compute.temperature", 7},
                                           {"compute.power", 8},
                                           {"compute.sm_clock", 9}}};
 
+// "daxpy,dgemm": what is wrong with the GPU, by all findings about it; empty: nothing.
+std::string failed_of(const CheckResult& result, const Subject& gpu) {
+  std::string failed;
+  for (const Finding& finding : result.findings) {
+    const Value* words = finding.subject == gpu ? find_attribute(finding.evidence, "failed") : nullptr;
+    if (words != nullptr) failed.append(failed.empty() ? "" : ",").append(to_string(*words));
+  }
+  return on_one_line(std::move(failed));
+}
+
 std::string table_of(const NodeSnapshot& snapshot, const CheckResult& result) {
   std::string table = " GPU H2D(p)  H2D   D2H(p)  D2H   daxpy  dgemm   temp     power     smMHz\n";
   std::string faulty;
-  for (const auto& [gpu, said] : of_gpus(snapshot, result.check, kComputeResult)) {
+  for (const Subject& gpu : gpus_of(snapshot, result.check)) {
     table += right_aligned(device_id(gpu), 4);
     for (const Column& column : kColumns)
       table += right_aligned(one_digit(find_of(result, gpu, column.reading)), column.width);
     table += "\n";
-    if (word_of(*said) == "failed")
-      faulty += " GPU " + device_id(gpu) + ": " + on_one_line(attribute_text(*said, "failed")) + "\n";
+    if (const std::string failed = failed_of(result, gpu); !failed.empty())
+      faulty += " GPU " + device_id(gpu) + ": " + failed + "\n";
   }
   return table + "Summary of GPU errors:\n" + (faulty.empty() ? " NONE \n" : faulty);
 }
@@ -129,7 +131,7 @@ std::string lines_of_targets(const CheckResult& result) {
 Said pcie_bandwidth(const NodeSnapshot& snapshot, const CheckResult& result) {
   constexpr std::string_view kTag = "[[ PCIEBW ]]";
   const std::string user = user_of_gpu(result, "pcie_bandwidth.outcome");
-  const bool is_slow = is_bad(result);
+  const bool is_slow = has_fault(result);
   if (!user.empty() && !is_slow) return in_use(kTag, user);
   const auto measured = of_gpus(snapshot, result.check, "pcie_bandwidth.host_to_device");
   if (std::ranges::none_of(measured, has_value) || (!is_slow && has_unread(result)))
@@ -146,11 +148,9 @@ Said pcie_bandwidth(const NodeSnapshot& snapshot, const CheckResult& result) {
 Said gpu_memory(const NodeSnapshot& snapshot, const CheckResult& result) {
   constexpr std::string_view kTag = "[[ GPU-MEM ]]";
   const std::string user = user_of_gpu(result, "compute.outcome");
-  const bool has_failed = is_bad(result);
+  const bool has_failed = has_fault(result);
   if (!user.empty() && !has_failed) return in_use(kTag, user);
-  const auto tested = of_gpus(snapshot, result.check, kComputeResult);
-  if (std::ranges::none_of(tested, has_value) || (!has_failed && has_unread(result)))
-    return aborted(kTag, snapshot, result);
+  if (!has_measured(result) || (!has_failed && has_unread(result))) return aborted(kTag, snapshot, result);
   return {has_failed ? Outcome::failed : Outcome::passed,
           "[[ GPU-MEM ]] Briefings completed. Continue with memory evaluation.\n",
           has_failed ? "[[ GPU-MEM ]] Health Check unsuccessful. FAIL.\n" + table_of(snapshot, result) +
@@ -162,7 +162,7 @@ Said ping(const NodeSnapshot& snapshot, const CheckResult& result) {
   const Observation* outcome = find_of(result, host_subject(), "ping.outcome");
   if (outcome == nullptr || !outcome->value) return aborted("[PING]", snapshot, result);
   if (word_of(*outcome) == "no_targets") return {Outcome::aborted, "", "[PING] No nodes found. ABORT\n"};
-  const bool has_silent = is_bad(result);
+  const bool has_silent = has_fault(result);
   if (!has_silent && has_unread(result)) return aborted("[PING]", snapshot, result);
   return {has_silent ? Outcome::failed : Outcome::passed,
           "[PING] Pod running ping:  " + to_lower(on_one_line(attribute_text(*outcome, "pod"))) +
@@ -179,7 +179,7 @@ Said iperf(const NodeSnapshot& snapshot, const CheckResult& result) {
     return {Outcome::aborted, "", std::string(kError) + "No nodes found. ABORT\n"};
   const std::string tables = throughput_tables(result);
   if (tables.empty()) return aborted(kNetworkTag, snapshot, result);
-  if (is_bad(result))
+  if (has_fault(result))
     return {Outcome::failed, "",
             tables + std::string(kError) + "Nothing arrives from at least one node. FAIL\n"};
   if (has_unread(result))

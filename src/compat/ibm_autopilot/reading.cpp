@@ -32,6 +32,10 @@ Subject numbered(const NodeSnapshot& snapshot, Subject gpu) {
   return gpu;
 }
 
+bool is_fault(const Finding& finding) {
+  return finding.health == Health::degraded || finding.health == Health::failed;
+}
+
 bool is_true(const Observation& observation) {
   return observation.value && as_number(*observation.value).value_or(0) != 0;
 }
@@ -54,6 +58,28 @@ std::vector<GpuReading> of_gpus(const NodeSnapshot& snapshot, std::string_view c
         found.push_back({numbered(snapshot, observation.subject), &observation});
   std::ranges::sort(found, is_before, &GpuReading::gpu);
   return found;
+}
+
+std::vector<Subject> gpus_of(const NodeSnapshot& snapshot, std::string_view check) {
+  std::vector<Subject> gpus;
+  if (const CheckResult* result = find_result(snapshot, check))
+    for (const Observation& observation : result->observations)
+      if (observation.subject.kind == SubjectKind::gpu &&
+          std::ranges::find(gpus, observation.subject) == gpus.end())
+        gpus.push_back(numbered(snapshot, observation.subject));
+  std::ranges::sort(gpus, is_before);
+  return gpus;
+}
+
+bool has_measured(const CheckResult& result) {
+  const auto& all = result.observations.all();
+  return std::ranges::any_of(all, [](const Observation& one) {
+    return one.subject.kind == SubjectKind::gpu && one.value && as_number(*one.value);
+  });
+}
+
+bool has_fault(const CheckResult& result) {
+  return std::ranges::any_of(result.findings, is_fault);
 }
 
 bool is_before(const Subject& gpu, const Subject& other) {
@@ -97,8 +123,7 @@ std::map<Subject, bool> flags(const NodeSnapshot& snapshot, const GpuQuestion& q
   }
   std::erase_if(said, [&unread](const auto& one) { return !one.second && unread.contains(one.first); });
   for (const Finding& finding : result->findings)
-    if (question.counts_findings && finding.subject.kind == SubjectKind::gpu &&
-        (finding.health == Health::degraded || finding.health == Health::failed))
+    if (question.counts_findings && finding.subject.kind == SubjectKind::gpu && is_fault(finding))
       said[finding.subject] = true;
   return said;
 }

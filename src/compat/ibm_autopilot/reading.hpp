@@ -36,6 +36,13 @@ struct GpuReading {
 // the address of a GPU, gpu.present knows its number.
 [[nodiscard]] std::vector<GpuReading> of_gpus(const NodeSnapshot& snapshot, std::string_view check,
                                               std::string_view name);
+// All GPUs that the last look of that check tells of, each once, in the same order.
+[[nodiscard]] std::vector<Subject> gpus_of(const NodeSnapshot& snapshot, std::string_view check);
+// True when a test measured something of a GPU.
+[[nodiscard]] bool has_measured(const CheckResult& result);
+// True when a finding is degraded or failed.
+[[nodiscard]] bool has_fault(const CheckResult& result);
+
 // First those with a number of the driver's, in its order.
 [[nodiscard]] bool is_before(const Subject& gpu, const Subject& other);
 

@@ -12,8 +12,14 @@ namespace autopilot::controller {
 namespace {
 
 // They judge what a test has found on the devices; all others look at what happens by itself.
-constexpr std::array<std::string_view, 5> kActiveChecks = {"gpu.diagnosis", "gpu.dcgm", "gpu.pcie_bandwidth",
-                                                           "gpu.memory_bandwidth", "gpu.compute"};
+constexpr std::array<std::string_view, 8> kActiveChecks = {"gpu.diagnosis",
+                                                           "gpu.dcgm",
+                                                           "gpu.pcie_bandwidth",
+                                                           "gpu.memory_bandwidth",
+                                                           "gpu.compute",
+                                                           "gpu.memory_test",
+                                                           "gpu.sdc",
+                                                           "gpu.p2p"};
 
 OpenCause cause_of(const kube::ReportedIncident& incident) {
   return {.incident = incident.id,

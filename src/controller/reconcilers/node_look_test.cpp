@@ -53,9 +53,13 @@ TEST(NodeLook, has_none_that_holds_nothing_is_closed_was_seen_by_a_person_or_was
 }
 
 TEST(NodeLook, knows_what_a_test_has_shown) {
-  const std::string text = R"({"written": {"evicting": [{"incident": "i-1"}]}, "incidents": [
-    {"id": "i-1", "check": "gpu.diagnosis", "reason": "deep_test_fatal"}]})";
-  EXPECT_FALSE(read(text).causes.at(0).is_passive);
+  for (const std::string check : {"gpu.diagnosis", "gpu.dcgm", "gpu.pcie_bandwidth", "gpu.memory_bandwidth",
+                                  "gpu.compute", "gpu.memory_test", "gpu.sdc", "gpu.p2p"}) {
+    const std::string text = R"({"written": {"evicting": [{"incident": "i-1"}]}, "incidents": [
+    {"id": "i-1", "check": ")" +
+                             check + R"(", "reason": "something"}]})";
+    EXPECT_FALSE(read(text).causes.at(0).is_passive) << check;
+  }
 }
 
 TEST(NodeLook, a_test_was_passed_when_every_gpu_has_and_then_by_the_oldest) {

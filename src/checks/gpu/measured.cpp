@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/gpu/measured.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "checks/gpu/gpu_check.hpp"
+#include "core/attribute_text.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+// " (multiprocessor 3: bits 0x4)"; empty where the test tells neither.
+std::string place_of(const Observation& said) {
+  const std::string where = attribute_text(said, "where");
+  const std::string detail = attribute_text(said, "detail");
+  if (where.empty() && detail.empty()) return "";
+  return " (" + where + (where.empty() || detail.empty() ? "" : ": ") + detail + ")";
+}
+
+class RatesJudge {
+ public:
+  RatesJudge(const JudgeInput& input, std::span<const Rate> rates) : input_(input), rates_(rates) {
+    for (const Rate& rate : rates)
+      measured_.push_back(measured(input, rate.name));
+  }
+
+  [[nodiscard]] std::optional<Finding> judge(const Subject& gpu, std::string_view low,
+                                             std::string_view differs) const {
+    const auto model = input_.history.word(gpu, kGpuModel);
+    if (!model) return std::nullopt;
+    const catalog::GpuModel* known = input_.facts.gpu_model(*model);
+    const auto share_of_promise = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
+      const auto peak = known != nullptr && known->peaks ? rates_[rate].peak(*known->peaks) : std::nullopt;
+      if (!peak) return std::nullopt;
+      return share_of(limit(input_, rates_[rate].peak_share), *peak, one.said->unit);
+    };
+    const auto share_of_siblings = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
+      const auto usual = median_of_others(one, measured_[rate], [&](const Measured& other) {
+        return input_.history.word(other.said->subject, kGpuModel) == model;
+      });
+      if (!usual) return std::nullopt;
+      return share_of(limit(input_, rates_[rate].sibling_share), *usual, one.said->unit);
+    };
+    if (const auto slow = too_low(gpu, share_of_promise); !slow.empty())
+      return make_slow_finding(input_, gpu, low, gpu_text(gpu), slow, "expected of " + *model);
+    if (const auto slow = too_low(gpu, share_of_siblings); !slow.empty())
+      return make_slow_finding(input_, gpu, differs, gpu_text(gpu), slow, "expected beside its siblings");
+    return std::nullopt;
+  }
+
+ private:
+  // Those of its rates that are below what `least_of` says of the rate at that place and what was measured.
+  template <typename LeastOf>
+  [[nodiscard]] std::vector<TooLow> too_low(const Subject& gpu, const LeastOf& least_of) const {
+    std::vector<TooLow> slow;
+    for (std::size_t rate = 0; rate < rates_.size(); ++rate)
+      for (const Measured& one : measured_[rate])
+        if (one.said->subject == gpu)
+          if (auto least = least_of(rate, one); least && one.value < least->value)
+            slow.push_back({rates_[rate].word, rates_[rate].unit, one, *std::move(least)});
+    return slow;
+  }
+
+  const JudgeInput& input_;
+  std::span<const Rate> rates_;
+  std::vector<std::vector<Measured>> measured_;  // of each of the rates
+};
+
+}  // namespace
+
+std::vector<Measured> measured(const JudgeInput& input, std::string_view name) {
+  std::vector<Measured> all;
+  for (const Observation& said : input.history.latest())
+    if (const auto value = said.name == name && said.value ? as_number(*said.value) : std::nullopt)
+      all.push_back({&said, *value});
+  return all;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+std::optional<double> median_of_others(const Measured& one, const std::vector<Measured>& all,
+                                       const std::function<bool(const Measured&)>& is_alike) {
+  std::vector<double> values;
+  for (const Measured& other : all)
+    if (other.said != one.said && is_alike(other)) values.push_back(other.value);
+  if (values.size() + 1 < kFewestAlike) return std::nullopt;
+  return median(std::move(values));
+}
+
+Limit share_of(Limit share, double whole, std::string_view unit) {
+  share.value *= whole;
+  share.unit = unit;
+  return share;
+}
+
+void add_source(Finding& finding, const Observation& said) {
+  finding.evidence.emplace_back("testedAt", attribute_text(said, "testedAt"));
+  finding.evidence.emplace_back("witness", said.source);
+}
+
+void add_wrong(const JudgeInput& input, std::string_view name, std::string_view reason, std::string_view what,
+               Findings& findings) {
+  for (const Measured& wrong : measured(input, name)) {
+    if (wrong.value <= 0) continue;
+    const Observation& said = *wrong.said;
+    findings.push_back(make_finding(
+        input, said.subject, reason, Health::degraded,
+        gpu_text(said.subject) + " " + std::string(what) + ": " + rounded(wrong.value) + place_of(said)));
+    Finding& finding = findings.back();
+    finding.evidence = said.attributes;
+    finding.evidence.emplace_back("value", wrong.value);
+    finding.evidence.emplace_back("failed", "results");
+    finding.evidence.emplace_back("witness", said.source);
+  }
+}
+
+Finding make_slow_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
+                          const std::string& who, const std::vector<TooLow>& too_low,
+                          const std::string& why) {
+  std::string failed;
+  std::string message = who + " is slow";
+  for (const TooLow& one : too_low) {
+    message.append(failed.empty() ? ": " : "; ").append(one.word);
+    message += " " + rounded(one.measured.value) + " " + std::string(one.unit) + ", at least " +
+               rounded(one.least.value) + " " + why;
+    failed.append(failed.empty() ? "" : ",").append(one.word);
+  }
+  const TooLow& first = too_low.front();
+  Finding finding = make_finding(input, subject, reason, Health::degraded, std::move(message),
+                                 first.measured.value, first.least);
+  finding.evidence.emplace_back("failed", failed);
+  add_source(finding, *first.measured.said);
+  return finding;
+}
+
+std::optional<double> memory_peak(const catalog::GpuPeaks& peaks) {
+  return peaks.memory_gigabytes_per_second;
+}
+
+void judge_rates(const JudgeInput& input, std::span<const Rate> rates, std::string_view low,
+                 std::string_view differs, Findings& findings) {
+  const RatesJudge judge(input, rates);
+  for (const Subject& gpu : input.history.subjects(SubjectKind::gpu))
+    if (auto finding = judge.judge(gpu, low, differs)) findings.push_back(*std::move(finding));
+}
+
+}  // namespace autopilot::checks

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/measured.hpp"
+#include "checks/last_results.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "gpu.memory_bandwidth";
+
+constexpr std::string_view kOutcome = "memory_bandwidth.outcome";
+// Of each GPU, in GB/s that are read and written: its own memory, by kernels.
+constexpr std::string_view kCopy = "memory_bandwidth.copy";
+constexpr std::string_view kScale = "memory_bandwidth.scale";
+constexpr std::string_view kTriad = "memory_bandwidth.triad";
+constexpr std::string_view kDaxpy = "memory_bandwidth.daxpy";
+// How many of the numbers that were compared were not the only right ones.
+constexpr std::string_view kWrong = "memory_bandwidth.wrong";
+constexpr std::array kFound{kCopy, kScale, kTriad, kDaxpy, kWrong};
+
+constexpr Rate rate(std::string_view name, std::string_view word) {
+  return {name,
+          word,
+          "GB/s",
+          memory_peak,
+          "gpu.memory_bandwidth.peak_share",
+          "gpu.memory_bandwidth.sibling_share"};
+}
+constexpr std::array kRates{rate(kCopy, "copy"), rate(kScale, "scale"), rate(kTriad, "triad"),
+                            rate(kDaxpy, "daxpy")};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return last_results(host, request, kId, kProbe);
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unusable(input, {kOutcome, kMeasuredOutcomes, {}, kFound, {}}, findings);
+  add_wrong(input, kWrong, "memory_bandwidth_wrong", "got wrong numbers while it copied its memory",
+            findings);
+  judge_rates(input, kRates, "memory_bandwidth_low", "memory_bandwidth_sibling_differs", findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuMemoryBandwidth = {
+    .info = active_check_info(kId, "Measured memory bandwidth", "gpu", kProbe),
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Not memory_test.cpp, which the build would take for a unit test.
+#include <array>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/measured.hpp"
+#include "checks/last_results.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "gpu.memory_test";
+
+constexpr std::string_view kOutcome = "memory_test.outcome";
+// Of each GPU: how many bytes of its memory were written with patterns and read again, how many times all of
+// them (memory_test.passes), and how many words were not what had been written.
+constexpr std::string_view kBytes = "memory_test.bytes";
+constexpr std::string_view kWrong = "memory_test.wrong";
+constexpr std::array kFound{kBytes, kWrong};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return last_results(host, request, kId, kProbe);
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unusable(input, {kOutcome, kMeasuredOutcomes, {}, kFound, {}}, findings);
+  add_wrong(input, kWrong, "memory_words_wrong", "read wrong words from its memory", findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuMemoryTest = {
+    .info = active_check_info(kId, "Memory of the GPU", "gpu", kProbe),
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

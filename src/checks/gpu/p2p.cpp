@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
+#include "checks/gpu/measured.hpp"
+#include "checks/last_results.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "gpu.p2p";
+
+constexpr std::string_view kOutcome = "p2p.outcome";
+constexpr std::string_view kNoPeers = "no_peers";  // fewer than two GPUs
+constexpr std::array<std::string_view, 3> kOutcomes{kMeasuredOutcomes[0], kMeasuredOutcomes[1], kNoPeers};
+
+// Of each pair of GPUs, link/<address>|<address>, in GB/s: copies that the first GPU makes while no other one
+// copies.
+constexpr std::string_view kWrite = "p2p.write";
+constexpr std::string_view kRead = "p2p.read";
+// Of each GPU: how many others took part, and how many of these it reaches without the host. That some or all
+// are reached through the host is how the machine is built, and no fault.
+constexpr std::string_view kPeers = "p2p.peers";
+constexpr std::string_view kDirect = "p2p.direct";
+// Of each GPU: how many words of copies to the others and back were not what was sent.
+constexpr std::string_view kWrong = "p2p.wrong";
+constexpr std::array kFound{kWrite, kRead, kPeers, kWrong};
+
+struct Direction {
+  std::string_view name;
+  std::string_view word;
+};
+constexpr std::array<Direction, 2> kDirections{{{kWrite, "write"}, {kRead, "read"}}};
+
+enum class Access : std::uint8_t { direct, through_host };
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return last_results(host, request, kId, kProbe);
+}
+
+bool has_end(const Subject& link, const Subject& gpu) {
+  const auto [from, to] = ends_of(link);
+  return from == gpu.key || to == gpu.key;
+}
+
+class LinksJudge {
+ public:
+  explicit LinksJudge(const JudgeInput& input) : input_(input), share_(limit(input, "gpu.p2p.pair_share")) {
+    for (const Direction& direction : kDirections)
+      look_at(direction);
+  }
+
+  // A GPU all of whose links are slow is told once, and not with each of the others.
+  void add_findings(Findings& findings) {
+    const std::vector<Subject> links = input_.history.subjects(SubjectKind::link);
+    for (const Subject& gpu : input_.history.subjects(SubjectKind::gpu)) {
+      std::vector<Subject> own;
+      std::ranges::copy_if(links, std::back_inserter(own),
+                           [&gpu](const Subject& link) { return has_end(link, gpu); });
+      const auto is_slow = [this](const Subject& link) { return slow_.contains(link); };
+      if (own.size() < kFewestAlike || !std::ranges::all_of(own, is_slow)) continue;
+      findings.push_back(make_slow_finding(input_, gpu, "p2p_gpu_slow",
+                                           gpu_text(gpu) + " with each of its peers",
+                                           {slow_.at(own.front()).front()}, kWhy));
+      told_.push_back(gpu);
+    }
+    for (const auto& [link, too_low] : slow_)
+      if (!is_told(link)) findings.push_back(finding(link, too_low));
+  }
+
+ private:
+  static constexpr const char* kWhy = "expected beside other pairs";
+
+  void look_at(const Direction& direction) {
+    const std::vector<Measured> all = measured(input_, direction.name);
+    for (const Measured& one : all) {
+      const auto access = access_of(one.said->subject);
+      if (!access) continue;
+      const auto usual = median_of_others(
+          one, all, [&](const Measured& other) { return access_of(other.said->subject) == access; });
+      if (!usual) continue;
+      Limit least = share_of(share_, *usual, one.said->unit);
+      if (one.value < least.value)
+        slow_[one.said->subject].push_back({direction.word, "GB/s", one, std::move(least)});
+    }
+  }
+
+  // Told of GPUs as counts: nothing where both ends reach some of the others and not all.
+  [[nodiscard]] std::optional<Access> access_of(const Subject& link) const {
+    const auto [from, to] = ends_of(link);
+    for (const std::string_view end : {from, to}) {
+      const Subject gpu = gpu_subject(std::string(end));
+      const auto peers = input_.history.number(gpu, kPeers);
+      const auto direct = input_.history.number(gpu, kDirect);
+      if (!peers || !direct) continue;
+      if (*direct == 0) return Access::through_host;
+      if (*direct == *peers) return Access::direct;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_told(const Subject& link) const {
+    return std::ranges::any_of(told_, [&link](const Subject& gpu) { return has_end(link, gpu); });
+  }
+
+  [[nodiscard]] Finding finding(const Subject& link, const std::vector<TooLow>& too_low) const {
+    const auto [from, to] = ends_of(link);
+    return make_slow_finding(input_, link, "p2p_pair_slow",
+                             "GPU " + std::string(from) + " with GPU " + std::string(to), too_low, kWhy);
+  }
+
+  const JudgeInput& input_;
+  const Limit share_;
+  std::map<Subject, std::vector<TooLow>> slow_;  // by link
+  std::vector<Subject> told_;                    // GPUs
+};
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unusable(input, {kOutcome, kOutcomes, kNoPeers, kFound, {}}, findings);
+  add_wrong(input, kWrong, "p2p_data_wrong", "got wrong words back from other GPUs", findings);
+  LinksJudge(input).add_findings(findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuP2p = {
+    .info = active_check_info(kId, "Links between GPUs", "gpu", kProbe),
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

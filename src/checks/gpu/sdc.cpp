@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/measured.hpp"
+#include "checks/last_results.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "gpu.sdc";
+
+constexpr std::string_view kOutcome = "sdc.outcome";
+// Of each GPU: how many of its multiprocessors computed a known result again and again, and how many digests
+// were not that result. `where` names the multiprocessors: "multiprocessor 3, multiprocessor 7".
+constexpr std::string_view kMultiprocessors = "sdc.multiprocessors";
+constexpr std::string_view kWrong = "sdc.wrong";
+constexpr std::array kFound{kMultiprocessors, kWrong};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return last_results(host, request, kId, kProbe);
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unusable(input, {kOutcome, kMeasuredOutcomes, {}, kFound, {}}, findings);
+  add_wrong(input, kWrong, "silent_corruption", "computes wrong results and reports no error", findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuSdc = {
+    .info = active_check_info(kId, "Silent data corruption", "gpu", kProbe),
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
