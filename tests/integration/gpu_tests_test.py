@@ -12,7 +12,8 @@ import unittest
 import harness
 
 GPUS = ["0000:4a:00.0", "0000:61:00.0", "0000:ca:00.0", "0000:e1:00.0"]
-SOUND = {"host_to_device_gb_per_s": 25, "device_to_host_gb_per_s": 25, "memory_mib": 48}
+SOUND = {"host_to_device_gb_per_s": 25, "device_to_host_gb_per_s": 25, "memory_gb_per_s": 780, "f64_tflops": 1.3, "bf16_tflops": 240,
+         "peer_gb_per_s": 24, "memory_mib": 48}
 
 
 def children_of(pid):
@@ -101,6 +102,26 @@ class GpuTests(unittest.TestCase):
         self.assertEqual((code, operation["state"]), (1, "succeeded"), operation)
         self.assertEqual(self.findings(result), [(GPUS[2], "degraded", "pcie_bandwidth_low")])
         self.assertIn("12 GB/s from the host; generation 4 with 16 lanes", result["findings"][0]["message"])
+
+    def test_each_test_names_the_gpu_that_fails_it(self):
+        wrong = {"wrong_bits": [{"multiprocessor": 2, "bits": "0x1"}]}
+        for check, change, reason in (("gpu.sdc", wrong, "silent_corruption"), ("gpu.compute", wrong, "compute_wrong"),
+                                      ("gpu.memory_test", {"stuck": [{"offset": 4096, "bits": "0x10"}]}, "memory_words_wrong"),
+                                      ("gpu.memory_bandwidth", {"memory_gb_per_s": 300}, "memory_bandwidth_low")):
+            with self.subTest(check):
+                agent = self.agent({1: change})
+                code, operation, result = self.make(agent, check)
+                self.assertEqual((code, operation["state"]), (1, "succeeded"), operation)
+                self.assertEqual({(key, health) for key, health, _ in self.findings(result)}, {(GPUS[1], "degraded")})
+                self.assertIn(reason, [found for _, _, found in self.findings(result)])
+                agent.close()
+
+    def test_gpus_that_pass_everything_are_healthy(self):
+        agent = self.agent()
+        for check in ("gpu.memory_bandwidth", "gpu.compute", "gpu.memory_test", "gpu.sdc", "gpu.p2p"):
+            with self.subTest(check):
+                code, operation, result = self.make(agent, check)
+                self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
 
     def test_only_gpus_that_are_reserved_are_tested(self):
         agent = self.agent()

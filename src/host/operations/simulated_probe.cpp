@@ -29,13 +29,21 @@ std::string count_of(std::size_t subjects) {
   return std::to_string(subjects) + (subjects == 1 ? " subject" : " subjects");
 }
 
+// A link is where both its ends are.
+bool is_among(std::span<const Subject> subjects, const Subject& one) {
+  const auto has = [subjects](std::string_view key) {
+    return std::ranges::find(subjects, key, &Subject::key) != subjects.end();
+  };
+  if (one.kind != SubjectKind::link) return std::ranges::find(subjects, one) != subjects.end();
+  return has(ends_of(one).first) && has(ends_of(one).second);
+}
+
 }  // namespace
 
 Observations found_of(const TreeProbe& probe, std::span<const Subject> subjects) {
   Observations found;
   std::ranges::copy_if(probe.found, std::back_inserter(found), [subjects](const Observation& one) {
-    return subjects.empty() || one.subject == host_subject() ||
-           std::ranges::find(subjects, one.subject) != subjects.end();
+    return subjects.empty() || one.subject == host_subject() || is_among(subjects, one.subject);
   });
   return found;
 }

@@ -73,6 +73,15 @@ TEST_F(SimulatedProbe, tells_what_is_found_of_the_subjects_it_was_given) {
   EXPECT_THAT(subjects_in(found()), ElementsAre("host", "gpu/0000:43:00.0"));
 }
 
+TEST_F(SimulatedProbe, tells_of_a_link_where_both_its_ends_are_tested) {
+  write(
+      "found: [{name: speed.read, subject: 'link/0000:1b:00.0|0000:43:00.0', source: probe, value: 1},\n"
+      "            {name: speed.read, subject: 'link/0000:1b:00.0|0000:52:00.0', source: probe, value: 2}]\n"
+      "  gpu.other:");
+  ASSERT_TRUE(run("gpu.speed", {*parse_subject("gpu/0000:1b:00.0"), *parse_subject("gpu/0000:43:00.0")}));
+  EXPECT_THAT(subjects_in(found()), ElementsAre("link/0000:1b:00.0|0000:43:00.0"));
+}
+
 TEST_F(SimulatedProbe, without_subjects_everything_is_tested) {
   write("takes: 0s");
   ASSERT_TRUE(run("gpu.speed"));

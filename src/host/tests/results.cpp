@@ -15,8 +15,10 @@ class NoTestResults final : public TestResults {
   [[nodiscard]] std::vector<std::string> checks() const override { return {}; }
 };
 
-bool is_same_value(const Observation& one, const Observation& other) {
-  return one.name == other.name && one.subject == other.subject;
+// A test that tells less of a GPU than the one before leaves nothing of that; one that was not made at all
+// tells only so, of the host.
+bool replaces(const Observation& now, const Observation& old) {
+  return now.subject == old.subject && (now.subject != host_subject() || now.name == old.name);
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ void TestBoard::add(const std::string& check, const Observations& found) {
   Observations all;
   if (known != found_.end() && known->second)
     for (const Observation& old : *known->second)
-      if (std::ranges::none_of(found, [&old](const Observation& now) { return is_same_value(now, old); }))
+      if (std::ranges::none_of(found, [&old](const Observation& now) { return replaces(now, old); }))
         all.push_back(old);
   all.insert(all.end(), found.begin(), found.end());
   found_.insert_or_assign(check, std::move(all));

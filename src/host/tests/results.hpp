@@ -39,7 +39,8 @@ class TestBoard final : public TestResults {
  public:
   // In place of what it knew of that check.
   void put(const std::string& check, Result<Observations> found);
-  // Of some subjects: what it knew of the others stays.
+  // Of some GPUs and links, in place of all that it knew of them, and of the host, in place of what has the
+  // same name; what it knew of the others stays.
   void add(const std::string& check, const Observations& found);
 
   [[nodiscard]] Result<Observations> last(std::string_view check) const override;

@@ -56,6 +56,24 @@ TEST(TestResults, what_is_found_of_some_subjects_leaves_that_of_others_as_it_was
   EXPECT_EQ(*all[1].value, Value(3.0));
 }
 
+TEST(TestResults, a_test_that_tells_less_of_a_gpu_leaves_nothing_of_the_one_before) {
+  TestBoard board;
+  const auto of = [](const Subject& subject, const std::string& name, const std::string& word) {
+    Observation one;
+    one.name = name;
+    one.subject = subject;
+    one.value = Value(word);
+    return one;
+  };
+  const Subject gpu{SubjectKind::gpu, "a", {}, {}, {}};
+  board.add("gpu.speed", {of(host_subject(), "outcome", "measured"), of(host_subject(), "result", "passed"),
+                          of(gpu, "rate", "1"), of(gpu, "throttled", "heat")});
+  board.add("gpu.speed", {of(host_subject(), "outcome", "measured"), of(gpu, "rate", "2")});
+  EXPECT_EQ(board.last("gpu.speed")->size(), 3U) << "the host's result, its new outcome, and the new rate";
+  board.add("gpu.speed", {of(host_subject(), "outcome", "in_use")});
+  EXPECT_EQ(board.last("gpu.speed")->size(), 3U) << "what was not made takes nothing away";
+}
+
 TEST(TestResults, what_a_tree_says_goes_before_the_board) {
   const std::string directory = ::testing::TempDir() + "tree_results";
   std::filesystem::create_directories(directory);
