@@ -125,9 +125,10 @@ struct GpuPeaks {
   std::optional<double> memory_gigabytes_per_second;
   std::optional<int> pcie_generation;
   std::optional<int> pcie_lanes;
-  std::optional<double> fp64_teraflops;         // on the vector units
-  std::optional<double> fp64_tensor_teraflops;  // of products of matrices
-  std::optional<double> bf16_teraflops;         // likewise, without sparsity
+  std::optional<double> fp64_teraflops;               // on the vector units
+  std::optional<double> fp64_tensor_teraflops;        // of products of matrices
+  std::optional<double> bf16_teraflops;               // likewise, without sparsity
+  std::optional<double> nvlink_gigabytes_per_second;  // of all links of a GPU together, in one direction
   Provenance provenance;
 };
 

@@ -147,7 +147,7 @@ void describe(Archive& a, T& v) {
       v.because, v.several, v.provenance);
   else if constexpr (std::is_same_v<U, GpuPeaks>)
     a(v.memory_gigabytes_per_second, v.pcie_generation, v.pcie_lanes, v.fp64_teraflops,
-      v.fp64_tensor_teraflops, v.bf16_teraflops, v.provenance);
+      v.fp64_tensor_teraflops, v.bf16_teraflops, v.nvlink_gigabytes_per_second, v.provenance);
   else if constexpr (std::is_same_v<U, GpuModel>)
     a(v.id, v.name_patterns, v.nvlinks, v.ecc, v.row_remap, v.peaks, v.provenance);
   else if constexpr (std::is_same_v<U, Counter>)

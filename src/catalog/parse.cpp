@@ -131,6 +131,7 @@ GpuPeaks read_gpu_peaks(Entry& peaks) {
   read.fp64_teraflops = peak(peaks, "fp64_teraflops", 500);
   read.fp64_tensor_teraflops = peak(peaks, "fp64_tensor_teraflops", 1'000);
   read.bf16_teraflops = peak(peaks, "bf16_teraflops", 20'000);
+  read.nvlink_gigabytes_per_second = peak(peaks, "nvlink_gigabytes_per_second", 5'000);
   if (read.pcie_generation.has_value() != read.pcie_lanes.has_value())
     peaks.problem(peaks.line_of("source"), "`pcie_generation` and `pcie_lanes` stand together or not at all");
   read.provenance = peaks.provenance();

@@ -31,6 +31,7 @@ std::span<const Check> builtin_checks() {
       kGpuMemoryTest,        //
       kGpuSdc,               //
       kGpuP2p,               //
+      kGpuNcclAllreduce,     //
       kNetworkIbPort,        //
       kNetworkRdmaCounters,  //
       kNetworkEfa,           //

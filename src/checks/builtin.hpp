@@ -30,6 +30,7 @@ extern const Check kGpuCompute;
 extern const Check kGpuMemoryTest;
 extern const Check kGpuSdc;
 extern const Check kGpuP2p;
+extern const Check kGpuNcclAllreduce;
 extern const Check kNetworkIbPort;
 extern const Check kNetworkRdmaCounters;
 extern const Check kNetworkEfa;

@@ -21,6 +21,7 @@
 #include "host/operations/deep_test_helper.hpp"
 #include "host/operations/gpu_probe_helper.hpp"
 #include "host/operations/known_arithmetic.hpp"
+#include "host/operations/nccl_helper.hpp"
 #include "host/operations/simulated_probe.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
@@ -56,6 +57,7 @@ constexpr std::array kKinds = {
     HelperKind{"deep-test", host::run_deep_test},
     HelperKind{"dcgm", host::run_dcgm},
     HelperKind{"gpu_probe", host::run_gpu_probe},
+    HelperKind{"nccl_allreduce", host::run_nccl_allreduce},
     HelperKind{"confined", host::run_confined},
     HelperKind{"share_folder", host::run_share_folder},
 };

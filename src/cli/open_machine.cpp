@@ -17,8 +17,10 @@
 #include "host/open_host.hpp"
 #include "host/operations/dcgm_helper.hpp"
 #include "host/operations/gpu_probe_helper.hpp"
+#include "host/operations/nccl_helper.hpp"
 #include "runtime/dcgm_operation.hpp"
 #include "runtime/gpu_probe_operations.hpp"
+#include "runtime/nccl_operation.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -103,7 +105,7 @@ void add_kind(std::vector<runtime::OperationKind>& kinds, runtime::OperationKind
 }
 
 // Of a machine that does not exist: the GPU probe where it has a driver of CUDA, then what its tree says; and
-// dcgmi, which would test this one, only by a stand-in that somebody names.
+// programs that would test this one only by a stand-in that somebody names.
 std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory, const config::Config& config,
                                                   const std::string& library) {
   std::vector<runtime::OperationKind> kinds;
@@ -115,6 +117,8 @@ std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory, 
     add_kind(kinds, std::move(kind));
   if (!config.dcgm.command.empty())
     add_kind(kinds, runtime::dcgm_operation(config.dcgm, config.deep_test.fatal, {directory, library}));
+  if (!config.nccl.command.empty())
+    add_kind(kinds, runtime::nccl_operation(config.nccl, {directory, library}));
   return kinds;
 }
 
@@ -136,6 +140,15 @@ void offer_gpu_probe(agent::Machine& machine, const config::Config& config) {
       machine.operations.push_back(std::move(kind));
     else
       machine.tests->put(kind.id, fail(Errc::unsupported, program.error().what));
+}
+
+void offer_nccl(agent::Machine& machine, const config::Config& config) {
+  if (!host::has_devices(machine.host->files, "nvidia_gpu")) return;
+  const auto program = host::find_all_reduce_perf();
+  if (program || !config.nccl.command.empty())
+    machine.operations.push_back(runtime::nccl_operation(config.nccl));
+  else
+    machine.tests->put("gpu.nccl_allreduce", fail(Errc::unsupported, program.error().what));
 }
 
 // A real machine gets a marked kernel record at most, and only where the operator allowed it.
@@ -197,6 +210,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
     if (config.inject) machine.inject = inject_for_real;
     offer_dcgm(machine, config);
     offer_gpu_probe(machine, config);
+    offer_nccl(machine, config);
     return machine;
   }
   options.nvml_library = TRY(simulated_library());

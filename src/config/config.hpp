@@ -101,6 +101,12 @@ struct GpuProbe {
   Duration deadline = std::chrono::minutes{3};
 };
 
+// The operation gpu.nccl_allreduce on this machine (docs/gpu-tests.md).
+struct Nccl {
+  std::vector<std::string> command;  // empty: all_reduce_perf
+  Duration deadline = std::chrono::minutes{5};
+};
+
 // Tests of idle GPUs that nobody asks for (docs/gpu-tests.md).
 struct GpuTests {
   Duration every{0};  // 0: none
@@ -163,6 +169,7 @@ struct Config {
   DeepTest deep_test;
   Dcgm dcgm;
   GpuProbe gpu_probe;
+  Nccl nccl;
   GpuTests gpu_tests;
   Preflight preflight;
   Compat compat;

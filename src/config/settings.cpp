@@ -528,6 +528,17 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{1}, c.gpu_probe.deadline)),
             AUTOPILOT_SHOW(format_duration(c.gpu_probe.deadline))},
+    Setting{"nccl.command", "a list: a program and its arguments", kAtStart, kNoVariable,
+            "What measures in the test gpu.nccl_allreduce, as all_reduce_perf of nccl-tests does "
+            "(docs/gpu-tests.md). None: "
+            "that program, in PATH or where packages put it. A simulated machine makes the test with such a "
+            "program only.",
+            AUTOPILOT_READ(read_words(m, s, &is_argument, c.nccl.command)),
+            AUTOPILOT_SHOW(join(c.nccl.command))},
+    Setting{"nccl.deadline", "10s to 1h", kAtStart, kNoVariable, "How long that test may take.",
+            AUTOPILOT_READ(
+                read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{1}, c.nccl.deadline)),
+            AUTOPILOT_SHOW(format_duration(c.nccl.deadline))},
     Setting{"gpu_tests.every", "0s, or 10m to 365d", kLive, kNoVariable,
             "How often each idle GPU is tested without anybody asking for it (docs/gpu-tests.md). 0s: never.",
             AUTOPILOT_READ(read_every(m, s, minutes{10}, hours{24 * 365}, c.gpu_tests.every)),

@@ -255,14 +255,16 @@ std::string gpu_models_page(const Catalog& facts) {
       "share is enough is a threshold of a check. `-`: it could not be\nverified, and nobody is judged by "
       "it. "
       "A model that is not here is judged by its siblings and its history alone.\n\n"
-      "| names | NVLinks | memory, GB/s | PCIe | FP64, TFLOPS | FP64 on tensor cores | BF16 | source of the "
-      "peaks |\n|---|---|---|---|---|---|---|---|\n";
+      "| names | NVLinks | NVLink, GB/s | memory, GB/s | PCIe | FP64, TFLOPS | FP64 on tensor cores | BF16 | "
+      "source of the "
+      "peaks |\n|---|---|---|---|---|---|---|---|---|\n";
   for (const catalog::GpuModel& model : facts.gpu_models()) {
     const catalog::GpuPeaks peaks = model.peaks.value_or(catalog::GpuPeaks{});
     std::string names;
     for (const std::string& name : model.name_patterns)
       names += (names.empty() ? "" : ", ") + name;
     page += "| " + cell(names) + " | " + std::to_string(model.nvlinks) + " | " +
+            number_cell(peaks.nvlink_gigabytes_per_second) + " | " +
             number_cell(peaks.memory_gigabytes_per_second) + " | " + link_cell(peaks) + " | " +
             number_cell(peaks.fp64_teraflops) + " | " + number_cell(peaks.fp64_tensor_teraflops) + " | " +
             number_cell(peaks.bf16_teraflops) + " | " +

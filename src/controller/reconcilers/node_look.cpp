@@ -12,14 +12,15 @@ namespace autopilot::controller {
 namespace {
 
 // They judge what a test has found on the devices; all others look at what happens by itself.
-constexpr std::array<std::string_view, 8> kActiveChecks = {"gpu.diagnosis",
+constexpr std::array<std::string_view, 9> kActiveChecks = {"gpu.diagnosis",
                                                            "gpu.dcgm",
                                                            "gpu.pcie_bandwidth",
                                                            "gpu.memory_bandwidth",
                                                            "gpu.compute",
                                                            "gpu.memory_test",
                                                            "gpu.sdc",
-                                                           "gpu.p2p"};
+                                                           "gpu.p2p",
+                                                           "gpu.nccl_allreduce"};
 
 OpenCause cause_of(const kube::ReportedIncident& incident) {
   return {.incident = incident.id,

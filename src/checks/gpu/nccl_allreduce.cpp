@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/measured.hpp"
+#include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "gpu.nccl_allreduce";
+constexpr std::string_view kWitness = "nccl";
+
+constexpr std::string_view kOutcome = "nccl_allreduce.outcome";
+constexpr std::string_view kOneGpu = "one_gpu";  // an all-reduce takes two
+constexpr std::array<std::string_view, 3> kOutcomes{kMeasuredOutcomes[0], kMeasuredOutcomes[1], kOneGpu};
+
+// Of the host, in GB/s: what the links carried for the largest size, whatever the number of GPUs.
+constexpr std::string_view kBusBandwidth = "nccl_allreduce.busbw";
+// Of the host: how many elements of all sizes were not the right ones.
+constexpr std::string_view kWrong = "nccl_allreduce.wrong";
+// Of each GPU that took part, which has `gpu.model` too.
+constexpr std::string_view kRank = "nccl_allreduce.rank";
+constexpr std::array kFound{kBusBandwidth, kRank};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return last_results(host, request, kId, kWitness);
+}
+
+// GB/s of the NVLinks of one GPU, where all that took part are of one model that the catalog knows.
+std::optional<double> nvlink_peak(const JudgeInput& input) {
+  std::optional<std::string> model;
+  for (const Measured& rank : measured(input, kRank)) {
+    const auto own = input.history.word(rank.said->subject, "gpu.model");
+    if (!own || (model && *model != *own)) return std::nullopt;
+    model = own;
+  }
+  const auto* const known = model ? input.facts.gpu_model(*model) : nullptr;
+  return known != nullptr && known->peaks ? known->peaks->nvlink_gigabytes_per_second : std::nullopt;
+}
+
+void add_slow(const JudgeInput& input, Findings& findings) {
+  const auto all = measured(input, kBusBandwidth);
+  if (all.empty()) return;
+  const Measured& rate = all.front();
+  const std::string who = "the all-reduce of " + std::to_string(measured(input, kRank).size()) + " GPUs";
+  const auto add = [&](Limit least, const std::string& why) {
+    if (rate.value >= least.value) return false;
+    findings.push_back(make_slow_finding(input, host_subject(), "allreduce_slow", who,
+                                         {{"busbw", "GB/s", rate, std::move(least)}}, why));
+    return true;
+  };
+  if (add(limit(input, "gpu.nccl_allreduce.least"), "expected of this machine")) return;
+  if (const auto peak = nvlink_peak(input))
+    add(share_of(limit(input, "gpu.nccl_allreduce.nvlink_share"), *peak, rate.said->unit),
+        "expected of the NVLinks of this model");
+}
+
+void add_wrong_sums(const JudgeInput& input, Findings& findings) {
+  for (const Measured& wrong : measured(input, kWrong)) {
+    if (wrong.value <= 0) continue;
+    findings.push_back(make_finding(input, wrong.said->subject, "allreduce_wrong", Health::degraded,
+                                    "an all-reduce gave " + to_string(*wrong.said->value) + " wrong sums"));
+    add_source(findings.back(), *wrong.said);
+  }
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unusable(input, {kOutcome, kOutcomes, kOneGpu, kFound, {}}, findings);
+  add_wrong_sums(input, findings);
+  add_slow(input, findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kGpuNcclAllreduce = {
+    .info = active_check_info(kId, "All-reduce of the GPUs", "gpu", kWitness),
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks

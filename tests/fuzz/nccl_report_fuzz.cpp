@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program of others writes of an all-reduce: read or refused, and told as numbers that are some.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "host/operations/nccl_words.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace autopilot;
+  const auto report = host::parse_nccl_report({reinterpret_cast<const char*>(data), size});
+  if (!report) return 0;
+  AUTOPILOT_ASSERT(report->rows.size() <= host::kMaxNcclRows);
+  const auto all = host::nccl_observations(*report, std::vector<host::GpuDevice>(2));
+  if (!all) return 0;
+  for (const Observation& one : *all)
+    if (const auto number = as_number(*one.value)) AUTOPILOT_ASSERT(std::isfinite(*number) && *number >= 0);
+  return 0;
+}
