@@ -243,7 +243,7 @@ std::string number_cell(const std::optional<double>& number) {
 }
 
 std::string link_cell(const catalog::GpuPeaks& peaks) {
-  if (!peaks.pcie_generation) return "-";
+  if (!peaks.pcie_generation || !peaks.pcie_lanes) return "-";
   return std::to_string(*peaks.pcie_generation) + " x" + std::to_string(*peaks.pcie_lanes);
 }
 

@@ -33,6 +33,7 @@ class GpuTestSchedule {
                   Doors doors);
   GpuTestSchedule(const GpuTestSchedule&) = delete;
   GpuTestSchedule& operator=(const GpuTestSchedule&) = delete;
+  ~GpuTestSchedule() = default;
 
   void start();
   // An operation that began or ended.
