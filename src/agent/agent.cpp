@@ -646,6 +646,7 @@ void Agent::reload() {
   // What needs a restart keeps its old value until then.
   options_.config = config::merge_live(options_.config, *next);
   (void)runtime_.tell(std::move(event));
+  if (schedule_) schedule_->note_policy();
   poll();
 }
 

@@ -40,7 +40,7 @@ bool TestRuns::can_run(std::string_view check) const {
 Result<Operation> TestRuns::begin(const std::string& check, const std::string& owner) {
   const auto all = operations_.list();
   const auto is_as_good = [&check, now = clock_.now().wall](const Operation& one) {
-    if (one.kind != check || one.state == OperationState::cancelled) return false;
+    if (one.kind != check || one.state == OperationState::cancelled || !one.reservation.empty()) return false;
     return !one.is_over() || (one.created <= now && now - one.created < kSame);
   };
   const auto known = std::ranges::find_if(all, is_as_good);

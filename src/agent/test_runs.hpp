@@ -38,8 +38,8 @@ class TestRuns {
            runtime::Runtime& runtime, std::function<void()> note_changes, std::function<void()> poll_soon);
 
   [[nodiscard]] bool can_run(std::string_view check) const;
-  // A test of that check for `owner`, or the one that is under way or began within kSame and was not
-  // cancelled. Errors: why none begins.
+  // A test of that check of the whole machine for `owner`, or the one that is under way or began within kSame
+  // and was not cancelled. Errors: why none begins.
   [[nodiscard]] Result<Operation> begin(const std::string& check, const std::string& owner);
   // Likewise, and waits for it. Calls back, not from within,
   // when its result has been judged or kPatience has passed; the test goes on then.

@@ -162,6 +162,7 @@ Config merge_live(const Config& old, const Config& next) {
   merged.checks = next.checks;
   merged.expectation = next.expectation;
   merged.preflight = next.preflight;
+  merged.gpu_tests = next.gpu_tests;
   return merged;
 }
 

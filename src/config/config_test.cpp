@@ -354,10 +354,15 @@ TEST(Diff, a_live_merge_keeps_what_needs_a_restart) {
   next.listen = "";
   next.limits.lanes = 9;
   next.checks["gpu.ecc"].period = minutes{1};
+  next.required_checks = std::vector<std::string>{"gpu.ecc"};
+  next.expectation.gpu_count = 3;
+  next.preflight.deadline = minutes{2};
+  next.gpu_tests.every = std::chrono::hours{1};
   const Config merged = merge_live(base(), next);
   EXPECT_EQ(merged.listen, base().listen);
   EXPECT_EQ(merged.limits.lanes, base().limits.lanes);
   EXPECT_EQ(merged.checks.at("gpu.ecc").period, minutes{1});
+  EXPECT_EQ(merged.gpu_tests.every, std::chrono::hours{1});
   for (const Change& change : diff(merged, next))
     EXPECT_FALSE(change.is_live) << change.key;
   for (const Change& change : diff(base(), merged))

@@ -195,6 +195,8 @@ class ChartTest(unittest.TestCase):
         self.assertIn("route.example.com", hosts)
         self.assertIn("autopilot-healthchecks.autopilot.svc", hosts)
         self.assertEqual(self.agent("image: {repository: a, tag: 20250725}")["image"], "a:20250725")
+        # Tests of GPUs need CUDA.
+        self.assertIn({"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute,utility"}, self.agent("")["env"])
         self.assertEqual(self.agent("env: [{name: LIMIT, value: 1000000}]")["env"][-1], {"name": "LIMIT", "value": "1000000"})
         self.assertNotIn("imagePullSecrets", self.pod("imagePullSecrets:")["spec"])
         self.assertEqual(self.agent("env: [{name: HTTP_PROXY, value: x}]")["env"][-1], {"name": "HTTP_PROXY", "value": "x"})

@@ -36,13 +36,13 @@ def probes_of(pid):
 
 
 class GpuTests(unittest.TestCase):
-    def agent(self, changes=None, calls=None, nvml=(), deadline="60s", schedule=None):
+    def agent(self, changes=None, calls=None, nvml=(), deadline="60s", schedule=None, hidden=()):
         """Of a machine with four GPUs; `changes` by number of the GPU in the driver's table, `nvml` texts of nvml.yaml."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
         tree = os.path.join(self.folder, "machine")
         subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", tree], check=True, stdout=subprocess.DEVNULL)
         gpus = [{"uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "pci_address": address} | SOUND |
-                (changes or {}).get(number, {}) for number, address in enumerate(GPUS)]
+                (changes or {}).get(number, {}) for number, address in enumerate(GPUS) if number not in hidden]
         with open(os.path.join(tree, "cuda.yaml"), "w", encoding="utf-8") as file:
             json.dump({"gpus": gpus} | ({"calls": calls} if calls else {}), file)
         self.change(os.path.join(tree, "nvml.yaml"), ("pcie.generation: 1", "pcie.generation: 4"), *nvml)
@@ -145,6 +145,19 @@ class GpuTests(unittest.TestCase):
         self.assertEqual((code, operation["state"]), (3, "succeeded"), operation)
         self.assertEqual({(key, health) for key, health, _ in self.findings(result)}, {(GPUS[1], "unknown")})
         self.assertIn("CUDA_ERROR_ECC_UNCORRECTABLE", json.dumps(result["findings"]))
+
+    def test_a_gpu_that_cuda_does_not_list_is_unknown_and_the_others_are_tested(self):
+        agent = self.agent(hidden=[3])
+        code, operation, result = self.make(agent, "gpu.pcie_bandwidth")
+        self.assertEqual((code, operation["state"]), (3, "succeeded"), operation)
+        self.assertEqual({(key, health) for key, health, _ in self.findings(result)}, {(GPUS[3], "unknown")})
+        self.assertIn("CUDA does not list it", json.dumps(result["findings"]))
+
+    def test_divided_gpus_are_not_tested(self):
+        agent = self.agent(nvml=[("mig: false", "mig: true")])
+        code, operation, _ = self.make(agent, "gpu.pcie_bandwidth")
+        self.assertEqual((code, operation["state"]), (3, "failed"), operation)
+        self.assertIn("is divided into instances (MIG)", operation["message"])
 
     def test_a_probe_that_crashes_says_nothing_of_the_gpus(self):
         agent = self.agent(calls={"cuInit": {"result": "abort"}})

@@ -67,6 +67,11 @@ Result<int> index_of(const std::vector<GpuFacts>& all, const std::string& word) 
                                    std::to_string(all.size() - 1) + ", or say a UUID or a PCI address");
 }
 
+// "0000:3b:00.0"
+bool is_address(std::string_view word) {
+  return word.size() == 12 && word[4] == ':' && word[7] == ':' && word[10] == '.';
+}
+
 }  // namespace
 
 Result<std::vector<GpuFacts>> list_gpus(const Driver& driver) {
@@ -90,6 +95,17 @@ Result<std::vector<GpuFacts>> choose_gpus(const std::vector<GpuFacts>& all,
   for (const GpuFacts& gpu : all)
     if (chosen[static_cast<std::size_t>(gpu.index)]) gpus.push_back(gpu);
   return gpus;
+}
+
+std::vector<std::string> addresses_not_listed(const std::vector<GpuFacts>& all,
+                                              const std::vector<std::string>& wanted) {
+  std::vector<std::string> missing;
+  for (const std::string& word : wanted) {
+    const bool is_listed =
+        std::any_of(all.begin(), all.end(), [&word](const GpuFacts& gpu) { return names(word, gpu); });
+    if (is_address(word) && !is_listed) missing.push_back(to_lower(word));
+  }
+  return missing;
 }
 
 }  // namespace autopilot::probes::gpu

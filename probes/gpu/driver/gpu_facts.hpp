@@ -32,4 +32,9 @@ struct GpuFacts {
 [[nodiscard]] Result<std::vector<GpuFacts>> choose_gpus(const std::vector<GpuFacts>& all,
                                                         const std::vector<std::string>& wanted);
 
+// The PCI addresses of `wanted` that none of them has: a driver of CUDA may hide a GPU, or leave out a bad
+// one.
+[[nodiscard]] std::vector<std::string> addresses_not_listed(const std::vector<GpuFacts>& all,
+                                                            const std::vector<std::string>& wanted);
+
 }  // namespace autopilot::probes::gpu

@@ -59,5 +59,11 @@ TEST(ChooseGpus, an_unknown_word_names_what_there_is) {
   }
 }
 
+TEST(ChooseGpus, addresses_that_the_driver_does_not_list_are_told) {
+  EXPECT_THAT(addresses_not_listed(three(), {"0000:3B:00.0", "0000:FF:00.0", "7", "GPU-cccc"}),
+              ElementsAre("0000:ff:00.0"));
+  EXPECT_THAT(addresses_not_listed(three(), {}), ElementsAre());
+}
+
 }  // namespace
 }  // namespace autopilot::probes::gpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/gpu/run/run.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -8,10 +9,12 @@
 #include <cstdlib>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <thread>
 
+#include "core/parse.hpp"
 #include "probes/gpu/run/exit_code.hpp"
 #include "probes/gpu/run/gpu_worker.hpp"
 #include "probes/gpu/run/patience.hpp"
@@ -146,6 +149,7 @@ struct Opened {
   std::optional<Library> library;
   std::string driver_version;
   std::vector<GpuFacts> gpus;
+  std::vector<std::string> missing;  // addresses of others that were named
   std::optional<Sensors> sensors;
   std::optional<std::string> sensor_error;
 };
@@ -161,7 +165,14 @@ Status open_driver(const Options& options, Opened& opened) {
   TRY_STATUS(driver.run(driver.calls().driver_version, &version));
   opened.driver_version = version_text(version);
   const auto all = TRY(list_gpus(driver));
-  opened.gpus = TRY(choose_gpus(all, options.gpus));
+  opened.missing = addresses_not_listed(all, options.gpus);
+  std::vector<std::string> listed;
+  std::copy_if(options.gpus.begin(), options.gpus.end(), std::back_inserter(listed),
+               [&opened](const std::string& word) {
+                 return std::find(opened.missing.begin(), opened.missing.end(), to_lower(word)) ==
+                        opened.missing.end();
+               });
+  opened.gpus = TRY(choose_gpus(all, listed.empty() ? options.gpus : listed));
   return {};
 }
 
@@ -185,6 +196,14 @@ std::vector<std::string> addresses_of(const std::vector<GpuFacts>& gpus) {
   for (const GpuFacts& gpu : gpus)
     addresses.push_back(gpu.pci_address);
   return addresses;
+}
+
+GpuReport report_of_missing(const std::string& address) {
+  GpuReport gpu;
+  gpu.facts.index = -1;
+  gpu.facts.pci_address = address;
+  gpu.error = "CUDA does not list it";
+  return gpu;
 }
 
 void tell(const Report& report) {
@@ -215,6 +234,8 @@ int run_tests(const Options& options, const Library& library, const Opened& open
   const bool sampler_ended = !sampler || sampler->stop();
   const bool crew_ended = crew.join();
   report.gpus = crew.reports();
+  std::transform(opened.missing.begin(), opened.missing.end(), std::back_inserter(report.gpus),
+                 report_of_missing);
   return end(report, number, crew_ended && sampler_ended);
 }
 

@@ -72,6 +72,18 @@ TEST_F(HeldGpusTest, the_kubelet_tells_which) {
   EXPECT_EQ(found.gpus[0].uuid, "GPU-b");
 }
 
+TEST_F(HeldGpusTest, a_test_of_the_agent_is_nobodys_work) {
+  hold("train-0", gpu("c"));
+  hold("train-0", gpu("b"));
+  use("autopilot-x", gpu("c"));
+  EXPECT_THAT(held().untestable, HasSubstr("in use by"));
+  Workload probe;
+  probe.pid = 43;
+  probe.process = "autopilot-gpu-p";
+  seen_.back() = to_observation(probe, gpu("c"), "/proc", {});
+  EXPECT_THAT(held().untestable, IsEmpty());
+}
+
 TEST_F(HeldGpusTest, the_pod_itself_does_not_keep_its_gpus_from_being_tested) {
   hold("train-0", gpu("b"));
   hold("train-0", gpu("c"));

@@ -20,7 +20,14 @@ GpuTestSchedule::GpuTestSchedule(net::EventLoop& loop, const Clock& clock,
     : loop_(loop), clock_(clock), policy_(std::move(policy)), doors_(std::move(doors)) {}
 
 void GpuTestSchedule::start() {
-  memory_.began = clock_.now().wall;
+  memory_.begin(clock_.now().wall);
+  note_policy();
+}
+
+void GpuTestSchedule::note_policy() {
+  const bool is_on = policy_().every > Duration{0};
+  if (is_on && !was_on_) memory_.begin(clock_.now().wall);
+  was_on_ = is_on;
   step();
 }
 
@@ -33,13 +40,13 @@ void GpuTestSchedule::note(const Operation& operation) {
 void GpuTestSchedule::step() {
   const GpuTestPolicy policy = policy_();
   const WallTime now = clock_.now().wall;
-  if (policy.every == Duration{0}) return wait_until(now + kLongest);
   const auto snapshot = doors_.snapshot();
   const auto gpus = gpus_in(*snapshot);
   const auto operations = doors_.operations();
   const auto passes = doors_.passes();
   const GpuTestWorld world{.sight = {gpus, seen_ ? &*seen_ : nullptr, doors_.holder()},
                            .looked = looked_,
+                           .seen = seen_at_,
                            .operations = operations,
                            .passes = passes,
                            .is_offered = doors_.is_offered,
@@ -71,6 +78,7 @@ void GpuTestSchedule::look() {
     is_looking_ = false;
     seen_ = seen;
     looked_ = asked;
+    seen_at_ = clock_.now().wall;
     next_ = loop_.after(Duration{0}, [this] { step(); });
   });
   if (!is_looking_) wait_until(asked + GpuTestTimes::kBusy, "gpu.processes is switched off");

@@ -36,6 +36,8 @@ class GpuTestSchedule {
   ~GpuTestSchedule() = default;
 
   void start();
+  // The policy may be another one.
+  void note_policy();
   // An operation that began or ended.
   void note(const Operation& operation);
 
@@ -52,8 +54,10 @@ class GpuTestSchedule {
   const Doors doors_;
   GpuTestMemory memory_;
   std::optional<CheckResult> seen_;
-  WallTime looked_{};
+  WallTime looked_{};   // when that look began
+  WallTime seen_at_{};  // and ended
   bool is_looking_ = false;
+  bool was_on_ = false;
   std::string busy_;  // what was said last
   net::Subscription next_;
 };

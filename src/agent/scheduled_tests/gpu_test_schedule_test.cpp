@@ -67,7 +67,8 @@ class ScheduleOfAnAgent : public ::testing::Test {
 
   void set_processes(std::int64_t count) {
     look_.check = "gpu.processes";
-    look_.observations = Observations{told(gpu(0), "processes.count", Value(count)),
+    look_.observations = Observations{told(host_subject(), "processes.all_visible", Value(true)),
+                                      told(gpu(0), "processes.count", Value(count)),
                                       told(gpu(1), "processes.count", Value(count))};
   }
 
@@ -127,7 +128,7 @@ TEST_F(ScheduleOfAnAgent, makes_one_test_after_the_other) {
     if (started_.size() == 2) loop_.stop();
   };
   run();
-  EXPECT_THAT(started_, ElementsAre("gpu.pcie_bandwidth", "gpu.sdc"));
+  ASSERT_THAT(started_, ElementsAre("gpu.pcie_bandwidth", "gpu.sdc"));
   EXPECT_THAT(operations_.front().reservation, SizeIs(2));
 }
 

@@ -23,8 +23,8 @@ GpuTestStep wait_until(WallTime at, std::string why = {}) {
 // The turns of one agent.
 class Turns {
  public:
-  Turns(const GpuTestWorld& world, const GpuTestPolicy& policy, const GpuTestMemory& memory)
-      : world_(world), policy_(policy), memory_(memory) {}
+  Turns(const GpuTestWorld& world, const GpuTestPolicy& policy, const GpuTestMemory& memory, WallTime now)
+      : world_(world), policy_(policy), memory_(memory), now_(now) {}
 
   // When that GPU is to be tested.
   [[nodiscard]] WallTime of(const std::string& check, const Subject& gpu) const {
@@ -42,20 +42,28 @@ class Turns {
     for (const PassRecord& pass : world_.passes)
       if (pass.test == check && !gpu.uuid.empty() && pass.gpu_uuid == gpu.uuid)
         last = std::max(last.value_or(pass.time), pass.time);
-    return last;
+    // A clock that was ahead puts no test off.
+    return last ? std::optional(std::min(*last, now_)) : std::nullopt;
   }
 
   const GpuTestWorld& world_;
   const GpuTestPolicy& policy_;
   const GpuTestMemory& memory_;
+  const WallTime now_;
 };
 
 bool is_ours(const Operation& operation) {
   return operation.owner == kScheduleOwner && !operation.is_over();
 }
 
+// A clock that was set back makes old what it knows of later.
+bool is_fresh(const GpuTestWorld& world, WallTime now) {
+  return world.seen <= now && now - world.seen < GpuTestTimes::kFresh;
+}
+
 GpuTestStep watch(const GpuTestWorld& world, const Operation& running, WallTime now) {
-  const bool has_looked_since = world.looked >= running.started.value_or(running.created);
+  const bool has_looked_since =
+      world.looked >= running.started.value_or(running.created) && world.seen <= now;
   if (has_looked_since) {
     GpuTestStep step;
     step.why = newcomer(world.sight, running.reservation);
@@ -63,53 +71,55 @@ GpuTestStep watch(const GpuTestWorld& world, const Operation& running, WallTime 
     step.id = running.id;
     if (!step.why.empty()) return step;
   }
-  if (has_looked_since && now - world.looked < GpuTestTimes::kFresh)
-    return wait_until(world.looked + GpuTestTimes::kFresh);
+  if (has_looked_since && is_fresh(world, now)) return wait_until(world.seen + GpuTestTimes::kFresh);
   GpuTestStep step;
   step.kind = Kind::look;
   return step;
 }
 
-// The first check that has its turn, and the GPUs that have it too.
+// What has its turn, in the order of the policy.
 struct Due {
-  std::string check;
-  std::vector<Subject> gpus;
-  std::optional<WallTime> next;  // where none has: the first turn of all; nothing: nothing can be tested
+  std::vector<std::pair<std::string, std::vector<Subject>>> tests;  // check -> GPUs
+  std::optional<WallTime> next;  // the first turn of all others; nothing: there are none
 };
 
 Due due_in(const GpuTestWorld& world, const GpuTestPolicy& policy, const GpuTestMemory& memory,
            WallTime now) {
-  const Turns turns(world, policy, memory);
+  const Turns turns(world, policy, memory, now);
   Due due;
   for (const std::string& check : policy.checks) {
     if (!world.is_offered(check)) continue;
+    std::vector<Subject> gpus;
     for (const Subject& gpu : world.sight.gpus) {
       const WallTime turn = turns.of(check, gpu);
       if (turn <= now)
-        due.gpus.push_back(gpu);
+        gpus.push_back(gpu);
       else
         due.next = std::min(due.next.value_or(turn), turn);
     }
-    due.check = check;
-    if (!due.gpus.empty()) return due;
+    if (!gpus.empty()) due.tests.emplace_back(check, std::move(gpus));
   }
   return due;
 }
 
-GpuTestStep begin(const GpuTestWorld& world, Due due, WallTime now) {
+// The first test of which some GPUs are idle: one that is never idle keeps no other from its tests.
+GpuTestStep begin(const GpuTestWorld& world, const Due& due, WallTime now) {
   GpuTestStep step;
-  if (now - world.looked >= GpuTestTimes::kFresh) {
+  if (!is_fresh(world, now)) {
     step.kind = Kind::look;
     return step;
   }
   const IdleGpus found = idle_gpus(world.sight);
-  std::ranges::copy_if(found.idle, std::back_inserter(step.gpus), [&due](const Subject& gpu) {
-    return std::ranges::find(due.gpus, gpu) != due.gpus.end();
-  });
-  if (step.gpus.empty()) return wait_until(now + GpuTestTimes::kBusy, found.busy);
-  step.kind = Kind::start;
-  step.check = std::move(due.check);
-  return step;
+  for (const auto& [check, gpus] : due.tests) {
+    std::ranges::copy_if(found.idle, std::back_inserter(step.gpus), [&gpus = gpus](const Subject& gpu) {
+      return std::ranges::find(gpus, gpu) != gpus.end();
+    });
+    if (step.gpus.empty()) continue;
+    step.kind = Kind::start;
+    step.check = check;
+    return step;
+  }
+  return wait_until(now + GpuTestTimes::kBusy, found.busy);
 }
 
 }  // namespace
@@ -127,14 +137,16 @@ GpuTestStep next_gpu_test_step(const GpuTestWorld& world, const GpuTestPolicy& p
                                const GpuTestMemory& memory, WallTime now) {
   const auto running = std::ranges::find_if(world.operations, is_ours);
   if (running != world.operations.end()) return watch(world, *running, now);
+  if (policy.every == Duration{0}) return wait_until(now + GpuTestTimes::kOff);
   if (world.sight.gpus.empty()) return wait_until(now + GpuTestTimes::kUnseen);
-  Due due = due_in(world, policy, memory, now);
-  if (due.gpus.empty()) return wait_until(due.next.value_or(now + GpuTestTimes::kBusy));
-  if (now < memory.not_before) return wait_until(memory.not_before);
+  const Due due = due_in(world, policy, memory, now);
+  if (due.tests.empty()) return wait_until(due.next.value_or(now + GpuTestTimes::kBusy));
+  if (now < memory.not_before && memory.not_before - now <= GpuTestTimes::kBusy)
+    return wait_until(memory.not_before);
   const bool has_others =
       std::ranges::any_of(world.operations, [](const Operation& one) { return !one.is_over(); });
   if (world.is_reserved || has_others) return wait_until(now + GpuTestTimes::kOthers);
-  return begin(world, std::move(due), now);
+  return begin(world, due, now);
 }
 
 }  // namespace autopilot::agent

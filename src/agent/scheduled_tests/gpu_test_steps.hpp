@@ -21,7 +21,7 @@ namespace autopilot::agent {
 inline constexpr std::string_view kScheduleOwner = "schedule";
 
 struct GpuTestPolicy {
-  Duration every{};                 // a GPU is tested again after that
+  Duration every{};                 // a GPU is tested again after that; 0: none is
   std::vector<std::string> checks;  // in this order
   // In [0, 1), of this agent: how far its turns are from those of the others.
   double share = 0;
@@ -31,6 +31,7 @@ struct GpuTestTimes {
   static constexpr Duration kFresh = std::chrono::seconds{2};    // of a look, and between two during a test
   static constexpr Duration kBusy = std::chrono::minutes{5};     // until who uses the GPUs is asked again
   static constexpr Duration kOthers = std::chrono::minutes{1};   // until somebody else's test is over
+  static constexpr Duration kOff = std::chrono::minutes{10};     // while it is switched off
   static constexpr Duration kUnseen = std::chrono::seconds{10};  // until the driver is asked for GPUs again
   static constexpr double kSpread = 0.1;                         // of `every`, that a turn may be later
   static constexpr Duration kFirst = std::chrono::hours{1};      // and no more for the first turn
@@ -39,6 +40,7 @@ struct GpuTestTimes {
 struct GpuTestWorld {
   GpuSight sight;
   WallTime looked{};  // when the look began
+  WallTime seen{};    // when it had ended, which is how fresh it is
   std::span<const Operation> operations;
   std::span<const PassRecord> passes;
   std::function<bool(const std::string& check)> is_offered;
@@ -53,6 +55,8 @@ struct GpuTestMemory {
 
   // One of ours that is over.
   void note(const Operation& operation, WallTime now);
+  // The schedule was switched on.
+  void begin(WallTime now) { began = now; }
   // Nobody was idle, or none could begin.
   void put_off(WallTime now, Duration pause) { not_before = now + pause; }
 };

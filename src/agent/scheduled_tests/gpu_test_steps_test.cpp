@@ -30,6 +30,10 @@ class ScheduleOfTests : public ::testing::Test {
 
   void set_processes(const std::vector<std::int64_t>& counts) {
     Observations observations;
+    observations.emplace_back();
+    observations.back().name = "processes.all_visible";
+    observations.back().subject = host_subject();
+    observations.back().value = Value(true);
     for (std::size_t i = 0; i < counts.size(); ++i) {
       Observation one;
       one.name = "processes.count";
@@ -44,6 +48,7 @@ class ScheduleOfTests : public ::testing::Test {
   GpuTestStep next(WallTime now) {
     const GpuTestWorld world{.sight = {gpus_, &look_, {}},
                              .looked = looked_,
+                             .seen = looked_,
                              .operations = operations_,
                              .passes = passes_,
                              .is_offered = [this](const std::string& check) { return check != not_offered_; },
@@ -127,6 +132,36 @@ TEST_F(ScheduleOfTests, a_gpu_in_use_is_left_alone_and_asked_about_again) {
   EXPECT_THAT(step.why, HasSubstr("gpu/0000:00:00.0 is in use by 2 processes"));
 }
 
+TEST_F(ScheduleOfTests, a_gpu_that_is_never_idle_keeps_no_other_from_its_tests) {
+  set_processes({2, 0});
+  Operation over = running("schedule", {gpu(1)}, kBegan);
+  over.kind = "gpu.pcie_bandwidth";
+  over.state = OperationState::succeeded;
+  memory_.note(over, kBegan);
+  const GpuTestStep step = after_look(kBegan + 5s);
+  EXPECT_EQ(step.check, "gpu.sdc") << "the first test waits for the GPU in use";
+  EXPECT_THAT(step.gpus, ElementsAre(gpu(1)));
+}
+
+TEST_F(ScheduleOfTests, switched_off_starts_nothing_and_still_watches_what_runs) {
+  policy_.every = Duration{0};
+  EXPECT_EQ(next(kBegan).kind, Kind::wait);
+  operations_ = {running("schedule", gpus_, kBegan)};
+  set_processes({1, 2});
+  EXPECT_EQ(after_look(kBegan + 1s).kind, Kind::cancel);
+}
+
+TEST_F(ScheduleOfTests, a_clock_that_was_set_back_puts_no_test_off) {
+  passes_ = {{gpu(0).uuid, "gpu.pcie_bandwidth", kBegan + 1000h, "boot", "op-0"},
+             {gpu(1).uuid, "gpu.pcie_bandwidth", kBegan + 1000h, "boot", "op-0"}};
+  memory_.not_before = kBegan + 1000h;
+  looked_ = kBegan + 1000h;
+  policy_.checks = {"gpu.pcie_bandwidth"};
+  EXPECT_EQ(next(kBegan).at, kBegan + 24h);
+  passes_.clear();
+  EXPECT_EQ(next(kBegan).kind, Kind::look) << "what was seen later is old";
+}
+
 TEST_F(ScheduleOfTests, a_test_ends_when_a_job_arrives) {
   operations_ = {running("schedule", gpus_, kBegan)};
   set_processes({1, 1});
@@ -182,7 +217,7 @@ TEST_F(ScheduleOfTests, waits_for_the_tests_of_others) {
 
 TEST_F(ScheduleOfTests, waits_for_a_driver_that_lists_gpus) {
   GpuTestWorld world{
-      .sight = {{}, &look_, {}}, .looked = {}, .operations = {}, .passes = {}, .is_offered = {}};
+      .sight = {{}, &look_, {}}, .looked = {}, .seen = {}, .operations = {}, .passes = {}, .is_offered = {}};
   EXPECT_EQ(next_gpu_test_step(world, policy_, memory_, kBegan).at, kBegan + GpuTestTimes::kUnseen);
 }
 

@@ -41,10 +41,19 @@ std::string pod_on(const CheckResult& look, const Subject& gpu) {
   return {};
 }
 
-// Of all GPUs together, where nobody tells which of them a pod has.
+bool sees_all_processes(const CheckResult& look) {
+  const Observation* const told = find_of(look, host_subject(), "processes.all_visible");
+  return told != nullptr && told->value && *told->value == Value(true);
+}
+
+// Of all GPUs together, where nobody tells which of them a pod has, or whose processes use them.
 std::string holder_of_some(const GpuSight& sight) {
   const auto& witnesses = sight.look->witnesses;
-  if (!sight.holder || std::ranges::find(witnesses, kKubelet) != witnesses.end()) return {};
+  if (std::ranges::find(witnesses, kKubelet) != witnesses.end()) return {};
+  if (!sight.holder)
+    return sees_all_processes(*sight.look)
+               ? ""
+               : "processes outside this PID namespace cannot be seen: the agent needs that of the machine";
   if (!*sight.holder) return "which pods hold GPUs is not known: " + sight.holder->error().what;
   return (*sight.holder)->empty() ? "" : "pod " + **sight.holder + " holds GPUs of this node";
 }

@@ -17,8 +17,8 @@ struct GpuSight {
   std::span<const Subject> gpus;      // all, as the driver lists them
   const CheckResult* look = nullptr;  // of gpu.processes; null: it did not look
   // The pod of this node that holds GPUs, by the word of the Kubernetes API, which does not tell which GPUs;
-  // empty: none does. An error: it is not known. Nothing: the node is of no cluster. The kubelet, where it is
-  // among those that looked, knows better.
+  // empty: none does. An error: it is not known. Nothing: the node is of no cluster, and all processes of the
+  // machine must be visible. The kubelet, where it is among those that looked, knows better.
   std::optional<Result<std::string>> holder;
 };
 

@@ -23,6 +23,7 @@ class GpusOfAMachine : public ::testing::Test {
   GpusOfAMachine() {
     look_.check = "gpu.processes";
     look_.witnesses = {"nvml", "/proc"};
+    add(host_subject(), "processes.all_visible", Value(true));
   }
 
   void add(const Subject& subject, std::string name, std::optional<Value> value) {
@@ -78,7 +79,7 @@ TEST_F(GpusOfAMachine, are_not_idle_where_nobody_tells) {
 TEST_F(GpusOfAMachine, are_not_tested_where_they_are_of_another_vendor) {
   processes(0, 0);
   processes(1, 0);
-  observations_.front().source = "amdgpu";
+  observations_[1].source = "amdgpu";
   EXPECT_THAT(idle().idle, ElementsAre(gpu(1)));
 }
 
@@ -117,6 +118,16 @@ TEST_F(GpusOfAMachine, are_all_held_where_nobody_tells_which_of_them_a_pod_has) 
   holder_ = Result<std::string>("ml/train-0");
   look_.witnesses.emplace_back("kubelet");
   EXPECT_THAT(idle().idle, ElementsAre(gpu(0), gpu(1))) << "the kubelet knows each";
+}
+
+TEST_F(GpusOfAMachine, are_not_idle_where_processes_of_others_cannot_be_seen) {
+  observations_.front().value = Value(false);
+  processes(0, 0);
+  processes(1, 0);
+  EXPECT_THAT(idle().idle, IsEmpty());
+  EXPECT_THAT(idle().busy, HasSubstr("PID namespace"));
+  holder_ = Result<std::string>("");
+  EXPECT_THAT(idle().idle, ElementsAre(gpu(0), gpu(1))) << "the API tells that no pod has any";
 }
 
 TEST_F(GpusOfAMachine, have_a_newcomer_beside_the_test) {

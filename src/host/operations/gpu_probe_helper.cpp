@@ -70,12 +70,18 @@ std::string addresses_of(std::span<const GpuDevice> gpus) {
   return addresses;
 }
 
+// What would show the probe other GPUs than the driver lists, or in another way than jobs see them.
+bool is_of_cuda(const std::string& variable) {
+  return variable.starts_with("CUDA_") || variable.starts_with("NVIDIA_VISIBLE_DEVICES=");
+}
+
 Result<Command> command_of(const Options& options, std::span<const GpuDevice> gpus) {
   Command command;
   command.program = TRY(gpu_probe_program());
   command.arguments = {"--tests", std::string(options.test->tests), "--gpus", addresses_of(gpus)};
   command.arguments.insert(command.arguments.end(), options.limits.begin(), options.limits.end());
   command.environment = own_environment();
+  std::erase_if(command.environment, is_of_cuda);
   command.joins_group = true;
   const SimulatedMachine& simulated = options.simulated;
   if (simulated.tree.empty()) return command;
@@ -112,8 +118,14 @@ int tell_in_use(const GpuProbeTest& test, const std::string& by) {
   return kChildInUse;
 }
 
-bool is_whole(const Result<GpuProbeReport>& report) {
-  return report && report->error.empty() &&
+bool has_wrong(const GpuProbeReport::Gpu& gpu) {
+  return std::ranges::any_of(gpu.tests, [](const auto& test) { return !test.wrong.empty(); });
+}
+
+// Everything was measured; or something came out wrong, which no neighbour explains.
+bool is_conclusive(const Result<GpuProbeReport>& report) {
+  if (!report || !report->error.empty()) return false;
+  return std::ranges::any_of(report->gpus, has_wrong) ||
          std::ranges::all_of(report->gpus, [](const auto& gpu) { return gpu.error.empty(); });
 }
 
@@ -123,7 +135,7 @@ Result<int> test_gpus(const Options& options) {
   if (const auto user = TRY(user_of(gpus))) return tell_in_use(*options.test, *user);
   const auto report = run_probe(options, gpus);
   // Somebody's work that began meanwhile takes the memory and the time of the test.
-  if (!is_whole(report))
+  if (!is_conclusive(report))
     if (const auto after = look_at_gpus(opened, options.wanted)) {
       const auto user = user_of(*after).value_or(std::nullopt);
       if (user) return tell_in_use(*options.test, *user);

@@ -93,9 +93,30 @@ double to_thousandths(double number) {
 }
 
 // Those that GPUs make alone first are judged by that; the others run on all at once.
-const Report::Test* made_of(const Report::Gpu& gpu, std::string_view test) {
+const Report::Test* find_test(const Report::Gpu& gpu, std::string_view test) {
   const Report::Test* alone = gpu.find(test, false);
   return alone == nullptr ? gpu.find(test, true) : alone;
+}
+
+// Null as well where the GPU could not do it.
+const Report::Test* made_of(const Report::Gpu& gpu, std::string_view test) {
+  const Report::Test* found = find_test(gpu, test);
+  return found == nullptr || !found->skipped.empty() ? nullptr : found;
+}
+
+// Why some test of these was not made, as the probe says it.
+std::string why_not_made(const Report::Gpu& gpu, std::string_view tests) {
+  if (!gpu.error.empty()) return gpu.error;
+  for (const std::string_view name : split(tests, ','))
+    if (const Report::Test* found = find_test(gpu, name); found != nullptr && !found->skipped.empty())
+      return std::string(name) + ": " + found->skipped;
+  return "the GPU probe did not measure it";
+}
+
+// A report may say any number.
+std::int64_t to_integer(double number) {
+  constexpr double kMost = 1e15;
+  return static_cast<std::int64_t>(std::clamp(number, -kMost, kMost));
 }
 
 const Report::Series* series_of(const Report::Gpu& gpu, std::string_view test, std::string_view name) {
@@ -142,7 +163,7 @@ class GpuWords {
     Observation observation = about(test_, device_.subject, name);
     observation.missing = to_string(Errc::unavailable);
     std::string why = "the GPU probe did not see it: is it hidden from CUDA?";
-    if (gpu != nullptr) why = gpu->error.empty() ? "the GPU probe did not measure it" : gpu->error;
+    if (gpu != nullptr) why = why_not_made(*gpu, test_.tests);
     observation.attributes = {{"error", to_printable(why, kMaxChildMessage)}};
     all_.push_back(std::move(observation));
   }
@@ -164,8 +185,7 @@ class GpuWords {
     for (const Fact& fact : kFacts) {
       if (fact.check != test_.check) continue;
       const auto number = made->facts.find(fact.fact);
-      if (number != made->facts.end())
-        add_value(fact.name, static_cast<std::int64_t>(number->second), fact.unit);
+      if (number != made->facts.end()) add_value(fact.name, to_integer(number->second), fact.unit);
     }
   }
 
@@ -178,7 +198,7 @@ class GpuWords {
           add_value("together", to_thousandths(*series.median), kGigabytes);
     for (const auto& [name, sensor] : {std::pair{"generation", "pcie_generation"}, {"lanes", "pcie_lanes"}})
       if (const auto highest = extreme(gpu, "pcie", sensor, std::greater()))
-        add_value(name, static_cast<std::int64_t>(*highest), "count");
+        add_value(name, to_integer(*highest), "count");
   }
 
   void add_sensors(const Report::Gpu& gpu) {
@@ -274,6 +294,9 @@ Result<Observations> gpu_probe_observations(const GpuProbeTest& test, const GpuP
   Observations all{outcome(test, "measured")};
   for (const GpuDevice& device : gpus)
     GpuWords(test, report, device, all).add();
+  if (all.size() > kMaxChildObservations)
+    return fail(Errc::unavailable, "more is told of " + std::to_string(gpus.size()) +
+                                       " GPUs than fits: test fewer of them at once");
   return all;
 }
 

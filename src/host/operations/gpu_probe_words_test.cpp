@@ -122,6 +122,17 @@ TEST(GpuProbeWords, what_was_not_measured_has_not_passed_and_says_why) {
                           "it hidden from CUDA?"));
 }
 
+TEST(GpuProbeWords, what_was_skipped_has_not_passed_and_says_why) {
+  GpuProbeReport report;
+  report.gpus = {gpu(1)};
+  report.gpus[0].tests = {test_of("sdc", {}, true)};
+  report.gpus[0].tests[0].skipped = "cuLaunchKernel: CUDA_ERROR_NOT_SUPPORTED (801)";
+  EXPECT_THAT(said("gpu.sdc", report, {device(1)}),
+              ElementsAre("host sdc.outcome measured",
+                          "gpu/0000:01:00.0 sdc.wrong unavailable: sdc: cuLaunchKernel: "
+                          "CUDA_ERROR_NOT_SUPPORTED (801)"));
+}
+
 TEST(GpuProbeWords, what_is_wrong_counts_though_the_test_did_not_come_to_its_end) {
   GpuProbeReport report;
   report.gpus = {gpu(1)};

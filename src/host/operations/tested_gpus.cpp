@@ -10,10 +10,28 @@
 namespace autopilot::host {
 namespace {
 
+constexpr double kMemoryOfNobody = 0.1;                 // of a GPU: more than a driver keeps for itself
 constexpr Duration kDriver = std::chrono::seconds{20};  // to say who uses the GPUs
 
 std::string gpu_text(const Subject& gpu) {
   return gpu.index ? "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")" : "GPU " + gpu.key;
+}
+
+bool is_true(const GpuDevice& gpu, std::string_view name) {
+  const GpuReading* told = gpu.find(name);
+  return told != nullptr && told->value == Value(true);
+}
+
+std::optional<double> number_of(const GpuDevice& gpu, std::string_view name) {
+  const GpuReading* told = gpu.find(name);
+  return told != nullptr && told->value ? as_number(*told->value) : std::nullopt;
+}
+
+// A driver does not list the processes of other containers, but their memory is in use.
+bool has_unseen_user(const GpuDevice& gpu) {
+  const auto used = number_of(gpu, reading::kMemoryUsed);
+  const auto total = number_of(gpu, reading::kMemoryTotal);
+  return used && total && *used > *total * kMemoryOfNobody;
 }
 
 }  // namespace
@@ -26,8 +44,8 @@ Result<OpenedHost> open_tested_machine(const SimulatedMachine& simulated) {
 }
 
 Result<std::vector<GpuDevice>> look_at_gpus(const OpenedHost& opened, std::span<const Subject> wanted) {
-  const auto report =
-      TRY(opened.host->nvidia_gpus.read({GpuGroup::processes}, opened.host->clock.now().mono + kDriver));
+  const auto report = TRY(opened.host->nvidia_gpus.read({GpuGroup::identity, GpuGroup::processes},
+                                                        opened.host->clock.now().mono + kDriver));
   return gpus_to_test(report, wanted);
 }
 
@@ -44,10 +62,14 @@ Result<std::vector<GpuDevice>> gpus_to_test(const GpuReport& report, std::span<c
     return wanted.empty() || std::ranges::find(wanted, gpu.subject) != wanted.end();
   });
   if (gpus.empty()) return fail(Errc::unavailable, "NVIDIA's driver lists no GPU");
-  for (const GpuDevice& gpu : gpus)
+  for (const GpuDevice& gpu : gpus) {
     if (gpu.state != GpuState::ok)
       return fail(Errc::unavailable,
                   gpu_text(gpu.subject) + " does not answer: " + std::string(to_string(gpu.state)));
+    // CUDA shows one instance in its place, and its processes are told of the instances.
+    if (is_true(gpu, reading::kMig))
+      return fail(Errc::unavailable, gpu_text(gpu.subject) + " is divided into instances (MIG)");
+  }
   return gpus;
 }
 
@@ -58,6 +80,7 @@ Result<std::optional<std::string>> user_of(std::span<const GpuDevice> gpus) {
     if (!count)
       return fail(Errc::unavailable, "the driver does not say who uses " + gpu_text(gpu.subject) +
                                          (told == nullptr ? "" : ": " + reading_code_word(told->code)));
+    if (*count == 0 && has_unseen_user(gpu)) return "somebody who cannot be seen on " + gpu_text(gpu.subject);
     if (*count == 0) continue;
     const GpuReading* pids = gpu.find(reading::kProcessPids);
     const std::string list = pids != nullptr && pids->value ? autopilot::to_string(*pids->value) : "";

@@ -29,12 +29,13 @@ struct SimulatedMachine {
 
 // The GPUs of that report that a test of `wanted` is about, in the driver's order; all of them where none is
 // wanted. not_found: one that the driver does not list; unavailable: there is none, or one of them does not
-// answer. Pure.
+// answer, or is divided. Pure.
 [[nodiscard]] Result<std::vector<GpuDevice>> gpus_to_test(const GpuReport& report,
                                                           std::span<const Subject> wanted);
 
-// Who uses one of these GPUs: "process 4242 on GPU 3 (0000:52:00.0)". Nothing: nobody. unavailable: the
-// driver does not say. Pure.
+// Who uses one of these GPUs: "process 4242 on GPU 3 (0000:52:00.0)"; "somebody who cannot be seen on ..."
+// where more of its memory is in use than a driver keeps for itself. Nothing: nobody. unavailable: the driver
+// does not say. Pure.
 [[nodiscard]] Result<std::optional<std::string>> user_of(std::span<const GpuDevice> gpus);
 
 // "1 GPU", "8 GPUs".

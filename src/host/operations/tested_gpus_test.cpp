@@ -36,6 +36,17 @@ TEST(TestedGpus, who_uses_a_gpu_is_named) {
   EXPECT_THAT(user_of(mute).error().what, HasSubstr("does not say who uses GPU 0"));
 }
 
+TEST(TestedGpus, who_cannot_be_seen_has_memory_in_use) {
+  const auto with_memory = [](double used) {
+    GpuDevice gpu = device(0, 0);
+    gpu.readings.push_back({.name = "memory.used", .link = {}, .value = Value(used), .code = 0});
+    gpu.readings.push_back({.name = "memory.total", .link = {}, .value = Value(100.0), .code = 0});
+    return std::vector{gpu};
+  };
+  EXPECT_EQ(user_of(with_memory(2)).value(), std::nullopt);
+  EXPECT_EQ(user_of(with_memory(60)).value(), "somebody who cannot be seen on GPU 0 (0000:00:00.0)");
+}
+
 TEST(TestedGpus, only_gpus_that_answer_are_tested) {
   GpuReport report;
   report.gpus = {device(0, 0), device(1, 0)};
@@ -47,6 +58,9 @@ TEST(TestedGpus, only_gpus_that_answer_are_tested) {
   report.gpus[0].state = GpuState::lost;
   EXPECT_THAT(gpus_to_test(report, {}).error().what, HasSubstr("GPU 0 (0000:00:00.0) does not answer: lost"));
   EXPECT_TRUE(gpus_to_test(report, one));
+  report.gpus[0].state = GpuState::ok;
+  report.gpus[0].readings.push_back({.name = "mig", .link = {}, .value = Value(true), .code = 0});
+  EXPECT_THAT(gpus_to_test(report, {}).error().what, HasSubstr("is divided into instances (MIG)"));
   EXPECT_FALSE(gpus_to_test(GpuReport{}, {}));
   report.state = DriverState::library_missing;
   EXPECT_THAT(gpus_to_test(report, one).error().what, HasSubstr("library_missing"));

@@ -21,6 +21,17 @@ bool replaces(const Observation& now, const Observation& old) {
   return now.subject == old.subject && (now.subject != host_subject() || now.name == old.name);
 }
 
+// A link between GPUs that were tested anew, of which nothing is told now.
+bool is_link_of(const Observations& found, const Subject& link) {
+  if (link.kind != SubjectKind::link) return false;
+  const auto has = [&found](std::string_view key) {
+    return std::ranges::any_of(found, [key](const Observation& one) {
+      return one.subject.kind == SubjectKind::gpu && one.subject.key == key;
+    });
+  };
+  return has(ends_of(link).first) && has(ends_of(link).second);
+}
+
 }  // namespace
 
 const TestResults& TestResults::none() {
@@ -39,7 +50,8 @@ void TestBoard::add(const std::string& check, const Observations& found) {
   Observations all;
   if (known != found_.end() && known->second)
     for (const Observation& old : *known->second)
-      if (std::ranges::none_of(found, [&old](const Observation& now) { return replaces(now, old); }))
+      if (!is_link_of(found, old.subject) &&
+          std::ranges::none_of(found, [&old](const Observation& now) { return replaces(now, old); }))
         all.push_back(old);
   all.insert(all.end(), found.begin(), found.end());
   found_.insert_or_assign(check, std::move(all));

@@ -70,6 +70,11 @@ TEST(TestResults, a_test_that_tells_less_of_a_gpu_leaves_nothing_of_the_one_befo
                           of(gpu, "rate", "1"), of(gpu, "throttled", "heat")});
   board.add("gpu.speed", {of(host_subject(), "outcome", "measured"), of(gpu, "rate", "2")});
   EXPECT_EQ(board.last("gpu.speed")->size(), 3U) << "the host's result, its new outcome, and the new rate";
+  const Subject link{SubjectKind::link, "a|b", {}, {}, {}};
+  const Subject other{SubjectKind::gpu, "b", {}, {}, {}};
+  board.add("gpu.links", {of(gpu, "peers", "1"), of(other, "peers", "1"), of(link, "read", "300")});
+  board.add("gpu.links", {of(gpu, "peers", "1"), of(other, "wrong", "?")});
+  EXPECT_EQ(board.last("gpu.links")->size(), 2U) << "the link was not measured again";
   board.add("gpu.speed", {of(host_subject(), "outcome", "in_use")});
   EXPECT_EQ(board.last("gpu.speed")->size(), 3U) << "what was not made takes nothing away";
 }

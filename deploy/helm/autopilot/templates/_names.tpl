@@ -185,7 +185,7 @@ imagePullPolicy: {{ . }}
 {{- end -}}
 {{- if ne (toString (.Values.repeat | default "")) "" -}}
 {{- $every := include "autopilot.duration" (dict "name" "repeat" "value" .Values.repeat) -}}
-{{- if regexMatch "^[0-9]?m?([0-9.]+s)?$" $every -}}
+{{- if regexMatch "^([0-9]m)?([1-5]?[0-9]?[0-9]s)?$" $every -}}
 {{- $every = ternary "0s" "10m" (eq $every "0s") -}}
 {{- end -}}
 {{- $every = include "autopilot.period" (dict "name" "repeat" "value" $every) -}}
