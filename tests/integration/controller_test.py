@@ -106,7 +106,7 @@ class ControllerTest(unittest.TestCase):
         controller = self.start()
         self.assertEqual(controller.get("/healthz"), (200, "ok\n"))
         self.wait_leads(controller)
-        self.assertIn("this controller leads now", "\n".join(controller.process.log))
+        harness.wait_until(lambda: controller.process.find("this controller leads now"), "the log says so, too")
         self.assertEqual(controller.stop(), 0)
         self.assertEqual(self.holder(), "")
 
