@@ -65,7 +65,7 @@ void add_wrong_sums(const JudgeInput& input, Findings& findings) {
   for (const Measured& wrong : measured(input, kWrong)) {
     if (wrong.value <= 0) continue;
     findings.push_back(make_finding(input, wrong.said->subject, "allreduce_wrong", Health::degraded,
-                                    "an all-reduce gave " + to_string(*wrong.said->value) + " wrong sums"));
+                                    "an all-reduce gave " + rounded(wrong.value) + " wrong sums"));
     add_source(findings.back(), *wrong.said);
   }
 }

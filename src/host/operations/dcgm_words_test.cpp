@@ -12,7 +12,6 @@ namespace autopilot::host {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 Subject gpu(int index, const std::string& serial = {}) {
   return {.kind = SubjectKind::gpu,
