@@ -95,7 +95,8 @@ Result<GpuProbeReport::Test> read_test(const json::object& item) {
   GpuProbeReport::Test test;
   test.name = TRY(text_of(item, "test"));
   if (test.name.empty()) return refuse("a test has no name");
-  test.together = TRY(text_of(item, "scope")) == "together";
+  const std::string scope = TRY(text_of(item, "scope"));
+  test.together = scope == "together";
   test.skipped = TRY(text_of(item, "skipped"));
   test.measured = TRY(items_of(item, "measured", read_series));
   test.wrong = TRY(items_of(item, "wrong", read_wrong));
