@@ -140,7 +140,7 @@ void release(const Deliberation& all, Draft& draft) {
   entry.holds = false;
   const bool is_held = is_held_by(node, entry);
   if (is_held) {
-    note_cordon(entry, node, node.held->since);
+    note_cordon(entry, node, node.held ? node.held->since : all.now);
     entry.phase = Phase::undoing;
     entry.brake.clear();
     entry.message = "given back by hand";
