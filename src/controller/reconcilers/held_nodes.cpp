@@ -24,8 +24,10 @@ std::string line_of(const World& world, const Hold& hold) {
 
 kube::Texts held_nodes(const World& world, std::size_t most) {
   kube::Texts held;
-  for (const auto& [name, node] : world.nodes())
-    if (node.held && node.is_unschedulable) held.emplace(name, line_of(world, *node.held));
+  for (const auto& one : world.nodes()) {
+    const Node& node = one.second;
+    if (node.held && node.is_unschedulable) held.emplace(one.first, line_of(world, *node.held));
+  }
   if (held.size() <= most) return held;
   const std::string others = std::to_string(held.size() - most) + " others";
   while (held.size() > most)
@@ -34,7 +36,7 @@ kube::Texts held_nodes(const World& world, std::size_t most) {
   return held;
 }
 
-HeldNodes::HeldNodes(net::EventLoop& loop, kube::Client& client, std::string name_space,
+HeldNodes::HeldNodes(net::EventLoop& loop, kube::Client& client, const std::string& name_space,
                      std::function<bool()> is_leader, Duration after_failure)
     : loop_(loop),
       client_(client),

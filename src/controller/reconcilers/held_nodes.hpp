@@ -28,7 +28,7 @@ class HeldNodes {
  public:
   static constexpr Duration kAfterFailure = std::chrono::minutes{1};
 
-  HeldNodes(net::EventLoop& loop, kube::Client& client, std::string name_space,
+  HeldNodes(net::EventLoop& loop, kube::Client& client, const std::string& name_space,
             std::function<bool()> is_leader, Duration after_failure = kAfterFailure);
   HeldNodes(const HeldNodes&) = delete;
   HeldNodes& operator=(const HeldNodes&) = delete;
