@@ -2,9 +2,7 @@
 #include "host/operations/dcgm_helper.hpp"
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
-#include <optional>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -15,7 +13,7 @@
 #include "host/operations/child_teller.hpp"
 #include "host/operations/dcgm_words.hpp"
 #include "host/operations/deep_test_helper.hpp"
-#include "host/operations/tested_gpus.hpp"
+#include "host/operations/gpu_test_helper.hpp"
 #include "host/process/child_runner.hpp"
 #include "host/process/find_program.hpp"
 #include "host/process/poll.hpp"
@@ -23,15 +21,9 @@
 namespace autopilot::host {
 namespace {
 
-constexpr int kUsage = 64;
-// Beyond every deadline that an operation may have.
-constexpr Duration kForEver = std::chrono::hours{48};
-
 struct Options {
-  DcgmTest test;  // without the GPUs
+  DcgmTest test;  // the GPUs are there once it runs
   std::vector<std::string> program;
-  SimulatedMachine simulated;
-  std::vector<Subject> wanted;
 };
 
 Status take(const std::string& name, const std::string& value, Options& options) {
@@ -42,25 +34,9 @@ Status take(const std::string& name, const std::string& value, Options& options)
     options.test.fatal.push_back(value);
   else if (name == "--run")
     options.program.push_back(value);
-  else if (name == "--tree")
-    options.simulated.tree = value;
-  else if (name == "--library")
-    options.simulated.library = value;
   else
     return fail(Errc::malformed, name + ": cannot be " + value);
   return {};
-}
-
-Result<Options> parse_options(const std::vector<std::string>& arguments) {
-  Options options;
-  auto at = arguments.begin();
-  for (; at != arguments.end() && at->starts_with("--"); at += 2) {
-    if (std::next(at) == arguments.end()) return fail(Errc::malformed, *at + ": expected a value");
-    TRY_STATUS(take(*at, *std::next(at), options));
-  }
-  for (; at != arguments.end(); ++at)
-    options.wanted.push_back(TRY(parse_gpu_argument(*at)));
-  return options;
 }
 
 Result<std::string> find_dcgmi() {
@@ -77,7 +53,7 @@ std::string numbers_of(const std::vector<Subject>& gpus) {
   return numbers;
 }
 
-Result<Command> command_of(const Options& options) {
+Result<Command> command_of(const Options& options, bool are_all) {
   Command command;
   command.environment = own_environment();
   command.joins_group = true;
@@ -92,20 +68,20 @@ Result<Command> command_of(const Options& options) {
     command.program = std::move(*program);
     command.arguments.assign(std::next(options.program.begin()), options.program.end());
   }
-  if (options.wanted.empty()) return command;
+  if (are_all) return command;
   command.arguments.emplace_back("-i");
   command.arguments.push_back(numbers_of(options.test.gpus));
   return command;
 }
 
-Result<DeepTestSummary> run_program(const Options& options) {
-  const Command command = TRY(command_of(options));
+Result<DeepTestSummary> run_program(const Options& options, bool are_all) {
+  const Command command = TRY(command_of(options, are_all));
   std::string what = command.program;
   for (const std::string& argument : command.arguments)
     what += " " + argument;
   const std::jthread telling = begin_telling(to_printable(what, kMaxChildMessage));
   ChildRunner runner;
-  const auto report = runner.run(command, mono_now() + kForEver, {.output_bytes = kMaxDcgmBytes});
+  const auto report = runner.run(command, mono_now() + kNoDeadlineOfTest, {.output_bytes = kMaxDcgmBytes});
   if (!report)
     return fail(report.error().code, report.error().what +
                                          ": is it a program of this machine that the agent may run? "
@@ -117,34 +93,18 @@ Result<DeepTestSummary> run_program(const Options& options) {
   return summary;
 }
 
-// Exit code. in_use: kChildInUse, and who uses it is the last message.
-int tell_in_use(const DcgmTest& test, const std::string& by) {
-  tell(ChildProgress{0, "GPU in use by " + by});
-  tell(dcgm_in_use(test, by));
-  return kChildInUse;
-}
-
 bool has_passed(const DeepTestSummary& summary) {
   return exit_code_of(summary) == 0;
 }
 
-Result<int> test_gpus(Options options) {
-  const OpenedHost opened = TRY(open_tested_machine(options.simulated));
-  const auto before = TRY(look_at_gpus(opened, options.wanted));
-  std::ranges::transform(before, std::back_inserter(options.test.gpus), &GpuDevice::subject);
-  if (const auto user = TRY(user_of(before))) return tell_in_use(options.test, *user);
-  const DeepTestSummary summary = TRY(run_program(options));
-  // Somebody's work that began meanwhile makes tests fail on sound GPUs.
-  if (!has_passed(summary))
-    if (const auto after = look_at_gpus(opened, options.wanted)) {
-      const auto user = user_of(*after).value_or(std::nullopt);
-      if (user) return tell_in_use(options.test, *user);
-    }
-  const Observations found = TRY(dcgm_observations(summary, options.test));
-  tell(ChildProgress{
-      1, "level " + std::to_string(options.test.level) + " on " + count_text(options.test.gpus.size())});
-  tell(found);
-  return 0;
+// Somebody's work that began meanwhile makes tests fail on sound GPUs.
+GpuTestEnd test(Options& options, bool are_all, std::span<const GpuDevice> gpus) {
+  std::ranges::transform(gpus, std::back_inserter(options.test.gpus), &GpuDevice::subject);
+  const auto summary = run_program(options, are_all);
+  if (!summary) return {fail(summary.error()), "", true};
+  return {dcgm_observations(*summary, options.test),
+          "level " + std::to_string(options.test.level) + " on " + count_text(gpus.size()),
+          has_passed(*summary)};
 }
 
 }  // namespace
@@ -162,16 +122,17 @@ std::string without_dcgmi() {
 }
 
 int run_dcgm(const std::vector<std::string>& arguments) {
-  auto options = parse_options(arguments);
-  if (!options) {
-    std::cerr << "autopilot helper dcgm: " << options.error().what << "\n";
-    return kUsage;
-  }
-  lead_group_of_test();
-  const auto code = test_gpus(*std::move(options));
-  if (code) return *code;
-  std::cerr << code.error().what << "\n";
-  return 1;
+  Options options;
+  GpuTestHelper helper;
+  helper.name = "dcgm";
+  helper.take = [&options](const std::string& name, const std::string& value) {
+    return take(name, value, options);
+  };
+  helper.run = [&options](const GpuTestOptions& common, std::span<const GpuDevice> gpus) {
+    return test(options, common.wanted.empty(), gpus);
+  };
+  helper.in_use = [&options](const std::string& by) { return dcgm_in_use(options.test, by); };
+  return run_gpu_test(arguments, helper);
 }
 
 }  // namespace autopilot::host

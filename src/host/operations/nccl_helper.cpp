@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <iterator>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -16,8 +16,8 @@
 #include "host/files/files.hpp"
 #include "host/operations/child_line.hpp"
 #include "host/operations/child_teller.hpp"
+#include "host/operations/gpu_test_helper.hpp"
 #include "host/operations/nccl_words.hpp"
-#include "host/operations/tested_gpus.hpp"
 #include "host/process/child_runner.hpp"
 #include "host/process/find_program.hpp"
 #include "host/process/poll.hpp"
@@ -25,7 +25,6 @@
 namespace autopilot::host {
 namespace {
 
-constexpr int kUsage = 64;
 constexpr const char* kProgram = "all_reduce_perf";
 // Where images and packages put it beside PATH.
 constexpr std::array<const char*, 3> kPlaces{"/usr/local/bin/all_reduce_perf",
@@ -34,39 +33,6 @@ constexpr std::array<const char*, 3> kPlaces{"/usr/local/bin/all_reduce_perf",
 // NVLink is not full below a gigabyte, and three buffers of twice that fit where such GPUs are.
 constexpr std::array<const char*, 6> kSizes{"-b", "256M", "-e", "2G", "-f", "2"};
 constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES=";
-// Beyond every deadline that an operation may have.
-constexpr Duration kForEver = std::chrono::hours{48};
-
-struct Options {
-  std::vector<std::string> program;
-  SimulatedMachine simulated;
-  std::vector<Subject> wanted;
-};
-
-Status take(const std::string& name, const std::string& value, Options& options) {
-  if (name == "--run")
-    options.program.push_back(value);
-  else if (name == "--tree")
-    options.simulated.tree = value;
-  else if (name == "--library")
-    options.simulated.library = value;
-  else
-    return fail(Errc::malformed, name + ": unknown");
-  return {};
-}
-
-Result<Options> parse_options(const std::vector<std::string>& arguments) {
-  Options options;
-  auto at = arguments.begin();
-  for (; at != arguments.end() && at->starts_with("--"); at += 2) {
-    if (std::next(at) == arguments.end()) return fail(Errc::malformed, *at + ": expected a value");
-    TRY_STATUS(take(*at, *std::next(at), options));
-  }
-  for (; at != arguments.end(); ++at)
-    options.wanted.push_back(TRY(parse_gpu_argument(*at)));
-  return options;
-}
-
 // A folder that goes with this object.
 class Folder {
  public:
@@ -102,16 +68,17 @@ std::vector<std::string> environment_with(std::span<const GpuDevice> gpus) {
   return environment;
 }
 
-Result<Command> command_of(const Options& options, std::span<const GpuDevice> gpus,
+// named: the program and its own arguments; empty: the usual one.
+Result<Command> command_of(const std::vector<std::string>& named, std::span<const GpuDevice> gpus,
                            const std::string& report) {
   Command command;
   command.environment = environment_with(gpus);
   command.joins_group = true;
-  if (options.program.empty()) {
+  if (named.empty()) {
     command.program = TRY(find_all_reduce_perf());
   } else {
-    command.program = TRY(find_program(options.program.front(), command.environment));
-    command.arguments.assign(std::next(options.program.begin()), options.program.end());
+    command.program = TRY(find_program(named.front(), command.environment));
+    command.arguments.assign(std::next(named.begin()), named.end());
   }
   command.arguments.insert(command.arguments.end(), kSizes.begin(), kSizes.end());
   command.arguments.insert(command.arguments.end(), {"-g", std::to_string(gpus.size()), "-J", report});
@@ -125,16 +92,16 @@ std::string last_words(const ChildReport& child) {
   return words.empty() ? "" : ": " + to_printable(words.substr(words.rfind('\n') + 1), kMaxChildMessage);
 }
 
-Result<NcclReport> run_program(const Options& options, std::span<const GpuDevice> gpus) {
+Result<NcclReport> run_program(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
   for (const GpuDevice& gpu : gpus)
     if (gpu.subject.uuid.empty())
       return fail(Errc::unavailable, "the driver does not tell the UUID of GPU " + gpu.subject.key);
   const Folder folder = TRY(Folder::make());
   const std::string path = folder.path() + "/report.json";
-  const Command command = TRY(command_of(options, gpus, path));
+  const Command command = TRY(command_of(named, gpus, path));
   const std::jthread telling = begin_telling("all-reduce on " + count_text(gpus.size()));
   ChildRunner runner;
-  const auto child = TRY(runner.run(command, mono_now() + kForEver));
+  const auto child = TRY(runner.run(command, mono_now() + kNoDeadlineOfTest));
   // Where results are wrong its exit code is not 0, and the report says it.
   const auto text = Files().read(path, kMaxNcclReport);
   if (text && child.end == ChildEnd::exited) return parse_nccl_report(*text);
@@ -143,33 +110,18 @@ Result<NcclReport> run_program(const Options& options, std::span<const GpuDevice
                                      "; one of nccl-tests that knows -J is needed");
 }
 
-int tell_in_use(const std::string& by) {
-  tell(ChildProgress{0, "GPU in use by " + by});
-  tell(nccl_in_use(by));
-  return kChildInUse;
+// Somebody's work that began meanwhile takes the memory and the links: where nothing was measured it may be
+// why.
+GpuTestEnd test(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
+  const auto report = run_program(named, gpus);
+  auto found = report ? nccl_observations(*report, gpus) : fail(report.error());
+  const bool has_found = found.has_value();
+  return {std::move(found), "all-reduce on " + count_text(gpus.size()), has_found};
 }
 
-Result<int> test_gpus(const Options& options) {
-  const OpenedHost opened = TRY(open_tested_machine(options.simulated));
-  const auto gpus = TRY(look_at_gpus(opened, options.wanted));
-  if (gpus.size() < 2) {
-    tell(ChildProgress{1, "an all-reduce takes two GPUs"});
-    tell(nccl_of_one_gpu());
-    return 0;
-  }
-  if (const auto user = TRY(user_of(gpus))) return tell_in_use(*user);
-  const auto report = run_program(options, gpus);
-  const auto found = report ? nccl_observations(*report, gpus) : fail(report.error());
-  // Somebody's work that began meanwhile takes the memory and the links.
-  if (!found)
-    if (const auto after = look_at_gpus(opened, options.wanted)) {
-      const auto user = user_of(*after).value_or(std::nullopt);
-      if (user) return tell_in_use(*user);
-    }
-  if (!found) return fail(found.error());
-  tell(ChildProgress{1, "all-reduce on " + count_text(gpus.size())});
-  tell(*found);
-  return 0;
+std::optional<GpuTestEnd> nothing_to_test(std::size_t gpus) {
+  if (gpus >= 2) return std::nullopt;
+  return GpuTestEnd{nccl_of_one_gpu(), "an all-reduce takes two GPUs", true};
 }
 
 }  // namespace
@@ -184,16 +136,18 @@ Result<std::string> find_all_reduce_perf() {
 }
 
 int run_nccl_allreduce(const std::vector<std::string>& arguments) {
-  const auto options = parse_options(arguments);
-  if (!options) {
-    std::cerr << "autopilot helper nccl_allreduce: " << options.error().what << "\n";
-    return kUsage;
-  }
-  lead_group_of_test();
-  const auto code = test_gpus(*options);
-  if (code) return *code;
-  std::cerr << code.error().what << "\n";
-  return 1;
+  std::vector<std::string> named;
+  GpuTestHelper helper;
+  helper.name = "nccl_allreduce";
+  helper.take = [&named](const std::string& name, const std::string& value) -> Status {
+    if (name != "--run") return fail(Errc::malformed, name + ": unknown");
+    named.push_back(value);
+    return {};
+  };
+  helper.run = [&named](const GpuTestOptions&, std::span<const GpuDevice> gpus) { return test(named, gpus); };
+  helper.in_use = nccl_in_use;
+  helper.nothing_to_test = nothing_to_test;
+  return run_gpu_test(arguments, helper);
 }
 
 }  // namespace autopilot::host
