@@ -23,6 +23,7 @@
 #include "host/operations/known_arithmetic.hpp"
 #include "host/operations/nccl_helper.hpp"
 #include "host/operations/simulated_probe.hpp"
+#include "host/peers/ping_helper.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
 
@@ -47,6 +48,8 @@ constexpr std::array kKinds = {
     HelperKind{"ib", [](const std::vector<std::string>&) { return host::run_ib_helper(host::kHelperFd); }},
     HelperKind{"ethtool",
                [](const std::vector<std::string>&) { return host::run_ethtool_helper(host::kHelperFd); }},
+    HelperKind{"ping",
+               [](const std::vector<std::string>&) { return host::run_ping_helper(host::kHelperFd); }},
     HelperKind{"kmsg", host::run_kmsg_helper_verb},
     HelperKind{"kubelet",
                [](const std::vector<std::string>& arguments) {

@@ -53,6 +53,13 @@ def add_fan_out_rows(table, folder, node):
                   f"worked {microseconds(fastest) / 1000:,.0f} ms; agents and asker in one process, {middle['bytes'] / 1000:.0f} kB of transcript")
 
 
+def add_ping_rows(table):
+    figure = figures("ping_bench")["ping_a_thousand_addresses/iterations:3/real_time"]
+    note = f"five echoes to each, answered by the kernel of this machine; not in full: {figure['unanswered']:.0f}"
+    table.add("ping: a round of 1,000 addresses", microseconds(figure, "real_time") / 1e6, "s", 2, note)
+    table.add("ping: processor time of that round", microseconds(figure) / 1e6, "s", 0.2)
+
+
 def add_program_rows(table, folder):
     decoder = figures("decoder_bench")
     for run, what in (("decode_mixed_log", "decoder: lines of a mixed log"),
@@ -69,3 +76,4 @@ def add_program_rows(table, folder):
     for run, what in (("render_node_json", "rendering: /v1/node"), ("render_metrics", "rendering: /metrics")):
         table.add(what, microseconds(rendering[run]) / 1000, "ms", note=f"{rendering[run]['bytes'] / 1000:.0f} kB")
     add_fan_out_rows(table, folder, node)
+    add_ping_rows(table)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/peers/ask_peers.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "host/files/fd.hpp"
+#include "host/peers/echo_socket.hpp"
+#include "host/peers/tcp_reach.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::host {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool may_ask() {
+  return EchoSocket::open(false).has_value();
+}
+
+EchoPlan plan_of(std::vector<std::string> addresses) {
+  EchoPlan plan;
+  plan.addresses = std::move(addresses);
+  return plan;
+}
+
+TEST(AskPeers, this_machine_answers_all_questions_in_order) {
+  if (!may_ask()) GTEST_SKIP() << "needs a socket for ICMP (net.ipv4.ping_group_range or CAP_NET_RAW)";
+  const auto echoes = ask_peers(plan_of({"127.0.0.1", "127.0.0.2"}), mono_now() + 20s);
+  ASSERT_TRUE(echoes) << echoes.error().what;
+  ASSERT_EQ(echoes->size(), 2U);
+  for (const PeerEcho& echo : *echoes) {
+    EXPECT_EQ(echo.way, EchoWay::icmp);
+    EXPECT_EQ(echo.figures.answered, echo.figures.sent);
+    EXPECT_GE(echo.figures.sent, 5U);
+    EXPECT_EQ(echo.figures.duplicates, 0U);
+    EXPECT_GT(echo.figures.median, 0ns);
+    EXPECT_EQ(echo.path_mtu, 0U);
+    EXPECT_EQ(echo.problem, "");
+  }
+  EXPECT_EQ(echoes->at(1).address, "127.0.0.2");
+}
+
+TEST(AskPeers, ipv6_is_asked_as_well) {
+  if (!EchoSocket::open(true)) GTEST_SKIP() << "needs a socket for ICMPv6";
+  const auto echoes = ask_peers(plan_of({"::1"}), mono_now() + 20s);
+  ASSERT_TRUE(echoes) << echoes.error().what;
+  if (!echoes->at(0).problem.empty()) GTEST_SKIP() << "IPv6 is off: " << echoes->at(0).problem;
+  EXPECT_EQ(echoes->at(0).figures.answered, echoes->at(0).figures.sent);
+}
+
+TEST(AskPeers, the_round_ends_at_its_deadline) {
+  if (!may_ask()) GTEST_SKIP() << "needs a socket for ICMP";
+  EchoPlan plan = plan_of({"127.0.0.1"});
+  plan.echoes = 100;  // two seconds of questions
+  const auto echoes = ask_peers(plan, mono_now() + 100ms);
+  ASSERT_TRUE(echoes) << echoes.error().what;
+  EXPECT_LT(echoes->at(0).figures.sent, 100U);
+}
+
+TEST(AskPeers, no_more_is_sent_in_a_second_than_the_plan_says) {
+  if (!may_ask()) GTEST_SKIP() << "needs a socket for ICMP";
+  EchoPlan plan = plan_of({});
+  for (int i = 1; i <= 20; ++i)
+    plan.addresses.push_back("127.0.1." + std::to_string(i));
+  plan.echoes = 1;
+  plan.closer = 0;
+  plan.finds_path_mtu = false;
+  plan.per_second = 100;
+  const MonoTime begin = mono_now();
+  ASSERT_TRUE(ask_peers(plan, begin + 20s));
+  EXPECT_GE(mono_now() - begin, 190ms);
+}
+
+TEST(AskPeers, what_is_no_address_is_refused) {
+  const auto refused = ask_peers(plan_of({"node-b"}), mono_now() + 1s);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::malformed);
+}
+
+// Listens on a port of 127.0.0.1 until it ends.
+struct Listener {
+  Listener() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof own;
+    if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&own), size) != 0 ||
+        ::listen(socket.get(), 8) != 0 ||
+        ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
+      return;
+    port = ntohs(own.sin_port);
+  }
+  Fd socket;
+  std::uint16_t port = 0;
+};
+
+TEST(TcpReach, who_accepts_and_who_refuses_has_answered) {
+  const Listener listener;
+  ASSERT_NE(listener.port, 0);
+  PeerEcho accepts{.address = "127.0.0.1"};
+  PeerEcho refuses{.address = "127.0.0.2"};
+  reach_by_tcp({&accepts, &refuses}, {.port = listener.port, .echoes = 3, .deadline = mono_now() + 20s});
+  for (const PeerEcho* const echo : {&accepts, &refuses}) {
+    EXPECT_EQ(echo->way, EchoWay::tcp);
+    EXPECT_EQ(echo->figures.sent, 3U);
+    EXPECT_EQ(echo->figures.answered, 3U);
+  }
+}
+
+TEST(TcpReach, an_address_without_a_way_is_told_with_its_problem) {
+  PeerEcho lost{.address = "255.255.255.255"};
+  reach_by_tcp({&lost}, {.port = 9, .echoes = 2, .deadline = mono_now() + 20s});
+  EXPECT_EQ(lost.figures.answered, 0U);
+  EXPECT_NE(lost.problem, "");
+}
+
+}  // namespace
+}  // namespace autopilot::host

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/peers/echo_socket.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <linux/errqueue.h>
+#include <linux/icmp.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <utility>
+
+namespace autopilot::host {
+namespace {
+
+constexpr std::size_t kLargestPacket = 65536;
+constexpr int kReceiveBuffer = 1 << 20;
+constexpr std::size_t kComplaintControl = 512;
+
+void set(int fd, int level, int option, int value) {
+  (void)::setsockopt(fd, level, option, &value, sizeof value);
+}
+
+void set_options(int fd, bool is_ipv6) {
+  set(fd, SOL_SOCKET, SO_RCVBUF, kReceiveBuffer);
+  if (is_ipv6) {
+    set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
+    set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+    set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1);
+  } else {
+    set(fd, IPPROTO_IP, IP_RECVERR, 1);
+    set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+  }
+}
+
+// A raw socket gets every message of the kind; the kernel lets those through that may be answers.
+void let_replies_through(int fd, bool is_ipv6) {
+  if (is_ipv6) {
+    icmp6_filter filter{};
+    ICMP6_FILTER_SETBLOCKALL(&filter);
+    ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &filter);
+    (void)::setsockopt(fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter);
+  } else {
+    icmp_filter filter{};
+    filter.data = ~(1U << ICMP_ECHOREPLY);
+    (void)::setsockopt(fd, SOL_RAW, ICMP_FILTER, &filter, sizeof filter);
+  }
+}
+
+InternetAddress address_of(const sockaddr_storage& storage, socklen_t size) {
+  InternetAddress address;
+  address.storage = storage;
+  address.size = size;
+  return address;
+}
+
+}  // namespace
+
+EchoSocket::EchoSocket(Fd fd, bool is_ipv6, bool is_raw, std::uint16_t id)
+    : fd_(std::move(fd)), is_ipv6_(is_ipv6), is_raw_(is_raw), id_(id), buffer_(kLargestPacket) {}
+
+Result<EchoSocket> EchoSocket::open(bool is_ipv6) {
+  const int family = is_ipv6 ? AF_INET6 : AF_INET;
+  const int protocol = is_ipv6 ? static_cast<int>(IPPROTO_ICMPV6) : static_cast<int>(IPPROTO_ICMP);
+  bool is_raw = false;
+  Fd fd(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
+  if (!fd) {
+    is_raw = true;
+    fd = Fd(::socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
+  }
+  if (!fd && (errno == EPERM || errno == EACCES))
+    return fail(Errc::denied,
+                "echoes of ICMP: a group within the sysctl net.ipv4.ping_group_range, or CAP_NET_RAW");
+  if (!fd) return fail_errno(errno, is_ipv6 ? "a socket for ICMPv6" : "a socket for ICMP");
+  set_options(fd.get(), is_ipv6);
+  if (is_raw) let_replies_through(fd.get(), is_ipv6);
+  std::uint16_t id = 0;
+  if (::getrandom(&id, sizeof id, 0) != sizeof id) return fail_errno(errno, "getrandom");
+  return EchoSocket(std::move(fd), is_ipv6, is_raw, id);
+}
+
+int EchoSocket::send(const InternetAddress& to, const EchoLabel& label, std::size_t packet_bytes) {
+  const std::string message = make_echo_request(is_ipv6_, id_, label, packet_bytes);
+  if (::sendto(fd_.get(), message.data(), message.size(), MSG_NOSIGNAL, to.get(), to.size) >= 0) return 0;
+  return errno;
+}
+
+std::optional<EchoLabel> EchoSocket::label_of(std::string_view packet) const {
+  if (!is_raw_ || is_ipv6_) return parse_echo_reply(is_ipv6_, packet);
+  const auto message = message_of_ipv4_packet(packet);
+  return message ? parse_echo_reply(false, *message) : std::nullopt;
+}
+
+std::optional<EchoSocket::Answer> EchoSocket::receive() {
+  while (true) {
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    const ssize_t got =
+        ::recvfrom(fd_.get(), buffer_.data(), buffer_.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
+    // An error of something that was sent comes here once more: the complaint says of what.
+    if (got < 0 && errno != EAGAIN && errno != ENOMEM) continue;
+    if (got < 0) return std::nullopt;
+    if (const auto label = label_of({buffer_.data(), static_cast<std::size_t>(got)}))
+      return Answer{.from = address_of(from, size), .label = *label};
+  }
+}
+
+std::optional<EchoSocket::Complaint> EchoSocket::receive_complaint() {
+  while (true) {
+    sockaddr_storage about{};
+    iovec part{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
+    alignas(cmsghdr) std::array<char, kComplaintControl> control{};
+    msghdr message{};
+    message.msg_name = &about;
+    message.msg_namelen = sizeof about;
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (::recvmsg(fd_.get(), &message, MSG_ERRQUEUE) < 0) return std::nullopt;
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+         header = CMSG_NXTHDR(&message, header)) {
+      if (header->cmsg_type != IP_RECVERR && header->cmsg_type != IPV6_RECVERR) continue;
+      sock_extended_err error{};
+      std::memcpy(&error, CMSG_DATA(header), sizeof error);
+      return Complaint{.about = address_of(about, message.msg_namelen),
+                       .error = static_cast<int>(error.ee_errno)};
+    }
+  }
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/peers/internet_address.hpp"
+
+#include <arpa/inet.h>
+#include <array>
+#include <cstring>
+#include <netinet/in.h>
+
+namespace autopilot::host {
+namespace {
+
+template <class SocketAddress>
+InternetAddress make_address(const SocketAddress& address) {
+  InternetAddress made;
+  made.size = sizeof address;
+  std::memcpy(&made.storage, &address, sizeof address);
+  return made;
+}
+
+template <class SocketAddress>
+SocketAddress read_as(const sockaddr& address) {
+  SocketAddress read{};
+  std::memcpy(&read, &address, sizeof read);
+  return read;
+}
+
+}  // namespace
+
+bool operator==(const InternetAddress& a, const InternetAddress& b) {
+  if (a.storage.ss_family != b.storage.ss_family) return false;
+  if (!a.is_ipv6())
+    return read_as<sockaddr_in>(*a.get()).sin_addr.s_addr == read_as<sockaddr_in>(*b.get()).sin_addr.s_addr;
+  const auto one = read_as<sockaddr_in6>(*a.get()).sin6_addr;
+  const auto other = read_as<sockaddr_in6>(*b.get()).sin6_addr;
+  return std::memcmp(&one, &other, sizeof one) == 0;
+}
+
+std::optional<InternetAddress> parse_internet_address(const std::string& text, std::uint16_t port) {
+  sockaddr_in ipv4{};
+  if (::inet_pton(AF_INET, text.c_str(), &ipv4.sin_addr) == 1) {
+    ipv4.sin_family = AF_INET;
+    ipv4.sin_port = htons(port);
+    return make_address(ipv4);
+  }
+  sockaddr_in6 ipv6{};
+  if (::inet_pton(AF_INET6, text.c_str(), &ipv6.sin6_addr) != 1) return std::nullopt;
+  if (IN6_IS_ADDR_LINKLOCAL(&ipv6.sin6_addr)) return std::nullopt;
+  ipv6.sin6_family = AF_INET6;
+  ipv6.sin6_port = htons(port);
+  return make_address(ipv6);
+}
+
+std::optional<std::string> address_text(const sockaddr& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.sa_family == AF_INET) {
+    const auto ipv4 = read_as<sockaddr_in>(address);
+    return ::inet_ntop(AF_INET, &ipv4.sin_addr, text.data(), text.size());
+  }
+  if (address.sa_family != AF_INET6) return std::nullopt;
+  const auto ipv6 = read_as<sockaddr_in6>(address);
+  return ::inet_ntop(AF_INET6, &ipv6.sin6_addr, text.data(), text.size());
+}
+
+}  // namespace autopilot::host
