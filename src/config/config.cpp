@@ -163,6 +163,7 @@ Config merge_live(const Config& old, const Config& next) {
   merged.expectation = next.expectation;
   merged.preflight = next.preflight;
   merged.gpu_tests = next.gpu_tests;
+  merged.ping = next.ping;
   return merged;
 }
 

@@ -113,6 +113,13 @@ struct GpuTests {
   std::vector<std::string> checks = {"gpu.pcie_bandwidth", "gpu.memory_bandwidth", "gpu.compute", "gpu.sdc"};
 };
 
+// Which other nodes are asked whether they answer, and how often (docs/network-tests.md).
+struct Ping {
+  Duration every = std::chrono::minutes{1};  // 0: when somebody asks for it
+  bool full_mesh = false;                    // all of them each time, however many there are
+  int echoes = 5;                            // to each address
+};
+
 // Tests of a pod's GPUs before it begins (docs/preflight-gate.md).
 struct Preflight {
   std::vector<std::string> tests = {"gpu.pcie_bandwidth"};  // of a pod that names none
@@ -171,6 +178,9 @@ struct Config {
   GpuProbe gpu_probe;
   Nccl nccl;
   GpuTests gpu_tests;
+  std::vector<std::string> peers;  // other agents where no cluster lists them: "node-b=10.0.0.2:3333"
+  std::vector<std::string> network_interfaces;  // by which others reach this node; empty: see docs
+  Ping ping;
   Preflight preflight;
   Compat compat;
   Tls tls;

@@ -107,6 +107,9 @@ deep_test:
   pull_secrets: [registry]
   ask_controller: true
 dcgm: {level: 3, command: [/opt/dcgm/bin/dcgmi, diag, -j, -r, "3"], deadline: 40m}
+peers: [node-b=10.0.0.2:3333, "node-c=[fd00::3]:3333"]
+network: {interfaces: [eth0, ib0]}
+ping: {every: 5m, full_mesh: true, echoes: 10}
 preflight:
   tests: [gpu.diagnosis]
   deadline: 2m
@@ -133,6 +136,11 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_EQ(config->pvc.size, std::uint64_t{1} << 30);
   EXPECT_EQ(config->pvc.image, "registry.example/pause:1");
   EXPECT_TRUE(config->pvc.is_on());
+  EXPECT_THAT(config->peers, ElementsAre("node-b=10.0.0.2:3333", "node-c=[fd00::3]:3333"));
+  EXPECT_THAT(config->network_interfaces, ElementsAre("eth0", "ib0"));
+  EXPECT_EQ(config->ping.every, std::chrono::minutes{5});
+  EXPECT_TRUE(config->ping.full_mesh);
+  EXPECT_EQ(config->ping.echoes, 10);
   EXPECT_EQ(config->log_level, "debug");
   EXPECT_EQ(config->log_format, "json");
   EXPECT_TRUE(config->inject);

@@ -34,6 +34,13 @@ bool is_host(std::string_view text) {
   });
 }
 
+bool is_ipv4(std::string_view text) {
+  const auto parts = split(text, '.');
+  return parts.size() == 4 && std::ranges::all_of(parts, [](std::string_view part) {
+           return parse_number<std::uint8_t>(part).has_value();
+         });
+}
+
 bool is_ipv6(std::string_view text) {
   return text.find(':') != std::string_view::npos && std::all_of(text.begin(), text.end(), [](char c) {
            return is_alphanumeric(c) || c == ':' || c == '.' || c == '%';
@@ -54,6 +61,15 @@ bool is_further_address(std::string_view text) {
   if (host.empty()) return true;
   if (host.starts_with('[') && host.ends_with(']')) return is_ipv6(host.substr(1, host.size() - 2));
   return is_host(host);
+}
+
+bool is_peer(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || !is_name(text.substr(0, equals))) return false;
+  const std::string_view address = text.substr(equals + 1);
+  // A number or an opening bracket: names are not looked up.
+  return is_further_address(address) &&
+         (address.front() == '[' || is_ipv4(address.substr(0, address.rfind(':'))));
 }
 
 bool is_absolute_path(std::string_view text) {

@@ -547,6 +547,30 @@ constexpr std::array kSettings{
             "What is tested then, in this order; a test that this machine cannot make is left out.",
             AUTOPILOT_READ(read_words(m, s, &is_check, c.gpu_tests.checks)),
             AUTOPILOT_SHOW(join(c.gpu_tests.checks))},
+    Setting{
+        "peers", "a list of names and addresses such as node-b=10.0.0.2:3333", kAtStart, kNoVariable,
+        "The agents of other nodes, where no cluster lists them: /status asks them, and the network tests "
+        "do (docs/network-tests.md). With TLS on, the port where they speak it.",
+        AUTOPILOT_READ(read_words(m, s, &is_peer, c.peers)), AUTOPILOT_SHOW(join(c.peers))},
+    Setting{"network.interfaces", "a list of names such as eth0", kAtStart, kNoVariable,
+            "The interfaces at which other nodes reach this one, for network tests. Empty: those that are a "
+            "device or stand on one; in a pod all.",
+            AUTOPILOT_READ(read_words(m, s, &is_interface, c.network_interfaces)),
+            AUTOPILOT_SHOW(join(c.network_interfaces))},
+    Setting{"ping.every", "0s, or 10s to 1d", kLive, kNoVariable,
+            "How often other nodes are asked whether they answer (docs/network-tests.md). 0s: when somebody "
+            "asks for a test, and at no other time.",
+            AUTOPILOT_READ(read_every(m, s, seconds{10}, hours{24}, c.ping.every)),
+            AUTOPILOT_SHOW(format_duration(c.ping.every))},
+    Setting{"ping.full_mesh", "true or false", kLive, kNoVariable,
+            "Whether all nodes are asked each time also where there are more than 64; else each asks 16 of "
+            "them, others each time.",
+            AUTOPILOT_READ(read_flag(m, s, c.ping.full_mesh)),
+            AUTOPILOT_SHOW(c.ping.full_mesh ? "true" : "false")},
+    Setting{"ping.echoes", "1 to 100", kLive, kNoVariable,
+            "How many questions each address gets; one that misses some gets 20 more.",
+            AUTOPILOT_READ(read_integer(m, s, 1, 100, c.ping.echoes)),
+            AUTOPILOT_SHOW(std::to_string(c.ping.echoes))},
     Setting{"preflight.tests", "a list of checks", kLive, kNoVariable,
             "What the GPUs of a pod must have passed before it begins, where the pod names no tests "
             "(docs/preflight-gate.md).",

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/network.hpp"
 #include "api/test_samples.hpp"
 #include "api/v1.hpp"
 #include "net/http.hpp"
@@ -16,6 +17,9 @@ int main() {
       {"Node", to_json(sample_node())},
       {"Node", to_json(sample_empty_node())},
       {"Node", to_json(sample_node(), View{.observations = false})},
+      {"NodeNetwork",
+       to_json(NodeNetwork{"node-a", "autopilot-x1", {{"eth0", "10.1.0.7", 1500}, {"ib0", "fd00::7"}}})},
+      {"NodeNetwork", to_json(NodeNetwork{"node-a", "", {}})},
       {"CheckResult", to_json(sample_result())},
       {"CheckList", to_json(std::vector{sample_check(), CheckSummary{}})},
       {"Incident", to_json(sample_incident(), true)},

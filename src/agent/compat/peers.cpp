@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "net/address.hpp"
+
 namespace autopilot::agent {
 namespace {
 
@@ -34,6 +36,31 @@ std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const P
     }
     peers.push_back(std::move(peer));
   }
+  return peers;
+}
+
+Result<std::vector<Peer>> parse_peers(const std::vector<std::string>& texts) {
+  std::vector<Peer> peers;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const auto address =
+        equals == std::string::npos ? fail(Errc::malformed, "") : net::parse_ip_port(text.substr(equals + 1));
+    if (!address || address->address.empty() || address->port == 0)
+      return fail(Errc::malformed, "peers: '" + text + "': expected <node>=<address>:<port>");
+    Peer peer{text.substr(0, equals), address->address, address->port};
+    if (has_node(peers, {peer.node}))
+      return fail(Errc::malformed, "peers: '" + text + "': the node was named before");
+    peers.push_back(std::move(peer));
+  }
+  return peers;
+}
+
+std::vector<Peer> with_self(std::vector<Peer> peers, const Peer& self) {
+  for (Peer& peer : peers)
+    peer.is_encrypted = self.is_encrypted;
+  std::erase_if(peers, [&self](const Peer& peer) { return peer.node == self.node; });
+  peers.push_back(self);
+  std::ranges::sort(peers, {}, &Peer::node);
   return peers;
 }
 

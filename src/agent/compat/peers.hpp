@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::agent {
@@ -27,6 +28,12 @@ inline constexpr const char* kTlsPort = "tls";
 // that are not ready belong to them, this one too when nobody has listed it yet. All listen as `self` does,
 // but for those that lack TLS: the Service's port for it is served by others, and not by them.
 [[nodiscard]] std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const Peer& self);
+
+// "node-b=10.0.0.2:3333", as the configuration has them. malformed: no address of IP and port, or a node of
+// which another one was named before.
+[[nodiscard]] Result<std::vector<Peer>> parse_peers(const std::vector<std::string>& texts);
+// In order of their names; this one speaks for its own node, and all listen as it does.
+[[nodiscard]] std::vector<Peer> with_self(std::vector<Peer> peers, const Peer& self);
 
 // Whether one of them is on a node of one of these names.
 [[nodiscard]] bool has_node(const std::vector<Peer>& peers, const std::vector<std::string>& names);

@@ -42,5 +42,27 @@ TEST(Peers, an_agent_without_the_port_of_tls_is_known_to_lack_it) {
   EXPECT_THAT(peers_of({old}, self), ElementsAre(Peer{"a", "10.0.0.1", 3334, true}, self));
 }
 
+TEST(Peers, those_of_the_configuration_have_node_address_and_port) {
+  const auto peers = parse_peers({"node-b=10.0.0.2:3333", "node-c=[fd00::3]:4444"});
+  ASSERT_TRUE(peers) << peers.error().what;
+  EXPECT_THAT(*peers, ElementsAre(Peer{"node-b", "10.0.0.2", 3333}, Peer{"node-c", "fd00::3", 4444}));
+}
+
+TEST(Peers, what_is_no_peer_is_refused_with_its_text) {
+  for (const std::string text : {"node-b", "node-b=", "node-b=10.0.0.2", "node-b=:3333", "node-b=10.0.0.2:0",
+                                 "node-b=host:3333", "=10.0.0.2"}) {
+    const auto refused = parse_peers({text});
+    ASSERT_FALSE(refused) << text;
+    EXPECT_NE(refused.error().what.find("'" + text + "'"), std::string::npos);
+  }
+  EXPECT_FALSE(parse_peers({"a=10.0.0.1:1", "a=10.0.0.2:1"}));
+}
+
+TEST(Peers, this_one_speaks_for_its_own_node_and_all_are_asked_as_it_is) {
+  const Peer self{"b", "127.0.0.1", 3334, true};
+  EXPECT_THAT(with_self({{"c", "10.0.0.3", 3334}, {"b", "10.0.0.2", 3334}, {"a", "10.0.0.1", 3334}}, self),
+              ElementsAre(Peer{"a", "10.0.0.1", 3334, true}, self, Peer{"c", "10.0.0.3", 3334, true}));
+}
+
 }  // namespace
 }  // namespace autopilot::agent

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/network.hpp"
+
+#include "api/wire.hpp"
+
+namespace autopilot::api {
+namespace {
+
+NetworkAddress read_address(const JsonObject& object) {
+  NetworkAddress address{object.word("interface"), object.word("address")};
+  if (object.has("mtu")) address.mtu = object.count("mtu");
+  return address;
+}
+
+NodeNetwork read_network(const JsonObject& object) {
+  return {object.word("node"), object.word_or_empty("pod"), object.list("addresses", read_address)};
+}
+
+}  // namespace
+
+std::string to_json(const NodeNetwork& network) {
+  JsonWriter out;
+  out.begin_object();
+  out.word("node", network.node);
+  out.word_if_any("pod", network.pod);
+  out.begin_list("addresses");
+  for (const NetworkAddress& address : network.addresses) {
+    out.begin_object();
+    out.word("interface", address.interface);
+    out.word("address", address.address);
+    if (address.mtu > 0) out.count("mtu", address.mtu);
+    out.end_object();
+  }
+  out.end_list();
+  out.end_object();
+  return out.take();
+}
+
+Result<NodeNetwork> parse_node_network(std::string_view json) {
+  auto network = TRY(read_text(json, read_network));
+  if (network.addresses.size() > NodeNetwork::kMostAddresses)
+    return fail(Errc::malformed, "addresses: at most " + std::to_string(NodeNetwork::kMostAddresses));
+  return network;
+}
+
+}  // namespace autopilot::api

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+// GET /v1/network of an agent: at which addresses its node can be reached. Pure.
+namespace autopilot::api {
+
+inline constexpr const char* kNetworkPath = "/v1/network";
+
+struct NetworkAddress {
+  std::string interface;  // of the node or of the agent's pod: "eth0", "net1-0"
+  std::string address;    // IP
+  std::size_t mtu = 0;    // bytes of a packet of IP; 0: not known
+
+  friend bool operator==(const NetworkAddress&, const NetworkAddress&) = default;
+};
+
+struct NodeNetwork {
+  static constexpr std::size_t kMostAddresses = 64;
+
+  std::string node;
+  std::string pod;  // of the agent; empty: it is in none
+  std::vector<NetworkAddress> addresses;
+
+  friend bool operator==(const NodeNetwork&, const NodeNetwork&) = default;
+};
+[[nodiscard]] std::string to_json(const NodeNetwork& network);
+// malformed: something is missing, or there are more than kMostAddresses.
+[[nodiscard]] Result<NodeNetwork> parse_node_network(std::string_view json);
+
+}  // namespace autopilot::api

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/network.hpp"
+
+#include <gtest/gtest.h>
+
+namespace autopilot::api {
+namespace {
+
+TEST(NodeNetwork, what_is_written_is_read_again) {
+  const NodeNetwork network{"node-a",
+                            "autopilot-x1",
+                            {{"eth0", "10.1.0.7", 1450}, {"net1-0", "fd00::7", 9000}, {"net2", "10.2.0.7"}}};
+  const auto read = parse_node_network(to_json(network));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(*read, network);
+}
+
+TEST(NodeNetwork, an_agent_in_no_pod_with_no_address_says_so) {
+  EXPECT_EQ(to_json(NodeNetwork{"node-a", "", {}}), "{\"node\":\"node-a\",\"addresses\":[]}\n");
+}
+
+TEST(NodeNetwork, what_is_missing_or_too_much_is_refused) {
+  EXPECT_FALSE(parse_node_network(""));
+  EXPECT_FALSE(parse_node_network(R"({"node":"a"})"));
+  EXPECT_FALSE(parse_node_network(R"({"addresses":[]})"));
+  EXPECT_FALSE(parse_node_network(R"({"node":"a","addresses":[{"interface":"eth0"}]})"));
+  NodeNetwork network{"a", "", {}};
+  network.addresses.resize(NodeNetwork::kMostAddresses + 1);
+  const auto refused = parse_node_network(to_json(network));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("at most 64"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace autopilot::api
