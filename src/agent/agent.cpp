@@ -15,6 +15,7 @@
 #include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
+#include "agent/network_tests/network_tests.hpp"
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
 #include "agent/pass_book.hpp"
@@ -90,6 +91,8 @@ class Agent {
   void join_cluster();
   void open_gate();
   void begin_schedule();
+  Status offer_network_tests();
+  [[nodiscard]] bool has_peers() const { return options_.cluster || !configured_peers_.empty(); }
   [[nodiscard]] GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   void tell_moved_aside(const std::string& to);
@@ -117,6 +120,8 @@ class Agent {
   std::optional<GangClient> gangs_;
   std::optional<PreflightGate> gate_;
   std::optional<GpuTestSchedule> schedule_;
+  std::vector<Peer> configured_peers_;  // where no cluster lists them
+  std::optional<NetworkTests> network_tests_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop was told to look at
@@ -372,6 +377,37 @@ void Agent::begin_schedule() {
   schedule_->start();
 }
 
+// Of this machine alone: one that does not exist can be reached nowhere.
+Status Agent::offer_network_tests() {
+  if (machine_.host->files.is_tree()) return {};
+  configured_peers_ = TRY(parse_peers(options_.config.peers));
+  network_tests_.emplace(NetworkTestContext{.loop = loop_,
+                                            .clock = machine_.host->clock,
+                                            .files = machine_.host->files,
+                                            .node = machine_.node,
+                                            .pod = options_.cluster ? options_.cluster->pod : "",
+                                            .interfaces = options_.config.network_interfaces,
+                                            .ping =
+                                                [this] {
+                                                  const config::Ping& ping = options_.config.ping;
+                                                  return PingSettings{
+                                                      .every = has_peers() ? ping.every : Duration{0},
+                                                      .asks_all = ping.full_mesh,
+                                                      .echoes = static_cast<unsigned>(ping.echoes)};
+                                                },
+                                            .peers = [this](const auto& done) { list_agents(done); },
+                                            .tls = [this] { return peer_tls_; },
+                                            .look =
+                                                [this](const std::string& check) {
+                                                  if (runtime_.run_now(check, [](const CheckResult&) {}))
+                                                    poll_soon();
+                                                },
+                                            .board = machine_.tests});
+  network_tests_->add_to(server_);
+  operations_.offer(network_tests_->ping_operation());
+  return {};
+}
+
 // The controller knows the other pods of a job. Where none is named nobody waits for them.
 GangWait::Ask Agent::ask_for_gang() {
   const auto& tls = options_.config.tls;
@@ -469,9 +505,9 @@ double Agent::pcie_bandwidth_limit() const {
   return found != own.end() ? found->second : machine_.facts->threshold(id)->value;
 }
 
-// Those of the cluster that are known to serve, or this one alone.
+// Those of the cluster that are known to serve, or this one and those of the configuration.
 void Agent::list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done) {
-  if (!cluster_) return done(std::vector<Peer>{self_});
+  if (!cluster_) return done(with_self(configured_peers_, self_));
   cluster_->list_agents([this, done](const auto& endpoints) {
     if (!endpoints) return done(fail(endpoints.error()));
     done(peers_of(*endpoints, self_));
@@ -580,6 +616,7 @@ Status Agent::listen() {
   add_operation_routes(server_, {operations_, runtime_, [this] { note_operations(); },
                                  [this] { poll_soon(); }, caller_rights()});
   add_gate_routes(server_, gate_context());
+  TRY_STATUS(offer_network_tests());
   ibm_routes_.emplace(ibm_context());
   ibm_routes_->add_to(server_);
   const auto& config = options_.config;
@@ -616,6 +653,7 @@ Status Agent::run() {
   join_cluster();
   open_gate();
   begin_schedule();
+  if (network_tests_) network_tests_->start();
   loop_.post([this] { poll(); });
   if (const auto told = manager.notify("READY=1"); !told)
     log_warning("the service manager could not be told", {{"cause", told.error().what}});
@@ -647,6 +685,7 @@ void Agent::reload() {
   options_.config = config::merge_live(options_.config, *next);
   (void)runtime_.tell(std::move(event));
   if (schedule_) schedule_->note_policy();
+  if (network_tests_) network_tests_->note_settings();
   poll();
 }
 

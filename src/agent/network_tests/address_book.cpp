@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/address_book.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace autopilot::agent {
+namespace {
+
+constexpr std::size_t kLongestPage = std::size_t{64} << 10;
+
+Result<fleet::Question> question_to(const Peer& peer, const std::shared_ptr<const net::TlsContext>& tls) {
+  if (peer.lacks_tls) return fail(Errc::unavailable, "its agent does not listen inside TLS yet");
+  fleet::Question question;
+  question.url = {peer.is_encrypted, peer.address, peer.port, ""};
+  question.request.method = "GET";
+  question.request.path = api::kNetworkPath;
+  // Asked by its address, it must all the same be the agent of that node.
+  if (peer.is_encrypted && tls) question.tls = tls->for_server(peer.node);
+  return question;
+}
+
+Result<api::NodeNetwork> network_in(const Peer& peer, const Result<net::HttpResponse>& answer) {
+  if (!answer) return fail(answer.error());
+  if (answer->status != 200)
+    return fail(Errc::unavailable, "its agent answers with status " + std::to_string(answer->status));
+  auto network = TRY(api::parse_node_network(answer->body));
+  if (network.node != peer.node)
+    return fail(Errc::conflict, "the agent there says that it is that of " + network.node);
+  return network;
+}
+
+}  // namespace
+
+AddressBook::AddressBook(net::EventLoop& loop, const Clock& clock,
+                         std::function<std::shared_ptr<const net::TlsContext>()> tls)
+    : loop_(loop), clock_(clock), tls_(std::move(tls)) {}
+
+const AddressBook::Entry* AddressBook::known(const Peer& peer) const {
+  const auto found = entries_.find(peer.node);
+  return found != entries_.end() && found->second.peer == peer ? &found->second : nullptr;
+}
+
+void AddressBook::find(std::vector<Peer> peers, std::function<void(std::vector<PeerNetwork>)> done) {
+  sweep_.reset();
+  wanted_ = std::move(peers);
+  done_ = std::move(done);
+  asked_.clear();
+  problems_.clear();
+  std::vector<fleet::Question> questions;
+  for (const Peer& peer : wanted_) {
+    const Entry* const entry = known(peer);
+    if (entry != nullptr && clock_.now().mono - entry->asked < kRemembered) continue;
+    auto question = question_to(peer, tls_ ? tls_() : nullptr);
+    if (!question) {
+      problems_[peer.node] = question.error().what;
+      continue;
+    }
+    asked_.push_back(peer);
+    questions.push_back(*std::move(question));
+  }
+  if (questions.empty()) {
+    soon_ = loop_.after(Duration{0}, [this] { end(); });
+    return;
+  }
+  sweep_ = std::make_unique<fleet::Sweep>(
+      loop_, std::move(questions), fleet::SweepLimits{.deadline = kPatience, .answer_bytes = kLongestPage},
+      fleet::Sweep::Listener{
+          .on_answer = [this](std::size_t question,
+                              const Result<net::HttpResponse>& answer) { take(asked_[question], answer); },
+          .on_end = [this] { end(); }});
+}
+
+void AddressBook::take(const Peer& peer, const Result<net::HttpResponse>& answer) {
+  auto network = network_in(peer, answer);
+  if (network)
+    entries_[peer.node] = {peer, *std::move(network), clock_.now().mono};
+  else
+    problems_[peer.node] = network.error().what;
+}
+
+void AddressBook::end() {
+  std::vector<PeerNetwork> found;
+  for (const Peer& peer : wanted_) {
+    PeerNetwork one{.peer = peer, .network = {peer.node, "", {}}, .problem = problems_[peer.node]};
+    if (const Entry* const entry = known(peer))
+      one.network = entry->network;
+    else
+      one.network.addresses.push_back({"default", peer.address});
+    found.push_back(std::move(one));
+  }
+  const auto done = std::exchange(done_, {});
+  done(std::move(found));
+}
+
+void AddressBook::keep_only(const std::vector<Peer>& peers) {
+  std::set<std::string> nodes;
+  for (const Peer& peer : peers)
+    nodes.insert(peer.node);
+  std::erase_if(entries_, [&nodes](const auto& one) { return !nodes.contains(one.first); });
+}
+
+}  // namespace autopilot::agent

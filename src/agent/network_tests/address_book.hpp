@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/compat/peers.hpp"
+#include "api/network.hpp"
+#include "core/clock.hpp"
+#include "fleet/sweep.hpp"
+#include "net/event_loop.hpp"
+#include "net/tls.hpp"
+
+namespace autopilot::agent {
+
+// Where a node can be reached: what its agent said, or else the one address at which the agent is asked.
+struct PeerNetwork {
+  Peer peer;
+  api::NodeNetwork network;
+  std::string problem;  // why the agent did not say; empty: it did, now or before
+};
+
+// At which addresses the nodes of other agents can be reached, as these agents say. What one said counts for
+// an hour, and for longer where it does not answer: then it is wanted most. On the loop's thread.
+class AddressBook {
+ public:
+  static constexpr Duration kRemembered = std::chrono::hours{1};
+  // A page of a node is small, and an agent answers from memory.
+  static constexpr Duration kPatience = std::chrono::seconds{5};
+
+  // tls: see FanOutContext.
+  AddressBook(net::EventLoop& loop, const Clock& clock,
+              std::function<std::shared_ptr<const net::TlsContext>()> tls);
+
+  // Calls back, not from within, with what is known of each, in their order. One at a time: a question takes
+  // the place of the one before, which is not answered any more.
+  void find(std::vector<Peer> peers, std::function<void(std::vector<PeerNetwork> networks)> done);
+  // Nobody else is known any more.
+  void keep_only(const std::vector<Peer>& peers);
+
+ private:
+  struct Entry {
+    Peer peer;
+    api::NodeNetwork network;
+    MonoTime asked{};
+  };
+
+  [[nodiscard]] const Entry* known(const Peer& peer) const;
+  void take(const Peer& peer, const Result<net::HttpResponse>& answer);
+  void end();
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  const std::function<std::shared_ptr<const net::TlsContext>()> tls_;
+  std::map<std::string, Entry> entries_;         // by node
+  std::map<std::string, std::string> problems_;  // by node: of the question that is under way
+  std::vector<Peer> wanted_;                     // likewise
+  std::vector<Peer> asked_;                      // those of them that are asked, in the order of the sweep
+  std::function<void(std::vector<PeerNetwork>)> done_;
+  net::Subscription soon_;
+  std::unique_ptr<fleet::Sweep> sweep_;  // last: it calls
+};
+
+}  // namespace autopilot::agent

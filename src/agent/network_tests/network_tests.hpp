@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/network_tests/own_network.hpp"
+#include "agent/network_tests/ping_tester.hpp"
+#include "host/files/files.hpp"
+#include "net/http_server.hpp"
+#include "runtime/lanes.hpp"
+#include "runtime/operations.hpp"
+
+namespace autopilot::agent {
+
+struct NetworkTestContext {
+  net::EventLoop& loop;
+  const Clock& clock;
+  const host::Files& files;
+  std::string node;                     // this one
+  std::string pod;                      // of this agent; empty: it is in none
+  std::vector<std::string> interfaces;  // see addresses_for_peers
+  std::function<PingSettings()> ping;
+  std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+  std::function<std::shared_ptr<const net::TlsContext>()> tls;
+  // Judges anew what the board has of that check.
+  std::function<void(const std::string& check)> look;
+  std::shared_ptr<host::TestBoard> board;
+};
+
+// What this agent does for tests of the network between nodes: it says where its node can be reached, and
+// asks the others. On the loop's thread.
+class NetworkTests {
+ public:
+  explicit NetworkTests(NetworkTestContext context);
+
+  void add_to(net::HttpServer& server);
+  // Used no longer than this.
+  [[nodiscard]] runtime::OperationKind ping_operation();
+  void start() { ping_.start(); }
+  void note_settings() { ping_.note_settings(); }
+
+ private:
+  [[nodiscard]] PingTester::Doors doors();
+
+  NetworkTestContext context_;
+  std::shared_ptr<runtime::Lanes> lanes_;
+  OwnNetwork own_;
+  PingTester ping_;
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent/network_tests/way_back.hpp"
+#include "api/network.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/files/files.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_server.hpp"
+
+namespace autopilot::agent {
+
+// Of this machine, or of the network namespace of this process; wanted: see addresses_for_peers. Blocks as
+// files of the kernel may.
+[[nodiscard]] Result<std::vector<api::NetworkAddress>> read_networks(const host::Files& files,
+                                                                     const std::vector<std::string>& wanted);
+
+// What this node says of where it can be reached, read when somebody asks and remembered for seconds. On the
+// loop's thread.
+class OwnNetwork {
+ public:
+  static constexpr Duration kRemembered = std::chrono::seconds{10};
+  using Addresses = Result<std::vector<api::NetworkAddress>>;
+  using Read = std::function<Addresses()>;
+
+  // self: without addresses. read: runs on another thread and may outlive this, as `submit` makes it; false:
+  // there is no room.
+  OwnNetwork(net::EventLoop& loop, const Clock& clock, api::NodeNetwork self, Read read,
+             std::function<bool(std::function<void()> task)> submit);
+  OwnNetwork(const OwnNetwork&) = delete;
+  OwnNetwork& operator=(const OwnNetwork&) = delete;
+  ~OwnNetwork() = default;
+
+  void answer(net::Responder responder);
+
+ private:
+  void take(Addresses addresses);
+  void tell(net::Responder& responder) const;
+
+  const Clock& clock_;
+  const api::NodeNetwork self_;
+  const Read read_;
+  const std::function<bool(std::function<void()>)> submit_;
+  Addresses addresses_;
+  MonoTime until_{};  // they count
+  std::vector<net::Responder> waiting_;
+  WayBack way_back_;
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/own_network.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/clock/system_clock.hpp"
+#include "net/http_session.hpp"
+#include "net/test_server.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OwnNetworkTest : public ::testing::Test {
+ protected:
+  OwnNetworkTest() {
+    server_.route("GET", "/v1/network", [this](const net::HttpRequest&, net::Responder responder) {
+      own_.answer(std::move(responder));
+    });
+    url_ = {false, "127.0.0.1", server_.listen_tcp("127.0.0.1:0").value(), ""};
+  }
+  // What the page says; the thread that reads is this one.
+  Result<net::HttpResponse> get() {
+    std::optional<Result<net::HttpResponse>> answer;
+    net::HttpSession session(loop_, url_, {});
+    net::HttpRequest request;
+    request.method = "GET";
+    request.path = "/v1/network";
+    const net::Exchange exchange =
+        session.send(request, net::testing::kPatience, [&answer](auto got) { answer = std::move(got); });
+    const bool is_over = net::testing::run_until(loop_, [this, &answer] {
+      for (const auto& task : std::exchange(tasks_, {}))
+        task();
+      return answer.has_value();
+    });
+    return is_over ? *answer : fail(Errc::timed_out, "no answer");
+  }
+
+  net::EventLoop loop_;
+  const host::SystemClock clock_;
+  net::HttpServer server_{loop_, {}};
+  net::ServerUrl url_;
+  OwnNetwork::Addresses addresses_ = std::vector<api::NetworkAddress>{{"eth0", "10.1.0.7", 1500}};
+  int reads_ = 0;
+  bool has_room_ = true;
+  std::vector<std::function<void()>> tasks_;
+  OwnNetwork own_{loop_,
+                  clock_,
+                  {"node-a", "autopilot-x1", {}},
+                  [this] {
+                    ++reads_;
+                    return addresses_;
+                  },
+                  [this](std::function<void()> task) {
+                    if (has_room_) tasks_.push_back(std::move(task));
+                    return has_room_;
+                  }};
+};
+
+TEST_F(OwnNetworkTest, says_where_the_node_can_be_reached_and_remembers_it_for_seconds) {
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = get();
+    ASSERT_TRUE(answer) << answer.error().what;
+    EXPECT_EQ(answer->status, 200);
+    const auto network = api::parse_node_network(answer->body);
+    ASSERT_TRUE(network) << answer->body;
+    EXPECT_EQ(*network, (api::NodeNetwork{"node-a", "autopilot-x1", {{"eth0", "10.1.0.7", 1500}}}));
+  }
+  EXPECT_EQ(reads_, 1);
+}
+
+TEST_F(OwnNetworkTest, what_cannot_be_read_is_an_error_and_is_tried_again) {
+  addresses_ = fail(Errc::denied, "no right to read addresses");
+  auto answer = get();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 403);
+  EXPECT_THAT(answer->body, HasSubstr("no right to read addresses"));
+  addresses_ = std::vector<api::NetworkAddress>{};
+  answer = get();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200);
+}
+
+TEST_F(OwnNetworkTest, a_thread_that_does_not_come_back_is_no_reason_to_wait) {
+  has_room_ = false;
+  const auto answer = get();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 503);
+}
+
+}  // namespace
+}  // namespace autopilot::agent

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/ping_tester.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agent/network_tests/ping_targets.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+// The first round of an agent waits for the others of a cluster that starts.
+constexpr Duration kFirstRound = std::chrono::seconds{10};
+// What rounds that nobody has planned are counted in.
+constexpr Duration kOneTurn = std::chrono::minutes{1};
+
+Duration share_of(Duration whole, double share) {
+  return std::chrono::duration_cast<Duration>(whole * share);
+}
+
+}  // namespace
+
+PingTester::PingTester(net::EventLoop& loop, const Clock& clock, std::string node, std::string pod,
+                       std::function<PingSettings()> settings, Doors doors, std::function<double()> random,
+                       std::shared_ptr<host::TestBoard> board)
+    : loop_(loop),
+      clock_(clock),
+      node_(std::move(node)),
+      pod_(std::move(pod)),
+      settings_(std::move(settings)),
+      doors_(std::move(doors)),
+      random_(std::move(random)),
+      board_(std::move(board)),
+      book_(loop, clock, doors_.tls),
+      way_back_(loop) {}
+
+void PingTester::start() {
+  is_started_ = true;
+  if (settings_().every > Duration{0})
+    next_ = loop_.after(share_of(kFirstRound, 0.5 + 0.5 * random_()), [this] { begin_round(); });
+}
+
+void PingTester::note_settings() {
+  if (is_started_ && !is_under_way_) plan_next();
+}
+
+// At the same moment of each turn, which is another one for each agent.
+void PingTester::plan_next() {
+  const Duration every = settings_().every;
+  if (every <= Duration{0}) return next_.cancel();
+  next_ = loop_.after(share_of(every, 0.9 + 0.2 * random_()), [this] { begin_round(); });
+}
+
+Status PingTester::test_now(runtime::OwnTest::Calls calls) {
+  if (asked_) return fail(Errc::conflict, "somebody waits for a round of pings already");
+  asked_ = std::move(calls);
+  if (!is_under_way_) next_ = loop_.after(Duration{0}, [this] { begin_round(); });
+  return {};
+}
+
+std::uint64_t PingTester::number_of_round() const {
+  const Duration every = settings_().every;
+  const Duration turn = every > Duration{0} ? every : kOneTurn;
+  return static_cast<std::uint64_t>(clock_.now().wall.time_since_epoch() / turn);
+}
+
+void PingTester::begin_round() {
+  if (is_under_way_) return;
+  is_under_way_ = true;
+  round_ = {.node = node_, .pod = pod_, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  doors_.peers([this](const Result<std::vector<Peer>>& peers) { take_peers(peers); });
+}
+
+void PingTester::take_peers(const Result<std::vector<Peer>>& peers) {
+  if (!peers) {
+    board_->put(std::string(kPingCheck), fail(peers.error()));
+    return end_round(fail(peers.error()));
+  }
+  const PingSettings settings = settings_();
+  const PingChoice choice{.asks_all = settings.asks_all, .round = number_of_round(), .again = again_};
+  book_.keep_only(*peers);
+  std::vector<Peer> chosen = peers_to_ping(*peers, node_, choice);
+  if (chosen.empty()) {
+    board_->put(std::string(kPingCheck), no_ping_targets(pod_, clock_.now()));
+    return end_round(std::string("there is no other node to ask"));
+  }
+  book_.find(std::move(chosen), [this](std::vector<PeerNetwork> networks) { ask(std::move(networks)); });
+}
+
+void PingTester::ask(std::vector<PeerNetwork> networks) {
+  round_.networks = std::move(networks);
+  round_.addresses = ping_addresses(round_.networks);
+  host::EchoPlan plan;
+  plan.echoes = settings_().echoes;
+  plan.tcp_port = round_.networks.front().peer.port;
+  for (const PingAddress& one : round_.addresses)
+    plan.addresses.push_back(one.address);
+  if (asked_) asked_->on_progress(std::to_string(plan.addresses.size()) + " addresses are asked");
+  const bool is_taken =
+      doors_.submit([this, plan = std::move(plan), ask = doors_.ask, post = way_back_.post()] {
+        post([this, echoes = ask(plan)] { take_echoes(echoes); });
+      });
+  if (!is_taken) take_echoes(fail(Errc::exhausted, "the round of pings before has not come back"));
+}
+
+void PingTester::take_echoes(Result<std::vector<host::PeerEcho>> echoes) {
+  if (!echoes) {
+    board_->put(std::string(kPingCheck), fail(echoes.error()));
+    return end_round(fail(std::move(echoes).error()));
+  }
+  round_.echoes = *std::move(echoes);
+  round_.ended = clock_.now();
+  board_->put(std::string(kPingCheck), ping_observations(round_));
+  const auto again = nodes_to_ask_again(round_);
+  again_ = {again.begin(),
+            again.begin() + static_cast<std::ptrdiff_t>(std::min(again.size(), kMostAskedAgain))};
+  end_round(ping_sentence(round_));
+}
+
+void PingTester::end_round(const Result<std::string>& said) {
+  is_under_way_ = false;
+  plan_next();
+  doors_.look();
+  if (!asked_) return;
+  const auto asked = std::exchange(asked_, std::nullopt);
+  // The peers may have been known at once, and a test does not end from within its beginning.
+  loop_.post([on_end = asked->on_end, said] { on_end(said); });
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/ping_observations.hpp"
+#include "agent/network_tests/way_back.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/peers/peer_echo.hpp"
+#include "host/tests/results.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/operations.hpp"
+
+namespace autopilot::agent {
+
+struct PingSettings {
+  Duration every{0};      // 0: when somebody asks for a round
+  bool asks_all = false;  // all other nodes in each round, however many there are
+  unsigned echoes = 5;    // to each address
+};
+
+// Asks the nodes of other agents whether they answer, and puts what it found on the board under
+// "network.ping". Where there are many nodes each round asks a few of them, which the clock chooses: all
+// agents choose so that each node is asked by as many, and all pairs in turn. A node about which something
+// was odd is asked again in the next round. On the loop's thread.
+class PingTester {
+ public:
+  static constexpr Duration kLongestRound = std::chrono::seconds{20};
+  static constexpr std::size_t kMostAskedAgain = 16;  // nodes
+
+  struct Doors {
+    // All agents there are, this one among them.
+    std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+    // What other agents are asked with inside TLS; see FanOutContext.
+    std::function<std::shared_ptr<const net::TlsContext>()> tls;
+    // Blocks, on another thread, and may outlive this.
+    std::function<Result<std::vector<host::PeerEcho>>(const host::EchoPlan& plan)> ask;
+    // Runs it on a thread that may block; false: there is no room.
+    std::function<bool(std::function<void()> task)> submit;
+    // The board has something new.
+    std::function<void()> look;
+  };
+
+  // settings: asked before each round, because a configuration may change. tcp_port: of the agents. random:
+  // in [0, 1), by which agents that begin together do not ask together.
+  PingTester(net::EventLoop& loop, const Clock& clock, std::string node, std::string pod,
+             std::function<PingSettings()> settings, Doors doors, std::function<double()> random,
+             std::shared_ptr<host::TestBoard> board);
+  PingTester(const PingTester&) = delete;
+  PingTester& operator=(const PingTester&) = delete;
+  ~PingTester() = default;
+
+  // Makes rounds of its own accord from now on, as far as the settings want it.
+  void start();
+  // The settings may be others.
+  void note_settings();
+  // A round that begins after this call. conflict: somebody waits for one already.
+  [[nodiscard]] Status test_now(runtime::OwnTest::Calls calls);
+  // Who asked for it waits no more; the round goes on.
+  void forget_asked() { asked_.reset(); }
+
+ private:
+  void plan_next();
+  void begin_round();
+  void take_peers(const Result<std::vector<Peer>>& peers);
+  void ask(std::vector<PeerNetwork> networks);
+  void take_echoes(Result<std::vector<host::PeerEcho>> echoes);
+  void end_round(const Result<std::string>& said);
+  [[nodiscard]] std::uint64_t number_of_round() const;
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  const std::string node_;
+  const std::string pod_;
+  const std::function<PingSettings()> settings_;
+  const Doors doors_;
+  const std::function<double()> random_;
+  const std::shared_ptr<host::TestBoard> board_;
+  AddressBook book_;
+  PingRound round_;  // that is under way
+  bool is_under_way_ = false;
+  bool is_started_ = false;
+  std::set<std::string> again_;  // nodes about which something was odd
+  std::optional<runtime::OwnTest::Calls> asked_;
+  net::Subscription next_;
+  WayBack way_back_;
+};
+
+}  // namespace autopilot::agent

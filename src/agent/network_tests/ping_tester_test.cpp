@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/ping_tester.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/network_tests/ping_targets.hpp"
+#include "core/attribute_text.hpp"
+#include "host/clock/system_clock.hpp"
+#include "net/http_server.hpp"
+#include "net/test_server.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The time of day is the test's.
+class DayClock : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return {WallTime{day}, system_.now().mono}; }
+  Duration day = std::chrono::hours{24 * 20000};
+
+ private:
+  host::SystemClock system_;
+};
+
+// This node "here", an agent "there" that says where its node can be reached, and one that is "dead".
+class PingTesterTest : public ::testing::Test {
+ protected:
+  PingTesterTest() {
+    server_.route("GET", "/v1/network", [this](const net::HttpRequest&, net::Responder responder) {
+      ++pages_;
+      responder.respond(net::HttpResponse{
+          .body =
+              R"({"node":")" + name_there_ +
+              R"(","addresses":[{"interface":"eth0","address":"10.1.0.7"},{"interface":"net1","address":"10.2.0.7"}]})"});
+    });
+    const std::uint16_t port = server_.listen_tcp("127.0.0.1:0").value();
+    peers_ =
+        std::vector<Peer>{{"dead", "127.0.0.1", 1}, {"here", "127.0.0.1", 1}, {"there", "127.0.0.1", port}};
+  }
+  void begin() {
+    tester_ = std::make_unique<PingTester>(
+        loop_, clock_, "here", "autopilot-x1", [this] { return settings_; },
+        PingTester::Doors{.peers = [this](const auto& done) { done(peers_); },
+                          .tls = {},
+                          .ask = [this](const host::EchoPlan& plan) -> Result<std::vector<host::PeerEcho>> {
+                            plans_.push_back(plan);
+                            if (failure_) return fail(*failure_);
+                            return answers_to(plan);
+                          },
+                          .submit =
+                              [this](std::function<void()> task) {
+                                if (has_room_) tasks_.push_back(std::move(task));
+                                return has_room_;
+                              },
+                          .look = [this] { ++looks_; }},
+        [] { return 0.0; }, board_);
+  }
+  [[nodiscard]] std::vector<host::PeerEcho> answers_to(const host::EchoPlan& plan) const {
+    std::vector<host::PeerEcho> echoes;
+    for (const std::string& address : plan.addresses) {
+      host::PeerEcho echo{.address = address, .interface = "eth0", .interface_mtu = 1500};
+      echo.figures = {.sent = 5, .answered = silent_.contains(address) ? 0U : 5U};
+      echoes.push_back(std::move(echo));
+    }
+    return echoes;
+  }
+  Status test_now() {
+    return tester_->test_now({.on_progress = [this](std::string message) { progress_ = std::move(message); },
+                              .on_end = [this](Result<std::string> said) { said_ = std::move(said); }});
+  }
+  // The other thread, which blocks: here it is this one.
+  bool run_task() {
+    if (!run_until([this] { return !tasks_.empty(); })) return false;
+    const auto tasks = std::exchange(tasks_, {});
+    for (const auto& task : tasks)
+      task();
+    return true;
+  }
+  // A round that somebody asked for, to its end.
+  bool run_round() {
+    said_.reset();
+    return test_now().has_value() && run_task() && run_until([this] { return said_.has_value(); });
+  }
+  [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
+    return net::testing::run_until(loop_, is_so);
+  }
+  [[nodiscard]] Observations found() const { return board_->last(kPingCheck).value_or(Observations{}); }
+
+  net::EventLoop loop_;
+  DayClock clock_;
+  net::HttpServer server_{loop_, {}};
+  std::string name_there_ = "there";
+  int pages_ = 0;
+  Result<std::vector<Peer>> peers_;
+  PingSettings settings_;
+  std::set<std::string> silent_;
+  std::optional<Error> failure_;
+  bool has_room_ = true;
+  std::vector<host::EchoPlan> plans_;
+  std::vector<std::function<void()>> tasks_;
+  int looks_ = 0;
+  std::string progress_;
+  std::optional<Result<std::string>> said_;
+  std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
+  std::unique_ptr<PingTester> tester_;
+};
+
+TEST_F(PingTesterTest, asks_where_the_agents_say_and_a_dead_one_where_it_is_known) {
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_EQ(plans_.size(), 1U);
+  EXPECT_THAT(plans_[0].addresses, ElementsAre("127.0.0.1", "10.1.0.7", "10.2.0.7"));
+  EXPECT_EQ(**said_, "2 nodes asked at 3 addresses: all answer");
+  EXPECT_EQ(progress_, "3 addresses are asked");
+  EXPECT_EQ(looks_, 1);
+  ASSERT_FALSE(found().empty());
+  EXPECT_EQ(found()[1].subject.key, "dead");
+  EXPECT_EQ(attribute_text(found()[1], "addresses"), "default=127.0.0.1");
+  EXPECT_THAT(attribute_text(found()[1], "agent"), HasSubstr("127.0.0.1:1"));
+}
+
+TEST_F(PingTesterTest, what_an_agent_said_is_remembered_until_its_address_is_another) {
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_TRUE(run_round());
+  EXPECT_EQ(pages_, 1);
+  peers_->at(2).address = "127.0.0.2";
+  ASSERT_TRUE(run_round());
+  EXPECT_EQ(plans_[2].addresses.back(), "127.0.0.2") << "nobody listens there: it is asked where it is known";
+}
+
+// A cluster that gives an address to another pod may list the old node there for a while.
+TEST_F(PingTesterTest, an_agent_of_another_node_is_not_believed) {
+  name_there_ = "elsewhere";
+  begin();
+  ASSERT_TRUE(run_round());
+  EXPECT_THAT(plans_[0].addresses, ElementsAre("127.0.0.1", "127.0.0.1"));
+  EXPECT_EQ(attribute_text(found()[2], "agent"), "the agent there says that it is that of elsewhere");
+}
+
+TEST_F(PingTesterTest, a_node_alone_has_nothing_to_ask) {
+  peers_ = std::vector<Peer>{{"here", "127.0.0.1", 1}};
+  begin();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(**said_, "there is no other node to ask");
+  EXPECT_EQ(to_string(*found().at(0).value), "no_targets");
+  EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(PingTesterTest, why_nobody_could_be_asked_stands_on_the_board) {
+  failure_ = Error{Errc::denied, "no right to ask"};
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_FALSE(*said_);
+  EXPECT_EQ(said_->error().code, Errc::denied);
+  EXPECT_EQ(board_->last(kPingCheck).error().what, "no right to ask");
+  EXPECT_EQ(looks_, 1);
+
+  failure_.reset();
+  peers_ = fail(Errc::unavailable, "the server does not answer");
+  said_.reset();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(board_->last(kPingCheck).error().what, "the server does not answer");
+}
+
+TEST_F(PingTesterTest, a_round_that_never_comes_back_keeps_none_from_being_refused) {
+  has_room_ = false;
+  begin();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(said_->error().code, Errc::exhausted);
+}
+
+TEST_F(PingTesterTest, two_do_not_wait_for_the_same) {
+  begin();
+  ASSERT_TRUE(test_now());
+  const auto second = test_now();
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::conflict);
+}
+
+TEST_F(PingTesterTest, rounds_go_on_of_their_own_accord_and_end_when_they_are_not_wanted) {
+  settings_.every = 1ms;
+  begin();
+  tester_->note_settings();
+  EXPECT_TRUE(tasks_.empty()) << "not before it is started";
+  ASSERT_TRUE(test_now());
+  for (int round = 0; round < 3; ++round)
+    ASSERT_TRUE(run_task());
+  EXPECT_EQ(plans_.size(), 3U);
+  settings_.every = 0s;
+  ASSERT_TRUE(run_until([this] { return looks_ >= 3; }));
+  tester_->note_settings();
+  if (!tasks_.empty()) {
+    ASSERT_TRUE(run_task());
+  }
+  const auto rounds = plans_.size();
+  ASSERT_TRUE(run_round());
+  EXPECT_EQ(plans_.size(), rounds + 1);
+}
+
+TEST_F(PingTesterTest, of_many_nodes_a_silent_one_is_asked_until_it_answers) {
+  peers_->clear();
+  for (int n = 100; n < 300; ++n)
+    peers_->push_back({"node-" + std::to_string(n), "10.1.1." + std::to_string(n - 100), 0, false, true});
+  peers_->push_back({"here", "127.0.0.1", 1});
+  settings_.every = 1h;
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_EQ(plans_[0].addresses.size(), PingChoice::kPerRound);
+  const std::set<std::string> first(plans_[0].addresses.begin(), plans_[0].addresses.end());
+  silent_ = {plans_[0].addresses[3]};
+  ASSERT_TRUE(run_round());
+  clock_.day += 1h;
+  ASSERT_TRUE(run_round());
+  EXPECT_THAT(plans_[2].addresses, ::testing::Contains(*silent_.begin()));
+  EXPECT_EQ(plans_[2].addresses.size(), PingChoice::kPerRound + 1);
+  silent_.clear();
+  ASSERT_TRUE(run_round());
+  clock_.day += 1h;
+  ASSERT_TRUE(run_round());
+  EXPECT_EQ(plans_[4].addresses.size(), PingChoice::kPerRound);
+}
+
+// Coming back when nobody waits any more does nothing.
+TEST_F(PingTesterTest, may_end_in_the_middle_of_a_round) {
+  begin();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([this] { return !tasks_.empty(); }));
+  tester_.reset();
+  const auto tasks = std::exchange(tasks_, {});
+  for (const auto& task : tasks)
+    task();
+  bool is_over = false;
+  loop_.post([&is_over] { is_over = true; });
+  ASSERT_TRUE(run_until([&is_over] { return is_over; }));
+  EXPECT_FALSE(said_);
+}
+
+}  // namespace
+}  // namespace autopilot::agent

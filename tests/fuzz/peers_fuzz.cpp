@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes from other machines in tests of the network: replies of ICMP, what another agent says of its
+// addresses, and what the helper of pings is asked and answers. Read or refused, and written again as it was
+// read.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "api/network.hpp"
+#include "core/result.hpp"
+#include "host/peers/echo_message.hpp"
+#include "host/peers/peer_echo.hpp"
+
+namespace {
+
+using namespace autopilot;
+
+void read_packet(std::string_view packet) {
+  (void)host::parse_echo_reply(true, packet);
+  if (const auto message = host::message_of_ipv4_packet(packet)) {
+    AUTOPILOT_ASSERT(message->size() + host::kIpv4Header <= packet.size());
+    (void)host::parse_echo_reply(false, *message);
+  }
+}
+
+void read_texts(std::string_view text) {
+  if (const auto plan = host::parse_echo_plan(text))
+    AUTOPILOT_ASSERT(host::parse_echo_plan(host::format_echo_plan(*plan)).value() == *plan);
+  if (const auto echoes = host::parse_peer_echoes(text))
+    AUTOPILOT_ASSERT(host::parse_peer_echoes(host::format_peer_echoes(*echoes)).value() == *echoes);
+  if (const auto network = api::parse_node_network(text))
+    AUTOPILOT_ASSERT(api::parse_node_network(api::to_json(*network)).value() == *network);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  read_packet(text);
+  read_texts(text);
+  return 0;
+}

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts in network namespaces that are plugged into bridges, with real agents on them, and faults of the network between them.
+To be used inside network and mount namespaces of its own (own_namespaces.enter with NAMESPACES and TRIAL)."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import harness
+
+NAMESPACES = ["--net", "--mount"]
+PROGRAMS = ["ip", "bash", "nft"]
+TRIAL = ["bash", "-c", "mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip netns add trial && "
+         "ip link add va type veth peer name vb"]
+PORT = 3333
+JUMBO = 9000
+
+
+def text_of(subject):
+    return f"{subject['kind']}/{subject['key']}"
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def try_to(*command):
+    """What is there already, or not here, is no trouble."""
+    subprocess.run(command, capture_output=True, check=False)
+
+
+class LabHost:
+    """One host: a namespace with an interface at each bridge, and an agent when it is started."""
+
+    def __init__(self, lab, number):
+        self.lab = lab
+        self.number = number
+        self.name = f"h{number}"
+        self.agent = None
+        self.forwarder = None
+        self.folder = os.path.join(lab.folder, self.name)
+        os.makedirs(self.folder)
+        run("ip", "netns", "add", self.name)
+        self.run("ip", "link", "set", "lo", "up")
+        self.run("sysctl", "-qw", "net.ipv4.ping_group_range=0 2147483647")
+
+    def run(self, *command, **options):
+        return run("ip", "netns", "exec", self.name, *command, **options)
+
+    def address(self, rail):
+        return f"10.{rail + 1}.0.{self.number}"
+
+    def address6(self, rail):
+        return f"fd00:{rail + 1}::{self.number}"
+
+    def interface(self, rail):
+        return f"net{rail}"
+
+    def outer(self, rail):
+        """The other end of an interface, at its bridge."""
+        return f"{self.name}r{rail}"
+
+    def plug_in(self, rail, families=(4, 6)):
+        inner, outer = self.interface(rail), self.outer(rail)
+        run("ip", "link", "add", outer, "mtu", str(JUMBO), "type", "veth", "peer", "name", inner, "mtu", str(JUMBO), "netns", self.name)
+        run("ip", "link", "set", outer, "master", self.lab.bridge(rail), "up")
+        self.give_addresses(rail, families)
+
+    def give_addresses(self, rail, families):
+        inner = self.interface(rail)
+        if 4 in families:
+            self.run("ip", "addr", "add", self.address(rail) + "/24", "dev", inner)
+        if 6 in families:
+            self.run("ip", "-6", "addr", "add", self.address6(rail) + "/64", "dev", inner, "nodad")
+        self.run("ip", "link", "set", inner, "up")
+
+    def start(self, peers, prefix=(), settings=""):
+        config = os.path.join(self.folder, "config.yaml")
+        interfaces = ", ".join(self.interface(rail) for rail in range(self.lab.rails))
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"node: {self.name}\nlisten: ':{PORT}'\n"
+                       f"peers: [{', '.join(json.dumps(peer) for peer in peers)}]\n"
+                       f"network: {{interfaces: [{interfaces}]}}\nping: {{every: 0s}}\n{settings}")
+        environment = {**os.environ, "AUTOPILOT_STATE_DIR": os.path.join(self.folder, "state"), "AUTOPILOT_SOCKET": self.socket}
+        self.agent = harness.Process(["ip", "netns", "exec", self.name, *prefix, harness.AUTOPILOT, "agent", "--config", config],
+                                     environment)
+
+    def findings(self, check):
+        """Of the last look, as (subject, reason)."""
+        return sorted((text_of(finding["subject"]), finding["reason"]) for finding in self.get(f"/v1/checks/{check}")["findings"])
+
+    @property
+    def socket(self):
+        return os.path.join(self.folder, "run", "agent.sock")
+
+    def wait_ready(self):
+        harness.wait_until(lambda: self.agent.find("agent ready") or self.agent.child.poll() is not None, f"the agent of {self.name} is ready")
+        if self.agent.child.poll() is not None:
+            raise AssertionError(f"the agent of {self.name} ended:\n" + "\n".join(self.agent.log))
+
+    def command(self, *arguments, timeout=60):
+        """An autopilot command that asks this host's agent: exit code, standard output, standard error."""
+        return harness.run(*arguments, environment={"AUTOPILOT_SOCKET": self.socket}, timeout=timeout)
+
+    def request(self, method, path, body=None):
+        connection = harness.UnixConnection(self.socket, 30)
+        try:
+            connection.request(method, path, body=body)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    def get(self, path):
+        status, body = self.request("GET", path)
+        if status != 200:
+            raise AssertionError(f"GET {path} of {self.name}: {status} {body[:500]}")
+        return json.loads(body)
+
+    def stop(self):
+        for process in (self.agent, self.forwarder):
+            if process is not None:
+                process.stop()
+        self.agent = self.forwarder = None
+
+
+class Lab:
+    """Bridges (rails), and hosts at each of them. Use as a context manager."""
+
+    def __init__(self, hosts, rails=2):
+        self.rails = rails
+        self.folder = tempfile.mkdtemp(prefix="autopilot-lab-")
+        self.hosts = {}
+        mount_own_names()
+        for rail in range(rails):
+            run("ip", "link", "add", self.bridge(rail), "mtu", str(JUMBO), "type", "bridge")
+            run("ip", "link", "set", self.bridge(rail), "up")
+        for number in range(1, hosts + 1):
+            self.add(number)
+
+    def bridge(self, rail):
+        return f"rail{rail}"
+
+    def add(self, number):
+        host = LabHost(self, number)
+        self.hosts[number] = host
+        for rail in range(self.rails):
+            host.plug_in(rail)
+        return host
+
+    def __getitem__(self, number):
+        return self.hosts[number]
+
+    def peers(self):
+        return [f"{host.name}={host.address(0)}:{PORT}" for host in self.hosts.values()]
+
+    def start(self, **options):
+        for host in self.hosts.values():
+            host.start(self.peers(), **options)
+        for host in self.hosts.values():
+            host.wait_ready()
+
+    def close(self):
+        for host in self.hosts.values():
+            host.stop()
+            try_to("ip", "netns", "del", host.name)
+            for rail in range(self.rails):
+                try_to("ip", "link", "del", host.outer(rail))
+        for rail in range(self.rails):
+            try_to("ip", "link", "del", self.bridge(rail))
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def mount_own_names():
+    """Names of namespaces that nobody else sees."""
+    os.makedirs("/run/netns", exist_ok=True)
+    if subprocess.run(["findmnt", "-n", "-t", "tmpfs", "/run/netns"], capture_output=True, check=False).returncode != 0:
+        run("mount", "-t", "tmpfs", "none", "/run/netns")
+
+
+def lose(host, percent, rule=""):
+    """Of what the host gets, so many packets at random."""
+    host.run("nft", "add table inet lab; add chain inet lab lose { type filter hook input priority 0; }; "
+             f"add rule inet lab lose {rule} numgen random mod 100 < {percent} drop")
+
+
+def stop_losing(host):
+    host.run("nft", "delete", "table", "inet", "lab")
+
+
+def begin_forwarder(host, rail, *faults):
+    """In place of the cable: a program that carries frames, late, twice or out of order (frame_forwarder.py)."""
+    run("ip", "link", "del", host.outer(rail))
+    inner, outer = host.interface(rail), host.outer(rail)
+    here = os.path.join(os.path.dirname(__file__), "frame_forwarder.py")
+    host.forwarder = harness.Process([sys.executable, "-B", here, host.name, inner, outer, *faults])
+    harness.wait_until(lambda: host.forwarder.find("forwarding") or host.forwarder.child.poll() is not None, "the forwarder is ready")
+    if not host.forwarder.find("forwarding"):
+        raise AssertionError("the forwarder ended:\n" + "\n".join(host.forwarder.log))
+    run("ip", "link", "set", outer, "mtu", str(JUMBO), "master", host.lab.bridge(rail), "up")
+    host.run("ip", "link", "set", inner, "mtu", str(JUMBO))
+    host.give_addresses(rail, (4, 6))
