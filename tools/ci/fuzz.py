@@ -15,13 +15,13 @@ def targets() -> list[str]:
 def _run_one(run: Run, target: str) -> Outcome:
     seconds = run.options.fuzz_seconds
     found = run.folder / "found" / target
-    grown = ROOT / "build" / "fuzz" / "corpus" / target
+    grown = ROOT / "build" / "asan" / "corpus" / target
     seeds = ROOT / "tests" / "fuzz" / "corpus" / target
     for folder in (found, grown):
         folder.mkdir(parents=True, exist_ok=True)
     single = Run(f"{run.name}-{target}", run.options)
     single.log.write_text("")
-    argv = [ROOT / "build" / "fuzz" / "bin" / target, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
+    argv = [ROOT / "build" / "asan" / "bin" / target, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
             "-print_final_stats=1", f"-artifact_prefix={found}/", grown] + ([seeds] if seeds.is_dir() else [])
     status = single.command(argv, seconds + 120, {"ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-16"})
     log = single.log.read_text(errors="replace")
@@ -36,9 +36,9 @@ def fuzz(run: Run) -> Outcome:
     names = targets()
     if not names:
         return skip("no fuzz target in tests/fuzz")
-    if run.command(["cmake", "--preset", "fuzz"], 300) != 0:
+    if run.command(["cmake", "--preset", "asan"], 300) != 0:
         return Outcome(failed=1, notes=["cmake could not configure"])
-    build = ["cmake", "--build", "--preset", "fuzz", "-j", run.options.jobs, "--target", *names]
+    build = ["cmake", "--build", "--preset", "asan", "-j", run.options.jobs, "--target", *names]
     if run.command(build, 2400) != 0:
         return Outcome(failed=1, notes=["a fuzz target does not build"])
     total = Outcome()
