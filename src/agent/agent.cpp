@@ -72,6 +72,7 @@ class Agent {
   runtime::Outlets outlets();
   IbmContext ibm_context();
   [[nodiscard]] CallerRights caller_rights();
+  [[nodiscard]] CallerRights agent_rights();
   [[nodiscard]] NodeFinder node_finder();
   [[nodiscard]] double pcie_bandwidth_limit() const;
   void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
@@ -92,6 +93,7 @@ class Agent {
   void open_gate();
   void begin_schedule();
   Status offer_network_tests();
+  [[nodiscard]] NetworkTestContext network_test_context();
   [[nodiscard]] bool has_peers() const { return options_.cluster || !configured_peers_.empty(); }
   [[nodiscard]] GateContext gate_context();
   void tell_start(const std::string& moved_aside);
@@ -377,32 +379,33 @@ void Agent::begin_schedule() {
   schedule_->start();
 }
 
+NetworkTestContext Agent::network_test_context() {
+  NetworkTestContext context{.loop = loop_, .clock = machine_.host->clock, .files = machine_.host->files};
+  context.node = machine_.node;
+  if (options_.cluster) context.pod = options_.cluster->pod;
+  context.interfaces = options_.config.network_interfaces;
+  context.ping = [this] {
+    const config::Ping& ping = options_.config.ping;
+    return PingSettings{.every = has_peers() ? ping.every : Duration{0},
+                        .asks_all = ping.full_mesh,
+                        .echoes = static_cast<unsigned>(ping.echoes)};
+  };
+  context.peers = [this](const auto& done) { list_agents(done); };
+  context.tls = [this] { return peer_tls_; };
+  context.rights = agent_rights();
+  context.is_open = options_.config.compat.open_actions;
+  context.look = [this](const std::string& check) {
+    if (runtime_.run_now(check, [](const CheckResult&) {})) poll_soon();
+  };
+  context.board = machine_.tests;
+  return context;
+}
+
 // Of this machine alone: one that does not exist can be reached nowhere.
 Status Agent::offer_network_tests() {
   if (machine_.host->files.is_tree()) return {};
   configured_peers_ = TRY(parse_peers(options_.config.peers));
-  network_tests_.emplace(NetworkTestContext{.loop = loop_,
-                                            .clock = machine_.host->clock,
-                                            .files = machine_.host->files,
-                                            .node = machine_.node,
-                                            .pod = options_.cluster ? options_.cluster->pod : "",
-                                            .interfaces = options_.config.network_interfaces,
-                                            .ping =
-                                                [this] {
-                                                  const config::Ping& ping = options_.config.ping;
-                                                  return PingSettings{
-                                                      .every = has_peers() ? ping.every : Duration{0},
-                                                      .asks_all = ping.full_mesh,
-                                                      .echoes = static_cast<unsigned>(ping.echoes)};
-                                                },
-                                            .peers = [this](const auto& done) { list_agents(done); },
-                                            .tls = [this] { return peer_tls_; },
-                                            .look =
-                                                [this](const std::string& check) {
-                                                  if (runtime_.run_now(check, [](const CheckResult&) {}))
-                                                    poll_soon();
-                                                },
-                                            .board = machine_.tests});
+  network_tests_.emplace(network_test_context());
   network_tests_->add_to(server_);
   operations_.offer(network_tests_->ping_operation());
   return {};
@@ -468,19 +471,24 @@ IbmContext Agent::ibm_context() {
 
 CallerRights Agent::caller_rights() {
   if (!options_.cluster) return {};
-  return {.name_space = options_.cluster->name_space,
-          .node = machine_.node,
-          .ask =
-              [this](const Credential& credential, const kube::AccessQuestion& question,
-                     CallerReviews::OnDecision on_decision) {
-                cluster_->caller_reviews().ask(credential, question, std::move(on_decision));
-              },
-          .find_agent =
-              [this](const std::vector<std::string>& names, const std::function<void(bool)>& done) {
-                list_agents([names, done](const Result<std::vector<Peer>>& peers) {
-                  done(peers && has_node(*peers, names));
-                });
-              }};
+  CallerRights rights = agent_rights();
+  rights.name_space = options_.cluster->name_space;
+  rights.ask = [this](const Credential& credential, const kube::AccessQuestion& question,
+                      CallerReviews::OnDecision on_decision) {
+    cluster_->caller_reviews().ask(credential, question, std::move(on_decision));
+  };
+  return rights;
+}
+
+// By which agents are known, also where there is no cluster.
+CallerRights Agent::agent_rights() {
+  CallerRights rights;
+  rights.node = machine_.node;
+  rights.find_agent = [this](const std::vector<std::string>& names, const std::function<void(bool)>& done) {
+    list_agents(
+        [names, done](const Result<std::vector<Peer>>& peers) { done(peers && has_node(*peers, names)); });
+  };
+  return rights;
 }
 
 NodeFinder Agent::node_finder() {
@@ -717,6 +725,7 @@ void Agent::begin_stop(int signal) {
   (void)options_.service_manager.notify("STOPPING=1");
   log_info("stopping", {{"signal", std::to_string(signal)}});
   if (gate_) gate_->stop();
+  if (network_tests_) network_tests_->stop();
   operations_.stop();
   note_operations();
   Event stopped;

@@ -2,7 +2,7 @@
 #include "agent/network_tests/address_book.hpp"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 #include <utility>
 
 namespace autopilot::agent {
@@ -33,9 +33,20 @@ Result<api::NodeNetwork> network_in(const Peer& peer, const Result<net::HttpResp
 
 }  // namespace
 
+struct AddressBook::Search {
+  std::vector<Peer> wanted;
+  std::function<void(std::vector<PeerNetwork>)> done;
+  std::vector<Peer> asked;                      // those of them that are, in the order of the sweep
+  std::map<std::string, std::string> problems;  // by node
+  net::Subscription soon;
+  std::optional<fleet::Sweep> sweep;  // last: it calls
+};
+
 AddressBook::AddressBook(net::EventLoop& loop, const Clock& clock,
                          std::function<std::shared_ptr<const net::TlsContext>()> tls)
     : loop_(loop), clock_(clock), tls_(std::move(tls)) {}
+
+AddressBook::~AddressBook() = default;
 
 const AddressBook::Entry* AddressBook::known(const Peer& peer) const {
   const auto found = entries_.find(peer.node);
@@ -43,55 +54,69 @@ const AddressBook::Entry* AddressBook::known(const Peer& peer) const {
 }
 
 void AddressBook::find(std::vector<Peer> peers, std::function<void(std::vector<PeerNetwork>)> done) {
-  sweep_.reset();
-  wanted_ = std::move(peers);
-  done_ = std::move(done);
-  asked_.clear();
-  problems_.clear();
+  const auto search = std::make_shared<Search>();
+  search->wanted = std::move(peers);
+  search->done = std::move(done);
+  searches_.insert(search);
+  std::vector<fleet::Question> questions = questions_of(*search);
+  if (questions.empty()) {
+    search->soon = loop_.after(Duration{0}, [this, weak = std::weak_ptr(search)] {
+      if (const auto known = weak.lock()) end(known);
+    });
+    return;
+  }
+  // The set holds the search, and the search the sweep.
+  search->sweep.emplace(
+      loop_, std::move(questions), fleet::SweepLimits{.deadline = kPatience, .answer_bytes = kLongestPage},
+      fleet::Sweep::Listener{.on_answer =
+                                 [this, weak = std::weak_ptr(search)](
+                                     std::size_t question, const Result<net::HttpResponse>& answer) {
+                                   if (const auto known = weak.lock())
+                                     take(*known, known->asked[question], answer);
+                                 },
+                             .on_end =
+                                 [this, weak = std::weak_ptr(search)] {
+                                   if (const auto known = weak.lock()) end(known);
+                                 }});
+}
+
+// Those whose agents have not said lately where their nodes can be reached.
+std::vector<fleet::Question> AddressBook::questions_of(Search& search) const {
   std::vector<fleet::Question> questions;
-  for (const Peer& peer : wanted_) {
+  for (const Peer& peer : search.wanted) {
     const Entry* const entry = known(peer);
     if (entry != nullptr && clock_.now().mono - entry->asked < kRemembered) continue;
     auto question = question_to(peer, tls_ ? tls_() : nullptr);
     if (!question) {
-      problems_[peer.node] = question.error().what;
+      search.problems[peer.node] = question.error().what;
       continue;
     }
-    asked_.push_back(peer);
+    search.asked.push_back(peer);
     questions.push_back(*std::move(question));
   }
-  if (questions.empty()) {
-    soon_ = loop_.after(Duration{0}, [this] { end(); });
-    return;
-  }
-  sweep_ = std::make_unique<fleet::Sweep>(
-      loop_, std::move(questions), fleet::SweepLimits{.deadline = kPatience, .answer_bytes = kLongestPage},
-      fleet::Sweep::Listener{
-          .on_answer = [this](std::size_t question,
-                              const Result<net::HttpResponse>& answer) { take(asked_[question], answer); },
-          .on_end = [this] { end(); }});
+  return questions;
 }
 
-void AddressBook::take(const Peer& peer, const Result<net::HttpResponse>& answer) {
+void AddressBook::take(Search& search, const Peer& peer, const Result<net::HttpResponse>& answer) {
   auto network = network_in(peer, answer);
   if (network)
     entries_[peer.node] = {peer, *std::move(network), clock_.now().mono};
   else
-    problems_[peer.node] = network.error().what;
+    search.problems[peer.node] = network.error().what;
 }
 
-void AddressBook::end() {
+void AddressBook::end(const std::shared_ptr<Search>& search) {
   std::vector<PeerNetwork> found;
-  for (const Peer& peer : wanted_) {
-    PeerNetwork one{.peer = peer, .network = {peer.node, "", {}}, .problem = problems_[peer.node]};
+  for (const Peer& peer : search->wanted) {
+    PeerNetwork one{.peer = peer, .network = {peer.node, "", {}}, .problem = search->problems[peer.node]};
     if (const Entry* const entry = known(peer))
       one.network = entry->network;
     else
       one.network.addresses.push_back({"default", peer.address});
     found.push_back(std::move(one));
   }
-  const auto done = std::exchange(done_, {});
-  done(std::move(found));
+  searches_.erase(search);
+  search->done(std::move(found));
 }
 
 void AddressBook::keep_only(const std::vector<Peer>& peers) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,11 @@ class AddressBook {
   // tls: see FanOutContext.
   AddressBook(net::EventLoop& loop, const Clock& clock,
               std::function<std::shared_ptr<const net::TlsContext>()> tls);
+  AddressBook(const AddressBook&) = delete;
+  AddressBook& operator=(const AddressBook&) = delete;
+  ~AddressBook();
 
-  // Calls back, not from within, with what is known of each, in their order. One at a time: a question takes
-  // the place of the one before, which is not answered any more.
+  // Calls back, not from within, with what is known of each, in their order.
   void find(std::vector<Peer> peers, std::function<void(std::vector<PeerNetwork> networks)> done);
   // Nobody else is known any more.
   void keep_only(const std::vector<Peer>& peers);
@@ -49,20 +52,18 @@ class AddressBook {
     MonoTime asked{};
   };
 
+  struct Search;
+
   [[nodiscard]] const Entry* known(const Peer& peer) const;
-  void take(const Peer& peer, const Result<net::HttpResponse>& answer);
-  void end();
+  [[nodiscard]] std::vector<fleet::Question> questions_of(Search& search) const;
+  void take(Search& search, const Peer& peer, const Result<net::HttpResponse>& answer);
+  void end(const std::shared_ptr<Search>& search);
 
   net::EventLoop& loop_;
   const Clock& clock_;
   const std::function<std::shared_ptr<const net::TlsContext>()> tls_;
-  std::map<std::string, Entry> entries_;         // by node
-  std::map<std::string, std::string> problems_;  // by node: of the question that is under way
-  std::vector<Peer> wanted_;                     // likewise
-  std::vector<Peer> asked_;                      // those of them that are asked, in the order of the sweep
-  std::function<void(std::vector<PeerNetwork>)> done_;
-  net::Subscription soon_;
-  std::unique_ptr<fleet::Sweep> sweep_;  // last: it calls
+  std::map<std::string, Entry> entries_;        // by node
+  std::set<std::shared_ptr<Search>> searches_;  // that are under way; last: they call
 };
 
 }  // namespace autopilot::agent

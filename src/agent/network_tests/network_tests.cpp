@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/network_tests.hpp"
 
+#include <memory>
 #include <utility>
 
+#include "agent/network_tests/bandwidth_routes.hpp"
 #include "checks/check.hpp"
 #include "host/peers/ping_helper.hpp"
 #include "host/process/poll.hpp"
@@ -14,27 +16,46 @@ namespace {
 // One for the round of pings that is under way, one for what this node says of itself.
 constexpr runtime::Lanes::Limits kLanes{.lanes = 2, .max_stuck = 2, .max_queued = 4};
 
+constexpr runtime::Lanes::Limits kEndLanes{
+    .lanes = BandwidthEnds::kMost, .max_stuck = BandwidthEnds::kMost, .max_queued = BandwidthEnds::kMost};
+
+// A report of the probe is one line, and its words of standard error are few.
+constexpr host::RunLimits kChildLimits{.output_bytes = host::kMaxNetProbeReport};
+
+Result<host::ChildReport> run_child(const host::Command& command, MonoTime deadline,
+                                    const std::stop_token& stop, const host::LineHandler& on_line) {
+  host::ChildRunner runner;
+  return runner.run(command, deadline, kChildLimits, stop, on_line);
+}
+
 }  // namespace
 
 NetworkTests::NetworkTests(NetworkTestContext context)
     : context_(std::move(context)),
-      lanes_(std::make_shared<runtime::Lanes>(kLanes)),
+      lanes_(kLanes),
+      end_lanes_(kEndLanes),
       own_(
           context_.loop, context_.clock, {context_.node, context_.pod, {}},
           [files = context_.files, wanted = context_.interfaces] { return read_networks(files, wanted); },
-          [this](std::function<void()> task) { return lanes_->submit(std::move(task)) != 0; }),
-      ping_(context_.loop, context_.clock, context_.node, context_.pod, context_.ping, doors(), kube::dice(),
-            context_.board) {}
+          [this](std::function<void()> task) { return lanes_.submit(std::move(task)) != 0; }),
+      book_(context_.loop, context_.clock, context_.tls),
+      ping_(context_.loop, context_.clock, book_, context_.node, context_.pod, context_.ping, ping_doors(),
+            kube::dice(), context_.board),
+      ends_(context_.loop, context_.clock, context_.node + "-",
+            {.program = host::net_probe_program(),
+             .run = run_child,
+             .submit = [this](std::function<void()> task) {
+               return end_lanes_.submit(std::move(task)) != 0;
+             }}) {}
 
-PingTester::Doors NetworkTests::doors() {
+PingTester::Doors NetworkTests::ping_doors() {
   const auto helper = std::make_shared<host::PingHelper>(host::helper_command("ping"));
   return {.peers = context_.peers,
-          .tls = context_.tls,
           .ask =
               [helper](const host::EchoPlan& plan) {
                 return helper->ask(plan, host::mono_now() + PingTester::kLongestRound);
               },
-          .submit = [this](std::function<void()> task) { return lanes_->submit(std::move(task)) != 0; },
+          .submit = [this](std::function<void()> task) { return lanes_.submit(std::move(task)) != 0; },
           .look = [this] { context_.look(std::string(kPingCheck)); }};
 }
 
@@ -42,6 +63,12 @@ void NetworkTests::add_to(net::HttpServer& server) {
   server.route("GET", api::kNetworkPath, [this](const net::HttpRequest&, net::Responder responder) {
     own_.answer(std::move(responder));
   });
+  add_bandwidth_routes(server, {.ends = ends_,
+                                .own = own_,
+                                .book = book_,
+                                .peers = context_.peers,
+                                .rights = context_.rights,
+                                .is_open = context_.is_open});
 }
 
 runtime::OperationKind NetworkTests::ping_operation() {

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/callers/guard.hpp"
+#include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/bandwidth_ends.hpp"
 #include "agent/network_tests/own_network.hpp"
 #include "agent/network_tests/ping_tester.hpp"
 #include "host/files/files.hpp"
@@ -25,6 +28,8 @@ struct NetworkTestContext {
   std::function<PingSettings()> ping;
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
   std::function<std::shared_ptr<const net::TlsContext>()> tls;
+  CallerRights rights;   // of agents, to have tests of bandwidth made
+  bool is_open = false;  // whoever reaches the port may
   // Judges anew what the board has of that check.
   std::function<void(const std::string& check)> look;
   std::shared_ptr<host::TestBoard> board;
@@ -41,14 +46,19 @@ class NetworkTests {
   [[nodiscard]] runtime::OperationKind ping_operation();
   void start() { ping_.start(); }
   void note_settings() { ping_.note_settings(); }
+  // Ends tests of bandwidth in which this node takes part.
+  void stop() { ends_.stop(); }
 
  private:
-  [[nodiscard]] PingTester::Doors doors();
+  [[nodiscard]] PingTester::Doors ping_doors();
 
   NetworkTestContext context_;
-  std::shared_ptr<runtime::Lanes> lanes_;
+  runtime::Lanes lanes_;
+  runtime::Lanes end_lanes_;  // a thread for each child of a test of bandwidth
   OwnNetwork own_;
+  AddressBook book_;
   PingTester ping_;
+  BandwidthEnds ends_;
 };
 
 }  // namespace autopilot::agent

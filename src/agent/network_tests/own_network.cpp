@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/own_network.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "agent/responses.hpp"
@@ -26,9 +27,9 @@ OwnNetwork::OwnNetwork(net::EventLoop& loop, const Clock& clock, api::NodeNetwor
       submit_(std::move(submit)),
       way_back_(loop) {}
 
-void OwnNetwork::answer(net::Responder responder) {
-  if (clock_.now().mono < until_) return tell(responder);
-  waiting_.push_back(std::move(responder));
+void OwnNetwork::find(std::function<void(const Addresses& addresses)> done) {
+  if (clock_.now().mono < until_) return done(addresses_);
+  waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
   const bool is_taken = submit_([this, read = read_, post = way_back_.post()] {
     post([this, addresses = read()] { take(addresses); });
@@ -36,19 +37,21 @@ void OwnNetwork::answer(net::Responder responder) {
   if (!is_taken) take(fail(Errc::unavailable, "reading the addresses of this node does not come back"));
 }
 
+void OwnNetwork::answer(net::Responder responder) {
+  find([this, shared = std::make_shared<net::Responder>(std::move(responder))](const Addresses& addresses) {
+    if (!addresses) return shared->respond(addresses.error());
+    api::NodeNetwork network = self_;
+    network.addresses = *addresses;
+    shared->respond(json(api::to_json(network)));
+  });
+}
+
 void OwnNetwork::take(Addresses addresses) {
   addresses_ = std::move(addresses);
   // What could not be read is tried again at the next question.
   until_ = addresses_ ? clock_.now().mono + kRemembered : MonoTime{};
-  for (net::Responder& responder : std::exchange(waiting_, {}))
-    tell(responder);
-}
-
-void OwnNetwork::tell(net::Responder& responder) const {
-  if (!addresses_) return responder.respond(addresses_.error());
-  api::NodeNetwork network = self_;
-  network.addresses = *addresses_;
-  responder.respond(json(api::to_json(network)));
+  for (const auto& done : std::exchange(waiting_, {}))
+    done(addresses_);
 }
 
 }  // namespace autopilot::agent

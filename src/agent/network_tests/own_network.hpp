@@ -37,11 +37,13 @@ class OwnNetwork {
   OwnNetwork& operator=(const OwnNetwork&) = delete;
   ~OwnNetwork() = default;
 
+  // Calls back, at once or later.
+  void find(std::function<void(const Addresses& addresses)> done);
+  // With the page of this node.
   void answer(net::Responder responder);
 
  private:
   void take(Addresses addresses);
-  void tell(net::Responder& responder) const;
 
   const Clock& clock_;
   const api::NodeNetwork self_;
@@ -49,7 +51,7 @@ class OwnNetwork {
   const std::function<bool(std::function<void()>)> submit_;
   Addresses addresses_;
   MonoTime until_{};  // they count
-  std::vector<net::Responder> waiting_;
+  std::vector<std::function<void(const Addresses&)>> waiting_;
   WayBack way_back_;
 };
 

@@ -21,9 +21,9 @@ Duration share_of(Duration whole, double share) {
 
 }  // namespace
 
-PingTester::PingTester(net::EventLoop& loop, const Clock& clock, std::string node, std::string pod,
-                       std::function<PingSettings()> settings, Doors doors, std::function<double()> random,
-                       std::shared_ptr<host::TestBoard> board)
+PingTester::PingTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, std::string node,
+                       std::string pod, std::function<PingSettings()> settings, Doors doors,
+                       std::function<double()> random, std::shared_ptr<host::TestBoard> board)
     : loop_(loop),
       clock_(clock),
       node_(std::move(node)),
@@ -32,7 +32,7 @@ PingTester::PingTester(net::EventLoop& loop, const Clock& clock, std::string nod
       doors_(std::move(doors)),
       random_(std::move(random)),
       board_(std::move(board)),
-      book_(loop, clock, doors_.tls),
+      book_(book),
       way_back_(loop) {}
 
 void PingTester::start() {

@@ -39,8 +39,6 @@ class PingTester {
   struct Doors {
     // All agents there are, this one among them.
     std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
-    // What other agents are asked with inside TLS; see FanOutContext.
-    std::function<std::shared_ptr<const net::TlsContext>()> tls;
     // Blocks, on another thread, and may outlive this.
     std::function<Result<std::vector<host::PeerEcho>>(const host::EchoPlan& plan)> ask;
     // Runs it on a thread that may block; false: there is no room.
@@ -51,7 +49,7 @@ class PingTester {
 
   // settings: asked before each round, because a configuration may change. tcp_port: of the agents. random:
   // in [0, 1), by which agents that begin together do not ask together.
-  PingTester(net::EventLoop& loop, const Clock& clock, std::string node, std::string pod,
+  PingTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, std::string node, std::string pod,
              std::function<PingSettings()> settings, Doors doors, std::function<double()> random,
              std::shared_ptr<host::TestBoard> board);
   PingTester(const PingTester&) = delete;
@@ -84,7 +82,7 @@ class PingTester {
   const Doors doors_;
   const std::function<double()> random_;
   const std::shared_ptr<host::TestBoard> board_;
-  AddressBook book_;
+  AddressBook& book_;
   PingRound round_;  // that is under way
   bool is_under_way_ = false;
   bool is_started_ = false;

@@ -44,9 +44,8 @@ class PingTesterTest : public ::testing::Test {
   }
   void begin() {
     tester_ = std::make_unique<PingTester>(
-        loop_, clock_, "here", "autopilot-x1", [this] { return settings_; },
+        loop_, clock_, book_, "here", "autopilot-x1", [this] { return settings_; },
         PingTester::Doors{.peers = [this](const auto& done) { done(peers_); },
-                          .tls = {},
                           .ask = [this](const host::EchoPlan& plan) -> Result<std::vector<host::PeerEcho>> {
                             plans_.push_back(plan);
                             if (failure_) return fail(*failure_);
@@ -107,6 +106,7 @@ class PingTesterTest : public ::testing::Test {
   std::string progress_;
   std::optional<Result<std::string>> said_;
   std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
+  AddressBook book_{loop_, clock_, {}};
   std::unique_ptr<PingTester> tester_;
 };
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "agent/network_tests/way_back.hpp"
+#include "api/bandwidth.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/peers/net_probe.hpp"
+#include "host/process/child_runner.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::agent {
+
+// This node's ends of tests of bandwidth: servers that listen for another node, and measurements of another
+// node's servers. Each is a child with a deadline; of one interface there is one at a time. On the loop's
+// thread.
+class BandwidthEnds {
+ public:
+  static constexpr std::size_t kMost = 16;
+  // What a child may take beyond the seconds of its test: connections, and an end that gives up by itself.
+  static constexpr Duration kBeyond = std::chrono::seconds{20};
+
+  struct Doors {
+    Result<std::string> program;  // see net_probe_program
+    // Runs a child to its end, on another thread; as ChildRunner::run says.
+    std::function<Result<host::ChildReport>(const host::Command& command, MonoTime deadline,
+                                            const std::stop_token& stop, const host::LineHandler& on_line)>
+        run;
+    // Runs it on a thread that may block; false: there is no room.
+    std::function<bool(std::function<void()> task)> submit;
+  };
+  using OnListening = std::function<void(Result<api::ServersAnswer> answer)>;
+  using OnMeasured = std::function<void(Result<api::BandwidthAnswer> answer)>;
+
+  // prefix: of the ids of servers.
+  BandwidthEnds(net::EventLoop& loop, const Clock& clock, std::string prefix, Doors doors);
+  BandwidthEnds(const BandwidthEnds&) = delete;
+  BandwidthEnds& operator=(const BandwidthEnds&) = delete;
+  // Ends all of them.
+  ~BandwidthEnds() { stop(); }
+
+  // interface: the one of the address. Calls back, not from within, when all servers listen or one does not.
+  // conflict: the interface is in use by another test; exhausted; not_found: the program is not there.
+  void serve(const std::string& interface, const api::ServersRequest& request, OnListening done);
+  // Ends these servers, or does nothing where they have ended.
+  void end(const std::string& id);
+  // Likewise; what could not be measured is an answer with its reason.
+  void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
+  void stop();
+
+ private:
+  struct End {
+    std::string interface;
+    std::stop_source stop;
+    bool is_listening = false;
+    OnListening on_listening;
+  };
+
+  [[nodiscard]] Result<std::string> begin(const std::string& interface);
+  void take_line(const std::string& id, const std::string& line);
+  void take_end(const std::string& id, const std::string& why);
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  const std::string prefix_;
+  const Doors doors_;
+  std::map<std::string, End> ends_;  // by id
+  std::uint64_t next_ = 0;
+  WayBack way_back_;
+};
+
+}  // namespace autopilot::agent

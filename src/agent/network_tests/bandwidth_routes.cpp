@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/bandwidth_routes.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "agent/responses.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using net::HttpRequest;
+using net::Responder;
+
+using Shared = std::shared_ptr<Responder>;
+
+// Whether the request comes from an agent, or from somebody who may do all that agents may.
+void find_right(const BandwidthContext& context, const HttpRequest& request,
+                const std::function<void(const std::optional<Error>& refusal)>& done) {
+  if (request.peer.is_local_socket || context.is_open) return done(std::nullopt);
+  if (!request.peer.is_encrypted || request.peer.names.empty() || !context.rights.find_agent)
+    return done(Error{Errc::denied,
+                      "tests of bandwidth are for agents, which show their certificate (tls.mode), and for "
+                      "the Unix socket"});
+  context.rights.find_agent(request.peer.names, [done](bool is_agent) {
+    done(is_agent ? std::nullopt
+                  : std::optional(Error{Errc::denied, "this certificate names no node that has an agent"}));
+  });
+}
+
+// The interface of an address of this node.
+void find_interface(const BandwidthContext& context, const std::string& address,
+                    const std::function<void(Result<std::string> interface)>& done) {
+  context.own.find([address, done](const OwnNetwork::Addresses& addresses) {
+    if (!addresses) return done(fail(addresses.error()));
+    const auto found = std::ranges::find(*addresses, address, &api::NetworkAddress::address);
+    if (found == addresses->end())
+      return done(fail(Errc::malformed, "address: " + address + " is none of this node; GET /v1/network"));
+    done(found->interface);
+  });
+}
+
+// Whether an agent says that the address is one of its node.
+void find_peer(const BandwidthContext& context, const std::string& node, const std::string& address,
+               const std::function<void(Status is_known)>& done) {
+  context.peers([&book = context.book, node, address, done](const Result<std::vector<Peer>>& peers) {
+    if (!peers) return done(fail(peers.error()));
+    const auto peer = std::ranges::find(*peers, node, &Peer::node);
+    if (peer == peers->end()) return done(fail(Errc::not_found, "node: no agent is known on " + node));
+    book.find({*peer}, [node, address, done](const std::vector<PeerNetwork>& networks) {
+      const auto& addresses = networks.front().network.addresses;
+      const bool is_known =
+          networks.front().problem.empty() &&
+          std::ranges::find(addresses, address, &api::NetworkAddress::address) != addresses.end();
+      done(is_known ? Status{}
+                    : fail(Errc::denied, "to: the agent of " + node + " does not name " + address +
+                                             " as an address of its node"));
+    });
+  });
+}
+
+void serve(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  const auto wanted = api::parse_servers_request(request.body);
+  if (!wanted) return shared->respond(wanted.error());
+  find_right(context, request, [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
+    if (refusal) return shared->respond(*refusal);
+    find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
+      if (!interface) return shared->respond(interface.error());
+      context.ends.serve(*interface, wanted, [shared](const Result<api::ServersAnswer>& answer) {
+        if (!answer) return shared->respond(answer.error());
+        shared->respond(json(api::to_json(*answer)));
+      });
+    });
+  });
+}
+
+void end_servers(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  find_right(context, request,
+             [context, id = request.parameters.at("id"), shared](const std::optional<Error>& refusal) {
+               if (refusal) return shared->respond(*refusal);
+               context.ends.end(id);
+               shared->respond(json("{}\n"));
+             });
+}
+
+void measure(const BandwidthContext& context, const api::BandwidthRequest& wanted, const Shared& shared) {
+  find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
+    if (!interface) return shared->respond(interface.error());
+    context.ends.measure(*interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
+      if (!answer) return shared->respond(answer.error());
+      shared->respond(json(api::to_json(*answer)));
+    });
+  });
+}
+
+void start_measuring(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  const auto wanted = api::parse_bandwidth_request(request.body);
+  if (!wanted) return shared->respond(wanted.error());
+  find_right(context, request, [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
+    if (refusal) return shared->respond(*refusal);
+    find_peer(context, wanted.node, wanted.to, [context, wanted, shared](const Status& is_known) {
+      if (!is_known) return shared->respond(is_known.error());
+      measure(context, wanted, shared);
+    });
+  });
+}
+
+}  // namespace
+
+void add_bandwidth_routes(net::HttpServer& server, const BandwidthContext& context) {
+  server.route("POST", api::kServersPath, [context](const HttpRequest& request, Responder responder) {
+    serve(context, request, std::move(responder));
+  });
+  server.route("DELETE", std::string(api::kServersPath) + "/{id}",
+               [context](const HttpRequest& request, Responder responder) {
+                 end_servers(context, request, std::move(responder));
+               });
+  server.route("POST", api::kBandwidthPath, [context](const HttpRequest& request, Responder responder) {
+    start_measuring(context, request, std::move(responder));
+  });
+}
+
+}  // namespace autopilot::agent

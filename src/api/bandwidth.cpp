@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/bandwidth.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "api/wire.hpp"
+
+namespace autopilot::api {
+namespace {
+
+constexpr double kMostBits = 1e15;  // a thousand times the fastest line there is
+
+std::uint16_t read_port(const JsonObject& object) {
+  const std::uint64_t port = object.count("port");
+  return port <= std::numeric_limits<std::uint16_t>::max() ? static_cast<std::uint16_t>(port) : 0;
+}
+
+ServersRequest read_servers_request(const JsonObject& object) {
+  object.has_only({"address", "allowed", "processes", "seconds"});
+  return {object.word("address"), object.word("allowed"), object.count("processes"), object.count("seconds")};
+}
+
+ServersAnswer read_servers_answer(const JsonObject& object) {
+  return {object.word("id"), object.list("ports", read_port)};
+}
+
+BandwidthRequest read_bandwidth_request(const JsonObject& object) {
+  object.has_only({"address", "node", "to", "ports", "streams", "seconds", "mostBitsPerSecond"});
+  BandwidthRequest request{object.word("address"),          object.word("node"),     object.word("to"),
+                           object.list("ports", read_port), object.count("streams"), object.count("seconds")};
+  if (object.has("mostBitsPerSecond")) request.most = object.count("mostBitsPerSecond");
+  return request;
+}
+
+BandwidthWay read_way(const JsonObject& object) {
+  return {object.number("sentBitsPerSecond"), object.number("receivedBitsPerSecond")};
+}
+
+BandwidthAnswer read_bandwidth_answer(const JsonObject& object) {
+  BandwidthAnswer answer;
+  if (object.has("toPeer")) answer.to_peer = object.object("toPeer", read_way);
+  if (object.has("fromPeer")) answer.from_peer = object.object("fromPeer", read_way);
+  answer.reason = object.word_or_empty("reason");
+  answer.error = object.word_or_empty("error");
+  return answer;
+}
+
+void write_ports(JsonWriter& out, const std::vector<std::uint16_t>& ports) {
+  out.begin_list("ports");
+  for (const std::uint16_t port : ports) {
+    out.begin_object();
+    out.count("port", port);
+    out.end_object();
+  }
+  out.end_list();
+}
+
+void write_way(JsonWriter& out, std::string_view name, const std::optional<BandwidthWay>& way) {
+  if (!way) return;
+  out.begin_object(name);
+  out.number("sentBitsPerSecond", way->sent);
+  out.number("receivedBitsPerSecond", way->received);
+  out.end_object();
+}
+
+Status check_count(std::string_view name, std::size_t count, std::size_t most) {
+  if (count >= 1 && count <= most) return {};
+  return fail(Errc::malformed, std::string(name) + ": expected 1 to " + std::to_string(most));
+}
+
+Status check_ports(const std::vector<std::uint16_t>& ports) {
+  TRY_STATUS(check_count("ports", ports.size(), kMostProcesses));
+  for (const std::uint16_t port : ports)
+    if (port == 0) return fail(Errc::malformed, "ports: an item is no port");
+  return {};
+}
+
+bool is_rate(const std::optional<BandwidthWay>& way) {
+  const auto is_good = [](double rate) { return std::isfinite(rate) && rate >= 0 && rate <= kMostBits; };
+  return !way || (is_good(way->sent) && is_good(way->received));
+}
+
+}  // namespace
+
+std::string to_json(const ServersRequest& request) {
+  JsonWriter out;
+  out.begin_object();
+  out.word("address", request.address);
+  out.word("allowed", request.allowed);
+  out.count("processes", request.processes);
+  out.count("seconds", request.seconds);
+  out.end_object();
+  return out.take();
+}
+
+Result<ServersRequest> parse_servers_request(std::string_view json) {
+  auto request = TRY(read_text(json, read_servers_request));
+  TRY_STATUS(check_count("processes", request.processes, kMostProcesses));
+  TRY_STATUS(check_count("seconds", request.seconds, kMostServerSeconds));
+  return request;
+}
+
+std::string to_json(const ServersAnswer& answer) {
+  JsonWriter out;
+  out.begin_object();
+  out.word("id", answer.id);
+  write_ports(out, answer.ports);
+  out.end_object();
+  return out.take();
+}
+
+Result<ServersAnswer> parse_servers_answer(std::string_view json) {
+  auto answer = TRY(read_text(json, read_servers_answer));
+  TRY_STATUS(check_ports(answer.ports));
+  return answer;
+}
+
+std::string to_json(const BandwidthRequest& request) {
+  JsonWriter out;
+  out.begin_object();
+  out.word("address", request.address);
+  out.word("node", request.node);
+  out.word("to", request.to);
+  write_ports(out, request.ports);
+  out.count("streams", request.streams);
+  out.count("seconds", request.seconds);
+  if (request.most > 0) out.count("mostBitsPerSecond", request.most);
+  out.end_object();
+  return out.take();
+}
+
+Result<BandwidthRequest> parse_bandwidth_request(std::string_view json) {
+  auto request = TRY(read_text(json, read_bandwidth_request));
+  TRY_STATUS(check_ports(request.ports));
+  TRY_STATUS(check_count("streams", request.streams, kMostStreams));
+  TRY_STATUS(check_count("seconds", request.seconds, kMostTestSeconds));
+  return request;
+}
+
+std::string to_json(const BandwidthAnswer& answer) {
+  JsonWriter out;
+  out.begin_object();
+  write_way(out, "toPeer", answer.to_peer);
+  write_way(out, "fromPeer", answer.from_peer);
+  out.word_if_any("reason", answer.reason);
+  out.word_if_any("error", answer.error);
+  out.end_object();
+  return out.take();
+}
+
+Result<BandwidthAnswer> parse_bandwidth_answer(std::string_view json) {
+  auto answer = TRY(read_text(json, read_bandwidth_answer));
+  if (!is_rate(answer.to_peer) || !is_rate(answer.from_peer))
+    return fail(Errc::malformed, "toPeer, fromPeer: expected bits per second");
+  if (answer.reason.empty() && !(answer.to_peer && answer.from_peer))
+    return fail(Errc::malformed, "expected both ways, or a reason");
+  return answer;
+}
+
+}  // namespace autopilot::api

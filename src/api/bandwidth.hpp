@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+// What agents ask each other for a test of bandwidth between two nodes: one of them listens (POST
+// /v1/network/servers), then the other one measures (POST /v1/network/bandwidth). Pure.
+namespace autopilot::api {
+
+inline constexpr const char* kServersPath = "/v1/network/servers";
+inline constexpr const char* kBandwidthPath = "/v1/network/bandwidth";
+
+inline constexpr std::size_t kMostProcesses = 16;
+inline constexpr std::size_t kMostStreams = 64;  // of each process
+inline constexpr std::size_t kMostServerSeconds = 120;
+// Each way: both are over, or given up, before a server must have answered.
+inline constexpr std::size_t kMostTestSeconds = 15;
+
+struct ServersRequest {
+  std::string address;  // of the node that is asked
+  std::string allowed;  // the only address that is heard
+  std::size_t processes = 1;
+  std::size_t seconds = 0;  // until nobody listens any more
+
+  friend bool operator==(const ServersRequest&, const ServersRequest&) = default;
+};
+[[nodiscard]] std::string to_json(const ServersRequest& request);
+// malformed: what is missing, not known, or beyond the limits. So are the others.
+[[nodiscard]] Result<ServersRequest> parse_servers_request(std::string_view json);
+
+struct ServersAnswer {
+  std::string id;  // DELETE /v1/network/servers/{id} ends them before their time
+  std::vector<std::uint16_t> ports;
+
+  friend bool operator==(const ServersAnswer&, const ServersAnswer&) = default;
+};
+[[nodiscard]] std::string to_json(const ServersAnswer& answer);
+[[nodiscard]] Result<ServersAnswer> parse_servers_answer(std::string_view json);
+
+struct BandwidthRequest {
+  std::string address;               // of the node that is asked
+  std::string node;                  // the other one
+  std::string to;                    // an address of it
+  std::vector<std::uint16_t> ports;  // one for each process
+  std::size_t streams = 1;           // of each process
+  std::size_t seconds = 0;           // one way, and then the other
+  std::uint64_t most = 0;            // bits/s, of all together; 0: what the network has
+
+  friend bool operator==(const BandwidthRequest&, const BandwidthRequest&) = default;
+};
+[[nodiscard]] std::string to_json(const BandwidthRequest& request);
+[[nodiscard]] Result<BandwidthRequest> parse_bandwidth_request(std::string_view json);
+
+struct BandwidthWay {
+  double sent = 0;      // bits/s
+  double received = 0;  // bits/s
+
+  friend bool operator==(const BandwidthWay&, const BandwidthWay&) = default;
+};
+// Both ways, or why one was not measured.
+struct BandwidthAnswer {
+  std::optional<BandwidthWay> to_peer;
+  std::optional<BandwidthWay> from_peer;
+  std::string reason;  // a word of docs/net-probe.md
+  std::string error;   // the same as a sentence
+
+  friend bool operator==(const BandwidthAnswer&, const BandwidthAnswer&) = default;
+};
+[[nodiscard]] std::string to_json(const BandwidthAnswer& answer);
+[[nodiscard]] Result<BandwidthAnswer> parse_bandwidth_answer(std::string_view json);
+
+}  // namespace autopilot::api

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/bandwidth.hpp"
+
+#include <gtest/gtest.h>
+
+namespace autopilot::api {
+namespace {
+
+TEST(Bandwidth, what_is_written_is_read_again) {
+  const ServersRequest servers{"10.2.0.7", "10.2.0.9", 2, 30};
+  EXPECT_EQ(parse_servers_request(to_json(servers)).value(), servers);
+  const ServersAnswer listening{"servers-1", {41000, 41001}};
+  EXPECT_EQ(parse_servers_answer(to_json(listening)).value(), listening);
+  const BandwidthRequest request{"10.2.0.9", "node-b", "10.2.0.7", {41000}, 4, 3, 400'000'000};
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).value(), request);
+  const BandwidthAnswer answer{BandwidthWay{990.5e6, 990e6}, BandwidthWay{0, 0}, "", ""};
+  EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).value(), answer);
+  const BandwidthAnswer refused{std::nullopt, BandwidthWay{1, 1}, "refused", "nobody listens there"};
+  EXPECT_EQ(parse_bandwidth_answer(to_json(refused)).value(), refused);
+}
+
+TEST(Bandwidth, what_is_beyond_the_limits_is_refused_with_its_name) {
+  ServersRequest servers{"10.2.0.7", "10.2.0.9", 17, 30};
+  EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "processes: expected 1 to 16");
+  servers = {"10.2.0.7", "10.2.0.9", 1, 121};
+  EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "seconds: expected 1 to 120");
+  BandwidthRequest request{"a", "b", "c", {}, 1, 1};
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "ports: expected 1 to 16");
+  request.ports = {0};
+  EXPECT_FALSE(parse_bandwidth_request(to_json(request)));
+  request = {"a", "b", "c", {1}, 65, 1};
+  EXPECT_FALSE(parse_bandwidth_request(to_json(request)));
+  request = {"a", "b", "c", {1}, 1, 16};
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "seconds: expected 1 to 15");
+}
+
+TEST(Bandwidth, an_answer_without_a_way_and_without_a_reason_is_none) {
+  EXPECT_FALSE(parse_bandwidth_answer("{}"));
+  EXPECT_FALSE(parse_bandwidth_answer(to_json(BandwidthAnswer{BandwidthWay{1, 1}, std::nullopt, "", ""})));
+  EXPECT_FALSE(parse_bandwidth_answer(
+      R"({"toPeer":{"sentBitsPerSecond":-1,"receivedBitsPerSecond":1},"fromPeer":{"sentBitsPerSecond":1,"receivedBitsPerSecond":1}})"));
+  EXPECT_FALSE(parse_servers_answer(R"({"id":"x","ports":[]})"));
+  EXPECT_FALSE(parse_servers_answer(R"({"id":"x","ports":[{"port":70000}]})"));
+  EXPECT_FALSE(
+      parse_servers_request(R"({"address":"a","allowed":"b","processes":1,"seconds":1,"command":"x"})"));
+}
+
+}  // namespace
+}  // namespace autopilot::api

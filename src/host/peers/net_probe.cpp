@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/peers/net_probe.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <unistd.h>
+
+#include "core/parse.hpp"
+
+namespace autopilot::host {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kMaxDepth = 8;
+constexpr std::size_t kMaxError = 512;
+constexpr std::int64_t kMostPort = 65535;
+constexpr double kMostBits = 1e15;  // a thousand times the fastest line there is
+
+tl::unexpected<Error> refuse(const std::string& what) {
+  return fail(Errc::malformed, "report of autopilot-net-probe: " + what);
+}
+
+Result<json::object> read_object(std::string_view text, std::string_view role) {
+  if (text.size() > kMaxNetProbeReport) return refuse("it is too long");
+  json::error_code error;
+  json::parse_options options;
+  options.max_depth = kMaxDepth;
+  json::value value = json::parse({text.data(), text.size()}, error, {}, options);
+  if (error) return refuse(error.message());
+  json::object* const object = value.if_object();
+  if (object == nullptr) return refuse("it is no object");
+  const json::value* const said = object->if_contains("role");
+  if (said == nullptr || !said->is_string() || said->get_string() != role)
+    return refuse("it is not of the role " + std::string(role));
+  return std::move(*object);
+}
+
+std::string text_of(const json::object& object, std::string_view name) {
+  const json::value* const member = object.if_contains(name);
+  const json::string* const text = member == nullptr ? nullptr : member->if_string();
+  return text == nullptr ? "" : to_printable({text->data(), text->size()}, kMaxError);
+}
+
+const json::array* list_of(const json::object& object, std::string_view name) {
+  const json::value* const member = object.if_contains(name);
+  return member == nullptr ? nullptr : member->if_array();
+}
+
+std::optional<double> rate_of(const json::object& object, std::string_view name) {
+  const json::value* const member = object.if_contains(name);
+  if (member == nullptr || !member->is_number()) return std::nullopt;
+  json::error_code error;
+  const double rate = member->to_number<double>(error);
+  return !error && rate >= 0 && rate <= kMostBits ? std::optional(rate) : std::nullopt;
+}
+
+std::optional<Bandwidth> bandwidth_of(const json::object& way) {
+  const auto sent = rate_of(way, "sent_bits_per_second");
+  const auto received = rate_of(way, "received_bits_per_second");
+  if (!sent || !received) return std::nullopt;
+  Bandwidth bandwidth{.sent = *sent, .received = *received};
+  if (const auto retransmits = rate_of(way, "retransmits"))
+    bandwidth.retransmits = static_cast<std::uint64_t>(*retransmits);
+  return bandwidth;
+}
+
+Command command_with(const std::string& program, std::vector<std::string> arguments) {
+  Command command;
+  command.program = program;
+  command.arguments = std::move(arguments);
+  command.environment = own_environment();
+  return command;
+}
+
+std::string joined(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers)
+    text.append(text.empty() ? "" : ",").append(std::to_string(number));
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> net_probe_program() {
+  const std::string self = TRY(own_executable());
+  std::string program = self.substr(0, self.rfind('/')) + "/autopilot-net-probe";
+  if (::access(program.c_str(), X_OK) != 0)
+    return fail(Errc::not_found, program + " is not there or may not be run: it belongs beside autopilot");
+  return program;
+}
+
+Command command_of(const std::string& program, const BandwidthServer& server) {
+  return command_with(
+      program, {"serve", "--bind", server.address, "--port", "0", "--count", std::to_string(server.processes),
+                "--seconds", std::to_string(server.seconds), "--allow", server.allowed, "--numa", "auto"});
+}
+
+Command command_of(const std::string& program, const BandwidthTest& test) {
+  std::vector<std::string> arguments{"measure",
+                                     "--to",
+                                     test.to,
+                                     "--port",
+                                     joined(test.ports),
+                                     "--bind",
+                                     test.address,
+                                     "--processes",
+                                     std::to_string(test.ports.size()),
+                                     "--streams",
+                                     std::to_string(test.streams),
+                                     "--seconds",
+                                     std::to_string(test.seconds),
+                                     "--numa",
+                                     "auto"};
+  if (test.from_peer) arguments.emplace_back("--reverse");
+  if (test.most) arguments.insert(arguments.end(), {"--limit", std::to_string(*test.most)});
+  return command_with(program, std::move(arguments));
+}
+
+Result<std::vector<int>> parse_listening(std::string_view line) {
+  const json::object object = TRY(read_object(line, "serve"));
+  const json::array* const ports = list_of(object, "ports");
+  const json::array* const failed = list_of(object, "failed");
+  if (ports == nullptr || failed == nullptr) return refuse("`ports` or `failed` is no list");
+  if (!failed->empty()) {
+    const json::object* const first = failed->front().if_object();
+    return fail(Errc::unavailable, first == nullptr ? "a server does not listen" : text_of(*first, "error"));
+  }
+  std::vector<int> listening;
+  for (const json::value& item : *ports) {
+    json::error_code error;
+    const auto port = item.to_number<std::int64_t>(error);
+    if (error || port < 1 || port > kMostPort) return refuse("an item of `ports` is no port");
+    listening.push_back(static_cast<int>(port));
+  }
+  if (listening.empty()) return refuse("`ports` is empty");
+  return listening;
+}
+
+Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
+  const json::object object = TRY(read_object(text, "measure"));
+  BandwidthReport report{
+      .measured = std::nullopt, .reason = text_of(object, "reason"), .error = text_of(object, "error")};
+  if (!report.reason.empty()) return report;
+  const json::array* const ways = list_of(object, "directions");
+  if (ways == nullptr) return refuse("`directions` is no list");
+  for (const json::value& item : *ways) {
+    const json::object* const way = item.if_object();
+    if (way != nullptr && text_of(*way, "direction") == (from_peer ? "from_peer" : "to_peer"))
+      report.measured = bandwidth_of(*way);
+  }
+  if (!report.measured) return refuse("it has neither a reason nor that way");
+  return report;
+}
+
+}  // namespace autopilot::host

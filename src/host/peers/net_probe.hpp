@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "host/process/child.hpp"
+
+// The program that measures bandwidth between two nodes, autopilot-net-probe: how it is started and what it
+// says (docs/net-probe.md).
+namespace autopilot::host {
+
+// Longer ones are not read.
+inline constexpr std::size_t kMaxNetProbeReport = std::size_t{256} << 10;
+
+// One end that is listened at.
+struct BandwidthServer {
+  std::string address;  // of this node
+  int processes = 1;    // each with a port of its own, which the kernel chooses
+  int seconds = 0;      // then all end
+  std::string allowed;  // the address of the only one who is heard
+};
+
+// One test of the other end, one way.
+struct BandwidthTest {
+  std::string address;     // of this node
+  std::string to;          // of the other one
+  std::vector<int> ports;  // one for each process
+  int streams = 1;         // of each process
+  int seconds = 0;
+  bool from_peer = false;                  // the other end sends
+  std::optional<std::uint64_t> most = {};  // bits/s, of all together; nothing: what the network has
+};
+
+struct Bandwidth {
+  double sent = 0;      // bits/s, by the word of the end that sent
+  double received = 0;  // by the word of the other one
+  std::optional<std::uint64_t> retransmits = {};
+};
+// What came of a test: `measured`, or why nothing was.
+struct BandwidthReport {
+  std::optional<Bandwidth> measured;
+  std::string reason;  // one word of docs/net-probe.md: "refused", "timed_out"
+  std::string error;   // the same as a sentence
+};
+
+// The program beside this one. not_found: it is not there.
+[[nodiscard]] Result<std::string> net_probe_program();
+[[nodiscard]] Command command_of(const std::string& program, const BandwidthServer& server);
+[[nodiscard]] Command command_of(const std::string& program, const BandwidthTest& test);
+
+// The line that a server writes when it listens, as the ports of its processes. unavailable: one of them does
+// not listen, and why. malformed: no such line. Pure, like the next one.
+[[nodiscard]] Result<std::vector<int>> parse_listening(std::string_view line);
+// What a test wrote, of the way that was asked for. malformed: no such report, or one without a reason and
+// without that way.
+[[nodiscard]] Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer);
+
+}  // namespace autopilot::host

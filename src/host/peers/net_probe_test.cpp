@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/peers/net_probe.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+
+const std::string kMeasured = R"({"program":"autopilot-net-probe","format":1,"role":"measure","directions":[
+  {"direction":"to_peer","sent_bits_per_second":990500000,"received_bits_per_second":990000000,"retransmits":7,"samples":[]}]})";
+
+TEST(NetProbe, bits_are_bits) {
+  const auto report = parse_bandwidth(kMeasured, false);
+  ASSERT_TRUE(report) << report.error().what;
+  ASSERT_TRUE(report->measured);
+  EXPECT_EQ(report->measured->received, 990'000'000);
+  EXPECT_EQ(report->measured->sent, 990'500'000);
+  EXPECT_EQ(report->measured->retransmits, 7U);
+  EXPECT_EQ(report->reason, "");
+}
+
+TEST(NetProbe, why_nothing_was_measured_is_no_error_of_the_report) {
+  const auto report = parse_bandwidth(
+      R"({"role":"measure","reason":"refused","error":"port 5999: nobody listens there","directions":[]})",
+      true);
+  ASSERT_TRUE(report) << report.error().what;
+  EXPECT_FALSE(report->measured);
+  EXPECT_EQ(report->reason, "refused");
+  EXPECT_EQ(report->error, "port 5999: nobody listens there");
+}
+
+TEST(NetProbe, a_report_without_the_way_that_was_asked_for_is_none) {
+  EXPECT_FALSE(parse_bandwidth(kMeasured, true));
+  for (
+      const std::string text :
+      {"", "[]", "{}", R"({"role":"serve","directions":[]})", R"({"role":"measure"})",
+       R"({"role":"measure","directions":[7]})",
+       R"({"role":"measure","directions":[{"direction":"to_peer","sent_bits_per_second":1}]})",
+       R"({"role":"measure","directions":[{"direction":"to_peer","sent_bits_per_second":1,"received_bits_per_second":-1}]})",
+       R"({"role":"measure","directions":[{"direction":"to_peer","sent_bits_per_second":1,"received_bits_per_second":1e99}]})"}) {
+    const auto refused = parse_bandwidth(text, false);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code, Errc::malformed);
+  }
+  EXPECT_FALSE(parse_bandwidth(kMeasured + std::string(kMaxNetProbeReport, ' '), false));
+}
+
+TEST(NetProbe, servers_that_listen_tell_their_ports) {
+  const auto ports =
+      parse_listening(R"({"role":"serve","address":"10.1.0.7","ports":[41000,41001],"failed":[]})");
+  ASSERT_TRUE(ports) << ports.error().what;
+  EXPECT_THAT(*ports, ElementsAre(41000, 41001));
+}
+
+TEST(NetProbe, a_server_that_does_not_listen_says_why) {
+  const auto refused = parse_listening(
+      R"({"role":"serve","ports":[41000],"failed":[{"reason":"no_address","error":"10.1.0.9 is not of this machine"}]})");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unavailable);
+  EXPECT_EQ(refused.error().what, "10.1.0.9 is not of this machine");
+}
+
+TEST(NetProbe, whatever_is_no_line_of_a_server_is_refused) {
+  for (const std::string text :
+       {"", "{}", R"({"role":"measure","ports":[1],"failed":[]})", R"({"role":"serve"})",
+        R"({"role":"serve","ports":[],"failed":[]})", R"({"role":"serve","ports":[0],"failed":[]})",
+        R"({"role":"serve","ports":[65536],"failed":[]})",
+        R"({"role":"serve","ports":["41000"],"failed":[]})"}) {
+    const auto refused = parse_listening(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code, Errc::malformed);
+  }
+}
+
+TEST(NetProbe, only_the_other_end_of_the_pair_is_heard) {
+  const auto command = command_of("/opt/probe", BandwidthServer{"10.1.0.7", 2, 30, "10.1.0.9"});
+  EXPECT_EQ(command.program, "/opt/probe");
+  EXPECT_THAT(command.arguments, ElementsAre("serve", "--bind", "10.1.0.7", "--port", "0", "--count", "2",
+                                             "--seconds", "30", "--allow", "10.1.0.9", "--numa", "auto"));
+}
+
+TEST(NetProbe, a_test_has_a_process_for_each_port_and_a_limit_where_one_is_wanted) {
+  BandwidthTest test{
+      .address = "10.1.0.9", .to = "10.1.0.7", .ports = {41000, 41001}, .streams = 4, .seconds = 3};
+  EXPECT_THAT(command_of("/p", test).arguments,
+              ElementsAre("measure", "--to", "10.1.0.7", "--port", "41000,41001", "--bind", "10.1.0.9",
+                          "--processes", "2", "--streams", "4", "--seconds", "3", "--numa", "auto"));
+  EXPECT_THAT(command_of("/p", test).arguments, Not(Contains("--reverse")));
+  test.from_peer = true;
+  test.most = 400'000'000;
+  EXPECT_THAT(command_of("/p", test).arguments, Contains("--reverse"));
+  EXPECT_THAT(command_of("/p", test).arguments, Contains("400000000"));
+}
+
+}  // namespace
+}  // namespace autopilot::host
