@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/net/iperf/client_output.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "core/parse.hpp"
+
+namespace autopilot::probes::net {
+namespace {
+
+namespace json = boost::json;
+
+// libiperf's words for the error, where its report has them.
+std::string words_in(std::string_view text) {
+  json::error_code error;
+  const json::value parsed = json::parse(text, error);
+  if (error || !parsed.is_object()) return {};
+  const json::value* told = parsed.get_object().if_contains("error");
+  return told != nullptr && told->is_string() ? std::string(told->get_string()) : std::string();
+}
+
+}  // namespace
+
+std::string client_output(int code, int errno_value, std::string_view json) {
+  return std::to_string(code) + " " + std::to_string(errno_value) + "\n" + std::string(json);
+}
+
+std::variant<IperfResult, Failure> read_client_output(std::string_view output, const std::string& place) {
+  const std::size_t line = std::min(output.find('\n'), output.size());
+  const auto numbers = split_words(output.substr(0, line));
+  const auto code = parse_number<int>(numbers.empty() ? std::string_view() : numbers[0]);
+  const auto errno_value = parse_number<int>(numbers.size() != 2 ? std::string_view() : numbers[1]);
+  if (line == output.size() || !code || !errno_value)
+    return Failure{Reason::internal, place + ": the process that measured said nothing"};
+  const std::string_view report = output.substr(line + 1);
+  const std::string words = words_in(report);
+  if (!words.empty()) {
+    const int number = *errno_value != 0 ? *errno_value : errno_at_end_of(words);
+    return failure_of({.code = *code, .errno_value = number, .text = words}, place);
+  }
+  auto result = parse_iperf_result(report);
+  if (!result && *code != 0)
+    return failure_of({.code = *code, .errno_value = *errno_value, .text = ""}, place);
+  if (!result) return Failure{Reason::garbage, place + ": " + result.error().what};
+  return std::move(*result);
+}
+
+}  // namespace autopilot::probes::net

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+#include <cstdint>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <iperf_api.h>
+
+#include "probes/net/iperf/client_output.hpp"
+#include "probes/net/iperf/server_output.hpp"
+
+namespace autopilot::probes::net {
+namespace {
+
+using testing::HasSubstr;
+
+Failure failure_in(const std::string& output) {
+  const auto read = read_client_output(output, "10.0.0.2 port 5201");
+  const Failure* failure = std::get_if<Failure>(&read);
+  return failure == nullptr ? Failure{Reason::internal, "no failure"} : *failure;
+}
+
+TEST(ClientOutput, the_words_of_libiperf_tell_what_the_kernel_said) {
+  const Failure failure = failure_in(client_output(
+      IECONNECT, 0, R"({"start":{},"error":"unable to connect to server: Connection refused"})"));
+  EXPECT_EQ(failure.reason, Reason::refused);
+  EXPECT_THAT(failure.text, HasSubstr("10.0.0.2 port 5201: nobody listens there (unable"));
+}
+
+TEST(ClientOutput, the_call_that_failed_first_counts_and_not_what_followed) {
+  const std::string words = R"({"error":"unable to send control message: Broken pipe"})";
+  EXPECT_EQ(failure_in(client_output(IESENDMESSAGE, ETIMEDOUT, words)).reason, Reason::timed_out);
+  EXPECT_EQ(failure_in(client_output(IESENDMESSAGE, 0, words)).reason, Reason::peer_vanished);
+}
+
+TEST(ClientOutput, an_error_counts_though_no_report_came) {
+  EXPECT_EQ(failure_in(client_output(IEACCESSDENIED, 0, "")).reason, Reason::busy);
+}
+
+TEST(ClientOutput, a_process_that_said_nothing_or_half_is_no_measurement) {
+  EXPECT_EQ(failure_in("").reason, Reason::internal);
+  EXPECT_EQ(failure_in("0").reason, Reason::internal);
+  EXPECT_EQ(failure_in("0 0").reason, Reason::internal);
+  EXPECT_EQ(failure_in("0\n{}").reason, Reason::internal);
+  EXPECT_EQ(failure_in("zero 0\n{}").reason, Reason::internal);
+  EXPECT_EQ(failure_in("0 0\n").reason, Reason::garbage);
+  EXPECT_EQ(failure_in("0 0\n{\"start\":").reason, Reason::garbage);
+  EXPECT_EQ(failure_in("0 0\n[]").reason, Reason::garbage);
+}
+
+TEST(ServerOutput, tells_who_listens_and_counts_tests) {
+  const ServerState state =
+      read_server_output(line_of_listening() + line_of_test() + line_of_listening() + line_of_test());
+  EXPECT_TRUE(state.is_listening);
+  EXPECT_EQ(state.tests, 2U);
+  EXPECT_FALSE(state.failure);
+}
+
+TEST(ServerOutput, tells_why_nobody_listens) {
+  const ServerState state = read_server_output(line_of_failure(IELISTEN, EADDRINUSE));
+  ASSERT_TRUE(state.failure);
+  EXPECT_EQ(failure_of(*state.failure, "port 5201").reason, Reason::port_taken);
+}
+
+TEST(ServerOutput, what_is_cut_off_or_no_line_of_a_server_counts_for_nothing) {
+  for (const std::string text :
+       {"", "listening", "listen\n", "failed 1\n", "failed a b\n", "\n\n", "tested twice\n"}) {
+    const ServerState state = read_server_output(text);
+    EXPECT_FALSE(state.is_listening) << text;
+    EXPECT_EQ(state.tests, 0U) << text;
+    EXPECT_FALSE(state.failure) << text;
+  }
+}
+
+}  // namespace
+}  // namespace autopilot::probes::net

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/net/iperf/reason.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <iperf_api.h>
+
+#include "core/parse.hpp"
+#include "core/word_table.hpp"
+
+namespace autopilot::probes::net {
+namespace {
+
+constexpr WordTable<Reason, 13> kWords{{
+    {Reason::refused, "refused"},
+    {Reason::unreachable, "unreachable"},
+    {Reason::no_route, "no_route"},
+    {Reason::no_address, "no_address"},
+    {Reason::timed_out, "timed_out"},
+    {Reason::busy, "busy"},
+    {Reason::wrong_version, "wrong_version"},
+    {Reason::peer_vanished, "peer_vanished"},
+    {Reason::port_taken, "port_taken"},
+    {Reason::denied, "denied"},
+    {Reason::garbage, "garbage"},
+    {Reason::killed, "killed"},
+    {Reason::internal, "internal"},
+}};
+
+// Numbers of Linux are below it.
+constexpr int kEndOfErrnos = 134;
+constexpr std::size_t kLongestText = 300;
+
+// While a connection is made.
+Reason reason_of_connecting(int errno_value) {
+  switch (errno_value) {
+    case ECONNREFUSED:
+      return Reason::refused;
+    case EHOSTUNREACH:
+    case EHOSTDOWN:
+      return Reason::unreachable;
+    case ENETUNREACH:
+    case ENETDOWN:
+    case EINVAL:  // a route of the kind blackhole
+      return Reason::no_route;
+    case EADDRNOTAVAIL:
+    case ENODEV:
+      return Reason::no_address;
+    case ETIMEDOUT:
+    case EINPROGRESS:
+      return Reason::timed_out;
+    case EACCES:
+    case EPERM:
+      return Reason::denied;
+    case ECONNRESET:
+    case EPIPE:
+      return Reason::peer_vanished;
+    default:
+      return Reason::internal;
+  }
+}
+
+Reason reason_of_listening(int errno_value) {
+  switch (errno_value) {
+    case EADDRINUSE:
+      return Reason::port_taken;
+    case EADDRNOTAVAIL:
+    case ENODEV:
+      return Reason::no_address;
+    case EACCES:
+    case EPERM:
+      return Reason::denied;
+    default:
+      return Reason::internal;
+  }
+}
+
+// While a connection is used.
+Reason reason_of_talking(int errno_value) {
+  switch (errno_value) {
+    case ETIMEDOUT:
+      return Reason::timed_out;
+    case EHOSTUNREACH:
+      return Reason::unreachable;
+    case ENETUNREACH:
+      return Reason::no_route;
+    default:
+      return Reason::peer_vanished;
+  }
+}
+
+Reason reason_of(const IperfError& error) {
+  switch (error.code) {
+    case IECONNECT:
+    case IESTREAMCONNECT:
+    case IEBINDDEV:
+      return reason_of_connecting(error.errno_value);
+    case IELISTEN:
+    case IESTREAMLISTEN:
+      return reason_of_listening(error.errno_value);
+    case IEACCESSDENIED:
+      return Reason::busy;
+    case IETOTALRATE:
+    case IEAUTHTEST:
+      return Reason::denied;
+    case IENOMSG:
+      return Reason::timed_out;
+    case IEMESSAGE:
+    case IEPROTOCOL:
+    case IERECVPARAMS:
+    case IERECVCOOKIE:
+      return Reason::wrong_version;
+    case IERECVRESULTS:
+    case IEPACKAGERESULTS:
+      return error.errno_value == 0 ? Reason::garbage : reason_of_talking(error.errno_value);
+    case IESENDCOOKIE:
+    case IECTRLWRITE:
+    case IECTRLREAD:
+    case IECTRLCLOSE:
+    case IESENDMESSAGE:
+    case IERECVMESSAGE:
+    case IESENDPARAMS:
+    case IESENDRESULTS:
+    case IECLIENTTERM:
+    case IESERVERTERM:
+    case IESTREAMWRITE:
+    case IESTREAMREAD:
+    case IESTREAMCLOSE:
+      return reason_of_talking(error.errno_value);
+    default:
+      return Reason::internal;
+  }
+}
+
+std::string_view sentence_of(Reason reason) {
+  switch (reason) {
+    case Reason::refused:
+      return "nobody listens there";
+    case Reason::unreachable:
+      return "nobody answers for the address";
+    case Reason::no_route:
+      return "this machine knows no way there";
+    case Reason::no_address:
+      return "the address or interface to use is not of this machine";
+    case Reason::timed_out:
+      return "no answer within the time";
+    case Reason::busy:
+      return "the peer is in another test";
+    case Reason::wrong_version:
+      return "the peer does not speak the protocol of iperf3";
+    case Reason::peer_vanished:
+      return "the connection broke";
+    case Reason::port_taken:
+      return "somebody else listens on the port";
+    case Reason::denied:
+      return "it is not permitted";
+    case Reason::garbage:
+      return "what the peer measured cannot be read";
+    case Reason::killed:
+    case Reason::internal:
+      return "libiperf gave up";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(Reason reason) {
+  return word_of(kWords, reason);
+}
+
+Failure failure_of(const IperfError& error, const std::string& place) {
+  const Reason reason = reason_of(error);
+  std::string text = place + ": " + std::string(sentence_of(reason));
+  if (!error.text.empty()) text += " (" + to_printable(error.text, kLongestText) + ")";
+  return {reason, std::move(text)};
+}
+
+int errno_at_end_of(std::string_view text) {
+  for (int number = 1; number < kEndOfErrnos; ++number)
+    if (text.ends_with(std::string(": ") + std::strerror(number))) return number;
+  return 0;
+}
+
+}  // namespace autopilot::probes::net

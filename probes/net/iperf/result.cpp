@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/net/iperf/result.hpp"
+
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "core/parse.hpp"
+
+namespace autopilot::probes::net {
+namespace {
+
+namespace json = boost::json;
+
+// No link and no processor reaches it: a larger number is no measurement.
+constexpr double kMostAmount = 1e15;
+constexpr std::size_t kLongestVersion = 80;
+
+const json::value* find(const json::object& parent, std::string_view name) {
+  const auto found = parent.find(name);
+  return found == parent.end() || found->value().is_null() ? nullptr : &found->value();
+}
+
+Result<const json::object*> object_at(const json::object& parent, std::string_view name,
+                                      const std::string& path) {
+  const json::value* found = find(parent, name);
+  if (found == nullptr || !found->is_object()) return fail(Errc::malformed, path + ": missing or no object");
+  return &found->get_object();
+}
+
+// Not negative and finite.
+Result<double> amount_of(const json::value& value, const std::string& path) {
+  double number = -1;
+  if (value.is_double()) number = value.get_double();
+  if (value.is_int64()) number = static_cast<double>(value.get_int64());
+  if (value.is_uint64()) number = static_cast<double>(value.get_uint64());
+  if (!std::isfinite(number) || number < 0 || number > kMostAmount)
+    return fail(Errc::malformed, path + ": no amount: " + to_printable(json::serialize(value), 40));
+  return number;
+}
+
+Result<double> amount_at(const json::object& parent, std::string_view name, const std::string& path) {
+  const json::value* found = find(parent, name);
+  const std::string place = path + "." + std::string(name);
+  if (found == nullptr) return fail(Errc::malformed, place + ": missing");
+  return amount_of(*found, place);
+}
+
+Result<std::optional<double>> optional_amount_at(const json::object& parent, std::string_view name,
+                                                 const std::string& path) {
+  const json::value* found = find(parent, name);
+  if (found == nullptr) return std::nullopt;
+  const double amount = TRY(amount_of(*found, path + "." + std::string(name)));
+  return amount;
+}
+
+// -1 stands for an end that does not know.
+Result<std::optional<std::int64_t>> count_at(const json::object& parent, std::string_view name,
+                                             const std::string& path) {
+  const json::value* found = find(parent, name);
+  if (found == nullptr) return std::nullopt;
+  if (found->is_int64() && found->get_int64() == -1) return std::nullopt;
+  if (!found->is_int64() || found->get_int64() < 0)
+    return fail(Errc::malformed,
+                path + "." + std::string(name) + ": no count: " + to_printable(json::serialize(*found), 40));
+  return found->get_int64();
+}
+
+Result<bool> flag_at(const json::object& parent, std::string_view name, const std::string& path) {
+  const json::value* found = find(parent, name);
+  if (found != nullptr && found->is_bool()) return found->get_bool();
+  if (found != nullptr && found->is_int64() && (found->get_int64() == 0 || found->get_int64() == 1))
+    return found->get_int64() == 1;
+  return fail(Errc::malformed, path + "." + std::string(name) + ": missing or neither yes nor no");
+}
+
+std::string version_in(const json::object& start) {
+  const json::value* found = find(start, "version");
+  if (found == nullptr || !found->is_string()) return {};
+  return to_printable(found->get_string(), kLongestVersion);
+}
+
+// Of a peer that reports in JSON as well.
+std::string peer_version_in(const json::object& report) {
+  const json::value* theirs = find(report, "server_output_json");
+  const json::value* start =
+      theirs != nullptr && theirs->is_object() ? find(theirs->get_object(), "start") : nullptr;
+  return start != nullptr && start->is_object() ? version_in(start->get_object()) : std::string();
+}
+
+// The totals of one way; those of the way back have a longer name where there are two.
+Result<OneWay> totals_of(const json::object& end, const std::string& suffix) {
+  OneWay way;
+  const std::string sent_path = "end.sum_sent" + suffix;
+  const json::object* sent = TRY(object_at(end, "sum_sent" + suffix, sent_path));
+  way.sent_bits_per_second = TRY(amount_at(*sent, "bits_per_second", sent_path));
+  way.retransmits = TRY(count_at(*sent, "retransmits", sent_path));
+  const std::string received_path = "end.sum_received" + suffix;
+  const json::object* received = TRY(object_at(end, "sum_received" + suffix, received_path));
+  way.received_bits_per_second = TRY(amount_at(*received, "bits_per_second", received_path));
+  return way;
+}
+
+Status take_sample(const json::object& interval, std::string_view name, const std::string& path,
+                   OneWay& way) {
+  const json::object* sum = TRY(object_at(interval, name, path));
+  const bool is_omitted = TRY(flag_at(*sum, "omitted", path));
+  Sample sample;
+  sample.seconds = TRY(amount_at(*sum, "seconds", path));
+  sample.bits_per_second = TRY(amount_at(*sum, "bits_per_second", path));
+  if (!is_omitted) way.samples.push_back(sample);
+  return {};
+}
+
+Status take_samples(const json::object& report, IperfResult& result) {
+  const json::value* found = find(report, "intervals");
+  if (found == nullptr || !found->is_array()) return fail(Errc::malformed, "intervals: missing or no list");
+  const json::array& intervals = found->get_array();
+  if (intervals.size() > kMostSamples)
+    return fail(Errc::exhausted, "intervals: more than this probe asks for");
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const std::string path = "intervals[" + std::to_string(i) + "]";
+    if (!intervals[i].is_object()) return fail(Errc::malformed, path + ": no object");
+    const json::object& interval = intervals[i].get_object();
+    OneWay& first = result.to_peer ? *result.to_peer : *result.from_peer;
+    TRY_STATUS(take_sample(interval, "sum", path + ".sum", first));
+    if (result.to_peer && result.from_peer)
+      TRY_STATUS(take_sample(interval, "sum_bidir_reverse", path + ".sum_bidir_reverse", *result.from_peer));
+  }
+  return {};
+}
+
+Status take_totals(const json::object& report, IperfResult& result) {
+  const json::object* start = TRY(object_at(report, "start", "start"));
+  const json::object* asked = TRY(object_at(*start, "test_start", "start.test_start"));
+  const bool is_reverse = TRY(flag_at(*asked, "reverse", "start.test_start"));
+  const json::object* end = TRY(object_at(report, "end", "end"));
+  // iperf3 3.12 does not write down that it was asked for both ways.
+  if (find(*end, "sum_sent_bidir_reverse") != nullptr) {
+    result.to_peer = TRY(totals_of(*end, ""));
+    result.from_peer = TRY(totals_of(*end, "_bidir_reverse"));
+  } else if (is_reverse) {
+    result.from_peer = TRY(totals_of(*end, ""));
+  } else {
+    result.to_peer = TRY(totals_of(*end, ""));
+  }
+  const json::value* cpu = find(*end, "cpu_utilization_percent");
+  if (cpu != nullptr && cpu->is_object()) {
+    const std::string path = "end.cpu_utilization_percent";
+    result.cpu_percent = TRY(optional_amount_at(cpu->get_object(), "host_total", path));
+    result.peer_cpu_percent = TRY(optional_amount_at(cpu->get_object(), "remote_total", path));
+  }
+  result.version = version_in(*start);
+  // The name depends on whether somebody asked for one.
+  result.mss_bytes = TRY(count_at(*start, "tcp_mss", "start"));
+  if (!result.mss_bytes) result.mss_bytes = TRY(count_at(*start, "tcp_mss_default", "start"));
+  return {};
+}
+
+}  // namespace
+
+Result<IperfResult> parse_iperf_result(std::string_view text) {
+  json::error_code error;
+  const json::value parsed = json::parse(text, error);
+  if (error) return fail(Errc::malformed, "no JSON: " + error.message());
+  if (!parsed.is_object()) return fail(Errc::malformed, "no report of iperf3");
+  const json::object& report = parsed.get_object();
+  if (const json::value* told = find(report, "error"))
+    return fail(Errc::malformed, "iperf3 says: " + to_printable(json::serialize(*told), 200));
+  IperfResult result;
+  TRY_STATUS(take_totals(report, result));
+  TRY_STATUS(take_samples(report, result));
+  result.peer_version = peer_version_in(report);
+  return result;
+}
+
+}  // namespace autopilot::probes::net

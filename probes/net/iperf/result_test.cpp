@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/net/iperf/result.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::probes::net {
+namespace {
+
+using testing::HasSubstr;
+
+// As iperf3 3.12 writes it, without what nobody reads.
+constexpr std::string_view kReport =
+    R"({"start":{"version":"iperf 3.12","tcp_mss_default":1448,"test_start":{"protocol":"TCP","num_streams":1,"reverse":0}},)"
+    R"("intervals":[)"
+    R"({"sum":{"start":0,"seconds":1.0,"bits_per_second":5,"omitted":true,"sender":true}},)"
+    R"({"sum":{"start":0,"seconds":1.0003,"bits_per_second":989000000.25,"omitted":false,"sender":true}}],)"
+    R"("end":{"sum_sent":{"seconds":1.0003,"bits_per_second":990000000.5,"retransmits":3,"sender":true},)"
+    R"("sum_received":{"seconds":1.002,"bits_per_second":985000000,"sender":true},)"
+    R"("cpu_utilization_percent":{"host_total":12.5,"remote_total":50}},)"
+    R"("server_output_json":{"start":{"version":"iperf 3.15"}}})";
+
+std::string changed(std::string_view from, std::string_view to) {
+  std::string text(kReport);
+  const std::size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, from.size(), to);
+}
+
+std::string error_of(const std::string& text) {
+  const auto result = parse_iperf_result(text);
+  return result ? "none" : result.error().what;
+}
+
+TEST(IperfResult, has_what_both_ends_said) {
+  const auto result = parse_iperf_result(kReport);
+  ASSERT_TRUE(result) << result.error().what;
+  ASSERT_TRUE(result->to_peer);
+  EXPECT_FALSE(result->from_peer);
+  EXPECT_EQ(result->to_peer->sent_bits_per_second, 990000000.5);
+  EXPECT_EQ(result->to_peer->received_bits_per_second, 985000000);
+  EXPECT_EQ(result->to_peer->retransmits, 3);
+  EXPECT_EQ(result->mss_bytes, 1448);
+  EXPECT_EQ(result->cpu_percent, 12.5);
+  EXPECT_EQ(result->peer_cpu_percent, 50);
+  EXPECT_EQ(result->version, "iperf 3.12");
+  EXPECT_EQ(result->peer_version, "iperf 3.15");
+}
+
+TEST(IperfResult, what_was_omitted_is_no_sample) {
+  const auto result = parse_iperf_result(kReport);
+  ASSERT_EQ(result->to_peer->samples.size(), 1U);
+  EXPECT_EQ(result->to_peer->samples[0].bits_per_second, 989000000.25);
+  EXPECT_EQ(result->to_peer->samples[0].seconds, 1.0003);
+}
+
+TEST(IperfResult, the_way_back_is_the_way_back) {
+  const auto result = parse_iperf_result(changed(R"("reverse":0)", R"("reverse":1)"));
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->to_peer);
+  EXPECT_EQ(result->from_peer->received_bits_per_second, 985000000);
+}
+
+TEST(IperfResult, both_ways_are_told_apart) {
+  std::string text = changed(R"("sum_received":)",
+                             R"("sum_sent_bidir_reverse":{"bits_per_second":200},)"
+                             R"("sum_received_bidir_reverse":{"bits_per_second":190},"sum_received":)");
+  EXPECT_THAT(error_of(text), HasSubstr("intervals[0].sum_bidir_reverse: missing"));
+  for (std::size_t place = 0; (place = text.find(R"({"sum":{)", place)) != std::string::npos; ++place)
+    text.insert(place + 1, R"("sum_bidir_reverse":{"seconds":1,"bits_per_second":180,"omitted":false},)");
+  const auto result = parse_iperf_result(text);
+  ASSERT_TRUE(result) << result.error().what;
+  EXPECT_EQ(result->to_peer->received_bits_per_second, 985000000);
+  EXPECT_EQ(result->from_peer->sent_bits_per_second, 200);
+  EXPECT_EQ(result->from_peer->received_bits_per_second, 190);
+  EXPECT_EQ(result->from_peer->samples.size(), 2U);
+  EXPECT_EQ(result->from_peer->retransmits, std::nullopt);
+}
+
+TEST(IperfResult, a_number_that_is_missing_is_no_zero) {
+  EXPECT_EQ(error_of(changed(R"("bits_per_second":985000000)", R"("bytes":1)")),
+            "end.sum_received.bits_per_second: missing");
+  EXPECT_EQ(error_of(changed(R"("bits_per_second":985000000)", R"("bits_per_second":null)")),
+            "end.sum_received.bits_per_second: missing");
+  EXPECT_EQ(error_of(changed(R"("seconds":1.0003,"bits_per_second":989)", R"("bits_per_second":989)")),
+            "intervals[1].sum.seconds: missing");
+  EXPECT_THAT(error_of(changed(R"("reverse":0)", R"("reverse":2)")), HasSubstr("start.test_start.reverse"));
+  EXPECT_THAT(error_of(changed(R"("intervals":[)", R"("others":[)")), HasSubstr("intervals: missing"));
+}
+
+TEST(IperfResult, what_is_no_amount_is_refused) {
+  for (const char* number : {"-1", "\"985 Mbits/sec\"", "[985]", "true", "1e300", "1e16", "{}"})
+    EXPECT_THAT(
+        error_of(changed(R"("bits_per_second":985000000)", std::string(R"("bits_per_second":)") + number)),
+        HasSubstr("end.sum_received.bits_per_second: no amount"))
+        << number;
+  EXPECT_THAT(error_of(changed(R"("host_total":12.5)", R"("host_total":-3)")),
+              HasSubstr("host_total: no amount"));
+  EXPECT_THAT(error_of(changed(R"("retransmits":3)", R"("retransmits":1.5)")),
+              HasSubstr("retransmits: no count"));
+}
+
+TEST(IperfResult, an_end_that_does_not_know_says_so) {
+  EXPECT_EQ(parse_iperf_result(changed(R"("retransmits":3)", R"("retransmits":-1)"))->to_peer->retransmits,
+            std::nullopt);
+  EXPECT_EQ(parse_iperf_result(changed(R"("retransmits":3)", R"("x":3)"))->to_peer->retransmits,
+            std::nullopt);
+  EXPECT_EQ(parse_iperf_result(changed("remote_total", "x"))->peer_cpu_percent, std::nullopt);
+  EXPECT_EQ(parse_iperf_result(changed("server_output_json", "server_output_text"))->peer_version, "");
+}
+
+TEST(IperfResult, what_is_no_report_is_refused) {
+  for (const std::string text : {"", "{}", "[]", "null", "{\"start\":[]}", "\xff\xfe", "iperf3: error"})
+    EXPECT_FALSE(parse_iperf_result(text)) << text;
+  for (std::size_t size = 0; size < kReport.size(); ++size)
+    EXPECT_FALSE(parse_iperf_result(kReport.substr(0, size)));
+  EXPECT_FALSE(parse_iperf_result(std::string(100000, '[')));
+  EXPECT_THAT(error_of(changed(R"("start":)", R"("error":"the server has terminated","start":)")),
+              HasSubstr("has terminated"));
+}
+
+TEST(IperfResult, more_samples_than_are_asked_for_are_refused) {
+  const std::string sample = R"({"sum":{"seconds":1,"bits_per_second":1,"omitted":false}},)";
+  std::string many;
+  for (std::size_t i = 0; i < kMostSamples; ++i)
+    many += sample;
+  const auto result = parse_iperf_result(changed(R"("intervals":[)", R"("intervals":[)" + many));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::exhausted);
+}
+
+}  // namespace
+}  // namespace autopilot::probes::net

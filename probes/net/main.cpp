@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <exception>
+#include <iostream>
+
+#include "probes/net/libiperf/libiperf.hpp"
+#include "probes/net/run/exit_code.hpp"
+#include "probes/net/run/measure.hpp"
+#include "probes/net/run/options.hpp"
+#include "probes/net/run/serve.hpp"
+
+int main(int argc, char** argv) {
+  using namespace autopilot::probes::net;
+  try {
+    const auto parsed = parse_options(argc, argv);
+    if (const int* code = std::get_if<int>(&parsed)) return *code;
+    const Options& options = std::get<Options>(parsed);
+    if (const auto* serving = std::get_if<ServeOptions>(&options)) return serve(*serving, run_server);
+    return measure(std::get<MeasureOptions>(options), run_client);
+  } catch (const std::exception& error) {
+    std::cerr << "autopilot-net-probe: internal error: " << error.what() << "\n";
+    return exit_internal;
+  }
+}

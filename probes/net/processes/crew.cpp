@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/net/processes/crew.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <limits>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace autopilot::probes::net {
+namespace {
+
+constexpr int kInternal = 70;
+
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP})
+    sigaddset(&signals, number);
+  return signals;
+}
+
+[[noreturn]] void be_child(const Work& work, int output, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kInternal);
+  // Whoever writes to a peer that is gone wants the error.
+  ::signal(SIGPIPE, SIG_IGN);
+  const sigset_t signals = ending_signals();
+  ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO})
+    ::dup2(nothing, stream);
+  try {
+    work(output);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "autopilot-net-probe: internal error: %s\n", error.what());
+    ::_exit(kInternal);
+  }
+  ::_exit(0);
+}
+
+int milliseconds_until(MonoTime then, MonoTime now) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(then - now).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+MonoTime mono_now() {
+  return std::chrono::steady_clock::now();
+}
+
+Result<std::unique_ptr<Crew>> Crew::create() {
+  const sigset_t signals = ending_signals();
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const int descriptor = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (descriptor < 0) return fail_errno(errno, "signalfd");
+  return std::unique_ptr<Crew>(new Crew(descriptor));
+}
+
+Crew::~Crew() {
+  end_all();
+  ::close(signals_);
+}
+
+Result<std::size_t> Crew::start(const Work& work, MonoTime deadline) {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail_errno(errno, "a pipe to a child process");
+  // Otherwise the child has a copy of what was not written yet.
+  std::fflush(nullptr);
+  const pid_t parent = ::getpid();
+  const pid_t process = ::fork();
+  if (process == 0) {
+    ::close(pipe[0]);
+    be_child(work, pipe[1], parent);
+  }
+  const int error = errno;
+  ::close(pipe[1]);
+  if (process < 0) {
+    ::close(pipe[0]);
+    return fail_errno(error, "a child process");
+  }
+  ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
+  members_.push_back({.process = process, .pipe = pipe[0], .deadline = deadline, .output = {}, .end = {}});
+  return members_.size() - 1;
+}
+
+Event Crew::wait(MonoTime until) {
+  for (;;) {
+    const MonoTime now = mono_now();
+    const MonoTime next = kill_overdue(now, until);
+    std::vector<pollfd> watched{{.fd = signals_, .events = POLLIN, .revents = 0}};
+    std::vector<std::size_t> children;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (!is_running(i)) continue;
+      watched.push_back({.fd = members_[i].pipe, .events = POLLIN, .revents = 0});
+      children.push_back(i);
+    }
+    const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(next, now));
+    if (ready > 0) {
+      if (watched[0].revents != 0)
+        if (const auto event = read_signal()) return *event;
+      for (std::size_t i = 0; i < children.size(); ++i)
+        if (watched[i + 1].revents != 0)
+          if (const auto event = read_from(children[i])) return *event;
+    }
+    if (mono_now() >= until) return {};
+  }
+}
+
+bool Crew::is_anybody_running() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.process > 0; });
+}
+
+void Crew::kill(std::size_t child) const {
+  if (is_running(child)) ::kill(members_[child].process, SIGKILL);
+}
+
+void Crew::end_all() {
+  for (Member& member : members_)
+    if (member.process > 0) ::kill(member.process, SIGKILL);
+  for (Member& member : members_)
+    if (member.process > 0) collect(member);
+}
+
+// When somebody has to look again.
+MonoTime Crew::kill_overdue(MonoTime now, MonoTime until) {
+  for (Member& member : members_) {
+    if (member.process <= 0 || member.end.was_overdue) continue;
+    if (now >= member.deadline) {
+      member.end.was_overdue = true;
+      ::kill(member.process, SIGKILL);
+    } else {
+      until = std::min(until, member.deadline);
+    }
+  }
+  return until;
+}
+
+std::optional<Event> Crew::read_from(std::size_t child) {
+  Member& member = members_[child];
+  std::array<char, 65536> part{};
+  const ssize_t size = ::read(member.pipe, part.data(), part.size());
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (size <= 0) {
+    collect(member);
+    return Event{.kind = Event::Kind::ended, .child = child, .signal = 0};
+  }
+  if (member.end.said_too_much) return std::nullopt;
+  member.output.append(part.data(), static_cast<std::size_t>(size));
+  if (member.output.size() > kMostOutputBytes) {
+    member.end.said_too_much = true;
+    member.output.clear();
+    ::kill(member.process, SIGKILL);
+    return std::nullopt;
+  }
+  return Event{.kind = Event::Kind::said, .child = child, .signal = 0};
+}
+
+std::optional<Event> Crew::read_signal() const {
+  signalfd_siginfo told{};
+  if (::read(signals_, &told, sizeof told) != sizeof told) return std::nullopt;
+  return Event{.kind = Event::Kind::signal, .child = 0, .signal = static_cast<int>(told.ssi_signo)};
+}
+
+// Nobody writes into its pipe any more, but the process may not have ended for that.
+void Crew::collect(Member& member) {
+  ::kill(member.process, SIGKILL);
+  int status = 0;
+  while (::waitpid(member.process, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status))
+    member.end.signal = WTERMSIG(status);
+  else
+    member.end.code = WEXITSTATUS(status);
+  ::close(member.pipe);
+  member.pipe = -1;
+  member.process = 0;
+}
+
+}  // namespace autopilot::probes::net

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/net/run/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <utility>
+
+#include "core/id_list.hpp"
+#include "core/parse.hpp"
+#include "probes/net/iperf/result.hpp"
+#include "probes/net/machine/packet_filter.hpp"
+#include "probes/net/run/exit_code.hpp"
+
+namespace autopilot::probes::net {
+namespace {
+
+// Limits of libiperf, but for the number of processes and the time, which are ours.
+constexpr int kMostStreams = 128;
+constexpr int kMostProcesses = 64;
+constexpr int kMostSeconds = 3600;
+constexpr int kMostServeSeconds = 86400;
+constexpr int kMostOmitSeconds = 60;
+constexpr double kShortestSampleSeconds = 0.1;
+constexpr double kLongestSampleSeconds = 60;
+// A report with more would not be read (kMostOutputBytes).
+constexpr int kMostSamplesOfStreams = 10000;
+// libiperf takes less than one bit for no limit at all.
+constexpr std::uint64_t kLeastBitsPerSecond = 1000;
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  autopilot-net-probe serve --bind 10.0.0.2 --port 5201 --count 4 --seconds 30\n"
+    "  autopilot-net-probe measure --to 10.0.0.2 --interface ib0 --processes 4 --both\n"
+    "  autopilot-net-probe measure --to 10.0.0.2 --limit 10G --seconds 10 --omit 2\n"
+    "\n"
+    "The other end may be the program iperf3. One line of JSON goes to standard\n"
+    "output, progress to standard error. Exit codes: 0 done; 3 something was not\n"
+    "measured or not served; 64 usage; 128 and the number of a signal that ended it.";
+
+// What the command line says, before it is looked at as a whole.
+struct Said {
+  std::string bind, to, port = std::to_string(kDefaultPort), interface, limit, cpus, numa;
+  std::vector<std::string> allowed;
+  ServeOptions serve;
+  MeasureOptions measure;
+  int samples = 0;
+  bool is_reverse = false;
+  bool is_both = false;
+};
+
+std::string is_address(const std::string& text) {
+  const auto address = parse_address(text);
+  return address ? std::string() : address.error().what;
+}
+
+std::string is_bit_rate(const std::string& text) {
+  return parse_bit_rate(text) ? std::string()
+                              : "'" + text + "' is no rate such as 900M or 9.9G, in bits per second";
+}
+
+std::string is_processors(const std::string& text) {
+  const auto list = parse_id_list(text);
+  if (!list) return list.error().what;
+  return list->empty() ? "no processor is named" : std::string();
+}
+
+std::string is_port_range(const std::string& text) {
+  return parse_port_range(text) ? std::string()
+                                : "'" + text + "' is no port such as 5201, range such as 5201-5300, or 0";
+}
+
+std::string is_ports(const std::string& text) {
+  return parse_ports(text) ? std::string()
+                           : "'" + text + "' is no port such as 5201, and no list such as 5201,5203";
+}
+
+void add_pinning(CLI::App& app, Said& said) {
+  CLI::Option* cpus = app.add_option("--cpus", said.cpus, "Processors, one for each process in turn")
+                          ->check(is_processors)
+                          ->type_name("LIST");
+  app.add_option("--numa", said.numa, "auto: run near the adapter of the interface")
+      ->check(CLI::IsMember({"auto"}))
+      ->type_name("auto")
+      ->excludes(cpus);
+}
+
+CLI::App* add_serve(CLI::App& app, Said& said) {
+  CLI::App* serve = app.add_subcommand("serve", "Answers tests of others for some time");
+  serve->add_option("--bind", said.bind, "Address of this machine")
+      ->required()
+      ->check(is_address)
+      ->type_name("ADDRESS");
+  serve->add_option("--port", said.port, "First port; or a range, or 0, of which any will do")
+      ->check(is_port_range)
+      ->type_name("PORT")
+      ->capture_default_str();
+  serve->add_option("--count", said.serve.count, "Servers, each on a port of its own")
+      ->check(CLI::Range(1, kMostProcesses))
+      ->capture_default_str();
+  serve->add_option("--seconds", said.serve.seconds, "Then all end")
+      ->check(CLI::Range(1, kMostServeSeconds))
+      ->capture_default_str();
+  serve->add_flag("--once", said.serve.is_once, "Each server ends after one test");
+  serve->add_option("--allow", said.allowed, "Nobody else is heard")
+      ->delimiter(',')
+      ->check(is_address)
+      ->type_name("ADDRESS,...");
+  add_pinning(*serve, said);
+  return serve;
+}
+
+CLI::App* add_measure(CLI::App& app, Said& said) {
+  CLI::App* measure = app.add_subcommand("measure", "Measures the bandwidth to a server of iperf3");
+  MeasureOptions& options = said.measure;
+  measure->add_option("--to", said.to, "Address of the server")
+      ->required()
+      ->check(is_address)
+      ->type_name("ADDRESS");
+  measure->add_option("--port", said.port, "Of the first server; the others have the next")
+      ->check(is_ports)
+      ->type_name("PORT,...")
+      ->capture_default_str();
+  CLI::Option* bind =
+      measure->add_option("--bind", said.bind, "Own address to use")->check(is_address)->type_name("ADDRESS");
+  measure->add_option("--interface", said.interface, "The only interface to use")
+      ->type_name("IF")
+      ->excludes(bind);
+  measure->add_option("--streams", options.streams, "TCP connections of each process")
+      ->check(CLI::Range(1, kMostStreams))
+      ->capture_default_str();
+  measure->add_option("--processes", options.processes, "Each to a server of its own")
+      ->check(CLI::Range(1, kMostProcesses))
+      ->capture_default_str();
+  measure->add_option("--seconds", options.seconds, "That count")
+      ->check(CLI::Range(1, kMostSeconds))
+      ->capture_default_str();
+  measure->add_option("--omit", options.omit_seconds, "Seconds before them")
+      ->check(CLI::Range(0, kMostOmitSeconds))
+      ->capture_default_str();
+  CLI::Option* reverse = measure->add_flag("--reverse", said.is_reverse, "From the server to here");
+  measure->add_flag("--both", said.is_both, "Both ways at once")->excludes(reverse);
+  measure->add_option("--limit", said.limit, "The most that all take, each way, bits per second")
+      ->check(is_bit_rate)
+      ->type_name("BITS");
+  measure->add_option("--samples", said.samples, "Of the whole time; one each second where not said")
+      ->check(CLI::Range(1, kMostSeconds));
+  add_pinning(*measure, said);
+  return measure;
+}
+
+Pinning pinning_of(const Said& said) {
+  Pinning pinning;
+  if (!said.cpus.empty()) pinning.processors = *parse_id_list(said.cpus);
+  pinning.is_near_interface = !said.numa.empty();
+  return pinning;
+}
+
+// What only both options together show to be wrong: the text says so.
+void refuse(const std::string& text) {
+  throw CLI::ValidationError(text);
+}
+
+ServeOptions serve_options(Said& said) {
+  ServeOptions& options = said.serve;
+  options.bind = *parse_address(said.bind);
+  options.ports = *parse_port_range(said.port);
+  for (const std::string& text : said.allowed)
+    options.allowed.push_back(*parse_address(text));
+  options.pinning = pinning_of(said);
+  const auto is_reachable = [&](const Address& peer) { return peer.is_ipv6 == options.bind.is_ipv6; };
+  if (!options.allowed.empty() && std::none_of(options.allowed.begin(), options.allowed.end(), is_reachable))
+    refuse("--allow: none of the addresses can reach " + options.bind.text + ", which is of another family");
+  if (options.allowed.size() > kMostPeers)
+    refuse("--allow: at most " + std::to_string(kMostPeers) + " addresses");
+  if (options.ports.last && *options.ports.last - options.ports.first + 1 < options.count)
+    refuse("--port: the range has fewer ports than --count");
+  if (!options.ports.has_choice() && options.ports.first + options.count - 1 > kMostPort)
+    refuse("--port: the last of --count ports is above " + std::to_string(kMostPort));
+  return options;
+}
+
+void check_amounts(const MeasureOptions& options) {
+  const double sample_seconds = static_cast<double>(options.seconds) / options.samples;
+  if (sample_seconds < kShortestSampleSeconds || sample_seconds > kLongestSampleSeconds)
+    refuse("--samples: a sample lasts between 0.1 s and 60 s");
+  if (options.samples > static_cast<int>(kMostSamples) ||
+      options.samples * options.streams > kMostSamplesOfStreams)
+    refuse("--samples: with so many --streams there are more than " + std::to_string(kMostSamplesOfStreams) +
+           " of them");
+  const auto streams =
+      static_cast<std::uint64_t>(options.streams) * static_cast<std::uint64_t>(options.processes);
+  if (options.bits_per_second && *options.bits_per_second / streams < kLeastBitsPerSecond)
+    refuse("--limit: less than 1000 bits per second for each stream");
+}
+
+MeasureOptions measure_options(Said& said) {
+  MeasureOptions& options = said.measure;
+  options.to = *parse_address(said.to);
+  options.ports = *parse_ports(said.port);
+  if (!said.bind.empty()) options.bind = *parse_address(said.bind);
+  if (!said.interface.empty()) options.interface = said.interface;
+  if (!said.limit.empty()) options.bits_per_second = *parse_bit_rate(said.limit);
+  if (said.is_reverse) options.flow = Flow::from_peer;
+  if (said.is_both) options.flow = Flow::both;
+  options.pinning = pinning_of(said);
+  options.samples =
+      said.samples > 0 ? said.samples : std::min(options.seconds, kMostSamplesOfStreams / options.streams);
+  if (options.bind && options.bind->is_ipv6 != options.to.is_ipv6)
+    refuse("--bind: " + options.bind->text + " cannot reach " + options.to.text +
+           ", which is of another family");
+  if (options.ports.size() > 1 && options.ports.size() != static_cast<std::size_t>(options.processes))
+    refuse("--port: several ports are one for each of --processes");
+  if (options.ports[0] + options.processes - 1 > kMostPort && options.ports.size() == 1)
+    refuse("--port: the last of --processes ports is above " + std::to_string(kMostPort));
+  check_amounts(options);
+  return options;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_bit_rate(std::string_view text) {
+  constexpr double kMostBits = 1e15;
+  double factor = 1;
+  if (text.ends_with('K') || text.ends_with('k')) factor = 1e3;
+  if (text.ends_with('M')) factor = 1e6;
+  if (text.ends_with('G')) factor = 1e9;
+  if (factor > 1) text.remove_suffix(1);
+  // Digits and at most one point: no exponent, no sign.
+  if (text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
+  const auto number = parse_number<double>(text);
+  if (!number) return std::nullopt;
+  const double bits = std::round(*number * factor);
+  if (bits < 1 || bits > kMostBits || std::abs(*number * factor - bits) > 1e-3) return std::nullopt;
+  return static_cast<std::uint64_t>(bits);
+}
+
+std::variant<Options, int> parse_options(int argc, const char* const* argv) {
+  Said said;
+  CLI::App app{"Measures the bandwidth between two machines, as iperf3 does and with it.",
+               "autopilot-net-probe"};
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  const CLI::App* serve = add_serve(app, said);
+  add_measure(app, said);
+  try {
+    app.parse(argc, argv);
+    if (serve->parsed()) return Options(serve_options(said));
+    return Options(measure_options(said));
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error, std::cout, std::cerr);
+    return exit_usage;
+  }
+}
+
+}  // namespace autopilot::probes::net

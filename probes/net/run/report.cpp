@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/net/run/report.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "core/parse.hpp"
+#include "probes/net/run/exit_code.hpp"
+#include "probes/net/run/sums.hpp"
+
+namespace autopilot::probes::net {
+namespace {
+
+namespace json = boost::json;
+
+std::int64_t bits(double bits_per_second) {
+  return std::llround(bits_per_second);
+}
+
+std::string_view word_of(Flow flow) {
+  switch (flow) {
+    case Flow::to_peer:
+      return "to_peer";
+    case Flow::from_peer:
+      return "from_peer";
+    case Flow::both:
+      return "both";
+  }
+  return {};
+}
+
+json::object head(std::string_view role, WallTime began) {
+  return {{"program", "autopilot-net-probe"}, {"format", 1}, {"role", role}, {"began", format_time(began)}};
+}
+
+void add_failure(json::object& object, const std::optional<Failure>& failure) {
+  if (!failure) return;
+  object["reason"] = to_string(failure->reason);
+  object["error"] = to_utf8(failure->text);
+}
+
+void add_count(json::object& object, std::string_view name, const std::optional<std::int64_t>& count) {
+  if (count) object[name] = *count;
+}
+
+json::object way_json(std::string_view name, const OneWay& way) {
+  json::object object{{"direction", name},
+                      {"sent_bits_per_second", bits(way.sent_bits_per_second)},
+                      {"received_bits_per_second", bits(way.received_bits_per_second)}};
+  add_count(object, "retransmits", way.retransmits);
+  json::array samples;
+  for (const Sample& sample : way.samples)
+    samples.push_back(bits(sample.bits_per_second));
+  object["samples"] = std::move(samples);
+  return object;
+}
+
+json::array ways_json(const std::optional<OneWay>& to_peer, const std::optional<OneWay>& from_peer) {
+  json::array ways;
+  if (to_peer) ways.push_back(way_json(word_of(Flow::to_peer), *to_peer));
+  if (from_peer) ways.push_back(way_json(word_of(Flow::from_peer), *from_peer));
+  return ways;
+}
+
+json::object process_json(const ProcessReport& process) {
+  json::object object{{"port", process.port}};
+  if (!process.processors.empty())
+    object["processors"] = json::array(process.processors.begin(), process.processors.end());
+  add_failure(object, process.failure);
+  if (!process.measured) return object;
+  const IperfResult& measured = *process.measured;
+  object["directions"] = ways_json(measured.to_peer, measured.from_peer);
+  if (measured.cpu_percent) object["cpu_percent"] = *measured.cpu_percent;
+  if (measured.peer_cpu_percent) object["peer_cpu_percent"] = *measured.peer_cpu_percent;
+  add_count(object, "mss_bytes", measured.mss_bytes);
+  if (!measured.version.empty()) object["version"] = measured.version;
+  if (!measured.peer_version.empty()) object["peer_version"] = measured.peer_version;
+  return object;
+}
+
+std::optional<OneWay> total_of(const MeasureReport& report, std::optional<OneWay> IperfResult::*way) {
+  std::vector<std::optional<OneWay>> ways;
+  for (const ProcessReport& process : report.processes)
+    ways.push_back(process.measured ? (*process.measured).*way : std::nullopt);
+  return sum_of(ways);
+}
+
+// Of the whole report: the first process that failed.
+std::optional<Failure> failure_of(const MeasureReport& report) {
+  if (report.failure) return report.failure;
+  for (const ProcessReport& process : report.processes)
+    if (process.failure) return process.failure;
+  return std::nullopt;
+}
+
+json::object server_json(const ServerReport& server) {
+  json::object object;
+  if (server.port != 0) object["port"] = server.port;
+  add_failure(object, server.failure);
+  return object;
+}
+
+}  // namespace
+
+std::string to_json(const MeasureReport& report) {
+  const MeasureOptions& options = report.options;
+  json::object object = head("measure", report.began);
+  if (report.stopped) object["stopped"] = true;
+  add_failure(object, failure_of(report));
+  object["to"] = options.to.text;
+  if (!report.address.empty()) object["address"] = report.address;
+  if (!report.interface.empty()) object["interface"] = to_utf8(report.interface);
+  if (report.numa_node) object["numa_node"] = *report.numa_node;
+  object["flow"] = word_of(options.flow);
+  object["streams"] = options.streams;
+  object["seconds"] = options.seconds;
+  object["omit_seconds"] = options.omit_seconds;
+  object["sample_seconds"] = static_cast<double>(options.seconds) / options.samples;
+  if (options.bits_per_second) object["limit_bits_per_second"] = *options.bits_per_second;
+  object["directions"] =
+      ways_json(total_of(report, &IperfResult::to_peer), total_of(report, &IperfResult::from_peer));
+  json::array processes;
+  for (const ProcessReport& process : report.processes)
+    processes.push_back(process_json(process));
+  object["processes"] = std::move(processes);
+  return json::serialize(object);
+}
+
+std::string to_json(const ServeReport& report) {
+  json::object object = head("serve", report.began);
+  object["address"] = report.options.bind.text;
+  object["seconds"] = report.options.seconds;
+  if (report.numa_node) object["numa_node"] = *report.numa_node;
+  json::array ports;
+  json::array failed;
+  for (const ServerReport& server : report.servers) {
+    if (server.failure)
+      failed.push_back(server_json(server));
+    else
+      ports.push_back(server.port);
+  }
+  object["ports"] = std::move(ports);
+  object["failed"] = std::move(failed);
+  return json::serialize(object);
+}
+
+int exit_code_of(const MeasureReport& report) {
+  return failure_of(report) ? exit_not_looked : exit_done;
+}
+
+}  // namespace autopilot::probes::net

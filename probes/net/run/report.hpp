@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "probes/net/iperf/reason.hpp"
+#include "probes/net/iperf/result.hpp"
+#include "probes/net/run/options.hpp"
+
+namespace autopilot::probes::net {
+
+// What one client process did.
+struct ProcessReport {
+  int port = 0;
+  std::vector<int> processors;  // that it was kept to
+  std::optional<IperfResult> measured;
+  std::optional<Failure> failure;  // why nothing was measured
+};
+
+struct MeasureReport {
+  WallTime began{};
+  MeasureOptions options;
+  std::string address;             // of this end; empty where the kernel chose and nobody knows
+  std::string interface;           // empty: not known
+  std::optional<int> numa_node{};  // of its adapter
+  std::vector<ProcessReport> processes;
+  std::optional<Failure> failure{};  // why no process was started
+  bool stopped = false;              // by a signal, before the end
+};
+
+// One server that was to listen.
+struct ServerReport {
+  int port = 0;  // 0: none was found
+  std::optional<Failure> failure;
+};
+
+struct ServeReport {
+  WallTime began{};
+  ServeOptions options;
+  std::optional<int> numa_node{};
+  std::vector<ServerReport> servers;
+};
+
+// One line of JSON each; docs/net-probe.md explains it.
+[[nodiscard]] std::string to_json(const MeasureReport& report);
+[[nodiscard]] std::string to_json(const ServeReport& report);
+// Of a report that was not stopped.
+[[nodiscard]] int exit_code_of(const MeasureReport& report);
+
+}  // namespace autopilot::probes::net
