@@ -52,7 +52,7 @@ class ImageTest(unittest.TestCase):
         if not IS_SANITIZED:  # three times as large, and never shipped
             self.assertLess(self.layer_bytes, 60_000_000)
         programs = sorted(one.name for one in self.members if one.isfile() and one.mode & 0o111 and "/lib" not in "/" + one.name)
-        self.assertEqual(programs, ["usr/bin/autopilot", "usr/bin/autopilot-gpu-probe"])
+        self.assertEqual(programs, ["usr/bin/autopilot", "usr/bin/autopilot-gpu-probe", "usr/bin/autopilot-net-probe"])
         self.assertEqual({(one.uid, one.gid, one.mtime) for one in self.members}, {(0, 0, 0)})
         self.assertFalse([one.name for one in self.members if one.mode & 0o6000])
 
@@ -68,7 +68,7 @@ class ImageTest(unittest.TestCase):
         with open(self.path.with_suffix(".spdx.json"), encoding="utf-8") as file:
             self.assertEqual(json.load(file), parts)
         packages = {one["name"]: one for one in parts["packages"]}
-        self.assertLessEqual({"libc6", "autopilot", "autopilot-gpu-probe"}, set(packages))
+        self.assertLessEqual({"libc6", "autopilot", "autopilot-gpu-probe", "autopilot-net-probe"}, set(packages))
         installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libssl-dev"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(packages["libssl-dev"]["versionInfo"], installed)
         known = {one["SPDXID"] for one in parts["packages"]} | {"SPDXRef-DOCUMENT"}
@@ -108,6 +108,22 @@ class ImageTest(unittest.TestCase):
                               capture_output=True, text=True, env={})
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("no CUDA driver is installed here", json.loads(done.stdout)["error"])
+
+    def test_the_network_probe_runs_in_it_without_anything_else(self):
+        if os.geteuid() != 0:
+            self.skipTest("chroot needs root")
+        if IS_SANITIZED:
+            self.skipTest("a program built with AddressSanitizer needs /proc, which is not there")
+        inside = [shutil.which("chroot"), "--userspec=65532:65532", self.root, "/usr/bin/autopilot-net-probe"]
+        server = subprocess.Popen([*inside, "serve", "--bind", "127.0.0.1", "--port", "0", "--once"], stdout=subprocess.PIPE, text=True, env={})
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        [port] = json.loads(server.stdout.readline())["ports"]
+        done = subprocess.run([*inside, "measure", "--to", "127.0.0.1", "--port", str(port), "--seconds", "1", "--limit", "100M"],
+                              capture_output=True, text=True, env={})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater(json.loads(done.stdout)["directions"][0]["received_bits_per_second"], 0)
 
     def test_what_is_wrong_is_said(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -25,7 +25,7 @@ AUTHORITIES = "ca-certificates"  # Debian's package
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 # A registry, with its port, and folders: what a reference is made of before its tag.
 NAME = r"(([a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+(:[0-9]{1,5})?|[a-zA-Z0-9-]+:[0-9]{1,5}|localhost)/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
-GPU_PROBE = "autopilot-gpu-probe"  # beside the program, here and in the image
+PROBES = ("autopilot-gpu-probe", "autopilot-net-probe")  # beside the program, here and in the image
 PASSWD = b"root:x:0:0::/:/bin/false\nautopilot:x:65532:65532::/:/bin/false\n"
 SBOM = "/usr/share/doc/autopilot/sbom.spdx.json"
 
@@ -64,10 +64,10 @@ def parts_of(path: Path) -> Path:
 
 def build(name: str, tag: str, program: Path, path: Path) -> Image:
     version = version_of(program)
-    probe = program.with_name(GPU_PROBE)
+    probes = [program.with_name(name) for name in PROBES]
     content = stripped(program)
-    programs = {"autopilot": content, GPU_PROBE: stripped(probe)}
-    libraries = sorted({*libraries_of(program), *libraries_of(probe)})
+    programs = {"autopilot": content} | {probe.name: stripped(probe) for probe in probes}
+    libraries = sorted({library for one in (program, *probes) for library in libraries_of(one)})
     image = Image(f"{name}:{tag}", ["/usr/bin/autopilot"], user="65532:65532", labels={
         "org.opencontainers.image.title": "Autopilot", "org.opencontainers.image.version": version,
         "org.opencontainers.image.revision": revision_of(program), "org.opencontainers.image.licenses": "Apache-2.0"})
@@ -95,7 +95,7 @@ def main() -> int:
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "bin" / "autopilot")
     parser.add_argument("--out", type=Path, help="build/image/autopilot-TAG.tar")
     options = parser.parse_args()
-    for needed in (options.program, options.program.with_name(GPU_PROBE)):
+    for needed in (options.program, *map(options.program.with_name, PROBES)):
         if not needed.exists():
             parser.error(f"{needed} is not there: `make release` builds it")
     tag = options.tag or version_of(options.program)

@@ -5,16 +5,18 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-# What is linked into the first program, by the Debian package it comes from (docs/dependencies.md).
+# What is linked into the programs, by the Debian package it comes from (docs/dependencies.md).
 LINKED = {"libboost1.81-dev": "BSL-1.0", "libboost-json1.81-dev": "BSL-1.0", "libexpected-dev": "CC0-1.0", "libyaml-cpp-dev": "MIT",
           "libcli11-dev": "BSD-3-Clause", "libspdlog-dev": "MIT", "libfmt-dev": "MIT", "libsqlite3-dev": "blessing",
           "libre2-dev": "BSD-3-Clause", "libnl-3-dev": "LGPL-2.1-only", "libnl-route-3-dev": "LGPL-2.1-only",
           "libnl-genl-3-dev": "LGPL-2.1-only", "libnghttp2-dev": "MIT", "libssl-dev": "Apache-2.0",
+          "libiperf-dev": "BSD-3-Clause", "libsctp-dev": "LGPL-2.1-or-later",
           "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1"}
 
-
-# Of these, what is linked into others beside it.
-LINKED_BESIDE = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "libcli11-dev", "libstdc++-12-dev"]
+# Of these, what is linked into programs beside the first one, and what into none but such.
+_EVERY_PROBE = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "libcli11-dev", "libstdc++-12-dev"]
+_LIBIPERF = ["libiperf-dev", "libsctp-dev"]
+LINKED_BESIDE = {"autopilot-gpu-probe": _EVERY_PROBE, "autopilot-net-probe": [*_EVERY_PROBE, *_LIBIPERF, "libssl-dev"]}
 
 
 def _asked(*command: str) -> str:
@@ -61,7 +63,7 @@ def _program(name: str, version: str, content: bytes) -> dict:
 
 
 def document(image: str, version: str, programs: dict[str, bytes], libraries: list[Path], beside: list[str]) -> dict:
-    """programs: ours, the first one with everything of LINKED. libraries: files of Debian packages that they are linked to. beside:
+    """programs: ours, the first one with everything of LINKED but what others alone have. libraries: files of Debian packages that they are linked to. beside:
     other packages of which the image has files."""
     own, *others = [_program(name, version, content) for name, content in programs.items()]
     digest = own["checksums"][0]["checksumValue"]
@@ -70,8 +72,9 @@ def document(image: str, version: str, programs: dict[str, bytes], libraries: li
     contained = [_debian(package, "NOASSERTION") for package in beside]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     relations += [("SPDXRef-DOCUMENT", "DESCRIBES", one["SPDXID"]) for one in others]
-    relations += [(own["SPDXID"], "STATIC_LINK", one["SPDXID"]) for one in linked]
-    relations += [(other["SPDXID"], "STATIC_LINK", one["SPDXID"]) for other in others for one in linked if one["name"] in LINKED_BESIDE]
+    relations += [(own["SPDXID"], "STATIC_LINK", one["SPDXID"]) for one in linked if one["name"] not in _LIBIPERF]
+    relations += [(other["SPDXID"], "STATIC_LINK", one["SPDXID"]) for other in others for one in linked
+                  if one["name"] in LINKED_BESIDE[other["name"]]]
     relations += [(own["SPDXID"], "DYNAMIC_LINK", one["SPDXID"]) for one in shared]
     relations += [("SPDXRef-DOCUMENT", "DESCRIBES", one["SPDXID"]) for one in contained]
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": image,
