@@ -101,13 +101,13 @@ Result<OneWay> totals_of(const json::object& end, const std::string& suffix) {
 }
 
 Status take_sample(const json::object& interval, std::string_view name, const std::string& path,
-                   OneWay& way) {
+                   std::vector<Sample>& samples) {
   const json::object* sum = TRY(object_at(interval, name, path));
   const bool is_omitted = TRY(flag_at(*sum, "omitted", path));
   Sample sample;
   sample.seconds = TRY(amount_at(*sum, "seconds", path));
   sample.bits_per_second = TRY(amount_at(*sum, "bits_per_second", path));
-  if (!is_omitted) way.samples.push_back(sample);
+  if (!is_omitted) samples.push_back(sample);
   return {};
 }
 
@@ -117,15 +117,19 @@ Status take_samples(const json::object& report, IperfResult& result) {
   const json::array& intervals = found->get_array();
   if (intervals.size() > kMostSamples)
     return fail(Errc::exhausted, "intervals: more than this probe asks for");
+  const bool has_both = result.to_peer && result.from_peer;
+  std::vector<Sample> samples;
+  std::vector<Sample> of_way_back;
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     const std::string path = "intervals[" + std::to_string(i) + "]";
     if (!intervals[i].is_object()) return fail(Errc::malformed, path + ": no object");
     const json::object& interval = intervals[i].get_object();
-    OneWay& first = result.to_peer ? *result.to_peer : *result.from_peer;
-    TRY_STATUS(take_sample(interval, "sum", path + ".sum", first));
-    if (result.to_peer && result.from_peer)
-      TRY_STATUS(take_sample(interval, "sum_bidir_reverse", path + ".sum_bidir_reverse", *result.from_peer));
+    TRY_STATUS(take_sample(interval, "sum", path + ".sum", samples));
+    if (has_both)
+      TRY_STATUS(take_sample(interval, "sum_bidir_reverse", path + ".sum_bidir_reverse", of_way_back));
   }
+  if (result.from_peer) result.from_peer->samples = has_both ? std::move(of_way_back) : samples;
+  if (result.to_peer) result.to_peer->samples = std::move(samples);
   return {};
 }
 
@@ -158,9 +162,9 @@ Status take_totals(const json::object& report, IperfResult& result) {
 
 }  // namespace
 
-Result<IperfResult> parse_iperf_result(std::string_view text) {
+Result<IperfResult> parse_iperf_result(std::string_view report_text) {
   json::error_code error;
-  const json::value parsed = json::parse(text, error);
+  const json::value parsed = json::parse(report_text, error);
   if (error) return fail(Errc::malformed, "no JSON: " + error.message());
   if (!parsed.is_object()) return fail(Errc::malformed, "no report of iperf3");
   const json::object& report = parsed.get_object();

@@ -43,6 +43,6 @@ struct IperfResult {
 // Reads a report of iperf3 3.x (JSON) of a client whose test over TCP came to its end. malformed: it is none,
 // a number that belongs there is missing, is no number, or no amount; the text names it. exhausted: more than
 // kMostSamples.
-[[nodiscard]] Result<IperfResult> parse_iperf_result(std::string_view json);
+[[nodiscard]] Result<IperfResult> parse_iperf_result(std::string_view report_text);
 
 }  // namespace autopilot::probes::net

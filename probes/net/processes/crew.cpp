@@ -126,7 +126,7 @@ void Crew::kill(std::size_t child) const {
 }
 
 void Crew::end_all() {
-  for (Member& member : members_)
+  for (const Member& member : members_)
     if (member.process > 0) ::kill(member.process, SIGKILL);
   for (Member& member : members_)
     if (member.process > 0) collect(member);

@@ -55,9 +55,10 @@ void take_end(ProcessReport& process, const ChildEnd& end, const std::string& ou
     process.failure = std::move(*failure);
     return;
   }
-  process.measured = std::get<IperfResult>(std::move(read));
-  keep_whole_samples(process.measured->to_peer, test.sample_seconds);
-  keep_whole_samples(process.measured->from_peer, test.sample_seconds);
+  IperfResult result = std::get<IperfResult>(std::move(read));
+  keep_whole_samples(result.to_peer, test.sample_seconds);
+  keep_whole_samples(result.from_peer, test.sample_seconds);
+  process.measured = std::move(result);
 }
 
 MeasureReport report_of(const MeasureOptions& options, const Plan& plan) {

@@ -150,6 +150,13 @@ CLI::App* add_measure(CLI::App& app, Said& said) {
   return measure;
 }
 
+// Of a text that was looked at when the command line was read.
+template <class T>
+T value_of(const std::optional<T>& said) {
+  AUTOPILOT_ASSERT(said.has_value());
+  return *said;
+}
+
 Pinning pinning_of(const Said& said) {
   Pinning pinning;
   if (!said.cpus.empty()) pinning.processors = *parse_id_list(said.cpus);
@@ -165,7 +172,7 @@ void refuse(const std::string& text) {
 ServeOptions serve_options(Said& said) {
   ServeOptions& options = said.serve;
   options.bind = *parse_address(said.bind);
-  options.ports = *parse_port_range(said.port);
+  options.ports = value_of(parse_port_range(said.port));
   for (const std::string& text : said.allowed)
     options.allowed.push_back(*parse_address(text));
   options.pinning = pinning_of(said);
@@ -198,10 +205,10 @@ void check_amounts(const MeasureOptions& options) {
 MeasureOptions measure_options(Said& said) {
   MeasureOptions& options = said.measure;
   options.to = *parse_address(said.to);
-  options.ports = *parse_ports(said.port);
+  options.ports = value_of(parse_ports(said.port));
   if (!said.bind.empty()) options.bind = *parse_address(said.bind);
   if (!said.interface.empty()) options.interface = said.interface;
-  if (!said.limit.empty()) options.bits_per_second = *parse_bit_rate(said.limit);
+  if (!said.limit.empty()) options.bits_per_second = value_of(parse_bit_rate(said.limit));
   if (said.is_reverse) options.flow = Flow::from_peer;
   if (said.is_both) options.flow = Flow::both;
   options.pinning = pinning_of(said);
