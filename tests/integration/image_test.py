@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -114,6 +115,16 @@ class ImageTest(unittest.TestCase):
             self.skipTest("chroot needs root")
         if IS_SANITIZED:
             self.skipTest("a program built with AddressSanitizer needs /proc, which is not there")
+        # As every container has them.
+        (self.root / "dev").mkdir(exist_ok=True)
+        self.addCleanup(shutil.rmtree, self.root / "dev")
+        for name, minor in (("null", 3), ("urandom", 9)):
+            device = self.root / "dev" / name
+            try:
+                os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+            except PermissionError:
+                self.skipTest("no devices can be made here")
+            device.chmod(0o666)
         inside = [shutil.which("chroot"), "--userspec=65532:65532", self.root, "/usr/bin/autopilot-net-probe"]
         server = subprocess.Popen([*inside, "serve", "--bind", "127.0.0.1", "--port", "0", "--once"], stdout=subprocess.PIPE, text=True, env={})
         self.addCleanup(server.stdout.close)

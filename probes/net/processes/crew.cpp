@@ -36,8 +36,12 @@ sigset_t ending_signals() {
   const sigset_t signals = ending_signals();
   ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO})
-    ::dup2(nothing, stream);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) {
+    if (::dup2(nothing, stream) == stream) continue;
+    // What the work prints would go where the program's own answer goes.
+    std::perror("autopilot-net-probe: /dev/null");
+    ::_exit(kInternal);
+  }
   try {
     work(output);
   } catch (const std::exception& error) {
