@@ -234,13 +234,18 @@ class Limits(NetProbeCase):
     def test_a_link_of_990_megabits_is_one_of_0_99_gigabits(self):
         self.limit("990mbit")
         self.iperf3_server()
-        report = self.measure("--seconds", "3", "--omit", "1")
-        stock = json.loads(subprocess.run(["iperf3", "-c", THERE, "-t", "3", "-O", "1", "-J"], capture_output=True, text=True, check=True).stdout)
-        # Of 9014 bytes of a frame 8948 are the test's.
-        for bits in (way_of(report)["received_bits_per_second"], stock["end"]["sum_received"]["bits_per_second"]):
-            self.assertAlmostEqual(bits / 1e9, 0.99, delta=0.03)
-        for bits in way_of(report)["samples"]:
-            self.assertAlmostEqual(bits / 1e9, 0.99, delta=0.1)
+
+        def by_probe():
+            way = way_of(self.measure("--seconds", "3", "--omit", "1"))
+            return [way["received_bits_per_second"], *way["samples"]]
+
+        def by_iperf3():
+            done = subprocess.run(["iperf3", "-c", THERE, "-t", "3", "-O", "1", "-J"], capture_output=True, text=True, check=True)
+            return [json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"]]
+
+        # Of 9014 bytes of a frame 8948 are the test's. A machine that has no time for a link measures less: it may try again.
+        for figures in (by_probe, by_iperf3):
+            harness.wait_until(lambda: all(abs(bits / 1e9 - 0.99) < 0.03 for bits in figures()), f"0.99 Gbit/s {figures.__name__}", deadline=60)
 
     def test_a_slow_link_slows_one_way_only(self):
         self.limit("100mbit")
