@@ -34,7 +34,7 @@ Status check_names(const std::vector<FabricNode>& nodes) {
 
 }  // namespace
 
-Result<Fabric> Fabric::create(std::vector<FabricNode> nodes, std::vector<LeafUplinks> uplinks) {
+Result<Fabric> Fabric::create(std::vector<FabricNode> nodes, const std::vector<LeafUplinks>& uplinks) {
   if (nodes.size() > kMostNodes)
     return fail(Errc::exhausted,
                 "fabric: " + std::to_string(nodes.size()) + " nodes, at most " + std::to_string(kMostNodes));
@@ -68,13 +68,14 @@ Status Fabric::add_nics() {
 
 void Fabric::add_leaves() {
   std::map<std::string, std::uint32_t, std::less<>> numbers;
-  leaf_of_.resize(nodes_.size());
-  for (std::size_t node = 0; node < nodes_.size(); ++node)
-    if (!nodes_[node].leaf.empty()) leaf_of_[node] = number_of(nodes_[node].leaf, leaves_, numbers);
+  for (const FabricNode& node : nodes_)
+    if (!node.leaf.empty()) number_of(node.leaf, leaves_, numbers);
   nodes_of_.resize(leaves_.size() + 1);
-  for (std::size_t node = 0; node < nodes_.size(); ++node)
-    nodes_of_[leaf_of_[node].value_or(static_cast<LeafNumber>(leaves_.size()))].push_back(
-        static_cast<NodeNumber>(node));
+  for (NodeNumber node = 0; node < nodes_.size(); ++node) {
+    const auto known = numbers.find(nodes_[node].leaf);
+    leaf_of_.push_back(known == numbers.end() ? no_leaf() : known->second);
+    nodes_of_[leaf_of_.back()].push_back(node);
+  }
 }
 
 Status Fabric::add_uplinks(const std::vector<LeafUplinks>& uplinks) {
@@ -95,15 +96,15 @@ const RailNic* Fabric::nic(RailNumber rail, NodeNumber node) const {
   return place ? &nodes_[node].nics[*place] : nullptr;
 }
 
-std::vector<NodeNumber> Fabric::members(RailNumber rail, std::optional<LeafNumber> leaf) const {
-  std::vector<NodeNumber> members = nodes_of_[leaf.value_or(static_cast<LeafNumber>(leaves_.size()))];
+std::vector<NodeNumber> Fabric::members(RailNumber rail, LeafNumber leaf) const {
+  std::vector<NodeNumber> members = nodes_of_[leaf];
   std::erase_if(members, [&](NodeNumber node) { return nic(rail, node) == nullptr; });
   return members;
 }
 
 Locality Fabric::locality(NodeNumber a, NodeNumber b) const {
-  if (!leaf_of_[a] || !leaf_of_[b]) return Locality::unknown;
-  return *leaf_of_[a] == *leaf_of_[b] ? Locality::same_leaf : Locality::cross_leaf;
+  if (leaf_of_[a] == no_leaf() || leaf_of_[b] == no_leaf()) return Locality::unknown;
+  return leaf_of_[a] == leaf_of_[b] ? Locality::same_leaf : Locality::cross_leaf;
 }
 
 std::optional<double> Fabric::line_rate(RailNumber rail, NodeNumber a, NodeNumber b) const {

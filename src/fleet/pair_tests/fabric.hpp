@@ -14,6 +14,7 @@ namespace autopilot::fleet {
 using NodeNumber = std::uint32_t;  // its place in the fabric
 using RailNumber = std::uint32_t;
 using LeafNumber = std::uint32_t;
+using NicNumber = std::uint32_t;  // of a node on a rail, whether or not it is there
 
 struct RailNic {
   std::string rail;       // the word that all nodes use: NICs of one rail are tested against each other
@@ -47,17 +48,29 @@ class Fabric {
   // malformed: no name, a name twice, a rail twice on a node, a rate that is no positive number, uplinks of a
   // leaf that no node names. exhausted: more than the limits.
   [[nodiscard]] static Result<Fabric> create(std::vector<FabricNode> nodes,
-                                             std::vector<LeafUplinks> uplinks = {});
+                                             const std::vector<LeafUplinks>& uplinks = {});
 
   [[nodiscard]] const std::vector<FabricNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<std::string>& rails() const { return rails_; }
   [[nodiscard]] const std::vector<std::string>& leaves() const { return leaves_; }
 
+  [[nodiscard]] std::size_t nics() const { return rails_.size() * nodes_.size(); }
+  [[nodiscard]] NicNumber number(RailNumber rail, NodeNumber node) const {
+    return static_cast<NicNumber>(rail * nodes_.size() + node);
+  }
+  [[nodiscard]] RailNumber rail_of(NicNumber nic) const {
+    return static_cast<RailNumber>(nic / nodes_.size());
+  }
+  [[nodiscard]] NodeNumber node_of(NicNumber nic) const {
+    return static_cast<NodeNumber>(nic % nodes_.size());
+  }
   // Nothing where the node is not on that rail.
   [[nodiscard]] const RailNic* nic(RailNumber rail, NodeNumber node) const;
-  [[nodiscard]] std::optional<LeafNumber> leaf(NodeNumber node) const { return leaf_of_[node]; }
-  // Those of the leaf that are on the rail, in their order; of no leaf: those whose leaf is not known.
-  [[nodiscard]] std::vector<NodeNumber> members(RailNumber rail, std::optional<LeafNumber> leaf) const;
+  // no_leaf() where it is not known.
+  [[nodiscard]] LeafNumber leaf(NodeNumber node) const { return leaf_of_[node]; }
+  [[nodiscard]] LeafNumber no_leaf() const { return static_cast<LeafNumber>(leaves_.size()); }
+  // Those of the leaf, or of no_leaf(), that are on the rail, in their order.
+  [[nodiscard]] std::vector<NodeNumber> members(RailNumber rail, LeafNumber leaf) const;
   [[nodiscard]] const std::optional<LeafUplinks>& uplinks(LeafNumber leaf) const { return uplinks_[leaf]; }
 
   [[nodiscard]] Locality locality(NodeNumber a, NodeNumber b) const;
@@ -76,8 +89,8 @@ class Fabric {
   std::vector<FabricNode> nodes_;
   std::vector<std::string> rails_;
   std::vector<std::string> leaves_;
-  std::vector<std::optional<LeafNumber>> leaf_of_;
-  std::vector<std::vector<NodeNumber>> nodes_of_;             // by leaf; those without one come last
+  std::vector<LeafNumber> leaf_of_;
+  std::vector<std::vector<NodeNumber>> nodes_of_;             // by leaf and no_leaf()
   std::vector<std::vector<std::optional<std::size_t>>> nic_;  // by rail and node: its place among the node's
   std::vector<std::optional<LeafUplinks>> uplinks_;           // by leaf
 };

@@ -15,8 +15,8 @@ FabricNode node_of(std::string name, std::string leaf, std::vector<RailNic> nics
   return {std::move(name), std::move(leaf), std::move(nics)};
 }
 
-Errc code_of(std::vector<FabricNode> nodes, std::vector<LeafUplinks> uplinks = {}) {
-  return Fabric::create(std::move(nodes), std::move(uplinks)).error().code;
+Errc code_of(std::vector<FabricNode> nodes, const std::vector<LeafUplinks>& uplinks = {}) {
+  return Fabric::create(std::move(nodes), uplinks).error().code;
 }
 
 TEST(Fabric, knows_who_is_on_which_rail_and_under_which_leaf) {
@@ -29,8 +29,8 @@ TEST(Fabric, knows_who_is_on_which_rail_and_under_which_leaf) {
   EXPECT_EQ(fabric.leaves(), (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(fabric.nic(1, 1)->interface, "eth3");
   EXPECT_EQ(fabric.nic(0, 1), nullptr);
-  EXPECT_EQ(fabric.members(0, LeafNumber{0}), std::vector<NodeNumber>{0});
-  EXPECT_TRUE(fabric.members(0, std::nullopt).empty());
+  EXPECT_EQ(fabric.members(0, 0), std::vector<NodeNumber>{0});
+  EXPECT_TRUE(fabric.members(0, fabric.no_leaf()).empty());
   EXPECT_EQ(fabric.locality(0, 1), Locality::same_leaf);
   EXPECT_EQ(fabric.locality(0, 2), Locality::cross_leaf);
   EXPECT_EQ(fabric.locality(0, 3), Locality::unknown);
