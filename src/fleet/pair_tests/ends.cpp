@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/pair_tests/ends.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace autopilot::fleet {
+namespace {
+
+constexpr int kPasses = 3;  // whom a partner clears depends on who is bad, and the other way round
+constexpr double kLeastConfidence = 0.98;  // to call an end bad
+constexpr double kMostConfidence = 0.99;   // the tests say nothing about what they do not reach
+
+EndNumber sender_of(const Reading& reading) {
+  return 2 * reading.from;
+}
+EndNumber receiver_of(const Reading& reading) {
+  return 2 * reading.to + 1;
+}
+
+}  // namespace
+
+Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& settings)
+    : readings_(readings), settings_(settings), views_(2 * nics) {
+  index_readings();
+  std::vector<EndNumber> doubtful;
+  std::size_t measured = 0;
+  for (EndNumber end = 0; end < views_.size(); ++end) {
+    const auto list = readings_of(end);
+    if (list.empty()) continue;
+    ++measured;
+    EndView& view = views_[end];
+    view.state = EndState::fine;
+    bool is_low = false;
+    for (const std::uint32_t number : list) {
+      const Reading& reading = readings_.list[number];
+      is_low = is_low || reading.is_low;
+      if (reading.is_low) continue;
+      view.has_passed = true;
+      view.has_passed_in_leaf = view.has_passed_in_leaf || !reading.is_cross;
+    }
+    if (is_low) doubtful.push_back(end);
+  }
+  // So many are looked at that rare noise is among them; a share of a run may hit a healthy one.
+  least_deviations_ = quantile_of_normal(settings.false_accusations /
+                                         static_cast<double>(std::max<std::size_t>(measured, 1)));
+  for (int pass = 0; pass < kPasses; ++pass) {
+    std::vector<EndView> weighed;
+    weighed.reserve(doubtful.size());
+    for (const EndNumber end : doubtful)
+      weighed.push_back(weigh(end));
+    for (std::size_t i = 0; i < doubtful.size(); ++i)
+      views_[doubtful[i]] = weighed[i];
+  }
+}
+
+void Ends::index_readings() {
+  begins_.assign(views_.size() + 1, 0);
+  for (const Reading& reading : readings_.list) {
+    ++begins_[sender_of(reading) + 1];
+    ++begins_[receiver_of(reading) + 1];
+  }
+  for (std::size_t i = 1; i < begins_.size(); ++i)
+    begins_[i] += begins_[i - 1];
+  by_end_.resize(begins_.back());
+  std::vector<std::uint32_t> next(begins_.begin(), begins_.end() - 1);
+  for (std::uint32_t i = 0; i < readings_.list.size(); ++i) {
+    by_end_[next[sender_of(readings_.list[i])]++] = i;
+    by_end_[next[receiver_of(readings_.list[i])]++] = i;
+  }
+}
+
+std::span<const std::uint32_t> Ends::readings_of(EndNumber end) const {
+  return std::span(by_end_).subspan(begins_[end], begins_[end + 1] - begins_[end]);
+}
+
+bool Ends::is_fine(NicNumber nic) const {
+  return sends(nic).state == EndState::fine && receives(nic).state == EndState::fine;
+}
+
+bool Ends::is_bad(NicNumber nic) const {
+  return sends(nic).state == EndState::bad || receives(nic).state == EndState::bad;
+}
+
+EndNumber Ends::other_end(const Reading& reading, EndNumber end) const {
+  return sender_of(reading) == end ? receiver_of(reading) : sender_of(reading);
+}
+
+double Ends::deviation_of(const Reading& reading) const {
+  return std::hypot(reading.error, readings_.noise.between);
+}
+
+// In tests with others it came nearer to what is usual than to that share: a slow end may pass now and then.
+bool Ends::is_cleared(EndNumber end, EndNumber other, double share) const {
+  if (views_[end].state == EndState::bad) return false;
+  std::vector<std::uint32_t> passed;
+  for (const std::uint32_t number : readings_of(end)) {
+    const Reading& reading = readings_.list[number];
+    if (!reading.is_low && other_end(reading, end) != other) passed.push_back(number);
+  }
+  return !passed.empty() && mean_of(passed).first > (1 + share) / 2;
+}
+
+// A low test counts against an end only where its partner is fine with others, and across leaves only where
+// the end is not fine within its own.
+std::vector<std::uint32_t> Ends::what_counts(EndNumber end, const EndView& view) const {
+  std::vector<std::uint32_t> counting;
+  for (const std::uint32_t number : readings_of(end)) {
+    const Reading& reading = readings_.list[number];
+    const bool is_against = reading.is_low && !(reading.is_cross && view.has_passed_in_leaf) &&
+                            is_cleared(other_end(reading, end), end, reading.share);
+    if (is_against || !reading.is_low) counting.push_back(number);
+  }
+  return counting;
+}
+
+std::pair<double, double> Ends::mean_of(std::span<const std::uint32_t> readings) const {
+  double weight = 0;
+  double sum = 0;
+  for (const std::uint32_t number : readings) {
+    const Reading& reading = readings_.list[number];
+    const double own = 1 / (reading.error * reading.error);
+    weight += own;
+    sum += own * reading.share;
+  }
+  return {sum / weight, std::hypot(std::sqrt(1 / weight), readings_.noise.between)};
+}
+
+bool Ends::is_significant(double share, double deviation) const {
+  return 1 - share >= settings_.least_loss && 1 - share > least_deviations_ * deviation;
+}
+
+EndView Ends::weigh(EndNumber end) const {
+  EndView view;
+  view.has_passed = views_[end].has_passed;
+  view.has_passed_in_leaf = views_[end].has_passed_in_leaf;
+  view.state = EndState::fine;
+  const std::vector<std::uint32_t> counting = what_counts(end, view);
+  const bool counts_against =
+      std::ranges::any_of(counting, [&](std::uint32_t number) { return readings_.list[number].is_low; });
+  if (counts_against) {
+    weigh_against_link(end, counting, view);
+  } else if (!view.has_passed) {
+    view.state = EndState::open;
+    for (const std::uint32_t number : readings_of(end))
+      view.share = std::min(view.share, readings_.list[number].share);
+  }
+  return view;
+}
+
+// Which explains the readings better: an end that is low with everybody, or one partner to which the way is
+// bad while all others are as usual.
+void Ends::weigh_against_link(EndNumber end, std::span<const std::uint32_t> counting, EndView& view) const {
+  std::map<EndNumber, Partner> partners;
+  for (const std::uint32_t number : counting) {
+    const Reading& reading = readings_.list[number];
+    Partner& partner = partners[other_end(reading, end)];
+    const double weight = 1 / (reading.error * reading.error);
+    partner.weight += weight;
+    partner.sum += weight * reading.share;
+  }
+  const auto worst = std::ranges::min_element(
+      partners, {}, [](const auto& one) { return one.second.sum / one.second.weight; });
+  const double worst_share = worst->second.sum / worst->second.weight;
+  const auto [mean, deviation] = mean_of(counting);
+  double misfit_of_end = 0;
+  double misfit_of_link = 0;
+  view.is_silent = true;
+  for (const std::uint32_t number : counting) {
+    const Reading& reading = readings_.list[number];
+    const double usual = other_end(reading, end) == worst->first ? worst_share : 1;
+    misfit_of_end += std::pow((reading.share - mean) / deviation_of(reading), 2);
+    misfit_of_link += std::pow((reading.share - usual) / deviation_of(reading), 2);
+    view.is_silent = view.is_silent && reading.is_silent;
+  }
+  view.share = mean;
+  if (partners.size() < 2) {
+    // It or the way to the only partner that is fine.
+    view.partners = 1;
+    view.state = 1 - mean > low_cut(deviation, settings_) ? EndState::open : EndState::fine;
+    return;
+  }
+  const double odds = 1 / (1 + std::exp((misfit_of_end - misfit_of_link) / 2));
+  if (misfit_of_link <= misfit_of_end) {
+    view.link_confidence = std::min(kMostConfidence, 1 - odds);
+    return;
+  }
+  view.partners = static_cast<std::size_t>(std::ranges::count_if(
+      partners, [&](const auto& one) { return one.second.sum / one.second.weight < 1 - (1 - mean) / 2; }));
+  view.confidence = std::min(kMostConfidence, odds);
+  if (is_significant(mean, deviation) && view.confidence >= kLeastConfidence) {
+    view.state = EndState::bad;
+  } else if (1 - mean > low_cut(deviation, settings_)) {
+    view.state = EndState::open;
+  }
+}
+
+std::vector<LowPair> Ends::low_pairs() const {
+  std::map<std::pair<NicNumber, NicNumber>, LowPair> pairs;
+  for (std::uint32_t number = 0; number < readings_.list.size(); ++number) {
+    const Reading& reading = readings_.list[number];
+    if (!reading.is_low) continue;
+    const EndView& sender = views_[sender_of(reading)];
+    const EndView& receiver = views_[receiver_of(reading)];
+    if (sender.state == EndState::bad || receiver.state == EndState::bad) continue;
+    LowPair& pair = pairs[{reading.from, reading.to}];
+    pair.from = reading.from;
+    pair.to = reading.to;
+    pair.is_cross = reading.is_cross;
+  }
+  std::vector<LowPair> list;
+  for (auto& [ends, pair] : pairs) {
+    pair.is_silent = true;
+    for (const std::uint32_t number : readings_of(2 * pair.from)) {
+      const Reading& reading = readings_.list[number];
+      if (reading.to != pair.to) continue;
+      pair.readings.push_back(number);
+      pair.low += reading.is_low ? 1 : 0;
+      pair.is_silent = pair.is_silent && reading.is_silent;
+    }
+    const auto [mean, deviation] = mean_of(pair.readings);
+    pair.share = mean;
+    pair.is_significant = is_significant(mean, deviation);
+    const EndNumber sender = 2 * pair.from;
+    const EndNumber receiver = 2 * pair.to + 1;
+    pair.confidence = std::min(views_[sender].link_confidence, views_[receiver].link_confidence);
+    pair.are_ends_fine = is_cleared(sender, receiver, mean) && is_cleared(receiver, sender, mean);
+    list.push_back(std::move(pair));
+  }
+  return list;
+}
+
+}  // namespace autopilot::fleet

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/pair_tests/flows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace autopilot::fleet {
+namespace {
+
+constexpr double kLeastSpread = 0.002;
+constexpr std::size_t kLeastVotes = 3;   // of fewer nobody knows which of their leaves it is
+constexpr std::size_t kLeastLeaves = 3;  // fewer do not tell a spine from a leaf
+constexpr double kManyTimes = 3;         // what other leaves show: a spine hits some more than others
+constexpr double kAllUplinks = 0.75;     // of the flows of a leaf
+
+// Of all rails where rates are known: chance meetings are too many to know a rail by a few flows.
+double deviation_of_flows(std::span<const Flow> flows, double within) {
+  std::vector<double> shares;
+  for (const Flow& flow : flows)
+    shares.push_back(flow.share);
+  return std::max(usual_of(std::move(shares), kLeastSpread).spread, within);
+}
+
+using Way = std::tuple<RailNumber, NodeNumber, NodeNumber, std::uint16_t>;
+
+Flow first_flow(const Fabric& fabric, const Way& way, std::uint32_t record, double share) {
+  const auto& [rail, from, to, number] = way;
+  Flow flow;
+  flow.rail = rail;
+  flow.record = record;
+  flow.number = number;
+  flow.from = fabric.leaf(from);
+  flow.to = fabric.leaf(to);
+  flow.share = share;
+  return flow;
+}
+
+// The votes of one rail.
+class Count {
+ public:
+  Count(RailNumber rail, const Flows& all, const Fabric& fabric, const PairSettings& settings)
+      : rail_(rail),
+        all_(all),
+        of_leaf_(fabric.leaves().size()),
+        rails_(fabric.rails().size()),
+        settings_(settings) {
+    for (const Flow& flow : all.list) {
+      if (flow.rail != rail) continue;
+      flows_.push_back(&flow);
+      of_leaf_[flow.from].push_back(&flow);
+      of_leaf_[flow.to].push_back(&flow);
+      if (Flows::is_vote(flow)) left_.insert(&flow);
+    }
+    for (const auto& some : of_leaf_)
+      if (!some.empty()) ++tested_;
+  }
+
+  void find(std::vector<PathFault>& faults) {
+    for (std::optional<PathFault> fault = next_leaf(); fault.has_value(); fault = next_leaf())
+      faults.push_back(std::move(*fault));
+    if (std::optional<PathFault> spine = spine_fault(); spine.has_value())
+      faults.push_back(std::move(*spine));
+  }
+
+ private:
+  using Some = std::vector<const Flow*>;
+
+  [[nodiscard]] Some left_of(LeafNumber leaf) const {
+    Some left;
+    std::ranges::copy_if(of_leaf_[leaf], std::back_inserter(left),
+                         [&](const Flow* flow) { return left_.contains(flow); });
+    return left;
+  }
+
+  [[nodiscard]] double chance_votes(const Some& flows) const {
+    double sum = 0;
+    for (const Flow* flow : flows)
+      sum += all_.chance_of_vote(*flow);
+    return sum;
+  }
+
+  // Of the votes of the leaf those that it would have if its flows were like those of the middle one of the
+  // other leaves elsewhere.
+  [[nodiscard]] double usual_votes(LeafNumber leaf) const {
+    std::vector<double> rates;
+    double others = 0;
+    for (LeafNumber other = 0; other < of_leaf_.size(); ++other) {
+      if (other == leaf) continue;
+      double count = 0;
+      double votes = 0;
+      for (const Flow* flow : of_leaf_[other]) {
+        if (flow->from == leaf || flow->to == leaf) continue;
+        ++count;
+        votes += left_.contains(flow) ? 1 : 0;
+      }
+      if (count > 0) rates.push_back(votes / count);
+      others += count;
+    }
+    const double own = static_cast<double>(of_leaf_[leaf].size());
+    return own * median_of(rates) + own * 0.5 / std::max(1.0, others);
+  }
+
+  [[nodiscard]] bool is_more_than(double expected, std::size_t votes) const {
+    return tail_of_poisson(expected, votes) <=
+           settings_.false_accusations / static_cast<double>(tested_ * rails_);
+  }
+
+  std::optional<PathFault> next_leaf() {
+    Some votes;
+    LeafNumber leaf = 0;
+    for (LeafNumber one = 0; one < of_leaf_.size(); ++one)
+      if (Some left = left_of(one); left.size() > votes.size()) {
+        votes = std::move(left);
+        leaf = one;
+      }
+    if (votes.size() < kLeastVotes) return std::nullopt;
+    std::set<LeafNumber> partners;
+    for (const Flow* flow : votes)
+      partners.insert(flow->from == leaf ? flow->to : flow->from);
+    if (partners.size() == 1) return between(leaf, *partners.begin(), votes);
+    const double usual = usual_votes(leaf);
+    if (static_cast<double>(votes.size()) < kManyTimes * usual) return std::nullopt;
+    if (!is_more_than(std::max(usual, chance_votes(of_leaf_[leaf])), votes.size())) return std::nullopt;
+    PathFault fault = fault_of(PathKind::one_uplink, of_leaf_[leaf], votes);
+    fault.leaf = leaf;
+    if (static_cast<double>(fault.low) > kAllUplinks * static_cast<double>(fault.flows)) {
+      fault.kind = PathKind::all_uplinks;
+      fault.ways = 1;
+    }
+    return fault;
+  }
+
+  // All low flows of a leaf go to one other: the way between the two, or an end of it where there is no
+  // third.
+  std::optional<PathFault> between(LeafNumber leaf, LeafNumber other, const Some& votes) {
+    Some flows;
+    std::ranges::copy_if(of_leaf_[leaf], std::back_inserter(flows),
+                         [&](const Flow* flow) { return flow->from == other || flow->to == other; });
+    if (!is_more_than(chance_votes(flows), votes.size())) return std::nullopt;
+    PathFault fault = fault_of(PathKind::between_leaves, flows, votes);
+    fault.leaf = std::min(leaf, other);
+    fault.other = std::max(leaf, other);
+    return fault;
+  }
+
+  std::optional<PathFault> spine_fault() {
+    const Some votes(left_.begin(), left_.end());
+    std::set<LeafNumber> leaves;
+    for (const Flow* flow : votes)
+      leaves.insert({flow->from, flow->to});
+    if (leaves.size() < kLeastLeaves || 2 * leaves.size() < tested_) return std::nullopt;
+    if (!is_more_than(chance_votes(flows_), votes.size())) return std::nullopt;
+    return fault_of(PathKind::one_spine, flows_, votes);
+  }
+
+  PathFault fault_of(PathKind kind, const Some& flows, const Some& votes) {
+    PathFault fault;
+    fault.kind = kind;
+    fault.rail = rail_;
+    fault.flows = flows.size();
+    std::set<std::uint32_t> records;
+    std::vector<double> shares;
+    for (const Flow* flow : votes) {
+      shares.push_back(flow->share);
+      records.insert(flow->record);
+      left_.erase(flow);
+    }
+    // Of the many low flows of a pair only some are repeated.
+    for (const Flow* flow : flows)
+      if (flow->is_low && flow->low_repeats == flow->repeats && records.contains(flow->record)) ++fault.low;
+    fault.share = median_of(shares);
+    fault.records.assign(records.begin(), records.end());
+    fault.ways = static_cast<std::size_t>(std::lround(
+        static_cast<double>(fault.flows) / static_cast<double>(std::max<std::size_t>(fault.low, 1))));
+    fault.confidence = std::min(0.99, 1 - std::pow(0.5, static_cast<double>(votes.size())));
+    return fault;
+  }
+
+  RailNumber rail_;
+  const Flows& all_;
+  Some flows_;
+  std::vector<Some> of_leaf_;
+  std::set<const Flow*> left_;  // votes that nothing explains yet
+  std::size_t tested_ = 0;      // leaves
+  std::size_t rails_;
+  const PairSettings& settings_;
+};
+
+struct Repeat {
+  std::size_t flow = 0;
+  double share = 0;
+};
+
+// From those that were low once and not every time after.
+double chance_of_repeat(std::span<const Flow> flows) {
+  double repeats = 0;
+  double low_repeats = 0;
+  for (const Flow& flow : flows) {
+    if (!flow.is_low || flow.low_repeats == flow.repeats) continue;
+    repeats += static_cast<double>(flow.repeats);
+    low_repeats += static_cast<double>(flow.low_repeats);
+  }
+  return (low_repeats + 0.5) / (repeats + 5);
+}
+
+void judge_flows(Flows& flows, const std::vector<Repeat>& repeats, double within,
+                 const PairSettings& settings) {
+  const double cut = low_cut(deviation_of_flows(flows.list, within), settings);
+  for (Flow& flow : flows.list)
+    flow.is_low = flow.share < 1 - cut;
+  for (const Repeat& one : repeats) {
+    ++flows.list[one.flow].repeats;
+    flows.list[one.flow].low_repeats += one.share < 1 - cut ? 1 : 0;
+  }
+  flows.chance_of_repeat = chance_of_repeat(flows.list);
+}
+
+}  // namespace
+
+double Flows::chance_of_vote(const Flow& flow) const {
+  if (!flow.is_low || flow.repeats == 0) return 0;
+  return std::pow(chance_of_repeat, static_cast<double>(flow.repeats));
+}
+
+Flows read_flows(const Fabric& fabric, std::span<const Record> records, const Readings& readings,
+                 const Ends& ends, const std::vector<bool>& gone, const PairSettings& settings) {
+  Flows flows;
+  std::vector<Repeat> repeats;
+  std::map<Way, std::size_t> known;
+  const auto is_fine = [&](RailNumber rail, NodeNumber node) {
+    return !gone[node] && ends.is_fine(fabric.number(rail, node));
+  };
+  for (std::uint32_t number = 0; number < records.size(); ++number) {
+    const Record& record = records[number];
+    const PairTest& test = record.test;
+    if (record.locality != Locality::cross_leaf || !record.result || record.result->missing) continue;
+    const Usual* usual = find_usual(readings.references, record);
+    if (usual == nullptr || !is_fine(test.rail, test.source) || !is_fine(test.rail, test.destination))
+      continue;
+    const double whole = record.expected.value_or(1) * usual->centre;
+    for (const bool is_forward : {true, false}) {
+      const std::vector<double>& samples = is_forward ? record.result->forward : record.result->backward;
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        const Way way{test.rail, is_forward ? test.source : test.destination,
+                      is_forward ? test.destination : test.source, test.flows[i]};
+        const auto [at, is_new] = known.try_emplace(way, flows.list.size());
+        if (is_new)
+          flows.list.push_back(first_flow(fabric, way, number, samples[i] / whole));
+        else
+          repeats.push_back({at->second, samples[i] / whole});
+      }
+    }
+  }
+  judge_flows(flows, repeats, readings.noise.within, settings);
+  return flows;
+}
+
+std::vector<PathFault> find_path_faults(const Fabric& fabric, const Flows& flows,
+                                        const PairSettings& settings) {
+  std::vector<PathFault> faults;
+  for (RailNumber rail = 0; rail < fabric.rails().size() && !flows.list.empty(); ++rail)
+    Count(rail, flows, fabric, settings).find(faults);
+  return faults;
+}
+
+}  // namespace autopilot::fleet

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/pair_tests/round_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "fleet/pair_tests/schedules.hpp"
+
+namespace autopilot::fleet {
+namespace {
+
+constexpr std::uint32_t kFewUplinks = 4;    // two tests would meet on these most of the time
+constexpr std::size_t kFullTable = 4;       // so few NICs on a rail meet each other all, in three rounds
+constexpr std::size_t kMostPartners = 3;    // that are fine: more would not say more
+constexpr double kPartOfUplinks = 0.125;    // that tests between leaves take: flows shall hardly meet
+constexpr std::size_t kMostLowFlows = 12;   // of a pair that are tried again
+constexpr std::size_t kLowFlowRepeats = 5;  // so many times each
+constexpr std::size_t kLeastRepeats = 48;   // of all flows of a pair together
+constexpr std::size_t kLeastOfLeaf = 2;     // tests that leave a leaf: with one alone it may be either leaf
+
+// Makes the tests of one rail.
+class RailRound {
+ public:
+  RailRound(const Known& known, RailNumber rail, std::vector<Record>& round)
+      : known_(known),
+        rail_(rail),
+        round_(round),
+        is_busy_(known.gone),
+        random_(known.settings.seed + 1000 * known.round + rail) {
+    for (NodeNumber node = 0; node < is_busy_.size(); ++node)
+      is_busy_[node] = is_busy_[node] || known.fabric.nic(rail, node) == nullptr;
+    for (LeafNumber leaf = 0; leaf < known.fabric.leaves().size(); ++leaf)
+      budget_.push_back(budget_of(leaf));
+  }
+
+  [[nodiscard]] bool is_free(NodeNumber node) const { return !is_busy_[node]; }
+  [[nodiscard]] std::vector<NodeNumber> free_members(LeafNumber leaf) const {
+    std::vector<NodeNumber> members = known_.fabric.members(rail_, leaf);
+    std::erase_if(members, [&](NodeNumber node) { return is_busy_[node]; });
+    return members;
+  }
+  [[nodiscard]] std::size_t budget(LeafNumber leaf) const { return budget_[leaf]; }
+  // False: they are under two leaves, and one of these has as many tests as it should.
+  [[nodiscard]] bool may_pair(NodeNumber a, NodeNumber b) const {
+    if (known_.fabric.locality(a, b) != Locality::cross_leaf) return true;
+    return budget_[known_.fabric.leaf(a)] > 0 && budget_[known_.fabric.leaf(b)] > 0;
+  }
+  // A repeat does not count among the tests that leave a leaf.
+  void pair(NodeNumber a, NodeNumber b, std::size_t samples, bool is_repeat = false) {
+    Record record;
+    record.locality = known_.fabric.locality(a, b);
+    const bool is_cross = record.locality == Locality::cross_leaf;
+    record.test.flows.resize(is_cross ? known_.settings.cross_flows : samples);
+    std::iota(record.test.flows.begin(), record.test.flows.end(), std::uint16_t{0});
+    if (is_cross && is_repeat)
+      record.test.flows.insert(record.test.flows.end(), record.test.flows.begin(), record.test.flows.end());
+    if (is_cross) std::ranges::shuffle(record.test.flows, random_);
+    record.test.source = a;
+    record.test.destination = b;
+    add(std::move(record), is_repeat);
+  }
+  void repeat(NodeNumber a, NodeNumber b, std::vector<std::uint16_t> low_flows) {
+    Record record;
+    record.locality = Locality::cross_leaf;
+    record.is_of_low_flows = true;
+    record.test.source = a;
+    record.test.destination = b;
+    if (low_flows.size() > kMostLowFlows) low_flows.resize(kMostLowFlows);
+    std::vector<std::uint16_t>& flows = record.test.flows;
+    for (std::size_t repeat = 0; repeat < kLowFlowRepeats; ++repeat)
+      flows.insert(flows.end(), low_flows.begin(), low_flows.end());
+    // Among others and in another order: two flows that met shall not do so again and again.
+    while (flows.size() < kLeastRepeats)
+      flows.push_back(static_cast<std::uint16_t>(random_() % known_.settings.cross_flows));
+    std::ranges::shuffle(flows, random_);
+    add(std::move(record), true);
+  }
+
+ private:
+  void add(Record record, bool is_repeat) {
+    record.round = known_.round;
+    record.test.rail = rail_;
+    for (const NodeNumber node : {record.test.source, record.test.destination}) {
+      is_busy_[node] = true;
+      const LeafNumber leaf = known_.fabric.leaf(node);
+      if (!is_repeat && record.locality == Locality::cross_leaf && budget_[leaf] > 0) --budget_[leaf];
+    }
+    round_.push_back(std::move(record));
+  }
+  // Tests that may leave the leaf at once: a small part of what its uplinks carry.
+  [[nodiscard]] std::size_t budget_of(LeafNumber leaf) const {
+    const std::optional<LeafUplinks>& uplinks = known_.fabric.uplinks(leaf);
+    if (!uplinks) return kLeastOfLeaf;
+    double fastest = 0;
+    for (const NodeNumber node : known_.fabric.members(rail_, leaf))
+      fastest = std::max(fastest, known_.fabric.nic(rail_, node)->line_rate.value_or(0));
+    if (fastest == 0) return kLeastOfLeaf;
+    const double carried =
+        uplinks->count * uplinks->line_rate / (fastest * known_.settings.share_of_line_rate);
+    const std::size_t least = uplinks->count < kFewUplinks ? 1 : kLeastOfLeaf;
+    return std::max(least, static_cast<std::size_t>(carried * kPartOfUplinks));
+  }
+
+  const Known& known_;
+  RailNumber rail_;
+  std::vector<Record>& round_;
+  std::vector<bool> is_busy_;
+  std::mt19937_64 random_;
+  std::vector<std::size_t> budget_;  // by leaf
+};
+
+// By the circle method.
+void pair_all(RailRound& tests, const std::vector<NodeNumber>& members, std::size_t round,
+              std::size_t samples, std::vector<NodeNumber>& left) {
+  const std::size_t rounds = circle_rounds(members.size());
+  for (NodeNumber i = 0; i < members.size(); ++i) {
+    const std::optional<NodeNumber> partner =
+        rounds == 0 ? std::nullopt : circle_partner(members.size(), round % rounds, i);
+    if (!partner)
+      left.push_back(members[i]);
+    else if (*partner > i)
+      tests.pair(members[i], members[*partner], samples);
+  }
+}
+
+// Of few there is no usual value before all have met. False: they are more.
+bool make_full_table(const Known& known, RailRound& tests) {
+  std::vector<NodeNumber> members;
+  for (NodeNumber node = 0; node < known.gone.size(); ++node)
+    if (tests.is_free(node)) members.push_back(node);
+  if (members.size() > kFullTable) return false;
+  std::vector<NodeNumber> left;
+  if (known.round < circle_rounds(members.size()))
+    pair_all(tests, members, known.round, known.settings.samples, left);
+  return true;
+}
+
+// Tests of the second and later rounds on one rail.
+class LaterRound {
+ public:
+  LaterRound(const Known& known, RailNumber rail, const Readings& readings, const Ends& ends,
+             std::vector<Record>& round)
+      : known_(known),
+        rail_(rail),
+        readings_(readings),
+        ends_(ends),
+        tests_(known, rail, round),
+        samples_(samples_for(readings.noise, known.settings)),
+        met_(known.gone.size()) {
+    for (const Record& record : known.records) {
+      if (record.test.rail != rail) continue;
+      met_[record.test.source].push_back(record.test.destination);
+      met_[record.test.destination].push_back(record.test.source);
+    }
+  }
+
+  bool is_full_table() { return make_full_table(known_, tests_); }
+
+  // Again what was low between two that are fine.
+  void retest(const LowPair& pair) {
+    const PairTest& test = known_.records[readings_.list[pair.readings.front()].record].test;
+    if (tests_.is_free(test.source) && tests_.is_free(test.destination))
+      tests_.pair(test.source, test.destination, samples_, true);
+  }
+  void retest(const PairTest& test, const std::set<std::uint16_t>& low_flows) {
+    if (tests_.is_free(test.source) && tests_.is_free(test.destination))
+      tests_.repeat(test.source, test.destination, {low_flows.begin(), low_flows.end()});
+  }
+
+  void find_partners() {
+    std::vector<Want> wants = wants_of();
+    collect_fine();
+    std::vector<Want> left;
+    for (const Want& want : wants) {
+      if (!tests_.is_free(want.node)) continue;
+      if (const std::optional<NodeNumber> partner = fine_partner(want.node))
+        tests_.pair(want.node, *partner, samples_);
+      else
+        left.push_back(want);
+    }
+    // Nobody is known to be fine: slowest with fastest.
+    std::ranges::stable_sort(left, {}, &Want::share);
+    for (std::size_t slow = 0; slow < left.size(); ++slow)
+      for (std::size_t fast = left.size(); fast-- > slow + 1 && tests_.is_free(left[slow].node);)
+        if (can_meet(left[slow].node, left[fast].node))
+          tests_.pair(left[slow].node, left[fast].node, samples_);
+  }
+
+  // Pairs of NICs that are fine, under two leaves that have not met on this rail, one of which is wanted.
+  void explore(const std::vector<bool>& is_wanted) {
+    const std::size_t leaves = known_.fabric.leaves().size();
+    const std::size_t rounds = circle_rounds(leaves);
+    std::set<std::pair<LeafNumber, LeafNumber>> seen = leaves_met();
+    for (std::size_t slot = 0; slot < rounds; ++slot) {
+      const std::size_t turn = (slot + rail_ + known_.settings.seed) % rounds;
+      bool is_budget_left = false;
+      for (LeafNumber leaf = 0; leaf < leaves; ++leaf) {
+        if (tests_.budget(leaf) == 0) continue;
+        is_budget_left = true;
+        const std::optional<NodeNumber> other = circle_partner(leaves, turn, leaf);
+        if (!other || *other < leaf || tests_.budget(*other) == 0) continue;
+        if (!is_wanted[leaf] && !is_wanted[*other]) continue;
+        if (seen.contains({leaf, *other})) continue;
+        const std::optional<NodeNumber> one = idle_fine(leaf);
+        const std::optional<NodeNumber> two = idle_fine(*other);
+        if (!one || !two) continue;
+        seen.insert({leaf, *other});
+        tests_.pair(*one, *two, samples_);
+      }
+      if (!is_budget_left) return;
+    }
+  }
+
+ private:
+  struct Want {
+    NodeNumber node = 0;
+    std::size_t partners = 0;  // it has, that are fine
+    double share = 1;
+  };
+
+  [[nodiscard]] NicNumber nic_of(NodeNumber node) const { return known_.fabric.number(rail_, node); }
+
+  // First who lacks one partner to be decided on, then the slowest.
+  [[nodiscard]] std::vector<Want> wants_of() const {
+    std::vector<Want> wants;
+    for (NodeNumber node = 0; node < known_.gone.size(); ++node) {
+      if (!tests_.is_free(node)) continue;
+      const EndView& sends = ends_.sends(nic_of(node));
+      const EndView& receives = ends_.receives(nic_of(node));
+      const auto wants_more = [](const EndView& end) {
+        return end.state == EndState::open || (end.state == EndState::bad && end.partners < kMostPartners);
+      };
+      const bool is_unmeasured =
+          sends.state == EndState::unmeasured && receives.state == EndState::unmeasured;
+      if (!is_unmeasured && !wants_more(sends) && !wants_more(receives)) continue;
+      wants.push_back(
+          {node, std::max(sends.partners, receives.partners), std::min(sends.share, receives.share)});
+    }
+    std::ranges::stable_sort(wants, {},
+                             [](const Want& want) { return std::pair(want.partners != 1, want.share); });
+    return wants;
+  }
+
+  void collect_fine() {
+    const std::size_t leaves = known_.fabric.leaves().size();
+    fine_.assign(leaves + 1, {});
+    for (NodeNumber node = 0; node < known_.gone.size(); ++node)
+      if (tests_.is_free(node) && ends_.is_fine(nic_of(node)))
+        fine_[known_.fabric.leaf(node)].push_back(node);
+  }
+
+  [[nodiscard]] bool can_meet(NodeNumber a, NodeNumber b) const {
+    return tests_.is_free(a) && tests_.is_free(b) && tests_.may_pair(a, b) &&
+           std::ranges::find(met_[a], b) == met_[a].end();
+  }
+
+  // Under the same leaf where there is one, else wherever most are left.
+  std::optional<NodeNumber> fine_partner(NodeNumber node) {
+    const LeafNumber own = known_.fabric.leaf(node);
+    if (const std::optional<NodeNumber> partner = take_fine(own, node)) return partner;
+    for (std::size_t step = 1; step < fine_.size(); ++step) {
+      const std::size_t other = (own + step) % fine_.size();
+      if (const std::optional<NodeNumber> partner = take_fine(other, node)) return partner;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<NodeNumber> take_fine(std::size_t leaf, NodeNumber node) {
+    std::vector<NodeNumber>& fine = fine_[leaf];
+    while (!fine.empty() && !tests_.is_free(fine.back()))
+      fine.pop_back();
+    for (std::size_t i = fine.size(); i-- > 0;)
+      if (can_meet(node, fine[i])) return fine[i];
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::set<std::pair<LeafNumber, LeafNumber>> leaves_met() const {
+    std::set<std::pair<LeafNumber, LeafNumber>> met;
+    for (const Record& record : known_.records)
+      if (record.test.rail == rail_ && record.locality == Locality::cross_leaf)
+        met.insert(std::minmax(
+            {known_.fabric.leaf(record.test.source), known_.fabric.leaf(record.test.destination)}));
+    return met;
+  }
+
+  // Rather one that was not across leaves yet: the leaf shall not be judged by one NIC.
+  std::optional<NodeNumber> idle_fine(LeafNumber leaf) {
+    std::optional<NodeNumber> best;
+    std::size_t best_met = 0;
+    for (const NodeNumber node : fine_[leaf]) {
+      if (!tests_.is_free(node)) continue;
+      if (best && met_[node].size() >= best_met) continue;
+      best = node;
+      best_met = met_[node].size();
+    }
+    return best;
+  }
+
+  const Known& known_;
+  RailNumber rail_;
+  const Readings& readings_;
+  const Ends& ends_;
+  RailRound tests_;
+  std::size_t samples_;
+  std::vector<std::vector<NodeNumber>> met_;   // by node
+  std::vector<std::vector<NodeNumber>> fine_;  // by leaf and no_leaf()
+};
+
+using LowFlows = std::map<std::uint32_t, std::set<std::uint16_t>>;  // by record
+
+LowFlows low_flows_of(const Known& known, const Flows& flows, RailNumber rail) {
+  LowFlows low;
+  for (const Flow& flow : flows.list)
+    if (flow.rail == rail && flow.is_low && flow.repeats == 0) low[flow.record].insert(flow.number);
+  std::erase_if(low, [&](const auto& one) { return known.records[one.first].is_of_low_flows; });
+  return low;
+}
+
+// At the first look all of them, later those that nobody looked at.
+std::vector<bool> leaves_to_explore(const Known& known, const Flows& flows, RailNumber rail) {
+  std::vector<bool> is_wanted(known.fabric.leaves().size(), true);
+  if (known.round == 1) return is_wanted;
+  for (const Flow& flow : flows.list)
+    if (flow.rail == rail) is_wanted[flow.from] = is_wanted[flow.to] = false;
+  return is_wanted;
+}
+
+}  // namespace
+
+std::vector<Record> first_round(const Known& known) {
+  std::vector<Record> round;
+  for (RailNumber rail = 0; rail < known.fabric.rails().size(); ++rail) {
+    RailRound tests(known, rail, round);
+    if (make_full_table(known, tests)) continue;
+    std::vector<NodeNumber> left;
+    for (LeafNumber leaf = 0; leaf <= known.fabric.no_leaf(); ++leaf)
+      pair_all(tests, tests.free_members(leaf), known.settings.seed + rail, known.settings.samples, left);
+    for (std::size_t i = 0; i + 1 < left.size(); i += 2)
+      tests.pair(left[i], left[i + 1], known.settings.samples);
+  }
+  return round;
+}
+
+std::vector<Record> next_round(const Known& known, const Readings& readings, const Ends& ends,
+                               const Flows& flows) {
+  std::vector<Record> round;
+  std::vector<std::vector<LowPair>> low_pairs(known.fabric.rails().size());
+  for (LowPair& pair : ends.low_pairs())
+    if (pair.are_ends_fine && pair.readings.size() < 2)
+      low_pairs[known.fabric.rail_of(pair.from)].push_back(std::move(pair));
+  for (RailNumber rail = 0; rail < known.fabric.rails().size(); ++rail) {
+    LaterRound tests(known, rail, readings, ends, round);
+    if (tests.is_full_table()) continue;
+    for (const LowPair& pair : low_pairs[rail])
+      tests.retest(pair);
+    for (const auto& [record, low] : low_flows_of(known, flows, rail))
+      tests.retest(known.records[record].test, low);
+    tests.find_partners();
+    tests.explore(leaves_to_explore(known, flows, rail));
+  }
+  return round;
+}
+
+void expect(const Fabric& fabric, std::vector<Record>& round, const PairSettings& settings) {
+  const std::size_t leaves = fabric.leaves().size();
+  std::vector<std::size_t> crossing(fabric.rails().size() * leaves);
+  for (const Record& record : round)
+    if (record.locality == Locality::cross_leaf)
+      for (const NodeNumber node : {record.test.source, record.test.destination})
+        ++crossing[record.test.rail * leaves + fabric.leaf(node)];
+  for (Record& record : round) {
+    PairTest& test = record.test;
+    const std::optional<double> rate = fabric.line_rate(test.rail, test.source, test.destination);
+    if (!rate) continue;
+    double share = settings.share_of_line_rate;
+    if (share < 1) test.most = *rate * share;
+    if (record.locality == Locality::cross_leaf)
+      for (const NodeNumber node : {test.source, test.destination}) {
+        const LeafNumber leaf = fabric.leaf(node);
+        share = std::min(share, fabric.uplink_share(leaf, crossing[test.rail * leaves + leaf], *rate));
+      }
+    record.expected = *rate * share;
+  }
+}
+
+}  // namespace autopilot::fleet

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/pair_tests/verdict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "fleet/pair_tests/reference.hpp"
+
+namespace autopilot::fleet {
+namespace {
+
+constexpr double kMostOfRails = 0.75;    // so many are low of a node that is bad as a whole
+constexpr double kMostOfLeaf = 0.85;     // likewise of the NICs under a leaf
+constexpr std::size_t kLeastOfLeaf = 4;  // fewer may be bad by chance
+constexpr double kRailLoss = 0.1;  // beside the middle one of the rails: less is a matter of slots and models
+constexpr std::size_t kLeastRails = 3;
+constexpr double kLeastOfLink = 0.99;  // confidence: ends that are a little slow look like links
+constexpr double kUndecided = 0.4;     // of two and what is between them
+
+class Telling {
+ public:
+  Telling(const Fabric& fabric, const std::vector<Record>& records, const std::vector<bool>& gone,
+          const Readings& readings, const Ends& ends, const PairSettings& settings)
+      : fabric_(fabric),
+        records_(records),
+        gone_(gone),
+        readings_(readings),
+        ends_(ends),
+        settings_(settings),
+        told_(fabric.nics()) {}
+
+  std::vector<Suspect> suspects() {
+    tell_rails();
+    tell_leaves();
+    tell_nodes();
+    tell_paths();
+    tell_pairs();
+    std::ranges::stable_sort(suspects_, {}, [](const Suspect& one) {
+      return std::tuple(one.kind == SuspectKind::undecided, !one.is_unreachable, -one.confidence * one.loss);
+    });
+    return std::move(suspects_);
+  }
+
+ private:
+  [[nodiscard]] bool is_measured(NicNumber nic) const {
+    return ends_.sends(nic).state != EndState::unmeasured ||
+           ends_.receives(nic).state != EndState::unmeasured;
+  }
+
+  void tell(Suspect suspect, const PathFault* path = nullptr) {
+    std::ranges::stable_sort(suspect.evidence, {}, &Evidence::share);
+    if (suspect.evidence.size() > Suspect::kMostEvidence) suspect.evidence.resize(Suspect::kMostEvidence);
+    suspect.sentence = sentence_of(fabric_, suspect, path);
+    suspects_.push_back(std::move(suspect));
+  }
+
+  void add_evidence(Suspect& suspect, const Reading& reading) const {
+    const PairTest& test = records_[reading.record].test;
+    suspect.evidence.push_back({test.id, test.rail, fabric_.node_of(reading.from),
+                                fabric_.node_of(reading.to), reading.share, reading.is_low});
+  }
+  void add_evidence(Suspect& suspect, NicNumber nic) const {
+    for (const bool is_sender : {true, false}) {
+      const EndNumber end = 2 * nic + (is_sender ? 0 : 1);
+      if (ends_.end(end).state != EndState::bad) continue;
+      for (const std::uint32_t number : ends_.readings_of(end))
+        add_evidence(suspect, readings_.list[number]);
+    }
+  }
+
+  // What the bad ends of these NICs say together; nobody is unreachable with whom anything came through.
+  void weigh_in(Suspect& suspect, const std::vector<NicNumber>& nics) const {
+    std::vector<double> losses;
+    suspect.is_unreachable = true;
+    for (const NicNumber nic : nics) {
+      for (const EndView* end : {&ends_.sends(nic), &ends_.receives(nic)}) {
+        if (end->state != EndState::bad) continue;
+        losses.push_back(1 - end->share);
+        suspect.confidence = std::max(suspect.confidence, end->confidence);
+        suspect.partners = std::max(suspect.partners, end->partners);
+        suspect.is_unreachable = suspect.is_unreachable && end->is_silent;
+      }
+      add_evidence(suspect, nic);
+    }
+    suspect.loss = median_of(losses);
+  }
+
+  // A rail that is slow everywhere has no slow node: its own reference hides it.
+  void tell_rails() {
+    std::vector<const Reference*> comparable;
+    std::vector<double> centres;
+    for (const Reference& one : readings_.references)
+      if (one.has_expected && !one.is_pooled && one.locality != Locality::cross_leaf) {
+        comparable.push_back(&one);
+        centres.push_back(one.usual.centre);
+      }
+    if (comparable.size() < kLeastRails) return;
+    const double middle = median_of(centres);
+    for (const Reference* one : comparable) {
+      const double loss = 1 - one->usual.centre / middle;
+      if (loss < kRailLoss) continue;
+      Suspect suspect;
+      suspect.kind = SuspectKind::rail;
+      suspect.rail = one->rail;
+      suspect.loss = loss;
+      suspect.confidence = 0.9;
+      tell(std::move(suspect));
+    }
+  }
+
+  void tell_leaves() {
+    for (LeafNumber leaf = 0; leaf < fabric_.leaves().size(); ++leaf)
+      for (RailNumber rail = 0; rail < fabric_.rails().size(); ++rail)
+        tell_leaf(rail, leaf);
+  }
+
+  void tell_leaf(RailNumber rail, LeafNumber leaf) {
+    std::size_t measured = 0;
+    std::size_t low = 0;
+    std::vector<NicNumber> bad;
+    std::vector<NodeNumber> all;
+    for (const NodeNumber node : fabric_.members(rail, leaf)) {
+      const NicNumber nic = fabric_.number(rail, node);
+      if (gone_[node] || !is_measured(nic)) continue;
+      ++measured;
+      const bool is_open =
+          ends_.sends(nic).state == EndState::open || ends_.receives(nic).state == EndState::open;
+      if (!ends_.is_bad(nic) && !is_open) continue;
+      ++low;
+      all.push_back(node);
+      if (ends_.is_bad(nic)) bad.push_back(nic);
+    }
+    if (low < kLeastOfLeaf || static_cast<double>(low) < kMostOfLeaf * static_cast<double>(measured)) return;
+    // Without NICs elsewhere that are fine nobody knows what is usual.
+    if (bad.empty()) return;
+    Suspect suspect;
+    suspect.kind = SuspectKind::leaf;
+    suspect.leaf = leaf;
+    suspect.rail = rail;
+    weigh_in(suspect, bad);
+    for (const NodeNumber node : all)
+      told_[fabric_.number(rail, node)] = true;
+    suspect.nodes = std::move(all);
+    tell(std::move(suspect));
+  }
+
+  void tell_nodes() {
+    for (NodeNumber node = 0; node < fabric_.nodes().size(); ++node) {
+      std::vector<NicNumber> bad;
+      std::size_t measured = 0;
+      for (RailNumber rail = 0; rail < fabric_.rails().size(); ++rail) {
+        const NicNumber nic = fabric_.number(rail, node);
+        if (gone_[node] || told_[nic] || !is_measured(nic)) continue;
+        ++measured;
+        if (ends_.is_bad(nic)) bad.push_back(nic);
+      }
+      if (bad.size() >= 2 && static_cast<double>(bad.size()) >= kMostOfRails * static_cast<double>(measured))
+        tell_node(node, bad);
+      else
+        for (const NicNumber nic : bad)
+          tell_nic(nic);
+    }
+  }
+
+  void tell_node(NodeNumber node, const std::vector<NicNumber>& bad) {
+    Suspect suspect;
+    suspect.kind = SuspectKind::node;
+    suspect.nodes = {node};
+    weigh_in(suspect, bad);
+    // Low pairs on its other rails are the node's as well.
+    for (RailNumber rail = 0; rail < fabric_.rails().size(); ++rail)
+      told_[fabric_.number(rail, node)] = true;
+    tell(std::move(suspect));
+  }
+
+  void tell_nic(NicNumber nic) {
+    Suspect suspect;
+    const bool sends = ends_.sends(nic).state == EndState::bad;
+    const bool receives = ends_.receives(nic).state == EndState::bad;
+    suspect.kind = sends && receives ? SuspectKind::nic
+                   : sends           ? SuspectKind::nic_sends
+                                     : SuspectKind::nic_receives;
+    suspect.nodes = {fabric_.node_of(nic)};
+    suspect.rail = fabric_.rail_of(nic);
+    weigh_in(suspect, {nic});
+    told_[nic] = true;
+    for (RailNumber rail = 0; rail < fabric_.rails().size(); ++rail)
+      if (ends_.is_fine(fabric_.number(rail, fabric_.node_of(nic)))) ++suspect.fine_rails;
+    tell(std::move(suspect));
+  }
+
+  void tell_paths() {
+    const Flows flows = read_flows(fabric_, records_, readings_, ends_, gone_, settings_);
+    for (const PathFault& fault : find_path_faults(fabric_, flows, settings_)) {
+      Suspect suspect;
+      suspect.kind = fault.kind == PathKind::all_uplinks      ? SuspectKind::uplinks
+                     : fault.kind == PathKind::one_uplink     ? SuspectKind::uplink
+                     : fault.kind == PathKind::between_leaves ? SuspectKind::between_leaves
+                                                              : SuspectKind::spine;
+      suspect.rail = fault.rail;
+      suspect.leaf = fault.leaf;
+      suspect.other_leaf = fault.other;
+      suspect.loss = 1 - fault.share;
+      suspect.confidence = fault.confidence;
+      explained_.insert(fault.records.begin(), fault.records.end());
+      for (const std::uint32_t record : fault.records)
+        for (const std::uint32_t number :
+             ends_.readings_of(2 * fabric_.number(fault.rail, records_[record].test.source)))
+          if (readings_.list[number].record == record) add_evidence(suspect, readings_.list[number]);
+      // One path alone between two NICs may as well be a matter of these two.
+      if (suspect.kind == SuspectKind::between_leaves && fault.records.size() < 2) {
+        suspect.nodes = {records_[fault.records.front()].test.source,
+                         records_[fault.records.front()].test.destination};
+      }
+      tell(std::move(suspect), &fault);
+    }
+  }
+
+  // Of two directions the one that says more.
+  void tell_pairs() {
+    const std::vector<LowPair> pairs = ends_.low_pairs();
+    std::set<std::pair<NicNumber, NicNumber>> seen;
+    for (const bool are_links : {true, false})
+      for (const LowPair& pair : pairs) {
+        const bool is_link = pair.are_ends_fine && pair.low >= 2 && pair.confidence >= kLeastOfLink;
+        if (is_link != are_links || !is_told(pair)) continue;
+        if (seen.insert(std::minmax(pair.from, pair.to)).second) tell_pair(pair, is_link);
+      }
+  }
+
+  [[nodiscard]] bool is_told(const LowPair& pair) const {
+    if (told_[pair.from] || told_[pair.to] || !pair.is_significant) return false;
+    // The second time it was as usual.
+    if (pair.are_ends_fine && pair.low < pair.readings.size()) return false;
+    return !pair.is_cross || std::ranges::none_of(pair.readings, [&](std::uint32_t number) {
+      return explained_.contains(readings_.list[number].record);
+    });
+  }
+
+  void tell_pair(const LowPair& pair, bool is_link) {
+    Suspect suspect;
+    suspect.kind = is_link ? SuspectKind::link : SuspectKind::undecided;
+    suspect.is_unreachable = pair.is_silent;
+    suspect.nodes = {std::min(fabric_.node_of(pair.from), fabric_.node_of(pair.to)),
+                     std::max(fabric_.node_of(pair.from), fabric_.node_of(pair.to))};
+    suspect.rail = fabric_.rail_of(pair.from);
+    suspect.loss = 1 - pair.share;
+    suspect.confidence = is_link ? pair.confidence : kUndecided;
+    for (const std::uint32_t number : pair.readings)
+      add_evidence(suspect, readings_.list[number]);
+    tell(std::move(suspect));
+  }
+
+  const Fabric& fabric_;
+  const std::vector<Record>& records_;
+  const std::vector<bool>& gone_;
+  const Readings& readings_;
+  const Ends& ends_;
+  const PairSettings& settings_;
+  std::vector<bool> told_;             // NICs
+  std::set<std::uint32_t> explained_;  // tests between leaves
+  std::vector<Suspect> suspects_;
+};
+
+std::vector<Unmeasured> unmeasured_of(const Fabric& fabric, const std::vector<Record>& records,
+                                      const std::vector<bool>& gone, const Ends& ends) {
+  std::vector<Unmeasured> list;
+  const std::size_t nodes = fabric.nodes().size();
+  std::vector<std::optional<Missing>> last(fabric.nics());
+  for (const Record& record : records)
+    for (const NodeNumber node : {record.test.source, record.test.destination})
+      if (record.result && record.result->missing)
+        last[fabric.number(record.test.rail, node)] = record.result->missing;
+  for (RailNumber rail = 0; rail < fabric.rails().size(); ++rail)
+    for (NodeNumber node = 0; node < nodes; ++node) {
+      const auto nic = fabric.number(rail, node);
+      if (fabric.nic(rail, node) == nullptr) continue;
+      if (gone[node])
+        list.push_back({rail, node, Missing::cancelled});
+      else if (ends.sends(nic).state == EndState::unmeasured &&
+               ends.receives(nic).state == EndState::unmeasured)
+        list.push_back({rail, node, last[nic]});
+    }
+  return list;
+}
+
+std::vector<Cell> cells_of(const std::vector<Record>& records, const std::vector<Reference>& references) {
+  std::vector<Cell> cells;
+  cells.reserve(records.size());
+  for (const Record& record : records) {
+    const PairTest& test = record.test;
+    Cell cell{test.rail, test.source, test.destination, record.round, record.locality, {}, {}, {}, {}};
+    if (const Usual* usual = find_usual(references, record))
+      cell.usual = usual->centre * record.expected.value_or(1);
+    if (record.result) {
+      if (!record.result->forward.empty()) cell.forward = median_of(record.result->forward);
+      if (!record.result->backward.empty()) cell.backward = median_of(record.result->backward);
+      cell.missing = record.result->missing;
+    }
+    cells.push_back(cell);
+  }
+  return cells;
+}
+
+}  // namespace
+
+Verdict make_verdict(const Fabric& fabric, const std::vector<Record>& records, const std::vector<bool>& gone,
+                     const PairSettings& settings) {
+  Verdict verdict;
+  Readings readings = read_records(fabric, records, gone, settings);
+  const Ends ends(fabric.nics(), readings, settings);
+  verdict.suspects = Telling(fabric, records, gone, readings, ends, settings).suspects();
+  verdict.unmeasured = unmeasured_of(fabric, records, gone, ends);
+  verdict.cells = cells_of(records, readings.references);
+  verdict.tests = records.size();
+  verdict.measured = static_cast<std::size_t>(std::ranges::count_if(
+      records, [](const Record& record) { return record.result && !record.result->missing; }));
+  verdict.noise = readings.noise;
+  verdict.references = std::move(readings.references);
+  return verdict;
+}
+
+}  // namespace autopilot::fleet
