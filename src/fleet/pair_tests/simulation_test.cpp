@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pair tests on fabrics that do not exist: how many of the planted faults are named, how many that are named
+// are innocent, in how many rounds. tests/bench/pairs_bench.cpp prints the same for more and larger ones.
+#include <gtest/gtest.h>
+#include <sstream>
+#include <string>
+
+#include "fleet/pair_tests/simulated_score.hpp"
+
+namespace autopilot::fleet::simulation {
+
+namespace {
+
+// For the messages of failed tests.
+std::string text_of(const Score& score) {
+  std::ostringstream text;
+  text << score.found << " of " << score.planted << " found, " << score.right << " of the right kind, "
+       << score.wrong << " of " << score.accused << " accused wrongly, " << score.undecided << " undecided, "
+       << score.most_rounds << " rounds";
+  return text.str();
+}
+
+Score score_of_runs(Shape shape, Fault kind, std::size_t count, double loss, std::size_t runs) {
+  Score score;
+  for (std::size_t seed = 1; seed <= runs; ++seed) {
+    shape.seed = seed;
+    score += score_of_run(shape, kind, count, loss);
+  }
+  return score;
+}
+
+// What three samples of a pair leave of the noise.
+double five_deviations(double noise) {
+  return 5 * noise * error_of_median(PairSettings{}.samples);
+}
+
+TEST(Simulation, an_eighth_of_the_nodes_is_bad) {
+  for (const double noise : {0.01, 0.02, 0.03})
+    for (const double loss : {five_deviations(noise), 0.2, 0.5}) {
+      const Score score =
+          score_of_runs({.nodes = 256, .per_leaf = 32, .rails = 2, .noise = noise}, Fault::node, 32, loss, 4);
+      EXPECT_GE(score.recall(), 0.98) << "noise " << noise << ", loss " << loss << ": " << text_of(score);
+      EXPECT_GE(score.precision(), 0.98) << "noise " << noise << ", loss " << loss << ": " << text_of(score);
+      EXPECT_LE(score.most_rounds, 3U);
+    }
+}
+
+TEST(Simulation, nics_and_their_directions) {
+  for (const Fault kind : {Fault::nic, Fault::nic_sends, Fault::nic_receives})
+    for (const double loss : {five_deviations(0.02), 0.3}) {
+      const Score score = score_of_runs({.nodes = 256, .per_leaf = 32, .rails = 4}, kind, 32, loss, 3);
+      EXPECT_GE(score.recall(), 0.98)
+          << "kind " << static_cast<int>(kind) << ", loss " << loss << ": " << text_of(score);
+      EXPECT_GE(score.precision(), 0.98) << text_of(score);
+      EXPECT_GE(score.told_apart(), 0.95) << text_of(score);
+    }
+}
+
+TEST(Simulation, links_are_told_from_nodes) {
+  for (const double loss : {five_deviations(0.02), 0.3}) {
+    const Score score = score_of_runs({.nodes = 256, .per_leaf = 32, .rails = 2}, Fault::link, 8, loss, 8);
+    EXPECT_GE(score.recall(), 0.98) << text_of(score);
+    EXPECT_GE(score.precision(), 0.98) << text_of(score);
+    EXPECT_GE(score.told_apart(), 0.95) << text_of(score);
+  }
+}
+
+TEST(Simulation, uplinks_and_spines) {
+  for (const std::size_t oversubscription : {1U, 4U})
+    for (const Fault kind : {Fault::uplink, Fault::uplinks, Fault::spine}) {
+      const std::size_t runs = kind == Fault::uplink && oversubscription == 1 ? 50 : 10;
+      const Score score = score_of_runs({.nodes = 512, .per_leaf = 32, .oversubscription = oversubscription},
+                                        kind, 1, 0.5, runs);
+      EXPECT_GE(score.recall(), 0.98) << "kind " << static_cast<int>(kind) << ": " << text_of(score);
+      EXPECT_GE(score.precision(), 0.98) << "kind " << static_cast<int>(kind) << ": " << text_of(score);
+      EXPECT_GE(score.told_apart(), 0.95) << "kind " << static_cast<int>(kind) << ": " << text_of(score);
+    }
+}
+
+TEST(Simulation, small_faults_are_missed_rather_than_healthy_nodes_accused) {
+  const Score score = score_of_runs({.nodes = 512, .per_leaf = 32, .rails = 2}, Fault::node, 16, 0.03, 4);
+  EXPECT_GE(score.precision(), 0.98) << text_of(score);
+}
+
+TEST(Simulation, healthy_fabrics_accuse_nobody) {
+  Score score =
+      score_of_runs({.nodes = 512, .per_leaf = 32, .rails = 8, .noise = 0.03}, Fault::node, 0, 0, 3);
+  score +=
+      score_of_runs({.nodes = 512, .per_leaf = 64, .rails = 2, .oversubscription = 8}, Fault::node, 0, 0, 3);
+  EXPECT_EQ(score.accused, 0U) << text_of(score);
+}
+
+TEST(Simulation, where_nics_differ_among_themselves_only_those_far_below_are_accused) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SimulatedFabric fabric({.nodes = 512, .per_leaf = 32, .rails = 2, .spread = 0.01, .seed = seed});
+    for (const Suspect& suspect : run_all(fabric, {}).suspects)
+      if (suspect.kind != SuspectKind::undecided) {
+        EXPECT_LT(fabric.left(suspect.rail.value(), suspect.nodes.front()), 0.975) << suspect.sentence;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace autopilot::fleet::simulation
