@@ -72,6 +72,7 @@ class Ends {
   void index_readings();
   [[nodiscard]] EndNumber other_end(const Reading& reading, EndNumber end) const;
   [[nodiscard]] double deviation_of(const Reading& reading) const;
+  [[nodiscard]] std::optional<double> passed_share(EndNumber end, EndNumber other) const;
   [[nodiscard]] bool is_cleared(EndNumber end, EndNumber other, double share) const;
   [[nodiscard]] std::vector<std::uint32_t> what_counts(EndNumber end, const EndView& view) const;
   [[nodiscard]] EndView weigh(EndNumber end) const;

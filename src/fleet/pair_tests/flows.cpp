@@ -14,10 +14,11 @@ namespace {
 constexpr double kLeastSpread = 0.002;
 constexpr std::size_t kLeastVotes = 3;   // of fewer nobody knows which of their leaves it is
 constexpr std::size_t kLeastLeaves = 3;  // fewer do not tell a spine from a leaf
+constexpr double kUnevenChance = 1.5;    // flows that once met are likelier to meet again than others
 constexpr double kManyTimes = 3;         // what other leaves show: a spine hits some more than others
 constexpr double kAllUplinks = 0.75;     // of the flows of a leaf
 
-// Of all rails where rates are known: chance meetings are too many to know a rail by a few flows.
+// Of all rails together: of one there may be few flows, and many of these met.
 double deviation_of_flows(std::span<const Flow> flows, double within) {
   std::vector<double> shares;
   for (const Flow& flow : flows)
@@ -42,18 +43,14 @@ Flow first_flow(const Fabric& fabric, const Way& way, std::uint32_t record, doub
 // The votes of one rail.
 class Count {
  public:
-  Count(RailNumber rail, const Flows& all, const Fabric& fabric, const PairSettings& settings)
-      : rail_(rail),
-        all_(all),
-        of_leaf_(fabric.leaves().size()),
-        rails_(fabric.rails().size()),
-        settings_(settings) {
-    for (const Flow& flow : all.list) {
+  Count(RailNumber rail, std::span<const Flow> all, const Fabric& fabric, const PairSettings& settings)
+      : rail_(rail), of_leaf_(fabric.leaves().size()), rails_(fabric.rails().size()), settings_(settings) {
+    for (const Flow& flow : all) {
       if (flow.rail != rail) continue;
       flows_.push_back(&flow);
       of_leaf_[flow.from].push_back(&flow);
       of_leaf_[flow.to].push_back(&flow);
-      if (Flows::is_vote(flow)) left_.insert(&flow);
+      if (is_vote(flow)) left_.insert(&flow);
     }
     for (const auto& some : of_leaf_)
       if (!some.empty()) ++tested_;
@@ -76,10 +73,20 @@ class Count {
     return left;
   }
 
-  [[nodiscard]] double chance_votes(const Some& flows) const {
+  // So many of these flows would be votes by chance, by those of them that were low once and not every time
+  // after.
+  [[nodiscard]] static double chance_votes(const Some& flows) {
+    double repeats = 0;
+    double low_repeats = 0;
+    for (const Flow* flow : flows) {
+      if (!flow->is_low || flow->low_repeats == flow->repeats) continue;
+      repeats += static_cast<double>(flow->repeats);
+      low_repeats += static_cast<double>(flow->low_repeats);
+    }
+    const double chance = std::min(1.0, kUnevenChance * (low_repeats + 0.5) / (repeats + 5));
     double sum = 0;
     for (const Flow* flow : flows)
-      sum += all_.chance_of_vote(*flow);
+      if (flow->is_low && flow->repeats > 0) sum += std::pow(chance, static_cast<double>(flow->repeats));
     return sum;
   }
 
@@ -181,7 +188,6 @@ class Count {
   }
 
   RailNumber rail_;
-  const Flows& all_;
   Some flows_;
   std::vector<Some> of_leaf_;
   std::set<const Flow*> left_;  // votes that nothing explains yet
@@ -195,40 +201,22 @@ struct Repeat {
   double share = 0;
 };
 
-// From those that were low once and not every time after.
-double chance_of_repeat(std::span<const Flow> flows) {
-  double repeats = 0;
-  double low_repeats = 0;
-  for (const Flow& flow : flows) {
-    if (!flow.is_low || flow.low_repeats == flow.repeats) continue;
-    repeats += static_cast<double>(flow.repeats);
-    low_repeats += static_cast<double>(flow.low_repeats);
-  }
-  return (low_repeats + 0.5) / (repeats + 5);
-}
-
-void judge_flows(Flows& flows, const std::vector<Repeat>& repeats, double within,
+void judge_flows(std::vector<Flow>& flows, const std::vector<Repeat>& repeats, double within,
                  const PairSettings& settings) {
-  const double cut = low_cut(deviation_of_flows(flows.list, within), settings);
-  for (Flow& flow : flows.list)
+  const double cut = low_cut(deviation_of_flows(flows, within), settings);
+  for (Flow& flow : flows)
     flow.is_low = flow.share < 1 - cut;
   for (const Repeat& one : repeats) {
-    ++flows.list[one.flow].repeats;
-    flows.list[one.flow].low_repeats += one.share < 1 - cut ? 1 : 0;
+    ++flows[one.flow].repeats;
+    if (one.share < 1 - cut) ++flows[one.flow].low_repeats;
   }
-  flows.chance_of_repeat = chance_of_repeat(flows.list);
 }
 
 }  // namespace
 
-double Flows::chance_of_vote(const Flow& flow) const {
-  if (!flow.is_low || flow.repeats == 0) return 0;
-  return std::pow(chance_of_repeat, static_cast<double>(flow.repeats));
-}
-
-Flows read_flows(const Fabric& fabric, std::span<const Record> records, const Readings& readings,
-                 const Ends& ends, const std::vector<bool>& gone, const PairSettings& settings) {
-  Flows flows;
+std::vector<Flow> read_flows(const Fabric& fabric, std::span<const Record> records, const Readings& readings,
+                             const Ends& ends, const std::vector<bool>& gone, const PairSettings& settings) {
+  std::vector<Flow> flows;
   std::vector<Repeat> repeats;
   std::map<Way, std::size_t> known;
   const auto is_fine = [&](RailNumber rail, NodeNumber node) {
@@ -247,9 +235,9 @@ Flows read_flows(const Fabric& fabric, std::span<const Record> records, const Re
       for (std::size_t i = 0; i < samples.size(); ++i) {
         const Way way{test.rail, is_forward ? test.source : test.destination,
                       is_forward ? test.destination : test.source, test.flows[i]};
-        const auto [at, is_new] = known.try_emplace(way, flows.list.size());
+        const auto [at, is_new] = known.try_emplace(way, flows.size());
         if (is_new)
-          flows.list.push_back(first_flow(fabric, way, number, samples[i] / whole));
+          flows.push_back(first_flow(fabric, way, number, samples[i] / whole));
         else
           repeats.push_back({at->second, samples[i] / whole});
       }
@@ -259,10 +247,10 @@ Flows read_flows(const Fabric& fabric, std::span<const Record> records, const Re
   return flows;
 }
 
-std::vector<PathFault> find_path_faults(const Fabric& fabric, const Flows& flows,
+std::vector<PathFault> find_path_faults(const Fabric& fabric, std::span<const Flow> flows,
                                         const PairSettings& settings) {
   std::vector<PathFault> faults;
-  for (RailNumber rail = 0; rail < fabric.rails().size() && !flows.list.empty(); ++rail)
+  for (RailNumber rail = 0; rail < fabric.rails().size() && !flows.empty(); ++rail)
     Count(rail, flows, fabric, settings).find(faults);
   return faults;
 }

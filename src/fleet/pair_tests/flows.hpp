@@ -25,22 +25,15 @@ struct Flow {
   bool is_low = false;          // the first time
 };
 
-// Flows that meet on an uplink are low as well, by chance: such a flow is as usual when it is repeated.
-struct Flows {
-  std::vector<Flow> list;
-  double chance_of_repeat = 0;  // that one that was low by chance is so once more
+// Low every time. Flows that meet on an uplink are low as well, by chance: such a flow is as usual sooner or
+// later when it is repeated.
+[[nodiscard]] inline bool is_vote(const Flow& flow) {
+  return flow.is_low && flow.repeats > 0 && flow.low_repeats == flow.repeats;
+}
 
-  // Low every time.
-  [[nodiscard]] static bool is_vote(const Flow& flow) {
-    return flow.is_low && flow.repeats > 0 && flow.low_repeats == flow.repeats;
-  }
-  // That it is a vote by chance.
-  [[nodiscard]] double chance_of_vote(const Flow& flow) const;
-};
-
-[[nodiscard]] Flows read_flows(const Fabric& fabric, std::span<const Record> records,
-                               const Readings& readings, const Ends& ends, const std::vector<bool>& gone,
-                               const PairSettings& settings);
+[[nodiscard]] std::vector<Flow> read_flows(const Fabric& fabric, std::span<const Record> records,
+                                           const Readings& readings, const Ends& ends,
+                                           const std::vector<bool>& gone, const PairSettings& settings);
 
 enum class PathKind : std::uint8_t {
   all_uplinks,  // of a leaf
@@ -65,7 +58,7 @@ struct PathFault {
 
 // The leaf that most votes touch is at fault, if that many would not come by chance or by what flows
 // elsewhere show; it takes its votes with it, and so on. What is left over all leaves is a spine's.
-[[nodiscard]] std::vector<PathFault> find_path_faults(const Fabric& fabric, const Flows& flows,
+[[nodiscard]] std::vector<PathFault> find_path_faults(const Fabric& fabric, std::span<const Flow> flows,
                                                       const PairSettings& settings);
 
 }  // namespace autopilot::fleet

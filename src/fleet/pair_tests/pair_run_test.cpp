@@ -160,7 +160,17 @@ TEST(PairRun, a_slow_rail_is_told_where_line_rates_are_known) {
   EXPECT_THAT(accused(verdict), ElementsAre("rail rail 2"));
 }
 
-TEST(PairRun, uplinks_spines_and_ways_between_leaves_are_told_by_votes) {
+TEST(PairRun, a_bad_way_between_two_leaves_blames_neither_of_them) {
+  const Verdict verdict =
+      verdict_of({.nodes = 48, .per_leaf = 16}, {{.kind = Fault::way, .one = 0, .other = 2, .loss = 0.4}});
+  ASSERT_EQ(accused(verdict).size(), 1U);
+  const Suspect& suspect = verdict.suspects.front();
+  EXPECT_EQ(suspect.kind, SuspectKind::between_leaves);
+  EXPECT_EQ(suspect.leaf, 0U);
+  EXPECT_EQ(suspect.other_leaf, 2U);
+}
+
+TEST(PairRun, uplinks_and_spines_are_told_by_votes) {
   const Shape shape{.nodes = 256, .per_leaf = 16, .oversubscription = 2};
   const auto first_of = [&](const Planted& fault) {
     const Verdict verdict = verdict_of(shape, {fault});

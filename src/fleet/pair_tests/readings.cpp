@@ -10,7 +10,7 @@ namespace autopilot::fleet {
 namespace {
 
 constexpr double kLeastSpread = 0.002;  // below it, differences are no noise but rounding
-constexpr double kLowDeviations = 2.5;
+constexpr double kLowDeviations = 2.3;
 constexpr std::size_t kOwnValues = 16;   // so many of its own make a reference
 constexpr std::size_t kLeastValues = 4;  // fewer say nothing about what is usual
 constexpr std::size_t kLocalities = 3;

@@ -16,7 +16,7 @@ namespace autopilot::fleet {
 struct PairSettings {
   std::size_t samples = 3;        // each way of a pair, in the first round; later the measured noise decides
   std::size_t most_samples = 16;  // likewise, whatever the noise
-  std::size_t cross_flows = 40;   // of a pair under two leaves: each may take another uplink
+  std::size_t cross_flows = 48;   // of a pair under two leaves: each may take another uplink
   std::size_t most_rounds = 3;
   double least_loss = 0.02;         // of what is usual: less is nobody's fault
   double aimed_error = 0.01;        // standard deviation of what a pair says, as a share of what is usual

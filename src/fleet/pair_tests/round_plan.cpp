@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "fleet/pair_tests/schedules.hpp"
@@ -16,8 +17,8 @@ namespace {
 constexpr std::uint32_t kFewUplinks = 4;    // two tests would meet on these most of the time
 constexpr std::size_t kFullTable = 4;       // so few NICs on a rail meet each other all, in three rounds
 constexpr std::size_t kMostPartners = 3;    // that are fine: more would not say more
-constexpr double kPartOfUplinks = 0.125;    // that tests between leaves take: flows shall hardly meet
-constexpr std::size_t kMostLowFlows = 12;   // of a pair that are tried again
+constexpr double kPartOfUplinks = 0.25;     // that tests between leaves take: flows shall hardly meet
+constexpr std::size_t kMostLowFlows = 20;   // of a pair that are tried again
 constexpr std::size_t kLowFlowRepeats = 5;  // so many times each
 constexpr std::size_t kLeastRepeats = 48;   // of all flows of a pair together
 constexpr std::size_t kLeastOfLeaf = 2;     // tests that leave a leaf: with one alone it may be either leaf
@@ -34,7 +35,8 @@ class RailRound {
     for (NodeNumber node = 0; node < is_busy_.size(); ++node)
       is_busy_[node] = is_busy_[node] || known.fabric.nic(rail, node) == nullptr;
     for (LeafNumber leaf = 0; leaf < known.fabric.leaves().size(); ++leaf)
-      budget_.push_back(budget_of(leaf));
+      most_.push_back(most_of(leaf));
+    used_.resize(most_.size());
   }
 
   [[nodiscard]] bool is_free(NodeNumber node) const { return !is_busy_[node]; }
@@ -43,11 +45,14 @@ class RailRound {
     std::erase_if(members, [&](NodeNumber node) { return is_busy_[node]; });
     return members;
   }
-  [[nodiscard]] std::size_t budget(LeafNumber leaf) const { return budget_[leaf]; }
+  // Whether one more may be made between leaves only to try the way.
+  [[nodiscard]] bool may_explore(LeafNumber leaf) const {
+    return used_[leaf] < std::max(std::min(kLeastOfLeaf, most_[leaf]), most_[leaf] / 2);
+  }
   // False: they are under two leaves, and one of these has as many tests as it should.
   [[nodiscard]] bool may_pair(NodeNumber a, NodeNumber b) const {
     if (known_.fabric.locality(a, b) != Locality::cross_leaf) return true;
-    return budget_[known_.fabric.leaf(a)] > 0 && budget_[known_.fabric.leaf(b)] > 0;
+    return has_room(known_.fabric.leaf(a)) && has_room(known_.fabric.leaf(b));
   }
   // A repeat does not count among the tests that leave a leaf.
   void pair(NodeNumber a, NodeNumber b, std::size_t samples, bool is_repeat = false) {
@@ -87,12 +92,13 @@ class RailRound {
     for (const NodeNumber node : {record.test.source, record.test.destination}) {
       is_busy_[node] = true;
       const LeafNumber leaf = known_.fabric.leaf(node);
-      if (!is_repeat && record.locality == Locality::cross_leaf && budget_[leaf] > 0) --budget_[leaf];
+      if (!is_repeat && record.locality == Locality::cross_leaf) ++used_[leaf];
     }
     round_.push_back(std::move(record));
   }
   // Tests that may leave the leaf at once: a small part of what its uplinks carry.
-  [[nodiscard]] std::size_t budget_of(LeafNumber leaf) const {
+  [[nodiscard]] bool has_room(LeafNumber leaf) const { return used_[leaf] < most_[leaf]; }
+  [[nodiscard]] std::size_t most_of(LeafNumber leaf) const {
     const std::optional<LeafUplinks>& uplinks = known_.fabric.uplinks(leaf);
     if (!uplinks) return kLeastOfLeaf;
     double fastest = 0;
@@ -110,7 +116,8 @@ class RailRound {
   std::vector<Record>& round_;
   std::vector<bool> is_busy_;
   std::mt19937_64 random_;
-  std::vector<std::size_t> budget_;  // by leaf
+  std::vector<std::size_t> most_;  // by leaf: tests that leave it
+  std::vector<std::size_t> used_;  // of them
 };
 
 // By the circle method.
@@ -197,12 +204,12 @@ class LaterRound {
     std::set<std::pair<LeafNumber, LeafNumber>> seen = leaves_met();
     for (std::size_t slot = 0; slot < rounds; ++slot) {
       const std::size_t turn = (slot + rail_ + known_.settings.seed) % rounds;
-      bool is_budget_left = false;
+      bool is_room_left = false;
       for (LeafNumber leaf = 0; leaf < leaves; ++leaf) {
-        if (tests_.budget(leaf) == 0) continue;
-        is_budget_left = true;
+        if (!tests_.may_explore(leaf)) continue;
+        is_room_left = true;
         const std::optional<NodeNumber> other = circle_partner(leaves, turn, leaf);
-        if (!other || *other < leaf || tests_.budget(*other) == 0) continue;
+        if (!other || *other < leaf || !tests_.may_explore(*other)) continue;
         if (!is_wanted[leaf] && !is_wanted[*other]) continue;
         if (seen.contains({leaf, *other})) continue;
         const std::optional<NodeNumber> one = idle_fine(leaf);
@@ -211,7 +218,7 @@ class LaterRound {
         seen.insert({leaf, *other});
         tests_.pair(*one, *two, samples_);
       }
-      if (!is_budget_left) return;
+      if (!is_room_left) return;
     }
   }
 
@@ -224,7 +231,8 @@ class LaterRound {
 
   [[nodiscard]] NicNumber nic_of(NodeNumber node) const { return known_.fabric.number(rail_, node); }
 
-  // First who lacks one partner to be decided on, then the slowest.
+  // First who lacks one partner to be decided on, then who lacks two, then who is to be confirmed; the
+  // slowest of each first.
   [[nodiscard]] std::vector<Want> wants_of() const {
     std::vector<Want> wants;
     for (NodeNumber node = 0; node < known_.gone.size(); ++node) {
@@ -240,8 +248,9 @@ class LaterRound {
       wants.push_back(
           {node, std::max(sends.partners, receives.partners), std::min(sends.share, receives.share)});
     }
-    std::ranges::stable_sort(wants, {},
-                             [](const Want& want) { return std::pair(want.partners != 1, want.share); });
+    std::ranges::stable_sort(wants, {}, [](const Want& want) {
+      return std::tuple(want.partners != 1, want.partners, want.share);
+    });
     return wants;
   }
 
@@ -258,7 +267,7 @@ class LaterRound {
            std::ranges::find(met_[a], b) == met_[a].end();
   }
 
-  // Under the same leaf where there is one, else wherever most are left.
+  // Under the same leaf where there is one, else under the next ones.
   std::optional<NodeNumber> fine_partner(NodeNumber node) {
     const LeafNumber own = known_.fabric.leaf(node);
     if (const std::optional<NodeNumber> partner = take_fine(own, node)) return partner;
@@ -312,19 +321,19 @@ class LaterRound {
 
 using LowFlows = std::map<std::uint32_t, std::set<std::uint16_t>>;  // by record
 
-LowFlows low_flows_of(const Known& known, const Flows& flows, RailNumber rail) {
+LowFlows low_flows_of(const Known& known, std::span<const Flow> flows, RailNumber rail) {
   LowFlows low;
-  for (const Flow& flow : flows.list)
+  for (const Flow& flow : flows)
     if (flow.rail == rail && flow.is_low && flow.repeats == 0) low[flow.record].insert(flow.number);
   std::erase_if(low, [&](const auto& one) { return known.records[one.first].is_of_low_flows; });
   return low;
 }
 
 // At the first look all of them, later those that nobody looked at.
-std::vector<bool> leaves_to_explore(const Known& known, const Flows& flows, RailNumber rail) {
+std::vector<bool> leaves_to_explore(const Known& known, std::span<const Flow> flows, RailNumber rail) {
   std::vector<bool> is_wanted(known.fabric.leaves().size(), true);
   if (known.round == 1) return is_wanted;
-  for (const Flow& flow : flows.list)
+  for (const Flow& flow : flows)
     if (flow.rail == rail) is_wanted[flow.from] = is_wanted[flow.to] = false;
   return is_wanted;
 }
@@ -346,7 +355,7 @@ std::vector<Record> first_round(const Known& known) {
 }
 
 std::vector<Record> next_round(const Known& known, const Readings& readings, const Ends& ends,
-                               const Flows& flows) {
+                               std::span<const Flow> flows) {
   std::vector<Record> round;
   std::vector<std::vector<LowPair>> low_pairs(known.fabric.rails().size());
   for (LowPair& pair : ends.low_pairs())

@@ -31,7 +31,7 @@ struct Known {
 // fine is tried again; NICs that are fine try the ways between leaves, as many at once as the uplinks carry
 // easily. Nothing: all is known that a round can tell.
 [[nodiscard]] std::vector<Record> next_round(const Known& known, const Readings& readings, const Ends& ends,
-                                             const Flows& flows);
+                                             std::span<const Flow> flows);
 
 // What both NICs, the uplinks shared by the tests of the round and the limit let expect; where rates are
 // known.

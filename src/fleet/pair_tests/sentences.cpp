@@ -34,6 +34,9 @@ class Words {
   }
   [[nodiscard]] std::string leaf() const { return fabric_.leaves()[suspect_.leaf.value_or(0)]; }
   [[nodiscard]] std::string other_leaf() const { return fabric_.leaves()[suspect_.other_leaf.value_or(0)]; }
+  [[nodiscard]] std::string of_nodes() const {
+    return suspect_.nodes.size() == 2 ? " (" + node(0) + " with " + node(1) + ")" : "";
+  }
   // "31 % less than usual", or that nothing comes through.
   [[nodiscard]] std::string loss() const {
     return suspect_.is_unreachable ? "nothing comes through" : percent(suspect_.loss) + " less than usual";
@@ -62,7 +65,8 @@ std::string of_path(const Words& words, const Suspect& suspect, const PathFault&
     case SuspectKind::uplink:
       return "1 of ~" + std::to_string(path.ways) + " uplinks of leaf " + words.leaf() + ": " + low;
     case SuspectKind::between_leaves:
-      return "between leaf " + words.leaf() + " and leaf " + words.other_leaf() + ": " + low;
+      return "between leaf " + words.leaf() + " and leaf " + words.other_leaf() + words.of_nodes() + ": " +
+             low;
     default:
       return "1 of ~" + std::to_string(path.ways) + " spines: " + low + ", from all over the leaves";
   }

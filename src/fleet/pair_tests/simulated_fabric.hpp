@@ -28,8 +28,9 @@ struct Shape {
   double noise = 0.02;               // standard deviation of a sample, as a share of its value
   double spread = 0;                 // of healthy NICs among themselves, likewise
   double line_rate = 400e9;
-  double reached = 0.92;  // of the line rate, where all is well
-  double missing = 0;     // of the tests, which give no result
+  double reached = 0.92;      // of the line rate, where all is well
+  double missing = 0;         // of the tests, which give no result
+  bool do_flows_meet = true;  // else there is always room for each between leaves
   bool knows_rates = true;
   bool knows_leaves = true;
   bool knows_uplinks = true;
@@ -38,9 +39,21 @@ struct Shape {
   [[nodiscard]] std::size_t uplinks() const { return std::max<std::size_t>(1, per_leaf / oversubscription); }
 };
 
-enum class Fault : std::uint8_t { node, nic, nic_sends, nic_receives, link, uplink, uplinks, spine, leaf };
+enum class Fault : std::uint8_t {
+  node,
+  nic,
+  nic_sends,
+  nic_receives,
+  link,
+  uplink,
+  uplinks,
+  spine,
+  leaf,
+  way
+};
 
-// Of node or leaf `one`; of a link to node `other`; of an uplink or spine number `other`.
+// Of node or leaf `one`; of a link to node `other`, of a way to leaf `other`; of an uplink or spine number
+// `other`.
 struct Planted {
   Fault kind = Fault::node;
   RailNumber rail = 0;  // of all kinds but node
@@ -112,6 +125,9 @@ class SimulatedFabric {
       case Fault::link:
         links_.push_back(fault);
         break;
+      case Fault::way:
+        ways_.push_back(fault);
+        break;
       case Fault::uplink:
         uplinks_[place(fault.rail, fault.one, fault.other)] *= left;
         break;
@@ -174,6 +190,14 @@ class SimulatedFabric {
         left = std::min(left, 1 - one.loss);
     return left;
   }
+  [[nodiscard]] double way_left(const PairTest& test) const {
+    const auto leaves = std::minmax({leaf_of(test.source), leaf_of(test.destination)});
+    double left = 1;
+    for (const Planted& one : ways_)
+      if (one.rail == test.rail && std::minmax<std::size_t>({one.one, one.other}) == leaves)
+        left = std::min(left, 1 - one.loss);
+    return left;
+  }
   [[nodiscard]] bool is_dead(const PairTest& test) {
     return std::min({end(test.rail, test.source, true), end(test.rail, test.source, false),
                      end(test.rail, test.destination, true), end(test.rail, test.destination, false),
@@ -190,6 +214,10 @@ class SimulatedFabric {
     const std::size_t spine = (mixed ^ (mixed >> 31)) % shape_.uplinks();
     return Way{place(test.rail, leaf_of(from), spine), place(test.rail, leaf_of(to), spine),
                test.rail * shape_.uplinks() + spine};
+  }
+
+  [[nodiscard]] double flows_at(std::size_t place) const {
+    return shape_.do_flows_meet ? static_cast<double>(meeting_[place]) : 1;
   }
 
   void take_sample(std::span<const PairTest> tests, std::size_t sample, bool is_forward,
@@ -209,10 +237,9 @@ class SimulatedFabric {
       double share = shape_.reached * std::min({end(test.rail, test.source, is_forward),
                                                 end(test.rail, test.destination, !is_forward), link(test)});
       if (way)
-        share = std::min(
-            {share, shape_.reached * spines_[way->spine],
-             shape_.reached * uplinks_[way->up] / static_cast<double>(meeting_[way->up]),
-             shape_.reached * uplinks_[way->down] / static_cast<double>(meeting_[down + way->down])});
+        share = std::min({share, shape_.reached * way_left(test), shape_.reached * spines_[way->spine],
+                          shape_.reached * uplinks_[way->up] / flows_at(way->up),
+                          shape_.reached * uplinks_[way->down] / flows_at(down + way->down)});
       double value = share * shape_.line_rate * (1 + shape_.noise * noise_(random_));
       if (test.most) value = std::min(value, *test.most);
       (is_forward ? results[i].forward : results[i].backward).push_back(std::max(value, 1.0));
@@ -231,6 +258,7 @@ class SimulatedFabric {
   std::vector<double> spines_;        // by rail and spine
   std::vector<std::size_t> meeting_;  // flows on each uplink now, upward, then downward
   std::vector<Planted> links_;
+  std::vector<Planted> ways_;
 };
 
 }  // namespace autopilot::fleet::simulation

@@ -71,6 +71,8 @@ inline bool is_of_kind(SuspectKind told, Fault planted) {
       return told == SuspectKind::spine;
     case Fault::leaf:
       return told == SuspectKind::leaf;
+    case Fault::way:
+      return told == SuspectKind::between_leaves;
   }
   return false;
 }
@@ -84,9 +86,12 @@ inline bool names(const Suspect& suspect, const Planted& fault, std::size_t per_
       return has(fault.one) && has(fault.other);
     case Fault::uplink:
     case Fault::uplinks:
-      return suspect.leaf == fault.one && suspect.kind != SuspectKind::between_leaves;
+      // A way between two leaves is at an end of it as well, only of another kind.
+      return suspect.leaf == fault.one || suspect.other_leaf == fault.one;
     case Fault::spine:
       return suspect.kind == SuspectKind::spine;
+    case Fault::way:
+      return suspect.leaf == fault.one && suspect.other_leaf == fault.other;
     case Fault::leaf:
       if (suspect.leaf) return suspect.leaf == fault.one;
       return !suspect.nodes.empty() && suspect.nodes.front() / per_leaf == fault.one;

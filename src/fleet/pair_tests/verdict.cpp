@@ -192,7 +192,7 @@ class Telling {
   }
 
   void tell_paths() {
-    const Flows flows = read_flows(fabric_, records_, readings_, ends_, gone_, settings_);
+    const std::vector<Flow> flows = read_flows(fabric_, records_, readings_, ends_, gone_, settings_);
     for (const PathFault& fault : find_path_faults(fabric_, flows, settings_)) {
       Suspect suspect;
       suspect.kind = fault.kind == PathKind::all_uplinks      ? SuspectKind::uplinks

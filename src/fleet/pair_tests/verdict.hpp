@@ -46,8 +46,9 @@ struct Suspect {
   static constexpr std::size_t kMostEvidence = 64;
 
   SuspectKind kind = SuspectKind::undecided;
-  bool is_unreachable = false;     // nothing came through; else it is slow
-  std::vector<NodeNumber> nodes;   // one; two of a link and undecided; those under a leaf
+  bool is_unreachable = false;  // nothing came through; else it is slow
+  std::vector<NodeNumber>
+      nodes;  // one; two of a link, undecided, or a way that they alone showed; those under a leaf
   std::optional<RailNumber> rail;  // nothing: all
   std::optional<LeafNumber> leaf;
   std::optional<LeafNumber> other_leaf;
