@@ -16,6 +16,8 @@ time_t step() {
 
 }  // namespace
 
+// The names of their parameters in the C library are not ours to use.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
   const auto result = static_cast<int>(::syscall(SYS_clock_gettime, clock, now));
   const bool is_date = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
@@ -37,3 +39,4 @@ extern "C" time_t time(time_t* place) noexcept {
   if (place != nullptr) *place = date.tv_sec;
   return date.tv_sec;
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -16,8 +16,9 @@ namespace {
 // A datagram over loopback has arrived, or was dropped, when sending returns: nothing has to be waited for.
 class Socket {
  public:
-  explicit Socket(const std::string& text) : address_(*parse_address(text)) {
-    socket_ = ::socket(address_.is_ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  explicit Socket(const std::string& text)
+      : address_(*parse_address(text)),
+        socket_(::socket(address_.is_ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     if (address_.is_ipv6) {
       sockaddr_in6 place{};
       place.sin6_family = AF_INET6;
@@ -53,7 +54,7 @@ class Socket {
   }
 
   Address address_;
-  int socket_ = -1;
+  int socket_;
   bool is_bound_ = false;
 };
 

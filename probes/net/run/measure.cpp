@@ -84,11 +84,10 @@ int follow(Crew& crew, const std::vector<std::size_t>& children, const Plan& pla
     if (event.kind != Event::Kind::ended) continue;
     const auto index =
         static_cast<std::size_t>(std::find(children.begin(), children.end(), event.child) - children.begin());
-    take_end(report.processes[index], crew.end(event.child), crew.output(event.child), plan.tests[index]);
+    ProcessReport& process = report.processes[index];
+    take_end(process, crew.end(event.child), crew.output(event.child), plan.tests[index]);
     std::cerr << "autopilot-net-probe: " << place_of(plan.tests[index]) << ": "
-              << (report.processes[index].failure ? to_string(report.processes[index].failure->reason)
-                                                  : "measured")
-              << "\n";
+              << (process.failure ? to_string(process.failure->reason) : "measured") << "\n";
   }
   return 0;
 }
