@@ -12,7 +12,7 @@ namespace autopilot::fleet {
 namespace {
 
 constexpr double kLeastSpread = 0.002;
-constexpr std::size_t kLeastVotes = 3;   // of fewer nobody knows which of their leaves it is
+constexpr std::size_t kLeastVotes = 4;   // of fewer nobody knows which of their leaves it is
 constexpr std::size_t kLeastLeaves = 3;  // fewer do not tell a spine from a leaf
 constexpr double kUnevenChance = 1.5;    // flows that once met are likelier to meet again than others
 constexpr double kManyTimes = 3;         // what other leaves show: a spine hits some more than others

@@ -48,7 +48,7 @@ TEST(Simulation, an_eighth_of_the_nodes_is_bad) {
 TEST(Simulation, nics_and_their_directions) {
   for (const Fault kind : {Fault::nic, Fault::nic_sends, Fault::nic_receives})
     for (const double loss : {five_deviations(0.02), 0.3}) {
-      const Score score = score_of_runs({.nodes = 256, .per_leaf = 32, .rails = 4}, kind, 32, loss, 5);
+      const Score score = score_of_runs({.nodes = 256, .per_leaf = 32, .rails = 4}, kind, 32, loss, 4);
       EXPECT_GE(score.recall(), 0.98)
           << "kind " << static_cast<int>(kind) << ", loss " << loss << ": " << text_of(score);
       EXPECT_GE(score.precision(), 0.98) << text_of(score);
@@ -68,7 +68,7 @@ TEST(Simulation, links_are_told_from_nodes) {
 TEST(Simulation, uplinks_and_spines) {
   for (const std::size_t oversubscription : {1U, 4U})
     for (const Fault kind : {Fault::uplink, Fault::uplinks, Fault::spine}) {
-      const std::size_t runs = kind == Fault::uplink && oversubscription == 1 ? 50 : 10;
+      const std::size_t runs = kind == Fault::uplink && oversubscription == 1 ? 30 : 8;
       const Score score = score_of_runs({.nodes = 512, .per_leaf = 32, .oversubscription = oversubscription},
                                         kind, 1, 0.5, runs);
       EXPECT_GE(score.recall(), 0.98) << "kind " << static_cast<int>(kind) << ": " << text_of(score);
