@@ -16,6 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../integration"))
 import harness  # noqa: E402
 from kernel_log_rows import add_show_rows, add_storm_rows  # noqa: E402
+from pairs_bench import add_pair_rows  # noqa: E402
 from probes import answer_times, percentile  # noqa: E402
 from processes import Others, cpu_seconds, product, pss_mib  # noqa: E402
 from programs import add_program_rows  # noqa: E402
@@ -105,6 +106,7 @@ def main():
         add_storm_rows(table, ", 90 % lost", settle, per_step=100)
         add_program_rows(table, folder)
         add_webhook_rows(table, folder)
+        add_pair_rows(table)
     print()
     print(f"simulated driver and machine {MACHINE}")
     print(table.text(COMMAND))
