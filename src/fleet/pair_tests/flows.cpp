@@ -12,9 +12,10 @@ namespace autopilot::fleet {
 namespace {
 
 constexpr double kLeastSpread = 0.002;
-constexpr std::size_t kLeastVotes = 4;   // of fewer nobody knows which of their leaves it is
+constexpr std::size_t kLeastVotes = 3;   // of fewer nobody knows which of their leaves it is
 constexpr std::size_t kLeastLeaves = 3;  // fewer do not tell a spine from a leaf
 constexpr double kUnevenChance = 1.5;    // flows that once met are likelier to meet again than others
+constexpr double kOfNearly = 0.5;        // so many come by chance for each that is low every time but one
 constexpr double kManyTimes = 3;         // what other leaves show: a spine hits some more than others
 constexpr double kAllUplinks = 0.75;     // of the flows of a leaf
 
@@ -78,8 +79,10 @@ class Count {
   [[nodiscard]] static double chance_votes(const Some& flows) {
     double repeats = 0;
     double low_repeats = 0;
+    double nearly = 0;  // low every time but one
     for (const Flow* flow : flows) {
       if (!flow->is_low || flow->low_repeats == flow->repeats) continue;
+      if (flow->low_repeats > 1 && flow->low_repeats + 1 == flow->repeats) ++nearly;
       repeats += static_cast<double>(flow->repeats);
       low_repeats += static_cast<double>(flow->low_repeats);
     }
@@ -87,7 +90,7 @@ class Count {
     double sum = 0;
     for (const Flow* flow : flows)
       if (flow->is_low && flow->repeats > 0) sum += std::pow(chance, static_cast<double>(flow->repeats));
-    return sum;
+    return std::max(sum, kOfNearly * nearly);
   }
 
   // Of the votes of the leaf those that it would have if its flows were like those of the middle one of the

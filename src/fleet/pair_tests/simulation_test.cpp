@@ -68,7 +68,7 @@ TEST(Simulation, links_are_told_from_nodes) {
 TEST(Simulation, uplinks_and_spines) {
   for (const std::size_t oversubscription : {1U, 4U})
     for (const Fault kind : {Fault::uplink, Fault::uplinks, Fault::spine}) {
-      const std::size_t runs = kind == Fault::uplink && oversubscription == 1 ? 30 : 8;
+      const std::size_t runs = kind == Fault::uplink && oversubscription == 1 ? 60 : 6;
       const Score score = score_of_runs({.nodes = 512, .per_leaf = 32, .oversubscription = oversubscription},
                                         kind, 1, 0.5, runs);
       EXPECT_GE(score.recall(), 0.98) << "kind " << static_cast<int>(kind) << ": " << text_of(score);
