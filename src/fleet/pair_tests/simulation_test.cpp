@@ -84,9 +84,9 @@ TEST(Simulation, small_faults_are_missed_rather_than_healthy_nodes_accused) {
 
 TEST(Simulation, healthy_fabrics_accuse_nobody) {
   Score score =
-      score_of_runs({.nodes = 512, .per_leaf = 32, .rails = 8, .noise = 0.03}, Fault::node, 0, 0, 3);
+      score_of_runs({.nodes = 512, .per_leaf = 32, .rails = 8, .noise = 0.03}, Fault::node, 0, 0, 2);
   score +=
-      score_of_runs({.nodes = 512, .per_leaf = 64, .rails = 2, .oversubscription = 8}, Fault::node, 0, 0, 3);
+      score_of_runs({.nodes = 512, .per_leaf = 64, .rails = 2, .oversubscription = 8}, Fault::node, 0, 0, 2);
   EXPECT_EQ(score.accused, 0U) << text_of(score);
 }
 
