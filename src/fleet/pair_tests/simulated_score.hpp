@@ -54,7 +54,7 @@ struct Score {
 inline bool is_of_kind(SuspectKind told, Fault planted) {
   switch (planted) {
     case Fault::node:
-      return told == SuspectKind::node || told == SuspectKind::nic;  // of one rail a NIC is all that is seen
+      return told == SuspectKind::node;
     case Fault::nic:
       return told == SuspectKind::nic;
     case Fault::nic_sends:
