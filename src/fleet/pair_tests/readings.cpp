@@ -13,6 +13,8 @@ constexpr double kLeastSpread = 0.002;  // below it, differences are no noise bu
 constexpr double kLowDeviations = 2.3;
 constexpr std::size_t kOwnValues = 16;   // so many of its own make a reference
 constexpr std::size_t kLeastValues = 4;  // fewer say nothing about what is usual
+constexpr double kFewValues =
+    40;  // of few values the spread is as uncertain as if noise were larger by this, divided among them
 constexpr std::size_t kLocalities = 3;
 
 // What one direction gave, before it is known what is usual.
@@ -130,7 +132,8 @@ double noise_between(const std::vector<Reference>& references, const Classes& cl
       const double count = static_cast<double>(classes[i].size());
       // Of few values the spread is hardly known.
       const double spread = usual.spread * (1 + 4 / static_cast<double>(usual.count));
-      const double doubt = 1 + 1 / std::sqrt(count);  // of what is left when the noise is taken away
+      const double doubt =
+          1 + 1 / std::sqrt(count) + kFewValues / count;  // of what is left without the noise
       sum += count * std::max(0.0, spread * spread - doubt * errors / count);
       weight += count;
     }
