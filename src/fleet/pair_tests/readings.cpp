@@ -13,8 +13,8 @@ constexpr double kLeastSpread = 0.002;  // below it, differences are no noise bu
 constexpr double kLowDeviations = 2.3;
 constexpr std::size_t kOwnValues = 16;   // so many of its own make a reference
 constexpr std::size_t kLeastValues = 4;  // fewer say nothing about what is usual
-constexpr double kFewValues =
-    40;  // of few values the spread is as uncertain as if noise were larger by this, divided among them
+// The spread of few values is uncertain: as if the noise were larger by this, divided by their number.
+constexpr double kFewValues = 40;
 constexpr std::size_t kLocalities = 3;
 
 // What one direction gave, before it is known what is usual.
