@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/bandwidth.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -33,8 +34,13 @@ BandwidthRequest read_bandwidth_request(const JsonObject& object) {
   return request;
 }
 
+double read_sample(const JsonObject& object) {
+  return object.number("bitsPerSecond");
+}
+
 BandwidthWay read_way(const JsonObject& object) {
-  return {object.number("sentBitsPerSecond"), object.number("receivedBitsPerSecond")};
+  return {object.number("sentBitsPerSecond"), object.number("receivedBitsPerSecond"),
+          object.list("samples", read_sample)};
 }
 
 BandwidthAnswer read_bandwidth_answer(const JsonObject& object) {
@@ -61,6 +67,13 @@ void write_way(JsonWriter& out, std::string_view name, const std::optional<Bandw
   out.begin_object(name);
   out.number("sentBitsPerSecond", way->sent);
   out.number("receivedBitsPerSecond", way->received);
+  out.begin_list("samples");
+  for (const double sample : way->samples) {
+    out.begin_object();
+    out.number("bitsPerSecond", sample);
+    out.end_object();
+  }
+  out.end_list();
   out.end_object();
 }
 
@@ -78,7 +91,8 @@ Status check_ports(const std::vector<std::uint16_t>& ports) {
 
 bool is_rate(const std::optional<BandwidthWay>& way) {
   const auto is_good = [](double rate) { return std::isfinite(rate) && rate >= 0 && rate <= kMostBits; };
-  return !way || (is_good(way->sent) && is_good(way->received));
+  return !way || (is_good(way->sent) && is_good(way->received) &&
+                  way->samples.size() <= kMostTestSeconds + 1 && std::ranges::all_of(way->samples, is_good));
 }
 
 }  // namespace

@@ -59,8 +59,9 @@ struct BandwidthRequest {
 [[nodiscard]] Result<BandwidthRequest> parse_bandwidth_request(std::string_view json);
 
 struct BandwidthWay {
-  double sent = 0;      // bits/s
-  double received = 0;  // bits/s
+  double sent = 0;                   // bits/s
+  double received = 0;               // bits/s
+  std::vector<double> samples = {};  // bits/s, second by second, as the node that was asked saw it
 
   friend bool operator==(const BandwidthWay&, const BandwidthWay&) = default;
 };

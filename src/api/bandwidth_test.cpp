@@ -13,7 +13,7 @@ TEST(Bandwidth, what_is_written_is_read_again) {
   EXPECT_EQ(parse_servers_answer(to_json(listening)).value(), listening);
   const BandwidthRequest request{"10.2.0.9", "node-b", "10.2.0.7", {41000}, 4, 3, 400'000'000};
   EXPECT_EQ(parse_bandwidth_request(to_json(request)).value(), request);
-  const BandwidthAnswer answer{BandwidthWay{990.5e6, 990e6}, BandwidthWay{0, 0}, "", ""};
+  const BandwidthAnswer answer{BandwidthWay{990.5e6, 990e6, {991e6, 990e6}}, BandwidthWay{0, 0}, "", ""};
   EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).value(), answer);
   const BandwidthAnswer refused{std::nullopt, BandwidthWay{1, 1}, "refused", "nobody listens there"};
   EXPECT_EQ(parse_bandwidth_answer(to_json(refused)).value(), refused);
@@ -38,7 +38,7 @@ TEST(Bandwidth, an_answer_without_a_way_and_without_a_reason_is_none) {
   EXPECT_FALSE(parse_bandwidth_answer("{}"));
   EXPECT_FALSE(parse_bandwidth_answer(to_json(BandwidthAnswer{BandwidthWay{1, 1}, std::nullopt, "", ""})));
   EXPECT_FALSE(parse_bandwidth_answer(
-      R"({"toPeer":{"sentBitsPerSecond":-1,"receivedBitsPerSecond":1},"fromPeer":{"sentBitsPerSecond":1,"receivedBitsPerSecond":1}})"));
+      R"({"toPeer":{"sentBitsPerSecond":-1,"receivedBitsPerSecond":1,"samples":[]},"fromPeer":{"sentBitsPerSecond":1,"receivedBitsPerSecond":1,"samples":[]}})"));
   EXPECT_FALSE(parse_servers_answer(R"({"id":"x","ports":[]})"));
   EXPECT_FALSE(parse_servers_answer(R"({"id":"x","ports":[{"port":70000}]})"));
   EXPECT_FALSE(

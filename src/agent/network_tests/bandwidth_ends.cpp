@@ -22,7 +22,7 @@ std::string last_words(const Result<host::ChildReport>& report) {
 }
 
 api::BandwidthWay way_of(const host::Bandwidth& bandwidth) {
-  return {.sent = bandwidth.sent, .received = bandwidth.received};
+  return {.sent = bandwidth.sent, .received = bandwidth.received, .samples = bandwidth.samples};
 }
 
 api::BandwidthAnswer no_measurement(std::string reason, std::string error) {
@@ -115,13 +115,17 @@ void BandwidthEnds::take_line(const std::string& id, const std::string& line) {
 
 void BandwidthEnds::take_end(const std::string& id, const std::string& why) {
   auto end = ends_.extract(id);
-  if (end.empty() || !end.mapped().on_listening) return;
-  end.mapped().on_listening(fail(Errc::unavailable, why));
+  if (end.empty()) return;
+  if (end.mapped().on_listening) end.mapped().on_listening(fail(Errc::unavailable, why));
+  for (const auto& done : end.mapped().on_end)
+    done();
 }
 
-void BandwidthEnds::end(const std::string& id) {
+void BandwidthEnds::end(const std::string& id, std::function<void()> done) {
   const auto found = ends_.find(id);
-  if (found != ends_.end() && found->second.is_listening) found->second.stop.request_stop();
+  if (found == ends_.end() || !found->second.is_listening) return done();
+  found->second.on_end.push_back(std::move(done));
+  found->second.stop.request_stop();
 }
 
 void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "agent/network_tests/way_back.hpp"
 #include "api/bandwidth.hpp"
@@ -50,8 +51,8 @@ class BandwidthEnds {
   // interface: the one of the address. Calls back, not from within, when all servers listen or one does not.
   // conflict: the interface is in use by another test; exhausted; not_found: the program is not there.
   void serve(const std::string& interface, const api::ServersRequest& request, OnListening done);
-  // Ends these servers, or does nothing where they have ended.
-  void end(const std::string& id);
+  // Ends these servers, and calls back, at once or later, when they have ended: then the interface is free.
+  void end(const std::string& id, std::function<void()> done);
   // Likewise; what could not be measured is an answer with its reason.
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
   void stop();
@@ -62,6 +63,7 @@ class BandwidthEnds {
     std::stop_source stop;
     bool is_listening = false;
     OnListening on_listening;
+    std::vector<std::function<void()>> on_end;
   };
 
   [[nodiscard]] Result<std::string> begin(const std::string& interface);

@@ -81,8 +81,7 @@ void end_servers(const BandwidthContext& context, const HttpRequest& request, Re
   find_right(context, request,
              [context, id = request.parameters.at("id"), shared](const std::optional<Error>& refusal) {
                if (refusal) return shared->respond(*refusal);
-               context.ends.end(id);
-               shared->respond(json("{}\n"));
+               context.ends.end(id, [shared] { shared->respond(json("{}\n")); });
              });
 }
 

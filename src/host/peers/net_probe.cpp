@@ -16,6 +16,8 @@ namespace json = boost::json;
 constexpr std::size_t kMaxDepth = 8;
 constexpr std::size_t kMaxError = 512;
 constexpr std::int64_t kMostPort = 65535;
+// Seconds that do not count: TCP finds out what the way carries.
+constexpr int kSettling = 1;
 constexpr double kMostBits = 1e15;  // a thousand times the fastest line there is
 
 tl::unexpected<Error> refuse(const std::string& what) {
@@ -63,6 +65,12 @@ std::optional<Bandwidth> bandwidth_of(const json::object& way) {
   Bandwidth bandwidth{.sent = *sent, .received = *received};
   if (const auto retransmits = rate_of(way, "retransmits"))
     bandwidth.retransmits = static_cast<std::uint64_t>(*retransmits);
+  if (const json::array* const samples = list_of(way, "samples"))
+    for (const json::value& item : *samples) {
+      json::error_code error;
+      const double sample = item.to_number<double>(error);
+      if (!error && sample >= 0 && sample <= kMostBits) bandwidth.samples.push_back(sample);
+    }
   return bandwidth;
 }
 
@@ -111,6 +119,8 @@ Command command_of(const std::string& program, const BandwidthTest& test) {
                                      std::to_string(test.streams),
                                      "--seconds",
                                      std::to_string(test.seconds),
+                                     "--omit",
+                                     std::to_string(kSettling),
                                      "--numa",
                                      "auto"};
   if (test.from_peer) arguments.emplace_back("--reverse");

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::Not;
 
 const std::string kMeasured = R"({"program":"autopilot-net-probe","format":1,"role":"measure","directions":[
-  {"direction":"to_peer","sent_bits_per_second":990500000,"received_bits_per_second":990000000,"retransmits":7,"samples":[]}]})";
+  {"direction":"to_peer","sent_bits_per_second":990500000,"received_bits_per_second":990000000,"retransmits":7,"samples":[991000000,990000000]}]})";
 
 TEST(NetProbe, bits_are_bits) {
   const auto report = parse_bandwidth(kMeasured, false);
@@ -21,6 +21,7 @@ TEST(NetProbe, bits_are_bits) {
   EXPECT_EQ(report->measured->received, 990'000'000);
   EXPECT_EQ(report->measured->sent, 990'500'000);
   EXPECT_EQ(report->measured->retransmits, 7U);
+  EXPECT_THAT(report->measured->samples, ElementsAre(991'000'000, 990'000'000));
   EXPECT_EQ(report->reason, "");
 }
 
@@ -87,9 +88,10 @@ TEST(NetProbe, only_the_other_end_of_the_pair_is_heard) {
 TEST(NetProbe, a_test_has_a_process_for_each_port_and_a_limit_where_one_is_wanted) {
   BandwidthTest test{
       .address = "10.1.0.9", .to = "10.1.0.7", .ports = {41000, 41001}, .streams = 4, .seconds = 3};
-  EXPECT_THAT(command_of("/p", test).arguments,
-              ElementsAre("measure", "--to", "10.1.0.7", "--port", "41000,41001", "--bind", "10.1.0.9",
-                          "--processes", "2", "--streams", "4", "--seconds", "3", "--numa", "auto"));
+  EXPECT_THAT(
+      command_of("/p", test).arguments,
+      ElementsAre("measure", "--to", "10.1.0.7", "--port", "41000,41001", "--bind", "10.1.0.9", "--processes",
+                  "2", "--streams", "4", "--seconds", "3", "--omit", "1", "--numa", "auto"));
   EXPECT_THAT(command_of("/p", test).arguments, Not(Contains("--reverse")));
   test.from_peer = true;
   test.most = 400'000'000;
