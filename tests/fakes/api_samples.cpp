@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/bandwidth.hpp"
 #include "api/network.hpp"
 #include "api/test_samples.hpp"
 #include "api/v1.hpp"
@@ -20,6 +21,14 @@ int main() {
       {"NodeNetwork",
        to_json(NodeNetwork{"node-a", "autopilot-x1", {{"eth0", "10.1.0.7", 1500}, {"ib0", "fd00::7"}}})},
       {"NodeNetwork", to_json(NodeNetwork{"node-a", "", {}})},
+      {"ServersRequest", to_json(ServersRequest{"10.2.0.7", "10.2.0.9", 2, 30})},
+      {"ServersAnswer", to_json(ServersAnswer{"node-a-1", {41000, 41001}})},
+      {"BandwidthRequest",
+       to_json(BandwidthRequest{"10.2.0.9", "node-b", "10.2.0.7", {41000}, 4, 3, 400'000'000})},
+      {"BandwidthRequest", to_json(BandwidthRequest{"10.2.0.9", "node-b", "10.2.0.7", {41000}, 1, 1})},
+      {"BandwidthAnswer",
+       to_json(BandwidthAnswer{BandwidthWay{1e9, 0.99e9, {0.99e9}}, BandwidthWay{}, "", ""})},
+      {"BandwidthAnswer", to_json(BandwidthAnswer{{}, {}, "refused", "nobody listens there"})},
       {"CheckResult", to_json(sample_result())},
       {"CheckList", to_json(std::vector{sample_check(), CheckSummary{}})},
       {"Incident", to_json(sample_incident(), true)},
