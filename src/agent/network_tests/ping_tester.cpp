@@ -123,9 +123,10 @@ void PingTester::end_round(const Result<std::string>& said) {
   plan_next();
   doors_.look();
   if (!asked_) return;
-  const auto asked = std::exchange(asked_, std::nullopt);
+  const auto on_end = asked_->on_end;
+  asked_.reset();
   // The peers may have been known at once, and a test does not end from within its beginning.
-  loop_.post([on_end = asked->on_end, said] { on_end(said); });
+  loop_.post([on_end, said] { on_end(said); });
 }
 
 }  // namespace autopilot::agent

@@ -92,21 +92,20 @@ double Ends::deviation_of(const Reading& reading) const {
   return std::hypot(reading.error, readings_.noise.between);
 }
 
-// What the end gave in tests with others that were not low.
-std::optional<double> Ends::passed_share(EndNumber end, EndNumber other) const {
+// What the end gave in tests with others that were not low; `otherwise` where there is none.
+double Ends::passed_share(EndNumber end, EndNumber other, double otherwise) const {
   std::vector<std::uint32_t> passed;
   for (const std::uint32_t number : readings_of(end)) {
     const Reading& reading = readings_.list[number];
     if (!reading.is_low && other_end(reading, end) != other) passed.push_back(number);
   }
-  if (passed.empty()) return std::nullopt;
-  return mean_of(passed).first;
+  return passed.empty() ? otherwise : mean_of(passed).first;
 }
 
 // With others it came nearer to what is usual than to that share: a slow end may pass now and then.
 bool Ends::is_cleared(EndNumber end, EndNumber other, double share) const {
   if (views_[end].state == EndState::bad) return false;
-  return passed_share(end, other).value_or(0) > (1 + share) / 2;
+  return passed_share(end, other, 0) > (1 + share) / 2;
 }
 
 // A low test counts against an end only where its partner is fine with others, and across leaves only where
@@ -231,9 +230,8 @@ std::vector<LowPair> Ends::low_pairs() const {
     const EndNumber sender = 2 * pair.from;
     const EndNumber receiver = 2 * pair.to + 1;
     // Two ends that are both a little low are no broken link.
-    const double usual = std::min(
-        {1.0, passed_share(sender, receiver).value_or(1), passed_share(receiver, sender).value_or(1)});
-    pair.is_significant = is_significant(mean + 1 - usual, deviation);
+    const double usual = std::min(passed_share(sender, receiver, 1), passed_share(receiver, sender, 1));
+    pair.is_significant = is_significant(mean + 1 - std::min(1.0, usual), deviation);
     pair.confidence = std::min(views_[sender].link_confidence, views_[receiver].link_confidence);
     pair.are_ends_fine = is_cleared(sender, receiver, mean) && is_cleared(receiver, sender, mean);
     list.push_back(std::move(pair));

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -72,7 +71,7 @@ class Ends {
   void index_readings();
   [[nodiscard]] EndNumber other_end(const Reading& reading, EndNumber end) const;
   [[nodiscard]] double deviation_of(const Reading& reading) const;
-  [[nodiscard]] std::optional<double> passed_share(EndNumber end, EndNumber other) const;
+  [[nodiscard]] double passed_share(EndNumber end, EndNumber other, double otherwise) const;
   [[nodiscard]] bool is_cleared(EndNumber end, EndNumber other, double share) const;
   [[nodiscard]] std::vector<std::uint32_t> what_counts(EndNumber end, const EndView& view) const;
   [[nodiscard]] EndView weigh(EndNumber end) const;

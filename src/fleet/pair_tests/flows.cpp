@@ -58,10 +58,12 @@ class Count {
   }
 
   void find(std::vector<PathFault>& faults) {
-    for (std::optional<PathFault> fault = next_leaf(); fault.has_value(); fault = next_leaf())
-      faults.push_back(std::move(*fault));
-    if (std::optional<PathFault> spine = spine_fault(); spine.has_value())
-      faults.push_back(std::move(*spine));
+    while (true) {
+      const std::optional<PathFault> fault = next_leaf();
+      if (!fault) break;
+      faults.push_back(*fault);
+    }
+    if (const std::optional<PathFault> spine = spine_fault()) faults.push_back(*spine);
   }
 
  private:

@@ -29,8 +29,8 @@ bool is_all_answered(const std::vector<EchoTarget>& targets, const std::vector<E
 
 EchoExchange::Door EchoExchange::open_door(bool is_ipv6) {
   auto socket = EchoSocket::open(is_ipv6);
-  if (!socket) return {.socket = std::nullopt, .state = fail(socket.error())};
-  return {.socket = *std::move(socket), .state = {}};
+  if (!socket) return {.socket = nullptr, .state = fail(socket.error())};
+  return {.socket = std::make_unique<EchoSocket>(*std::move(socket)), .state = {}};
 }
 
 Result<EchoExchange> EchoExchange::open() {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,7 +48,7 @@ class EchoExchange {
 
  private:
   struct Door {
-    std::optional<EchoSocket> socket;
+    std::unique_ptr<EchoSocket> socket;  // null: nobody of that family can be asked
     Status state;
   };
 

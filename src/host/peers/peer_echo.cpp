@@ -134,10 +134,11 @@ Result<PeerEcho> echo_of(const json::value& value) {
   members.number("interfaceMtu", echo.interface_mtu, std::numeric_limits<int>::max());
   members.number("pathMtu", echo.path_mtu, kLargestPacket);
   members.text("problem", echo.problem);
-  const auto known = parse_echo_way(way);
-  if (!known) members.refuse("way", "neither icmp nor tcp");
+  if (const auto known = parse_echo_way(way))
+    echo.way = *known;
+  else
+    members.refuse("way", "neither icmp nor tcp");
   if (!members.problem().empty()) return fail(Errc::malformed, "echoes: " + members.problem());
-  echo.way = *known;
   return echo;
 }
 
