@@ -190,10 +190,10 @@ def mount_own_names():
         run("mount", "-t", "tmpfs", "none", "/run/netns")
 
 
-def lose(host, percent, rule=""):
-    """Of what the host gets, so many packets at random."""
+def lose(host, every, rule=""):
+    """Of what the host gets every so many-th packet."""
     host.run("nft", "add table inet lab; add chain inet lab lose { type filter hook input priority 0; }; "
-             f"add rule inet lab lose {rule} numgen random mod 100 < {percent} drop")
+             f"add rule inet lab lose {rule} numgen inc mod {every} 0 drop")
 
 
 def stop_losing(host):

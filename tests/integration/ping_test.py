@@ -82,7 +82,7 @@ class PingTest(unittest.TestCase):
 
     def test_a_way_that_loses_packets_is_named(self):
         sick = self.lab[SICK]
-        network_lab.lose(sick, 50, "iifname net1 ip protocol icmp")
+        network_lab.lose(sick, 2, "iifname net1 ip protocol icmp")
         self.addCleanup(network_lab.stop_losing, sick)
         self.assertEqual(self.ping(), [("link/h1/net1|h5/net1-0", "path_loses_packets")])
         loss = self.observed("link/h1/net1|h5/net1-0", "ping.loss")

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
+
+#include "core/parse.hpp"
+#include "host/peers/internet_address.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -21,6 +25,14 @@ Result<fleet::Question> question_to(const Peer& peer, const std::shared_ptr<cons
   return question;
 }
 
+// What the names of subjects and lists are made of.
+bool is_interface_name(std::string_view name) {
+  constexpr std::size_t longest = 15;  // IFNAMSIZ with the zero at its end
+  return !name.empty() && name.size() <= longest && std::ranges::all_of(name, [](char c) {
+    return is_printable({&c, 1}) && c != ' ' && c != '/' && c != '|' && c != '=';
+  });
+}
+
 Result<api::NodeNetwork> network_in(const Peer& peer, const Result<net::HttpResponse>& answer) {
   if (!answer) return fail(answer.error());
   if (answer->status != 200)
@@ -28,6 +40,10 @@ Result<api::NodeNetwork> network_in(const Peer& peer, const Result<net::HttpResp
   auto network = TRY(api::parse_node_network(answer->body));
   if (network.node != peer.node)
     return fail(Errc::conflict, "the agent there says that it is that of " + network.node);
+  std::erase_if(network.addresses, [](const api::NetworkAddress& one) {
+    return !host::is_host_address(one.address) || !is_interface_name(one.interface);
+  });
+  if (network.addresses.empty()) return fail(Errc::malformed, "its agent names no address of its node");
   return network;
 }
 

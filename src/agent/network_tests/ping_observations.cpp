@@ -32,6 +32,12 @@ bool is_odd(const PeerEcho& echo) {
           echo.path_mtu > 0);
 }
 
+// It was asked and gave no answer. One that could not be asked says nothing, unless this node knows no way to
+// it.
+bool is_silent(const PeerEcho& echo) {
+  return echo.figures.answered == 0 && (echo.figures.sent > 0 || !echo.problem.empty());
+}
+
 double share(unsigned part, unsigned whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / whole;
 }
@@ -39,6 +45,7 @@ double share(unsigned part, unsigned whole) {
 // What an interface of this node asked in one family.
 struct Way {
   unsigned asked = 0;
+  std::set<std::size_t> nodes;
   unsigned silent = 0;
   std::vector<Duration> medians;
   Duration longest{0};
@@ -53,11 +60,13 @@ using Ways = std::map<std::pair<std::string, bool>, Way>;  // by interface, and 
 
 Ways ways_of(const PingRound& round) {
   Ways ways;
-  for (const PeerEcho& echo : round.echoes) {
+  for (std::size_t i = 0; i < round.echoes.size(); ++i) {
+    const PeerEcho& echo = round.echoes[i];
     if (echo.interface.empty()) continue;
     Way& way = ways[{echo.interface, is_ipv6(echo.address)}];
     ++way.asked;
-    if (echo.figures.answered == 0) ++way.silent;
+    way.nodes.insert(round.addresses[i].peer);
+    if (is_silent(echo)) ++way.silent;
     if (echo.figures.answered > 0) way.medians.push_back(echo.figures.median);
     way.longest = std::max(way.longest, echo.figures.longest);
   }
@@ -130,7 +139,7 @@ void add_node(const PingRound& round, std::size_t peer, Writer& writer) {
     const std::string name = shown_name(round, i);
     append_word(addresses, name + "=" + echo.address);
     if (echo.way == host::EchoWay::tcp) way = to_string(echo.way);
-    if (echo.figures.answered > 0) continue;
+    if (!is_silent(echo)) continue;
     ++count;
     append_word(silent, name);
     append_word(through, echo.interface.empty() ? "none" : echo.interface);
@@ -151,6 +160,7 @@ void add_interface(const std::string& interface, bool is_ipv6, Way way, Writer& 
   const Subject subject = subject_of(SubjectKind::nic_port, interface);
   const std::string end = is_ipv6 ? ".ipv6" : ".ipv4";
   writer.add_count(subject, "ping.asked" + end, way.asked);
+  writer.add_count(subject, "ping.asked_nodes" + end, way.nodes.size());
   writer.add_count(subject, "ping.unanswered" + end, way.silent);
   if (way.medians.empty()) return;
   writer.add_seconds(subject, "ping.latency_median" + end, way.quantile(50));
@@ -201,7 +211,7 @@ Observations ping_observations(const PingRound& round) {
     add_interface(of.first, of.second, way, writer);
   for (std::size_t i = 0; i < round.echoes.size(); ++i) {
     const PeerEcho& echo = round.echoes[i];
-    if (echo.interface.empty() || echo.figures.answered == 0) continue;
+    if (echo.interface.empty() || echo.figures.answered == 0 || echo.way == host::EchoWay::tcp) continue;
     const Duration median = ways.at({echo.interface, is_ipv6(echo.address)}).quantile(50);
     if (is_odd(echo) || echo.figures.median > median * kLate) add_link(round, i, median, writer);
   }
@@ -218,7 +228,7 @@ Observations no_ping_targets(const std::string& pod, Instant now) {
 std::vector<std::string> nodes_to_ask_again(const PingRound& round) {
   std::set<std::string> nodes;
   for (std::size_t i = 0; i < round.echoes.size(); ++i)
-    if (round.echoes[i].figures.answered == 0 || is_odd(round.echoes[i]))
+    if (is_silent(round.echoes[i]) || is_odd(round.echoes[i]))
       nodes.insert(round.networks[round.addresses[i].peer].peer.node);
   return {nodes.begin(), nodes.end()};
 }
@@ -226,7 +236,7 @@ std::vector<std::string> nodes_to_ask_again(const PingRound& round) {
 std::string ping_sentence(const PingRound& round) {
   std::set<std::size_t> silent;
   for (std::size_t i = 0; i < round.echoes.size(); ++i)
-    if (round.echoes[i].figures.answered == 0) silent.insert(round.addresses[i].peer);
+    if (is_silent(round.echoes[i])) silent.insert(round.addresses[i].peer);
   const auto counted = [](std::size_t count, const std::string& one, const std::string& several) {
     return std::to_string(count) + " " + (count == 1 ? one : several);
   };

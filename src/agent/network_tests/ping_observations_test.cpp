@@ -158,6 +158,29 @@ TEST(PingObservations, a_round_of_a_thousand_nodes_is_told_in_as_many_lines) {
   EXPECT_LT(ping_observations(round).size(), 1010U);
 }
 
+// A socket that was full, a deadline that had passed: nothing was sent, and nobody complained.
+TEST(PingObservations, an_address_that_could_not_be_asked_is_not_silent) {
+  auto round = healthy_round();
+  round.echoes[3].figures = {};
+  const auto all = ping_observations(round);
+  EXPECT_EQ(number(all, "peer/node-3", "ping.silent"), 0);
+  EXPECT_EQ(number(all, "nic_port/net1", "ping.unanswered.ipv4"), 0);
+  EXPECT_THAT(nodes_to_ask_again(round), IsEmpty());
+  round.echoes[3].problem = "No route to host";
+  EXPECT_EQ(number(ping_observations(round), "peer/node-3", "ping.silent"), 1);
+}
+
+TEST(PingObservations, nodes_are_counted_once_for_each_interface) {
+  PingRound round{.node = "node-a", .pod = "", .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  round.networks = {network("node-b", {{"eth0", "10.1.0.7"}, {"net1", "10.2.0.7"}, {"net2", "10.3.0.7"}})};
+  round.addresses = ping_addresses(round.networks);
+  for (const PingAddress& one : round.addresses)
+    round.echoes.push_back(echo(one.address, "eth0"));
+  const auto all = ping_observations(round);
+  EXPECT_EQ(number(all, "nic_port/eth0", "ping.asked.ipv4"), 3);
+  EXPECT_EQ(number(all, "nic_port/eth0", "ping.asked_nodes.ipv4"), 1);
+}
+
 TEST(PingObservations, a_node_that_is_alone_says_so) {
   const auto all = no_ping_targets("autopilot-x1", {});
   ASSERT_EQ(all.size(), 1U);

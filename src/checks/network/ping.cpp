@@ -25,10 +25,12 @@ constexpr std::string_view kOutcome = "ping.outcome";
 // of them, "eth0=10.1.0.7 net1-0=10.2.0.7"; `silent` those without an answer, "net1-0"; `through` the
 // interface of this node by which each of those was asked, "net1-0".
 constexpr std::string_view kSilent = "ping.silent";
-// Of each interface of this node, of each family: how many addresses were asked there, and how many of them
-// gave no answer.
+// Of each interface of this node, of each family: how many addresses were asked there, of how many nodes, and
+// how many of the addresses gave no answer.
 constexpr std::string_view kAskedIpv4 = "ping.asked.ipv4";
 constexpr std::string_view kAskedIpv6 = "ping.asked.ipv6";
+constexpr std::string_view kAskedNodesIpv4 = "ping.asked_nodes.ipv4";
+constexpr std::string_view kAskedNodesIpv6 = "ping.asked_nodes.ipv6";
 constexpr std::string_view kUnansweredIpv4 = "ping.unanswered.ipv4";
 constexpr std::string_view kUnansweredIpv6 = "ping.unanswered.ipv6";
 // Of a way between two interfaces (link/<node>/<interface>|<node>/<interface>) about which something is odd,
@@ -69,13 +71,17 @@ double asked_at(const JudgeInput& input, const Subject& port) {
   return number(input, port, kAskedIpv4) + number(input, port, kAskedIpv6);
 }
 
+double nodes_asked_at(const JudgeInput& input, const Subject& port) {
+  return std::max(number(input, port, kAskedNodesIpv4), number(input, port, kAskedNodesIpv6));
+}
+
 // Interfaces of this node by which nobody at all answers, though several were asked.
 std::set<std::string> dead_interfaces(const JudgeInput& input, Findings& findings) {
   std::set<std::string> dead;
   for (const Subject& port : input.history.subjects(SubjectKind::nic_port)) {
     const double asked = asked_at(input, port);
     const double silent = number(input, port, kUnansweredIpv4) + number(input, port, kUnansweredIpv6);
-    if (asked < kFewNodes || silent < asked) continue;
+    if (nodes_asked_at(input, port) < kFewNodes || silent < asked) continue;
     dead.insert(port.key);
     findings.push_back(make_finding(
         input, port, "interface_reaches_nobody", Health::degraded,
@@ -170,8 +176,11 @@ void judge_oddity(const JudgeInput& input, const Oddity& oddity, Findings& findi
     if (value >= most.value) odd[attribute_text(loss, "interface")].push_back({&loss, value});
   }
   for (const auto& [interface, ways] : odd) {
-    const auto count = static_cast<double>(ways.size());
-    if (count < kFewNodes || 2 * count <= asked_at(input, port(interface))) {
+    std::set<std::string> nodes;
+    for (const OddWay& way : ways)
+      nodes.insert(attribute_text(*way.loss, "node"));
+    const auto count = static_cast<double>(nodes.size());
+    if (count < kFewNodes || 2 * count <= nodes_asked_at(input, port(interface))) {
       for (const OddWay& way : ways)
         add_way(input, oddity, most, way, findings);
       continue;
@@ -179,10 +188,10 @@ void judge_oddity(const JudgeInput& input, const Oddity& oddity, Findings& findi
     double worst = 0;
     for (const OddWay& way : ways)
       worst = std::max(worst, way.value);
-    findings.push_back(
-        make_finding(input, port(interface), oddity.reason, Health::degraded,
-                     rounded(count) + " ways from " + interface + " have it; the worst " + oddity.text(worst),
-                     worst, most));
+    findings.push_back(make_finding(input, port(interface), oddity.reason, Health::degraded,
+                                    "the ways from " + interface + " to " + rounded(count) +
+                                        " nodes have it; the worst " + oddity.text(worst),
+                                    worst, most));
     findings.back().evidence.emplace_back("witness", std::string(kWitness));
   }
 }

@@ -74,6 +74,8 @@ void EchoExchange::send(std::vector<EchoTarget>& targets, const EchoQuestion& qu
   }
   if (error == 0 || is_sized) return;
   tally.forget_last();
+  // What this machine has run out of, or forbids, says nothing about the other one.
+  if (error == EAGAIN || error == ENOBUFS || error == ENOMEM || error == EPERM || error == EACCES) return;
   target.problem = std::generic_category().message(error);
 }
 

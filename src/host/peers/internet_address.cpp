@@ -50,6 +50,19 @@ std::optional<InternetAddress> parse_internet_address(const std::string& text, s
   return make_address(ipv6);
 }
 
+bool is_host_address(const std::string& text) {
+  const auto address = parse_internet_address(text);
+  if (!address) return false;
+  if (address->is_ipv6()) {
+    const auto ipv6 = read_as<sockaddr_in6>(*address->get()).sin6_addr;
+    return !IN6_IS_ADDR_LOOPBACK(&ipv6) && !IN6_IS_ADDR_MULTICAST(&ipv6) && !IN6_IS_ADDR_UNSPECIFIED(&ipv6) &&
+           !IN6_IS_ADDR_V4MAPPED(&ipv6);
+  }
+  const std::uint32_t ipv4 = ntohl(read_as<sockaddr_in>(*address->get()).sin_addr.s_addr);
+  constexpr std::uint32_t kFirstGroup = 224;  // those from there on are of groups, or of nobody
+  return ipv4 >> 24 != 0 && ipv4 >> 24 != IN_LOOPBACKNET && ipv4 >> 24 < kFirstGroup;
+}
+
 std::optional<std::string> address_text(const sockaddr& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address.sa_family == AF_INET) {

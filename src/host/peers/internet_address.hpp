@@ -23,6 +23,8 @@ struct InternetAddress {
 // network alone and needs its interface ("fe80::1%eth0").
 [[nodiscard]] std::optional<InternetAddress> parse_internet_address(const std::string& text,
                                                                     std::uint16_t port = 0);
+// Whether another machine can have it: no loopback, no group of machines, and not "any".
+[[nodiscard]] bool is_host_address(const std::string& text);
 // Of a sockaddr_in or sockaddr_in6; nothing for any other.
 [[nodiscard]] std::optional<std::string> address_text(const sockaddr& address);
 

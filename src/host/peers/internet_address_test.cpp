@@ -21,6 +21,14 @@ TEST(InternetAddress, names_ports_and_scopes_are_no_addresses) {
     EXPECT_FALSE(parse_internet_address(text)) << text;
 }
 
+TEST(InternetAddress, loopback_groups_and_any_are_no_other_machine) {
+  for (const std::string text : {"10.1.0.7", "192.0.2.1", "223.255.255.254", "fd00::7", "2001:db8::1"})
+    EXPECT_TRUE(is_host_address(text)) << text;
+  for (const std::string text : {"127.0.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "240.0.0.1", "::1",
+                                 "::", "ff02::1", "::ffff:10.1.0.7", "fe80::1", "node-b", ""})
+    EXPECT_FALSE(is_host_address(text)) << text;
+}
+
 TEST(InternetAddress, addresses_of_one_host_are_equal_whatever_the_port) {
   EXPECT_EQ(*parse_internet_address("10.1.0.7", 80), *parse_internet_address("10.1.0.7", 81));
   EXPECT_EQ(*parse_internet_address("fd00::7", 80), *parse_internet_address("fd00:0::7", 81));
