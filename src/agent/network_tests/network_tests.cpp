@@ -28,16 +28,21 @@ Result<host::ChildReport> run_child(const host::Command& command, MonoTime deadl
   return runner.run(command, deadline, kChildLimits, stop, on_line);
 }
 
+// Most agents make no test, and threads take memory.
+bool submit(std::optional<runtime::Lanes>& lanes, const runtime::Lanes::Limits& limits,
+            std::function<void()> task) {
+  if (!lanes) lanes.emplace(limits);
+  return lanes->submit(std::move(task)) != 0;
+}
+
 }  // namespace
 
 NetworkTests::NetworkTests(NetworkTestContext context)
     : context_(std::move(context)),
-      lanes_(kLanes),
-      end_lanes_(kEndLanes),
       own_(
           context_.loop, context_.clock, {context_.node, context_.pod, {}},
           [files = context_.files, wanted = context_.interfaces] { return read_networks(files, wanted); },
-          [this](std::function<void()> task) { return lanes_.submit(std::move(task)) != 0; }),
+          [this](std::function<void()> task) { return submit(lanes_, kLanes, std::move(task)); }),
       book_(context_.loop, context_.clock, context_.tls),
       ping_(context_.loop, context_.clock, book_, context_.node, context_.pod, context_.ping, ping_doors(),
             kube::dice(), context_.board),
@@ -45,7 +50,7 @@ NetworkTests::NetworkTests(NetworkTestContext context)
             {.program = host::net_probe_program(),
              .run = run_child,
              .submit = [this](std::function<void()> task) {
-               return end_lanes_.submit(std::move(task)) != 0;
+               return submit(end_lanes_, kEndLanes, std::move(task));
              }}) {}
 
 PingTester::Doors NetworkTests::ping_doors() {
@@ -55,7 +60,7 @@ PingTester::Doors NetworkTests::ping_doors() {
               [helper](const host::EchoPlan& plan) {
                 return helper->ask(plan, host::mono_now() + PingTester::kLongestRound);
               },
-          .submit = [this](std::function<void()> task) { return lanes_.submit(std::move(task)) != 0; },
+          .submit = [this](std::function<void()> task) { return submit(lanes_, kLanes, std::move(task)); },
           .look = [this] { context_.look(std::string(kPingCheck)); }};
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,8 @@ class NetworkTests {
   [[nodiscard]] PingTester::Doors ping_doors();
 
   NetworkTestContext context_;
-  runtime::Lanes lanes_;
-  runtime::Lanes end_lanes_;  // a thread for each child of a test of bandwidth
+  std::optional<runtime::Lanes> lanes_;      // from their first task on
+  std::optional<runtime::Lanes> end_lanes_;  // likewise; a thread for each child of a test of bandwidth
   OwnNetwork own_;
   AddressBook book_;
   PingTester ping_;

@@ -32,10 +32,11 @@ bool is_odd(const PeerEcho& echo) {
           echo.path_mtu > 0);
 }
 
-// It was asked and gave no answer. One that could not be asked says nothing, unless this node knows no way to
-// it.
+// It was asked and gave no answer, or this node lost its way to it. One that could not be asked says nothing,
+// and neither does one in a network, or of a family, that this node is not in.
 bool is_silent(const PeerEcho& echo) {
-  return echo.figures.answered == 0 && (echo.figures.sent > 0 || !echo.problem.empty());
+  return echo.figures.answered == 0 && !echo.interface.empty() &&
+         (echo.figures.sent > 0 || !echo.problem.empty());
 }
 
 double share(unsigned part, unsigned whole) {

@@ -42,7 +42,7 @@ void PingTester::start() {
 }
 
 void PingTester::note_settings() {
-  if (is_started_ && !is_under_way_) plan_next();
+  if (is_started_ && !is_under_way_ && !asked_) plan_next();
 }
 
 // At the same moment of each turn, which is another one for each agent.
@@ -55,6 +55,7 @@ void PingTester::plan_next() {
 Status PingTester::test_now(runtime::OwnTest::Calls calls) {
   if (asked_) return fail(Errc::conflict, "somebody waits for a round of pings already");
   asked_ = std::move(calls);
+  begins_anew_ = is_under_way_;
   if (!is_under_way_) next_ = loop_.after(Duration{0}, [this] { begin_round(); });
   return {};
 }
@@ -123,6 +124,10 @@ void PingTester::end_round(const Result<std::string>& said) {
   plan_next();
   doors_.look();
   if (!asked_) return;
+  if (std::exchange(begins_anew_, false)) {
+    next_ = loop_.after(Duration{0}, [this] { begin_round(); });
+    return;
+  }
   const auto on_end = asked_->on_end;
   asked_.reset();
   // The peers may have been known at once, and a test does not end from within its beginning.

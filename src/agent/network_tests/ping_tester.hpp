@@ -86,6 +86,7 @@ class PingTester {
   PingRound round_;  // that is under way
   bool is_under_way_ = false;
   bool is_started_ = false;
+  bool begins_anew_ = false;     // the round under way began before somebody asked for one
   std::set<std::string> again_;  // nodes about which something was odd
   std::optional<runtime::OwnTest::Calls> asked_;
   net::Subscription next_;

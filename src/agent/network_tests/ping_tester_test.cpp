@@ -178,6 +178,20 @@ TEST_F(PingTesterTest, a_round_that_never_comes_back_keeps_none_from_being_refus
   EXPECT_EQ(said_->error().code, Errc::exhausted);
 }
 
+TEST_F(PingTesterTest, who_asks_in_the_middle_of_a_round_gets_one_that_begins_then) {
+  settings_.every = 1ms;
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_TRUE(run_until([this] { return !tasks_.empty(); })) << "one of its own accord";
+  said_.reset();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_task());
+  const auto before = plans_.size();
+  ASSERT_TRUE(run_task());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(plans_.size(), before + 1);
+}
+
 TEST_F(PingTesterTest, two_do_not_wait_for_the_same) {
   begin();
   ASSERT_TRUE(test_now());

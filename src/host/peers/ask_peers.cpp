@@ -70,10 +70,10 @@ class Round {
   }
 
   static void note_interface(const InternetAddress& to, const std::vector<OwnAddress>& own, PeerEcho& echo) {
-    const OwnAddress* const towards = own_address_towards(to, own);
-    if (towards == nullptr) return;
-    echo.interface = towards->interface;
-    echo.interface_mtu = towards->mtu;
+    const OwnWay way = own_way_towards(to, own);
+    if (way.own == nullptr) return;
+    echo.interface = way.own->interface;
+    echo.interface_mtu = way.mtu;
   }
 
   [[nodiscard]] Places all() const {

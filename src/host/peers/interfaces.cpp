@@ -55,8 +55,12 @@ bool have_in_common(std::string_view a, std::string_view b, unsigned bits) {
   return (static_cast<unsigned char>(a[whole]) ^ static_cast<unsigned char>(b[whole])) >> (8 - bits % 8) == 0;
 }
 
-// That the kernel would give a packet to it.
-std::optional<std::string> source_towards(const InternetAddress& to) {
+// What the kernel would give a packet to it.
+struct KernelsChoice {
+  std::string address;
+  unsigned mtu = 0;  // 0: not known
+};
+std::optional<KernelsChoice> kernels_choice(const InternetAddress& to) {
   const Fd socket(::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
   socklen_t size = sizeof own;
@@ -64,7 +68,13 @@ std::optional<std::string> source_towards(const InternetAddress& to) {
   if (!socket || ::connect(socket.get(), to.get(), to.size) != 0 ||
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
     return std::nullopt;
-  return address_text(reinterpret_cast<const sockaddr&>(own));
+  const auto text = address_text(reinterpret_cast<const sockaddr&>(own));
+  if (!text) return std::nullopt;
+  int mtu = 0;
+  socklen_t length = sizeof mtu;
+  const bool is_told = to.is_ipv6() ? ::getsockopt(socket.get(), IPPROTO_IPV6, IPV6_MTU, &mtu, &length) == 0
+                                    : ::getsockopt(socket.get(), IPPROTO_IP, IP_MTU, &mtu, &length) == 0;
+  return KernelsChoice{.address = *text, .mtu = is_told && mtu > 0 ? static_cast<unsigned>(mtu) : 0};
 }
 
 bool is_neighbour(const InternetAddress& to, const OwnAddress& own) {
@@ -134,11 +144,18 @@ const OwnAddress* own_neighbour_of(const InternetAddress& to, const std::vector<
   return found == own.end() ? nullptr : &*found;
 }
 
-const OwnAddress* own_address_towards(const InternetAddress& to, const std::vector<OwnAddress>& own) {
-  const auto source = source_towards(to);
-  if (!source) return own_neighbour_of(to, own);
-  const auto found = std::ranges::find(own, *source, &OwnAddress::address);
-  return found == own.end() ? nullptr : &*found;
+OwnWay own_way_towards(const InternetAddress& to, const std::vector<OwnAddress>& own) {
+  const auto choice = kernels_choice(to);
+  const OwnAddress* found = nullptr;
+  if (!choice) {
+    found = own_neighbour_of(to, own);
+  } else {
+    const auto same = std::ranges::find(own, choice->address, &OwnAddress::address);
+    if (same != own.end()) found = &*same;
+  }
+  if (found == nullptr) return {};
+  const bool is_narrower = choice && choice->mtu > 0 && choice->mtu < found->mtu;
+  return {.own = found, .mtu = is_narrower ? choice->mtu : found->mtu};
 }
 
 }  // namespace autopilot::host

@@ -35,9 +35,12 @@ struct OwnAddress {
 // The one of them in whose neighbourhood that address is; null: none.
 [[nodiscard]] const OwnAddress* own_neighbour_of(const InternetAddress& to,
                                                  const std::vector<OwnAddress>& own);
-// The one of them by whose interface a packet to that address goes: as the kernel would send it or, where it
-// knows no way, the neighbour. Null: neither tells.
-[[nodiscard]] const OwnAddress* own_address_towards(const InternetAddress& to,
-                                                    const std::vector<OwnAddress>& own);
+// By which of them a packet to that address goes, and how large it may be there: as the kernel would send it
+// or, where it knows no way, the neighbour. own: null where neither tells.
+struct OwnWay {
+  const OwnAddress* own = nullptr;
+  unsigned mtu = 0;  // of the interface, or less where the route says so; 0: not known
+};
+[[nodiscard]] OwnWay own_way_towards(const InternetAddress& to, const std::vector<OwnAddress>& own);
 
 }  // namespace autopilot::host

@@ -85,7 +85,8 @@ TEST(OwnAddresses, the_loopback_is_not_among_them) {
 
 TEST(OwnAddresses, towards_this_machine_leads_the_loopback) {
   const std::vector<OwnAddress> own{{"eth0", "10.1.0.1", 1500, 24}, {"lo", "127.0.0.1", 65536, 8}};
-  EXPECT_EQ(own_address_towards(*parse_internet_address("127.0.0.1"), own), &own[1]);
+  EXPECT_EQ(own_way_towards(*parse_internet_address("127.0.0.1"), own).own, &own[1]);
+  EXPECT_GT(own_way_towards(*parse_internet_address("127.0.0.1"), own).mtu, 0U);
 }
 
 TEST(OwnAddresses, a_neighbour_has_the_first_bits_in_common) {
