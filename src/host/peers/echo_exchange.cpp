@@ -101,22 +101,24 @@ void EchoExchange::take_all(std::vector<EchoTarget>& targets) {
 }
 
 void EchoExchange::take_answers(EchoSocket& socket, std::vector<EchoTarget>& targets) const {
-  while (const auto answer = socket.receive()) {
-    const EchoLabel& label = answer->label;
+  EchoSocket::Answer answer;
+  while (socket.receive(answer)) {
+    const EchoLabel& label = answer.label;
     if ((label.round != round_ && label.round != sized_round_) || label.target >= targets.size()) continue;
     EchoTarget& target = targets[label.target];
     // From another address it is somebody else who answers.
-    if (!(answer->from == target.to)) continue;
+    if (!(answer.from == target.to)) continue;
     tally_of(target, label.round == sized_round_).note_answer(label.number, mono_now());
   }
 }
 
 void EchoExchange::take_complaints(EchoSocket& socket, std::vector<EchoTarget>& targets) {
-  while (const auto complaint = socket.receive_complaint()) {
+  EchoSocket::Complaint complaint;
+  while (socket.receive_complaint(complaint)) {
     // Of a packet that is too large: those are sent to find that out.
-    if (complaint->error == EMSGSIZE || complaint->error == 0) continue;
+    if (complaint.error == EMSGSIZE || complaint.error == 0) continue;
     for (EchoTarget& target : targets)
-      if (target.to == complaint->about) target.problem = std::generic_category().message(complaint->error);
+      if (target.to == complaint.about) target.problem = std::generic_category().message(complaint.error);
   }
 }
 

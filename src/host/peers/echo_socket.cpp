@@ -93,7 +93,7 @@ std::optional<EchoLabel> EchoSocket::label_of(std::string_view packet) const {
   return message ? parse_echo_reply(false, *message) : std::nullopt;
 }
 
-std::optional<EchoSocket::Answer> EchoSocket::receive() {
+bool EchoSocket::receive(Answer& answer) {
   while (true) {
     sockaddr_storage from{};
     socklen_t size = sizeof from;
@@ -101,13 +101,15 @@ std::optional<EchoSocket::Answer> EchoSocket::receive() {
         ::recvfrom(fd_.get(), buffer_.data(), buffer_.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
     // An error of something that was sent comes here once more: the complaint says of what.
     if (got < 0 && errno != EAGAIN && errno != ENOMEM) continue;
-    if (got < 0) return std::nullopt;
-    if (const auto label = label_of({buffer_.data(), static_cast<std::size_t>(got)}))
-      return Answer{.from = address_of(from, size), .label = *label};
+    if (got < 0) return false;
+    if (const auto label = label_of({buffer_.data(), static_cast<std::size_t>(got)})) {
+      answer = {.from = address_of(from, size), .label = *label};
+      return true;
+    }
   }
 }
 
-std::optional<EchoSocket::Complaint> EchoSocket::receive_complaint() {
+bool EchoSocket::receive_complaint(Complaint& complaint) {
   while (true) {
     sockaddr_storage about{};
     iovec part{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
@@ -119,14 +121,15 @@ std::optional<EchoSocket::Complaint> EchoSocket::receive_complaint() {
     message.msg_iovlen = 1;
     message.msg_control = control.data();
     message.msg_controllen = control.size();
-    if (::recvmsg(fd_.get(), &message, MSG_ERRQUEUE) < 0) return std::nullopt;
+    if (::recvmsg(fd_.get(), &message, MSG_ERRQUEUE) < 0) return false;
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
          header = CMSG_NXTHDR(&message, header)) {
       if (header->cmsg_type != IP_RECVERR && header->cmsg_type != IPV6_RECVERR) continue;
       sock_extended_err error{};
       std::memcpy(&error, CMSG_DATA(header), sizeof error);
-      return Complaint{.about = address_of(about, message.msg_namelen),
-                       .error = static_cast<int>(error.ee_errno)};
+      complaint = {.about = address_of(about, message.msg_namelen),
+                   .error = static_cast<int>(error.ee_errno)};
+      return true;
     }
   }
 }

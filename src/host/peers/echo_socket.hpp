@@ -34,9 +34,9 @@ class EchoSocket {
 
   // No packet is cut into fragments. 0, or the errno that says why nothing was sent.
   [[nodiscard]] int send(const InternetAddress& to, const EchoLabel& label, std::size_t packet_bytes);
-  // The next answer that has come, whoever asked; nothing: none has.
-  [[nodiscard]] std::optional<Answer> receive();
-  [[nodiscard]] std::optional<Complaint> receive_complaint();
+  // The next answer that has come, whoever asked; false: none has.
+  [[nodiscard]] bool receive(Answer& answer);
+  [[nodiscard]] bool receive_complaint(Complaint& complaint);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
 
