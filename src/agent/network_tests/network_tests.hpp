@@ -23,17 +23,17 @@ struct NetworkTestContext {
   net::EventLoop& loop;
   const Clock& clock;
   const host::Files& files;
-  std::string node;                     // this one
-  std::string pod;                      // of this agent; empty: it is in none
-  std::vector<std::string> interfaces;  // see addresses_for_peers
-  std::function<PingSettings()> ping;
-  std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
-  std::function<std::shared_ptr<const net::TlsContext>()> tls;
-  CallerRights rights;   // of agents, to have tests of bandwidth made
-  bool is_open = false;  // whoever reaches the port may
+  std::string node = {};                     // this one
+  std::string pod = {};                      // of this agent; empty: it is in none
+  std::vector<std::string> interfaces = {};  // see addresses_for_peers
+  std::function<PingSettings()> ping = {};
+  std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers = {};
+  std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
+  CallerRights rights = {};  // of agents, to have tests of bandwidth made
+  bool is_open = false;      // whoever reaches the port may
   // Judges anew what the board has of that check.
-  std::function<void(const std::string& check)> look;
-  std::shared_ptr<host::TestBoard> board;
+  std::function<void(const std::string& check)> look = {};
+  std::shared_ptr<host::TestBoard> board = {};
 };
 
 // What this agent does for tests of the network between nodes: it says where its node can be reached, and
