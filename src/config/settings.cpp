@@ -270,11 +270,14 @@ constexpr std::array kSettings{
     Setting{
         "compat.open_actions", "true or false", kAtStart, kNoVariable,
         "Whether whoever reaches the port may have tests made at the paths of IBM Autopilot, and the pods of "
-        "any namespace looked for, as it was there. Else this needs a token.",
+        "any namespace looked for, as it was there, and bandwidth between nodes measured, which fills their "
+        "lines. Else this needs a token, or the certificate of an agent.",
         AUTOPILOT_READ(read_flag(m, s, c.compat.open_actions)),
         AUTOPILOT_SHOW(c.compat.open_actions ? "true" : "false")},
     Setting{"socket", "an absolute path of at most 107 bytes", kAtStart, kVariable,
-            "The Unix socket for the command line; outside a cluster, actions are accepted only here.",
+            "The Unix socket for the command line; outside a cluster, actions are accepted only here, and "
+            "tests of "
+            "bandwidth from agents with a certificate.",
             AUTOPILOT_READ(read_word(m, s, &is_socket_path, c.socket)), AUTOPILOT_SHOW(c.socket)},
     Setting{"state_dir", "an absolute path", kAtStart, kVariable, "Where the journal is kept.",
             AUTOPILOT_READ(read_word(m, s, &is_absolute_path, c.state_dir)), AUTOPILOT_SHOW(c.state_dir)},
