@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "agent/compat/ibm_routes.hpp"
-#include "agent/compat/peers.hpp"
 #include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
@@ -19,6 +18,7 @@
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
 #include "agent/pass_book.hpp"
+#include "agent/peers.hpp"
 #include "agent/preflight/gang_client.hpp"
 #include "agent/preflight/gate.hpp"
 #include "agent/preflight/gate_machine.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/http_door.hpp"
 
-#include "agent/compat/peers.hpp"
+#include "agent/peers.hpp"
 #include "catalog/catalog.hpp"
 #include "net/address.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/compat/peers.hpp"
 #include "agent/compat/test_rights.hpp"
+#include "agent/peers.hpp"
 #include "compat/ibm_autopilot/status_request.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"

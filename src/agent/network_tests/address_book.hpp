@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/compat/peers.hpp"
+#include "agent/peers.hpp"
 #include "api/network.hpp"
 #include "core/clock.hpp"
 #include "fleet/sweep.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/compat/peers.hpp"
+#include "agent/peers.hpp"
 
 namespace autopilot::agent {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/compat/peers.hpp"
+#include "agent/peers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
