@@ -227,8 +227,7 @@ void Agent::tell_start(const std::string& moved_aside) {
   if (options_.config.compat.open_actions)
     log_warning(
         "WHOEVER reaches the port of this agent may have tests made that take its GPUs or fill its lines, "
-        "and "
-        "look for the pods of any namespace: compat.open_actions is true");
+        "and look for the pods of any namespace: compat.open_actions is true");
   if (!journal_problem_.empty())
     log_warning("going on without a journal: nothing survives this process", {{"cause", journal_problem_}});
 }

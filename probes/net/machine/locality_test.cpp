@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/net/machine/locality.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <thread>
 
+#include "host/files/test_folder.hpp"
+
 namespace autopilot::probes::net {
 namespace {
 
 class ReadLocality : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/sysfs-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   void write(const std::string& interface, const std::string& node, const std::string& list) const {
     const std::string device = root_ + "/class/net/" + interface + "/device";
     std::filesystem::create_directories(device);
@@ -30,7 +25,8 @@ class ReadLocality : public testing::Test {
     std::filesystem::create_directories(root_ + "/class/net/" + upper + "/lower_" + lower);
   }
 
-  std::string root_;
+  const host::TestFolder folder_;
+  const std::string& root_ = folder_.path();
 };
 
 TEST_F(ReadLocality, an_interface_is_where_its_adapter_is) {

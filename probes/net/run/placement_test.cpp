@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/net/run/placement.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+
+#include "host/files/test_folder.hpp"
 
 namespace autopilot::probes::net {
 namespace {
@@ -16,8 +17,7 @@ Address address(std::string_view text) {
 class PlacementTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/sysfs-XXXXXX";
-    machine_.sysfs = ::mkdtemp(pattern.data());
+    machine_.sysfs = folder_.path();
     machine_.processors = {0, 1, 2, 3, 4, 5};
     machine_.addresses = {
         {"ib0", address("10.0.0.1")}, {"ib0", address("2001:db8::1")}, {"ib1", address("10.0.1.1")}};
@@ -29,7 +29,6 @@ class PlacementTest : public testing::Test {
     options_.to = address("10.0.0.2");
     options_.ports = {5201};
   }
-  void TearDown() override { std::filesystem::remove_all(machine_.sysfs); }
 
   Plan plan() {
     const auto made = plan_of(options_, machine_);
@@ -42,6 +41,7 @@ class PlacementTest : public testing::Test {
     return std::holds_alternative<Failure>(made) ? std::get<Failure>(made).reason : Reason::internal;
   }
 
+  const host::TestFolder folder_;
   Machine machine_;
   MeasureOptions options_;
 };

@@ -99,6 +99,10 @@ std::string token_of(const HttpRequest& request) {
   return found->second.substr(scheme.size());
 }
 
+bool may_be_of_agent(const CallerRights& rights, const HttpRequest& request) {
+  return request.peer.is_encrypted && !request.peer.names.empty() && rights.find_agent;
+}
+
 bool has_token(const HttpRequest& request) {
   return !net::bearer_token(request).empty();
 }

@@ -63,6 +63,9 @@ void authorize(const CallerRights& rights, const Credential& credential, const k
                                    std::function<VirtualResource(const net::HttpRequest&)> what,
                                    net::Handler handler);
 
+// It came inside TLS, from a client whose certificate was verified, and there is somebody to ask whether the
+// names of that are those of an agent (CallerRights::find_agent).
+[[nodiscard]] bool may_be_of_agent(const CallerRights& rights, const net::HttpRequest& request);
 [[nodiscard]] bool has_token(const net::HttpRequest& request);
 // Of `Authorization: Bearer TOKEN`; empty: there is none.
 [[nodiscard]] std::string token_of(const net::HttpRequest& request);

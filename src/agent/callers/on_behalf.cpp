@@ -8,8 +8,7 @@ namespace autopilot::agent {
 void find_user_told(const CallerRights& rights, const net::HttpRequest& request,
                     std::function<void(const std::string& user_text)> on_found) {
   const auto told = request.headers.find(kOnBehalfOf);
-  const bool may_be_agent = request.peer.is_encrypted && !request.peer.names.empty();
-  if (told == request.headers.end() || !may_be_agent || !rights.find_agent) return on_found("");
+  if (told == request.headers.end() || !may_be_of_agent(rights, request)) return on_found("");
   rights.find_agent(request.peer.names, [user_text = told->second, on_found = std::move(on_found)](
                                             bool is_agent) { on_found(is_agent ? user_text : ""); });
 }

@@ -19,7 +19,7 @@ using Shared = std::shared_ptr<Responder>;
 void find_right(const BandwidthContext& context, const HttpRequest& request,
                 const std::function<void(const std::optional<Error>& refusal)>& done) {
   if (request.peer.is_local_socket || context.is_open) return done(std::nullopt);
-  if (!request.peer.is_encrypted || request.peer.names.empty() || !context.rights.find_agent)
+  if (!may_be_of_agent(context.rights, request))
     return done(Error{Errc::denied,
                       "tests of bandwidth are for agents, which show their certificate (tls.mode), and for "
                       "the Unix socket"});

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "fleet/pair_tests/schedules.hpp"
-
 namespace autopilot::agent {
 namespace {
 

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "agent/peers.hpp"
+#include "fleet/pair_tests/schedules.hpp"
 
 namespace autopilot::agent {
 
 struct PingChoice {
   // Up to so many nodes each one asks all others, and more are a choice.
-  static constexpr std::size_t kAskAll = 64;
+  static constexpr std::size_t kAskAll = fleet::ContactRounds::kMostForFullMesh;
   static constexpr std::size_t kPerRound = 16;
 
   bool asks_all = false;

@@ -45,7 +45,7 @@ void PingTester::note_settings() {
   if (is_started_ && !is_under_way_ && !asked_) plan_next();
 }
 
-// At the same moment of each turn, which is another one for each agent.
+// A little early or late each time: agents that began together do not stay together.
 void PingTester::plan_next() {
   const Duration every = settings_().every;
   if (every <= Duration{0}) return next_.cancel();

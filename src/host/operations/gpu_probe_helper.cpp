@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -108,11 +107,7 @@ GpuTestEnd test(const Options& options, const SimulatedMachine& simulated, std::
 }  // namespace
 
 Result<std::string> gpu_probe_program() {
-  const std::string self = TRY(own_executable());
-  std::string program = self.substr(0, self.rfind('/')) + "/autopilot-gpu-probe";
-  if (::access(program.c_str(), X_OK) != 0)
-    return fail(Errc::not_found, program + " is not there or may not be run: it belongs beside autopilot");
-  return program;
+  return program_beside_own("autopilot-gpu-probe");
 }
 
 int run_gpu_probe(const std::vector<std::string>& arguments) {

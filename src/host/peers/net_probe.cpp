@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
-#include <unistd.h>
 
 #include "core/parse.hpp"
 
@@ -92,11 +91,7 @@ std::string joined(const std::vector<int>& numbers) {
 }  // namespace
 
 Result<std::string> net_probe_program() {
-  const std::string self = TRY(own_executable());
-  std::string program = self.substr(0, self.rfind('/')) + "/autopilot-net-probe";
-  if (::access(program.c_str(), X_OK) != 0)
-    return fail(Errc::not_found, program + " is not there or may not be run: it belongs beside autopilot");
-  return program;
+  return program_beside_own("autopilot-net-probe");
 }
 
 Command command_of(const std::string& program, const BandwidthServer& server) {

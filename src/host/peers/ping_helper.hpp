@@ -22,7 +22,6 @@ class PingHelper {
 
   // As ask_peers says, of any number of addresses: kMostAddresses at a time. The deadline is of mono_now().
   [[nodiscard]] Result<std::vector<PeerEcho>> ask(const EchoPlan& plan, MonoTime deadline);
-  [[nodiscard]] HelperStats stats() { return helper_.stats(); }
 
  private:
   [[nodiscard]] Result<std::vector<PeerEcho>> ask_some(const EchoPlan& plan, MonoTime deadline);

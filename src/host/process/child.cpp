@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 #include "host/process/poll.hpp"
 
@@ -128,6 +129,14 @@ Result<std::string> own_executable() {
   const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return fail(errc_of(error.value()), "/proc/self/exe: " + error.message());
   return path.string();
+}
+
+Result<std::string> program_beside_own(const std::string& name) {
+  const std::string self = TRY(own_executable());
+  std::string program = self.substr(0, self.rfind('/') + 1) + name;
+  if (::access(program.c_str(), X_OK) != 0)
+    return fail(Errc::not_found, program + " is not there or may not be run: it belongs beside autopilot");
+  return program;
 }
 
 std::vector<std::string> own_environment() {

@@ -27,6 +27,8 @@ struct Command {
 [[nodiscard]] std::vector<std::string> own_environment();
 // The path of the program that this process runs; what belongs to it lies beside.
 [[nodiscard]] Result<std::string> own_executable();
+// The path of a program of that name in the same folder. not_found: it is not there, or may not be run.
+[[nodiscard]] Result<std::string> program_beside_own(const std::string& name);
 
 // What the child gets besides /dev/null as standard input. Below 0: /dev/null, for `extra` nothing.
 struct ChildFiles {
