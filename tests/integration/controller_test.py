@@ -144,7 +144,7 @@ class ControllerTest(unittest.TestCase):
         controller = self.start()
         controller.write("webhok: {}\n")
         harness.wait_until(lambda: controller.metric("autopilot_controller_configuration_refused_total") == 1, "it is counted")
-        self.assertTrue(controller.process.find(r"configuration refused.*webhok"))
+        controller.process.wait_says("configuration refused.*webhok")
         controller.write("policy: /etc/policy.yaml\n")
         harness.wait_until(lambda: controller.process.find("configuration loaded changes=policy"), "the next one is taken")
 

@@ -89,6 +89,10 @@ class Process:
                 return match
         return None
 
+    def wait_says(self, pattern):
+        """What it wrote is read beside the test: a line may come after what it tells of is seen elsewhere."""
+        return wait_until(lambda: self.find(pattern), f"it says {pattern}")
+
     def stop(self, number=signal.SIGTERM, deadline=15.0):
         """Ends the child and gives its exit code (negative: the signal)."""
         if self.child.poll() is None:

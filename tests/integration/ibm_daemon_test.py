@@ -36,7 +36,7 @@ class IbmDaemonTest(unittest.TestCase):
         self.assertEqual(status, 200)
         self.assertNotIn("pciebw", text)
         for name in ("--logfile", "INVASIVE_JOB_TTLSEC"):
-            self.assertTrue(daemon.find(f"{name} is taken and not used"), daemon.log)
+            daemon.wait_says(f"{name} is taken and not used")
         daemon.child.send_signal(signal.SIGTERM)
         self.assertEqual(daemon.child.wait(timeout=20), 0)
 

@@ -228,7 +228,7 @@ class Serve(NetProbeCase):
         os.kill(first, signal.SIGKILL)
         harness.wait_until(lambda: serving.servers() not in ([], [first]), "another server")
         self.assert_measured(self.measure(), "to_peer")
-        self.assertTrue(serving.process.find("ended with signal 9; a new one starts"))
+        serving.process.wait_says("ended with signal 9; a new one starts")
 
     def test_only_those_who_are_allowed_are_heard(self):
         for bind, allowed, stranger in ((THERE, HERE, STRANGER), (THERE_6, HERE_6, None)):
