@@ -41,6 +41,10 @@ endif()
 find_program(AUTOPILOT_LLD NAMES ld.lld-16 ld.lld)
 if(AUTOPILOT_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(--ld-path=${AUTOPILOT_LLD})
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    # One copy of functions that are the same instructions, where nobody compares their addresses.
+    add_link_options(-Wl,--icf=safe)
+  endif()
   # Relocations by the bit, not by 24 bytes. glibc knows them since 2.36.
   include(CheckCXXSourceRuns)
   set(CMAKE_REQUIRED_LINK_OPTIONS --ld-path=${AUTOPILOT_LLD} -pie -Wl,-z,pack-relative-relocs)

@@ -129,7 +129,8 @@ NodeSnapshot read_node(const JsonObject& object) {
   snapshot.health = object.choice("health", parse_health);
   if (object.has("verdict")) snapshot.verdict = object.choice("verdict", parse_verdict);
   snapshot.coverage = object.object("coverage", read_coverage);
-  snapshot.results = object.list("results", read_result);
+  for (CheckResult& result : object.list("results", read_result))
+    snapshot.results.push_back(std::move(result));
   snapshot.incidents = object.list("incidents", read_incident);
   snapshot.self = object.object("self", read_self);
   return snapshot;

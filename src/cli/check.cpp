@@ -112,13 +112,13 @@ NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen
   std::vector<CheckInfo> infos;
   for (const auto& check : chosen)
     infos.push_back(check.info);
-  std::erase_if(node.results, [&infos](const CheckResult& result) {
-    return std::none_of(infos.begin(), infos.end(),
-                        [&result](const CheckInfo& info) { return info.id == result.check; });
-  });
-  if (!options.ids.empty())
-    for (CheckResult& result : node.results)
-      result.required = true;
+  CheckResults results;
+  for (CheckResult result : node.results) {
+    if (std::ranges::find(infos, result.check, &CheckInfo::id) == infos.end()) continue;
+    result.required = result.required || !options.ids.empty();
+    results.push_back(std::move(result));
+  }
+  node.results = std::move(results);
   if (!options.ids.empty() || !options.tags.empty()) {
     node.health = incidents::node_health(node.results);
     node.coverage = incidents::coverage_of(node.results, infos);

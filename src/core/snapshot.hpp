@@ -7,25 +7,13 @@
 #include <vector>
 
 #include "core/check_info.hpp"
+#include "core/check_result.hpp"
 #include "core/finding.hpp"
 #include "core/incident.hpp"
 #include "core/observation.hpp"
 #include "core/operation.hpp"
 
 namespace autopilot {
-
-// The last completed run of one check.
-struct CheckResult {
-  std::string check;
-  Health health =
-      Health::unknown;  // worst of its findings; healthy without any; unknown before the first run
-  std::vector<std::string> witnesses;  // those that looked, in the check's order
-  Duration duration{0};
-  WallTime completed{};  // epoch before the first run
-  bool required = false;
-  Findings findings;
-  SharedObservations observations;  // the latest round
-};
 
 // How much of what could be looked at was looked at. unsupported checks do not count.
 struct Coverage {
@@ -89,7 +77,7 @@ struct NodeSnapshot {
   Health health = Health::unknown;
   Verdict verdict = Verdict::none;
   Coverage coverage;
-  std::vector<CheckResult> results;  // in the order of the list of checks
+  CheckResults results;              // in the order of the list of checks
   std::vector<Incident> incidents;   // open and recovering; closed ones are in the journal
   std::vector<RecordCount> records;  // kernel records seen since the agent started
   SelfStatus self;

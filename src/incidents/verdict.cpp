@@ -73,7 +73,7 @@ bool has_looked(const CheckResult& result) {
                               [](const Finding& finding) { return finding.health == Health::unknown; });
 }
 
-Health node_health(std::span<const CheckResult> results) {
+Health node_health(const CheckResults& results) {
   const auto any = [results](auto&& predicate) { return std::ranges::any_of(results, predicate); };
   if (any([](const CheckResult& result) { return has_finding(result, Health::failed); }))
     return Health::failed;
@@ -85,7 +85,7 @@ Health node_health(std::span<const CheckResult> results) {
   return Health::unknown;
 }
 
-Coverage coverage_of(std::span<const CheckResult> results, std::span<const CheckInfo> checks) {
+Coverage coverage_of(const CheckResults& results, std::span<const CheckInfo> checks) {
   Coverage coverage;
   for (const auto& result : results) {
     if (result.health == Health::unsupported) continue;

@@ -16,16 +16,16 @@ namespace autopilot::incidents {
 
 // failed, else unknown when a required check has not looked or nobody has, else degraded, else healthy. What
 // an unrequired check could not see shows only in the coverage.
-[[nodiscard]] Health node_health(std::span<const CheckResult> results);
+[[nodiscard]] Health node_health(const CheckResults& results);
 
 // Checks that are unsupported here do not count. Rights are those of `checks` (the same order is not needed)
 // whose result says it was denied.
-[[nodiscard]] Coverage coverage_of(std::span<const CheckResult> results, std::span<const CheckInfo> checks);
+[[nodiscard]] Coverage coverage_of(const CheckResults& results, std::span<const CheckInfo> checks);
 
 struct VerdictInput {
-  std::span<const CheckResult> results;  // with `required` set
-  std::span<const Incident> incidents;   // open and recovering
-  bool has_accelerator = false;          // by the PCI scan
+  const CheckResults& results;          // with `required` set
+  std::span<const Incident> incidents;  // open and recovering
+  bool has_accelerator = false;         // by the PCI scan
   bool reserved_for_deep_test = false;
   ReasonLookup reasons{};  // without it every reason has the confidence of catalog::Reason
 };

@@ -31,7 +31,7 @@ Incident incident(SubjectKind blamed, double confidence, Health health, Action a
   return incident;
 }
 
-Verdict verdict(const std::vector<CheckResult>& results, const std::vector<Incident>& incidents = {},
+Verdict verdict(const CheckResults& results, const std::vector<Incident>& incidents = {},
                 bool has_accelerator = true, bool testing = false) {
   return verdict_of({results, incidents, has_accelerator, testing});
 }
@@ -124,27 +124,26 @@ TEST(NodeHealth, is_decided_by_the_worst_that_matters) {
   const auto failed = result("c", Health::failed);
   const auto blind = result("d", Health::unknown);
   const auto blind_required = result("e", Health::unknown, true);
-  using Results = std::vector<CheckResult>;
-  EXPECT_EQ(node_health(Results{healthy, degraded, failed, blind_required}), Health::failed);
-  EXPECT_EQ(node_health(Results{healthy, degraded, blind_required}), Health::unknown);
-  EXPECT_EQ(node_health(Results{healthy, degraded, blind}), Health::degraded);
-  EXPECT_EQ(node_health(Results{healthy, blind}), Health::healthy);
-  EXPECT_EQ(node_health(Results{blind}), Health::unknown);
-  EXPECT_EQ(node_health(Results{result("f", Health::unsupported)}), Health::unknown);
-  EXPECT_EQ(node_health(Results{}), Health::unknown);
+  EXPECT_EQ(node_health(CheckResults{healthy, degraded, failed, blind_required}), Health::failed);
+  EXPECT_EQ(node_health(CheckResults{healthy, degraded, blind_required}), Health::unknown);
+  EXPECT_EQ(node_health(CheckResults{healthy, degraded, blind}), Health::degraded);
+  EXPECT_EQ(node_health(CheckResults{healthy, blind}), Health::healthy);
+  EXPECT_EQ(node_health(CheckResults{blind}), Health::unknown);
+  EXPECT_EQ(node_health(CheckResults{result("f", Health::unsupported)}), Health::unknown);
+  EXPECT_EQ(node_health(CheckResults{}), Health::unknown);
 }
 
 TEST(NodeHealth, does_not_count_what_was_injected) {
   auto exercise = result("gpu.xid", Health::healthy);
   exercise.findings = result("", Health::failed).findings;
   exercise.findings[0].injected = true;
-  EXPECT_EQ(node_health(std::vector{exercise}), Health::healthy);
+  EXPECT_EQ(node_health(CheckResults{exercise}), Health::healthy);
 }
 
 TEST(NodeHealth, sees_the_degraded_subject_beside_the_unknown_one) {
   auto mixed = result("storage.filesystem", Health::unknown);
   mixed.findings.push_back(result("", Health::degraded).findings[0]);
-  EXPECT_EQ(node_health(std::vector{mixed}), Health::degraded);
+  EXPECT_EQ(node_health(CheckResults{mixed}), Health::degraded);
 }
 
 TEST(CoverageOf, counts_those_that_looked_and_names_the_rights) {
@@ -156,8 +155,8 @@ TEST(CoverageOf, counts_those_that_looked_and_names_the_rights) {
   auto late = result("host.memory", Health::unknown);
   late.findings[0].reason = "timed_out";
   const auto coverage =
-      coverage_of(std::vector{result("a", Health::healthy), result("b", Health::failed),
-                              result("c", Health::unsupported), result("gpu.xid", Health::unknown), late},
+      coverage_of(CheckResults{result("a", Health::healthy), result("b", Health::failed),
+                               result("c", Health::unsupported), result("gpu.xid", Health::unknown), late},
                   std::vector{xid, memory});
   EXPECT_EQ(coverage.looked, 2);
   EXPECT_EQ(coverage.of, 4);

@@ -108,7 +108,7 @@ TEST(Conclude, a_denied_look_is_counted_with_its_missing_right) {
   result.completed = WallTime{1s};
   result.findings = {cannot_look(check.info, {Errc::denied, "/dev/kmsg: Permission denied"})};
   result.health = health_of(result.findings);
-  const auto coverage = incidents::coverage_of(std::vector{result}, std::vector{check.info});
+  const auto coverage = incidents::coverage_of(CheckResults{result}, std::vector{check.info});
   EXPECT_EQ(coverage.looked, 0);
   EXPECT_EQ(coverage.of, 1);
   EXPECT_THAT(coverage.missing_rights, testing::ElementsAre("CAP_SYSLOG"));

@@ -103,6 +103,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
         position != remembered.kernel_log_positions.end())
       entry.log.restore(position->second, remembered.kernel_log_untold[check.info.id]);
     entries_.push_back(std::move(entry));
+    check_infos_.push_back(check.info);
   }
   for (const store::LastSample& sample : remembered.last_samples)
     for (Entry& entry : entries_)
@@ -138,9 +139,9 @@ void Runtime::apply(RuntimeSettings settings) {
     const auto& required = settings_.expectation.required_checks;
     entry.result.required =
         std::find(required.begin(), required.end(), entry.check->info.id) != required.end();
+    show(entry);
     schedule_.set(i, period_of(entry), entry.settings.enabled, now.mono);
   }
-  changed_ = true;
 }
 
 MonoTime Runtime::poll() {
@@ -259,12 +260,11 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   if (!changes.resets.empty()) note_resets(changes.resets, now);
   result.findings = state_.findings(id);
   result.health = health_of(result.findings);
-  changed_ = true;
+  show(entry);
   if (!entry.looked) ask_why(entry, started);
   if (entry.waiting.empty()) return;
-  const CheckResult shown = shown_of(entry);
   for (auto& done : std::exchange(entry.waiting, {}))
-    done(shown);
+    done(*entry.shown);
 }
 
 // Those of driver records: what was said before a reset is no condition of now.
@@ -302,10 +302,11 @@ void Runtime::ask_why(const Entry& silent, Instant started) {
   }
 }
 
-CheckResult Runtime::shown_of(const Entry& entry) {
-  CheckResult shown = entry.result;
-  if (entry.looked) shown.observations = entry.history.latest();
-  return shown;
+void Runtime::show(Entry& entry) {
+  const auto shown = std::make_shared<CheckResult>(entry.result);
+  if (entry.looked) shown->observations = entry.history.latest();
+  entry.shown = shown;
+  changed_ = true;
 }
 
 void Runtime::read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news) {
@@ -343,6 +344,7 @@ void Runtime::show_findings() {
     if (!entry.completed) continue;
     entry.result.findings = state_.findings(entry.check->info.id);
     entry.result.health = health_of(entry.result.findings);
+    show(entry);
   }
 }
 
@@ -520,11 +522,11 @@ void Runtime::publish(Instant now) {
   next->simulated = options_.simulated;
   next->profile = options_.profile;
   for (const Entry& entry : entries_)
-    if (entry.settings.enabled) next->results.push_back(shown_of(entry));
+    if (entry.settings.enabled) next->results.add(entry.shown);
   next->incidents = state_.incidents();
   next->records = record_counts_.counts();
   next->health = incidents::node_health(next->results);
-  next->coverage = incidents::coverage_of(next->results, check_infos());
+  next->coverage = incidents::coverage_of(next->results, check_infos_);
   next->verdict = incidents::verdict_of({next->results, next->incidents, options_.has_accelerator,
                                          is_reserved_for_deep_test_,
                                          [this](std::string_view id) { return facts_.reason(id); }});
@@ -556,14 +558,6 @@ MonoTime Runtime::next_poll(Instant now) {
 SnapshotPtr Runtime::snapshot() const {
   const std::lock_guard lock(snapshot_mutex_);
   return snapshot_;
-}
-
-std::vector<CheckInfo> Runtime::check_infos() const {
-  std::vector<CheckInfo> infos;
-  infos.reserve(entries_.size());
-  for (const Entry& entry : entries_)
-    infos.push_back(entry.check->info);
-  return infos;
 }
 
 bool Runtime::has_looked_once() const {

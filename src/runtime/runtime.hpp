@@ -137,7 +137,7 @@ class Runtime {
   [[nodiscard]] EventLog& events() { return ledger_.events(); }
   // On the runtime's thread: what another run can go on with.
   [[nodiscard]] incidents::SavedState saved_state() const { return state_.save(); }
-  [[nodiscard]] std::vector<CheckInfo> check_infos() const;
+  [[nodiscard]] const std::vector<CheckInfo>& check_infos() const { return check_infos_; }
   // Every enabled check has completed once.
   [[nodiscard]] bool has_looked_once() const;
 
@@ -163,7 +163,8 @@ class Runtime {
     const checks::Check* check = nullptr;
     CheckSettings settings;
     History history;
-    CheckResult result;  // without its observations; see shown_of
+    CheckResult result;                        // without its observations
+    std::shared_ptr<const CheckResult> shown;  // with them
     bool looked = false;
     std::optional<Running> running;
     std::optional<Running> stuck;  // given up and not back yet: the next look would hang as well
@@ -179,7 +180,7 @@ class Runtime {
   void tell_judges_of_resets();
   void note_resets(const std::vector<Subject>& gpus, Instant now);
   void read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news);
-  [[nodiscard]] static CheckResult shown_of(const Entry& entry);
+  void show(Entry& entry);
   void tell_untold_records();
   void tell_lost_records();
   // By the log, and by checks that found more than a round may tell.
@@ -204,6 +205,7 @@ class Runtime {
   RuntimeSettings settings_;
   Outlets outlets_;
   std::vector<Entry> entries_;
+  std::vector<CheckInfo> check_infos_;
   Schedule schedule_;
   incidents::NodeState state_;
   RollUps roll_ups_;

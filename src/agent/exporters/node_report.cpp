@@ -40,8 +40,8 @@ std::size_t bytes_of(const T& item, void (*write)(JsonWriter&, const T&)) {
 }
 
 // As many as fit. Gives how many are left out.
-template <class T>
-std::size_t write_list(JsonWriter& out, std::string_view name, const std::vector<T>& items, std::size_t bytes,
+template <class Items, class T>
+std::size_t write_list(JsonWriter& out, std::string_view name, const Items& items, std::size_t bytes,
                        void (*write)(JsonWriter&, const T&)) {
   std::size_t written = 0;
   out.begin_list(name);

@@ -38,7 +38,7 @@ CheckResult bad(const std::string& check, const Finding& one) {
   return made;
 }
 
-ConditionWords condition(const std::vector<CheckResult>& results, std::size_t which) {
+ConditionWords condition(const CheckResults& results, std::size_t which) {
   NodeSnapshot snapshot;
   snapshot.results = results;
   return words_of(snapshot, Verdict::pass).conditions.at(which);
@@ -68,7 +68,7 @@ TEST(NodeWords, name_the_worst_and_count_the_others) {
 }
 
 TEST(NodeWords, a_gpu_is_a_gpu_whichever_check_speaks_of_it) {
-  const std::vector<CheckResult> results = {
+  const CheckResults results = {
       result("gpu.ecc", Health::healthy),
       bad("host.pcie", finding(SubjectKind::gpu, "0000:3b:00.0", Health::degraded, "errors on its link"))};
   EXPECT_EQ(condition(results, kGpu).status, "False");
@@ -76,7 +76,7 @@ TEST(NodeWords, a_gpu_is_a_gpu_whichever_check_speaks_of_it) {
 }
 
 TEST(NodeWords, a_required_check_that_did_not_look_makes_a_condition_unknown) {
-  const std::vector<CheckResult> results = {result("gpu.ecc", Health::healthy),
+  const CheckResults results = {result("gpu.ecc", Health::healthy),
                                             result("gpu.driver", Health::unknown, true)};
   EXPECT_EQ(condition(results, kGpu),
             (ConditionWords{"GpuHealthy", "Unknown", "NotLooked", "1 of 2 checks looked; not gpu.driver"}));

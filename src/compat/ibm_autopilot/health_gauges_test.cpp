@@ -115,11 +115,11 @@ TEST_F(HealthGaugesTest, a_gpu_whose_number_is_known_later_has_one_series) {
   look("gpu.pcie_bandwidth", {measured(3.0)});
   EXPECT_THAT(all(), ElementsAre("pciebw/0000:11:00.0=3"));
   NodeSnapshot snapshot;
-  snapshot.results.resize(2);
-  snapshot.results[0].check = "gpu.present";
-  snapshot.results[0].observations = Observations{reading("gpu.model", 1, std::string("NVIDIA H100"))};
-  snapshot.results[1].check = "gpu.pcie_bandwidth";
-  snapshot.results[1].observations = Observations{measured(55.0)};
+  snapshot.results = {
+      {.check = "gpu.present",
+       .observations = Observations{reading("gpu.model", 1, std::string("NVIDIA H100"))}},
+      {.check = "gpu.pcie_bandwidth", .observations = Observations{measured(55.0)}},
+  };
   gauges_.note(snapshot);
   EXPECT_THAT(all(), ElementsAre("pciebw/1=55"));
 }

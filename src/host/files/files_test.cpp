@@ -113,6 +113,14 @@ TEST_F(FilesOfTree, a_loop_of_links_is_an_error) {
   EXPECT_FALSE(files_.exists("/one"));
 }
 
+TEST_F(FilesOfTree, a_fifo_among_attributes_is_refused_at_once) {
+  folder_.write("/sys/value", "7\n");
+  ASSERT_EQ(::mkfifo((folder_.path() + "/sys/fifo").c_str(), 0600), 0);
+  EXPECT_EQ(files_.read("/sys/fifo").error().code, Errc::malformed);
+  EXPECT_EQ(files_.read("/sys/../sys").error().code, Errc::malformed);
+  EXPECT_EQ(files_.read_integer("/sys/value").value(), 7);
+}
+
 TEST_F(FilesOfTree, a_fifo_is_refused_at_once) {
   ASSERT_EQ(::mkfifo((folder_.path() + "/fifo").c_str(), 0600), 0);
   EXPECT_EQ(files_.read("/fifo").error().code, Errc::malformed);
@@ -206,6 +214,15 @@ TEST_F(FilesOfTree, every_read_has_room_for_a_page_of_whole_rows) {
     ASSERT_FALSE(cut) << limit;
     EXPECT_EQ(cut.error().code, Errc::exhausted) << limit << ": " << cut.error().what;
   }
+}
+
+TEST_F(FilesOfTree, lists_more_names_than_one_call_of_the_kernel_gives) {
+  std::vector<std::string> names;
+  for (int i = 1000; i < 2000; ++i) {
+    names.push_back("a_name_of_usual_length_" + std::to_string(i));
+    folder_.write("/many/" + names.back(), "");
+  }
+  EXPECT_EQ(files_.list("/many").value(), names);
 }
 
 TEST_F(FilesOfTree, lists_names_in_order) {

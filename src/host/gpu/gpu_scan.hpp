@@ -17,7 +17,7 @@ namespace autopilot::host {
 // which a node with eight GPUs has a hundred. Copies share what was seen. Thread-safe; may block as Files.
 class GpuScan {
  public:
-  static constexpr Duration kShared = std::chrono::seconds{1};
+  static constexpr Duration kShared = std::chrono::seconds{5};
   // So long a device that is there at each look counts as what it was.
   static constexpr Duration kKnown = std::chrono::minutes{1};
 

@@ -66,9 +66,9 @@ TEST_F(GpuScanTest, what_a_device_is_is_read_again_after_a_minute) {
   const GpuScan scan(files_, clock_);
   EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
   plug("0000:3b:00.0", "0x10de\n", "0x068000\n");
-  clock_.advance(GpuScan::kKnown - 1s);
+  clock_.advance(GpuScan::kKnown - GpuScan::kShared);
   EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
-  clock_.advance(1s);
+  clock_.advance(GpuScan::kShared);
   EXPECT_EQ(count(scan, GpuVendor::nvidia), 0U);
 }
 

@@ -10,12 +10,16 @@ namespace {
 // to which blocks are kept.
 constexpr int kArenas = 1;
 constexpr int kKeptBytes = 128 * 1024;
+// Small blocks that were freed are joined with their neighbours at once. Otherwise each large block, asked for
+// or freed, looks through all of them.
+constexpr int kUnjoinedBytes = 0;
 
 }  // namespace
 
 void keep_allocator_small() {
   (void)::mallopt(M_ARENA_MAX, kArenas);
   (void)::mallopt(M_MMAP_THRESHOLD, kKeptBytes);
+  (void)::mallopt(M_MXFAST, kUnjoinedBytes);
   (void)::mallopt(M_TRIM_THRESHOLD, kKeptBytes);
 }
 
