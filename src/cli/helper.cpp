@@ -24,6 +24,7 @@
 #include "host/operations/nccl_helper.hpp"
 #include "host/operations/simulated_probe.hpp"
 #include "host/peers/ping_helper.hpp"
+#include "host/process/allocator.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
 
@@ -67,7 +68,10 @@ constexpr std::array kKinds = {
 
 int run_helper(const std::string& name, const std::vector<std::string>& arguments) {
   for (const HelperKind& kind : kKinds)
-    if (kind.name == name) return kind.run(arguments);
+    if (kind.name == name) {
+      host::keep_allocator_small();
+      return kind.run(arguments);
+    }
   std::cerr << "autopilot helper: unknown kind " << name << "\n";
   return kExitUsage;
 }

@@ -74,7 +74,7 @@ bool has_looked(const CheckResult& result) {
 }
 
 Health node_health(const CheckResults& results) {
-  const auto any = [results](auto&& predicate) { return std::ranges::any_of(results, predicate); };
+  const auto any = [&results](auto&& predicate) { return std::ranges::any_of(results, predicate); };
   if (any([](const CheckResult& result) { return has_finding(result, Health::failed); }))
     return Health::failed;
   if (any([](const CheckResult& result) { return result.required && !has_looked(result); }))

@@ -77,7 +77,7 @@ TEST(NodeWords, a_gpu_is_a_gpu_whichever_check_speaks_of_it) {
 
 TEST(NodeWords, a_required_check_that_did_not_look_makes_a_condition_unknown) {
   const CheckResults results = {result("gpu.ecc", Health::healthy),
-                                            result("gpu.driver", Health::unknown, true)};
+                                result("gpu.driver", Health::unknown, true)};
   EXPECT_EQ(condition(results, kGpu),
             (ConditionWords{"GpuHealthy", "Unknown", "NotLooked", "1 of 2 checks looked; not gpu.driver"}));
   EXPECT_EQ(condition({result("network.dns", Health::unknown)}, kNetwork).status, "Unknown");
