@@ -29,6 +29,7 @@
 #include "agent/runtime_setup.hpp"
 #include "agent/scheduled_tests/gpu_test_doors.hpp"
 #include "agent/scheduled_tests/gpu_test_schedule.hpp"
+#include "agent/scheduled_tests/idle_now.hpp"
 #include "agent/test_runs.hpp"
 #include "agent/tls/controller_signer.hpp"
 #include "agent/tls/issued_keys.hpp"
@@ -94,6 +95,8 @@ class Agent {
   void begin_schedule();
   Status offer_network_tests();
   [[nodiscard]] NetworkTestContext network_test_context();
+  [[nodiscard]] std::string own_leaf() const;
+  [[nodiscard]] std::string job_here() const;
   [[nodiscard]] bool has_peers() const { return options_.cluster || !configured_peers_.empty(); }
   [[nodiscard]] GateContext gate_context();
   void tell_start(const std::string& moved_aside);
@@ -296,6 +299,7 @@ void Agent::poll() {
   metrics_.note(runtime_.snapshot());
   passes_.note(*runtime_.snapshot());
   if (cluster_) cluster_->note(runtime_.snapshot());
+  if (network_tests_) network_tests_->note_job();
   if (gate_) gate_->note();
   next_poll_ = loop_.at(next, [this] { poll(); });
 }
@@ -378,11 +382,29 @@ void Agent::begin_schedule() {
   schedule_->start();
 }
 
+std::string Agent::job_here() const {
+  const SnapshotPtr snapshot = runtime_.snapshot();
+  const auto look = std::ranges::find(snapshot->results, "gpu.processes", &CheckResult::check);
+  GpuSight sight{.gpus = {}, .look = look == snapshot->results.end() ? nullptr : &*look, .holder = {}};
+  if (cluster_) sight.holder = cluster_->gpu_holder();
+  return known_holder(sight);
+}
+
+// The label of the node where somebody keeps one, else what the configuration says.
+std::string Agent::own_leaf() const {
+  const config::Network& network = options_.config.network;
+  const kube::Node* node = cluster_ ? cluster_->own_node() : nullptr;
+  if (node == nullptr) return network.leaf;
+  const auto label = node->meta.labels.find(network.leaf_label);
+  return label == node->meta.labels.end() ? network.leaf : label->second;
+}
+
 NetworkTestContext Agent::network_test_context() {
   NetworkTestContext context{.loop = loop_, .clock = machine_.host->clock, .files = machine_.host->files};
   context.node = machine_.node;
   if (options_.cluster) context.pod = options_.cluster->pod;
-  context.interfaces = options_.config.network_interfaces;
+  context.interfaces = options_.config.network.interfaces;
+  context.leaf = [this] { return own_leaf(); };
   context.ping = [this] {
     const config::Ping& ping = options_.config.ping;
     return PingSettings{.every = has_peers() ? ping.every : Duration{0},
@@ -393,6 +415,7 @@ NetworkTestContext Agent::network_test_context() {
   context.tls = [this] { return peer_tls_; };
   context.rights = agent_rights();
   context.is_open = options_.config.compat.open_actions;
+  context.job = [this] { return job_here(); };
   context.look = [this](const std::string& check) {
     if (runtime_.run_now(check, [](const CheckResult&) {})) poll_soon();
   };
@@ -406,7 +429,8 @@ Status Agent::offer_network_tests() {
   configured_peers_ = TRY(parse_peers(options_.config.peers));
   network_tests_.emplace(network_test_context());
   network_tests_->add_to(server_);
-  operations_.offer(network_tests_->ping_operation());
+  for (runtime::OperationKind& kind : network_tests_->operations())
+    operations_.offer(std::move(kind));
   return {};
 }
 

@@ -64,6 +64,24 @@ std::vector<Peer> with_self(std::vector<Peer> peers, const Peer& self) {
   return peers;
 }
 
+Status check_nodes(const std::vector<Subject>& wanted) {
+  const auto is_node = [](const Subject& one) { return one.kind == SubjectKind::peer; };
+  if (std::ranges::all_of(wanted, is_node)) return {};
+  return fail(Errc::malformed, "reservation: this tests nodes: peer/<name of a node>");
+}
+
+Result<std::vector<Peer>> peers_on(const std::vector<Peer>& peers, const std::vector<Subject>& wanted) {
+  if (wanted.empty()) return peers;
+  std::vector<Peer> found;
+  for (const Subject& node : wanted) {
+    if (std::ranges::find(found, node.key, &Peer::node) != found.end()) continue;
+    const auto peer = std::ranges::find(peers, node.key, &Peer::node);
+    if (peer == peers.end()) return fail(Errc::not_found, "no agent is known on a node " + node.key);
+    found.push_back(*peer);
+  }
+  return found;
+}
+
 bool has_node(const std::vector<Peer>& peers, const std::vector<std::string>& names) {
   return std::ranges::any_of(
       peers, [&names](const Peer& peer) { return std::ranges::find(names, peer.node) != names.end(); });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/subject.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::agent {
@@ -34,6 +35,13 @@ inline constexpr const char* kTlsPort = "tls";
 [[nodiscard]] Result<std::vector<Peer>> parse_peers(const std::vector<std::string>& texts);
 // In order of their names; this one speaks for its own node, and all listen as it does.
 [[nodiscard]] std::vector<Peer> with_self(std::vector<Peer> peers, const Peer& self);
+
+// What somebody wants to have tested: nodes ("peer/gpu-7"), or nothing, which is all. malformed: something
+// else.
+[[nodiscard]] Status check_nodes(const std::vector<Subject>& wanted);
+// Those of them. not_found: a node that has no agent.
+[[nodiscard]] Result<std::vector<Peer>> peers_on(const std::vector<Peer>& peers,
+                                                 const std::vector<Subject>& wanted);
 
 // Whether one of them is on a node of one of these names.
 [[nodiscard]] bool has_node(const std::vector<Peer>& peers, const std::vector<std::string>& names);

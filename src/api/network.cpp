@@ -9,11 +9,13 @@ namespace {
 NetworkAddress read_address(const JsonObject& object) {
   NetworkAddress address{object.word("interface"), object.word("address")};
   if (object.has("mtu")) address.mtu = object.count("mtu");
+  if (object.has("bitsPerSecond")) address.rate = object.count("bitsPerSecond");
   return address;
 }
 
 NodeNetwork read_network(const JsonObject& object) {
-  return {object.word("node"), object.word_or_empty("pod"), object.list("addresses", read_address)};
+  return {object.word("node"), object.word_or_empty("pod"), object.list("addresses", read_address),
+          object.word_or_empty("leaf")};
 }
 
 }  // namespace
@@ -29,9 +31,11 @@ std::string to_json(const NodeNetwork& network) {
     out.word("interface", address.interface);
     out.word("address", address.address);
     if (address.mtu > 0) out.count("mtu", address.mtu);
+    if (address.rate > 0) out.count("bitsPerSecond", address.rate);
     out.end_object();
   }
   out.end_list();
+  out.word_if_any("leaf", network.leaf);
   out.end_object();
   return out.take();
 }

@@ -17,6 +17,7 @@ struct NetworkAddress {
   std::string interface;  // of the node or of the agent's pod: "eth0", "net1-0"
   std::string address;    // IP
   std::size_t mtu = 0;    // bytes of a packet of IP; 0: not known
+  std::size_t rate = 0;   // of its line, bits/s; 0: not known
 
   friend bool operator==(const NetworkAddress&, const NetworkAddress&) = default;
 };
@@ -27,6 +28,7 @@ struct NodeNetwork {
   std::string node;
   std::string pod;  // of the agent; empty: it is in none
   std::vector<NetworkAddress> addresses;
+  std::string leaf = {};  // the switch that the node is plugged into; empty: not known
 
   friend bool operator==(const NodeNetwork&, const NodeNetwork&) = default;
 };

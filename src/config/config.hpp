@@ -113,6 +113,14 @@ struct GpuTests {
   std::vector<std::string> checks = {"gpu.pcie_bandwidth", "gpu.memory_bandwidth", "gpu.compute", "gpu.sdc"};
 };
 
+// How other nodes reach this one, for tests of the network (docs/network-tests.md).
+struct Network {
+  std::vector<std::string> interfaces;  // by which others reach this node; empty: see docs
+  std::string leaf;                     // the switch that it is plugged into; empty: not known
+  std::string leaf_label =
+      "network.topology.nvidia.com/leaf";  // of the Node object, and says it in a cluster
+};
+
 // Which other nodes are asked whether they answer, and how often (docs/network-tests.md).
 struct Ping {
   Duration every = std::chrono::minutes{1};  // 0: when somebody asks for it
@@ -179,7 +187,7 @@ struct Config {
   Nccl nccl;
   GpuTests gpu_tests;
   std::vector<std::string> peers;  // other agents where no cluster lists them: "node-b=10.0.0.2:3333"
-  std::vector<std::string> network_interfaces;  // by which others reach this node; empty: see docs
+  Network network;
   Ping ping;
   Preflight preflight;
   Compat compat;

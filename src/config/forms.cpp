@@ -100,6 +100,19 @@ bool is_dns_name(std::string_view text) {
   });
 }
 
+bool is_label_name(std::string_view text) {
+  constexpr std::size_t kLongest = 63;
+  const auto slash = text.find('/');
+  const bool has_prefix = slash != std::string_view::npos;
+  const std::string_view name = has_prefix ? text.substr(slash + 1) : text;
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return (!has_prefix || is_dns_name(text.substr(0, slash))) && !name.empty() && name.size() <= kLongest &&
+         is_letter(name.front()) && is_letter(name.back()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || c == '-' || c == '_' || c == '.'; });
+}
+
 bool is_name_space(std::string_view text) {
   constexpr std::size_t kLongest = 63;
   return text.empty() ||

@@ -18,6 +18,8 @@ namespace autopilot::config {
 [[nodiscard]] bool is_file_or_empty(std::string_view text);    // an absolute path, or nothing
 // A DNS subdomain: the names of most objects of Kubernetes, and what may stand in front of the / of a key.
 [[nodiscard]] bool is_dns_name(std::string_view text);
+// "rack", "network.topology.nvidia.com/leaf".
+[[nodiscard]] bool is_label_name(std::string_view text);  // "example.com/rack"
 [[nodiscard]] bool is_name_space(std::string_view text);  // of Kubernetes; may be empty
 [[nodiscard]] bool is_image(std::string_view text);       // of a container: the rest its runtime knows
 [[nodiscard]] bool is_image_or_empty(std::string_view text);

@@ -558,8 +558,16 @@ constexpr std::array kSettings{
     Setting{"network.interfaces", "a list of names such as eth0", kAtStart, kNoVariable,
             "The interfaces at which other nodes reach this one, for network tests. Empty: those that are a "
             "device or stand on one; in a pod all.",
-            AUTOPILOT_READ(read_words(m, s, &is_interface, c.network_interfaces)),
-            AUTOPILOT_SHOW(join(c.network_interfaces))},
+            AUTOPILOT_READ(read_words(m, s, &is_interface, c.network.interfaces)),
+            AUTOPILOT_SHOW(join(c.network.interfaces))},
+    Setting{"network.leaf", "a name, or nothing in quotes", kAtStart, kNoVariable,
+            "The switch that this node is plugged into, for tests of bandwidth: pairs below one switch are "
+            "compared with each other.",
+            AUTOPILOT_READ(read_word(m, s, &is_node_name, c.network.leaf)), AUTOPILOT_SHOW(c.network.leaf)},
+    Setting{"network.leaf_label", "the name of a label", kAtStart, kNoVariable,
+            "The label of the Node object that says so in a cluster.",
+            AUTOPILOT_READ(read_word(m, s, &is_label_name, c.network.leaf_label)),
+            AUTOPILOT_SHOW(c.network.leaf_label)},
     Setting{"ping.every", "0s, or 10s to 1d", kLive, kNoVariable,
             "How often other nodes are asked whether they answer (docs/network-tests.md). 0s: when somebody "
             "asks for a test, and at no other time.",

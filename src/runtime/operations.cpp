@@ -186,7 +186,8 @@ Status Operations::begin(Entry& entry, const OwnTest& test) {
                            if (!talk) return;
                            talk->end = std::move(said);
                            if (wake_) wake_();
-                         }});
+                         },
+                     .reservation = entry.operation.reservation});
 }
 
 void Operations::take_line(Talk& talk, std::string_view line) {

@@ -29,6 +29,7 @@ struct OwnTest {
     // Once, in a sentence. conflict: what it tests is in use, and nothing was tested; other errors: what kept
     // it from telling anything. Not from within `begin`.
     std::function<void(Result<std::string> said)> on_end;
+    std::vector<Subject> reservation{};  // what it is to test; empty: all that it tests
   };
   // Errors: why none can be made now.
   std::function<Status(Calls calls)> begin;

@@ -43,6 +43,9 @@ Result<api::NodeNetwork> network_in(const Peer& peer, const Result<net::HttpResp
   std::erase_if(network.addresses, [](const api::NetworkAddress& one) {
     return !host::is_host_address(one.address) || !is_interface_name(one.interface);
   });
+  constexpr std::size_t kLongestLeaf = 63;  // of a label
+  if (network.leaf.size() > kLongestLeaf || to_printable(network.leaf, kLongestLeaf) != network.leaf)
+    network.leaf.clear();
   if (network.addresses.empty()) return fail(Errc::malformed, "its agent names no address of its node");
   return network;
 }

@@ -26,10 +26,10 @@ struct PeerNetwork {
 };
 
 // At which addresses the nodes of other agents can be reached, as these agents say. What one said counts for
-// an hour, and for longer where it does not answer: then it is wanted most. On the loop's thread.
+// ten minutes, and for longer where it does not answer: then it is wanted most. On the loop's thread.
 class AddressBook {
  public:
-  static constexpr Duration kRemembered = std::chrono::hours{1};
+  static constexpr Duration kRemembered = std::chrono::minutes{10};
   // A page of a node is small, and an agent answers from memory.
   static constexpr Duration kPatience = std::chrono::seconds{5};
 

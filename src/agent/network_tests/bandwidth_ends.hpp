@@ -56,6 +56,7 @@ class BandwidthEnds {
   // Likewise; what could not be measured is an answer with its reason.
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
   void stop();
+  [[nodiscard]] bool is_idle() const { return ends_.empty(); }
 
  private:
   struct End {

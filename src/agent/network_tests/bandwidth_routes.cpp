@@ -60,12 +60,20 @@ void find_peer(const BandwidthContext& context, const std::string& node, const s
   });
 }
 
+// A test would take its share of the lines from the job.
+std::optional<Error> find_job(const BandwidthContext& context) {
+  const std::string job = context.job();
+  if (job.empty()) return std::nullopt;
+  return Error{Errc::conflict, "a job is on this node, which is not tested beside it: " + job};
+}
+
 void serve(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const auto wanted = api::parse_servers_request(request.body);
   if (!wanted) return shared->respond(wanted.error());
   find_right(context, request, [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
     if (refusal) return shared->respond(*refusal);
+    if (const auto job = find_job(context)) return shared->respond(*job);
     find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
       if (!interface) return shared->respond(interface.error());
       context.ends.serve(*interface, wanted, [shared](const Result<api::ServersAnswer>& answer) {
@@ -101,6 +109,7 @@ void start_measuring(const BandwidthContext& context, const HttpRequest& request
   if (!wanted) return shared->respond(wanted.error());
   find_right(context, request, [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
     if (refusal) return shared->respond(*refusal);
+    if (const auto job = find_job(context)) return shared->respond(*job);
     find_peer(context, wanted.node, wanted.to, [context, wanted, shared](const Status& is_known) {
       if (!is_known) return shared->respond(is_known.error());
       measure(context, wanted, shared);

@@ -22,12 +22,14 @@ struct BandwidthContext {
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
   CallerRights rights;
   bool is_open = false;  // whoever reaches the port may have tests made
+  // Whose job is on this node, in a sentence; empty: nobody's that is known.
+  std::function<std::string()> job;
 };
 
 // /v1/network/servers and /v1/network/bandwidth, by which agents make tests between two nodes. They are for
 // agents that prove by their certificate that they are one, for the Unix socket, and where it is open for
 // everybody; an address that is none of this node, or a destination that no agent names as its own, is
-// refused.
+// refused. Beside a job no test begins.
 void add_bandwidth_routes(net::HttpServer& server, const BandwidthContext& context);
 
 }  // namespace autopilot::agent

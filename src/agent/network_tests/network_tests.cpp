@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "agent/network_tests/bandwidth_observations.hpp"
 #include "agent/network_tests/bandwidth_routes.hpp"
 #include "checks/check.hpp"
 #include "host/peers/ping_helper.hpp"
@@ -40,7 +41,10 @@ bool submit(std::optional<runtime::Lanes>& lanes, const runtime::Lanes::Limits& 
 NetworkTests::NetworkTests(NetworkTestContext context)
     : context_(std::move(context)),
       own_(
-          context_.loop, context_.clock, {context_.node, context_.pod, {}},
+          context_.loop, context_.clock,
+          [this] {
+            return api::NodeNetwork{context_.node, context_.pod, {}, context_.leaf()};
+          },
           [files = context_.files, wanted = context_.interfaces] { return read_networks(files, wanted); },
           [this](std::function<void()> task) { return submit(lanes_, kLanes, std::move(task)); }),
       book_(context_.loop, context_.clock, context_.tls),
@@ -49,9 +53,15 @@ NetworkTests::NetworkTests(NetworkTestContext context)
       ends_(context_.loop, context_.clock, context_.node + "-",
             {.program = host::net_probe_program(),
              .run = run_child,
-             .submit = [this](std::function<void()> task) {
-               return submit(end_lanes_, kEndLanes, std::move(task));
-             }}) {}
+             .submit =
+                 [this](std::function<void()> task) {
+                   return submit(end_lanes_, kEndLanes, std::move(task));
+                 }}),
+      bandwidth_(context_.loop, context_.clock, book_,
+                 {.peers = context_.peers,
+                  .tls = context_.tls,
+                  .look = [this] { context_.look(std::string(kBandwidthCheck)); }},
+                 context_.board) {}
 
 PingTester::Doors NetworkTests::ping_doors() {
   const auto helper = std::make_shared<host::PingHelper>(host::helper_command("ping"));
@@ -73,14 +83,22 @@ void NetworkTests::add_to(net::HttpServer& server) {
                                 .book = book_,
                                 .peers = context_.peers,
                                 .rights = context_.rights,
-                                .is_open = context_.is_open});
+                                .is_open = context_.is_open,
+                                .job = context_.job});
 }
 
-runtime::OperationKind NetworkTests::ping_operation() {
-  return {std::string(kPingCheck), checks::find_check(kPingCheck)->info.title,
-          PingTester::kLongestRound + AddressBook::kPatience,
-          runtime::OwnTest{[this](auto calls) { return ping_.test_now(std::move(calls)); },
-                           [this] { ping_.forget_asked(); }}};
+void NetworkTests::note_job() {
+  if (!ends_.is_idle() && !context_.job().empty()) ends_.stop();
+}
+
+std::vector<runtime::OperationKind> NetworkTests::operations() {
+  const auto title_of = [](std::string_view check) { return checks::find_check(check)->info.title; };
+  return {{std::string(kPingCheck), title_of(kPingCheck), PingTester::kLongestRound + AddressBook::kPatience,
+           runtime::OwnTest{[this](auto calls) { return ping_.test_now(std::move(calls)); },
+                            [this] { ping_.forget_asked(); }}},
+          {std::string(kBandwidthCheck), title_of(kBandwidthCheck), BandwidthTester::kDeadline,
+           runtime::OwnTest{[this](auto calls) { return bandwidth_.begin(std::move(calls)); },
+                            [this] { bandwidth_.cancel(); }}}};
 }
 
 }  // namespace autopilot::agent

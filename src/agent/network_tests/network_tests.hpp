@@ -10,6 +10,7 @@
 #include "agent/callers/guard.hpp"
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/bandwidth_ends.hpp"
+#include "agent/network_tests/bandwidth_tester.hpp"
 #include "agent/network_tests/own_network.hpp"
 #include "agent/network_tests/ping_tester.hpp"
 #include "host/files/files.hpp"
@@ -26,11 +27,14 @@ struct NetworkTestContext {
   std::string node = {};                     // this one
   std::string pod = {};                      // of this agent; empty: it is in none
   std::vector<std::string> interfaces = {};  // see addresses_for_peers
+  std::function<std::string()> leaf = {};    // of this node, see api::NodeNetwork
   std::function<PingSettings()> ping = {};
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers = {};
   std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
   CallerRights rights = {};  // of agents, to have tests of bandwidth made
   bool is_open = false;      // whoever reaches the port may
+  // Whose job is on this node, in a sentence; empty: nobody's that is known.
+  std::function<std::string()> job = [] { return std::string(); };
   // Judges anew what the board has of that check.
   std::function<void(const std::string& check)> look = {};
   std::shared_ptr<host::TestBoard> board = {};
@@ -44,9 +48,11 @@ class NetworkTests {
 
   void add_to(net::HttpServer& server);
   // Used no longer than this.
-  [[nodiscard]] runtime::OperationKind ping_operation();
+  [[nodiscard]] std::vector<runtime::OperationKind> operations();
   void start() { ping_.start(); }
   void note_settings() { ping_.note_settings(); }
+  // A job may have begun here: tests of bandwidth make room for it.
+  void note_job();
   // Ends tests of bandwidth in which this node takes part.
   void stop() { ends_.stop(); }
 
@@ -60,6 +66,7 @@ class NetworkTests {
   AddressBook book_;
   PingTester ping_;
   BandwidthEnds ends_;
+  BandwidthTester bandwidth_;
 };
 
 }  // namespace autopilot::agent

@@ -15,12 +15,12 @@ Result<std::vector<api::NetworkAddress>> read_networks(const host::Files& files,
   std::vector<api::NetworkAddress> addresses;
   for (const host::OwnAddress& own : host::addresses_for_peers(files, std::move(all), wanted))
     if (addresses.size() < api::NodeNetwork::kMostAddresses)
-      addresses.push_back({own.interface, own.address, own.mtu});
+      addresses.push_back({own.interface, own.address, own.mtu, host::line_rate(files, own.interface)});
   return addresses;
 }
 
-OwnNetwork::OwnNetwork(net::EventLoop& loop, const Clock& clock, api::NodeNetwork self, Read read,
-                       std::function<bool(std::function<void()>)> submit)
+OwnNetwork::OwnNetwork(net::EventLoop& loop, const Clock& clock, std::function<api::NodeNetwork()> self,
+                       Read read, std::function<bool(std::function<void()>)> submit)
     : clock_(clock),
       self_(std::move(self)),
       read_(std::move(read)),
@@ -40,7 +40,7 @@ void OwnNetwork::find(std::function<void(const Addresses& addresses)> done) {
 void OwnNetwork::answer(net::Responder responder) {
   find([this, shared = std::make_shared<net::Responder>(std::move(responder))](const Addresses& addresses) {
     if (!addresses) return shared->respond(addresses.error());
-    api::NodeNetwork network = self_;
+    api::NodeNetwork network = self_();
     network.addresses = *addresses;
     shared->respond(json(api::to_json(network)));
   });

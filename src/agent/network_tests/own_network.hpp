@@ -29,9 +29,9 @@ class OwnNetwork {
   using Addresses = Result<std::vector<api::NetworkAddress>>;
   using Read = std::function<Addresses()>;
 
-  // self: without addresses. read: runs on another thread and may outlive this, as `submit` makes it; false:
-  // there is no room.
-  OwnNetwork(net::EventLoop& loop, const Clock& clock, api::NodeNetwork self, Read read,
+  // self: without addresses, asked each time. read: runs on another thread and may outlive this, as `submit`
+  // makes it; false: there is no room.
+  OwnNetwork(net::EventLoop& loop, const Clock& clock, std::function<api::NodeNetwork()> self, Read read,
              std::function<bool(std::function<void()> task)> submit);
   OwnNetwork(const OwnNetwork&) = delete;
   OwnNetwork& operator=(const OwnNetwork&) = delete;
@@ -46,7 +46,7 @@ class OwnNetwork {
   void take(Addresses addresses);
 
   const Clock& clock_;
-  const api::NodeNetwork self_;
+  const std::function<api::NodeNetwork()> self_;
   const Read read_;
   const std::function<bool(std::function<void()>)> submit_;
   Addresses addresses_;

@@ -43,12 +43,14 @@ class OwnNetworkTest : public ::testing::Test {
   net::HttpServer server_{loop_, {}};
   net::ServerUrl url_;
   OwnNetwork::Addresses addresses_ = std::vector<api::NetworkAddress>{{"eth0", "10.1.0.7", 1500}};
+  std::string leaf_;
   int reads_ = 0;
   bool has_room_ = true;
   std::vector<std::function<void()>> tasks_;
-  OwnNetwork own_{loop_,
-                  clock_,
-                  {"node-a", "autopilot-x1", {}},
+  OwnNetwork own_{loop_, clock_,
+                  [this] {
+                    return api::NodeNetwork{"node-a", "autopilot-x1", {}, leaf_};
+                  },
                   [this] {
                     ++reads_;
                     return addresses_;
@@ -69,6 +71,13 @@ TEST_F(OwnNetworkTest, says_where_the_node_can_be_reached_and_remembers_it_for_s
     EXPECT_EQ(*network, (api::NodeNetwork{"node-a", "autopilot-x1", {{"eth0", "10.1.0.7", 1500}}}));
   }
   EXPECT_EQ(reads_, 1);
+}
+
+// The labels of the node may come later than the first question, and change.
+TEST_F(OwnNetworkTest, the_leaf_is_the_one_of_now) {
+  EXPECT_EQ(api::parse_node_network(get().value().body)->leaf, "");
+  leaf_ = "leaf-7";
+  EXPECT_EQ(api::parse_node_network(get().value().body)->leaf, "leaf-7");
 }
 
 TEST_F(OwnNetworkTest, what_cannot_be_read_is_an_error_and_is_tried_again) {

@@ -8,13 +8,13 @@
 #include <set>
 #include <utility>
 
+#include "agent/network_tests/observation_writer.hpp"
+
 namespace autopilot::agent {
 namespace {
 
 using host::EchoFigures;
 using host::PeerEcho;
-
-constexpr std::string_view kWitness = "probe";
 
 // Beside the ways of the same interface a way is late that takes so many times as long as most.
 constexpr int kLate = 4;
@@ -74,40 +74,6 @@ Ways ways_of(const PingRound& round) {
   return ways;
 }
 
-class Writer {
- public:
-  explicit Writer(Instant now) : now_(now) {}
-
-  Observation& add(const Subject& subject, std::string name, Value value, std::string unit) {
-    Observation& observation = observations_.emplace_back();
-    observation.name = std::move(name);
-    observation.subject = subject;
-    observation.value = std::move(value);
-    observation.unit = std::move(unit);
-    observation.source = kWitness;
-    observation.time = now_;
-    return observation;
-  }
-  void add_count(const Subject& subject, std::string name, std::size_t count) {
-    add(subject, std::move(name), static_cast<std::int64_t>(count), "count");
-  }
-  void add_seconds(const Subject& subject, std::string name, Duration duration) {
-    add(subject, std::move(name), to_seconds(duration), "seconds");
-  }
-  [[nodiscard]] Observations take() { return std::move(observations_); }
-
- private:
-  Instant now_;
-  Observations observations_;
-};
-
-Subject subject_of(SubjectKind kind, std::string key) {
-  Subject subject;
-  subject.kind = kind;
-  subject.key = std::move(key);
-  return subject;
-}
-
 void append_word(std::string& text, const std::string& word) {
   if (!text.empty()) text += ' ';
   text += word;
@@ -127,7 +93,7 @@ std::string shown_name(const PingRound& round, std::size_t place) {
   return same > 1 ? shown.interface + "-" + std::to_string(index) : shown.interface;
 }
 
-void add_node(const PingRound& round, std::size_t peer, Writer& writer) {
+void add_node(const PingRound& round, std::size_t peer, ObservationWriter& writer) {
   std::string addresses;
   std::string silent;
   std::string through;
@@ -157,7 +123,7 @@ void add_node(const PingRound& round, std::size_t peer, Writer& writer) {
   if (!network.problem.empty()) told.attributes.emplace_back("agent", network.problem);
 }
 
-void add_interface(const std::string& interface, bool is_ipv6, Way way, Writer& writer) {
+void add_interface(const std::string& interface, bool is_ipv6, Way way, ObservationWriter& writer) {
   const Subject subject = subject_of(SubjectKind::nic_port, interface);
   const std::string end = is_ipv6 ? ".ipv6" : ".ipv4";
   writer.add_count(subject, "ping.asked" + end, way.asked);
@@ -170,7 +136,7 @@ void add_interface(const std::string& interface, bool is_ipv6, Way way, Writer& 
 }
 
 // median: of the ways of that interface.
-void add_link(const PingRound& round, std::size_t place, Duration median, Writer& writer) {
+void add_link(const PingRound& round, std::size_t place, Duration median, ObservationWriter& writer) {
   const PeerEcho& echo = round.echoes[place];
   const EchoFigures& figures = echo.figures;
   const std::string& node = round.networks[round.addresses[place].peer].peer.node;
@@ -202,7 +168,7 @@ std::vector<PingAddress> ping_addresses(const std::vector<PeerNetwork>& networks
 }
 
 Observations ping_observations(const PingRound& round) {
-  Writer writer(round.ended);
+  ObservationWriter writer(round.ended);
   Observation& outcome = writer.add(host_subject(), "ping.outcome", std::string("ended"), "");
   if (!round.pod.empty()) outcome.attributes.emplace_back("pod", round.pod);
   for (std::size_t peer = 0; peer < round.networks.size(); ++peer)
@@ -220,7 +186,7 @@ Observations ping_observations(const PingRound& round) {
 }
 
 Observations no_ping_targets(const std::string& pod, Instant now) {
-  Writer writer(now);
+  ObservationWriter writer(now);
   Observation& outcome = writer.add(host_subject(), "ping.outcome", std::string("no_targets"), "");
   if (!pod.empty()) outcome.attributes.emplace_back("pod", pod);
   return writer.take();

@@ -54,6 +54,7 @@ void PingTester::plan_next() {
 
 Status PingTester::test_now(runtime::OwnTest::Calls calls) {
   if (asked_) return fail(Errc::conflict, "somebody waits for a round of pings already");
+  TRY_STATUS(check_nodes(calls.reservation));
   asked_ = std::move(calls);
   begins_anew_ = is_under_way_;
   if (!is_under_way_) next_ = loop_.after(Duration{0}, [this] { begin_round(); });
@@ -74,19 +75,29 @@ void PingTester::begin_round() {
 }
 
 void PingTester::take_peers(const Result<std::vector<Peer>>& peers) {
-  if (!peers) {
+  if (peers) peers_ = *peers;
+  if (peers_.empty() && !peers) {
     board_->put(std::string(kPingCheck), fail(peers.error()));
     return end_round(fail(peers.error()));
   }
-  const PingSettings settings = settings_();
-  const PingChoice choice{.asks_all = settings.asks_all, .round = number_of_round(), .again = again_};
-  book_.keep_only(*peers);
-  std::vector<Peer> chosen = peers_to_ping(*peers, node_, choice);
-  if (chosen.empty()) {
+  book_.keep_only(peers_);
+  auto chosen = choose();
+  if (!chosen) return end_round(fail(std::move(chosen).error()));
+  if (chosen->empty()) {
     board_->put(std::string(kPingCheck), no_ping_targets(pod_, clock_.now()));
     return end_round(std::string("there is no other node to ask"));
   }
-  book_.find(std::move(chosen), [this](std::vector<PeerNetwork> networks) { ask(std::move(networks)); });
+  book_.find(*std::move(chosen), [this](std::vector<PeerNetwork> networks) { ask(std::move(networks)); });
+}
+
+Result<std::vector<Peer>> PingTester::choose() const {
+  const bool is_asked_round = asked_ && !begins_anew_;
+  if (!is_asked_round || asked_->reservation.empty())
+    return peers_to_ping(peers_, node_,
+                         {.asks_all = settings_().asks_all, .round = number_of_round(), .again = again_});
+  std::vector<Peer> chosen = TRY(peers_on(peers_, asked_->reservation));
+  std::erase_if(chosen, [this](const Peer& peer) { return peer.node == node_; });
+  return chosen;
 }
 
 void PingTester::ask(std::vector<PeerNetwork> networks) {

@@ -30,7 +30,8 @@ struct PingSettings {
 // Asks the nodes of other agents whether they answer, and puts what it found on the board under
 // "network.ping". Where there are many nodes each round asks a few of them, which the clock chooses: all
 // agents choose so that each node is asked by as many, and all pairs in turn. A node about which something
-// was odd is asked again in the next round. On the loop's thread.
+// was odd is asked again in the next round. While nobody tells which agents there are those that were told
+// last are asked. On the loop's thread.
 class PingTester {
  public:
   static constexpr Duration kLongestRound = std::chrono::seconds{20};
@@ -60,7 +61,8 @@ class PingTester {
   void start();
   // The settings may be others.
   void note_settings();
-  // A round that begins after this call. conflict: somebody waits for one already.
+  // A round that begins after this call, of the nodes that are reserved for it, or else of those whose turn
+  // it is. conflict: somebody waits for one already. malformed: it is to ask what is no node.
   [[nodiscard]] Status test_now(runtime::OwnTest::Calls calls);
   // Who asked for it waits no more; the round goes on.
   void forget_asked() { asked_.reset(); }
@@ -69,6 +71,7 @@ class PingTester {
   void plan_next();
   void begin_round();
   void take_peers(const Result<std::vector<Peer>>& peers);
+  [[nodiscard]] Result<std::vector<Peer>> choose() const;
   void ask(std::vector<PeerNetwork> networks);
   void take_echoes(Result<std::vector<host::PeerEcho>> echoes);
   void end_round(const Result<std::string>& said);
@@ -83,7 +86,8 @@ class PingTester {
   const std::function<double()> random_;
   const std::shared_ptr<host::TestBoard> board_;
   AddressBook& book_;
-  PingRound round_;  // that is under way
+  std::vector<Peer> peers_;  // that were told last
+  PingRound round_;          // that is under way
   bool is_under_way_ = false;
   bool is_started_ = false;
   bool begins_anew_ = false;     // the round under way began before somebody asked for one

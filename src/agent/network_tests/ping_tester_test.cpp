@@ -68,9 +68,10 @@ class PingTesterTest : public ::testing::Test {
     }
     return echoes;
   }
-  Status test_now() {
+  Status test_now(const std::vector<Subject>& nodes = {}) {
     return tester_->test_now({.on_progress = [this](std::string message) { progress_ = std::move(message); },
-                              .on_end = [this](Result<std::string> said) { said_ = std::move(said); }});
+                              .on_end = [this](Result<std::string> said) { said_ = std::move(said); },
+                              .reservation = nodes});
   }
   // The other thread, which blocks: here it is this one.
   bool run_task() {
@@ -161,10 +162,11 @@ TEST_F(PingTesterTest, why_nobody_could_be_asked_stands_on_the_board) {
   EXPECT_EQ(said_->error().code, Errc::denied);
   EXPECT_EQ(board_->last(kPingCheck).error().what, "no right to ask");
   EXPECT_EQ(looks_, 1);
+}
 
-  failure_.reset();
+TEST_F(PingTesterTest, where_nobody_ever_told_which_agents_there_are_nothing_is_asked) {
   peers_ = fail(Errc::unavailable, "the server does not answer");
-  said_.reset();
+  begin();
   ASSERT_TRUE(test_now());
   ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
   EXPECT_EQ(board_->last(kPingCheck).error().what, "the server does not answer");
@@ -256,6 +258,42 @@ TEST_F(PingTesterTest, may_end_in_the_middle_of_a_round) {
   loop_.post([&is_over] { is_over = true; });
   ASSERT_TRUE(run_until([&is_over] { return is_over; }));
   EXPECT_FALSE(said_);
+}
+
+TEST_F(PingTesterTest, while_nobody_tells_which_agents_there_are_those_of_before_are_asked) {
+  begin();
+  ASSERT_TRUE(run_round());
+  peers_ = fail(Errc::unavailable, "the server does not answer");
+  ASSERT_TRUE(run_round());
+  EXPECT_TRUE(*said_) << said_->error().what;
+  EXPECT_EQ(plans_.size(), 2U);
+  EXPECT_EQ(plans_[0].addresses, plans_[1].addresses);
+}
+
+Subject node_named(const std::string& name, SubjectKind kind = SubjectKind::peer) {
+  Subject node;
+  node.kind = kind;
+  node.key = name;
+  return node;
+}
+
+TEST_F(PingTesterTest, the_nodes_to_ask_can_be_named) {
+  begin();
+  ASSERT_TRUE(test_now({node_named("there"), node_named("here")}));
+  ASSERT_TRUE(run_task());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  ASSERT_EQ(plans_.size(), 1U);
+  EXPECT_THAT(plans_[0].addresses, ElementsAre("10.1.0.7", "10.2.0.7"));
+}
+
+TEST_F(PingTesterTest, what_is_no_node_or_has_no_agent_is_not_asked) {
+  begin();
+  EXPECT_EQ(test_now({node_named("0000:3b:00.0", SubjectKind::gpu)}).error().code, Errc::malformed);
+  ASSERT_TRUE(test_now({node_named("nobody")}));
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  ASSERT_FALSE(*said_);
+  EXPECT_THAT(said_->error().what, HasSubstr("no agent is known on a node nobody"));
+  EXPECT_TRUE(plans_.empty());
 }
 
 }  // namespace

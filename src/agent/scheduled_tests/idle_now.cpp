@@ -58,12 +58,15 @@ std::string holder_of_some(const GpuSight& sight) {
   return (*sight.holder)->empty() ? "" : "pod " + **sight.holder + " holds GPUs of this node";
 }
 
+std::string in_use_by(double processes) {
+  return "is in use by " + to_string(Value(processes)) + (processes == 1 ? " process" : " processes");
+}
+
 std::string why_not_idle(const CheckResult& look, const Subject& gpu) {
   if (const std::string pod = pod_on(look, gpu); !pod.empty()) return "is held by " + pod;
   const auto count = count_of(look, gpu);
   if (!count) return "does not tell NVIDIA's driver who uses it";
-  if (*count > 0)
-    return "is in use by " + to_string(Value(*count)) + (*count == 1 ? " process" : " processes");
+  if (*count > 0) return in_use_by(*count);
   return is_divided(look, gpu) ? "is divided" : "";
 }
 
@@ -85,6 +88,21 @@ IdleGpus idle_gpus(const GpuSight& sight) {
       found.busy = to_string(gpu) + " " + why;
   }
   return found;
+}
+
+std::string known_holder(const GpuSight& sight) {
+  if (sight.holder && *sight.holder && !(*sight.holder)->empty())
+    return "pod " + **sight.holder + " holds GPUs of this node";
+  if (sight.look == nullptr) return {};
+  for (const Observation& one : sight.look->observations) {
+    const auto workload = workload_in(one);
+    if (workload && !workload->is_process())
+      return to_string(one.subject) + " is held by " + to_string(*workload);
+    const double processes =
+        one.name == host::reading::kProcesses && one.value ? as_number(*one.value).value_or(0) : 0;
+    if (processes > 0) return to_string(one.subject) + " " + in_use_by(processes);
+  }
+  return {};
 }
 
 std::string newcomer(const GpuSight& sight, std::span<const Subject> tested) {

@@ -30,6 +30,10 @@ struct IdleGpus {
 // not known is not idle.
 [[nodiscard]] IdleGpus idle_gpus(const GpuSight& sight);
 
+// Who has GPUs of this machine for all that is known, in a sentence; empty: nobody that is known. `gpus` does
+// not count.
+[[nodiscard]] std::string known_holder(const GpuSight& sight);
+
 // Who has come while these GPUs are tested, in a sentence; empty: nobody. The test is one process on each of
 // them, which the driver lists too.
 [[nodiscard]] std::string newcomer(const GpuSight& sight, std::span<const Subject> tested);

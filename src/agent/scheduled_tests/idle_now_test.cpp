@@ -55,6 +55,22 @@ class GpusOfAMachine : public ::testing::Test {
   std::optional<Result<std::string>> holder_;
 };
 
+TEST_F(GpusOfAMachine, a_holder_is_known_by_its_pod_or_by_a_process) {
+  EXPECT_EQ(known_holder({}), "");
+  processes(0, 0);
+  EXPECT_EQ(known_holder(sight()), "");
+  holder_ = fail(Errc::unavailable, "not listed yet");
+  EXPECT_EQ(known_holder(sight()), "");
+  holder_ = std::string("ml/train-0");
+  EXPECT_EQ(known_holder(sight()), "pod ml/train-0 holds GPUs of this node");
+  holder_.reset();
+  processes(1, 2);
+  EXPECT_EQ(known_holder(sight()), "gpu/0000:01:00.0 is in use by 2 processes");
+  pod(gpu(0), "train-1");
+  observations_.erase(observations_.end() - 2);
+  EXPECT_THAT(known_holder(sight()), HasSubstr("is held by"));
+}
+
 TEST_F(GpusOfAMachine, are_idle_where_nobody_uses_or_holds_them) {
   processes(0, 0);
   processes(1, 0);

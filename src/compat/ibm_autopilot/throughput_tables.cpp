@@ -26,7 +26,8 @@ struct Table {
 };
 
 std::string end_of(const Observation& pair, std::string_view pod, std::string_view node) {
-  return on_one_line(attribute_text(pair, pod) + "_on_" + attribute_text(pair, node));
+  const std::string name = attribute_text(pair, pod);
+  return on_one_line((name.empty() ? "" : name + "_on_") + attribute_text(pair, node));
 }
 
 // By interface.

@@ -138,6 +138,14 @@ Result<std::vector<OwnAddress>> read_own_addresses() {
   return addresses;
 }
 
+std::uint64_t line_rate(const Files& files, const std::string& interface) {
+  constexpr std::uint64_t kMegabit = 1'000'000;
+  constexpr std::int64_t kUnknown = 0xffffffff;  // of drivers that say it without a sign
+  const auto megabits = files.read_integer("/sys/class/net/" + interface + "/speed");
+  return megabits && *megabits > 0 && *megabits < kUnknown ? static_cast<std::uint64_t>(*megabits) * kMegabit
+                                                           : 0;
+}
+
 const OwnAddress* own_neighbour_of(const InternetAddress& to, const std::vector<OwnAddress>& own) {
   const auto found =
       std::ranges::find_if(own, [&to](const OwnAddress& one) { return is_neighbour(to, one); });

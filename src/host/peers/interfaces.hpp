@@ -32,6 +32,10 @@ struct OwnAddress {
 [[nodiscard]] std::vector<OwnAddress> addresses_for_peers(const Files& files, std::vector<OwnAddress> all,
                                                           const std::vector<std::string>& wanted);
 
+// Of its line, bits/s, as the kernel says it: of a port, a bond, or what a virtual interface is taken for. 0:
+// not known, as where there is no link.
+[[nodiscard]] std::uint64_t line_rate(const Files& files, const std::string& interface);
+
 // The one of them in whose neighbourhood that address is; null: none.
 [[nodiscard]] const OwnAddress* own_neighbour_of(const InternetAddress& to,
                                                  const std::vector<OwnAddress>& own);

@@ -72,6 +72,17 @@ TEST_F(InterfacesTest, a_circle_is_no_device) {
   EXPECT_THAT(found(), ElementsAre("eth0"));
 }
 
+TEST(LineRate, is_what_the_kernel_says_where_there_is_a_link) {
+  TestFolder folder;
+  folder.write("/sys/class/net/ib0/speed", "400000\n");
+  folder.write("/sys/class/net/down/speed", "-1\n");
+  folder.write("/sys/class/net/odd/speed", "4294967295\n");
+  const Files files(folder.path());
+  EXPECT_EQ(line_rate(files, "ib0"), 400'000'000'000U);
+  for (const char* interface : {"down", "odd", "not_there"})
+    EXPECT_EQ(line_rate(files, interface), 0U) << interface;
+}
+
 TEST(OwnAddresses, the_loopback_is_not_among_them) {
   const auto own = read_own_addresses();
   ASSERT_TRUE(own) << own.error().what;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/bandwidth_observations.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "agent/network_tests/observation_writer.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using fleet::Fabric;
+using fleet::NodeNumber;
+using fleet::Suspect;
+using fleet::SuspectKind;
+
+std::string name_of(const Fabric& fabric, NodeNumber node) {
+  return fabric.nodes()[node].name;
+}
+
+std::string end_of(const Fabric& fabric, NodeNumber node, fleet::RailNumber rail) {
+  const fleet::RailNic* const nic = fabric.nic(rail, node);
+  return name_of(fabric, node) + "/" + (nic == nullptr ? fabric.rails()[rail] : nic->interface);
+}
+
+// "leaf L1, leaf L2, rail ib0"; where all have it in common "spine".
+std::string common_of(const Fabric& fabric, const Suspect& suspect) {
+  std::string text;
+  const auto add = [&text](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  if (suspect.leaf) add("leaf " + fabric.leaves()[*suspect.leaf]);
+  if (suspect.other_leaf) add("leaf " + fabric.leaves()[*suspect.other_leaf]);
+  if (suspect.rail) add("rail " + fabric.rails()[*suspect.rail]);
+  return text.empty() ? "spine" : text;
+}
+
+// A node, one end of a line, both of them, or what several lines have in common.
+Subject suspect_of(const Fabric& fabric, const Suspect& suspect) {
+  const bool is_pair = suspect.nodes.size() == 2 && suspect.rail;
+  if (!is_pair && suspect.nodes.size() != 1) return subject_of(SubjectKind::peer, common_of(fabric, suspect));
+  if (!suspect.rail) return subject_of(SubjectKind::peer, name_of(fabric, suspect.nodes.front()));
+  std::string key = end_of(fabric, suspect.nodes.front(), *suspect.rail);
+  if (suspect.nodes.size() > 1) key += "|" + end_of(fabric, suspect.nodes[1], *suspect.rail);
+  return subject_of(SubjectKind::link, std::move(key));
+}
+
+void add_suspect(const Fabric& fabric, const Suspect& suspect, ObservationWriter& writer) {
+  Observation& told =
+      writer.add(suspect_of(fabric, suspect), "bandwidth.suspect", suspect.confidence, "ratio");
+  told.attributes = {{"kind", std::string(fleet::to_string(suspect.kind))},
+                     {"loss", suspect.loss},
+                     {"unreachable", suspect.is_unreachable},
+                     {"partners", static_cast<std::int64_t>(suspect.partners)},
+                     {"sentence", suspect.sentence}};
+}
+
+// Of each pair: it says most about it.
+std::vector<std::uint32_t> last_tests(const fleet::Verdict& verdict) {
+  std::map<std::tuple<fleet::RailNumber, NodeNumber, NodeNumber>, std::uint32_t> pairs;
+  for (std::uint32_t test = 0; test < verdict.cells.size(); ++test) {
+    const fleet::Cell& cell = verdict.cells[test];
+    pairs[{cell.rail, cell.source, cell.destination}] = test;
+  }
+  std::vector<std::uint32_t> tests;
+  for (const auto& [pair, test] : pairs)
+    tests.push_back(test);
+  return tests;
+}
+
+// Of the lower of both ways, of what is usual; what was not measured comes first, and last what cannot be
+// compared.
+double share_of(const fleet::Cell& cell) {
+  if (!cell.forward || !cell.backward) return -1;
+  return cell.usual ? std::min(*cell.forward, *cell.backward) / *cell.usual : 1;
+}
+
+void add_pod(const BandwidthFound& found, const char* name, NodeNumber node, Observation& told) {
+  if (!found.pods[node].empty()) told.attributes.emplace_back(name, found.pods[node]);
+}
+
+// received: nothing where it could not be measured.
+void add_way(const BandwidthFound& found, std::uint32_t test, NodeNumber from, NodeNumber to,
+             const std::optional<double>& received, ObservationWriter& writer) {
+  const Fabric& fabric = found.fabric;
+  const fleet::Cell& cell = found.verdict.cells[test];
+  const Subject subject =
+      subject_of(SubjectKind::link, end_of(fabric, from, cell.rail) + "|" + end_of(fabric, to, cell.rail));
+  const double rate = received && *received > kNothingArrived ? *received : 0;
+  Observation& told = writer.add(subject, "bandwidth.received", rate, "bits_per_second");
+  if (!received && cell.missing != fleet::Missing::no_answer) {
+    told.value.reset();
+    told.missing = cell.missing ? std::string(fleet::to_string(*cell.missing)) : "not_tested";
+  }
+  told.attributes = {{"source", name_of(fabric, from)}, {"destination", name_of(fabric, to)}};
+  add_pod(found, "source_pod", from, told);
+  add_pod(found, "destination_pod", to, told);
+  told.attributes.emplace_back("interface", fabric.rails()[cell.rail]);
+  if (cell.usual) told.attributes.emplace_back("usual", *cell.usual);
+  if (const auto why = found.problems.find(test); why != found.problems.end())
+    told.attributes.emplace_back("problem", why->second);
+}
+
+}  // namespace
+
+Observations bandwidth_observations(const BandwidthFound& found, Instant ended) {
+  const fleet::Verdict& verdict = found.verdict;
+  std::vector<std::uint32_t> told = last_tests(verdict);
+  const std::size_t left_out = told.size() > kMostPairsTold ? told.size() - kMostPairsTold : 0;
+  if (left_out > 0) {
+    std::ranges::stable_sort(told, {},
+                             [&verdict](std::uint32_t test) { return share_of(verdict.cells[test]); });
+    told.resize(kMostPairsTold);
+  }
+  ObservationWriter writer(ended);
+  Observation& outcome = writer.add(host_subject(), "bandwidth.outcome", std::string("measured"), "");
+  outcome.attributes = {{"rounds", static_cast<std::int64_t>(verdict.rounds)},
+                        {"pairs", static_cast<std::int64_t>(verdict.tests)},
+                        {"complete", verdict.is_complete}};
+  if (left_out > 0) outcome.attributes.emplace_back("left_out", static_cast<std::int64_t>(left_out));
+  for (const std::uint32_t test : told) {
+    const fleet::Cell& cell = verdict.cells[test];
+    add_way(found, test, cell.source, cell.destination, cell.forward, writer);
+    add_way(found, test, cell.destination, cell.source, cell.backward, writer);
+  }
+  for (const Suspect& suspect : verdict.suspects)
+    add_suspect(found.fabric, suspect, writer);
+  return writer.take();
+}
+
+Observations no_bandwidth_targets(Instant now) {
+  ObservationWriter writer(now);
+  writer.add(host_subject(), "bandwidth.outcome", std::string("no_targets"), "");
+  return writer.take();
+}
+
+std::string bandwidth_sentence(const BandwidthFound& found) {
+  const fleet::Verdict& verdict = found.verdict;
+  std::string text = std::to_string(verdict.measured) + " of " + std::to_string(verdict.tests) +
+                     " tests of pairs of " + std::to_string(found.fabric.nodes().size()) +
+                     " nodes measured in " + std::to_string(verdict.rounds) +
+                     (verdict.rounds == 1 ? " round: " : " rounds: ");
+  if (verdict.suspects.empty())
+    return text + (verdict.references.empty() ? "too few pairs to compare them" : "nobody is suspect");
+  text += verdict.suspects.front().sentence;
+  if (verdict.suspects.size() > 1) text += "; and " + std::to_string(verdict.suspects.size() - 1) + " more";
+  return text;
+}
+
+}  // namespace autopilot::agent

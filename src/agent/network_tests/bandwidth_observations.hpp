@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/observation.hpp"
+#include "fleet/pair_tests/fabric.hpp"
+#include "fleet/pair_tests/verdict.hpp"
+
+// What a run of tests of bandwidth found, for the check network.bandwidth (src/checks/network/bandwidth.cpp
+// lists the names). Pure.
+namespace autopilot::agent {
+
+inline constexpr std::string_view kBandwidthCheck = "network.bandwidth";
+// Beyond, those that are best are left out, and the outcome says how many.
+inline constexpr std::size_t kMostPairsTold = 1000;
+// What stands for nothing among samples, which must be more than 0; bits/s.
+inline constexpr double kNothingArrived = 1;
+
+struct BandwidthFound {
+  fleet::Fabric fabric;
+  fleet::Verdict verdict;
+  std::map<std::uint32_t, std::string> problems;  // why nothing was measured, by id of the test
+  std::vector<std::string> pods;                  // of the agents, by number of the node; empty: in none
+};
+[[nodiscard]] Observations bandwidth_observations(const BandwidthFound& found, Instant ended);
+// There are no two nodes to test.
+[[nodiscard]] Observations no_bandwidth_targets(Instant now);
+// "12 pairs of 8 nodes measured in 2 rounds: nobody is suspect"
+[[nodiscard]] std::string bandwidth_sentence(const BandwidthFound& found);
+
+}  // namespace autopilot::agent

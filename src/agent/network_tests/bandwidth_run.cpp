@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/bandwidth_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "agent/network_tests/bandwidth_observations.hpp"
+#include "core/parse.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+constexpr std::size_t kMaxProblem = 300;
+// Each way of a pair: three rounds are over within a minute and a half.
+constexpr std::size_t kLeastSeconds = 3;
+constexpr std::size_t kMostSeconds = 8;
+static_assert(kMostSeconds <= api::kMostTestSeconds);
+
+bool is_ipv6(std::string_view address) {
+  return address.find(':') != std::string_view::npos;
+}
+
+// " at 25 Gbit/s", of nodes whose lines are not all the same.
+std::string rate_text(std::size_t rate) {
+  constexpr std::size_t kMegabit = 1'000'000;
+  constexpr std::size_t kGigabit = 1000 * kMegabit;
+  if (rate == 0) return " at an unknown rate";
+  return rate % kGigabit == 0 ? " at " + std::to_string(rate / kGigabit) + " Gbit/s"
+                              : " at " + std::to_string(rate / kMegabit) + " Mbit/s";
+}
+
+std::string count_of_pairs(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " pair is" : " pairs are");
+}
+
+// Of each interface its first address; its others are of the same line.
+std::vector<api::NetworkAddress> lines_of(const PeerNetwork& network) {
+  std::vector<api::NetworkAddress> lines;
+  for (const api::NetworkAddress& one : network.network.addresses)
+    if (std::ranges::find(lines, one.interface, &api::NetworkAddress::interface) == lines.end())
+      lines.push_back(one);
+  return lines;
+}
+
+// Of neighbours so many that `wanted` are left.
+std::vector<double> means_of(const std::vector<double>& samples, std::size_t wanted) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const auto first = samples.begin() + static_cast<std::ptrdiff_t>(i * samples.size() / wanted);
+    const auto last = samples.begin() + static_cast<std::ptrdiff_t>((i + 1) * samples.size() / wanted);
+    means.push_back(std::accumulate(first, last, 0.0) / static_cast<double>(last - first));
+  }
+  return means;
+}
+
+std::vector<double> samples_of(const api::BandwidthWay& way, std::size_t wanted, bool sees_sender) {
+  std::vector<double> samples = way.samples;
+  if (samples.empty()) samples = {way.received};
+  if (samples.size() > wanted) samples = means_of(samples, wanted);
+  // What the sender saw leave it is more than what arrived by what was still on its way at the end.
+  const double arrived = sees_sender && way.sent > 0 ? way.received / way.sent : 1;
+  for (double& sample : samples)
+    sample = std::max(sample * arrived, kNothingArrived);
+  return samples;
+}
+
+fleet::Missing missing_for(const std::string& reason) {
+  // Whoever was told to listen did: what says no now is no line.
+  constexpr std::array<std::string_view, 6> kRefusals{"busy",    "denied",   "port_taken",
+                                                      "refused", "no_route", "peer_vanished"};
+  if (std::ranges::find(kRefusals, reason) != kRefusals.end()) return fleet::Missing::refused;
+  if (reason == "unreachable" || reason == "timed_out") return fleet::Missing::no_answer;
+  return fleet::Missing::timed_out;
+}
+
+}  // namespace
+
+Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks) {
+  std::map<std::string, std::set<std::size_t>> rates;
+  for (const PeerNetwork& network : networks)
+    for (const api::NetworkAddress& line : lines_of(network))
+      rates[line.interface].insert(line.rate);
+  std::vector<fleet::FabricNode> nodes;
+  std::map<std::string, std::size_t> rails;
+  for (const PeerNetwork& network : networks) {
+    fleet::FabricNode& node = nodes.emplace_back();
+    node.name = network.peer.node;
+    node.leaf = network.network.leaf;
+    for (const api::NetworkAddress& line : lines_of(network)) {
+      const std::string rail =
+          rates[line.interface].size() > 1 ? line.interface + rate_text(line.rate) : line.interface;
+      node.nics.push_back({.rail = rail, .interface = line.interface, .line_rate = {}});
+      ++rails[rail];
+    }
+  }
+  const bool has_pair = std::ranges::any_of(rails, [](const auto& rail) { return rail.second > 1; });
+  if (!has_pair)
+    return fail(Errc::unsupported,
+                "no two nodes have an interface of the same name: there is no pair to test");
+  return fleet::Fabric::create(std::move(nodes));
+}
+
+fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
+                                 const Result<api::BandwidthAnswer>& answer) {
+  fleet::PairResult result{.id = id, .forward = {}, .backward = {}};
+  if (!answer) {
+    result.missing =
+        answer.error().code == Errc::timed_out ? fleet::Missing::timed_out : fleet::Missing::refused;
+    return result;
+  }
+  if (!answer->to_peer || !answer->from_peer) {
+    result.missing = missing_for(answer->reason);
+    return result;
+  }
+  result.forward = samples_of(*answer->to_peer, samples, true);
+  result.backward = samples_of(*answer->from_peer, samples, false);
+  return result;
+}
+
+BandwidthRun::BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
+                           std::vector<PeerNetwork> networks, fleet::PairRun run, Limits limits,
+                           Listener listener)
+    : loop_(loop),
+      tls_(std::move(tls)),
+      networks_(std::move(networks)),
+      run_(std::move(run)),
+      limits_(limits),
+      listener_(std::move(listener)),
+      way_back_(loop) {
+  next_ = loop_.after(Duration{0}, [this] { begin_round(); });
+}
+
+std::vector<std::string> BandwidthRun::addresses_of(fleet::NodeNumber node, fleet::RailNumber rail) const {
+  const std::string& interface = run_.fabric().nic(rail, node)->interface;
+  std::vector<std::string> addresses;
+  for (const api::NetworkAddress& one : networks_[node].network.addresses)
+    if (one.interface == interface) addresses.push_back(one.address);
+  return addresses;
+}
+
+// The first addresses that are of one family.
+std::pair<std::string, std::string> BandwidthRun::addresses_of(const fleet::PairTest& test) const {
+  const auto sources = addresses_of(test.source, test.rail);
+  const auto destinations = addresses_of(test.destination, test.rail);
+  for (const std::string& source : sources)
+    for (const std::string& destination : destinations)
+      if (is_ipv6(source) == is_ipv6(destination)) return {source, destination};
+  return {sources.front(), destinations.front()};
+}
+
+void BandwidthRun::begin_round() {
+  const std::vector<fleet::PairTest> tests = run_.next_round();
+  if (tests.empty()) {
+    const auto on_end = listener_.on_end;
+    return on_end();
+  }
+  ++round_;
+  is_again_ = false;
+  listener_.on_progress("round " + std::to_string(round_) + ": " + count_of_pairs(tests.size()) +
+                        " measured");
+  waiting_.assign(tests.begin(), tests.end());
+  begin_waiting();
+}
+
+// A host that was busy with other tests may have answered too late.
+void BandwidthRun::begin_again() {
+  const std::vector<fleet::PairTest> tests = std::exchange(again_, {});
+  is_again_ = true;
+  listener_.on_progress("round " + std::to_string(round_) + ": " + count_of_pairs(tests.size()) +
+                        " measured again");
+  waiting_.assign(tests.begin(), tests.end());
+  begin_waiting();
+}
+
+void BandwidthRun::begin_waiting() {
+  while (!waiting_.empty() && exchanges_.size() < kMostAtOnce) {
+    begin(waiting_.front());
+    waiting_.pop_front();
+  }
+}
+
+void BandwidthRun::begin(const fleet::PairTest& test) {
+  auto [source, destination] = addresses_of(test);
+  PairExchange::Wish wish{.source = {networks_[test.source].peer, std::move(source)},
+                          .destination = {networks_[test.destination].peer, std::move(destination)},
+                          .processes = 1,
+                          .streams = limits_.streams,
+                          .seconds = std::clamp(test.flows.size(), kLeastSeconds, kMostSeconds),
+                          .most = limits_.most};
+  exchanges_[test.id] = std::make_unique<PairExchange>(
+      loop_, tls_, std::move(wish),
+      [this, test](const Result<api::BandwidthAnswer>& answer, const std::string& refused_by) {
+        // The exchange that tells is not ended from within.
+        way_back_.post()([this, test, answer, refused_by] { take(test, answer, refused_by); });
+      });
+}
+
+void BandwidthRun::take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
+                        const std::string& refused_by) {
+  if (exchanges_.erase(test.id) == 0) return;
+  // All seconds take the same way through the fabric: below different switches they are one sample of it.
+  const bool is_cross = run_.fabric().locality(test.source, test.destination) == fleet::Locality::cross_leaf;
+  const fleet::PairResult result = pair_result_of(test.id, is_cross ? 1 : test.flows.size(), answer);
+  if (result.missing && !is_again_) {
+    again_.push_back(test);
+  } else {
+    if (result.missing)
+      problems_[test.id] = to_printable(answer ? answer->error : answer.error().what, kMaxProblem);
+    // It is a result of a test that was made, and so it is taken.
+    (void)run_.take(result);
+    if (!refused_by.empty()) leave(refused_by);
+  }
+  begin_waiting();
+  if (!exchanges_.empty()) return;
+  if (again_.empty())
+    begin_round();
+  else
+    begin_again();
+}
+
+// A job has begun there: what was measured beside it says nothing.
+void BandwidthRun::leave(const std::string& node) {
+  const auto found = std::ranges::find(networks_, node, [](const PeerNetwork& one) { return one.peer.node; });
+  if (found != networks_.end()) (void)run_.leave(static_cast<fleet::NodeNumber>(found - networks_.begin()));
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/pair_exchange.hpp"
+#include "agent/network_tests/way_back.hpp"
+#include "core/result.hpp"
+#include "fleet/pair_tests/pair_run.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::agent {
+
+// Nodes as rails connect them: interfaces of the same name and rate are tested against each other; one
+// process does not fill every line, so a rate is no measure of what to expect. Errors as Fabric::create;
+// unsupported: no two nodes have an interface of the same name.
+[[nodiscard]] Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks);
+// What a test said, in so many samples at most: each is the mean of the seconds that it stands for.
+[[nodiscard]] fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
+                                               const Result<api::BandwidthAnswer>& answer);
+
+// Finds out which node, interface or way is slow: round after round the pairs that fleet::PairRun wants, all
+// of a round at once; those of which nothing was measured once more, when the others are at rest. Ends with
+// this. On the loop's thread.
+class BandwidthRun {
+ public:
+  static constexpr std::size_t kMostAtOnce = 256;  // pairs: each is two connections
+
+  struct Limits {
+    std::size_t streams = 4;
+    std::uint64_t most = 0;  // bits/s of each test; 0: what the network has
+  };
+  struct Listener {
+    std::function<void(std::string message)> on_progress;
+    // Once, not from within the beginning; it may end this.
+    std::function<void()> on_end;
+  };
+
+  BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
+               std::vector<PeerNetwork> networks, fleet::PairRun run, Limits limits, Listener listener);
+  BandwidthRun(const BandwidthRun&) = delete;
+  BandwidthRun& operator=(const BandwidthRun&) = delete;
+  ~BandwidthRun() = default;
+
+  // By what was measured until now.
+  [[nodiscard]] fleet::Verdict verdict() const { return run_.verdict(); }
+  [[nodiscard]] const fleet::Fabric& fabric() const { return run_.fabric(); }
+  [[nodiscard]] const std::vector<PeerNetwork>& networks() const { return networks_; }
+  // Why nothing was measured, by id of the test.
+  [[nodiscard]] const std::map<std::uint32_t, std::string>& problems() const { return problems_; }
+
+ private:
+  void begin_round();
+  void begin_again();
+  void begin_waiting();
+  void begin(const fleet::PairTest& test);
+  void take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
+            const std::string& refused_by);
+  void leave(const std::string& node);
+  [[nodiscard]] std::vector<std::string> addresses_of(fleet::NodeNumber node, fleet::RailNumber rail) const;
+  [[nodiscard]] std::pair<std::string, std::string> addresses_of(const fleet::PairTest& test) const;
+
+  net::EventLoop& loop_;
+  const std::shared_ptr<const net::TlsContext> tls_;
+  const std::vector<PeerNetwork> networks_;
+  fleet::PairRun run_;
+  const Limits limits_;
+  const Listener listener_;
+  std::map<std::uint32_t, std::string> problems_;
+  std::size_t round_ = 0;
+  std::deque<fleet::PairTest> waiting_;  // of the round, for room
+  std::vector<fleet::PairTest> again_;   // when those that are under way are over
+  bool is_again_ = false;
+  net::Subscription next_;
+  WayBack way_back_;
+  std::map<std::uint32_t, std::unique_ptr<PairExchange>> exchanges_;  // by id of the test; last: they call
+};
+
+}  // namespace autopilot::agent

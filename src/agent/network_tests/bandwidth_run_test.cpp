@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/bandwidth_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/network_tests/bandwidth_observations.hpp"
+#include "api/bandwidth.hpp"
+#include "net/http_server.hpp"
+#include "net/test_server.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+PeerNetwork network_of(const std::string& node, std::vector<api::NetworkAddress> addresses,
+                       std::uint16_t port = 0) {
+  PeerNetwork network;
+  network.peer = {.node = node, .address = "127.0.0.1", .port = port};
+  network.network.node = node;
+  network.network.addresses = std::move(addresses);
+  return network;
+}
+
+TEST(FabricOf, interfaces_of_one_name_are_a_rail) {
+  auto first = network_of("a", {{"ib0", "10.2.0.1"}, {"ib0", "fd00::1"}, {"eth0", "10.1.0.1"}});
+  first.network.leaf = "leaf-1";
+  const auto fabric = fabric_of({first, network_of("b", {{"ib0", "10.2.0.2"}})});
+  ASSERT_TRUE(fabric) << fabric.error().what;
+  EXPECT_THAT(fabric->rails(), ElementsAre("ib0", "eth0"));
+  EXPECT_EQ(fabric->nodes()[0].leaf, "leaf-1");
+  EXPECT_EQ(fabric->nic(1, 1), nullptr);
+}
+
+// A line of 25 Gbit/s is not slow because others have 100.
+TEST(FabricOf, lines_of_different_rates_are_not_compared) {
+  constexpr std::size_t kGigabit = 1'000'000'000;
+  const auto node = [](const std::string& name, std::size_t gigabits) {
+    return network_of(name, {{"eth0", "10.1.0.1", 0, gigabits * kGigabit}});
+  };
+  const auto fabric = fabric_of({node("a", 100), node("b", 25), node("c", 100), node("d", 0)});
+  ASSERT_TRUE(fabric) << fabric.error().what;
+  EXPECT_THAT(fabric->rails(),
+              ElementsAre("eth0 at 100 Gbit/s", "eth0 at 25 Gbit/s", "eth0 at an unknown rate"));
+  EXPECT_EQ(fabric->nic(0, 2)->interface, "eth0");
+}
+
+TEST(FabricOf, without_two_nodes_in_one_network_there_is_no_pair) {
+  const auto fabric =
+      fabric_of({network_of("a", {{"eth0", "10.1.0.1"}}), network_of("b", {{"ib0", "10.2.0.2"}})});
+  ASSERT_FALSE(fabric);
+  EXPECT_EQ(fabric.error().code, Errc::unsupported);
+}
+
+api::BandwidthAnswer answer_of(const api::BandwidthWay& to_peer, const api::BandwidthWay& from_peer) {
+  return {.to_peer = to_peer, .from_peer = from_peer, .reason = "", .error = ""};
+}
+
+TEST(PairResultOf, what_left_the_sender_counts_by_what_arrived) {
+  const auto result = pair_result_of(7, 2,
+                                     answer_of({.sent = 100, .received = 50, .samples = {100, 80, 60}},
+                                               {.sent = 100, .received = 90, .samples = {90, 80}}));
+  EXPECT_EQ(result.id, 7U);
+  EXPECT_THAT(result.forward, ElementsAre(50, 35));
+  EXPECT_THAT(result.backward, ElementsAre(90, 80));
+  EXPECT_EQ(result.missing, std::nullopt);
+}
+
+// A line that stalls, or carries nothing one way, was measured all the same.
+TEST(PairResultOf, seconds_in_which_nothing_arrived_count) {
+  const auto result = pair_result_of(
+      0, 3, answer_of({.sent = 90, .received = 90, .samples = {0, 0, 270}}, {.sent = 0, .received = 0}));
+  EXPECT_THAT(result.forward, ElementsAre(kNothingArrived, kNothingArrived, 270));
+  EXPECT_THAT(result.backward, ElementsAre(kNothingArrived));
+}
+
+TEST(PairResultOf, why_nothing_was_measured_is_told_apart) {
+  const auto missing = [](const std::string& reason) {
+    return pair_result_of(0, 1,
+                          api::BandwidthAnswer{.to_peer = {}, .from_peer = {}, .reason = reason, .error = ""})
+        .missing;
+  };
+  EXPECT_EQ(missing("unreachable"), fleet::Missing::no_answer);
+  for (const char* refusal : {"busy", "refused", "peer_vanished", "no_route"})
+    EXPECT_EQ(missing(refusal), fleet::Missing::refused) << refusal;
+  EXPECT_EQ(missing("internal"), fleet::Missing::timed_out);
+  EXPECT_EQ(pair_result_of(0, 1, fail(Errc::conflict, "in use")).missing, fleet::Missing::refused);
+}
+
+// One server plays the agents of both nodes.
+class BandwidthRunTest : public ::testing::Test {
+ protected:
+  BandwidthRunTest() {
+    server_.route("POST", api::kServersPath, [this](const net::HttpRequest&, net::Responder responder) {
+      if (refusals_ > 0) {
+        --refusals_;
+        return responder.respond(Error{Errc::conflict, "net0 is in use"});
+      }
+      responder.respond({200, "application/json", api::to_json(api::ServersAnswer{"one", {5201}}), {}});
+    });
+    server_.route("POST", api::kBandwidthPath, [](const net::HttpRequest&, net::Responder responder) {
+      const api::BandwidthWay way{.sent = 1e9, .received = 1e9, .samples = {1e9}};
+      responder.respond({200, "application/json", api::to_json(api::BandwidthAnswer{way, way, "", ""}), {}});
+    });
+    server_.route("DELETE", std::string(api::kServersPath) + "/{id}",
+                  [](const net::HttpRequest&, net::Responder responder) {
+                    responder.respond({200, "application/json", "{}\n", {}});
+                  });
+    port_ = server_.listen_tcp("127.0.0.1:0").value();
+  }
+  // To its end.
+  void run() {
+    const std::vector<PeerNetwork> networks{network_of("a", {{"net0", "10.1.0.1"}}, port_),
+                                            network_of("b", {{"net0", "10.1.0.2"}}, port_)};
+    auto pairs = fleet::PairRun::create(fabric_of(networks).value(), {});
+    ASSERT_TRUE(pairs) << pairs.error().what;
+    bool has_ended = false;
+    run_.emplace(
+        loop_, nullptr, networks, *std::move(pairs), BandwidthRun::Limits{},
+        BandwidthRun::Listener{.on_progress = [this](std::string said) { said_.insert(std::move(said)); },
+                               .on_end = [&has_ended] { has_ended = true; }});
+    EXPECT_TRUE(net::testing::run_until(loop_, [&has_ended] { return has_ended; }));
+  }
+
+  net::EventLoop loop_;
+  net::HttpServer server_{loop_, {}};
+  std::uint16_t port_ = 0;
+  int refusals_ = 0;
+  std::set<std::string> said_;
+  std::optional<BandwidthRun> run_;
+};
+
+TEST_F(BandwidthRunTest, a_pair_that_was_not_measured_is_tried_once_more) {
+  refusals_ = 1;
+  run();
+  EXPECT_GT(run_->verdict().measured, 0U);
+  EXPECT_THAT(run_->problems(), IsEmpty());
+  EXPECT_THAT(said_, Contains("round 1: 1 pair is measured again"));
+}
+
+TEST_F(BandwidthRunTest, why_it_cannot_be_measured_is_known) {
+  refusals_ = 1000;
+  run();
+  EXPECT_EQ(run_->verdict().measured, 0U);
+  ASSERT_FALSE(run_->problems().empty());
+  EXPECT_THAT(run_->problems().begin()->second, HasSubstr("net0 is in use"));
+}
+
+}  // namespace
+}  // namespace autopilot::agent

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/bandwidth_run.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/tests/results.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/operations.hpp"
+
+namespace autopilot::agent {
+
+// The operation network.bandwidth: has nodes measured in pairs, those that are reserved for it ("peer/gpu-7")
+// or all, and puts what it found on the board. When
+// it is ended before its time what was measured until then is a result, too. On the loop's thread.
+class BandwidthTester {
+ public:
+  static constexpr Duration kDeadline = std::chrono::minutes{10};
+
+  struct Doors {
+    // All agents there are, this one among them.
+    std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+    std::function<std::shared_ptr<const net::TlsContext>()> tls;
+    // The board has something new.
+    std::function<void()> look;
+  };
+
+  BandwidthTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, Doors doors,
+                  std::shared_ptr<host::TestBoard> board);
+  BandwidthTester(const BandwidthTester&) = delete;
+  BandwidthTester& operator=(const BandwidthTester&) = delete;
+  ~BandwidthTester() = default;
+
+  // conflict: one is under way. malformed: it is to test what is no node, or only one.
+  [[nodiscard]] Status begin(runtime::OwnTest::Calls calls);
+  // With what was measured until now.
+  void cancel();
+
+ private:
+  void take_peers(const Result<std::vector<Peer>>& peers);
+  void run(std::vector<PeerNetwork> networks);
+  void conclude();
+  void end(const Result<std::string>& said);
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  AddressBook& book_;
+  const Doors doors_;
+  const std::shared_ptr<host::TestBoard> board_;
+  std::optional<runtime::OwnTest::Calls> asked_;
+  std::uint64_t number_ = 0;  // of the test that was asked for last
+  std::optional<BandwidthRun> run_;
+};
+
+}  // namespace autopilot::agent

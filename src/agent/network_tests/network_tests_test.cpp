@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/network_tests.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+
+#include "api/bandwidth.hpp"
+#include "api/network.hpp"
+#include "host/clock/system_clock.hpp"
+#include "host/files/test_folder.hpp"
+#include "net/http_session.hpp"
+#include "net/test_server.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NetworkTestsTest : public ::testing::Test {
+ protected:
+  NetworkTestsTest() {
+    tests_.add_to(server_);
+    url_ = {false, "127.0.0.1", server_.listen_tcp("127.0.0.1:0").value(), ""};
+  }
+  NetworkTestContext context() {
+    NetworkTestContext context{.loop = loop_, .clock = clock_, .files = files_};
+    context.node = "node-a";
+    context.leaf = [] { return std::string("leaf-7"); };
+    context.peers = [](const auto& done) { done(std::vector<Peer>{}); };
+    context.tls = [] { return nullptr; };
+    context.is_open = true;
+    context.job = [this] { return job_; };
+    return context;
+  }
+  Result<net::HttpResponse> ask(const std::string& method, const std::string& path,
+                                const std::string& body = "") {
+    std::optional<Result<net::HttpResponse>> answer;
+    net::HttpSession session(loop_, url_, {});
+    net::HttpRequest request;
+    request.method = method;
+    request.path = path;
+    request.body = body;
+    const net::Exchange exchange =
+        session.send(request, net::testing::kPatience, [&answer](auto got) { answer = std::move(got); });
+    const bool is_over = net::testing::run_until(loop_, [&answer] { return answer.has_value(); });
+    return is_over ? *answer : fail(Errc::timed_out, "no answer");
+  }
+
+  const host::TestFolder folder_;
+  const host::Files files_{folder_.path()};
+  net::EventLoop loop_;
+  const host::SystemClock clock_;
+  net::HttpServer server_{loop_, {}};
+  net::ServerUrl url_;
+  std::string job_;
+  NetworkTests tests_{context()};
+};
+
+TEST_F(NetworkTestsTest, the_page_of_the_node_names_its_leaf) {
+  const auto page = ask("GET", api::kNetworkPath);
+  ASSERT_TRUE(page) << page.error().what;
+  EXPECT_EQ(api::parse_node_network(page->body).value().leaf, "leaf-7");
+}
+
+TEST_F(NetworkTestsTest, beside_a_job_no_test_begins) {
+  job_ = "pod ml/train-0 holds GPUs of this node";
+  const std::string servers = api::to_json(
+      api::ServersRequest{.address = "192.0.2.1", .allowed = "192.0.2.2", .processes = 1, .seconds = 5});
+  const std::string bandwidth = api::to_json(api::BandwidthRequest{.address = "192.0.2.1",
+                                                                   .node = "node-b",
+                                                                   .to = "192.0.2.2",
+                                                                   .ports = {5201},
+                                                                   .streams = 1,
+                                                                   .seconds = 1});
+  for (const auto& [path, body] : {std::pair{api::kServersPath, servers}, {api::kBandwidthPath, bandwidth}}) {
+    const auto answer = ask("POST", path, body);
+    ASSERT_TRUE(answer) << answer.error().what;
+    EXPECT_EQ(answer->status, 409) << path;
+    EXPECT_THAT(answer->body, HasSubstr("pod ml/train-0 holds GPUs of this node"));
+  }
+  // Without it the next question is whether the address is one of this node.
+  job_.clear();
+  EXPECT_EQ(ask("POST", api::kServersPath, servers).value().status, 400);
+}
+
+}  // namespace
+}  // namespace autopilot::agent

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/pair_exchange.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace autopilot::agent {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Duration kToListen = seconds{15};
+constexpr Duration kToEnd = seconds{5};
+// Beyond the seconds of both ways: what an agent takes at most before it says that nothing was measured.
+constexpr Duration kToGiveUp = seconds{30};
+
+net::ServerUrl url_of(const Peer& peer) {
+  return {peer.is_encrypted, peer.address, peer.port, ""};
+}
+
+// Asked by its address, it must all the same be the agent of that node.
+std::shared_ptr<const net::TlsContext> tls_for(const std::shared_ptr<const net::TlsContext>& tls,
+                                               const Peer& peer) {
+  return tls && peer.is_encrypted ? tls->for_server(peer.node) : nullptr;
+}
+
+net::HttpRequest request_of(std::string method, std::string path, std::string body) {
+  net::HttpRequest request;
+  request.method = std::move(method);
+  request.path = std::move(path);
+  request.body = std::move(body);
+  return request;
+}
+
+// The body of a good answer, or what the agent said instead.
+Result<std::string> body_of(const std::string& node, const Result<net::HttpResponse>& answer) {
+  if (!answer) return fail(answer.error().code, node + ": " + answer.error().what);
+  if (answer->status == 200) return answer->body;
+  constexpr int kConflict = 409;
+  return fail(
+      answer->status == kConflict ? Errc::conflict : Errc::denied,
+      node + " answers with status " + std::to_string(answer->status) + ": " + answer->body.substr(0, 300));
+}
+
+}  // namespace
+
+PairExchange::PairExchange(net::EventLoop& loop, const std::shared_ptr<const net::TlsContext>& tls, Wish wish,
+                           OnEnd on_end)
+    : wish_(std::move(wish)),
+      on_end_(std::move(on_end)),
+      source_(loop, url_of(wish_.source.peer), tls_for(tls, wish_.source.peer)),
+      destination_(loop, url_of(wish_.destination.peer), tls_for(tls, wish_.destination.peer)) {
+  listen();
+}
+
+void PairExchange::listen() {
+  const api::ServersRequest wanted{
+      .address = wish_.destination.address,
+      .allowed = wish_.source.address,
+      .processes = wish_.processes,
+      .seconds = 2 * wish_.seconds + static_cast<std::size_t>(kToGiveUp / seconds{1})};
+  exchange_ = destination_.send(
+      request_of("POST", api::kServersPath, api::to_json(wanted)), kToListen, [this](const auto& answer) {
+        const auto body = body_of(wish_.destination.peer.node, answer);
+        const auto servers =
+            body ? api::parse_servers_answer(*body) : Result<api::ServersAnswer>(fail(body.error()));
+        if (servers) return measure(*servers);
+        answer_ = fail(servers.error());
+        if (servers.error().code == Errc::conflict) refused_by_ = wish_.destination.peer.node;
+        end();
+      });
+}
+
+void PairExchange::measure(const api::ServersAnswer& servers) {
+  servers_ = servers.id;
+  const api::BandwidthRequest wanted{.address = wish_.source.address,
+                                     .node = wish_.destination.peer.node,
+                                     .to = wish_.destination.address,
+                                     .ports = servers.ports,
+                                     .streams = wish_.streams,
+                                     .seconds = wish_.seconds,
+                                     .most = wish_.most};
+  exchange_ = source_.send(request_of("POST", api::kBandwidthPath, api::to_json(wanted)),
+                           seconds{2 * wish_.seconds} + kToGiveUp, [this](const auto& answer) {
+                             const auto body = body_of(wish_.source.peer.node, answer);
+                             answer_ = body ? api::parse_bandwidth_answer(*body)
+                                            : Result<api::BandwidthAnswer>(fail(body.error()));
+                             if (!body && body.error().code == Errc::conflict)
+                               refused_by_ = wish_.source.peer.node;
+                             end_servers();
+                           });
+}
+
+void PairExchange::end_servers() {
+  exchange_ = destination_.send(request_of("DELETE", std::string(api::kServersPath) + "/" + servers_, ""),
+                                kToEnd, [this](const auto&) { end(); });
+}
+
+// Whoever is told may end this.
+void PairExchange::end() {
+  const OnEnd told = on_end_;
+  told(std::move(answer_), std::string(refused_by_));
+}
+
+}  // namespace autopilot::agent

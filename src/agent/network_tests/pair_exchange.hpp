@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/peers.hpp"
+#include "api/bandwidth.hpp"
+#include "core/result.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_session.hpp"
+#include "net/tls.hpp"
+
+namespace autopilot::agent {
+
+// One end of a pair, with the address at which it is tested.
+struct PairEnd {
+  Peer peer;
+  std::string address;
+};
+
+// A test of two nodes by their agents: one is asked to listen, the other one to measure, and the first one to
+// end. Ends with this; the agents give up by themselves then. On the loop's thread.
+class PairExchange {
+ public:
+  struct Wish {
+    PairEnd source;
+    PairEnd destination;
+    std::size_t processes = 1;
+    std::size_t streams = 1;
+    std::size_t seconds = 1;
+    std::uint64_t most = 0;  // see BandwidthRequest
+  };
+  // Errors: an agent did not want to (conflict: it is in another test, or a job is on its node: refused_by
+  // names the node), or could not be asked.
+  using OnEnd = std::function<void(Result<api::BandwidthAnswer> answer, const std::string& refused_by)>;
+
+  // tls: what agents are asked with inside TLS; null: in the clear. Calls back once, not from within.
+  PairExchange(net::EventLoop& loop, const std::shared_ptr<const net::TlsContext>& tls, Wish wish,
+               OnEnd on_end);
+  PairExchange(const PairExchange&) = delete;
+  PairExchange& operator=(const PairExchange&) = delete;
+  ~PairExchange() = default;
+
+ private:
+  void listen();
+  void measure(const api::ServersAnswer& servers);
+  void end_servers();
+  void end();
+
+  const Wish wish_;
+  const OnEnd on_end_;
+  std::string servers_;  // their id
+  Result<api::BandwidthAnswer> answer_;
+  std::string refused_by_;
+  net::HttpSession source_;
+  net::HttpSession destination_;
+  net::Exchange exchange_;  // last: it calls
+};
+
+}  // namespace autopilot::agent
