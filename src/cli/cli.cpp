@@ -103,6 +103,7 @@ int run_autopilot(int argc, char** argv) {
   add_explain(app, exit_code);
   add_ack(app, exit_code);
   add_test(app, exit_code);
+  add_network(app, exit_code);
   add_preflight(app, exit_code);
   add_agent(app, exit_code);
   add_controller(app, exit_code);

@@ -16,6 +16,8 @@ std::string words_of(const CLI::App& verb) {
   std::string words;
   for (const std::string& word : completion_words(verb))
     words += " " + word;
+  for (const CLI::App* inner : verb.get_subcommands([](const CLI::App*) { return true; }))
+    words += " " + inner->get_name() + words_of(*inner);
   if (verb.get_name() == "completion") words += " bash zsh";
   if (verb.get_name() == "inject") words += " $(_autopilot_sim faults)";
   return words;

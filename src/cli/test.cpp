@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -10,8 +9,8 @@
 #include "api/v1.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
-#include "cli/interrupt.hpp"
-#include "cli/kubectl/test_on_node.hpp"
+#include "cli/test_follower.hpp"
+#include "cli/kubectl/run_on_node.hpp"
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
 #include "cli/output/terminal.hpp"
@@ -23,75 +22,11 @@
 namespace autopilot::cli {
 namespace {
 
-constexpr Duration kLook = std::chrono::milliseconds{200};
-// From the end of a test to the judgement of its check.
-constexpr Duration kJudgement = std::chrono::seconds{20};
-
 struct TestOptions {
   TestRequest request;
   std::string socket;
   ClusterOptions cluster;
   TestPlace place;  // without a node: here
-};
-
-// Follows tests, one after the other, until an interrupt.
-class Follower {
- public:
-  explicit Follower(const AgentClient& agent) : agent_(agent) {}
-
-  [[nodiscard]] bool is_interrupted() const { return interrupt_.requested(); }
-  [[nodiscard]] Result<FinishedTest> make(const std::string& id, std::optional<Duration> deadline) {
-    const std::string body = api::to_json(api::OperationRequest{id, {}, deadline});
-    const std::string begun = TRY(agent_.send("POST", "/v1/operations", body));
-    FinishedTest test{TRY(api::parse_operation(begun)), {}};
-    TRY_STATUS(follow(test.operation));
-    if (test.operation.state == OperationState::succeeded) test.result = TRY(judgement_of(test.operation));
-    return test;
-  }
-
- private:
-  Status follow(Operation& operation) {
-    const std::string path = "/v1/operations/" + operation.id;
-    bool is_cancelled = false;
-    while (!operation.is_over()) {
-      say(operation);
-      interrupt_.wait(kLook);
-      if (is_interrupted() && !std::exchange(is_cancelled, true)) {
-        tell(operation.id + " is being cancelled");
-        (void)agent_.send("DELETE", path, "");
-      }
-      const std::string now = TRY(agent_.get(path));
-      operation = TRY(api::parse_operation(now));
-    }
-    return {};
-  }
-
-  void say(const Operation& operation) {
-    const std::string line =
-        operation.kind + ": " + (operation.message.empty() ? "begun as " + operation.id : operation.message);
-    if (std::exchange(said_, line) != line) tell(line);
-  }
-
-  // Nothing: no check here has that name.
-  Result<std::optional<CheckResult>> judgement_of(const Operation& operation) {
-    const std::string list = TRY(agent_.get("/v1/checks"));
-    const auto checks = TRY(api::parse_checks(list));
-    const auto has_name = [&operation](const api::CheckSummary& check) {
-      return check.info.id == operation.kind;
-    };
-    if (std::ranges::none_of(checks, has_name)) return std::nullopt;
-    for (Duration waited{}; waited < kJudgement && !is_interrupted(); waited += kLook) {
-      const std::string now = TRY(agent_.get("/v1/checks/" + operation.kind));
-      auto result = TRY(api::parse_check_result(now));
-      if (result.completed >= *operation.finished) return result;
-      interrupt_.wait(kLook);
-    }
-    return fail(Errc::timed_out, operation.kind + " was tested, and its check has not judged what was found");
-  }
-
-  const AgentClient& agent_;
-  const Interrupt interrupt_;
-  std::string said_;
 };
 
 int list(const AgentClient& agent, OutputFormat format) {
@@ -116,7 +51,7 @@ void print(const std::vector<FinishedTest>& tests, OutputFormat format) {
 
 // One that cannot be made keeps no other from being made.
 int make(const AgentClient& agent, const TestRequest& request) {
-  Follower follower(agent);
+  TestFollower follower(agent);
   std::vector<FinishedTest> tests;
   Health health = Health::healthy;
   int exit_code = kExitHealthy;
@@ -126,9 +61,9 @@ int make(const AgentClient& agent, const TestRequest& request) {
       health = worst(health, Health::unknown);
       continue;
     }
-    auto test = follower.make(id, request.deadline);
+    auto test = follower.make({id, {}, request.deadline});
     if (!test) {
-      exit_code = test.error().code == Errc::not_found ? kExitUsage : kExitInternal;
+      exit_code = exit_code_of(test.error());
       tell(test.error().what);
       continue;
     }
@@ -141,7 +76,7 @@ int make(const AgentClient& agent, const TestRequest& request) {
 
 int test(const TestOptions& options) {
   const TestRequest& request = options.request;
-  if (!options.place.node.empty()) return test_on_node(options.cluster, options.place, request);
+  if (!options.place.node.empty()) return run_on_node(options.cluster, options.place, test_words(request));
   const auto target = agent_target(options.socket);
   if (!target) return report(target.error());
   const AgentClient agent(*target);

@@ -20,6 +20,7 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_decode(CLI::App& app, int& exit_code);
 void add_ack(CLI::App& app, int& exit_code);
 void add_test(CLI::App& app, int& exit_code);
+void add_network(CLI::App& app, int& exit_code);
 void add_preflight(CLI::App& app, int& exit_code);
 void add_inject(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);

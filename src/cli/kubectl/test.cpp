@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/kubectl/test_on_node.hpp"
+#include "cli/kubectl/run_on_node.hpp"
 #include "cli/kubectl/verbs.hpp"
 
 namespace autopilot::cli {
@@ -24,8 +24,9 @@ void add_cluster_test(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
       "Examples:\n  kubectl autopilot test --node gpu-7\n"
       "  kubectl autopilot test storage.pvc --node gpu-7\n"
       "  kubectl autopilot test gpu.diagnosis --node gpu-7 -o json");
-  verb->callback(
-      [&cluster, request, place, &exit_code] { exit_code = test_on_node(cluster, *place, *request); });
+  verb->callback([&cluster, request, place, &exit_code] {
+    exit_code = run_on_node(cluster, *place, test_words(*request));
+  });
 }
 
 }  // namespace autopilot::cli

@@ -11,6 +11,11 @@
 
 namespace autopilot::cli {
 
+std::string format_name(OutputFormat format) {
+  if (format == OutputFormat::table) return "table";
+  return format == OutputFormat::json ? "json" : "yaml";
+}
+
 void add_format_option(CLI::App& verb, OutputFormat& format) {
   static const std::map<std::string, OutputFormat> formats{
       {"table", OutputFormat::table}, {"json", OutputFormat::json}, {"yaml", OutputFormat::yaml}};

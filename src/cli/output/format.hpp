@@ -10,6 +10,9 @@ namespace autopilot::cli {
 
 enum class OutputFormat : unsigned char { table, json, yaml };
 
+// As -o takes it.
+[[nodiscard]] std::string format_name(OutputFormat format);
+
 // -o, --output table|json|yaml
 void add_format_option(CLI::App& verb, OutputFormat& format);
 

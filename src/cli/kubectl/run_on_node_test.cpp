@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/kubectl/test_on_node.hpp"
+#include "cli/kubectl/run_on_node.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,20 +9,21 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(TestOnNode, runs_in_the_pod_of_the_agent) {
-  EXPECT_THAT(exec_arguments({}, "autopilot", "autopilot-x", {.ids = {"--socket=x"}}, false),
+TEST(RunOnNode, runs_in_the_pod_of_the_agent) {
+  EXPECT_THAT(exec_arguments({}, "autopilot", "autopilot-x", test_words({.ids = {"--socket=x"}}), false),
               ElementsAre("--namespace=autopilot", "exec", "autopilot-x", "--container=agent", "--",
                           "/usr/bin/autopilot", "test", "--output=table", "--", "--socket=x"));
 }
 
-TEST(TestOnNode, takes_the_cluster_the_terminal_and_all_that_was_asked_for_along) {
+TEST(RunOnNode, takes_the_cluster_the_terminal_and_all_that_was_asked_for_along) {
   ClusterOptions cluster;
   cluster.kubeconfig = "/tmp/a b";
   cluster.context = "production";
   EXPECT_THAT(
-      exec_arguments(cluster, "ns", "p",
-                     {.ids = {"a", "b"}, .deadline = std::chrono::minutes{90}, .format = OutputFormat::json},
-                     true),
+      exec_arguments(
+          cluster, "ns", "p",
+          test_words({.ids = {"a", "b"}, .deadline = std::chrono::minutes{90}, .format = OutputFormat::json}),
+          true),
       ElementsAre("--kubeconfig=/tmp/a b", "--context=production", "--namespace=ns", "exec", "p",
                   "--container=agent", "--stdin", "--tty", "--", "/usr/bin/autopilot", "test",
                   "--output=json", "--deadline=1h30m", "--", "a", "b"));

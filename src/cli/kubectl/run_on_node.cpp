@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/kubectl/test_on_node.hpp"
+#include "cli/kubectl/run_on_node.hpp"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
@@ -40,28 +40,29 @@ bool has_terminal() {
   return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
 }
 
-std::string format_name(OutputFormat format) {
-  if (format == OutputFormat::table) return "table";
-  return format == OutputFormat::json ? "json" : "yaml";
-}
-
 }  // namespace
 
-std::vector<std::string> exec_arguments(const ClusterOptions& cluster, const std::string& name_space,
-                                        const std::string& pod, const TestRequest& request,
-                                        bool has_terminal) {
-  std::vector<std::string> words;
-  if (!cluster.kubeconfig.empty()) words.push_back("--kubeconfig=" + cluster.kubeconfig);
-  if (!cluster.context.empty()) words.push_back("--context=" + cluster.context);
-  words.insert(words.end(),
-               {"--namespace=" + name_space, "exec", pod, std::string("--container=") + kContainer});
-  if (has_terminal) words.insert(words.end(), {"--stdin", "--tty"});
-  words.insert(words.end(), {"--", kProgram, "test", "--output=" + format_name(request.format)});
+std::vector<std::string> test_words(const TestRequest& request) {
+  std::vector<std::string> words{"test", "--output=" + format_name(request.format)};
   if (request.deadline) words.push_back("--deadline=" + format_duration(*request.deadline));
   // What begins with - is an ID all the same.
   words.emplace_back("--");
   words.insert(words.end(), request.ids.begin(), request.ids.end());
   return words;
+}
+
+std::vector<std::string> exec_arguments(const ClusterOptions& cluster, const std::string& name_space,
+                                        const std::string& pod, const std::vector<std::string>& words,
+                                        bool has_terminal) {
+  std::vector<std::string> arguments;
+  if (!cluster.kubeconfig.empty()) arguments.push_back("--kubeconfig=" + cluster.kubeconfig);
+  if (!cluster.context.empty()) arguments.push_back("--context=" + cluster.context);
+  arguments.insert(arguments.end(),
+                   {"--namespace=" + name_space, "exec", pod, std::string("--container=") + kContainer});
+  if (has_terminal) arguments.insert(arguments.end(), {"--stdin", "--tty"});
+  arguments.insert(arguments.end(), {"--", kProgram});
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  return arguments;
 }
 
 CLI::Option* add_node_option(CLI::App& verb, std::string& node) {
@@ -71,7 +72,8 @@ CLI::Option* add_node_option(CLI::App& verb, std::string& node) {
           [](const std::string& text) { return is_object_name(text) ? "" : "expected the name of a node"; });
 }
 
-int test_on_node(const ClusterOptions& cluster, const TestPlace& place, const TestRequest& request) {
+int run_on_node(const ClusterOptions& cluster, const TestPlace& place,
+                const std::vector<std::string>& words) {
   const auto reader = ClusterReader::open(cluster);
   if (!reader) return report(reader.error());
   const auto pod = agent_pod(**reader, place);
@@ -80,7 +82,7 @@ int test_on_node(const ClusterOptions& cluster, const TestPlace& place, const Te
     return pod.error().code == Errc::not_found ? kExitUsage : exit_code;
   }
   const Error why = host::replace_process(
-      "kubectl", exec_arguments(cluster, place.name_space, *pod, request, has_terminal()));
+      "kubectl", exec_arguments(cluster, place.name_space, *pod, words, has_terminal()));
   return report({why.code, why.what + "; a test of another node is begun by kubectl, which must be in PATH"});
 }
 

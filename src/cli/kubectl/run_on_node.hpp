@@ -16,18 +16,22 @@ struct TestPlace {
   std::string name_space = InstallationOptions{}.name_space;
 };
 
-// The arguments of `kubectl` that run `autopilot test` in the pod of an agent. has_terminal: keys such as
-// Ctrl-C get there. Pure.
+// `test` and what follows it.
+[[nodiscard]] std::vector<std::string> test_words(const TestRequest& request);
+
+// The arguments of `kubectl` that run autopilot with these words in the pod of an agent. has_terminal: keys
+// such as Ctrl-C get there. Pure.
 [[nodiscard]] std::vector<std::string> exec_arguments(const ClusterOptions& cluster,
                                                       const std::string& name_space, const std::string& pod,
-                                                      const TestRequest& request, bool has_terminal);
+                                                      const std::vector<std::string>& words,
+                                                      bool has_terminal);
 
 // --node of a verb.
 CLI::Option* add_node_option(CLI::App& verb, std::string& node);
 
 // Finds the pod of the agent on that node and becomes kubectl, which needs the right to `create` pods/exec
 // there. Gives an exit code where that fails.
-[[nodiscard]] int test_on_node(const ClusterOptions& cluster, const TestPlace& place,
-                               const TestRequest& request);
+[[nodiscard]] int run_on_node(const ClusterOptions& cluster, const TestPlace& place,
+                              const std::vector<std::string>& words);
 
 }  // namespace autopilot::cli

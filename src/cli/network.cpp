@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/agent_client.hpp"
+#include "cli/cli.hpp"
+#include "cli/duration_option.hpp"
+#include "cli/kubectl/run_on_node.hpp"
+#include "cli/kubectl/select_nodes.hpp"
+#include "cli/output/bandwidth_table.hpp"
+#include "cli/output/exit_code.hpp"
+#include "cli/output/format.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/output/test_table.hpp"
+#include "cli/settings.hpp"
+#include "cli/test_follower.hpp"
+#include "cli/verbs.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr const char* kTcp = "tcp";
+constexpr const char* kPing = "ping";
+
+struct NetworkTestOptions {
+  std::string kind = kTcp;
+  std::vector<std::string> nodes;
+  NodeSelection selection;
+  ClusterOptions cluster;
+  TestPlace place;  // without a node and a selection: here
+  std::optional<Duration> deadline;
+  OutputFormat format = OutputFormat::table;
+  std::string socket;
+};
+
+// The nodes are what nobody else may test meanwhile.
+api::OperationRequest request_of(const NetworkTestOptions& options) {
+  api::OperationRequest request{
+      options.kind == kTcp ? "network.bandwidth" : "network.ping", {}, options.deadline};
+  for (const std::string& node : options.nodes) {
+    Subject& subject = request.reservation.emplace_back();
+    subject.kind = SubjectKind::peer;
+    subject.key = node;
+  }
+  return request;
+}
+
+void print(const FinishedTest& test, OutputFormat format) {
+  if (format != OutputFormat::table) return print_json(tests_json({test}), format);
+  const TableStyle style = terminal_style();
+  const std::string matrix = test.result ? render_bandwidth(test.result->observations.all(), style) : "";
+  std::cout << matrix << (matrix.empty() ? "" : "\n") << render_tests({test}, style);
+}
+
+// For the agent of another node.
+std::vector<std::string> words_of(const NetworkTestOptions& options) {
+  std::vector<std::string> words{"network", "test", "--kind=" + options.kind,
+                                 "--output=" + format_name(options.format)};
+  if (options.deadline) words.push_back("--deadline=" + format_duration(*options.deadline));
+  std::string nodes;
+  for (const std::string& node : options.nodes)
+    nodes += (nodes.empty() ? "--nodes=" : ",") + node;
+  if (!nodes.empty()) words.push_back(nodes);
+  return words;
+}
+
+// The first of the nodes tests where nobody says which.
+int test_in_cluster(NetworkTestOptions options) {
+  if (!options.selection.is_empty()) {
+    auto nodes = select_nodes(options.cluster, options.selection);
+    if (!nodes) {
+      const bool is_usage = nodes.error().code == Errc::not_found || nodes.error().code == Errc::malformed;
+      const int exit_code = report(nodes.error());
+      return is_usage ? kExitUsage : exit_code;
+    }
+    options.nodes = *std::move(nodes);
+    if (options.place.node.empty()) options.place.node = options.nodes.front();
+  }
+  return run_on_node(options.cluster, options.place, words_of(options));
+}
+
+int test_network(const NetworkTestOptions& options) {
+  if (!options.place.node.empty() || !options.selection.is_empty()) return test_in_cluster(options);
+  const auto target = agent_target(options.socket);
+  if (!target) return report(target.error());
+  const AgentClient agent(*target);
+  const auto test = TestFollower(agent).make(request_of(options));
+  if (!test) {
+    tell(test.error().what);
+    return exit_code_of(test.error());
+  }
+  print(*test, options.format);
+  return exit_code_of(health_of(*test));
+}
+
+}  // namespace
+
+void add_network(CLI::App& app, int& exit_code) {
+  auto* network = app.add_subcommand("network", "Find the node, interface or way that is slow or dead");
+  network->require_subcommand(1);
+  auto options = std::make_shared<NetworkTestOptions>();
+  auto* verb = network->add_subcommand("test", "Have the agents of several nodes measure between them");
+  verb->add_option("--kind", options->kind, "tcp: bandwidth, in pairs; ping: who answers")
+      ->check(CLI::IsMember({kTcp, kPing}))
+      ->capture_default_str();
+  verb->add_option("--nodes", options->nodes,
+                   "These nodes only: by TCP between them, two or more; by ping from this one")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  verb->add_option("--job", options->selection.job,
+                   "The nodes that these pods are or were on; not beside GPUs that they hold")
+      ->type_name("NAMESPACE:SELECTOR")
+      ->excludes("--nodes");
+  verb->add_option("--nodelabel", options->selection.node_label, "The nodes that this selects")
+      ->type_name("SELECTOR")
+      ->excludes("--nodes");
+  add_node_option(*verb, options->place.node);
+  add_namespace_option(*verb, options->place.name_space);
+  add_cluster_options(*verb, options->cluster);
+  add_duration_option(*verb, "--deadline", options->deadline, "End a test that takes longer");
+  add_format_option(*verb, options->format);
+  add_socket_option(*verb, options->socket);
+  for (const char* other : {"--node", "--job", "--nodelabel"})
+    verb->get_option(other)->excludes("--socket");
+  verb->footer(
+      "By TCP three rounds of pairs find out whom slow pairs have in common. It fills\n"
+      "the lines meanwhile: not beside jobs. Ctrl-C ends it.\n"
+      "In a matrix `.` is a pair that was not tested, `?` one that could not be.\n"
+      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not tested; 64 usage, 70 the\n"
+      "agent refuses or does not answer.\n"
+      "Examples:\n  autopilot network test\n  autopilot network test --nodes gpu-1,gpu-2,gpu-7\n"
+      "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"
+      "  autopilot network test --kind ping -o json");
+  verb->callback([options, &exit_code] { exit_code = test_network(*options); });
+}
+
+}  // namespace autopilot::cli

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/bandwidth_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/output/columns.hpp"
+#include "cli/output/paint.hpp"
+#include "core/attribute_text.hpp"
+#include "core/value.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr double kLowShare = 0.9;  // of what is usual: worth a colour, not a verdict
+constexpr std::size_t kMostPairs = 20;
+
+// One way of a pair.
+struct Way {
+  std::string source;
+  std::string destination;
+  std::optional<double> received;  // bits/s; nothing: not measured
+  double share = 1;                // of what is usual, where that is known
+};
+using Ways = std::vector<Way>;
+
+double number_of(const Observation& observation, std::string_view name, double otherwise) {
+  for (const auto& [key, value] : observation.attributes)
+    if (key == name) return as_number(value).value_or(otherwise);
+  return otherwise;
+}
+
+Way way_of(const Observation& pair) {
+  Way way{.source = attribute_text(pair, "source"),
+          .destination = attribute_text(pair, "destination"),
+          .received = pair.value ? as_number(*pair.value) : std::nullopt};
+  const double usual = number_of(pair, "usual", 0);
+  if (way.received && usual > 0) way.share = *way.received / usual;
+  if (way.received == 0.0) way.share = 0;
+  return way;
+}
+
+std::string format(const char* form, double number) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), form, number);
+  return text.data();
+}
+
+std::string gigabits(double rate) {
+  const double giga = rate / kGiga;
+  return format(giga >= 100 ? "%.0f" : giga >= 10 ? "%.1f" : "%.2f", giga);
+}
+
+Cell cell_of(const Way& way) {
+  if (!way.received) return {"?"};
+  const std::string_view color = way.share < kLowShare ? color_of(Health::degraded) : std::string_view{};
+  return {gigabits(*way.received), color};
+}
+
+// Names are told once, at the left; above stand their numbers.
+std::string matrix(const Ways& ways, const std::set<std::string>& nodes, const TableStyle& style) {
+  std::map<std::pair<std::string, std::string>, const Way*> known;
+  for (const Way& way : ways)
+    known[{way.source, way.destination}] = &way;
+  std::vector<std::string> titles{"FROM \\ TO"};
+  std::vector<Row> rows;
+  for (const std::string& source : nodes) {
+    titles.push_back(std::to_string(titles.size()));
+    Row row{{std::to_string(rows.size() + 1) + " " + source}};
+    for (const std::string& destination : nodes) {
+      const auto found = known.find({source, destination});
+      row.push_back(found == known.end() ? Cell{source == destination ? "-" : "."} : cell_of(*found->second));
+    }
+    rows.push_back(std::move(row));
+  }
+  return render_columns(titles, std::move(rows), style);
+}
+
+std::string lowest(Ways ways, const TableStyle& style) {
+  std::ranges::stable_sort(ways, {}, &Way::share);
+  if (ways.size() > kMostPairs) ways.resize(kMostPairs);
+  std::vector<Row> rows;
+  for (const Way& way : ways)
+    rows.push_back({{way.source}, {way.destination}, cell_of(way), {format("%.0f %%", 100 * way.share)}});
+  return render_columns({"FROM", "TO", "GBIT/S", "OF WHAT IS USUAL"}, std::move(rows), style);
+}
+
+std::string interface_table(const std::string& interface, const Ways& ways, const TableStyle& style) {
+  std::set<std::string> nodes;
+  for (const Way& way : ways)
+    nodes.insert({way.source, way.destination});
+  const bool has_room = nodes.size() <= kMostMatrixNodes;
+  return printable(interface) + (has_room ? ", Gbit/s\n" : ", the lowest\n") +
+         (has_room ? matrix(ways, nodes, style) : lowest(ways, style));
+}
+
+std::string suspects_table(std::vector<const Observation*> suspects, const TableStyle& style) {
+  if (suspects.empty()) return "Suspects: none\n";
+  const auto confidence_of = [](const Observation* suspect) {
+    return suspect->value ? as_number(*suspect->value).value_or(0) : 0;
+  };
+  std::ranges::stable_sort(suspects, std::ranges::greater{}, confidence_of);
+  std::vector<Row> rows;
+  for (const Observation* suspect : suspects)
+    rows.push_back({{to_string(suspect->subject)},
+                    {attribute_text(*suspect, "kind")},
+                    {format("%.0f %%", 100 * number_of(*suspect, "loss", 0))},
+                    {format("%.2f", confidence_of(suspect))},
+                    {attribute_text(*suspect, "sentence")}});
+  return render_columns({"SUSPECT", "KIND", "LESS", "SURE", "WHY"}, std::move(rows), style);
+}
+
+}  // namespace
+
+std::string render_bandwidth(const Observations& observations, const TableStyle& style) {
+  std::map<std::string, Ways> interfaces;
+  std::vector<const Observation*> suspects;
+  for (const Observation& one : observations) {
+    if (one.name == "bandwidth.received") interfaces[attribute_text(one, "interface")].push_back(way_of(one));
+    if (one.name == "bandwidth.suspect") suspects.push_back(&one);
+  }
+  if (interfaces.empty()) return "";
+  std::string text;
+  for (const auto& [interface, ways] : interfaces)
+    text += interface_table(interface, ways, style) + "\n";
+  return text + suspects_table(std::move(suspects), style);
+}
+
+}  // namespace autopilot::cli

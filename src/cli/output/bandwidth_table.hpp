@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cli/output/table.hpp"
+#include "core/observation.hpp"
+
+namespace autopilot::cli {
+
+// Of more nodes the pairs that have least of what is usual are told in place of a matrix.
+inline constexpr std::size_t kMostMatrixNodes = 12;
+
+// What the check network.bandwidth observed, for a person: of each interface a matrix in Gbit/s, who sends at
+// its left and who receives above it, and whom the run suspects, with what speaks for it. Empty where nothing
+// was measured.
+[[nodiscard]] std::string render_bandwidth(const Observations& observations, const TableStyle& style);
+
+}  // namespace autopilot::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/bandwidth_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace autopilot::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Observation way(const std::string& source, const std::string& destination, double rate, double usual = 25e9) {
+  Observation pair;
+  pair.name = "bandwidth.received";
+  pair.subject.kind = SubjectKind::link;
+  pair.subject.key = source + "/eth2|" + destination + "/eth2";
+  pair.value = rate;
+  pair.attributes = {
+      {"source", source}, {"destination", destination}, {"interface", std::string("eth2")}, {"usual", usual}};
+  return pair;
+}
+
+TEST(BandwidthTable, a_matrix_shows_each_way_and_what_is_not_known) {
+  Observation unmeasured = way("b", "c", 0);
+  unmeasured.value.reset();
+  EXPECT_EQ(render_bandwidth({way("a", "b", 24.5e9), way("b", "a", 9.413e9), unmeasured}, {}),
+            "eth2, Gbit/s\n"
+            "FROM \\ TO  1     2     3\n"
+            "1 a        -     24.5  .\n"
+            "2 b        9.41  -     ?\n"
+            "3 c        .     .     -\n"
+            "\n"
+            "Suspects: none\n");
+}
+
+TEST(BandwidthTable, what_is_low_has_a_colour) {
+  const std::string shown = render_bandwidth({way("a", "b", 24.5e9), way("b", "a", 20e9)}, {.color = true});
+  EXPECT_THAT(shown, HasSubstr("\x1b["));
+  EXPECT_THAT(render_bandwidth({way("a", "b", 24.5e9)}, {.color = true}), Not(HasSubstr("\x1b[")));
+}
+
+TEST(BandwidthTable, of_many_nodes_the_lowest_pairs_are_told) {
+  Observations pairs;
+  for (std::size_t i = 0; i < 2 * kMostMatrixNodes; ++i)
+    pairs.push_back(way("n" + std::to_string(i), "hub", i == 5 ? 5e9 : 25e9));
+  const std::string shown = render_bandwidth(pairs, {});
+  EXPECT_THAT(shown, StartsWith("eth2, the lowest\n"));
+  EXPECT_THAT(shown, HasSubstr("OF WHAT IS USUAL\nn5    hub  5.00    20 %\n"));
+}
+
+TEST(BandwidthTable, suspects_come_with_the_surest_first) {
+  const auto suspect = [](const std::string& node, double confidence) {
+    Observation said;
+    said.name = "bandwidth.suspect";
+    said.subject.kind = SubjectKind::peer;
+    said.subject.key = node;
+    said.value = confidence;
+    said.attributes = {{"kind", std::string("node")}, {"loss", 0.4}, {"sentence", node + " is slow"}};
+    return said;
+  };
+  EXPECT_THAT(render_bandwidth({way("a", "b", 1e9), suspect("a", 0.6), suspect("b", 0.99)}, {}),
+              HasSubstr("SUSPECT  KIND  LESS  SURE  WHY\n"
+                        "peer/b   node  40 %  0.99  b is slow\n"
+                        "peer/a   node  40 %  0.60  a is slow\n"));
+}
+
+TEST(BandwidthTable, without_a_pair_there_is_nothing_to_show) {
+  EXPECT_EQ(render_bandwidth({}, {}), "");
+}
+
+}  // namespace
+}  // namespace autopilot::cli

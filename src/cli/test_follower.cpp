@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/test_follower.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "cli/cli.hpp"
+#include "cli/output/terminal.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr Duration kLook = std::chrono::milliseconds{200};
+// From the end of a test to the judgement of its check.
+constexpr Duration kJudgement = std::chrono::seconds{20};
+
+}  // namespace
+
+Result<FinishedTest> TestFollower::make(const api::OperationRequest& wanted) {
+  const std::string begun = TRY(agent_.send("POST", "/v1/operations", api::to_json(wanted)));
+  FinishedTest test{TRY(api::parse_operation(begun)), {}};
+  TRY_STATUS(follow(test.operation));
+  if (test.operation.state == OperationState::succeeded) test.result = TRY(judgement_of(test.operation));
+  return test;
+}
+
+Status TestFollower::follow(Operation& operation) {
+  const std::string path = "/v1/operations/" + operation.id;
+  bool is_cancelled = false;
+  while (!operation.is_over()) {
+    say(operation);
+    interrupt_.wait(kLook);
+    if (is_interrupted() && !std::exchange(is_cancelled, true)) {
+      tell(operation.id + " is being cancelled");
+      (void)agent_.send("DELETE", path, "");
+    }
+    const std::string now = TRY(agent_.get(path));
+    operation = TRY(api::parse_operation(now));
+  }
+  return {};
+}
+
+void TestFollower::say(const Operation& operation) {
+  const std::string line =
+      operation.kind + ": " + (operation.message.empty() ? "begun as " + operation.id : operation.message);
+  if (std::exchange(said_, line) != line) tell(line);
+}
+
+Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& operation) {
+  const std::string list = TRY(agent_.get("/v1/checks"));
+  const auto checks = TRY(api::parse_checks(list));
+  const auto has_name = [&operation](const api::CheckSummary& check) {
+    return check.info.id == operation.kind;
+  };
+  if (std::ranges::none_of(checks, has_name)) return std::nullopt;
+  for (Duration waited{}; waited < kJudgement && !is_interrupted(); waited += kLook) {
+    const std::string now = TRY(agent_.get("/v1/checks/" + operation.kind));
+    auto result = TRY(api::parse_check_result(now));
+    if (result.completed >= *operation.finished) return result;
+    interrupt_.wait(kLook);
+  }
+  return fail(Errc::timed_out, operation.kind + " was tested, and its check has not judged what was found");
+}
+
+int exit_code_of(const Error& refusal) {
+  return refusal.code == Errc::not_found || refusal.code == Errc::malformed ? kExitUsage : kExitInternal;
+}
+
+}  // namespace autopilot::cli

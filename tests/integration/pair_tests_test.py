@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`autopilot test network.bandwidth` over eight hosts with real agents and the real network probe: a healthy fabric gives no suspect, a
+planted slow line is named. Every line has the same limit, far below what the machine carries, so that all pairs of a round fit in."""
+
+import json
+import unittest
+from pathlib import Path
+
+import harness
+import network_lab
+import own_namespaces
+
+HOSTS = 8
+RAIL = 0
+LINE = 40  # Mbit/s of every line
+SLOW = 24
+CHECK = "network.bandwidth"
+OPEN = "compat: {open_actions: true}\n"
+
+
+def limit_sending(host, megabits):
+    host.run("tc", "qdisc", "replace", "dev", host.interface(RAIL), "root", "tbf", "rate", f"{megabits}mbit", "burst", "64kb", "latency", "200ms")
+
+
+def limit_receiving(host, megabits):
+    """What the bridge sends towards the host."""
+    network_lab.run("tc", "qdisc", "replace", "dev", host.outer(RAIL), "root", "tbf", "rate", f"{megabits}mbit", "burst", "64kb", "latency", "200ms")
+
+
+class PairTestsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        harness.need_program("tc")
+        if b"__asan_init" in Path(harness.AUTOPILOT).read_bytes():
+            raise unittest.SkipTest("eight agents with sanitizers are too much for two processors; bandwidth_test has two")
+        cls.lab = network_lab.Lab(hosts=HOSTS, rails=1)
+        cls.addClassCleanup(cls.lab.close)
+        for host in cls.lab.hosts.values():
+            limit_sending(host, LINE)
+            limit_receiving(host, LINE)
+        # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
+        cls.lab.start(settings=OPEN)
+
+    def measure(self, host, *words):
+        """What the verb prints, and the findings of the check since."""
+        code, out, err = host.command("network", "test", *words, timeout=240)
+        self.assertIn(code, (0, 1), out + err)
+        self.said = out + err
+        return out, host.findings(CHECK)
+
+    def suspect(self, host, subject):
+        [found] = [one for one in host.get(f"/v1/checks/{CHECK}")["findings"] if network_lab.text_of(one["subject"]) == subject]
+        return found["evidence"]
+
+    def test_a_healthy_fabric_gives_no_suspect(self):
+        host = self.lab[1]
+        shown, found = self.measure(host)
+        self.assertEqual(found, [], self.said)
+        self.assertIn("net0, Gbit/s\nFROM \\ TO  1     2 ", shown)
+        self.assertIn("Suspects: none\n", shown)
+        self.assertIn("nobody is suspect", shown)
+        self.assertIn("network.bandwidth: round 1: 4 pairs are measured", self.said)
+        measured = [one for one in host.get(f"/v1/checks/{CHECK}")["observations"] if one["name"] == "bandwidth.received"]
+        self.assertEqual({one["attributes"]["source"] for one in measured}, {host.name for host in self.lab.hosts.values()})
+        for one in measured:
+            self.assertAlmostEqual(one["value"] / (LINE * 1e6), 0.95, delta=0.1)
+
+    def test_slow_interfaces_are_named_with_their_direction_and_a_dead_agent_is_left_out(self):
+        slow, deaf, dead = self.lab[5], self.lab[2], self.lab[8]
+        for limit, host in ((limit_sending, slow), (limit_receiving, slow), (limit_receiving, deaf)):
+            limit(host, SLOW)
+            self.addCleanup(limit, host, LINE)
+        dead.stop()
+
+        def begin_again():
+            dead.start(self.lab.peers(), settings=OPEN)
+            dead.wait_ready()
+        self.addCleanup(begin_again)
+        host = self.lab[3]
+        shown, found = self.measure(host)
+        self.assertEqual(found, [("link/h2/net0", "nic_slower_than_others"), ("link/h5/net0", "nic_slower_than_others")], self.said)
+        self.assertEqual(self.suspect(host, "link/h2/net0")["kind"], "nic_receives")
+        self.assertEqual(self.suspect(host, "link/h5/net0")["kind"], "nic")
+        self.assertIn("\nSUSPECT", shown)
+        self.assertIn("link/h5/net0", shown)
+
+    def test_the_nodes_can_be_named(self):
+        host = self.lab[6]
+        code, out, err = host.command("network", "test", "--nodes", "h1,h4", "-o", "json", timeout=120)
+        self.assertEqual(code, 0, out + err)
+        [test] = json.loads(out)["items"]
+        self.assertEqual(sorted(one["key"] for one in test["operation"]["reservation"]), ["h1", "h4"])
+        measured = [one for one in test["result"]["observations"] if one["name"] == "bandwidth.received"]
+        self.assertEqual({one["attributes"]["source"] for one in measured}, {"h1", "h4"})
+
+    def test_named_nodes_are_pinged(self):
+        host = self.lab[6]
+        code, out, err = host.command("network", "test", "--kind", "ping", "--nodes", "h1,h4", "-o", "json")
+        self.assertEqual(code, 0, out + err)
+        [test] = json.loads(out)["items"]
+        self.assertEqual({one["subject"]["key"] for one in test["result"]["observations"] if one["subject"]["kind"] == "peer"}, {"h1", "h4"})
+
+    def test_what_makes_no_sense_is_refused(self):
+        host = self.lab[6]
+        for words, code, why in ((["--nodes", "h1"], 64, "name two or more"),
+                                 (["--kind", "smoke"], 64, "--kind"),
+                                 (["--job", "train"], 64, "NAMESPACE:SELECTOR"),
+                                 (["--nodes", "h1,nobody"], 3, "no agent is known on a node nobody")):
+            with self.subTest(words):
+                got, out, err = host.command("network", "test", *words)
+                self.assertEqual(got, code, out + err)
+                self.assertIn(why, out + err)
+
+
+if __name__ == "__main__":
+    own_namespaces.enter(network_lab.NAMESPACES, [*network_lab.PROGRAMS, "tc"], network_lab.TRIAL)
+    unittest.main(verbosity=2)
