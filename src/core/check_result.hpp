@@ -35,7 +35,7 @@ class CheckResults {
 
  public:
   using value_type = CheckResult;
-  class const_iterator {
+  class const_iterator {  // NOLINT(readability-identifier-naming): as the standard library names it
    public:
     using iterator_category = std::forward_iterator_tag;
     using value_type = CheckResult;
@@ -52,7 +52,7 @@ class CheckResults {
       ++at_;
       return *this;
     }
-    const_iterator operator++(int) { return const_iterator(at_++); }
+    const_iterator operator++(int) { return const_iterator(at_++); }  // NOLINT(cert-dcl21-cpp)
     friend bool operator==(const const_iterator&, const const_iterator&) = default;
 
    private:
