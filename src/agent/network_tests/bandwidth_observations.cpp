@@ -15,7 +15,6 @@ namespace {
 using fleet::Fabric;
 using fleet::NodeNumber;
 using fleet::Suspect;
-using fleet::SuspectKind;
 
 std::string name_of(const Fabric& fabric, NodeNumber node) {
   return fabric.nodes()[node].name;

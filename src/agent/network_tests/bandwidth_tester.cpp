@@ -72,9 +72,11 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
 }
 
 void BandwidthTester::conclude() {
+  if (!run_) return;
+  const BandwidthRun& run = *run_;
   BandwidthFound found{
-      .fabric = run_->fabric(), .verdict = run_->verdict(), .problems = run_->problems(), .pods = {}};
-  for (const PeerNetwork& network : run_->networks())
+      .fabric = run.fabric(), .verdict = run.verdict(), .problems = run.problems(), .pods = {}};
+  for (const PeerNetwork& network : run.networks())
     found.pods.push_back(network.network.pod);
   run_.reset();
   if (found.verdict.measured == 0 && !found.problems.empty()) {
@@ -96,6 +98,7 @@ void BandwidthTester::cancel() {
 void BandwidthTester::end(const Result<std::string>& said) {
   doors_.look();
   const auto asked = std::exchange(asked_, std::nullopt);
+  if (!asked) return;
   // What is known at once ends it from within its beginning, which a test does not.
   loop_.post([on_end = asked->on_end, said] { on_end(said); });
 }
