@@ -10,8 +10,8 @@ namespace {
 // to which blocks are kept.
 constexpr int kArenas = 1;
 constexpr int kKeptBytes = 128 * 1024;
-// Small blocks that were freed are joined with their neighbours at once. Otherwise each large block, asked for
-// or freed, looks through all of them.
+// Small blocks that were freed are joined with their neighbours at once. Otherwise each large block, asked
+// for or freed, looks through all of them.
 constexpr int kUnjoinedBytes = 0;
 
 }  // namespace
