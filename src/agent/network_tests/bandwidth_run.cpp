@@ -15,6 +15,7 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxProblem = 300;
+constexpr std::size_t kStreams = 4;
 // Each way of a pair: three rounds are over within a minute and a half.
 constexpr std::size_t kLeastSeconds = 3;
 constexpr std::size_t kMostSeconds = 8;
@@ -123,13 +124,11 @@ fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
 }
 
 BandwidthRun::BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
-                           std::vector<PeerNetwork> networks, fleet::PairRun run, Limits limits,
-                           Listener listener)
+                           std::vector<PeerNetwork> networks, fleet::PairRun run, Listener listener)
     : loop_(loop),
       tls_(std::move(tls)),
       networks_(std::move(networks)),
       run_(std::move(run)),
-      limits_(limits),
       listener_(std::move(listener)),
       way_back_(loop) {
   next_ = loop_.after(Duration{0}, [this] { begin_round(); });
@@ -160,19 +159,14 @@ void BandwidthRun::begin_round() {
     return on_end();
   }
   ++round_;
-  is_again_ = false;
-  listener_.on_progress("round " + std::to_string(round_) + ": " + count_of_pairs(tests.size()) +
-                        " measured");
-  waiting_.assign(tests.begin(), tests.end());
-  begin_waiting();
+  begin_all(tests, false);
 }
 
-// A host that was busy with other tests may have answered too late.
-void BandwidthRun::begin_again() {
-  const std::vector<fleet::PairTest> tests = std::exchange(again_, {});
-  is_again_ = true;
+// again: a host that was busy with other tests may have answered too late.
+void BandwidthRun::begin_all(const std::vector<fleet::PairTest>& tests, bool again) {
+  is_again_ = again;
   listener_.on_progress("round " + std::to_string(round_) + ": " + count_of_pairs(tests.size()) +
-                        " measured again");
+                        (again ? " measured again" : " measured"));
   waiting_.assign(tests.begin(), tests.end());
   begin_waiting();
 }
@@ -189,9 +183,9 @@ void BandwidthRun::begin(const fleet::PairTest& test) {
   PairExchange::Wish wish{.source = {networks_[test.source].peer, std::move(source)},
                           .destination = {networks_[test.destination].peer, std::move(destination)},
                           .processes = 1,
-                          .streams = limits_.streams,
+                          .streams = kStreams,
                           .seconds = std::clamp(test.flows.size(), kLeastSeconds, kMostSeconds),
-                          .most = limits_.most};
+                          .most = 0};
   exchanges_[test.id] = std::make_unique<PairExchange>(
       loop_, tls_, std::move(wish),
       [this, test](const Result<api::BandwidthAnswer>& answer, const std::string& refused_by) {
@@ -220,7 +214,7 @@ void BandwidthRun::take(const fleet::PairTest& test, const Result<api::Bandwidth
   if (again_.empty())
     begin_round();
   else
-    begin_again();
+    begin_all(std::exchange(again_, {}), true);
 }
 
 // A job has begun there: what was measured beside it says nothing.

@@ -36,10 +36,6 @@ class BandwidthRun {
  public:
   static constexpr std::size_t kMostAtOnce = 256;  // pairs: each is two connections
 
-  struct Limits {
-    std::size_t streams = 4;
-    std::uint64_t most = 0;  // bits/s of each test; 0: what the network has
-  };
   struct Listener {
     std::function<void(std::string message)> on_progress;
     // Once, not from within the beginning; it may end this.
@@ -47,7 +43,7 @@ class BandwidthRun {
   };
 
   BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
-               std::vector<PeerNetwork> networks, fleet::PairRun run, Limits limits, Listener listener);
+               std::vector<PeerNetwork> networks, fleet::PairRun run, Listener listener);
   BandwidthRun(const BandwidthRun&) = delete;
   BandwidthRun& operator=(const BandwidthRun&) = delete;
   ~BandwidthRun() = default;
@@ -61,7 +57,7 @@ class BandwidthRun {
 
  private:
   void begin_round();
-  void begin_again();
+  void begin_all(const std::vector<fleet::PairTest>& tests, bool again);
   void begin_waiting();
   void begin(const fleet::PairTest& test);
   void take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
@@ -74,7 +70,6 @@ class BandwidthRun {
   const std::shared_ptr<const net::TlsContext> tls_;
   const std::vector<PeerNetwork> networks_;
   fleet::PairRun run_;
-  const Limits limits_;
   const Listener listener_;
   std::map<std::uint32_t, std::string> problems_;
   std::size_t round_ = 0;

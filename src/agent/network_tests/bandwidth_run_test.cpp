@@ -125,7 +125,7 @@ class BandwidthRunTest : public ::testing::Test {
     ASSERT_TRUE(pairs) << pairs.error().what;
     bool has_ended = false;
     run_.emplace(
-        loop_, nullptr, networks, *std::move(pairs), BandwidthRun::Limits{},
+        loop_, nullptr, networks, *std::move(pairs),
         BandwidthRun::Listener{.on_progress = [this](std::string said) { said_.insert(std::move(said)); },
                                .on_end = [&has_ended] { has_ended = true; }});
     EXPECT_TRUE(net::testing::run_until(loop_, [&has_ended] { return has_ended; }));

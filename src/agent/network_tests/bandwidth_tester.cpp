@@ -63,7 +63,6 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   auto pairs = fleet::PairRun::create(*std::move(fabric), pair_settings());
   if (!pairs) return end(fail(pairs.error()));
   run_.emplace(loop_, doors_.tls ? doors_.tls() : nullptr, std::move(networks), *std::move(pairs),
-               BandwidthRun::Limits{},
                BandwidthRun::Listener{.on_progress =
                                           [this](std::string message) {
                                             if (asked_) asked_->on_progress(std::move(message));
