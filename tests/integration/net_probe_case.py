@@ -4,6 +4,7 @@ net_probe_*_test.py share."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,6 +35,12 @@ def ports_at(*where):
     """On which ports of which addresses somebody listens, in a network."""
     listed = subprocess.run([*where, "ss", "-Hltn"], capture_output=True, text=True, check=True).stdout
     return {line.split()[3] for line in listed.splitlines()}
+
+
+def listeners_at(*where):
+    """The inodes of the sockets that listen in a network."""
+    listed = subprocess.run([*where, "ss", "-Hltne"], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"\bino:(\d+)", listed))
 
 
 def moved_over(interface):

@@ -13,7 +13,7 @@ from pathlib import Path
 import harness
 import net_probe_case
 import pages
-from net_probe_case import HERE, HERE_6, NetProbeCase, PROBE, SECOND_THERE, THERE, THERE_6, moved_over, ports_at, run, there, way_of
+from net_probe_case import HERE, HERE_6, NetProbeCase, PROBE, SECOND_THERE, THERE, THERE_6, listeners_at, moved_over, run, there, way_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "net-probe.md"
 
@@ -45,11 +45,13 @@ class BothEnds(NetProbeCase):
         serving = self.serve("--seconds", "120")
         for words in ([], ["-R"], ["--bidir"], ["-P", "3", "--get-server-output"]):
             with self.subTest(words):
-                harness.wait_until(lambda: ports_at(*there()), "the server listens again")
+                before = listeners_at(*there())
                 done = subprocess.run(["iperf3", "-c", THERE, "-t", "1", "-J", *words], capture_output=True, text=True, check=False, timeout=60)
                 report = json.loads(done.stdout)
                 self.assertNotIn("error", report)
                 self.assertGreater(report["end"]["sum_received"]["bits_per_second"], 0)
+                # A client ends before its server does: the test is over there once another socket listens.
+                harness.wait_until(lambda: listeners_at(*there()) - before, "the server listens for the next test")
         self.assertEqual(serving.stop(), 128 + signal.SIGTERM)
         self.assertTrue(serving.process.find(r"port 5201: tests that came to their end: 4"), serving.process.log)
 
