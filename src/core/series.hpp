@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/interned.hpp"
 #include "core/subject.hpp"
 #include "core/value.hpp"
 
@@ -21,14 +22,14 @@ namespace autopilot {
 struct SeriesKey {
   SubjectKind kind = SubjectKind::host;
   std::string subject;  // its key
-  std::string name;     // of the observations
+  Interned name;        // of the observations
 };
 
 // Finds a SeriesKey in a map without making one.
 struct SeriesView {
   SeriesView(const Subject& subject_of_it, std::string_view name_of_it)
       : kind(subject_of_it.kind), subject(subject_of_it.key), name(name_of_it) {}
-  SeriesView(const SeriesKey& key) : kind(key.kind), subject(key.subject), name(key.name) {}
+  SeriesView(const SeriesKey& key) : kind(key.kind), subject(key.subject), name(key.name.text()) {}
 
   SubjectKind kind;
   std::string_view subject;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/interned.hpp"
+
 namespace autopilot {
 
 enum class SubjectKind : std::uint8_t {
@@ -35,8 +37,8 @@ struct Subject {
   SubjectKind kind = SubjectKind::host;
   std::string key;
   std::optional<int> index;  // the driver's number, for display and compat; it moves when a GPU is lost
-  std::string uuid;          // follows the card across boots and slots; empty where unknown
-  std::string serial;        // likewise
+  Interned uuid;             // follows the card across boots and slots; empty where unknown
+  Interned serial;           // likewise
 
   friend bool operator==(const Subject& a, const Subject& b) { return a.kind == b.kind && a.key == b.key; }
   friend std::strong_ordering operator<=>(const Subject& a, const Subject& b) {

@@ -29,7 +29,7 @@ TEST(Subject, identity_is_kind_and_key) {
   Subject first{.kind = SubjectKind::gpu, .key = "0000:3b:00.0", .index = 0, .uuid = "GPU-a", .serial = "1"};
   Subject renumbered = first;
   renumbered.index = 3;
-  renumbered.uuid.clear();
+  renumbered.uuid = {};
   EXPECT_EQ(first, renumbered);
   renumbered.key = "0000:5d:00.0";
   EXPECT_NE(first, renumbered);

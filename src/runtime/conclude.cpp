@@ -41,9 +41,10 @@ void add_baselines(const CheckInfo& info, const History& history, Observations& 
   for (const Observation& observation : round) {
     if (!observation.value || observation.is_event()) continue;
     const auto number = as_number(*observation.value);
-    if (!number || std::ranges::find(info.baselines, observation.name) == info.baselines.end()) continue;
+    if (!number || std::ranges::find(info.baselines, observation.name.text()) == info.baselines.end())
+      continue;
     Observation most = observation;
-    most.name += ".largest";
+    most.name = most.name + ".largest";
     const auto known = history.samples(most.subject, most.name);
     const double before = known.empty() ? *number : as_number(known.back().value).value_or(*number);
     most.value = std::max(*number, before);

@@ -35,6 +35,11 @@ class Members {
       into = number;
     }
   }
+  void read(std::string_view name, Interned& into) const {
+    std::string text;
+    read(name, text);
+    into = text;
+  }
   void read(std::string_view name, bool& into) const {
     if (const auto* value = find(name)) {
       if (!value->is_bool()) return complain(name);

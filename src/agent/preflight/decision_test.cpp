@@ -124,7 +124,7 @@ const std::vector<Row>& rows() {
        },
        Kind::open, PreflightOutcome::passed, "0 s ago"},
       {"a_gpu_whose_uuid_nobody_knows",
-       [](Case& one) { one.held.gpus[0].uuid.clear(); },
+       [](Case& one) { one.held.gpus[0].uuid = {}; },
        Kind::run,
        {},
        "waits"},

@@ -83,7 +83,7 @@ JudgedTest judge_test(const checks::Check& check, const Operation& operation, co
 
 std::optional<JudgedTest> judge_host_test(const Operation& operation) {
   const auto told =
-      std::ranges::find(operation.observations, operation.kind + ".mismatches", &Observation::name);
+      std::ranges::find(operation.observations, Interned(operation.kind + ".mismatches"), &Observation::name);
   const auto wrong = told == operation.observations.end() ? std::nullopt : number_of(*told);
   if (!wrong) return std::nullopt;
   JudgedTest test{operation.kind, operation.id, operation.finished.value_or(operation.created), {}};

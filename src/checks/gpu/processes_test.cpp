@@ -134,7 +134,7 @@ class GpuHolders : public GpuProcesses {
   }
   static std::string told(const Observed& observed, std::string_view name) {
     for (const Observation& seen : observed.observations)
-      if (seen.name == name) return seen.value ? to_string(*seen.value) : seen.missing;
+      if (seen.name == name) return seen.value ? to_string(*seen.value) : seen.missing.text();
     return "nothing";
   }
 

@@ -74,18 +74,18 @@ void judge_offline(const JudgeInput& input, Findings& findings) {
 void judge_throttling(const JudgeInput& input, Findings& findings) {
   const Limit most = limit(input, "host.cpu.throttled_share");
   for (const Observation& observation : input.history.latest()) {
-    if (!observation.name.starts_with(kThrottled)) continue;
+    if (!observation.name.text().starts_with(kThrottled)) continue;
     const auto growth = input.history.growth(host_subject(), observation.name, input.now, 10min);
     if (!growth) continue;
     const double share = std::min(growth->delta / to_seconds(growth->interval), 1.0);
     if (share <= most.value) continue;
     const auto interval = std::chrono::duration_cast<std::chrono::seconds>(growth->interval);
     Finding finding = make_finding(input, host_subject(), "cpu_throttled", Health::degraded,
-                                   "processor package " + observation.name.substr(kThrottled.size()) +
+                                   "processor package " + observation.name.text().substr(kThrottled.size()) +
                                        " slowed itself down because of heat for " + percent(share) +
                                        " of the last " + format_duration(interval),
                                    share, most);
-    finding.evidence.emplace_back("package", observation.name.substr(kThrottled.size()));
+    finding.evidence.emplace_back("package", observation.name.text().substr(kThrottled.size()));
     findings.push_back(std::move(finding));
   }
 }

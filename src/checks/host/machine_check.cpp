@@ -42,7 +42,7 @@ Findings judge(const JudgeInput& input) {
   for (const Observation& event : input.history.events()) {
     // What was injected is judged only by rules, whose findings are marked.
     if (!may_act(event) || is_injected(event)) continue;
-    if (std::ranges::find(kCorrectedRules, event.name) == kCorrectedRules.end()) continue;
+    if (std::ranges::find(kCorrectedRules, event.name.text()) == kCorrectedRules.end()) continue;
     corrected += static_cast<double>(event_count(event));
     last = &event;
   }

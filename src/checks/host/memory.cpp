@@ -162,7 +162,7 @@ std::string word_of(const Observation& observation, std::string_view attribute) 
 }
 
 bool is_counter(const Observation& observation, std::string_view suffix, bool of_module) {
-  return observation.name.starts_with("edac.") && observation.name.ends_with(suffix) &&
+  return observation.name.text().starts_with("edac.") && observation.name.text().ends_with(suffix) &&
          word_of(observation, "module").empty() != of_module;
 }
 

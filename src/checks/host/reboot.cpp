@@ -101,7 +101,7 @@ void judge_crashes(const JudgeInput& input, Findings& findings) {
   const Observation* newest = nullptr;
   std::size_t count = 0;
   for (const Observation& seen : input.history.latest()) {
-    if (!seen.name.starts_with(kRecord) || attribute_of(seen, "panic") != "true") continue;
+    if (!seen.name.text().starts_with(kRecord) || attribute_of(seen, "panic") != "true") continue;
     if (!is_recent(seen, input.now.wall, longest)) continue;
     if (newest == nullptr || seen.name < newest->name) newest = &seen;
     ++count;

@@ -271,7 +271,8 @@ bool tells_the_same(const Observation& record, const Observation& library_event)
 }
 
 Observations joined(Observations news, const std::deque<Observation>& earlier) {
-  if (std::ranges::find(news, kNvmlEvents, &Observation::source) == news.end()) return news;
+  if (std::ranges::none_of(news, [](const Observation& event) { return event.source == kNvmlEvents; }))
+    return news;
   const Observations all = news;
   std::erase_if(news, [&](const Observation& event) {
     if (event.source != kNvmlEvents) return false;

@@ -65,9 +65,10 @@ class NetworkDns : public ::testing::Test {
   void remember(Observations& round) {
     Observations largest;
     for (const Observation& observation : round) {
-      if (!std::ranges::count(kNetworkDns.info.baselines, observation.name) || !observation.value) continue;
+      if (!std::ranges::count(kNetworkDns.info.baselines, observation.name.text()) || !observation.value)
+        continue;
       Observation most = observation;
-      most.name += ".largest";
+      most.name = most.name + ".largest";
       double& known = most_[observation.subject];
       known = std::max(known, as_number(*observation.value).value_or(0));
       most.value = known;

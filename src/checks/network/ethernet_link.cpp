@@ -143,7 +143,7 @@ class LinkJudge {
     if (up == nullptr || up->missing.empty()) return false;
     const Value* error = find_attribute(up->attributes, "error");
     add("could_not_look", Health::unknown,
-        "could not be read: " + (error == nullptr ? up->missing : to_string(*error)));
+        "could not be read: " + (error == nullptr ? up->missing.text() : to_string(*error)));
     return true;
   }
 

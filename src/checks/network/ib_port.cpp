@@ -208,7 +208,7 @@ class PortJudge {
   void judge_untold_counters(bool is_infiniband) {
     auto why = why_untold(input_, subject_, kCounters, kWindow);
     const auto is_counter = [this](const Observation& observation) {
-      return observation.subject == subject_ && observation.name.starts_with(kCounters.folder);
+      return observation.subject == subject_ && observation.name.text().starts_with(kCounters.folder);
     };
     // Every InfiniBand port counts; those of RoCE and EFA need not.
     if (!why && is_infiniband && std::ranges::none_of(input_.history.latest(), is_counter))

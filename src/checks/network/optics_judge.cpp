@@ -133,7 +133,7 @@ class PortJudge {
   }
   [[nodiscard]] static std::string error_of(const Observation& missing) {
     const Value* error = find_attribute(missing.attributes, "error");
-    return error == nullptr ? missing.missing : to_string(*error);
+    return error == nullptr ? missing.missing.text() : to_string(*error);
   }
 
   Finding& add(std::string_view reason, Health health, const std::string& what) {
@@ -228,9 +228,9 @@ class PortJudge {
     std::string others;
     const std::string prefix = std::string(quantity.name) + ".";
     for (const Observation& observation : input_.history.latest()) {
-      if (observation.subject != subject_ || !observation.name.starts_with(prefix)) continue;
+      if (observation.subject != subject_ || !observation.name.text().starts_with(prefix)) continue;
       const auto excess = excess_of(observation);
-      const std::string number = observation.name.substr(prefix.size());
+      const std::string number = observation.name.text().substr(prefix.size());
       if (!excess || is_idle(number)) continue;
       others += (others.empty() ? "" : " ") + number;
       if (most && (most->is_alarm || !excess->is_alarm)) continue;
@@ -300,7 +300,7 @@ class PortJudge {
     bool has_lane = false;
     const std::string prefix = std::string(kReceived) + ".";
     for (const Observation& observation : input_.history.latest()) {
-      if (observation.subject != subject_ || !observation.name.starts_with(prefix)) continue;
+      if (observation.subject != subject_ || !observation.name.text().starts_with(prefix)) continue;
       const auto excess = excess_of(observation);
       if (!excess || !excess->is_alarm || !excess->is_low) return false;
       has_lane = true;

@@ -52,9 +52,9 @@ std::optional<std::string> why_untold(const JudgeInput& input, const Subject& su
                                       const CounterGroup& group, Duration window) {
   for (const Observation& observation : input.history.latest()) {
     if (observation.subject != subject || observation.missing.empty()) continue;
-    if (!observation.name.starts_with(group.folder)) continue;
+    if (!observation.name.text().starts_with(group.folder)) continue;
     const Value* why = find_attribute(observation.attributes, "error");
-    return why == nullptr ? observation.missing : to_string(*why);
+    return why == nullptr ? observation.missing.text() : to_string(*why);
   }
   for (const catalog::Counter& counter : input.facts.counters()) {
     if (!group.holds(counter) || counter.threshold.empty()) continue;

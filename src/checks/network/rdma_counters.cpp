@@ -57,7 +57,7 @@ Findings judge_port(const JudgeInput& input, const Subject& subject) {
   if (const Observation* refused = refusal(input.history, subject)) {
     const Value* why = find_attribute(refused->attributes, "error");
     return {make_finding(input, subject, "could_not_look", Health::unknown,
-                         subject.key + ": " + (why == nullptr ? refused->missing : to_string(*why)))};
+                         subject.key + ": " + (why == nullptr ? refused->missing.text() : to_string(*why)))};
   }
   const auto fast = fast_counters(input, subject, kCounters, kWindow);
   if (fast.empty()) return {};

@@ -37,7 +37,7 @@ class NetworkReachability : public ::testing::Test {
     if (!observed) return {std::string(to_string(observed.error().code))};
     if (most_routes_) {
       Observation most = observed->observations.front();
-      most.name += ".largest";
+      most.name = most.name + ".largest";
       most.value = *most_routes_;
       observed->observations.push_back(most);
     }

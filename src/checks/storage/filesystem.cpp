@@ -237,7 +237,7 @@ class MountJudge {
     const Observation* answer = input_.history.find(mount_, kAvailableBytes);
     if (answer == nullptr || answer->missing.empty()) return;
     const Value* error = find_attribute(answer->attributes, "error");
-    const std::string what = error == nullptr ? answer->missing : to_string(*error);
+    const std::string what = error == nullptr ? answer->missing.text() : to_string(*error);
     if (answer->missing == to_string(Errc::timed_out))
       add_unanswered("mount_hangs", Health::failed, mount_.key + " does not answer", what);
     else if (answer->missing == to_string(Errc::unavailable))

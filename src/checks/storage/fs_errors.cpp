@@ -166,7 +166,7 @@ DamageByDevice read_log(const History& history) {
   for (const Observation& event : history.events()) {
     if (!may_act(event)) continue;
     Damage& damage = devices[{attribute_of(event, "device"), is_injected(event)}];
-    if (std::ranges::find(kMountedRules, event.name) != kMountedRules.end()) {
+    if (std::ranges::find(kMountedRules, event.name.text()) != kMountedRules.end()) {
       damage = {};
       continue;
     }

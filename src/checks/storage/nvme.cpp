@@ -216,7 +216,7 @@ class DiskJudge {
     const Observation* answer = input_.history.find(disk_, kCriticalWarning);
     if (answer == nullptr || answer->missing.empty()) return;
     const Value* error = find_attribute(answer->attributes, "error");
-    const std::string what = error == nullptr ? answer->missing : to_string(*error);
+    const std::string what = error == nullptr ? answer->missing.text() : to_string(*error);
     const Attributes evidence = {{"witness", std::string(kAdminCommand)}, {"error", what}};
     if (answer->missing == to_string(Errc::timed_out))
       add("io_timeouts", Health::degraded, "the controller does not answer", evidence);

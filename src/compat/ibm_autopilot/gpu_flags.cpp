@@ -21,7 +21,7 @@ Gpus gpus_of(const NodeSnapshot& snapshot, const CheckResult& result, const GpuQ
   Gpus gpus;
   for (const Observation& observation : result.observations)
     if (observation.subject.kind == SubjectKind::gpu &&
-        std::ranges::find(question.readings, observation.name) != question.readings.end())
+        std::ranges::find(question.readings, observation.name.text()) != question.readings.end())
       gpus.try_emplace(observation.subject);
   add_named(result, Health::unknown, gpus);
   if (const CheckResult* present = find_result(snapshot, "gpu.present"))

@@ -114,7 +114,7 @@ std::map<Subject, bool> flags(const NodeSnapshot& snapshot, const GpuQuestion& q
   if (result == nullptr) return said;
   for (const Observation& observation : result->observations) {
     if (observation.subject.kind != SubjectKind::gpu ||
-        std::ranges::find(question.readings, observation.name) == question.readings.end())
+        std::ranges::find(question.readings, observation.name.text()) == question.readings.end())
       continue;
     if (observation.value)
       said[observation.subject] |= is_true(observation);

@@ -134,12 +134,12 @@ json::object to_json(const Attributes& attributes) {
 std::string to_line(const Observations& observations) {
   json::array items;
   for (const Observation& observation : observations) {
-    json::object item{{"name", observation.name}, {"subject", to_string(observation.subject)}};
+    json::object item{{"name", observation.name.text()}, {"subject", to_string(observation.subject)}};
     if (observation.value)
       std::visit([&item](const auto& value) { item["value"] = value; }, *observation.value);
     else
-      item["missing"] = observation.missing;
-    if (!observation.unit.empty()) item["unit"] = observation.unit;
+      item["missing"] = observation.missing.text();
+    if (!observation.unit.empty()) item["unit"] = observation.unit.text();
     if (!observation.attributes.empty()) item["attributes"] = to_json(observation.attributes);
     items.push_back(std::move(item));
   }

@@ -38,7 +38,7 @@ std::vector<std::string> lines_of(const Result<Observations>& all) {
   for (const Observation& one : all.value_or(Observations{})) {
     if (one.name != "dcgm.result") continue;
     std::string line = autopilot::to_string(one.subject) + ' ';
-    line += one.value ? autopilot::to_string(*one.value) : one.missing;
+    line += one.value ? autopilot::to_string(*one.value) : one.missing.text();
     const std::string tests = attribute_text(one, "tests");
     if (!tests.empty()) line.append(" ").append(tests);
     lines.push_back(line);
