@@ -7,15 +7,18 @@ namespace autopilot::api {
 namespace {
 
 GangQuestion read_question(const JsonObject& object) {
-  object.has_only({"podUid", "size"});
+  object.has_only({"podUid", "size", "proven"});
   GangQuestion question;
   question.pod_uid = object.word("podUid");
   if (object.has("size")) question.size = object.count("size");
+  if (object.has("proven")) question.is_proven = object.flag("proven");
   return question;
 }
 
 GangAnswer read_answer(const JsonObject& object) {
-  return {object.flag("mayStart"), object.word_or_empty("message")};
+  GangAnswer answer{object.flag("mayStart"), object.word_or_empty("message")};
+  if (object.has("nodes")) answer.nodes = object.words("nodes");
+  return answer;
 }
 
 }  // namespace
@@ -25,6 +28,7 @@ std::string to_json(const GangQuestion& question) {
   out.begin_object();
   out.word("podUid", question.pod_uid);
   if (question.size > 0) out.count("size", question.size);
+  if (!question.is_proven) out.flag("proven", false);
   out.end_object();
   return out.take();
 }
@@ -43,12 +47,16 @@ std::string to_json(const GangAnswer& answer) {
   out.begin_object();
   out.flag("mayStart", answer.may_start);
   out.word_if_any("message", answer.message);
+  if (!answer.nodes.empty()) out.words("nodes", answer.nodes);
   out.end_object();
   return out.take();
 }
 
 Result<GangAnswer> parse_gang_answer(std::string_view json) {
-  return read_text(json, read_answer);
+  auto answer = TRY(read_text(json, read_answer));
+  if (answer.nodes.size() > GangAnswer::kMostNodes)
+    return fail(Errc::malformed, "nodes: at most " + std::to_string(GangAnswer::kMostNodes));
+  return answer;
 }
 
 }  // namespace autopilot::api

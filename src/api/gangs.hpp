@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 
@@ -19,14 +20,21 @@ struct GangQuestion {
 
   std::string pod_uid;
   std::size_t size = 0;  // of the job, in pods; 0: nobody says
+  // Its own node is. Else it asks where the others are, to test the network between them.
+  bool is_proven = true;
 };
 [[nodiscard]] std::string to_json(const GangQuestion& question);
 // malformed: what is missing, not known, or beyond the limits.
 [[nodiscard]] Result<GangQuestion> parse_gang_question(std::string_view json);
 
 struct GangAnswer {
-  bool may_start = false;
-  std::string message;  // whom it waits for, in a sentence; empty where it may start
+  static constexpr std::size_t kMostNodes = 64;
+
+  bool may_start = false;  // one that is not proven: the test may, for all pods have a node
+  std::string message;     // whom it waits for, in a sentence; empty where it may start
+  // For one that is not proven: those of the other pods that have GPUs. Where they are more than kMostNodes
+  // each pod is told those that follow its own by name, so that each node is told as often.
+  std::vector<std::string> nodes = {};
 };
 [[nodiscard]] std::string to_json(const GangAnswer& answer);
 [[nodiscard]] Result<GangAnswer> parse_gang_answer(std::string_view json);

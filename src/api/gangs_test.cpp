@@ -8,6 +8,7 @@
 namespace autopilot::api {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string problem_of(const std::string& json) {
@@ -20,7 +21,9 @@ TEST(Gangs, a_question_is_read_as_it_was_written) {
   ASSERT_TRUE(question) << question.error().what;
   EXPECT_EQ(question->pod_uid, "u-1");
   EXPECT_EQ(question->size, 8U);
+  EXPECT_TRUE(question->is_proven);
   EXPECT_EQ(parse_gang_question(to_json(GangQuestion{"u-1"}))->size, 0U);
+  EXPECT_FALSE(parse_gang_question(to_json(GangQuestion{"u-1", 8, false}))->is_proven);
 }
 
 TEST(Gangs, a_question_beyond_the_limits_is_refused) {
@@ -39,7 +42,15 @@ TEST(Gangs, an_answer_is_read_as_it_was_written) {
   EXPECT_FALSE(answer->may_start);
   EXPECT_EQ(answer->message, "waiting");
   EXPECT_TRUE(parse_gang_answer(to_json(GangAnswer{true, {}}))->may_start);
+  EXPECT_THAT(parse_gang_answer(to_json(GangAnswer{true, {}, {"n2", "n3"}}))->nodes, ElementsAre("n2", "n3"));
   EXPECT_FALSE(parse_gang_answer("{}"));
+}
+
+TEST(Gangs, an_answer_with_too_many_nodes_is_refused) {
+  const std::vector<std::string> nodes(GangAnswer::kMostNodes + 1, "n");
+  const auto answer = parse_gang_answer(to_json(GangAnswer{true, {}, nodes}));
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().what, HasSubstr("nodes: at most 64"));
 }
 
 }  // namespace

@@ -80,6 +80,28 @@ class PingTest(unittest.TestCase):
         # The others miss one node each.
         self.assertEqual(self.ping(self.lab[2]), [("peer/h1", "node_does_not_answer")])
 
+    def preflight(self):
+        """What a pod is told that starts here now: the outcome, and why."""
+        status, body = self.asking.request("POST", "/v1/preflight", body=json.dumps({"tests": ["network.ping"]}))
+        self.assertEqual(status, 200, body)
+        answer = json.loads(body)
+        return answer["outcome"], answer["message"]
+
+    def test_a_pod_that_wants_its_network_tested_starts_where_nodes_answer(self):
+        self.assertEqual(self.preflight(), ("passed", "network.ping passed just now on the node"))
+        sick = self.lab[SICK]
+        for rail in (0, 1):
+            network_lab.run("ip", "link", "set", sick.outer(rail), "down")
+            self.addCleanup(network_lab.run, "ip", "link", "set", sick.outer(rail), "up")
+        self.assertEqual(self.preflight()[0], "passed", "what is wrong with another node is not this one's fault")
+
+    def test_and_not_where_an_interface_reaches_nobody(self):
+        network_lab.run("ip", "link", "set", self.asking.outer(1), "down")
+        self.addCleanup(network_lab.run, "ip", "link", "set", self.asking.outer(1), "up")
+        outcome, message = self.preflight()
+        self.assertEqual(outcome, "failed")
+        self.assertRegex(message, r"^network.ping failed: none of 8 addresses of other nodes answers by way of net1$")
+
     def test_a_way_that_loses_packets_is_named(self):
         sick = self.lab[SICK]
         network_lab.lose(sick, 2, "iifname net1 ip protocol icmp")

@@ -200,6 +200,17 @@ std::vector<std::string> nodes_to_ask_again(const PingRound& round) {
   return {nodes.begin(), nodes.end()};
 }
 
+bool nobody_answers(const Observations& observations) {
+  double asked = 0;
+  double unanswered = 0;
+  for (const Observation& one : observations) {
+    const double count = one.value ? as_number(*one.value).value_or(0) : 0;
+    if (one.name.text().starts_with("ping.asked.")) asked += count;
+    if (one.name.text().starts_with("ping.unanswered.")) unanswered += count;
+  }
+  return asked > 0 && unanswered >= asked;
+}
+
 std::string ping_sentence(const PingRound& round) {
   std::set<std::size_t> silent;
   for (std::size_t i = 0; i < round.echoes.size(); ++i)

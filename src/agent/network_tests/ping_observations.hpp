@@ -42,6 +42,8 @@ struct PingRound {
 [[nodiscard]] Observations no_ping_targets(const std::string& pod, Instant now);
 // Those that were silent at an address, or odd at one: they are asked again.
 [[nodiscard]] std::vector<std::string> nodes_to_ask_again(const PingRound& round);
+// Of such observations: nodes were asked, and none of them answered at any address.
+[[nodiscard]] bool nobody_answers(const Observations& observations);
 // "16 nodes asked at 32 addresses: all answer"
 [[nodiscard]] std::string ping_sentence(const PingRound& round);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "incidents/verdict.hpp"
 
@@ -44,15 +45,12 @@ class Decider {
   GateDecision decide() {
     if (world_.snapshot.verdict == Verdict::evict) return refuse_for_node();
     if (!is_complete(world_.snapshot)) return wait("this agent has just begun, and looks at the node");
-    if (world_.held.gpus.empty() && world_.held.are_its_own) {
-      decision_.kind = GateDecision::Kind::open;
-      decision_.outcome = PreflightOutcome::passed;
-      decision_.message = "the pod has no GPU, so there is nothing to test";
-      return std::move(decision_);
-    }
+    const bool has_no_gpu = world_.held.gpus.empty() && world_.held.are_its_own;
     for (const std::string& id : world_.wanted)
-      decision_.tests.push_back(look_at(id));
+      if (!has_no_gpu || is_of_host(id)) decision_.tests.push_back(look_at(id));
     conclude();
+    if (has_no_gpu && decision_.tests.empty())
+      decision_.message = "the pod has no GPU, so there is nothing to test";
     return std::move(decision_);
   }
 
@@ -110,6 +108,11 @@ class Decider {
     return oldest;
   }
 
+  [[nodiscard]] bool is_of_host(const std::string& id) const {
+    const auto offered = std::ranges::find(world_.offered, id, &OfferedTest::id);
+    return offered != world_.offered.end() && offered->is_of_host;
+  }
+
   PreflightTest look_at(const std::string& id) {
     if (const auto made = world_.made.find(id); made != world_.made.end()) return look_at(id, made->second);
     if (const auto age = age_of_proof(id))
@@ -128,7 +131,8 @@ class Decider {
     if (!made.verdict) return cannot(id, made.not_told);
     std::vector<std::string> wrong;
     std::string unknown;
-    for (const Subject& gpu : world_.held.gpus) {
+    const std::vector<Subject> host{host_subject()};
+    for (const Subject& gpu : made.verdict->host ? host : world_.held.gpus) {
       const TestedGpu* tested = made.verdict->find(gpu);
       const Health health = tested == nullptr ? Health::unknown : tested->health;
       if (health == Health::failed || health == Health::degraded) {

@@ -188,6 +188,24 @@ const std::vector<Row>& rows() {
          one.passes.clear();
        },
        Kind::refuse, PreflightOutcome::could_not_look, "nobody tells"},
+      {"a_pod_without_gpus_that_wants_a_test_of_the_host",
+       [](Case& one) {
+         one.held = {{}, true, {}};
+         one.wanted = {kTest, "self_test"};
+       },
+       Kind::run,
+       {},
+       "self_test waits"},
+      {"what_is_wrong_with_the_host_is_said_once",
+       [](Case& one) {
+         one.wanted = {"self_test"};
+         JudgedTest test{"self_test", "op-7", kNow, {}};
+         TestedGpu& host = test.host.emplace();
+         host.health = Health::degraded;
+         host.findings.emplace_back().message = "a processor computes wrongly";
+         one.made["self_test"] = {"op-7", test, {}};
+       },
+       Kind::refuse, PreflightOutcome::failed, "self_test failed: a processor computes wrongly"},
       {"nobody_tells_and_no_gpu_is_seen",
        [](Case& one) {
          one.held = {{}, false, "nobody tells"};

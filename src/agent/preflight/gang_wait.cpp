@@ -51,6 +51,7 @@ void GangWait::ask() {
 
 // A controller that knows no gangs cannot be waited for; one that does not answer may be another one soon.
 void GangWait::take(const Result<api::GangAnswer>& answer) {
+  if (answer) nodes_ = answer->nodes;
   const bool is_unknown = !answer && answer.error().code == Errc::unsupported;
   if (is_unknown || (answer && answer->may_start)) return end({});
   if (answer) {
@@ -67,12 +68,12 @@ void GangWait::take(const Result<api::GangAnswer>& answer) {
 }
 
 // Whoever is told may destroy this.
-void GangWait::end(const std::string& given_up) {
+void GangWait::end(std::string given_up) {
   self_.reset();
   next_.cancel();
   end_.cancel();
   const auto on_end = listener_.on_end;
-  on_end(std::string(given_up));
+  on_end({std::move(given_up), std::move(nodes_)});
 }
 
 }  // namespace autopilot::agent

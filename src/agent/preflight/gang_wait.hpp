@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/gangs.hpp"
 #include "core/clock.hpp"
@@ -21,8 +22,9 @@ namespace autopilot::agent {
 // one. Pure.
 [[nodiscard]] std::optional<std::size_t> gang_size(const kube::Pod& pod, const std::string& prefix);
 
-// Waits until the other pods of a job are proven as well, or until it has waited for long enough. On the
-// loop's thread; none of the functions is called from within, nor after this has ended.
+// Waits until the other pods of a job are proven as well, or, where the question is of one that is not
+// proven, until all of them have a node; or until it has waited for long enough. On the loop's thread; none
+// of the functions is called from within, nor after this has ended.
 class GangWait {
  public:
   static constexpr Duration kPause = std::chrono::seconds{2};  // between two questions
@@ -31,10 +33,13 @@ class GangWait {
   static constexpr Duration kRetry = std::chrono::milliseconds{20};
   using Ask = std::function<void(const api::GangQuestion& question,
                                  std::function<void(const Result<api::GangAnswer>& answer)> done)>;
+  struct End {
+    std::string given_up;            // empty: it may start. Else whom it waited for
+    std::vector<std::string> nodes;  // that were told last
+  };
   struct Listener {
     std::function<void(const std::string& message)> on_progress;
-    // Once, the last. Empty: it may start. Else whom it waited for until its patience was over.
-    std::function<void(const std::string& given_up)> on_end;
+    std::function<void(const End& end)> on_end;  // once, the last
   };
 
   GangWait(net::EventLoop& loop, api::GangQuestion question, Duration patience, Ask ask, Listener listener);
@@ -45,7 +50,7 @@ class GangWait {
  private:
   void ask();
   void take(const Result<api::GangAnswer>& answer);
-  void end(const std::string& given_up);
+  void end(std::string given_up);
 
   net::EventLoop& loop_;
   const api::GangQuestion question_;
@@ -53,6 +58,7 @@ class GangWait {
   const Listener listener_;
   Duration retry_ = kRetry;
   std::string waits_for_ = "waiting for an answer of the controller";
+  std::vector<std::string> nodes_;
   std::shared_ptr<GangWait*> self_;  // null after the end; answers to come find nobody then
   net::Subscription next_;
   net::Subscription end_;

@@ -54,8 +54,9 @@ class GangWaitTest : public ::testing::Test {
           loop_.post([done, answer] { done(answer); });
         },
         GangWait::Listener{[this](const std::string& message) { progress_.push_back(message); },
-                           [this](const std::string& given_up) {
-                             ended_.push_back(given_up);
+                           [this](const GangWait::End& end) {
+                             ended_.push_back(end.given_up);
+                             nodes_ = end.nodes;
                              wait_.reset();
                            }});
     EXPECT_THAT(asked_, IsEmpty());
@@ -73,6 +74,7 @@ class GangWaitTest : public ::testing::Test {
   std::function<void(const Result<api::GangAnswer>&)> done_;
   std::vector<std::string> progress_;
   std::vector<std::string> ended_;
+  std::vector<std::string> nodes_;
   std::unique_ptr<GangWait> wait_;
 };
 
@@ -101,6 +103,21 @@ TEST_F(GangWaitTest, gives_up_when_its_patience_is_over_and_says_on_whom) {
   wait(200ms);
   ASSERT_TRUE(ends());
   EXPECT_THAT(ended_, ElementsAre("waiting for train-1"));
+}
+
+TEST_F(GangWaitTest, tells_the_nodes_that_it_was_told_last) {
+  answers_ = {api::GangAnswer{false, "waiting for train-1", {"n2"}}, api::GangAnswer{true, {}, {"n2", "n3"}}};
+  wait();
+  ASSERT_TRUE(ends());
+  EXPECT_THAT(nodes_, ElementsAre("n2", "n3"));
+}
+
+TEST_F(GangWaitTest, and_those_it_knows_when_its_patience_is_over) {
+  answers_ = {api::GangAnswer{false, "waiting for train-1", {"n2"}}};
+  wait(200ms);
+  ASSERT_TRUE(ends());
+  EXPECT_THAT(ended_, ElementsAre("waiting for train-1"));
+  EXPECT_THAT(nodes_, ElementsAre("n2"));
 }
 
 TEST_F(GangWaitTest, a_controller_that_is_away_for_longer_is_told_of) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/cluster_checks/deep_test_words.hpp"
+#include "agent/network_tests/ping_observations.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
@@ -29,6 +30,11 @@ std::string percent(double share) {
 std::string owner_of(const PodCaller& pod) {
   if (pod.claim.owner.pod.empty()) return "preflight";
   return "preflight of " + pod.claim.owner.pod_namespace + "/" + pod.claim.owner.pod;
+}
+
+// Of this node and others.
+bool is_between_nodes(std::string_view test) {
+  return test == kPingCheck;
 }
 
 void take(MadeTest& made, const Operation& operation, const std::optional<JudgedTest>& verdict,
@@ -95,11 +101,16 @@ void PreflightGate::note() {
   advance_all();
 }
 
+// The pods of a job on this node ask the same nodes: one test is for all of them.
 void PreflightGate::note(const Operation& operation, const std::optional<JudgedTest>& verdict,
                          bool is_durable) {
-  for (auto& [key, question] : questions_)
+  for (auto& [key, question] : questions_) {
+    if (is_between_nodes(operation.kind) && verdict && question.peers == operation.reservation &&
+        question.waits_for.erase(operation.kind) > 0)
+      question.made[operation.kind] = {operation.id, std::nullopt, {}};
     for (auto& [test, made] : question.made)
       if (made.operation == operation.id) take(made, operation, verdict, is_durable);
+  }
   advance_all();
 }
 
@@ -125,7 +136,7 @@ void PreflightGate::advance(const Key& key) {
   }
   GateDecision decision = decide(question, question.held);
   if (decision.kind == Kind::run) {
-    begin(question, decision);
+    begin(key, question, decision);
     decision = decide(question, question.held);
   }
   if (decision.kind == Kind::open || decision.kind == Kind::refuse) return conclude(key, question, decision);
@@ -171,12 +182,14 @@ GateDecision PreflightGate::decide(const Question& question, const std::optional
 }
 
 // One that finds no room, or whose GPUs are being tested, is begun later.
-void PreflightGate::begin(Question& question, const GateDecision& decision) {
+void PreflightGate::begin(const Key& key, Question& question, const GateDecision& decision) {
   if (!question.held) return;
   for (const std::string& test : decision.run) {
     const Duration left = question.deadline - machine_.clock.now().mono;
     if (left <= Duration{0}) return;
-    const auto operation = machine_.start({test, owner_of(question.pod), question.held->gpus, left});
+    if (is_between_nodes(test) && !knows_peers(key, question, left)) continue;
+    const auto operation = machine_.start(
+        {test, owner_of(question.pod), is_between_nodes(test) ? *question.peers : question.held->gpus, left});
     if (operation) {
       question.made[test] = {operation->id, std::nullopt, {}};
       question.waits_for.erase(test);
@@ -188,6 +201,35 @@ void PreflightGate::begin(Question& question, const GateDecision& decision) {
     else
       question.made[test] = {{}, std::nullopt, operation.error().what};
   }
+}
+
+// Those of the other pods of its job, once all of these have a node or none is waited for any longer.
+bool PreflightGate::knows_peers(const Key& key, Question& question, Duration left) {
+  if (!question.peers && !question.placed && !is_in_gang(question)) question.peers.emplace();
+  if (question.peers || question.placed) return question.peers.has_value();
+  question.waits_for[std::string(kPingCheck)] = "waiting for the other pods of the job";
+  question.placed = std::make_unique<GangWait>(
+      loop_, api::GangQuestion{question.pod.claim.owner.pod_uid, question.pod.gang.value_or(0), false},
+      std::min(machine_.settings().gang_wait, left / 2), machine_.gang,
+      GangWait::Listener{[this, key](const std::string& message) {
+                           const auto found = questions_.find(key);
+                           if (found == questions_.end()) return;
+                           found->second.waits_for[std::string(kPingCheck)] = message;
+                           advance(key);
+                         },
+                         [this, key](const GangWait::End& end) { take_peers(key, end.nodes); }});
+  return false;
+}
+
+void PreflightGate::take_peers(const Key& key, const std::vector<std::string>& nodes) {
+  const auto found = questions_.find(key);
+  if (found == questions_.end()) return;
+  Question& question = found->second;
+  question.placed.reset();
+  question.peers.emplace();
+  for (const std::string& node : nodes)
+    question.peers->push_back({SubjectKind::peer, node, {}, {}, {}});
+  advance(key);
 }
 
 void PreflightGate::tell(Question& question, const GateDecision& decision) {
@@ -261,10 +303,14 @@ void PreflightGate::conclude(const Key& key, Question& question, const GateDecis
   finish(key, question, decision, result, decision.outcome != PreflightOutcome::passed);
 }
 
+bool PreflightGate::is_in_gang(const Question& question) const {
+  return question.has_pod && question.pod.gang && machine_.gang &&
+         machine_.settings().gang_wait > Duration{0};
+}
+
 // Where the pod may start, and somebody waits who is told of progress.
 bool PreflightGate::has_gang(const Question& question, const api::PreflightResult& result) const {
-  return result.may_start && question.has_pod && question.pod.gang && machine_.gang &&
-         machine_.settings().gang_wait > Duration{0} &&
+  return result.may_start && is_in_gang(question) &&
          std::ranges::any_of(question.listeners | std::views::values, &Listener::waits_for_gang);
 }
 
@@ -277,7 +323,7 @@ void PreflightGate::wait_for_gang(const Key& key, Question& question, const Gate
       loop_, api::GangQuestion{question.pod.claim.owner.pod_uid, question.pod.gang.value_or(0)}, patience,
       machine_.gang,
       GangWait::Listener{[this, key](const std::string& message) { tell_of_gang(key, message); },
-                         [this, key](const std::string& given_up) { end_gang(key, given_up); }});
+                         [this, key](const GangWait::End& end) { end_gang(key, end.given_up); }});
   std::vector<Listener> impatient;
   std::erase_if(question.listeners, [&impatient](auto& one) {
     if (one.second.waits_for_gang) return false;

@@ -44,7 +44,8 @@ struct GateMachine {
   std::string issuer;  // of reports
   // Writes a report and calls back, not from within. Empty: there is no cluster.
   std::function<void(kube::HealthCheckReport report, std::function<void(const Status& written)> done)> report;
-  // Whether the other pods of a job are proven as well. Empty: nobody knows, and none is waited for.
+  // Whether the other pods of a job are proven as well, and where they are. Empty: nobody knows, and none is
+  // waited for.
   GangWait::Ask gang = {};
 };
 
@@ -105,9 +106,12 @@ class PreflightGate {
     std::optional<HeldGpus> held;
     std::map<std::string, MadeTest> made;
     std::map<std::string, std::string> waits_for;  // by test: why it could not be begun yet
-    std::string said;                              // the last progress
-    std::optional<api::PreflightResult> result;    // known, and not told yet
-    std::unique_ptr<Gang> gang;                    // waited for before there is a result
+    std::unique_ptr<GangWait> placed;              // until the other pods of its job have a node
+    // The nodes that a test between nodes asks; empty: those whose turn it is.
+    std::optional<std::vector<Subject>> peers;
+    std::string said;                            // the last progress
+    std::optional<api::PreflightResult> result;  // known, and not told yet
+    std::unique_ptr<Gang> gang;                  // waited for before there is a result
     net::Subscription tick;
     net::Subscription end;  // the deadline, then the patience with the report
   };
@@ -118,11 +122,14 @@ class PreflightGate {
   void advance_all();
   [[nodiscard]] bool is_open_unseen(Question& question) const;
   void look(const Key& key, Question& question);
-  void begin(Question& question, const GateDecision& decision);
+  void begin(const Key& key, Question& question, const GateDecision& decision);
+  [[nodiscard]] bool knows_peers(const Key& key, Question& question, Duration left);
+  void take_peers(const Key& key, const std::vector<std::string>& nodes);
   void tell(Question& question, const GateDecision& decision);
   void end_in_time(const Key& key);
   void conclude(const Key& key, Question& question, const GateDecision& decision);
   [[nodiscard]] api::PreflightResult result_of(const Question& question, const GateDecision& decision) const;
+  [[nodiscard]] bool is_in_gang(const Question& question) const;
   [[nodiscard]] bool has_gang(const Question& question, const api::PreflightResult& result) const;
   void wait_for_gang(const Key& key, Question& question, const GateDecision& decision,
                      const api::PreflightResult& result);

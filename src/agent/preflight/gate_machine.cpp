@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "agent/fresh_look.hpp"
+#include "agent/network_tests/ping_observations.hpp"
 #include "agent/preflight/probation.hpp"
 
 namespace autopilot::agent {
@@ -13,11 +14,12 @@ namespace {
 
 constexpr std::string_view kLook = "gpu.processes";
 
-// What this process makes itself is about the whole node, and needs it idle.
+// What this process makes itself is about the whole node, and needs it idle; but for the few questions to
+// other nodes, which disturb nobody.
 std::vector<OfferedTest> offered_by(const runtime::Operations& operations) {
   std::vector<OfferedTest> tests;
   for (const runtime::OperationKind& kind : operations.kinds())
-    if (std::holds_alternative<host::Command>(kind.test))
+    if (std::holds_alternative<host::Command>(kind.test) || kind.id == kPingCheck)
       tests.push_back({kind.id, !kind.is_told_reservation});
   return tests;
 }
@@ -25,7 +27,8 @@ std::vector<OfferedTest> offered_by(const runtime::Operations& operations) {
 // A test of the host leaves the GPUs alone.
 Result<Operation> start(const GateParts& parts, runtime::OperationStart wanted) {
   for (const runtime::OperationKind& kind : parts.operations.kinds())
-    if (kind.id == wanted.kind && !kind.is_told_reservation) wanted.reservation.clear();
+    if (kind.id == wanted.kind && kind.id != kPingCheck && !kind.is_told_reservation)
+      wanted.reservation.clear();
   auto operation = parts.operations.start(wanted);
   if (operation) parts.note_changes();
   return operation;

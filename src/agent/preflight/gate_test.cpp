@@ -20,9 +20,14 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr const char* kTest = "gpu.pcie_bandwidth";
+constexpr const char* kPings = "network.ping";
 
 Subject gpu(const std::string& key) {
   return {SubjectKind::gpu, key, {}, "GPU-" + key, {}};
+}
+
+Subject peer(const std::string& node) {
+  return {SubjectKind::peer, node, {}, {}, {}};
 }
 
 PodCaller pod(const std::string& name) {
@@ -53,42 +58,45 @@ class GateTest : public testing::Test {
     snapshot_.boot_id = "boot";
     snapshot_.verdict = Verdict::pass;
     gate_ = std::make_unique<PreflightGate>(
-        loop_, GateMachine{.node = "gpu-7",
-                           .clock = clock_,
-                           .passes = passes_,
-                           .snapshot = [this] { return std::make_shared<const NodeSnapshot>(snapshot_); },
-                           .offered =
-                               [] {
-                                 return std::vector<OfferedTest>{{kTest}, {"gpu.memory_bandwidth"}};
-                               },
-                           .look =
-                               [this](const auto& done) {
-                                 ++looks_;
-                                 loop_.post([this, done] { done(look_); });
-                                 return true;
-                               },
-                           .start = [this](const auto& wanted) { return start(wanted); },
-                           .find = [](const std::string& id) -> Result<Operation> {
-                             Operation operation;
-                             operation.id = id;
-                             operation.progress = 0.5;
-                             return operation;
-                           },
-                           .allocatable = [] { return 2; },
-                           .is_on_probation = [this] { return is_on_probation_; },
-                           .settings = [this] { return settings_; },
-                           .reasons = [](std::string_view) { return nullptr; },
-                           .issuer = "agent-1",
-                           .report =
-                               [this](kube::HealthCheckReport report, auto done) {
-                                 reports_.push_back(std::move(report));
-                                 if (are_written_) loop_.post([done] { done({}); });
-                               },
-                           .gang =
-                               [this](const api::GangQuestion& question, auto done) {
-                                 gang_asked_.push_back(question.pod_uid);
-                                 loop_.post([this, done] { done(gang_); });
-                               }});
+        loop_,
+        GateMachine{.node = "gpu-7",
+                    .clock = clock_,
+                    .passes = passes_,
+                    .snapshot = [this] { return std::make_shared<const NodeSnapshot>(snapshot_); },
+                    .offered =
+                        [] {
+                          return std::vector<OfferedTest>{{kTest}, {"gpu.memory_bandwidth"}, {kPings, true}};
+                        },
+                    .look =
+                        [this](const auto& done) {
+                          ++looks_;
+                          loop_.post([this, done] { done(look_); });
+                          return true;
+                        },
+                    .start = [this](const auto& wanted) { return start(wanted); },
+                    .find = [](const std::string& id) -> Result<Operation> {
+                      Operation operation;
+                      operation.id = id;
+                      operation.progress = 0.5;
+                      return operation;
+                    },
+                    .allocatable = [] { return 2; },
+                    .is_on_probation = [this] { return is_on_probation_; },
+                    .settings = [this] { return settings_; },
+                    .reasons = [](std::string_view) { return nullptr; },
+                    .issuer = "agent-1",
+                    .report =
+                        [this](kube::HealthCheckReport report, auto done) {
+                          reports_.push_back(std::move(report));
+                          if (are_written_) loop_.post([done] { done({}); });
+                        },
+                    .gang =
+                        [this](const api::GangQuestion& question, auto done) {
+                          if (question.is_proven) gang_asked_.push_back(question.pod_uid);
+                          loop_.post([this, done, is_proven = question.is_proven] {
+                            done(is_proven ? gang_ : placed_);
+                          });
+                        }});
   }
   Result<Operation> start(const runtime::OperationStart& wanted) {
     if (!refusals_.empty()) {
@@ -125,6 +133,25 @@ class GateTest : public testing::Test {
       }
     }
     gate_->note(operation, verdict, is_durable);
+  }
+  // Of pings, with what is wrong with this node.
+  void end_pings(const runtime::OperationStart& begun, const std::string& id, const std::string& wrong = {}) {
+    Operation operation;
+    operation.id = id;
+    operation.kind = kPings;
+    operation.state = OperationState::succeeded;
+    operation.reservation = begun.reservation;
+    JudgedTest verdict{kPings, id, clock_.now().wall, {}};
+    TestedGpu& host = verdict.host.emplace();
+    if (!wrong.empty()) {
+      host.health = Health::degraded;
+      Finding& finding = host.findings.emplace_back();
+      finding.subject = {SubjectKind::nic_port, "eth0", {}, {}, {}};
+      finding.health = Health::degraded;
+      finding.reason = "interface_reaches_nobody";
+      finding.message = wrong;
+    }
+    gate_->note(operation, verdict, true);
   }
   // The results come in `results_`, in the order in which they were told.
   std::uint64_t ask(const std::optional<PodCaller>& caller, const api::PreflightRequest& request = {}) {
@@ -166,6 +193,7 @@ class GateTest : public testing::Test {
   int looks_ = 0;
   bool waits_for_gang_ = true;
   Result<api::GangAnswer> gang_ = api::GangAnswer{true, {}};
+  Result<api::GangAnswer> placed_ = api::GangAnswer{true, {}, {"gpu-8", "gpu-9"}};
   std::vector<std::string> gang_asked_;
   std::optional<Duration> told_wait_;
   std::unique_ptr<PreflightGate> gate_;
@@ -338,6 +366,79 @@ TEST_F(GateTest, a_pod_waits_for_the_others_of_its_job) {
   EXPECT_EQ(gang_asked_.front(), "uid-train-0");
   EXPECT_THAT(reports_, IsEmpty());
   gate_->leave(listener);
+}
+
+TEST_F(GateTest, the_network_is_tested_to_the_nodes_of_the_other_pods_once_these_have_one) {
+  prove(2h);
+  placed_ = api::GangAnswer{false, "waiting for 1 of 3 pods of Job train: 1 is on no node", {"gpu-8"}};
+  ask(pod("train-0"), {{kTest, kPings}, {}});
+  ASSERT_TRUE(run_until(
+      [this] { return !progress_.empty() && progress_.back().find("on no node") != std::string::npos; }));
+  EXPECT_THAT(started_, IsEmpty());
+  placed_ = api::GangAnswer{true, {}, {"gpu-8", "gpu-9"}};
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  EXPECT_EQ(started_[0].kind, kPings);
+  EXPECT_THAT(started_[0].reservation, ElementsAre(peer("gpu-8"), peer("gpu-9")));
+  EXPECT_THAT(gang_asked_, IsEmpty());
+  end_pings(started_[0], "op-1");
+  EXPECT_EQ(result().outcome, PreflightOutcome::passed);
+  EXPECT_EQ(result().message,
+            "gpu.pcie_bandwidth passed 2 h ago on the 2 GPUs of this pod; network.ping passed just now on "
+            "the node");
+  EXPECT_THAT(gang_asked_, ElementsAre("uid-train-0"));
+}
+
+TEST_F(GateTest, a_node_that_reaches_nobody_moves_its_pod_and_is_not_proven) {
+  prove(2h);
+  ask(pod("train-0"), {{kTest, kPings}, {}});
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  end_pings(started_[0], "op-1", "none of 3 addresses of other nodes answers by way of eth0");
+  EXPECT_EQ(result().outcome, PreflightOutcome::failed);
+  EXPECT_EQ(result().message,
+            "network.ping failed: none of 3 addresses of other nodes answers by way of eth0");
+  EXPECT_THAT(gang_asked_, IsEmpty());
+  ASSERT_THAT(reports_, SizeIs(1));
+  ASSERT_THAT(reports_[0].findings, SizeIs(1));
+  EXPECT_EQ(reports_[0].findings[0].subject, "nic_port/eth0");
+  EXPECT_EQ(reports_[0].findings[0].reason, "interface_reaches_nobody");
+}
+
+TEST_F(GateTest, the_pods_of_a_job_on_one_node_need_one_test_of_the_network) {
+  prove(2h);
+  ask(pod("train-0"), {{kPings}, {}});
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  refusals_.assign(50, {Errc::conflict, "one is under way"});
+  ask(pod("train-1"), {{kPings}, {}});
+  ASSERT_TRUE(run_until([this] {
+    return !progress_.empty() && progress_.back().find("one is under way") != std::string::npos;
+  }));
+  end_pings(started_[0], "op-1");
+  ASSERT_TRUE(run_until([this] { return results_.size() == 2; }));
+  EXPECT_THAT(started_, SizeIs(1));
+  EXPECT_EQ(results_[0].outcome, PreflightOutcome::passed);
+  EXPECT_EQ(results_[1].outcome, PreflightOutcome::passed);
+}
+
+TEST_F(GateTest, where_nobody_tells_the_nodes_of_the_job_those_whose_turn_it_is_are_asked) {
+  prove(2h);
+  placed_ = fail(Errc::unsupported, "the controller ties no pods together");
+  ask(pod("train-0"), {{kPings}, {}});
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  EXPECT_THAT(started_[0].reservation, IsEmpty());
+  PodCaller single = pod("alone");
+  single.gang.reset();
+  ask(single, {{kPings}, {}});
+  ASSERT_TRUE(run_until([this] { return started_.size() == 2; }));
+  EXPECT_THAT(started_[1].reservation, IsEmpty());
+}
+
+TEST_F(GateTest, pods_that_find_no_node_hold_the_test_of_the_network_up_so_long) {
+  prove(2h);
+  settings_.gang_wait = 1s;
+  placed_ = api::GangAnswer{false, "waiting for 1 of 3 pods of Job train: 1 is on no node", {"gpu-8"}};
+  ask(pod("train-0"), {{kPings}, {}});
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  EXPECT_THAT(started_[0].reservation, ElementsAre(peer("gpu-8")));
 }
 
 TEST_F(GateTest, not_longer_than_its_patience_and_that_is_written_down) {

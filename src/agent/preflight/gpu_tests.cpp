@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "agent/cluster_checks/deep_test_words.hpp"
+#include "agent/network_tests/ping_observations.hpp"
 
 namespace autopilot::agent {
 
@@ -12,7 +13,9 @@ std::optional<JudgedTest> GpuTests::note(const Operation& operation) {
                                        [](const checks::Check& one) { return one.info.id; });
   const bool has_check = check != sources_.checks.end();
   if (has_check && operation.is_over()) note_untested(operation);
-  if (operation.state != OperationState::succeeded || operation.observations.empty()) return std::nullopt;
+  if (operation.state != OperationState::succeeded) return std::nullopt;
+  if (operation.kind == kPingCheck) return judge_own_pings(*check, operation);
+  if (operation.observations.empty()) return std::nullopt;
   if (!has_check) return judge_host_test(operation);
   const SnapshotPtr snapshot = sources_.snapshot();
   const auto gpus = gpus_in(*snapshot);
@@ -22,6 +25,13 @@ std::optional<JudgedTest> GpuTests::note(const Operation& operation) {
   JudgedTest judged = judge_test(*check, ended, sources_.facts, sources_.expectation());
   sources_.passes.add(pass_records_of(judged, snapshot->boot_id));
   return judged;
+}
+
+// This process asked, and left on the board what it saw.
+std::optional<JudgedTest> GpuTests::judge_own_pings(const checks::Check& check, const Operation& operation) {
+  const auto seen = sources_.board.last(operation.kind);
+  if (!seen) return std::nullopt;
+  return judge_pings(check, operation, *seen, sources_.facts, sources_.expectation());
 }
 
 // What a test found before stands until another one finds something.

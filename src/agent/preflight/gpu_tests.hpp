@@ -14,9 +14,9 @@
 
 namespace autopilot::agent {
 
-// What becomes of a test of GPUs that ran as a child of the agent: what it found goes to the board, where its
-// check looks, and what passed into the book. One that could not look leaves why, where nothing is known yet.
-// On the loop's thread.
+// What becomes of a test that a pod may wait for. One of GPUs ran as a child of the agent: what it found goes
+// to the board, where its check looks, and what passed into the book. One that could not look leaves why,
+// where nothing is known yet. On the loop's thread.
 class GpuTests {
  public:
   struct Sources {
@@ -33,6 +33,8 @@ class GpuTests {
   std::optional<JudgedTest> note(const Operation& operation);
 
  private:
+  [[nodiscard]] std::optional<JudgedTest> judge_own_pings(const checks::Check& check,
+                                                          const Operation& operation);
   void note_untested(const Operation& operation);
 
   const Sources sources_;

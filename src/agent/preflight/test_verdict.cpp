@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/network_tests/ping_observations.hpp"
 #include "runtime/conclude.hpp"
 
 namespace autopilot::agent {
@@ -51,6 +52,21 @@ Health health_of(const Findings& findings) {
   return findings.empty() ? Health::healthy : Health::unknown;
 }
 
+WallTime end_of(const Operation& operation) {
+  return operation.finished.value_or(operation.created);
+}
+
+// What the check says of these alone.
+Findings findings_in(const checks::Check& check, const Observations& observations, WallTime end,
+                     const catalog::Catalog& facts, const Expectation& expectation) {
+  History history;
+  const Instant now = observations.empty() ? Instant{end, {}} : observations.front().time;
+  checks::Observed observed;
+  observed.observations = observations;
+  observed.witnesses = check.info.witnesses;
+  return runtime::conclude(check, std::move(observed), check.info.window, now, facts, expectation, history);
+}
+
 }  // namespace
 
 const TestedGpu* JudgedTest::find(const Subject& gpu) const {
@@ -61,15 +77,8 @@ const TestedGpu* JudgedTest::find(const Subject& gpu) const {
 
 JudgedTest judge_test(const checks::Check& check, const Operation& operation, const catalog::Catalog& facts,
                       const Expectation& expectation) {
-  JudgedTest test{check.info.id, operation.id, operation.finished.value_or(operation.created), {}};
-  History history;
-  const Instant now =
-      operation.observations.empty() ? Instant{test.finished, {}} : operation.observations.front().time;
-  checks::Observed observed;
-  observed.observations = operation.observations;
-  observed.witnesses = check.info.witnesses;
-  const Findings findings =
-      runtime::conclude(check, std::move(observed), check.info.window, now, facts, expectation, history);
+  JudgedTest test{check.info.id, operation.id, end_of(operation), {}};
+  const Findings findings = findings_in(check, operation.observations, test.finished, facts, expectation);
   for (const Subject& gpu : gpus_of(operation)) {
     TestedGpu& tested = test.gpus.emplace_back(TestedGpu{gpu, Health::healthy, {}});
     std::ranges::copy_if(findings, std::back_inserter(tested.findings),
@@ -78,6 +87,22 @@ JudgedTest judge_test(const checks::Check& check, const Operation& operation, co
     if (tested.health == Health::healthy && !has_value(operation.observations, gpu))
       tested.health = Health::unknown;
   }
+  return test;
+}
+
+JudgedTest judge_pings(const checks::Check& check, const Operation& operation, const Observations& seen,
+                       const catalog::Catalog& facts, const Expectation& expectation) {
+  JudgedTest test{check.info.id, operation.id, end_of(operation), {}};
+  TestedGpu& host = test.host.emplace();
+  for (Finding& finding : findings_in(check, seen, test.finished, facts, expectation))
+    if (finding.subject.kind == SubjectKind::nic_port || finding.subject == host_subject())
+      host.findings.push_back(std::move(finding));
+  if (host.findings.empty() && nobody_answers(seen)) {
+    Finding& untold = host.findings.emplace_back();
+    untold.reason = "could_not_look";
+    untold.message = "nobody who was asked answers, and they are too few to tell their nodes from this one";
+  }
+  host.health = health_of(host.findings);
   return test;
 }
 

@@ -39,6 +39,13 @@ struct JudgedTest {
 [[nodiscard]] JudgedTest judge_test(const checks::Check& check, const Operation& operation,
                                     const catalog::Catalog& facts, const Expectation& expectation);
 
+// Of questions that this node asked of others (network.ping), and of what it saw then: what is wrong with an
+// interface of its own is wrong with the host, what is wrong with others is not. Where nobody answered at
+// all, and they were too few to tell them from the interface, nothing is known of it.
+[[nodiscard]] JudgedTest judge_pings(const checks::Check& check, const Operation& operation,
+                                     const Observations& seen, const catalog::Catalog& facts,
+                                     const Expectation& expectation);
+
 // Of a test that no check judges: `<kind>.mismatches` counts what was computed wrongly. Nothing: it does not
 // tell that.
 [[nodiscard]] std::optional<JudgedTest> judge_host_test(const Operation& operation);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <ranges>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,17 @@ std::string message_of(const World& world, const Owner& owner, std::vector<const
   return text;
 }
 
+// Where the other pods that have GPUs are, beginning after the own node.
+std::vector<std::string> nodes_of_others(const std::vector<const Pod*>& placed, const std::string& own) {
+  std::set<std::string> names;
+  for (const Pod* pod : placed)
+    if (pod->gpus > 0) names.insert(pod->node);
+  std::vector<std::string> nodes(names.upper_bound(own), names.end());
+  nodes.insert(nodes.end(), names.begin(), names.lower_bound(own));
+  if (nodes.size() > api::GangAnswer::kMostNodes) nodes.resize(api::GangAnswer::kMostNodes);
+  return nodes;
+}
+
 }  // namespace
 
 // A gate that has let its pod through has its own proof, or had waited for long enough.
@@ -68,26 +80,33 @@ void Gangs::forget_the_gone(Gang& gang, const World& world) {
 
 api::GangAnswer Gangs::ask(const World& world, const Pod& pod, const api::GangQuestion& question,
                            MonoTime now) {
-  if (!pod.owner) return {true, {}};
+  if (!pod.owner) return {.may_start = true};
   const Owner& owner = pod.set ? *pod.set : *pod.owner;
   Gang& gang = gangs_.get(pod.name_space + '/' + owner.uid, Gang{});
   if (now - gang.asked > kRemembered) gang = Gang{};
   gang.asked = now;
-  gang.proven.insert_or_assign(pod.uid, now);
+  if (question.is_proven)
+    gang.proven.insert_or_assign(pod.uid, now);
+  else
+    gang.proven.erase(pod.uid);
   forget_the_gone(gang, world);
   const auto& uids = pod.set ? world.pods_of_set(owner.uid) : world.pods_of(owner.uid);
   const auto placed = placed_pods(world, uids, pod.name_space);
   gang.most = std::max({gang.most, placed.size(), question.size});
+  const std::size_t missing = gang.most - placed.size();
+  if (!question.is_proven)
+    return {.may_start = missing == 0,
+            .message = missing == 0 ? "" : message_of(world, owner, {}, missing, gang.most),
+            .nodes = nodes_of_others(placed, pod.node)};
   std::vector<const Pod*> open;
   std::ranges::copy_if(placed, std::back_inserter(open),
                        [&](const Pod* one) { return !is_ready(gang, *one, now); });
-  const std::size_t missing = gang.most - placed.size();
   if (!open.empty() || missing > 0)
-    return {false, message_of(world, owner, std::move(open), missing, gang.most)};
+    return {.may_start = false, .message = message_of(world, owner, std::move(open), missing, gang.most)};
   for (const auto& [uid, asked] : gang.proven)
     if (now - asked <= kProven) gang.let_in.insert(uid);
   gang.most = 0;
-  return {true, {}};
+  return {.may_start = true};
 }
 
 }  // namespace autopilot::controller

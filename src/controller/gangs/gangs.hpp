@@ -17,7 +17,8 @@ namespace autopilot::controller {
 // Ties together the pods that one owner made, and those of all Jobs of one JobSet: one whose own GPUs are
 // proven waits until all of them that have a node are proven as well, or have begun. How long at most, its
 // agent decides. A pod is proven while its agent asks for it. Pods of that owner that lost their node
-// meanwhile are waited for where they come to next. Nothing of it is stored: agents ask again, and whoever
+// meanwhile are waited for where they come to next. One that is not proven yet is told where the others are,
+// once all of them are somewhere. Nothing of it is stored: agents ask again, and whoever
 // leads next learns all of it from that.
 class Gangs {
  public:

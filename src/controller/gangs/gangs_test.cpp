@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <string>
 
 #include "controller/planner/planner_fixture.hpp"
@@ -10,7 +11,10 @@
 namespace autopilot::controller {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // Pods of the Job train, at their gates unless they have begun.
 class GangsTest : public Planner {
@@ -28,6 +32,11 @@ class GangsTest : public Planner {
     const auto answer = gangs_.ask(world_, *pod, {pod->uid, size}, mono_);
     EXPECT_EQ(answer.may_start, answer.message.empty()) << answer.message;
     return answer.message;
+  }
+  // Of one that is not proven yet.
+  api::GangAnswer ask_where(const std::string& name, std::size_t size = 0) {
+    const Pod& pod = *world_.pod("uid-" + name);
+    return gangs_.ask(world_, pod, {pod.uid, size, false}, mono_);
   }
   void pass_time(Duration time) { mono_ += time; }
   void begin(const std::string& name) {
@@ -118,6 +127,52 @@ TEST_F(GangsTest, unless_the_job_says_how_many_it_is) {
   gated("train-2", "n3");
   EXPECT_NE(ask("train-1", 3), "");
   EXPECT_EQ(ask("train-2", 3), "");
+}
+
+TEST_F(GangsTest, who_is_not_proven_is_told_where_the_others_are) {
+  gated("train-0", "n1");
+  gated("train-1", "n3");
+  gated("train-2", "n2");
+  gated("train-3", "n2");
+  const auto answer = ask_where("train-2");
+  EXPECT_TRUE(answer.may_start);
+  EXPECT_THAT(answer.nodes, ElementsAre("n3", "n1"));
+  EXPECT_THAT(ask_where("train-0").nodes, ElementsAre("n2", "n3"));
+  // Nobody counts it as proven.
+  EXPECT_THAT(ask("train-1"), HasSubstr("waiting for 3 of 4 pods"));
+}
+
+TEST_F(GangsTest, and_waits_until_all_have_a_node) {
+  gated("train-0", "n1");
+  gated("train-1", "n2");
+  const auto answer = ask_where("train-0", 3);
+  EXPECT_FALSE(answer.may_start);
+  EXPECT_EQ(answer.message, "waiting for 1 of 3 pods of Job train: 1 is on no node");
+  EXPECT_THAT(answer.nodes, ElementsAre("n2"));
+  gated("train-2", "n3");
+  EXPECT_TRUE(ask_where("train-0", 3).may_start);
+}
+
+TEST_F(GangsTest, pods_without_gpus_are_no_part_of_a_test_of_the_network) {
+  gated("train-0", "n1");
+  gated("launcher", "n2");
+  Pod launcher = *world_.pod("uid-launcher");
+  launcher.gpus = 0;
+  world_.put(launcher);
+  EXPECT_THAT(ask_where("train-0").nodes, IsEmpty());
+}
+
+TEST_F(GangsTest, of_many_nodes_each_is_named_as_often) {
+  constexpr std::size_t kNodes = 100;
+  for (std::size_t i = 100; i < 100 + kNodes; ++i)
+    gated("train-" + std::to_string(i), "m" + std::to_string(i));
+  std::map<std::string, std::size_t> named;
+  for (std::size_t i = 100; i < 100 + kNodes; ++i)
+    for (const std::string& node : ask_where("train-" + std::to_string(i)).nodes)
+      ++named[node];
+  EXPECT_THAT(named, SizeIs(kNodes));
+  for (const auto& [node, count] : named)
+    EXPECT_EQ(count, api::GangAnswer::kMostNodes) << node;
 }
 
 TEST_F(GangsTest, the_jobs_of_a_set_are_one_gang_in_one_namespace) {
