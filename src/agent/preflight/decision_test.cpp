@@ -191,7 +191,7 @@ const std::vector<Row>& rows() {
       {"a_pod_without_gpus_that_wants_a_test_of_the_host",
        [](Case& one) {
          one.held = {{}, true, {}};
-         one.wanted = {kTest, "self_test"};
+         one.wanted = {std::string(kTest), "self_test"};
        },
        Kind::run,
        {},
