@@ -14,6 +14,7 @@
 #include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
+#include "agent/network_tests/network_test_parts.hpp"
 #include "agent/network_tests/network_tests.hpp"
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
@@ -29,7 +30,6 @@
 #include "agent/runtime_setup.hpp"
 #include "agent/scheduled_tests/gpu_test_doors.hpp"
 #include "agent/scheduled_tests/gpu_test_schedule.hpp"
-#include "agent/scheduled_tests/idle_now.hpp"
 #include "agent/test_runs.hpp"
 #include "agent/tls/controller_signer.hpp"
 #include "agent/tls/issued_keys.hpp"
@@ -94,10 +94,6 @@ class Agent {
   void open_gate();
   void begin_schedule();
   Status offer_network_tests();
-  [[nodiscard]] NetworkTestContext network_test_context();
-  [[nodiscard]] std::string own_leaf() const;
-  [[nodiscard]] std::string job_here() const;
-  [[nodiscard]] bool has_peers() const { return options_.cluster || !configured_peers_.empty(); }
   [[nodiscard]] GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   void tell_moved_aside(const std::string& to);
@@ -382,52 +378,25 @@ void Agent::begin_schedule() {
   schedule_->start();
 }
 
-std::string Agent::job_here() const {
-  const SnapshotPtr snapshot = runtime_.snapshot();
-  const auto look = std::ranges::find(snapshot->results, "gpu.processes", &CheckResult::check);
-  GpuSight sight{.gpus = {}, .look = look == snapshot->results.end() ? nullptr : &*look, .holder = {}};
-  if (cluster_) sight.holder = cluster_->gpu_holder();
-  return known_holder(sight);
-}
-
-// The label of the node where somebody keeps one, else what the configuration says.
-std::string Agent::own_leaf() const {
-  const config::Network& network = options_.config.network;
-  const kube::Node* node = cluster_ ? cluster_->own_node() : nullptr;
-  if (node == nullptr) return network.leaf;
-  const auto label = node->meta.labels.find(network.leaf_label);
-  return label == node->meta.labels.end() ? network.leaf : label->second;
-}
-
-NetworkTestContext Agent::network_test_context() {
-  NetworkTestContext context{.loop = loop_, .clock = machine_.host->clock, .files = machine_.host->files};
-  context.node = machine_.node;
-  if (options_.cluster) context.pod = options_.cluster->pod;
-  context.interfaces = options_.config.network.interfaces;
-  context.leaf = [this] { return own_leaf(); };
-  context.ping = [this] {
-    const config::Ping& ping = options_.config.ping;
-    return PingSettings{.every = has_peers() ? ping.every : Duration{0},
-                        .asks_all = ping.full_mesh,
-                        .echoes = static_cast<unsigned>(ping.echoes)};
-  };
-  context.peers = [this](const auto& done) { list_agents(done); };
-  context.tls = [this] { return peer_tls_; };
-  context.rights = agent_rights();
-  context.is_open = options_.config.compat.open_actions;
-  context.job = [this] { return job_here(); };
-  context.look = [this](const std::string& check) {
-    if (runtime_.run_now(check, [](const CheckResult&) {})) poll_soon();
-  };
-  context.board = machine_.tests;
-  return context;
-}
-
 // Of this machine alone: one that does not exist can be reached nowhere.
 Status Agent::offer_network_tests() {
   if (machine_.host->files.is_tree()) return {};
   configured_peers_ = TRY(parse_peers(options_.config.peers));
-  network_tests_.emplace(network_test_context());
+  network_tests_.emplace(network_test_context(
+      {.loop = loop_,
+       .clock = machine_.host->clock,
+       .files = machine_.host->files,
+       .runtime = runtime_,
+       .node = machine_.node,
+       .pod = options_.cluster ? options_.cluster->pod : "",
+       .board = machine_.tests,
+       .config = [this]() -> const config::Config& { return options_.config; },
+       .cluster = [this]() -> const ClusterLink* { return cluster_ ? &*cluster_ : nullptr; },
+       .has_peers = [this] { return options_.cluster || !configured_peers_.empty(); },
+       .peers = [this](const auto& done) { list_agents(done); },
+       .tls = [this] { return peer_tls_; },
+       .rights = agent_rights(),
+       .poll_soon = [this] { poll_soon(); }}));
   network_tests_->add_to(server_);
   for (runtime::OperationKind& kind : network_tests_->operations())
     operations_.offer(std::move(kind));

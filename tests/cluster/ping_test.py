@@ -2,12 +2,18 @@
 """Agents of two nodes ask each other whether they answer, with the rights of the profile dropin and no others: no root, no capability."""
 
 import json
+import os
 import subprocess
+import sys
 import unittest
+from pathlib import Path
 
-from kit import network, testing
-from kit.cluster import Cluster
-from kit.deployment import NAMESPACE, PREFIX, Deployment
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+import harness  # noqa: E402
+from kit import network, testing  # noqa: E402
+from kit.cluster import Cluster  # noqa: E402
+from kit.deployment import NAMESPACE, PREFIX, Deployment  # noqa: E402
 
 CHECK = "network.ping"
 CUT = "node-1"
@@ -62,6 +68,28 @@ class PingTest(unittest.TestCase):
         in_network_of(CUT, "nft", "delete table inet cut")
         self.wait_for(asking, "healthy")
         self.api.wait(lambda: self.condition(asking)[0] == "True", f"the condition of {asking} is good again", 60)
+
+    def asked_by_verb(self, *words):
+        """Which nodes `autopilot network test --kind ping` asked about, with nothing but a kubeconfig."""
+        kubectl = Path(self.cluster.programs["kubectl"])
+        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": f"{kubectl.parent}:{os.environ['PATH']}"}
+        done = subprocess.run([harness.AUTOPILOT, "network", "test", "--kind", "ping", "-o", "json", "--namespace", NAMESPACE, *words],
+                              env=environment, capture_output=True, text=True, check=False, timeout=60)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        [test] = json.loads(done.stdout)["items"]
+        return sorted(one["key"] for one in test["operation"]["reservation"]), sorted(self.asked(test["result"]))
+
+    def test_the_nodes_of_a_test_are_chosen_by_label_and_by_job(self):
+        asking = next(node for node in self.pods if node != CUT)
+        self.wait_for(asking, "healthy")
+        for node in self.pods:
+            self.api.run("label", "node", node, "rack=r7", "--overwrite")
+            self.addCleanup(self.api.run, "label", "node", node, "rack-")
+        self.assertEqual(self.asked_by_verb("--node", asking, "--nodelabel", "rack=r7"), (sorted(self.pods), sorted(set(self.pods) - {asking})))
+        self.assertEqual(self.asked_by_verb("--node", asking)[1], sorted(set(self.pods) - {asking}))
+        # The agents themselves are a job as good as any.
+        label = f"app={self.pods[asking]['metadata']['labels']['app']}"
+        self.assertEqual(self.asked_by_verb("--node", asking, "--job", f"{NAMESPACE}:{label}")[0], sorted(self.pods))
 
     def condition(self, node):
         for one in self.api.get("node", node)["status"]["conditions"]:

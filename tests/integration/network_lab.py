@@ -35,12 +35,19 @@ def try_to(*command):
     subprocess.run(command, capture_output=True, check=False)
 
 
-class LabHost:
-    """One host: a namespace with an interface at each bridge, and an agent when it is started."""
+def limit(interface, megabits, host=None):
+    """What is sent there; without a host it is an interface of the switches."""
+    (host.run if host else run)("tc", "qdisc", "replace", "dev", interface, "root", "tbf", "rate", f"{megabits}mbit", "burst", "64kb",
+                                "latency", "200ms")
 
-    def __init__(self, lab, number):
+
+class LabHost:
+    """One host: a namespace with an interface at each rail, and an agent when it is started."""
+
+    def __init__(self, lab, number, leaf):
         self.lab = lab
         self.number = number
+        self.leaf = leaf
         self.name = f"h{number}"
         self.agent = None
         self.forwarder = None
@@ -66,10 +73,17 @@ class LabHost:
         """The other end of an interface, at its bridge."""
         return f"{self.name}r{rail}"
 
+    def limit_sending(self, rail, megabits):
+        limit(self.interface(rail), megabits, self)
+
+    def limit_receiving(self, rail, megabits):
+        """What the switch sends towards the host."""
+        limit(self.outer(rail), megabits)
+
     def plug_in(self, rail, families=(4, 6)):
         inner, outer = self.interface(rail), self.outer(rail)
         run("ip", "link", "add", outer, "mtu", str(JUMBO), "type", "veth", "peer", "name", inner, "mtu", str(JUMBO), "netns", self.name)
-        run("ip", "link", "set", outer, "master", self.lab.bridge(rail), "up")
+        run("ip", "link", "set", outer, "master", self.lab.bridge(rail, self.leaf), "up")
         self.give_addresses(rail, families)
 
     def give_addresses(self, rail, families):
@@ -86,7 +100,7 @@ class LabHost:
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"node: {self.name}\nlisten: ':{PORT}'\n"
                        f"peers: [{', '.join(json.dumps(peer) for peer in peers)}]\n"
-                       f"network: {{interfaces: [{interfaces}]}}\nping: {{every: 0s}}\n{settings}")
+                       f"network: {{interfaces: [{interfaces}], leaf: '{self.leaf}'}}\nping: {{every: 0s}}\n{settings}")
         environment = {**os.environ, "AUTOPILOT_STATE_DIR": os.path.join(self.folder, "state"), "AUTOPILOT_SOCKET": self.socket}
         self.agent = harness.Process(["ip", "netns", "exec", self.name, *prefix, harness.AUTOPILOT, "agent", "--config", config],
                                      environment)
@@ -131,24 +145,44 @@ class LabHost:
 
 
 class Lab:
-    """Bridges (rails), and hosts at each of them. Use as a context manager."""
+    """A switch for each rail, and hosts at each of them; with leaves: their switches below it, each with as many hosts. Use as a context
+    manager."""
 
-    def __init__(self, hosts, rails=2):
+    def __init__(self, hosts, rails=2, leaves=()):
         self.rails = rails
+        self.leaves = leaves
         self.folder = tempfile.mkdtemp(prefix="autopilot-lab-")
         self.hosts = {}
         mount_own_names()
         for rail in range(rails):
             run("ip", "link", "add", self.bridge(rail), "mtu", str(JUMBO), "type", "bridge")
             run("ip", "link", "set", self.bridge(rail), "up")
+            for leaf in leaves:
+                self.add_leaf(rail, leaf)
         for number in range(1, hosts + 1):
-            self.add(number)
+            self.add(number, leaves[(number - 1) * len(leaves) // hosts] if leaves else "")
 
-    def bridge(self, rail):
-        return f"rail{rail}"
+    def bridge(self, rail, leaf=""):
+        return f"rail{rail}{leaf}"
 
-    def add(self, number):
-        host = LabHost(self, number)
+    def uplink(self, rail, leaf):
+        """Its end at the switch of the leaf, and the one above."""
+        return f"up{rail}{leaf}", f"down{rail}{leaf}"
+
+    def add_leaf(self, rail, leaf):
+        end, above = self.uplink(rail, leaf)
+        run("ip", "link", "add", self.bridge(rail, leaf), "mtu", str(JUMBO), "type", "bridge")
+        run("ip", "link", "add", end, "mtu", str(JUMBO), "type", "veth", "peer", "name", above, "mtu", str(JUMBO))
+        run("ip", "link", "set", end, "master", self.bridge(rail, leaf), "up")
+        run("ip", "link", "set", above, "master", self.bridge(rail), "up")
+        run("ip", "link", "set", self.bridge(rail, leaf), "up")
+
+    def limit_uplink(self, rail, leaf, megabits):
+        for end in self.uplink(rail, leaf):
+            limit(end, megabits)
+
+    def add(self, number, leaf=""):
+        host = LabHost(self, number, leaf)
         self.hosts[number] = host
         for rail in range(self.rails):
             host.plug_in(rail)
@@ -173,6 +207,9 @@ class Lab:
             for rail in range(self.rails):
                 try_to("ip", "link", "del", host.outer(rail))
         for rail in range(self.rails):
+            for leaf in self.leaves:
+                try_to("ip", "link", "del", self.uplink(rail, leaf)[0])
+                try_to("ip", "link", "del", self.bridge(rail, leaf))
             try_to("ip", "link", "del", self.bridge(rail))
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -4,6 +4,8 @@
 planted slow line is named. Every line has the same limit, far below what the machine carries, so that all pairs of a round fit in."""
 
 import json
+import os
+import signal
 import unittest
 from pathlib import Path
 
@@ -19,15 +21,6 @@ CHECK = "network.bandwidth"
 OPEN = "compat: {open_actions: true}\n"
 
 
-def limit_sending(host, megabits):
-    host.run("tc", "qdisc", "replace", "dev", host.interface(RAIL), "root", "tbf", "rate", f"{megabits}mbit", "burst", "64kb", "latency", "200ms")
-
-
-def limit_receiving(host, megabits):
-    """What the bridge sends towards the host."""
-    network_lab.run("tc", "qdisc", "replace", "dev", host.outer(RAIL), "root", "tbf", "rate", f"{megabits}mbit", "burst", "64kb", "latency", "200ms")
-
-
 class PairTestsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -37,8 +30,8 @@ class PairTestsTest(unittest.TestCase):
         cls.lab = network_lab.Lab(hosts=HOSTS, rails=1)
         cls.addClassCleanup(cls.lab.close)
         for host in cls.lab.hosts.values():
-            limit_sending(host, LINE)
-            limit_receiving(host, LINE)
+            host.limit_sending(RAIL, LINE)
+            host.limit_receiving(RAIL, LINE)
         # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
         cls.lab.start(settings=OPEN)
 
@@ -68,9 +61,9 @@ class PairTestsTest(unittest.TestCase):
 
     def test_slow_interfaces_are_named_with_their_direction_and_a_dead_agent_is_left_out(self):
         slow, deaf, dead = self.lab[5], self.lab[2], self.lab[8]
-        for limit, host in ((limit_sending, slow), (limit_receiving, slow), (limit_receiving, deaf)):
-            limit(host, SLOW)
-            self.addCleanup(limit, host, LINE)
+        for limit in (slow.limit_sending, slow.limit_receiving, deaf.limit_receiving):
+            limit(RAIL, SLOW)
+            self.addCleanup(limit, RAIL, LINE)
         dead.stop()
 
         def begin_again():
@@ -84,6 +77,21 @@ class PairTestsTest(unittest.TestCase):
         self.assertEqual(self.suspect(host, "link/h5/net0")["kind"], "nic")
         self.assertIn("\nSUSPECT", shown)
         self.assertIn("link/h5/net0", shown)
+
+    def is_listening(self, host):
+        """For a test: beside its agent."""
+        return any(not line.split()[3].endswith(f":{network_lab.PORT}") for line in host.run("ss", "-Hltn").splitlines())
+
+    def test_a_run_that_is_interrupted_leaves_nothing_in_use(self):
+        host = self.lab[7]
+        verb = harness.Process([harness.AUTOPILOT, "network", "test"], {**os.environ, "AUTOPILOT_SOCKET": host.socket})
+        harness.wait_until(lambda: any(map(self.is_listening, self.lab.hosts.values())), "a pair is measured")
+        self.assertEqual(verb.stop(signal.SIGINT), 3, verb.log)
+        # Each would go on for 36 seconds and more.
+        harness.wait_until(lambda: not any(map(self.is_listening, self.lab.hosts.values())), "nobody listens", 10)
+        _, found = self.measure(host, "--nodes", "h1,h2")
+        self.assertEqual(found, [], self.said)
+        self.assertNotIn("again", self.said)
 
     def test_the_nodes_can_be_named(self):
         host = self.lab[6]

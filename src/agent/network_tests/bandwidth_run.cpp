@@ -217,6 +217,14 @@ void BandwidthRun::take(const fleet::PairTest& test, const Result<api::Bandwidth
     begin_all(std::exchange(again_, {}), true);
 }
 
+std::vector<std::unique_ptr<PairExchange>> BandwidthRun::take_pairs() {
+  std::vector<std::unique_ptr<PairExchange>> pairs;
+  for (auto& [id, exchange] : exchanges_)
+    pairs.push_back(std::move(exchange));
+  exchanges_.clear();
+  return pairs;
+}
+
 // A job has begun there: what was measured beside it says nothing.
 void BandwidthRun::leave(const std::string& node) {
   const auto found = std::ranges::find(networks_, node, [](const PeerNetwork& one) { return one.peer.node; });

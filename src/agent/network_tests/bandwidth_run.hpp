@@ -48,6 +48,8 @@ class BandwidthRun {
   BandwidthRun& operator=(const BandwidthRun&) = delete;
   ~BandwidthRun() = default;
 
+  // Nobody waits for what is being measured any more: to be abandoned.
+  [[nodiscard]] std::vector<std::unique_ptr<PairExchange>> take_pairs();
   // By what was measured until now.
   [[nodiscard]] fleet::Verdict verdict() const { return run_.verdict(); }
   [[nodiscard]] const fleet::Fabric& fabric() const { return run_.fabric(); }

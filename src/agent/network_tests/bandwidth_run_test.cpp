@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/bandwidth_run.hpp"
 
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -101,40 +103,63 @@ class BandwidthRunTest : public ::testing::Test {
  protected:
   BandwidthRunTest() {
     server_.route("POST", api::kServersPath, [this](const net::HttpRequest&, net::Responder responder) {
+      if (holds_servers_) return held_.push_back(std::move(responder));
       if (refusals_ > 0) {
         --refusals_;
         return responder.respond(Error{Errc::conflict, "net0 is in use"});
       }
       responder.respond({200, "application/json", api::to_json(api::ServersAnswer{"one", {5201}}), {}});
     });
-    server_.route("POST", api::kBandwidthPath, [](const net::HttpRequest&, net::Responder responder) {
+    server_.route("POST", api::kBandwidthPath, [this](const net::HttpRequest&, net::Responder responder) {
+      if (holds_measurement_) return held_.push_back(std::move(responder));
       const api::BandwidthWay way{.sent = 1e9, .received = 1e9, .samples = {1e9}};
       responder.respond({200, "application/json", api::to_json(api::BandwidthAnswer{way, way, "", ""}), {}});
     });
     server_.route("DELETE", std::string(api::kServersPath) + "/{id}",
-                  [](const net::HttpRequest&, net::Responder responder) {
+                  [this](const net::HttpRequest& request, net::Responder responder) {
+                    ended_.push_back(request.parameters.at("id"));
                     responder.respond({200, "application/json", "{}\n", {}});
                   });
     port_ = server_.listen_tcp("127.0.0.1:0").value();
   }
-  // To its end.
-  void run() {
+  void begin() {
     const std::vector<PeerNetwork> networks{network_of("a", {{"net0", "10.1.0.1"}}, port_),
                                             network_of("b", {{"net0", "10.1.0.2"}}, port_)};
     auto pairs = fleet::PairRun::create(fabric_of(networks).value(), {});
     ASSERT_TRUE(pairs) << pairs.error().what;
-    bool has_ended = false;
     run_.emplace(
         loop_, nullptr, networks, *std::move(pairs),
         BandwidthRun::Listener{.on_progress = [this](std::string said) { said_.insert(std::move(said)); },
-                               .on_end = [&has_ended] { has_ended = true; }});
-    EXPECT_TRUE(net::testing::run_until(loop_, [&has_ended] { return has_ended; }));
+                               .on_end = [this] { has_ended_ = true; }});
+  }
+  [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
+    return net::testing::run_until(loop_, is_so);
+  }
+  void run() {
+    begin();
+    EXPECT_TRUE(run_until([this] { return has_ended_; }));
+  }
+  // The run goes, and its only pair is abandoned.
+  void abandon() {
+    auto pairs = run_->take_pairs();
+    run_.reset();
+    ASSERT_EQ(pairs.size(), 1U);
+    pair_ = std::move(pairs.front());
+    pair_->abandon([this] { is_abandoned_ = true; });
+    EXPECT_FALSE(is_abandoned_);
   }
 
   net::EventLoop loop_;
   net::HttpServer server_{loop_, {}};
   std::uint16_t port_ = 0;
   int refusals_ = 0;
+  bool holds_servers_ = false;
+  bool holds_measurement_ = false;
+  std::vector<net::Responder> held_;
+  std::vector<std::string> ended_;  // servers
+  bool has_ended_ = false;
+  bool is_abandoned_ = false;
+  std::unique_ptr<PairExchange> pair_;
   std::set<std::string> said_;
   std::optional<BandwidthRun> run_;
 };
@@ -153,6 +178,35 @@ TEST_F(BandwidthRunTest, why_it_cannot_be_measured_is_known) {
   EXPECT_EQ(run_->verdict().measured, 0U);
   ASSERT_FALSE(run_->problems().empty());
   EXPECT_THAT(run_->problems().begin()->second, HasSubstr("net0 is in use"));
+}
+
+TEST_F(BandwidthRunTest, servers_of_a_measurement_that_nobody_waits_for_are_ended) {
+  holds_measurement_ = true;
+  begin();
+  ASSERT_TRUE(run_until([this] { return !held_.empty(); }));
+  abandon();
+  ASSERT_TRUE(run_until([this] { return is_abandoned_; }));
+  EXPECT_THAT(ended_, ElementsAre("one"));
+}
+
+TEST_F(BandwidthRunTest, and_those_that_only_begin_to_listen) {
+  holds_servers_ = true;
+  begin();
+  ASSERT_TRUE(run_until([this] { return !held_.empty(); }));
+  abandon();
+  held_.front().respond({200, "application/json", api::to_json(api::ServersAnswer{"late", {5201}}), {}});
+  ASSERT_TRUE(run_until([this] { return is_abandoned_; }));
+  EXPECT_THAT(ended_, ElementsAre("late"));
+}
+
+TEST_F(BandwidthRunTest, where_no_server_listens_there_is_none_to_end) {
+  holds_servers_ = true;
+  begin();
+  ASSERT_TRUE(run_until([this] { return !held_.empty(); }));
+  abandon();
+  held_.front().respond(Error{Errc::conflict, "net0 is in use"});
+  ASSERT_TRUE(run_until([this] { return is_abandoned_; }));
+  EXPECT_THAT(ended_, IsEmpty());
 }
 
 }  // namespace

@@ -23,7 +23,12 @@ fleet::PairSettings pair_settings() {
 
 BandwidthTester::BandwidthTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, Doors doors,
                                  std::shared_ptr<host::TestBoard> board)
-    : loop_(loop), clock_(clock), book_(book), doors_(std::move(doors)), board_(std::move(board)) {}
+    : loop_(loop),
+      clock_(clock),
+      book_(book),
+      doors_(std::move(doors)),
+      board_(std::move(board)),
+      way_back_(loop) {}
 
 Status BandwidthTester::begin(runtime::OwnTest::Calls calls) {
   if (asked_) return fail(Errc::conflict, "bandwidth between nodes is being measured already");
@@ -77,6 +82,7 @@ void BandwidthTester::conclude() {
       .fabric = run.fabric(), .verdict = run.verdict(), .problems = run.problems(), .pods = {}};
   for (const PeerNetwork& network : run.networks())
     found.pods.push_back(network.network.pod);
+  abandon(run_->take_pairs());
   run_.reset();
   if (found.verdict.measured == 0 && !found.problems.empty()) {
     const std::string& problem = found.problems.begin()->second;
@@ -86,6 +92,14 @@ void BandwidthTester::conclude() {
   if (found.verdict.measured == 0) return end(fail(Errc::unavailable, "ended before a pair was measured"));
   board_->put(std::string(kBandwidthCheck), bandwidth_observations(found, clock_.now()));
   end(bandwidth_sentence(found));
+}
+
+// Their interfaces would be in use until these tests are over, and the next run would not find them idle.
+void BandwidthTester::abandon(std::vector<std::unique_ptr<PairExchange>> pairs) {
+  for (std::unique_ptr<PairExchange>& pair : pairs) {
+    const auto place = abandoned_.insert(abandoned_.end(), std::move(pair));
+    (*place)->abandon([this, place] { way_back_.post()([this, place] { abandoned_.erase(place); }); });
+  }
 }
 
 void BandwidthTester::cancel() {

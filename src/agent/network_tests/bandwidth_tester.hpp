@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,8 @@
 
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/bandwidth_run.hpp"
+#include "agent/network_tests/pair_exchange.hpp"
+#include "agent/network_tests/way_back.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/tests/results.hpp"
@@ -19,8 +22,8 @@
 namespace autopilot::agent {
 
 // The operation network.bandwidth: has nodes measured in pairs, those that are reserved for it ("peer/gpu-7")
-// or all, and puts what it found on the board. When
-// it is ended before its time what was measured until then is a result, too. On the loop's thread.
+// or all, and puts what it found on the board. When it is ended before its time what was measured until then
+// is a result, too, and the agents are told to end what they still do. On the loop's thread.
 class BandwidthTester {
  public:
   static constexpr Duration kDeadline = std::chrono::minutes{10};
@@ -48,6 +51,7 @@ class BandwidthTester {
   void take_peers(const Result<std::vector<Peer>>& peers);
   void run(std::vector<PeerNetwork> networks);
   void conclude();
+  void abandon(std::vector<std::unique_ptr<PairExchange>> pairs);
   void end(const Result<std::string>& said);
 
   net::EventLoop& loop_;
@@ -58,6 +62,8 @@ class BandwidthTester {
   std::optional<runtime::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;  // of the test that was asked for last
   std::optional<BandwidthRun> run_;
+  WayBack way_back_;
+  std::list<std::unique_ptr<PairExchange>> abandoned_;  // until their agents have ended
 };
 
 }  // namespace autopilot::agent

@@ -64,7 +64,10 @@ void PairExchange::listen() {
         const auto body = body_of(wish_.destination.peer.node, answer);
         const auto servers =
             body ? api::parse_servers_answer(*body) : Result<api::ServersAnswer>(fail(body.error()));
-        if (servers) return measure(*servers);
+        if (servers) {
+          servers_ = servers->id;
+          return is_abandoned_ ? end_servers() : measure(*servers);
+        }
         answer_ = fail(servers.error());
         if (servers.error().code == Errc::conflict) refused_by_ = wish_.destination.peer.node;
         end();
@@ -72,7 +75,6 @@ void PairExchange::listen() {
 }
 
 void PairExchange::measure(const api::ServersAnswer& servers) {
-  servers_ = servers.id;
   const api::BandwidthRequest wanted{.address = wish_.source.address,
                                      .node = wish_.destination.peer.node,
                                      .to = wish_.destination.address,
@@ -91,7 +93,14 @@ void PairExchange::measure(const api::ServersAnswer& servers) {
                            });
 }
 
+void PairExchange::abandon(std::function<void()> done) {
+  on_end_ = [done = std::move(done)](const auto&, const auto&) { done(); };
+  is_abandoned_ = true;
+  if (!servers_.empty() && !is_ending_) end_servers();
+}
+
 void PairExchange::end_servers() {
+  is_ending_ = true;
   exchange_ = destination_.send(request_of("DELETE", std::string(api::kServersPath) + "/" + servers_, ""),
                                 kToEnd, [this](const auto&) { end(); });
 }

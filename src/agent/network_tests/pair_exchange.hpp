@@ -22,7 +22,7 @@ struct PairEnd {
 };
 
 // A test of two nodes by their agents: one is asked to listen, the other one to measure, and the first one to
-// end. Ends with this; the agents give up by themselves then. On the loop's thread.
+// end. Where this ends before they give up by themselves, later. On the loop's thread.
 class PairExchange {
  public:
   struct Wish {
@@ -44,6 +44,10 @@ class PairExchange {
   PairExchange& operator=(const PairExchange&) = delete;
   ~PairExchange() = default;
 
+  // Nobody waits for what is measured any more. Its servers are told to end, with which the measurement ends
+  // as well; then it calls back, not from within, in place of what it would have called.
+  void abandon(std::function<void()> done);
+
  private:
   void listen();
   void measure(const api::ServersAnswer& servers);
@@ -51,8 +55,10 @@ class PairExchange {
   void end();
 
   const Wish wish_;
-  const OnEnd on_end_;
+  OnEnd on_end_;
   std::string servers_;  // their id
+  bool is_abandoned_ = false;
+  bool is_ending_ = false;
   Result<api::BandwidthAnswer> answer_;
   std::string refused_by_;
   net::HttpSession source_;

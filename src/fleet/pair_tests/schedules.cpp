@@ -2,7 +2,6 @@
 #include "fleet/pair_tests/schedules.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -30,13 +29,6 @@ std::optional<NodeNumber> circle_partner(std::size_t n, std::size_t round, NodeN
   if (partner != node) return static_cast<NodeNumber>(partner);
   if (is_dummy_there) return std::nullopt;
   return static_cast<NodeNumber>(others);
-}
-
-std::size_t ContactRounds::usual_targets(std::size_t n) {
-  if (n < 2) return 0;
-  if (n <= kMostForFullMesh) return n - 1;
-  // Fewer mixed distances than the logarithm may leave groups that hardly ask each other.
-  return static_cast<std::size_t>(std::bit_width(n - 1));
 }
 
 ContactRounds::ContactRounds(std::size_t n, std::size_t targets, std::uint64_t seed)

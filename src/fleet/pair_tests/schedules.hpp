@@ -35,9 +35,9 @@ class ContactRounds {
  public:
   // Up to that many nodes ask each other all at once.
   static constexpr std::size_t kMostForFullMesh = 64;
-  [[nodiscard]] static std::size_t usual_targets(std::size_t n);
 
-  // targets: k, at most n - 1 are asked.
+  // targets: k, at most n - 1 are asked. Fewer than the logarithm of n to the base 2 may leave groups that
+  // hardly ask each other.
   ContactRounds(std::size_t n, std::size_t targets, std::uint64_t seed);
 
   [[nodiscard]] std::size_t cycle() const;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/bandwidth_ends.hpp"
+
+#include <condition_variable>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/clock/system_clock.hpp"
+#include "net/test_server.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kListening = R"({"role":"serve","address":"10.1.0.7","ports":[41000],"failed":[]})";
+
+// Children that listen at once, and go on until they are told to end.
+class BandwidthEndsTest : public ::testing::Test {
+ protected:
+  ~BandwidthEndsTest() override {
+    ends_.stop();
+    for (std::thread& thread : threads_)
+      thread.join();
+  }
+  BandwidthEnds::Doors doors() {
+    return {.program = std::string("/opt/probe"),
+            .run = [](const host::Command&, MonoTime, const std::stop_token& stop,
+                      const host::LineHandler& on_line) -> Result<host::ChildReport> {
+              if (on_line) on_line(kListening);
+              std::mutex mutex;
+              std::unique_lock lock(mutex);
+              std::condition_variable_any told;
+              told.wait(lock, stop, [] { return false; });
+              host::ChildReport report;
+              report.end = host::ChildEnd::cancelled;
+              return report;
+            },
+            .submit =
+                [this](std::function<void()> task) {
+                  threads_.emplace_back(std::move(task));
+                  return true;
+                }};
+  }
+  std::string serve() {
+    std::optional<Result<api::ServersAnswer>> answer;
+    ends_.serve("ib0", {.address = "10.1.0.7", .allowed = "10.1.0.9", .processes = 1, .seconds = 30},
+                [&answer](auto told) { answer = std::move(told); });
+    EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
+    return answer && *answer ? (*answer)->id : "";
+  }
+  void measure(const std::string& interface) {
+    ends_.measure(interface,
+                  {.address = "10.1.0.7",
+                   .node = "gpu-9",
+                   .to = "10.1.0.9",
+                   .ports = {41000},
+                   .streams = 1,
+                   .seconds = 4,
+                   .most = 0},
+                  [this](auto told) { measured_ = std::move(told); });
+  }
+  [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
+    return net::testing::run_until(loop_, is_so);
+  }
+
+  net::EventLoop loop_;
+  const host::SystemClock clock_;
+  std::vector<std::thread> threads_;
+  std::optional<Result<api::BandwidthAnswer>> measured_;
+  BandwidthEnds ends_{loop_, clock_, "gpu-7-", doors()};
+};
+
+// A job has begun, or the agent ends.
+TEST_F(BandwidthEndsTest, what_is_under_way_ends_when_it_is_told_to) {
+  EXPECT_EQ(serve(), "gpu-7-1");
+  measure("ib1");
+  EXPECT_FALSE(ends_.is_idle());
+  ends_.stop();
+  ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
+  ASSERT_TRUE(measured_ && *measured_);
+  EXPECT_EQ((*measured_)->reason, "internal");
+  EXPECT_THAT((*measured_)->error, HasSubstr("the test was ended"));
+}
+
+TEST_F(BandwidthEndsTest, an_interface_takes_part_in_one_test_at_a_time) {
+  const std::string id = serve();
+  measure("ib0");
+  ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+  ASSERT_FALSE(*measured_);
+  EXPECT_EQ(measured_->error().code, Errc::conflict);
+  EXPECT_THAT(measured_->error().what, HasSubstr("ib0 is in use"));
+  bool has_ended = false;
+  ends_.end(id, [&has_ended] { has_ended = true; });
+  ASSERT_TRUE(run_until([&has_ended] { return has_ended; }));
+  EXPECT_EQ(serve(), "gpu-7-2");
+}
+
+}  // namespace
+}  // namespace autopilot::agent
