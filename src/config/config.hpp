@@ -119,6 +119,7 @@ struct Network {
   std::string leaf;                     // the switch that it is plugged into; empty: not known
   std::string leaf_label =
       "network.topology.nvidia.com/leaf";  // of the Node object, and says it in a cluster
+  int most_percent = 100;                  // of the rate of a line: what a test takes at most
 };
 
 // Which other nodes are asked whether they answer, and how often (docs/network-tests.md).

@@ -568,6 +568,12 @@ constexpr std::array kSettings{
             "The label of the Node object that says so in a cluster.",
             AUTOPILOT_READ(read_word(m, s, &is_label_name, c.network.leaf_label)),
             AUTOPILOT_SHOW(c.network.leaf_label)},
+    Setting{"network.most_percent", "1 to 100", kLive, kNoVariable,
+            "How much of the rate of a line a test of bandwidth that this agent makes takes at most, where "
+            "others "
+            "use the fabric as well. Below 100 lines of which nobody knows the rate are not tested.",
+            AUTOPILOT_READ(read_integer(m, s, 1, 100, c.network.most_percent)),
+            AUTOPILOT_SHOW(std::to_string(c.network.most_percent))},
     Setting{"ping.every", "0s, or 10s to 1d", kLive, kNoVariable,
             "How often other nodes are asked whether they answer (docs/network-tests.md). 0s: when somebody "
             "asks for a test, and at no other time.",

@@ -124,11 +124,13 @@ fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
 }
 
 BandwidthRun::BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
-                           std::vector<PeerNetwork> networks, fleet::PairRun run, Listener listener)
+                           std::vector<PeerNetwork> networks, fleet::PairRun run, int most_percent,
+                           Listener listener)
     : loop_(loop),
       tls_(std::move(tls)),
       networks_(std::move(networks)),
       run_(std::move(run)),
+      most_percent_(most_percent),
       listener_(std::move(listener)),
       way_back_(loop) {
   next_ = loop_.after(Duration{0}, [this] { begin_round(); });
@@ -150,6 +152,16 @@ std::pair<std::string, std::string> BandwidthRun::addresses_of(const fleet::Pair
     for (const std::string& destination : destinations)
       if (is_ipv6(source) == is_ipv6(destination)) return {source, destination};
   return {sources.front(), destinations.front()};
+}
+
+// Both lines are of one rate. 0: what they carry.
+std::uint64_t BandwidthRun::most_of(const fleet::PairTest& test) const {
+  constexpr int kAll = 100;
+  if (most_percent_ == kAll) return 0;
+  const std::string& interface = run_.fabric().nic(test.rail, test.source)->interface;
+  const auto& addresses = networks_[test.source].network.addresses;
+  const auto line = std::ranges::find(addresses, interface, &api::NetworkAddress::interface);
+  return line == addresses.end() ? 0 : line->rate / kAll * static_cast<std::uint64_t>(most_percent_);
 }
 
 void BandwidthRun::begin_round() {
@@ -185,7 +197,7 @@ void BandwidthRun::begin(const fleet::PairTest& test) {
                           .processes = 1,
                           .streams = kStreams,
                           .seconds = std::clamp(test.flows.size(), kLeastSeconds, kMostSeconds),
-                          .most = 0};
+                          .most = most_of(test)};
   exchanges_[test.id] = std::make_unique<PairExchange>(
       loop_, tls_, std::move(wish),
       [this, test](const Result<api::BandwidthAnswer>& answer, const std::string& refused_by) {

@@ -29,9 +29,10 @@ namespace autopilot::agent {
 [[nodiscard]] fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
                                                const Result<api::BandwidthAnswer>& answer);
 
-// Finds out which node, interface or way is slow: round after round the pairs that fleet::PairRun wants, all
-// of a round at once; those of which nothing was measured once more, when the others are at rest. Ends with
-// this. On the loop's thread.
+// Finds out which node, interface or way is slow, with so much of the rate of each line (100: with all that
+// it carries, of whatever rate): round after round the pairs that fleet::PairRun wants, all of a round at
+// once; those of which nothing was measured once more, when the others are at rest. Ends with this. On the
+// loop's thread.
 class BandwidthRun {
  public:
   static constexpr std::size_t kMostAtOnce = 256;  // pairs: each is two connections
@@ -43,7 +44,7 @@ class BandwidthRun {
   };
 
   BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
-               std::vector<PeerNetwork> networks, fleet::PairRun run, Listener listener);
+               std::vector<PeerNetwork> networks, fleet::PairRun run, int most_percent, Listener listener);
   BandwidthRun(const BandwidthRun&) = delete;
   BandwidthRun& operator=(const BandwidthRun&) = delete;
   ~BandwidthRun() = default;
@@ -65,6 +66,7 @@ class BandwidthRun {
   void take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
             const std::string& refused_by);
   void leave(const std::string& node);
+  [[nodiscard]] std::uint64_t most_of(const fleet::PairTest& test) const;
   [[nodiscard]] std::vector<std::string> addresses_of(fleet::NodeNumber node, fleet::RailNumber rail) const;
   [[nodiscard]] std::pair<std::string, std::string> addresses_of(const fleet::PairTest& test) const;
 
@@ -72,6 +74,7 @@ class BandwidthRun {
   const std::shared_ptr<const net::TlsContext> tls_;
   const std::vector<PeerNetwork> networks_;
   fleet::PairRun run_;
+  const int most_percent_;
   const Listener listener_;
   std::map<std::uint32_t, std::string> problems_;
   std::size_t round_ = 0;

@@ -110,11 +110,14 @@ class BandwidthRunTest : public ::testing::Test {
       }
       responder.respond({200, "application/json", api::to_json(api::ServersAnswer{"one", {5201}}), {}});
     });
-    server_.route("POST", api::kBandwidthPath, [this](const net::HttpRequest&, net::Responder responder) {
-      if (holds_measurement_) return held_.push_back(std::move(responder));
-      const api::BandwidthWay way{.sent = 1e9, .received = 1e9, .samples = {1e9}};
-      responder.respond({200, "application/json", api::to_json(api::BandwidthAnswer{way, way, "", ""}), {}});
-    });
+    server_.route("POST", api::kBandwidthPath,
+                  [this](const net::HttpRequest& request, net::Responder responder) {
+                    most_.insert(api::parse_bandwidth_request(request.body).value().most);
+                    if (holds_measurement_) return held_.push_back(std::move(responder));
+                    const api::BandwidthWay way{.sent = 1e9, .received = 1e9, .samples = {1e9}};
+                    responder.respond(
+                        {200, "application/json", api::to_json(api::BandwidthAnswer{way, way, "", ""}), {}});
+                  });
     server_.route("DELETE", std::string(api::kServersPath) + "/{id}",
                   [this](const net::HttpRequest& request, net::Responder responder) {
                     ended_.push_back(request.parameters.at("id"));
@@ -123,12 +126,13 @@ class BandwidthRunTest : public ::testing::Test {
     port_ = server_.listen_tcp("127.0.0.1:0").value();
   }
   void begin() {
-    const std::vector<PeerNetwork> networks{network_of("a", {{"net0", "10.1.0.1"}}, port_),
-                                            network_of("b", {{"net0", "10.1.0.2"}}, port_)};
+    constexpr std::size_t kRate = 25'000'000'000;
+    const std::vector<PeerNetwork> networks{network_of("a", {{"net0", "10.1.0.1", 0, kRate}}, port_),
+                                            network_of("b", {{"net0", "10.1.0.2", 0, kRate}}, port_)};
     auto pairs = fleet::PairRun::create(fabric_of(networks).value(), {});
     ASSERT_TRUE(pairs) << pairs.error().what;
     run_.emplace(
-        loop_, nullptr, networks, *std::move(pairs),
+        loop_, nullptr, networks, *std::move(pairs), most_percent_,
         BandwidthRun::Listener{.on_progress = [this](std::string said) { said_.insert(std::move(said)); },
                                .on_end = [this] { has_ended_ = true; }});
   }
@@ -153,6 +157,8 @@ class BandwidthRunTest : public ::testing::Test {
   net::HttpServer server_{loop_, {}};
   std::uint16_t port_ = 0;
   int refusals_ = 0;
+  int most_percent_ = 100;
+  std::set<std::uint64_t> most_;  // that tests were to take
   bool holds_servers_ = false;
   bool holds_measurement_ = false;
   std::vector<net::Responder> held_;
@@ -178,6 +184,17 @@ TEST_F(BandwidthRunTest, why_it_cannot_be_measured_is_known) {
   EXPECT_EQ(run_->verdict().measured, 0U);
   ASSERT_FALSE(run_->problems().empty());
   EXPECT_THAT(run_->problems().begin()->second, HasSubstr("net0 is in use"));
+}
+
+TEST_F(BandwidthRunTest, a_test_takes_what_the_line_carries) {
+  run();
+  EXPECT_THAT(most_, ElementsAre(0U));
+}
+
+TEST_F(BandwidthRunTest, or_a_share_of_its_rate_where_others_use_it_as_well) {
+  most_percent_ = 20;
+  run();
+  EXPECT_THAT(most_, ElementsAre(5'000'000'000U));
 }
 
 TEST_F(BandwidthRunTest, servers_of_a_measurement_that_nobody_waits_for_are_ended) {

@@ -19,6 +19,14 @@ fleet::PairSettings pair_settings() {
   return settings;
 }
 
+constexpr int kAll = 100;
+
+// A share of them cannot be told.
+void leave_out_unknown_rates(std::vector<PeerNetwork>& networks) {
+  for (PeerNetwork& network : networks)
+    std::erase_if(network.network.addresses, [](const api::NetworkAddress& one) { return one.rate == 0; });
+}
+
 }  // namespace
 
 BandwidthTester::BandwidthTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, Doors doors,
@@ -58,6 +66,8 @@ void BandwidthTester::take_peers(const Result<std::vector<Peer>>& peers) {
 void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
   std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
+  const int most_percent = doors_.most_percent();
+  if (most_percent < kAll) leave_out_unknown_rates(networks);
   auto fabric = fabric_of(networks);
   if (!fabric) {
     if (fabric.error().code == Errc::unsupported)
@@ -68,6 +78,7 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   auto pairs = fleet::PairRun::create(*std::move(fabric), pair_settings());
   if (!pairs) return end(fail(pairs.error()));
   run_.emplace(loop_, doors_.tls ? doors_.tls() : nullptr, std::move(networks), *std::move(pairs),
+               most_percent,
                BandwidthRun::Listener{.on_progress =
                                           [this](std::string message) {
                                             if (asked_) asked_->on_progress(std::move(message));

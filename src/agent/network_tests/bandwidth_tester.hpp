@@ -32,6 +32,8 @@ class BandwidthTester {
     // All agents there are, this one among them.
     std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
     std::function<std::shared_ptr<const net::TlsContext>()> tls;
+    // What is taken of a line, of its rate; below 100 one of which nobody knows the rate is not tested.
+    std::function<int()> most_percent;
     // The board has something new.
     std::function<void()> look;
   };

@@ -60,6 +60,7 @@ NetworkTests::NetworkTests(NetworkTestContext context)
       bandwidth_(context_.loop, context_.clock, book_,
                  {.peers = context_.peers,
                   .tls = context_.tls,
+                  .most_percent = context_.most_percent,
                   .look = [this] { context_.look(std::string(kBandwidthCheck)); }},
                  context_.board) {}
 

@@ -29,6 +29,7 @@ struct NetworkTestContext {
   std::vector<std::string> interfaces = {};  // see addresses_for_peers
   std::function<std::string()> leaf = {};    // of this node, see api::NodeNetwork
   std::function<PingSettings()> ping = {};
+  std::function<int()> most_percent = [] { return 100; };  // see BandwidthTester::Doors
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers = {};
   std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
   CallerRights rights = {};  // of agents, to have tests of bandwidth made
