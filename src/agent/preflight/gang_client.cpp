@@ -13,6 +13,8 @@ Result<api::GangAnswer> answer_in(const Result<net::HttpResponse>& answer) {
   if (answer->status == 200) return api::parse_gang_answer(answer->body);
   if (answer->status == 404 || answer->status == 405)
     return fail(Errc::unsupported, "the controller ties no pods together");
+  if (answer->status == 400)
+    return fail(Errc::unsupported, "the controller, which may be an older one, does not know the question");
   const Error said = api::parse_error(answer->body);
   return fail(Errc::unavailable, "the controller says " + std::to_string(answer->status) +
                                      (said.what.empty() ? "" : ": " + said.what));

@@ -82,6 +82,14 @@ TEST_F(GangClientTest, a_controller_that_is_older_knows_no_such_question) {
   EXPECT_EQ(told(0).error().code, Errc::unsupported);
 }
 
+TEST_F(GangClientTest, nor_one_that_does_not_know_all_of_its_members) {
+  is_there();
+  answer_ = net::error_response(400, "malformed", "proven: not known");
+  ask("u1");
+  ASSERT_FALSE(told(0));
+  EXPECT_EQ(told(0).error().code, Errc::unsupported);
+}
+
 TEST_F(GangClientTest, a_refusal_is_told_with_its_words) {
   is_there();
   answer_ = net::error_response(503, "unavailable", "this controller does not lead");
