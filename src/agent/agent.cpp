@@ -356,7 +356,13 @@ void Agent::open_gate() {
                                      .config = [this]() -> const config::Config& { return options_.config; },
                                      .note_changes = [this] { note_operations(); },
                                      .poll_soon = [this] { poll_soon(); },
-                                     .gang = ask_for_gang()}));
+                                     .gang = ask_for_gang(),
+                                     .with_agents =
+                                         [this](std::vector<Subject> nodes) {
+                                           return network_tests_
+                                                      ? network_tests_->with_agents(std::move(nodes))
+                                                      : nodes;
+                                         }}));
 }
 
 // Each agent has turns of its own, so that nodes do not load what they share all at once.

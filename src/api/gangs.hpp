@@ -32,8 +32,8 @@ struct GangAnswer {
 
   bool may_start = false;  // one that is not proven: the test may, for all pods have a node
   std::string message;     // whom it waits for, in a sentence; empty where it may start
-  // For one that is not proven: those of the other pods that have GPUs. Where they are more than kMostNodes
-  // each pod is told those that follow its own by name, so that each node is told as often.
+  // For one that is not proven: those of the other pods that have GPUs or are tested. Where they are more
+  // than kMostNodes each pod is told those that follow its own by name, so that each node is told as often.
   std::vector<std::string> nodes = {};
 };
 [[nodiscard]] std::string to_json(const GangAnswer& answer);

@@ -73,7 +73,7 @@ Interned::~Interned() {
 }
 
 const std::string& Interned::text() const {
-  static const std::string none;
+  static const std::string& none = *new std::string;  // NOLINT(cppcoreguidelines-owning-memory): as the table
   return entry_ == nullptr ? none : entry_->text;
 }
 

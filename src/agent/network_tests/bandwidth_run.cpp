@@ -232,7 +232,7 @@ void BandwidthRun::take(const fleet::PairTest& test, const Result<api::Bandwidth
 std::vector<std::unique_ptr<PairExchange>> BandwidthRun::take_pairs() {
   std::vector<std::unique_ptr<PairExchange>> pairs;
   for (auto& [id, exchange] : exchanges_)
-    pairs.push_back(std::move(exchange));
+    if (!exchange->has_ended()) pairs.push_back(std::move(exchange));
   exchanges_.clear();
   return pairs;
 }

@@ -21,10 +21,13 @@ fleet::PairSettings pair_settings() {
 
 constexpr int kAll = 100;
 
-// A share of them cannot be told.
-void leave_out_unknown_rates(std::vector<PeerNetwork>& networks) {
+// A share of them cannot be told. Whether there are any.
+bool leave_out_unknown_rates(std::vector<PeerNetwork>& networks) {
+  std::size_t count = 0;
   for (PeerNetwork& network : networks)
-    std::erase_if(network.network.addresses, [](const api::NetworkAddress& one) { return one.rate == 0; });
+    count += std::erase_if(network.network.addresses,
+                           [](const api::NetworkAddress& one) { return one.rate == 0; });
+  return count > 0;
 }
 
 }  // namespace
@@ -67,8 +70,12 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
   std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
   const int most_percent = doors_.most_percent();
-  if (most_percent < kAll) leave_out_unknown_rates(networks);
+  const bool leaves_out = most_percent < kAll && leave_out_unknown_rates(networks);
   auto fabric = fabric_of(networks);
+  if (!fabric && leaves_out)
+    return end(fail(Errc::unavailable,
+                    "of too many lines nobody knows the rate, of which network.most_percent "
+                    "allows a share: there is no pair to test"));
   if (!fabric) {
     if (fabric.error().code == Errc::unsupported)
       board_->put(std::string(kBandwidthCheck), no_bandwidth_targets(clock_.now()));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/callers/guard.hpp"
@@ -51,6 +52,10 @@ class NetworkTests {
   // Used no longer than this.
   [[nodiscard]] std::vector<runtime::OperationKind> operations();
   void start() { ping_.start(); }
+  // See PingTester.
+  [[nodiscard]] std::vector<Subject> with_agents(std::vector<Subject> nodes) const {
+    return ping_.with_agents(std::move(nodes));
+  }
   void note_settings() { ping_.note_settings(); }
   // A job may have begun here: tests of bandwidth make room for it.
   void note_job();

@@ -107,6 +107,7 @@ void PairExchange::end_servers() {
 
 // Whoever is told may end this.
 void PairExchange::end() {
+  has_ended_ = true;
   const OnEnd told = on_end_;
   told(std::move(answer_), std::string(refused_by_));
 }

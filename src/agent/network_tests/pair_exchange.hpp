@@ -44,8 +44,10 @@ class PairExchange {
   PairExchange& operator=(const PairExchange&) = delete;
   ~PairExchange() = default;
 
-  // Nobody waits for what is measured any more. Its servers are told to end, with which the measurement ends
-  // as well; then it calls back, not from within, in place of what it would have called.
+  // It has called back.
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
+  // Before it has ended: nobody waits for what is measured any more. Its servers are told to end, with which
+  // the measurement ends as well; then it calls back, not from within, in place of what it would have called.
   void abandon(std::function<void()> done);
 
  private:
@@ -59,6 +61,7 @@ class PairExchange {
   std::string servers_;  // their id
   bool is_abandoned_ = false;
   bool is_ending_ = false;
+  bool has_ended_ = false;
   Result<api::BandwidthAnswer> answer_;
   std::string refused_by_;
   net::HttpSession source_;

@@ -200,15 +200,17 @@ std::vector<std::string> nodes_to_ask_again(const PingRound& round) {
   return {nodes.begin(), nodes.end()};
 }
 
-bool nobody_answers(const Observations& observations) {
-  double asked = 0;
-  double unanswered = 0;
+std::map<std::string, PingCount> ping_counts(const Observations& observations) {
+  std::map<std::string, PingCount> counts;
   for (const Observation& one : observations) {
+    if (one.subject.kind != SubjectKind::nic_port) continue;
+    PingCount& of_interface = counts[one.subject.key];
     const double count = one.value ? as_number(*one.value).value_or(0) : 0;
-    if (one.name.text().starts_with("ping.asked.")) asked += count;
-    if (one.name.text().starts_with("ping.unanswered.")) unanswered += count;
+    if (one.name.text().starts_with("ping.asked.")) of_interface.asked += count;
+    if (one.name.text().starts_with("ping.unanswered.")) of_interface.unanswered += count;
   }
-  return asked > 0 && unanswered >= asked;
+  std::erase_if(counts, [](const auto& one) { return one.second.asked == 0; });
+  return counts;
 }
 
 std::string ping_sentence(const PingRound& round) {

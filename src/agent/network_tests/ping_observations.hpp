@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,13 @@ struct PingRound {
 [[nodiscard]] Observations no_ping_targets(const std::string& pod, Instant now);
 // Those that were silent at an address, or odd at one: they are asked again.
 [[nodiscard]] std::vector<std::string> nodes_to_ask_again(const PingRound& round);
-// Of such observations: nodes were asked, and none of them answered at any address.
-[[nodiscard]] bool nobody_answers(const Observations& observations);
+// Of such observations: how many addresses were asked by way of each interface of this node, and how many of
+// them gave no answer.
+struct PingCount {
+  double asked = 0;
+  double unanswered = 0;
+};
+[[nodiscard]] std::map<std::string, PingCount> ping_counts(const Observations& observations);
 // "16 nodes asked at 32 addresses: all answer"
 [[nodiscard]] std::string ping_sentence(const PingRound& round);
 

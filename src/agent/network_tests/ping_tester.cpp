@@ -61,6 +61,14 @@ Status PingTester::test_now(runtime::OwnTest::Calls calls) {
   return {};
 }
 
+std::vector<Subject> PingTester::with_agents(std::vector<Subject> nodes) const {
+  if (!peers_.empty())
+    std::erase_if(nodes, [this](const Subject& one) {
+      return std::ranges::find(peers_, one.key, &Peer::node) == peers_.end();
+    });
+  return nodes;
+}
+
 std::uint64_t PingTester::number_of_round() const {
   const Duration every = settings_().every;
   const Duration turn = every > Duration{0} ? every : kOneTurn;

@@ -64,6 +64,8 @@ class PingTester {
   // A round that begins after this call, of the nodes that are reserved for it, or else of those whose turn
   // it is. conflict: somebody waits for one already. malformed: it is to ask what is no node.
   [[nodiscard]] Status test_now(runtime::OwnTest::Calls calls);
+  // Those of these nodes whose agents are known; all of them as long as none is.
+  [[nodiscard]] std::vector<Subject> with_agents(std::vector<Subject> nodes) const;
   // Who asked for it waits no more; the round goes on.
   void forget_asked() { asked_.reset(); }
 

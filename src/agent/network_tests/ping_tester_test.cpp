@@ -125,6 +125,15 @@ TEST_F(PingTesterTest, asks_where_the_agents_say_and_a_dead_one_where_it_is_know
   EXPECT_THAT(attribute_text(found()[1], "agent"), HasSubstr("127.0.0.1:1"));
 }
 
+TEST_F(PingTesterTest, nodes_without_an_agent_are_told_from_the_others) {
+  const auto node = [](const char* name) { return Subject{SubjectKind::peer, name, {}, {}, {}}; };
+  begin();
+  EXPECT_THAT(tester_->with_agents({node("nobody"), node("dead")}),
+              ElementsAre(node("nobody"), node("dead")));
+  ASSERT_TRUE(run_round());
+  EXPECT_THAT(tester_->with_agents({node("nobody"), node("dead")}), ElementsAre(node("dead")));
+}
+
 TEST_F(PingTesterTest, what_an_agent_said_is_remembered_until_its_address_is_another) {
   begin();
   ASSERT_TRUE(run_round());

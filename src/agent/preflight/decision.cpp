@@ -115,7 +115,8 @@ class Decider {
 
   PreflightTest look_at(const std::string& id) {
     if (const auto made = world_.made.find(id); made != world_.made.end()) return look_at(id, made->second);
-    if (const auto age = age_of_proof(id))
+    // What the host passed before says nothing of now.
+    if (const auto age = is_of_host(id) ? std::nullopt : age_of_proof(id))
       return {id, PreflightState::fresh, "passed " + ago(*age) + " ago on " + which(), age};
     const auto offered = std::ranges::find(world_.offered, id, &OfferedTest::id);
     if (offered == world_.offered.end())

@@ -8,12 +8,13 @@
 namespace autopilot::agent {
 namespace {
 
-Result<api::GangAnswer> answer_in(const Result<net::HttpResponse>& answer) {
+Result<api::GangAnswer> answer_in(const api::GangQuestion& question,
+                                  const Result<net::HttpResponse>& answer) {
   if (!answer) return tl::unexpected(answer.error());
   if (answer->status == 200) return api::parse_gang_answer(answer->body);
   if (answer->status == 404 || answer->status == 405)
     return fail(Errc::unsupported, "the controller ties no pods together");
-  if (answer->status == 400)
+  if (answer->status == 400 && !question.is_proven)
     return fail(Errc::unsupported, "the controller, which may be an older one, does not know the question");
   const Error said = api::parse_error(answer->body);
   return fail(Errc::unavailable, "the controller says " + std::to_string(answer->status) +
@@ -45,7 +46,7 @@ void GangClient::end(const Result<net::HttpResponse>& answer) {
   const Queued ended = std::move(queue_.front());
   queue_.pop_front();
   if (!queue_.empty()) begin();
-  ended.on_answer(answer_in(answer));
+  ended.on_answer(answer_in(ended.question, answer));
 }
 
 }  // namespace autopilot::agent

@@ -37,14 +37,15 @@ class GangClientTest : public ::testing::Test {
       responder.respond(answer_);
     });
   }
-  void ask(const std::string& pod) {
+  void ask(const std::string& pod, bool is_proven = true) {
     if (!client_)
       client_ = std::make_unique<GangClient>(
           loop_, clock_, ControllerDoor{{true, "localhost", port_, ""}, "/ca.crt", "/token"},
           [authority = certificates_.text("ca.crt")](const std::string& path) -> Result<std::string> {
             return path == "/token" ? "a.b.c" : authority;
           });
-    client_->ask({pod, 8}, [this](const Result<api::GangAnswer>& answer) { told_.push_back(answer); });
+    client_->ask({pod, 8, is_proven},
+                 [this](const Result<api::GangAnswer>& answer) { told_.push_back(answer); });
   }
   const Result<api::GangAnswer>& told(std::size_t number) {
     EXPECT_TRUE(net::testing::run_until(loop_, [&] { return told_.size() > number; }));
@@ -85,9 +86,11 @@ TEST_F(GangClientTest, a_controller_that_is_older_knows_no_such_question) {
 TEST_F(GangClientTest, nor_one_that_does_not_know_all_of_its_members) {
   is_there();
   answer_ = net::error_response(400, "malformed", "proven: not known");
-  ask("u1");
+  ask("u1", false);
   ASSERT_FALSE(told(0));
   EXPECT_EQ(told(0).error().code, Errc::unsupported);
+  ask("u1");
+  EXPECT_EQ(told(1).error().code, Errc::unavailable);
 }
 
 TEST_F(GangClientTest, a_refusal_is_told_with_its_words) {

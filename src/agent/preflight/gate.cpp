@@ -101,16 +101,11 @@ void PreflightGate::note() {
   advance_all();
 }
 
-// The pods of a job on this node ask the same nodes: one test is for all of them.
 void PreflightGate::note(const Operation& operation, const std::optional<JudgedTest>& verdict,
                          bool is_durable) {
-  for (auto& [key, question] : questions_) {
-    if (is_between_nodes(operation.kind) && verdict && question.peers == operation.reservation &&
-        question.waits_for.erase(operation.kind) > 0)
-      question.made[operation.kind] = {operation.id, std::nullopt, {}};
+  for (auto& [key, question] : questions_)
     for (auto& [test, made] : question.made)
       if (made.operation == operation.id) take(made, operation, verdict, is_durable);
-  }
   advance_all();
 }
 
@@ -188,6 +183,7 @@ void PreflightGate::begin(const Key& key, Question& question, const GateDecision
     const Duration left = question.deadline - machine_.clock.now().mono;
     if (left <= Duration{0}) return;
     if (is_between_nodes(test) && !knows_peers(key, question, left)) continue;
+    if (is_between_nodes(test) && joins(question, test)) continue;
     const auto operation = machine_.start(
         {test, owner_of(question.pod), is_between_nodes(test) ? *question.peers : question.held->gpus, left});
     if (operation) {
@@ -218,6 +214,18 @@ bool PreflightGate::knows_peers(const Key& key, Question& question, Duration lef
                            advance(key);
                          },
                          [this, key](const GangWait::End& end) { take_peers(key, end.nodes); }});
+  return false;
+}
+
+// The pods of a job on this node ask the same nodes: one test is for all of them.
+bool PreflightGate::joins(Question& question, const std::string& test) {
+  for (const auto& [key, other] : questions_) {
+    const auto made = other.made.find(test);
+    if (made == other.made.end() || !made->second.is_under_way() || other.peers != question.peers) continue;
+    question.made[test] = {made->second.operation, std::nullopt, {}};
+    question.waits_for.erase(test);
+    return true;
+  }
   return false;
 }
 

@@ -124,6 +124,7 @@ class PreflightGate {
   void look(const Key& key, Question& question);
   void begin(const Key& key, Question& question, const GateDecision& decision);
   [[nodiscard]] bool knows_peers(const Key& key, Question& question, Duration left);
+  [[nodiscard]] bool joins(Question& question, const std::string& test);
   void take_peers(const Key& key, const std::vector<std::string>& nodes);
   void tell(Question& question, const GateDecision& decision);
   void end_in_time(const Key& key);

@@ -24,11 +24,19 @@ std::vector<OfferedTest> offered_by(const runtime::Operations& operations) {
   return tests;
 }
 
+// A node without an agent is no reason not to ask the others: its own pod cannot be proven there.
+Status leave_out_unknown_nodes(const GateParts& parts, std::vector<Subject>& nodes) {
+  if (nodes.empty()) return {};
+  nodes = parts.with_agents(std::move(nodes));
+  return nodes.empty() ? fail(Errc::not_found, "no agent is known on the nodes of the other pods") : Status{};
+}
+
 // A test of the host leaves the GPUs alone.
 Result<Operation> start(const GateParts& parts, runtime::OperationStart wanted) {
   for (const runtime::OperationKind& kind : parts.operations.kinds())
     if (kind.id == wanted.kind && kind.id != kPingCheck && !kind.is_told_reservation)
       wanted.reservation.clear();
+  if (wanted.kind == kPingCheck) TRY_STATUS(leave_out_unknown_nodes(parts, wanted.reservation));
   auto operation = parts.operations.start(wanted);
   if (operation) parts.note_changes();
   return operation;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "agent/cluster_link.hpp"
 #include "agent/pass_book.hpp"
@@ -27,6 +28,8 @@ struct GateParts {
   std::function<void()> note_changes;  // tells journal and events what began
   std::function<void()> poll_soon;
   GangWait::Ask gang;  // empty: see GateMachine
+  // Those of these nodes that can be asked whether they answer.
+  std::function<std::vector<Subject>(std::vector<Subject> nodes)> with_agents;
 };
 [[nodiscard]] GateMachine gate_machine(const GateParts& parts);
 

@@ -14,17 +14,21 @@ std::optional<JudgedTest> GpuTests::note(const Operation& operation) {
   const bool has_check = check != sources_.checks.end();
   if (has_check && operation.is_over()) note_untested(operation);
   if (operation.state != OperationState::succeeded) return std::nullopt;
-  if (operation.kind == kPingCheck) return judge_own_pings(*check, operation);
-  if (operation.observations.empty()) return std::nullopt;
-  if (!has_check) return judge_host_test(operation);
   const SnapshotPtr snapshot = sources_.snapshot();
   const auto gpus = gpus_in(*snapshot);
+  auto judged = has_check ? judge(*check, operation, gpus) : judge_host_test(operation);
+  if (judged) sources_.passes.add(pass_records_of(*judged, gpus, snapshot->boot_id));
+  return judged;
+}
+
+std::optional<JudgedTest> GpuTests::judge(const checks::Check& check, const Operation& operation,
+                                          std::span<const Subject> gpus) {
+  if (check.info.id == kPingCheck) return judge_own_pings(check, operation);
+  if (operation.observations.empty()) return std::nullopt;
   Operation ended = operation;
   complete_subjects(ended, gpus);
   sources_.board.add(ended.kind, ended.observations);
-  JudgedTest judged = judge_test(*check, ended, sources_.facts, sources_.expectation());
-  sources_.passes.add(pass_records_of(judged, snapshot->boot_id));
-  return judged;
+  return judge_test(check, ended, sources_.facts, sources_.expectation());
 }
 
 // This process asked, and left on the board what it saw.

@@ -33,6 +33,8 @@ class GpuTests {
   std::optional<JudgedTest> note(const Operation& operation);
 
  private:
+  [[nodiscard]] std::optional<JudgedTest> judge(const checks::Check& check, const Operation& operation,
+                                                std::span<const Subject> gpus);
   [[nodiscard]] std::optional<JudgedTest> judge_own_pings(const checks::Check& check,
                                                           const Operation& operation);
   void note_untested(const Operation& operation);

@@ -65,54 +65,81 @@ class OwnPings : public GpuTestsTest {
     one.source = "probe";
     return one;
   }
-  // Of eth0 and, if it is told, of another node that is silent.
-  std::optional<JudgedTest> ask(double nodes, double unanswered) {
-    const Subject port{SubjectKind::nic_port, "eth0", {}, {}, {}};
+  // Of an interface: how many nodes were asked there at an address each, and how many were silent.
+  void asked(const char* interface, double nodes, double silent) {
+    const Subject port{SubjectKind::nic_port, interface, {}, {}, {}};
+    seen_.push_back(count(port, "ping.asked.ipv4", nodes));
+    seen_.push_back(count(port, "ping.asked_nodes.ipv4", nodes));
+    seen_.push_back(count(port, "ping.unanswered.ipv4", silent));
+    if (silent == 0) return;
+    Observation one = count({SubjectKind::peer, "gpu-9", {}, {}, {}}, "ping.silent", 1);
+    one.attributes = {{"addresses", std::string(interface) + "=10.0.0.9"},
+                      {"silent", std::string(interface)},
+                      {"through", std::string(interface)}};
+    seen_.push_back(one);
+  }
+  TestedGpu judge() {
     Observation outcome = count(host_subject(), "ping.outcome", 0);
     outcome.value = std::string("ended");
-    Observations seen{outcome, count(port, "ping.asked.ipv4", nodes),
-                      count(port, "ping.asked_nodes.ipv4", nodes),
-                      count(port, "ping.unanswered.ipv4", unanswered)};
-    if (unanswered > 0) {
-      Observation silent = count({SubjectKind::peer, "gpu-9", {}, {}, {}}, "ping.silent", 1);
-      silent.attributes = {{"addresses", std::string("eth0=10.0.0.9")},
-                           {"silent", std::string("eth0")},
-                           {"through", std::string("eth0")}};
-      seen.push_back(silent);
-    }
-    board_.put("network.ping", seen);
+    seen_.insert(seen_.begin(), outcome);
+    board_.put("network.ping", seen_);
     Operation operation = ended(OperationState::succeeded, "asked");
     operation.kind = "network.ping";
-    return tests_.note(operation);
+    const auto test = tests_.note(operation);
+    EXPECT_TRUE(test && test->host);
+    return test && test->host ? *test->host : TestedGpu{};
   }
+
+  Observations seen_;
 };
 
 TEST_F(OwnPings, a_node_whose_questions_are_answered_passes) {
-  const auto test = ask(7, 0);
-  ASSERT_TRUE(test && test->host);
-  EXPECT_EQ(test->host->health, Health::healthy);
+  asked("eth0", 7, 0);
+  EXPECT_EQ(judge().health, Health::healthy);
 }
 
 TEST_F(OwnPings, one_that_reaches_nobody_is_wrong_itself) {
-  const auto test = ask(7, 7);
-  ASSERT_TRUE(test && test->host);
-  EXPECT_EQ(test->host->health, Health::degraded);
-  ASSERT_EQ(test->host->findings.size(), 1U);
-  EXPECT_EQ(test->host->findings[0].reason, "interface_reaches_nobody");
+  asked("eth0", 7, 7);
+  const TestedGpu host = judge();
+  EXPECT_EQ(host.health, Health::degraded);
+  ASSERT_EQ(host.findings.size(), 1U);
+  EXPECT_EQ(host.findings[0].reason, "interface_reaches_nobody");
 }
 
 TEST_F(OwnPings, another_node_that_is_silent_is_not_its_fault) {
-  const auto test = ask(7, 1);
-  ASSERT_TRUE(test && test->host);
-  EXPECT_EQ(test->host->health, Health::healthy);
+  asked("eth0", 7, 1);
+  EXPECT_EQ(judge().health, Health::healthy);
 }
 
-TEST_F(OwnPings, of_a_single_silent_node_nobody_can_tell_whose_fault_it_is) {
-  const auto test = ask(1, 1);
-  ASSERT_TRUE(test && test->host);
-  EXPECT_EQ(test->host->health, Health::unknown);
-  ASSERT_EQ(test->host->findings.size(), 1U);
-  EXPECT_THAT(test->host->findings[0].message, HasSubstr("too few"));
+// The other interface reaches it, and of a single node nobody can tell whose fault it is.
+TEST_F(OwnPings, an_interface_by_which_nobody_answers_is_not_proven) {
+  asked("eth0", 1, 0);
+  asked("ib0", 1, 1);
+  const TestedGpu host = judge();
+  EXPECT_EQ(host.health, Health::unknown);
+  ASSERT_EQ(host.findings.size(), 1U);
+  EXPECT_THAT(host.findings[0].message, HasSubstr("nobody answers by way of ib0, and too few were asked"));
+}
+
+TEST_F(OwnPings, where_nobody_could_be_asked_nothing_is_proven) {
+  const TestedGpu host = judge();
+  EXPECT_EQ(host.health, Health::unknown);
+  ASSERT_FALSE(host.findings.empty());
+}
+
+// All switches may be like that.
+TEST_F(OwnPings, what_all_ways_may_have_in_common_moves_no_pod) {
+  asked("eth0", 7, 0);
+  const Subject port{SubjectKind::nic_port, "eth0", {}, {}, {}};
+  for (int i = 1; i < 7; ++i) {
+    const Subject link{SubjectKind::link, "gpu-7/eth0|gpu-" + std::to_string(10 + i) + "/eth0", {}, {}, {}};
+    Observation loss = count(link, "ping.loss", 0);
+    loss.attributes = {{"interface", std::string("eth0")}, {"node", "gpu-" + std::to_string(10 + i)}};
+    seen_.push_back(loss);
+    seen_.push_back(count(link, "ping.interface_mtu", 9000));
+    seen_.push_back(count(link, "ping.path_mtu", 1500));
+  }
+  EXPECT_EQ(judge().health, Health::healthy);
 }
 
 TEST_F(OwnPings, one_that_could_not_ask_has_no_verdict) {

@@ -2,7 +2,9 @@
 #include "agent/preflight/test_verdict.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "agent/network_tests/ping_observations.hpp"
@@ -56,6 +58,33 @@ WallTime end_of(const Operation& operation) {
   return operation.finished.value_or(operation.created);
 }
 
+// Other oddities of all ways of an interface are as likely the fabric's, and no reason to move a pod.
+bool is_own_fault(const Finding& finding) {
+  constexpr std::array<std::string_view, 3> kReasons{"interface_reaches_nobody", "path_loses_packets",
+                                                     "path_is_late"};
+  if (finding.subject == host_subject()) return true;
+  return finding.subject.kind == SubjectKind::nic_port &&
+         std::ranges::find(kReasons, finding.reason) != kReasons.end();
+}
+
+Finding not_known(std::string why) {
+  Finding finding;
+  finding.reason = "could_not_look";
+  finding.message = std::move(why);
+  return finding;
+}
+
+Findings unproven_interfaces(const Observations& seen) {
+  const auto counts = ping_counts(seen);
+  if (counts.empty()) return {not_known("no other node could be asked")};
+  Findings findings;
+  for (const auto& [interface, count] : counts)
+    if (count.unanswered >= count.asked)
+      findings.push_back(not_known("nobody answers by way of " + interface +
+                                   ", and too few were asked to tell their nodes from this one"));
+  return findings;
+}
+
 // What the check says of these alone.
 Findings findings_in(const checks::Check& check, const Observations& observations, WallTime end,
                      const catalog::Catalog& facts, const Expectation& expectation) {
@@ -95,13 +124,8 @@ JudgedTest judge_pings(const checks::Check& check, const Operation& operation, c
   JudgedTest test{check.info.id, operation.id, end_of(operation), {}};
   TestedGpu& host = test.host.emplace();
   for (Finding& finding : findings_in(check, seen, test.finished, facts, expectation))
-    if (finding.subject.kind == SubjectKind::nic_port || finding.subject == host_subject())
-      host.findings.push_back(std::move(finding));
-  if (host.findings.empty() && nobody_answers(seen)) {
-    Finding& untold = host.findings.emplace_back();
-    untold.reason = "could_not_look";
-    untold.message = "nobody who was asked answers, and they are too few to tell their nodes from this one";
-  }
+    if (is_own_fault(finding)) host.findings.push_back(std::move(finding));
+  if (host.findings.empty()) host.findings = unproven_interfaces(seen);
   host.health = health_of(host.findings);
   return test;
 }
@@ -133,11 +157,15 @@ void complete_subjects(Operation& operation, std::span<const Subject> known) {
     complete(observation.subject);
 }
 
-std::vector<PassRecord> pass_records_of(const JudgedTest& test, const std::string& boot_id) {
+std::vector<PassRecord> pass_records_of(const JudgedTest& test, std::span<const Subject> all,
+                                        const std::string& boot_id) {
   std::vector<PassRecord> records;
+  const auto add = [&](const Subject& gpu) {
+    if (!gpu.uuid.empty()) records.push_back({gpu.uuid, test.check, test.finished, boot_id, test.operation});
+  };
   for (const TestedGpu& tested : test.gpus)
-    if (tested.health == Health::healthy && !tested.gpu.uuid.empty())
-      records.push_back({tested.gpu.uuid, test.check, test.finished, boot_id, test.operation});
+    if (tested.health == Health::healthy) add(tested.gpu);
+  if (test.host && test.host->health == Health::healthy) std::ranges::for_each(all, add);
   return records;
 }
 

@@ -39,9 +39,10 @@ struct JudgedTest {
 [[nodiscard]] JudgedTest judge_test(const checks::Check& check, const Operation& operation,
                                     const catalog::Catalog& facts, const Expectation& expectation);
 
-// Of questions that this node asked of others (network.ping), and of what it saw then: what is wrong with an
-// interface of its own is wrong with the host, what is wrong with others is not. Where nobody answered at
-// all, and they were too few to tell them from the interface, nothing is known of it.
+// Of questions that this node asked of others (network.ping), and of what it saw then. An interface of its
+// own that reaches nobody, loses packets or is late is wrong with the host; what is wrong with others is not.
+// Where nobody answered by way of an interface, and they were too few to tell them from it, or where nobody
+// could be asked, nothing is known of the host.
 [[nodiscard]] JudgedTest judge_pings(const checks::Check& check, const Operation& operation,
                                      const Observations& seen, const catalog::Catalog& facts,
                                      const Expectation& expectation);
@@ -53,7 +54,9 @@ struct JudgedTest {
 // The child of an operation names GPUs by their keys alone: what else is known of them comes from `known`.
 void complete_subjects(Operation& operation, std::span<const Subject> known);
 
-// One for each GPU that passed and whose UUID is known.
-[[nodiscard]] std::vector<PassRecord> pass_records_of(const JudgedTest& test, const std::string& boot_id);
+// One for each GPU that passed and whose UUID is known. A host that passed counts for `all` of its GPUs: that
+// is how whoever holds the node learns of it.
+[[nodiscard]] std::vector<PassRecord> pass_records_of(const JudgedTest& test, std::span<const Subject> all,
+                                                      const std::string& boot_id);
 
 }  // namespace autopilot::agent

@@ -96,7 +96,13 @@ TEST(TestVerdict, a_test_of_the_host_speaks_for_each_gpu) {
   const auto wrong = judge_host_test(operation);
   EXPECT_EQ(wrong->find(gpu("b"))->health, Health::failed);
   EXPECT_THAT(wrong->host->findings[0].message, testing::HasSubstr("3 wrong"));
-  EXPECT_THAT(pass_records_of(*wrong, "boot"), IsEmpty());
+  const std::vector<Subject> all{gpu("a", "GPU-a"), gpu("b", "GPU-b"), gpu("c")};
+  EXPECT_THAT(pass_records_of(*wrong, all, "boot"), IsEmpty());
+  told.value = std::int64_t{0};
+  const auto records = pass_records_of(*judge_host_test(operation), all, "boot");
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[1].gpu_uuid, "GPU-b");
+  EXPECT_EQ(records[1].test, "self_test");
 }
 
 TEST(TestVerdict, a_slow_link_is_a_matter_of_both_its_ends) {
@@ -129,7 +135,7 @@ TEST(TestVerdict, who_passed_gets_a_record_by_uuid) {
                 about(gpu("c"), "host_to_device", 55.0)});
   const std::vector<Subject> known{gpu("a", "GPU-a"), gpu("b", "GPU-b"), gpu("c")};
   complete_subjects(operation, known);
-  const auto records = pass_records_of(judge(operation), "boot");
+  const auto records = pass_records_of(judge(operation), known, "boot");
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].gpu_uuid, "GPU-a");
   EXPECT_EQ(records[0].test, "gpu.pcie_bandwidth");

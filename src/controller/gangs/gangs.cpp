@@ -52,15 +52,31 @@ std::string message_of(const World& world, const Owner& owner, std::vector<const
   return text;
 }
 
-// Where the other pods that have GPUs are, beginning after the own node.
+// Those that want a node, too.
+std::size_t pods_to_come(const World& world, const World::Names& uids, const std::string& name_space) {
+  return static_cast<std::size_t>(std::ranges::count_if(uids, [&](const std::string& uid) {
+    const Pod* pod = world.pod(uid);
+    return pod != nullptr && pod->name_space == name_space && !pod->is_deleting;
+  }));
+}
+
+// Where the other pods that have GPUs, or are tested, are, beginning after the own node.
 std::vector<std::string> nodes_of_others(const std::vector<const Pod*>& placed, const std::string& own) {
   std::set<std::string> names;
   for (const Pod* pod : placed)
-    if (pod->gpus > 0) names.insert(pod->node);
+    if (pod->gpus > 0 || pod->is_gated) names.insert(pod->node);
   std::vector<std::string> nodes(names.upper_bound(own), names.end());
   nodes.insert(nodes.end(), names.begin(), names.lower_bound(own));
   if (nodes.size() > api::GangAnswer::kMostNodes) nodes.resize(api::GangAnswer::kMostNodes);
   return nodes;
+}
+
+api::GangAnswer where(const World& world, const Owner& owner, const std::vector<const Pod*>& placed,
+                      const Pod& pod, std::size_t all) {
+  const std::size_t missing = all - placed.size();
+  return {.may_start = missing == 0,
+          .message = missing == 0 ? "" : message_of(world, owner, {}, missing, all),
+          .nodes = nodes_of_others(placed, pod.node)};
 }
 
 }  // namespace
@@ -95,9 +111,7 @@ api::GangAnswer Gangs::ask(const World& world, const Pod& pod, const api::GangQu
   gang.most = std::max({gang.most, placed.size(), question.size});
   const std::size_t missing = gang.most - placed.size();
   if (!question.is_proven)
-    return {.may_start = missing == 0,
-            .message = missing == 0 ? "" : message_of(world, owner, {}, missing, gang.most),
-            .nodes = nodes_of_others(placed, pod.node)};
+    return where(world, owner, placed, pod, std::max(gang.most, pods_to_come(world, uids, pod.name_space)));
   std::vector<const Pod*> open;
   std::ranges::copy_if(placed, std::back_inserter(open),
                        [&](const Pod* one) { return !is_ready(gang, *one, now); });

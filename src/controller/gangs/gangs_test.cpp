@@ -153,11 +153,20 @@ TEST_F(GangsTest, and_waits_until_all_have_a_node) {
   EXPECT_TRUE(ask_where("train-0", 3).may_start);
 }
 
+TEST_F(GangsTest, also_where_nobody_says_how_many_they_are) {
+  gated("train-0", "n1");
+  gated("train-1", "");
+  EXPECT_EQ(ask_where("train-0").message, "waiting for 1 of 2 pods of Job train: 1 is on no node");
+  gated("train-1", "n2");
+  EXPECT_TRUE(ask_where("train-0").may_start);
+}
+
 TEST_F(GangsTest, pods_without_gpus_are_no_part_of_a_test_of_the_network) {
   gated("train-0", "n1");
   gated("launcher", "n2");
   Pod launcher = *world_.pod("uid-launcher");
   launcher.gpus = 0;
+  launcher.is_gated = false;
   world_.put(launcher);
   EXPECT_THAT(ask_where("train-0").nodes, IsEmpty());
 }
