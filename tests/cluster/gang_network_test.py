@@ -6,7 +6,7 @@ import json
 import subprocess
 import unittest
 
-from kit import images, network, testing
+from kit import images, network, simulated, testing
 from kit.cluster import Cluster
 from kit.deployment import NAMESPACE, PREFIX, Deployment
 
@@ -43,7 +43,8 @@ class GangNetworkTest(unittest.TestCase):
         for node in cls.nodes:
             cls.offer(node, "1")
             cls.addClassCleanup(cls.offer, node, None)
-        cls.agents = Deployment(cls.api, "full", None, settings=["controller.enabled=true", "webhook.enabled=true", "tls.mode=controller"])
+        cls.agents = Deployment(cls.api, "full", None, settings=[
+            "controller.enabled=true", f"controller.nodeSelector.{simulated.LABEL}=real", "webhook.enabled=true", "tls.mode=controller"])
         cls.addClassCleanup(cls.agents.remove)
         cls.agents.apply_to_all()
         cls.api.run("rollout", "status", "-n", NAMESPACE, f"deployment/{CONTROLLER}", "--timeout=90s")
@@ -105,7 +106,7 @@ class GangNetworkTest(unittest.TestCase):
         reports = self.api.wait(lambda: (found := self.api.get("hcr", "-n", NAMESPACE)["items"]) and len(found) == 2 and found, "it is on record", 30)
         for report in reports:
             self.assertEqual(report["spec"]["outcome"], "started")
-            self.assertIn("too few to tell their nodes from this one", report["spec"]["message"])
+            self.assertIn("nobody answers by way of eth0, and too few were asked", report["spec"]["message"])
 
 
 if __name__ == "__main__":
