@@ -27,12 +27,12 @@ Observation counter(double value, Duration since_boot) {
   return observation;
 }
 
-Observation event(std::uint64_t sequence, Duration since_boot, std::string source = "/dev/kmsg") {
+Observation event(std::uint64_t sequence, Duration since_boot, std::string_view source = "/dev/kmsg") {
   Observation observation;
   observation.name = "xid";
   observation.subject = kGpu;
   observation.value = Value{std::int64_t{79}};
-  observation.source = std::move(source);
+  observation.source = source;
   observation.sequence = sequence;
   observation.time = at(since_boot);
   return observation;

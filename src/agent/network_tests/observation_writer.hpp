@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/observation.hpp"
@@ -22,21 +23,21 @@ class ObservationWriter {
  public:
   explicit ObservationWriter(Instant ended) : ended_(ended) {}
 
-  Observation& add(const Subject& subject, std::string name, Value value, std::string unit) {
+  Observation& add(const Subject& subject, std::string_view name, Value value, std::string_view unit) {
     Observation& observation = observations_.emplace_back();
-    observation.name = std::move(name);
+    observation.name = name;
     observation.subject = subject;
     observation.value = std::move(value);
-    observation.unit = std::move(unit);
+    observation.unit = unit;
     observation.source = "probe";
     observation.time = ended_;
     return observation;
   }
-  Observation& add_count(const Subject& subject, std::string name, std::size_t count) {
-    return add(subject, std::move(name), static_cast<std::int64_t>(count), "count");
+  Observation& add_count(const Subject& subject, std::string_view name, std::size_t count) {
+    return add(subject, name, static_cast<std::int64_t>(count), "count");
   }
-  Observation& add_seconds(const Subject& subject, std::string name, Duration duration) {
-    return add(subject, std::move(name), to_seconds(duration), "seconds");
+  Observation& add_seconds(const Subject& subject, std::string_view name, Duration duration) {
+    return add(subject, name, to_seconds(duration), "seconds");
   }
   [[nodiscard]] Observations take() { return std::move(observations_); }
 

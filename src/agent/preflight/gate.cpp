@@ -185,7 +185,9 @@ void PreflightGate::begin(const Key& key, Question& question, const GateDecision
     if (is_between_nodes(test) && !knows_peers(key, question, left)) continue;
     if (is_between_nodes(test) && joins(question, test)) continue;
     const auto operation = machine_.start(
-        {test, owner_of(question.pod), is_between_nodes(test) ? *question.peers : question.held->gpus, left});
+        {test, owner_of(question.pod),
+         is_between_nodes(test) ? question.peers.value_or(std::vector<Subject>{}) : question.held->gpus,
+         left});
     if (operation) {
       question.made[test] = {operation->id, std::nullopt, {}};
       question.waits_for.erase(test);

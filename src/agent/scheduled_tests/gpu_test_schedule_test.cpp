@@ -23,9 +23,9 @@ Subject gpu(int number) {
           "GPU-" + std::to_string(number), ""};
 }
 
-Observation told(const Subject& subject, std::string name, Value value) {
+Observation told(const Subject& subject, std::string_view name, Value value) {
   Observation one;
-  one.name = std::move(name);
+  one.name = name;
   one.subject = subject;
   one.source = "nvml";
   one.value = std::move(value);

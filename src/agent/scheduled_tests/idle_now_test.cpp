@@ -26,9 +26,9 @@ class GpusOfAMachine : public ::testing::Test {
     add(host_subject(), "processes.all_visible", Value(true));
   }
 
-  void add(const Subject& subject, std::string name, std::optional<Value> value) {
+  void add(const Subject& subject, std::string_view name, std::optional<Value> value) {
     Observation one;
-    one.name = std::move(name);
+    one.name = name;
     one.subject = subject;
     one.source = "nvml";
     one.value = std::move(value);

@@ -12,12 +12,12 @@ namespace {
 constexpr std::string_view kSays = "script.says";
 constexpr std::string_view kMessage = "script.message";
 
-Observation observed(std::string_view name, Value value, std::string unit, const std::string& path,
+Observation observed(std::string_view name, Value value, std::string_view unit, const std::string& path,
                      Instant now) {
   Observation observation;
   observation.name = name;
   observation.value = std::move(value);
-  observation.unit = std::move(unit);
+  observation.unit = unit;
   observation.source = path;
   observation.time = now;
   return observation;

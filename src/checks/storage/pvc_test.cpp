@@ -16,14 +16,14 @@ using namespace std::chrono_literals;
 
 class StoragePvc : public ::testing::Test {
  protected:
-  void note(std::string_view name, std::optional<Value> value, std::string missing = "",
+  void note(std::string_view name, std::optional<Value> value, std::string_view missing = "",
             Attributes attributes = {}) {
     Observation observation;
     observation.name = name;
     observation.subject.kind = SubjectKind::peer;
     observation.subject.key = "fast/ReadWriteOnce";
     observation.value = std::move(value);
-    observation.missing = std::move(missing);
+    observation.missing = missing;
     observation.source = "kubernetes";
     observation.time = empty_.clock.now();
     observation.attributes = std::move(attributes);

@@ -14,9 +14,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Observations seen(std::string name) {
+Observations seen(std::string_view name) {
   Observation observation;
-  observation.name = std::move(name);
+  observation.name = name;
   observation.value = true;
   return {observation};
 }
