@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`autopilot network test` over sixteen hosts below four switches that one switch above connects, with real agents and the real network
-probe: a slow interface is named with its direction, a slow uplink is blamed on no host, and a healthy fabric gives no suspect."""
+probe: slow interfaces are named with their direction, and a healthy fabric gives no suspect."""
 
 import unittest
 from pathlib import Path
@@ -39,14 +39,12 @@ class LeafTestsTest(unittest.TestCase):
         """Of a run by that host: kind by subject."""
         host = self.lab[number]
         code, out, err = host.command("network", "test", timeout=300)
-        self.assertIn(code, (0, 1, 3), out + err)
+        self.assertIn(code, (0, 1), out + err)
         self.said = out + err
-        return {network_lab.text_of(one["subject"]): one["evidence"]["kind"] for one in host.get(f"/v1/checks/{CHECK}")["findings"]
-                if "kind" in one["evidence"]}
+        return {network_lab.text_of(one["subject"]): one["evidence"]["kind"] for one in host.get(f"/v1/checks/{CHECK}")["findings"]}
 
-    def test_a_healthy_fabric_gives_no_suspect_again_and_again(self):
-        for number in (1, 16):
-            self.assertEqual(self.suspects(number), {}, self.said)
+    def test_a_healthy_fabric_gives_no_suspect(self):
+        self.assertEqual(self.suspects(16), {}, self.said)
 
     def test_interfaces_that_are_slow_one_way_or_both_are_named(self):
         slow, deaf, mute = self.lab[4], self.lab[9], self.lab[15]
@@ -54,17 +52,6 @@ class LeafTestsTest(unittest.TestCase):
             limit(RAIL, SLOW)
             self.addCleanup(limit, RAIL, LINE)
         self.assertEqual(self.suspects(2), {"link/h4/net0": "nic", "link/h9/net0": "nic_receives", "link/h15/net0": "nic_sends"}, self.said)
-
-    def test_a_slow_uplink_is_blamed_on_no_host_below_it(self):
-        """Of so few hosts too few pairs lead over it to name it; what is slow is told, and that nobody can say whose fault it is."""
-        self.lab.limit_uplink(RAIL, "leaf-3", SLOW)
-        self.addCleanup(self.lab.limit_uplink, RAIL, "leaf-3", UPLINK)
-        found = self.suspects(1)
-        self.assertTrue(found, self.said)
-        below = [host.name for host in self.lab.hosts.values() if host.leaf == "leaf-3"]
-        for subject, kind in found.items():
-            self.assertIn(kind, ("undecided", "leaf"), self.said)
-            self.assertTrue(any(f"/{name}/" in subject or f"|{name}/" in subject for name in below) or "leaf-3" in subject, self.said)
 
 
 if __name__ == "__main__":
