@@ -42,8 +42,7 @@ class FlowTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster().open()
         cls.api = cls.cluster.api
-        if len(cls.cluster.nodes) < 2:
-            raise unittest.SkipTest(cls.cluster.why_no_nodes or "this cluster has fewer than two nodes with a kubelet: make cluster REAL=2")
+        cls.cluster.need_nodes(2)
         cls.nodes = GpuNodes(cls.cluster, "controller.enabled=true", "webhook.enabled=true", "tls.mode=controller")
         cls.addClassCleanup(cls.nodes.remove)
         cls.nodes.install(mode="hold")

@@ -37,8 +37,7 @@ class GangNetworkTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster().open()
         cls.api = cls.cluster.api
-        if len(cls.cluster.nodes) < 2:
-            raise unittest.SkipTest(cls.cluster.why_no_nodes or "this cluster has fewer than two nodes with a kubelet: make cluster REAL=2")
+        cls.cluster.need_nodes(2)
         cls.nodes = [node.name for node in cls.cluster.nodes][:2]
         for node in cls.nodes:
             cls.offer(node, "1")

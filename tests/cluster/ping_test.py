@@ -29,8 +29,7 @@ class PingTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster().open()
         cls.api = cls.cluster.api
-        if len(cls.cluster.nodes) < 2:
-            raise unittest.SkipTest(cls.cluster.why_no_nodes or "this cluster has fewer than two nodes with a kubelet: make cluster REAL=2")
+        cls.cluster.need_nodes(2)
         cls.agents = Deployment(cls.api, "dropin", None, settings=["config.ping.every=10s"])
         cls.addClassCleanup(cls.agents.remove)
         cls.pods = cls.agents.apply_to_all()

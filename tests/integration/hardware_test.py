@@ -19,11 +19,6 @@ def call(*words):
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=250)
 
 
-def is_sanitized():
-    with open(os.path.join(harness.BIN, "libcuda-sim.so"), "rb") as file:
-        return b"__asan_init" in file.read()
-
-
 class Hardware(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -72,7 +67,7 @@ class Hardware(unittest.TestCase):
         self.assertRegex(rows["quick tests, all GPUs"][0], r"^[\d.]+ s$")
 
     def test_the_own_copies_are_compared_with_those_of_the_driver(self):
-        if is_sanitized():
+        if harness.is_sanitized(os.path.join(harness.BIN, "libcuda-sim.so")):
             self.skipTest("a library with a sanitizer cannot be loaded by Python")
         shares = self.rows()
         for name in ("host_to_device", "device_to_host"):

@@ -31,6 +31,12 @@ def wait_until(condition, what, deadline=30.0):
     raise AssertionError(f"not within {deadline:.0f} s: {what} (last: {last!r})")
 
 
+def is_sanitized(program):
+    """Whether it, or a library, was built with the address sanitizer."""
+    with open(program, "rb") as file:
+        return b"__asan_init" in file.read()
+
+
 def need_program(name):
     """The path of a program, or a skip that says what is missing."""
     path = shutil.which(name)

@@ -16,7 +16,7 @@ import harness
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "tools" / "image" / "build.py"
-IS_SANITIZED = b"__asan_init" in Path(harness.AUTOPILOT).read_bytes()
+IS_SANITIZED = harness.is_sanitized(harness.AUTOPILOT)
 
 
 def make(folder, *arguments, program=harness.AUTOPILOT):

@@ -4,7 +4,6 @@
 probe: slow interfaces are named with their direction, and a healthy fabric gives no suspect."""
 
 import unittest
-from pathlib import Path
 
 import harness
 import network_lab
@@ -23,7 +22,7 @@ class LeafTestsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         harness.need_program("tc")
-        if b"__asan_init" in Path(harness.AUTOPILOT).read_bytes():
+        if harness.is_sanitized(harness.AUTOPILOT):
             raise unittest.SkipTest("sixteen agents with sanitizers are too much for two processors; bandwidth_test has two")
         cls.lab = network_lab.Lab(hosts=HOSTS, rails=1, leaves=LEAVES)
         cls.addClassCleanup(cls.lab.close)

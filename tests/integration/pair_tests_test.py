@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import unittest
-from pathlib import Path
 
 import harness
 import network_lab
@@ -25,7 +24,7 @@ class PairTestsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         harness.need_program("tc")
-        if b"__asan_init" in Path(harness.AUTOPILOT).read_bytes():
+        if harness.is_sanitized(harness.AUTOPILOT):
             raise unittest.SkipTest("eight agents with sanitizers are too much for two processors; bandwidth_test has two")
         cls.lab = network_lab.Lab(hosts=HOSTS, rails=1)
         cls.addClassCleanup(cls.lab.close)

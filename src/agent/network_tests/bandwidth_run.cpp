@@ -156,12 +156,11 @@ std::pair<std::string, std::string> BandwidthRun::addresses_of(const fleet::Pair
 
 // Both lines are of one rate. 0: what they carry.
 std::uint64_t BandwidthRun::most_of(const fleet::PairTest& test) const {
-  constexpr int kAll = 100;
-  if (most_percent_ == kAll) return 0;
+  if (most_percent_ == kAllOfLine) return 0;
   const std::string& interface = run_.fabric().nic(test.rail, test.source)->interface;
   const auto& addresses = networks_[test.source].network.addresses;
   const auto line = std::ranges::find(addresses, interface, &api::NetworkAddress::interface);
-  return line == addresses.end() ? 0 : line->rate / kAll * static_cast<std::uint64_t>(most_percent_);
+  return line == addresses.end() ? 0 : line->rate / kAllOfLine * static_cast<std::uint64_t>(most_percent_);
 }
 
 void BandwidthRun::begin_round() {

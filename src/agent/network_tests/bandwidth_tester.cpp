@@ -19,8 +19,6 @@ fleet::PairSettings pair_settings() {
   return settings;
 }
 
-constexpr int kAll = 100;
-
 // A share of them cannot be told. Whether there are any.
 bool leave_out_unknown_rates(std::vector<PeerNetwork>& networks) {
   std::size_t count = 0;
@@ -70,7 +68,7 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
   std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
   const int most_percent = doors_.most_percent();
-  const bool leaves_out = most_percent < kAll && leave_out_unknown_rates(networks);
+  const bool leaves_out = most_percent < BandwidthRun::kAllOfLine && leave_out_unknown_rates(networks);
   auto fabric = fabric_of(networks);
   if (!fabric && leaves_out)
     return end(fail(Errc::unavailable,

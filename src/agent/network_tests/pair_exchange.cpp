@@ -75,6 +75,7 @@ void PairExchange::listen() {
 }
 
 void PairExchange::measure(const api::ServersAnswer& servers) {
+  stage_ = Stage::measuring;
   const api::BandwidthRequest wanted{.address = wish_.source.address,
                                      .node = wish_.destination.peer.node,
                                      .to = wish_.destination.address,
@@ -96,18 +97,18 @@ void PairExchange::measure(const api::ServersAnswer& servers) {
 void PairExchange::abandon(std::function<void()> done) {
   on_end_ = [done = std::move(done)](const auto&, const auto&) { done(); };
   is_abandoned_ = true;
-  if (!servers_.empty() && !is_ending_) end_servers();
+  if (stage_ == Stage::measuring) end_servers();
 }
 
 void PairExchange::end_servers() {
-  is_ending_ = true;
+  stage_ = Stage::ending;
   exchange_ = destination_.send(request_of("DELETE", std::string(api::kServersPath) + "/" + servers_, ""),
                                 kToEnd, [this](const auto&) { end(); });
 }
 
 // Whoever is told may end this.
 void PairExchange::end() {
-  has_ended_ = true;
+  stage_ = Stage::ended;
   const OnEnd told = on_end_;
   told(std::move(answer_), std::string(refused_by_));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,12 +46,14 @@ class PairExchange {
   ~PairExchange() = default;
 
   // It has called back.
-  [[nodiscard]] bool has_ended() const { return has_ended_; }
+  [[nodiscard]] bool has_ended() const { return stage_ == Stage::ended; }
   // Before it has ended: nobody waits for what is measured any more. Its servers are told to end, with which
   // the measurement ends as well; then it calls back, not from within, in place of what it would have called.
   void abandon(std::function<void()> done);
 
  private:
+  enum class Stage : std::uint8_t { listening, measuring, ending, ended };
+
   void listen();
   void measure(const api::ServersAnswer& servers);
   void end_servers();
@@ -59,9 +62,8 @@ class PairExchange {
   const Wish wish_;
   OnEnd on_end_;
   std::string servers_;  // their id
+  Stage stage_ = Stage::listening;
   bool is_abandoned_ = false;
-  bool is_ending_ = false;
-  bool has_ended_ = false;
   Result<api::BandwidthAnswer> answer_;
   std::string refused_by_;
   net::HttpSession source_;

@@ -30,7 +30,8 @@ struct MadeTest {
 // A test that can be made while a pod has its GPUs.
 struct OfferedTest {
   std::string id;
-  bool is_of_host = false;  // leaves the GPUs alone
+  bool is_of_host = false;        // leaves the GPUs alone
+  bool is_between_nodes = false;  // of the host, and of nodes that it asks
 };
 
 // All that a decision rests on.

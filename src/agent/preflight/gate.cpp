@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "agent/cluster_checks/deep_test_words.hpp"
-#include "agent/network_tests/ping_observations.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
@@ -30,11 +29,6 @@ std::string percent(double share) {
 std::string owner_of(const PodCaller& pod) {
   if (pod.claim.owner.pod.empty()) return "preflight";
   return "preflight of " + pod.claim.owner.pod_namespace + "/" + pod.claim.owner.pod;
-}
-
-// Of this node and others.
-bool is_between_nodes(std::string_view test) {
-  return test == kPingCheck;
 }
 
 void take(MadeTest& made, const Operation& operation, const std::optional<JudgedTest>& verdict,
@@ -179,15 +173,15 @@ GateDecision PreflightGate::decide(const Question& question, const std::optional
 // One that finds no room, or whose GPUs are being tested, is begun later.
 void PreflightGate::begin(const Key& key, Question& question, const GateDecision& decision) {
   if (!question.held) return;
+  const auto offered = machine_.offered();
   for (const std::string& test : decision.run) {
     const Duration left = question.deadline - machine_.clock.now().mono;
     if (left <= Duration{0}) return;
-    if (is_between_nodes(test) && !knows_peers(key, question, left)) continue;
-    if (is_between_nodes(test) && joins(question, test)) continue;
-    const auto operation = machine_.start(
-        {test, owner_of(question.pod),
-         is_between_nodes(test) ? question.peers.value_or(std::vector<Subject>{}) : question.held->gpus,
-         left});
+    const auto one = std::ranges::find(offered, test, &OfferedTest::id);
+    if (one == offered.end()) continue;
+    if (one->is_between_nodes && (!knows_peers(key, question, test, left) || joins(question, test))) continue;
+    const auto operation =
+        machine_.start({test, owner_of(question.pod), reservation_for(question, *one), left});
     if (operation) {
       question.made[test] = {operation->id, std::nullopt, {}};
       question.waits_for.erase(test);
@@ -201,18 +195,24 @@ void PreflightGate::begin(const Key& key, Question& question, const GateDecision
   }
 }
 
+std::vector<Subject> PreflightGate::reservation_for(const Question& question, const OfferedTest& test) {
+  if (test.is_between_nodes) return question.peers.value_or(std::vector<Subject>{});
+  if (test.is_of_host || !question.held) return {};
+  return question.held->gpus;
+}
+
 // Those of the other pods of its job, once all of these have a node or none is waited for any longer.
-bool PreflightGate::knows_peers(const Key& key, Question& question, Duration left) {
+bool PreflightGate::knows_peers(const Key& key, Question& question, const std::string& test, Duration left) {
   if (!question.peers && !question.placed && !is_in_gang(question)) question.peers.emplace();
   if (question.peers || question.placed) return question.peers.has_value();
-  question.waits_for[std::string(kPingCheck)] = "waiting for the other pods of the job";
+  question.waits_for[test] = "waiting for the other pods of the job";
   question.placed = std::make_unique<GangWait>(
       loop_, api::GangQuestion{question.pod.claim.owner.pod_uid, question.pod.gang.value_or(0), false},
       std::min(machine_.settings().gang_wait, left / 2), machine_.gang,
-      GangWait::Listener{[this, key](const std::string& message) {
+      GangWait::Listener{[this, key, test](const std::string& message) {
                            const auto found = questions_.find(key);
                            if (found == questions_.end()) return;
-                           found->second.waits_for[std::string(kPingCheck)] = message;
+                           found->second.waits_for[test] = message;
                            advance(key);
                          },
                          [this, key](const GangWait::End& end) { take_peers(key, end.nodes); }});

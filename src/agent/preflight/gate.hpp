@@ -123,7 +123,9 @@ class PreflightGate {
   [[nodiscard]] bool is_open_unseen(Question& question) const;
   void look(const Key& key, Question& question);
   void begin(const Key& key, Question& question, const GateDecision& decision);
-  [[nodiscard]] bool knows_peers(const Key& key, Question& question, Duration left);
+  [[nodiscard]] static std::vector<Subject> reservation_for(const Question& question,
+                                                            const OfferedTest& test);
+  [[nodiscard]] bool knows_peers(const Key& key, Question& question, const std::string& test, Duration left);
   [[nodiscard]] bool joins(Question& question, const std::string& test);
   void take_peers(const Key& key, const std::vector<std::string>& nodes);
   void tell(Question& question, const GateDecision& decision);

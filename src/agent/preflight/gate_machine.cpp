@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/preflight/gate_machine.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -19,24 +20,22 @@ constexpr std::string_view kLook = "gpu.processes";
 std::vector<OfferedTest> offered_by(const runtime::Operations& operations) {
   std::vector<OfferedTest> tests;
   for (const runtime::OperationKind& kind : operations.kinds())
-    if (std::holds_alternative<host::Command>(kind.test) || kind.id == kPingCheck)
-      tests.push_back({kind.id, !kind.is_told_reservation});
+    if (const bool asks_nodes = kind.id == kPingCheck;
+        asks_nodes || std::holds_alternative<host::Command>(kind.test))
+      tests.push_back({kind.id, !kind.is_told_reservation, asks_nodes});
   return tests;
 }
 
 // A node without an agent is no reason not to ask the others: its own pod cannot be proven there.
 Status leave_out_unknown_nodes(const GateParts& parts, std::vector<Subject>& nodes) {
-  if (nodes.empty()) return {};
   nodes = parts.with_agents(std::move(nodes));
   return nodes.empty() ? fail(Errc::not_found, "no agent is known on the nodes of the other pods") : Status{};
 }
 
-// A test of the host leaves the GPUs alone.
 Result<Operation> start(const GateParts& parts, runtime::OperationStart wanted) {
-  for (const runtime::OperationKind& kind : parts.operations.kinds())
-    if (kind.id == wanted.kind && kind.id != kPingCheck && !kind.is_told_reservation)
-      wanted.reservation.clear();
-  if (wanted.kind == kPingCheck) TRY_STATUS(leave_out_unknown_nodes(parts, wanted.reservation));
+  const auto is_node = [](const Subject& one) { return one.kind == SubjectKind::peer; };
+  if (std::ranges::any_of(wanted.reservation, is_node))
+    TRY_STATUS(leave_out_unknown_nodes(parts, wanted.reservation));
   auto operation = parts.operations.start(wanted);
   if (operation) parts.note_changes();
   return operation;

@@ -60,44 +60,44 @@ class GateTest : public testing::Test {
     snapshot_.verdict = Verdict::pass;
     gate_ = std::make_unique<PreflightGate>(
         loop_,
-        GateMachine{.node = "gpu-7",
-                    .clock = clock_,
-                    .passes = passes_,
-                    .snapshot = [this] { return std::make_shared<const NodeSnapshot>(snapshot_); },
-                    .offered =
-                        [] {
-                          return std::vector<OfferedTest>{{kTest}, {"gpu.memory_bandwidth"}, {kPings, true}};
-                        },
-                    .look =
-                        [this](const auto& done) {
-                          ++looks_;
-                          loop_.post([this, done] { done(look_); });
-                          return true;
-                        },
-                    .start = [this](const auto& wanted) { return start(wanted); },
-                    .find = [](const std::string& id) -> Result<Operation> {
-                      Operation operation;
-                      operation.id = id;
-                      operation.progress = 0.5;
-                      return operation;
-                    },
-                    .allocatable = [] { return 2; },
-                    .is_on_probation = [this] { return is_on_probation_; },
-                    .settings = [this] { return settings_; },
-                    .reasons = [](std::string_view) { return nullptr; },
-                    .issuer = "agent-1",
-                    .report =
-                        [this](kube::HealthCheckReport report, auto done) {
-                          reports_.push_back(std::move(report));
-                          if (are_written_) loop_.post([done] { done({}); });
-                        },
-                    .gang =
-                        [this](const api::GangQuestion& question, auto done) {
-                          if (question.is_proven) gang_asked_.push_back(question.pod_uid);
-                          loop_.post([this, done, is_proven = question.is_proven] {
-                            done(is_proven ? gang_ : placed_);
-                          });
-                        }});
+        GateMachine{
+            .node = "gpu-7",
+            .clock = clock_,
+            .passes = passes_,
+            .snapshot = [this] { return std::make_shared<const NodeSnapshot>(snapshot_); },
+            .offered =
+                [] {
+                  return std::vector<OfferedTest>{{kTest}, {"gpu.memory_bandwidth"}, {kPings, true, true}};
+                },
+            .look =
+                [this](const auto& done) {
+                  ++looks_;
+                  loop_.post([this, done] { done(look_); });
+                  return true;
+                },
+            .start = [this](const auto& wanted) { return start(wanted); },
+            .find = [](const std::string& id) -> Result<Operation> {
+              Operation operation;
+              operation.id = id;
+              operation.progress = 0.5;
+              return operation;
+            },
+            .allocatable = [] { return 2; },
+            .is_on_probation = [this] { return is_on_probation_; },
+            .settings = [this] { return settings_; },
+            .reasons = [](std::string_view) { return nullptr; },
+            .issuer = "agent-1",
+            .report =
+                [this](kube::HealthCheckReport report, auto done) {
+                  reports_.push_back(std::move(report));
+                  if (are_written_) loop_.post([done] { done({}); });
+                },
+            .gang =
+                [this](const api::GangQuestion& question, auto done) {
+                  if (question.is_proven) gang_asked_.push_back(question.pod_uid);
+                  loop_.post(
+                      [this, done, is_proven = question.is_proven] { done(is_proven ? gang_ : placed_); });
+                }});
   }
   Result<Operation> start(const runtime::OperationStart& wanted) {
     if (!refusals_.empty()) {

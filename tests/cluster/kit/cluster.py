@@ -4,6 +4,7 @@
 import json
 import shutil
 import time
+import unittest
 from pathlib import Path
 
 from kit import abilities, addons, fleet, images, network, programs, simulated
@@ -31,6 +32,11 @@ class Cluster:
         self.why_no_nodes = ""
         self.simulated_nodes: list[str] = []
         self.has_begun = False  # by `up` of this object
+
+    def need_nodes(self, count: int) -> None:
+        """So many with a kubelet, or a skip that says why there are fewer."""
+        if len(self.nodes) < count:
+            raise unittest.SkipTest(self.why_no_nodes or f"this cluster has fewer than {count} nodes with a kubelet: make cluster REAL={count}")
 
     @property
     def kubeconfig(self) -> Path:
