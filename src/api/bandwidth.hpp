@@ -61,7 +61,7 @@ struct BandwidthRequest {
 struct BandwidthWay {
   double sent = 0;                   // bits/s
   double received = 0;               // bits/s
-  std::vector<double> samples = {};  // bits/s, second by second, as the node that was asked saw it
+  std::vector<double> samples = {};  // bits/s that arrived, second by second
 
   friend bool operator==(const BandwidthWay&, const BandwidthWay&) = default;
 };

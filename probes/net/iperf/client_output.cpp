@@ -20,6 +20,17 @@ std::string words_in(std::string_view text) {
   return told != nullptr && told->is_string() ? std::string(told->get_string()) : std::string();
 }
 
+// Whether a stream of data was connected.
+bool had_begun(std::string_view text) {
+  json::error_code error;
+  const json::value parsed = json::parse(text, error);
+  if (error || !parsed.is_object()) return false;
+  const json::value* start = parsed.get_object().if_contains("start");
+  const json::value* streams =
+      start != nullptr && start->is_object() ? start->get_object().if_contains("connected") : nullptr;
+  return streams != nullptr && streams->is_array() && !streams->get_array().empty();
+}
+
 }  // namespace
 
 std::string client_output(int code, int errno_value, std::string_view json) {
@@ -44,6 +55,14 @@ std::variant<IperfResult, Failure> read_client_output(std::string_view output, c
     return failure_of({.code = *code, .errno_value = *errno_value, .text = ""}, place);
   if (!result) return Failure{Reason::garbage, place + ": " + result.error().what};
   return std::move(*result);
+}
+
+bool may_be_a_pause(std::string_view output) {
+  const auto read = read_client_output(output, "");
+  const Failure* failure = std::get_if<Failure>(&read);
+  if (failure == nullptr) return false;
+  if (failure->reason == Reason::refused || failure->reason == Reason::busy) return true;
+  return failure->reason == Reason::peer_vanished && !had_begun(output.substr(output.find('\n') + 1));
 }
 
 }  // namespace autopilot::probes::net

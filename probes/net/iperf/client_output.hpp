@@ -18,4 +18,8 @@ namespace autopilot::probes::net {
 [[nodiscard]] std::variant<IperfResult, Failure> read_client_output(std::string_view output,
                                                                     const std::string& place);
 
+// Whether it failed before it began, at a peer that may be between two tests: for a while it does not listen,
+// and breaks the connections that nobody took.
+[[nodiscard]] bool may_be_a_pause(std::string_view output);
+
 }  // namespace autopilot::probes::net

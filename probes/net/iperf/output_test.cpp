@@ -47,6 +47,21 @@ TEST(ClientOutput, a_process_that_said_nothing_or_half_is_no_measurement) {
   EXPECT_EQ(failure_in("0 0\n[]").reason, Reason::garbage);
 }
 
+TEST(ClientOutput, a_peer_that_breaks_a_connection_before_the_test_may_be_between_two) {
+  const auto is_pause = [](int code, const std::string& streams, const std::string& words) {
+    return may_be_a_pause(
+        client_output(code, 0, R"({"start":{"connected":[)" + streams + R"(]},"error":")" + words + R"("})"));
+  };
+  EXPECT_TRUE(is_pause(IECONNECT, "", "unable to connect to server: Connection refused"));
+  EXPECT_TRUE(is_pause(IECONNECT, "", "unable to connect to server: Connection reset by peer"));
+  EXPECT_TRUE(is_pause(IESENDCOOKIE, "", "unable to send cookie to server: Broken pipe"));
+  EXPECT_TRUE(may_be_a_pause(client_output(IEACCESSDENIED, 0, "")));
+  EXPECT_FALSE(is_pause(IECTRLCLOSE, R"({"socket":5})", "control socket has closed unexpectedly"));
+  EXPECT_FALSE(is_pause(IECONNECT, "", "unable to connect to server: No route to host"));
+  EXPECT_FALSE(may_be_a_pause(client_output(0, 0, "{")));
+  EXPECT_FALSE(may_be_a_pause(""));
+}
+
 TEST(ServerOutput, tells_who_listens_and_counts_tests) {
   const ServerState state =
       read_server_output(line_of_listening() + line_of_test() + line_of_listening() + line_of_test());

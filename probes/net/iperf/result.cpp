@@ -80,10 +80,14 @@ std::string version_in(const json::object& start) {
 }
 
 // Of a peer that reports in JSON as well.
-std::string peer_version_in(const json::object& report) {
+const json::object* peer_report_in(const json::object& report) {
   const json::value* theirs = find(report, "server_output_json");
-  const json::value* start =
-      theirs != nullptr && theirs->is_object() ? find(theirs->get_object(), "start") : nullptr;
+  return theirs != nullptr ? theirs->if_object() : nullptr;
+}
+
+std::string peer_version_in(const json::object& report) {
+  const json::object* theirs = peer_report_in(report);
+  const json::value* start = theirs != nullptr ? find(*theirs, "start") : nullptr;
   return start != nullptr && start->is_object() ? version_in(start->get_object()) : std::string();
 }
 
@@ -111,25 +115,58 @@ Status take_sample(const json::object& interval, std::string_view name, const st
   return {};
 }
 
-Status take_samples(const json::object& report, IperfResult& result) {
+struct Samples {
+  std::vector<Sample> all;
+  std::vector<Sample> of_way_back;  // where there are two
+};
+
+Result<Samples> samples_in(const json::object& report, bool has_both) {
   const json::value* found = find(report, "intervals");
   if (found == nullptr || !found->is_array()) return fail(Errc::malformed, "intervals: missing or no list");
   const json::array& intervals = found->get_array();
   if (intervals.size() > kMostSamples)
     return fail(Errc::exhausted, "intervals: more than this probe asks for");
-  const bool has_both = result.to_peer && result.from_peer;
-  std::vector<Sample> samples;
-  std::vector<Sample> of_way_back;
+  Samples samples;
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     const std::string path = "intervals[" + std::to_string(i) + "]";
     if (!intervals[i].is_object()) return fail(Errc::malformed, path + ": no object");
     const json::object& interval = intervals[i].get_object();
-    TRY_STATUS(take_sample(interval, "sum", path + ".sum", samples));
+    TRY_STATUS(take_sample(interval, "sum", path + ".sum", samples.all));
     if (has_both)
-      TRY_STATUS(take_sample(interval, "sum_bidir_reverse", path + ".sum_bidir_reverse", of_way_back));
+      TRY_STATUS(
+          take_sample(interval, "sum_bidir_reverse", path + ".sum_bidir_reverse", samples.of_way_back));
   }
-  if (result.from_peer) result.from_peer->samples = has_both ? std::move(of_way_back) : samples;
-  if (result.to_peer) result.to_peer->samples = std::move(samples);
+  return samples;
+}
+
+// None where it reports in words, or not at all.
+std::vector<Sample> peer_samples_in(const json::object& report) {
+  const json::object* theirs = peer_report_in(report);
+  if (theirs == nullptr) return {};
+  auto samples = samples_in(*theirs, false);
+  return samples ? std::move(samples->all) : std::vector<Sample>();
+}
+
+// What left the sender in a second may wait where it does not see it: the peer's words, or, where it told no
+// such seconds, the share that arrived of all.
+std::vector<Sample> arrived_of(std::vector<Sample> received, const OneWay& way, std::vector<Sample> sent) {
+  // One that lasted no time may come last.
+  if (received.size() == sent.size() || received.size() == sent.size() + 1) return received;
+  const double share =
+      way.sent_bits_per_second > 0 ? way.received_bits_per_second / way.sent_bits_per_second : 1;
+  for (Sample& sample : sent)
+    sample.bits_per_second *= share;
+  return sent;
+}
+
+Status take_samples(const json::object& report, IperfResult& result) {
+  const bool has_both = result.to_peer && result.from_peer;
+  Samples samples = TRY(samples_in(report, has_both));
+  if (result.from_peer) result.from_peer->samples = has_both ? std::move(samples.of_way_back) : samples.all;
+  // Of both ways at once the peer tells under names of its own.
+  auto received = has_both ? std::vector<Sample>() : peer_samples_in(report);
+  if (result.to_peer)
+    result.to_peer->samples = arrived_of(std::move(received), *result.to_peer, std::move(samples.all));
   return {};
 }
 

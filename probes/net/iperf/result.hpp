@@ -25,7 +25,7 @@ struct OneWay {
   double sent_bits_per_second = 0;      // by the word of who sent
   double received_bits_per_second = 0;  // by the word of who received
   std::optional<std::int64_t> retransmits;
-  std::vector<Sample> samples;  // as this end saw it; none of what was omitted
+  std::vector<Sample> samples;  // of what arrived; none of what was omitted
 };
 
 // What one client process measured. All numbers are of the report; none is a default for one that is not

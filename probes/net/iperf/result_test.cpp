@@ -48,10 +48,30 @@ TEST(IperfResult, has_what_both_ends_said) {
 }
 
 TEST(IperfResult, what_was_omitted_is_no_sample) {
-  const auto result = parse_iperf_result(kReport);
-  ASSERT_EQ(result->to_peer->samples.size(), 1U);
-  EXPECT_EQ(result->to_peer->samples[0].bits_per_second, 989000000.25);
-  EXPECT_EQ(result->to_peer->samples[0].seconds, 1.0003);
+  const auto result = parse_iperf_result(changed(R"("reverse":0)", R"("reverse":1)"));
+  ASSERT_EQ(result->from_peer->samples.size(), 1U);
+  EXPECT_EQ(result->from_peer->samples[0].bits_per_second, 989000000.25);
+  EXPECT_EQ(result->from_peer->samples[0].seconds, 1.0003);
+}
+
+TEST(IperfResult, samples_are_of_what_arrived) {
+  const auto sample_with = [](std::string_view intervals) {
+    const auto result =
+        parse_iperf_result(changed(R"("server_output_json":{)",
+                                   R"("server_output_json":{"intervals":[)" + std::string(intervals) + "],"));
+    EXPECT_TRUE(result) << result.error().what;
+    return result->to_peer->samples.empty() ? -1 : result->to_peer->samples[0].bits_per_second;
+  };
+  const std::string omitted = R"({"sum":{"seconds":1,"bits_per_second":7,"omitted":true}},)";
+  const std::string second = R"({"sum":{"seconds":1,"bits_per_second":960000000,"omitted":false}})";
+  const std::string rest = R"(,{"sum":{"seconds":0.0001,"bits_per_second":0,"omitted":false}})";
+  EXPECT_EQ(sample_with(omitted + second), 960000000);
+  EXPECT_EQ(sample_with(omitted + second + rest), 960000000);
+  // Other times than this end's, or none that can be read: what was sent, by the share that arrived.
+  const double share = 989000000.25 * (985000000 / 990000000.5);
+  for (const std::string& intervals :
+       {std::string(), second + rest + rest, std::string("7"), std::string("{}")})
+    EXPECT_DOUBLE_EQ(sample_with(intervals), share) << intervals;
 }
 
 TEST(IperfResult, the_way_back_is_the_way_back) {

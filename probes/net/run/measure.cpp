@@ -15,7 +15,7 @@ namespace autopilot::probes::net {
 namespace {
 
 // For what is said before and after a test, and a peer that did not listen for a moment.
-constexpr std::chrono::seconds kMargin{6};
+constexpr std::chrono::seconds kMargin{8};
 
 Duration time_for(const ClientTest& test) {
   return std::chrono::seconds(test.connect_seconds + test.omit_seconds + test.seconds) + kMargin;

@@ -58,14 +58,12 @@ std::vector<double> means_of(const std::vector<double>& samples, std::size_t wan
   return means;
 }
 
-std::vector<double> samples_of(const api::BandwidthWay& way, std::size_t wanted, bool sees_sender) {
+std::vector<double> samples_of(const api::BandwidthWay& way, std::size_t wanted) {
   std::vector<double> samples = way.samples;
   if (samples.empty()) samples = {way.received};
   if (samples.size() > wanted) samples = means_of(samples, wanted);
-  // What the sender saw leave it is more than what arrived by what was still on its way at the end.
-  const double arrived = sees_sender && way.sent > 0 ? way.received / way.sent : 1;
   for (double& sample : samples)
-    sample = std::max(sample * arrived, kNothingArrived);
+    sample = std::max(sample, kNothingArrived);
   return samples;
 }
 
@@ -118,8 +116,8 @@ fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
     result.missing = missing_for(reason);
     return result;
   }
-  result.forward = samples_of(*to_peer, samples, true);
-  result.backward = samples_of(*from_peer, samples, false);
+  result.forward = samples_of(*to_peer, samples);
+  result.backward = samples_of(*from_peer, samples);
   return result;
 }
 
@@ -176,8 +174,9 @@ void BandwidthRun::begin_round() {
 // again: a host that was busy with other tests may have answered too late.
 void BandwidthRun::begin_all(const std::vector<fleet::PairTest>& tests, bool again) {
   is_again_ = again;
-  listener_.on_progress("round " + std::to_string(round_) + ": " + count_of_pairs(tests.size()) +
-                        (again ? " measured again" : " measured"));
+  std::string said = "round " + std::to_string(round_) + ": " + count_of_pairs(tests.size()) + " measured";
+  if (again) said += " again: " + problems_.at(tests.front().id);
+  listener_.on_progress(std::move(said));
   waiting_.assign(tests.begin(), tests.end());
   begin_waiting();
 }
@@ -211,11 +210,13 @@ void BandwidthRun::take(const fleet::PairTest& test, const Result<api::Bandwidth
   // All seconds take the same way through the fabric: below different switches they are one sample of it.
   const bool is_cross = run_.fabric().locality(test.source, test.destination) == fleet::Locality::cross_leaf;
   const fleet::PairResult result = pair_result_of(test.id, is_cross ? 1 : test.flows.size(), answer);
+  if (result.missing)
+    problems_[test.id] = to_printable(answer ? answer->error : answer.error().what, kMaxProblem);
+  else
+    problems_.erase(test.id);
   if (result.missing && !is_again_) {
     again_.push_back(test);
   } else {
-    if (result.missing)
-      problems_[test.id] = to_printable(answer ? answer->error : answer.error().what, kMaxProblem);
     // It is a result of a test that was made, and so it is taken.
     (void)run_.take(result);
     if (!refused_by.empty()) leave(refused_by);

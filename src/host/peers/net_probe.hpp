@@ -41,7 +41,7 @@ struct Bandwidth {
   double sent = 0;      // bits/s, by the word of the end that sent
   double received = 0;  // by the word of the other one
   std::optional<std::uint64_t> retransmits = {};
-  std::vector<double> samples = {};  // bits/s, second by second, as this end saw it
+  std::vector<double> samples = {};  // bits/s that arrived, second by second
 };
 // What came of a test: `measured`, or why nothing was.
 struct BandwidthReport {
