@@ -21,7 +21,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   # Nearly all of what ships runs a few times a minute, and each page of it that was ever run is memory of the
   # node. What is hot says so: autopilot_hot.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    add_compile_options(-Os)
+    add_compile_options(-Oz)
   endif()
   add_link_options(-Wl,--gc-sections)
 endif()
