@@ -47,6 +47,10 @@ function(autopilot_hot_tests)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
+# Tests that start programs mostly wait for them: CI runs two on each processor (ctest -j). One that computes all the
+# time takes two places.
+set(AUTOPILOT_PLACES_OF_WORK 2)
+
 # autopilot_test(<name> SOURCES <files>... LINK <targets>...): a GoogleTest program, one ctest entry per test.
 function(autopilot_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
@@ -63,4 +67,7 @@ function(autopilot_test name)
   endif()
   add_test(NAME ${name} COMMAND ${target})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+  if(NOT "integration" IN_LIST ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${AUTOPILOT_PLACES_OF_WORK})
+  endif()
 endfunction()

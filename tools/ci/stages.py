@@ -17,6 +17,9 @@ from stage import ROOT, Outcome, Run, Stage, configure, one, skip
 BUILD_LIMIT = 3000
 TEST_LIMIT = 6000  # all tests in a cluster take more than an hour
 SIMULATED_CLUSTERS = 2000
+# Of each processor, for tests: those that start programs and wait for them take one, those that compute both
+# (AUTOPILOT_PLACES_OF_WORK of cmake/Targets.cmake).
+PLACES = 2
 LABELS = ("unit", "golden", "integration")
 # ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
 THREADED = ("runtime", "net", "store", "kube", "host", "agent", "catalog")
@@ -44,14 +47,13 @@ def _build(run: Run, preset: str, targets: list[str] | None = None) -> Outcome:
     return one(run.command(argv + (["--target", *targets] if targets else []), BUILD_LIMIT) == 0)
 
 
-def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str], at_once: int = 1) -> Outcome:
-    """at_once: tests on each processor."""
+def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str]) -> Outcome:
     reports = run.folder / "googletest"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
     report = run.folder / "ctest.xml"
     report.unlink(missing_ok=True)
-    argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs * at_once, "--output-on-failure",
+    argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs * PLACES, "--output-on-failure",
             "--no-tests=ignore", "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
             "--output-junit", report, *selection]
     status = run.command(argv, TEST_LIMIT, {**SANITIZER_ENV, "GTEST_OUTPUT": f"xml:{reports}/"})
@@ -67,9 +69,7 @@ def _test(preset: str, label: str, *further: str):
     def run_stage(run: Run) -> Outcome:
         if not any(label in _labels(test) for test in _tests_of(preset)):
             return skip(f"no test is labelled {label}")
-        # These start programs and wait for what they do.
-        at_once = 2 if label == "integration" else 1
-        return _ctest(run, preset, ["-L", f"^{label}$", *further], [], at_once)
+        return _ctest(run, preset, ["-L", f"^{label}$", *further], [])
     return run_stage
 
 
