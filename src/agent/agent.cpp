@@ -464,7 +464,8 @@ IbmContext Agent::ibm_context() {
           node_finder(),
           options_.config.kubernetes.label_prefix,
           options_.config.deep_test.level,
-          options_.config.compat.open_actions};
+          options_.config.compat.open_actions,
+          network_tests_ ? std::optional(network_tests_->parts()) : std::nullopt};
 }
 
 CallerRights Agent::caller_rights() {

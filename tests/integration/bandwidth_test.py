@@ -120,6 +120,11 @@ class BandwidthTest(unittest.TestCase):
             self.assertTrue(text.endswith("\n403"), text)
             self.assertIn("show their certificate", text)
 
+    def test_nobody_else_has_it_do_a_part_of_a_test(self):
+        for path in ("/iperfservers", "/iperfstopservers", "/iperfclients?dstip=10.2.0.2&dstport=5200&numclients=1"):
+            self.assertEqual(self.asking.run("curl", "-s", f"http://10.1.0.2:3333{path}"), "[NETWORK] - [IPERF] - [ERROR] : not begun: authenticate\n")
+        self.assertEqual(self.listeners(), [])
+
     def test_an_agent_that_is_stopped_leaves_nobody_listening(self):
         lab = self.lab
         extra = lab.add(3)
@@ -130,6 +135,76 @@ class BandwidthTest(unittest.TestCase):
         self.assertEqual(status, 200, answer)
         extra.stop()
         self.assertEqual(extra.run("ss", "-Hltn").strip(), "")
+
+
+class PartsOfIbmTest(unittest.TestCase):
+    """The paths by which a driver of IBM Autopilot has each node do its part, between agents that answer anybody."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = network_lab.Lab(hosts=2)
+        cls.addClassCleanup(cls.lab.close)
+        cls.lab.start(settings="compat: {open_actions: true}\n")
+        cls.asking, cls.listening = cls.lab[1], cls.lab[2]
+
+    def get(self, host, path):
+        status, body = host.request("GET", path)
+        self.assertEqual(status, 200, body)
+        return body
+
+    def serve(self, query):
+        self.addCleanup(self.get, self.listening, "/iperfstopservers")
+        return self.get(self.listening, "/iperfservers?" + query)
+
+    def listeners(self):
+        lines = self.listening.run("ss", "-Hltn").splitlines()
+        return sorted(line.split()[3] for line in lines if not line.split()[3].endswith(f":{network_lab.PORT}"))
+
+    def test_servers_stand_until_they_are_told(self):
+        said = self.serve("numservers=2&startport=6000")
+        self.assertEqual(sorted(said.splitlines()), [
+            f"[NETWORK] - [IPERF] - [INFO] : Starting iperf3 server {self.listening.address(rail)}:{port} using net{rail} on h2..."
+            for rail in (0, 1) for port in (6000, 6001)])
+        everyone = [f"{self.listening.address(rail)}:{port}" for rail in (0, 1) for port in (6000, 6001)]
+        self.assertEqual(self.listeners(), everyone)
+        self.serve("numservers=1&startport=6100")
+        self.assertEqual(self.listeners(), ["10.1.0.2:6100", "10.2.0.2:6100"])
+        self.assertEqual(self.get(self.listening, "/iperfstopservers"), "[NETWORK] - [IPERF] - [INFO] : All iperf3 servers have been removed.\n")
+        self.assertEqual(self.listeners(), [])
+
+    def test_clients_tell_what_they_sent_and_what_arrived(self):
+        limit_line(self.asking, RAIL, LINE)
+        self.addCleanup(self.asking.run, "tc", "qdisc", "del", "dev", self.asking.interface(RAIL), "root")
+        self.serve("numservers=2&startport=6000&plane=data")
+        said = json.loads(self.get(self.asking, f"/iperfclients?dstip={self.listening.address(RAIL)}&dstport=6000&numclients=2"))
+        receiver = {name: float(one["bitrate"]) for name, one in said["receiver"].items()}
+        self.assertAlmostEqual(receiver["aggregate"] * 1e9 / LINE, 1, delta=0.1)
+        self.assertAlmostEqual(receiver["mean"] * 2, receiver["aggregate"], delta=0.02)
+        self.assertLessEqual(receiver["min"], receiver["max"])
+        # GBytes of five seconds.
+        self.assertAlmostEqual(float(said["receiver"]["aggregate"]["transfer"]), receiver["aggregate"] * 5 / 8 / 1.0737, delta=0.02)
+        self.assertEqual(set(said["sender"]), {"aggregate", "mean", "min", "max"})
+
+    def test_a_plain_iperf3_of_another_node_is_heard_and_no_stranger(self):
+        self.serve("numservers=1&startport=6000")
+        client = ("iperf3", "-c", self.listening.address(RAIL), "-p", "6000", "-n", "1M", "--connect-timeout", "2000")
+        self.assertIn("receiver", self.asking.run(*client))
+        self.asking.run("ip", "addr", "add", "10.2.0.99/24", "dev", self.asking.interface(RAIL))
+        self.addCleanup(self.asking.run, "ip", "addr", "del", "10.2.0.99/24", "dev", self.asking.interface(RAIL))
+        with self.assertRaises(AssertionError) as refused:
+            self.asking.run(*client, "-B", "10.2.0.99")
+        self.assertIn("iperf3", str(refused.exception))
+
+    def test_what_makes_no_sense_is_told_and_nothing_begins(self):
+        for path, word in (("/iperfservers?numservers=17", "Invalid numservers"),
+                           ("/iperfservers?plane=eth0", "Invalid plane"),
+                           ("/iperfclients", "Invalid dstip"),
+                           ("/iperfclients?dstip=10.2.0.1&dstport=6000", "Invalid numclients"),
+                           ("/iperfclients?dstip=10.2.0.77&dstport=6000&numclients=1", "no other agent names 10.2.0.77"),
+                           ("/iperfclients?dstip=../x&dstport=6000&numclients=1", "no other agent names ../x"),
+                           (f"/iperfclients?dstip={self.asking.address(RAIL)}&dstport=6000&numclients=1", "nobody listens there")):
+            self.assertIn(word, self.get(self.listening, path))
+        self.assertEqual(self.listeners(), [])
 
 
 class InsideTlsTest(unittest.TestCase):
@@ -179,5 +254,5 @@ class InsideTlsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    own_namespaces.enter(network_lab.NAMESPACES, [*network_lab.PROGRAMS, "tc", "ss", "curl"], network_lab.TRIAL)
+    own_namespaces.enter(network_lab.NAMESPACES, [*network_lab.PROGRAMS, "tc", "ss", "curl", "iperf3"], network_lab.TRIAL)
     unittest.main(verbosity=2)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/compat/ibm_routes.hpp"
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -114,8 +115,9 @@ FanOut::Listener answer_as_they_come(Responder responder, const std::string& net
 
 }  // namespace
 
-IbmRoutes::IbmRoutes(IbmContext context)
-    : context_(std::move(context)), fan_out_(fan_out_context(context_)) {}
+IbmRoutes::IbmRoutes(IbmContext context) : context_(std::move(context)), fan_out_(fan_out_context(context_)) {
+  if (context_.network) iperf_.emplace(*context_.network, context_.finder.rights, context_.open_actions);
+}
 
 void IbmRoutes::add_to(net::HttpServer& server) {
   server.route("GET", "/readinessprobe", [](const HttpRequest&, Responder responder) {
@@ -130,11 +132,22 @@ void IbmRoutes::add_to(net::HttpServer& server) {
     server.route(method, "/invasive", [this](const HttpRequest& request, Responder responder) {
       launch_deep_test(request, std::move(responder));
     });
-    for (const std::string_view path : ibm::network_test_parts())
-      server.route(method, path, [](const HttpRequest&, Responder responder) {
-        responder.respond(text(std::string(ibm::kNetworkTestText)));
-      });
   }
+  add_iperf_parts(server);
+}
+
+void IbmRoutes::add_iperf_parts(net::HttpServer& server) {
+  using Part = void (IperfParts::*)(const HttpRequest&, Responder);
+  constexpr std::array<std::pair<const char*, Part>, 3> kParts{
+      {{"/iperfservers", &IperfParts::serve},
+       {"/iperfstopservers", &IperfParts::stop_serving},
+       {"/iperfclients", &IperfParts::measure}}};
+  for (const auto& [path, part] : kParts)
+    for (const char* method : {"GET", "POST"})
+      server.route(method, path, [this, part](const HttpRequest& request, Responder responder) {
+        if (!iperf_) return responder.respond(text(std::string(ibm::kNetworkTestText)));
+        ((*iperf_).*part)(request, std::move(responder));
+      });
 }
 
 // Answers when the test has begun, as the original does.

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "agent/compat/fan_out.hpp"
+#include "agent/compat/iperf_parts.hpp"
 #include "agent/compat/local_answer.hpp"
 #include "agent/compat/test_rights.hpp"
 #include "agent/compat/wanted_nodes.hpp"
@@ -24,7 +26,8 @@ struct IbmContext {
   NodeFinder finder;
   std::string label_prefix;  // of the labels that tell the result of a deep test
   int deep_test_level = 0;
-  bool open_actions = false;  // whoever asks may have tests made and pods listed
+  bool open_actions = false;                        // whoever asks may have tests made and pods listed
+  std::optional<NetworkTests::Parts> network = {};  // nothing: nobody tests the network of this machine
 };
 
 // The paths of IBM Autopilot, which answer anybody: they read, and start no load. An active check answers
@@ -51,6 +54,7 @@ class IbmRoutes {
     net::Responder responder;
   };
 
+  void add_iperf_parts(net::HttpServer& server);
   void add_check(net::HttpServer& server, const compat::ibm_autopilot::CheckName& check);
   void answer_here(const std::vector<std::string>& names, std::string preamble,
                    const net::HttpRequest& request, net::Responder responder);
@@ -62,6 +66,7 @@ class IbmRoutes {
 
   const IbmContext context_;
   FanOut fan_out_;
+  std::optional<IperfParts> iperf_;
 };
 
 }  // namespace autopilot::agent

@@ -22,7 +22,7 @@ std::string last_words(const Result<host::ChildReport>& report) {
 }
 
 api::BandwidthWay way_of(const host::Bandwidth& bandwidth) {
-  return {.sent = bandwidth.sent, .received = bandwidth.received, .samples = bandwidth.samples};
+  return {.sent = bandwidth.all.sent, .received = bandwidth.all.received, .samples = bandwidth.samples};
 }
 
 api::BandwidthAnswer no_measurement(std::string reason, std::string error) {
@@ -74,17 +74,13 @@ Result<std::string> BandwidthEnds::begin(const std::string& interface) {
   return id;
 }
 
-void BandwidthEnds::serve(const std::string& interface, const api::ServersRequest& request,
+void BandwidthEnds::serve(const std::string& interface, const host::BandwidthServer& server,
                           OnListening done) {
   const auto id = begin(interface);
   if (!id) return loop_.post([done = std::move(done), error = id.error()] { done(fail(error)); });
   End& end = ends_.at(*id);
   end.on_listening = std::move(done);
-  const host::BandwidthServer server{.address = request.address,
-                                     .processes = static_cast<int>(request.processes),
-                                     .seconds = static_cast<int>(request.seconds),
-                                     .allowed = request.allowed};
-  const MonoTime deadline = clock_.now().mono + std::chrono::seconds{request.seconds} + kBeyond;
+  const MonoTime deadline = clock_.now().mono + std::chrono::seconds{server.seconds} + kBeyond;
   const bool is_taken =
       doors_.submit([this, id = *id, command = host::command_of(*doors_.program, server), deadline,
                      run = doors_.run, stop = end.stop.get_token(), post = way_back_.post()] {
@@ -128,17 +124,19 @@ void BandwidthEnds::end(const std::string& id, std::function<void()> done) {
   found->second.stop.request_stop();
 }
 
-void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,
-                            OnMeasured done) {
+template <typename Answer>
+void BandwidthEnds::take_part(const std::string& interface, int seconds,
+                              std::function<Answer(const Run& run)> measure,
+                              std::function<void(Answer answer)> done) {
   const auto id = begin(interface);
   if (!id) return loop_.post([done = std::move(done), error = id.error()] { done(fail(error)); });
-  const Duration patience = std::chrono::seconds{request.seconds} + kBeyond;
+  const Duration patience = std::chrono::seconds{seconds} + kBeyond;
   const bool is_taken =
-      doors_.submit([this, id = *id, request, program = *doors_.program, patience, run = doors_.run,
+      doors_.submit([this, id = *id, measure = std::move(measure), patience, run = doors_.run,
                      stop = ends_.at(*id).stop.get_token(), done, post = way_back_.post()] {
-        const auto answer = measure_both_ways(
-            [&](const host::Command& command) { return run(command, host::mono_now() + patience, stop, {}); },
-            program, request);
+        const Answer answer = measure([&](const host::Command& command) {
+          return run(command, host::mono_now() + patience, stop, {});
+        });
         post([this, id, done, answer] {
           ends_.erase(id);
           done(answer);
@@ -149,6 +147,23 @@ void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRe
   loop_.post([done = std::move(done)] {
     done(fail(Errc::exhausted, "this node has no thread left for a test of bandwidth"));
   });
+}
+
+void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,
+                            OnMeasured done) {
+  take_part<Result<api::BandwidthAnswer>>(
+      interface, static_cast<int>(request.seconds),
+      [program = doors_.program, request](const Run& run) -> Result<api::BandwidthAnswer> {
+        return measure_both_ways(run, *program, request);
+      },
+      std::move(done));
+}
+
+void BandwidthEnds::measure_to(const std::string& interface, const host::BandwidthTest& test, OnReport done) {
+  take_part<Result<host::BandwidthReport>>(
+      interface, test.seconds,
+      [program = doors_.program, test](const Run& run) { return measure_one_way(run, *program, test); },
+      std::move(done));
 }
 
 void BandwidthEnds::stop() {

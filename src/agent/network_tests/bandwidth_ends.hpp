@@ -40,6 +40,7 @@ class BandwidthEnds {
   };
   using OnListening = std::function<void(Result<api::ServersAnswer> answer)>;
   using OnMeasured = std::function<void(Result<api::BandwidthAnswer> answer)>;
+  using OnReport = std::function<void(Result<host::BandwidthReport> report)>;
 
   // prefix: of the ids of servers.
   BandwidthEnds(net::EventLoop& loop, const Clock& clock, std::string prefix, Doors doors);
@@ -50,11 +51,13 @@ class BandwidthEnds {
 
   // interface: the one of the address. Calls back, not from within, when all servers listen or one does not.
   // conflict: the interface is in use by another test; exhausted; not_found: the program is not there.
-  void serve(const std::string& interface, const api::ServersRequest& request, OnListening done);
+  void serve(const std::string& interface, const host::BandwidthServer& server, OnListening done);
   // Ends these servers, and calls back, at once or later, when they have ended: then the interface is free.
   void end(const std::string& id, std::function<void()> done);
   // Likewise; what could not be measured is an answer with its reason.
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
+  // Likewise, and one way alone.
+  void measure_to(const std::string& interface, const host::BandwidthTest& test, OnReport done);
   void stop();
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
 
@@ -67,7 +70,13 @@ class BandwidthEnds {
     std::vector<std::function<void()>> on_end;
   };
 
+  using Run = std::function<Result<host::ChildReport>(const host::Command& command)>;
+
   [[nodiscard]] Result<std::string> begin(const std::string& interface);
+  // seconds: of the longest child.
+  template <typename Answer>
+  void take_part(const std::string& interface, int seconds, std::function<Answer(const Run& run)> measure,
+                 std::function<void(Answer answer)> done);
   void take_line(const std::string& id, const std::string& line);
   void take_end(const std::string& id, const std::string& why);
 

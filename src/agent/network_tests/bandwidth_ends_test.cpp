@@ -49,7 +49,7 @@ class BandwidthEndsTest : public ::testing::Test {
   }
   std::string serve() {
     std::optional<Result<api::ServersAnswer>> answer;
-    ends_.serve("ib0", {.address = "10.1.0.7", .allowed = "10.1.0.9", .processes = 1, .seconds = 30},
+    ends_.serve("ib0", {.address = "10.1.0.7", .seconds = 30, .allowed = {"10.1.0.9"}},
                 [&answer](auto told) { answer = std::move(told); });
     EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
     return answer && *answer ? (*answer)->id : "";

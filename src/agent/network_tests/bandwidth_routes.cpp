@@ -67,6 +67,13 @@ std::optional<Error> find_job(const BandwidthContext& context) {
   return Error{Errc::conflict, "a job is on this node, which is not tested beside it: " + job};
 }
 
+host::BandwidthServer server_of(const api::ServersRequest& wanted) {
+  return {.address = wanted.address,
+          .processes = static_cast<int>(wanted.processes),
+          .seconds = static_cast<int>(wanted.seconds),
+          .allowed = {wanted.allowed}};
+}
+
 void serve(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const auto wanted = api::parse_servers_request(request.body);
@@ -76,7 +83,7 @@ void serve(const BandwidthContext& context, const HttpRequest& request, Responde
     if (const auto job = find_job(context)) return shared->respond(*job);
     find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
       if (!interface) return shared->respond(interface.error());
-      context.ends.serve(*interface, wanted, [shared](const Result<api::ServersAnswer>& answer) {
+      context.ends.serve(*interface, server_of(wanted), [shared](const Result<api::ServersAnswer>& answer) {
         if (!answer) return shared->respond(answer.error());
         shared->respond(json(api::to_json(*answer)));
       });

@@ -50,13 +50,8 @@ NetworkTests::NetworkTests(NetworkTestContext context)
       book_(context_.loop, context_.clock, context_.tls),
       ping_(context_.loop, context_.clock, book_, context_.node, context_.pod, context_.ping, ping_doors(),
             kube::dice(), context_.board),
-      ends_(context_.loop, context_.clock, context_.node + "-",
-            {.program = host::net_probe_program(),
-             .run = run_child,
-             .submit =
-                 [this](std::function<void()> task) {
-                   return submit(end_lanes_, kEndLanes, std::move(task));
-                 }}),
+      ends_(context_.loop, context_.clock, context_.node + "-", end_doors()),
+      standing_(context_.loop, context_.clock, context_.node + "-standing-", end_doors()),
       bandwidth_(context_.loop, context_.clock, book_,
                  {.peers = context_.peers,
                   .tls = context_.tls,
@@ -75,6 +70,13 @@ PingTester::Doors NetworkTests::ping_doors() {
           .look = [this] { context_.look(std::string(kPingCheck)); }};
 }
 
+BandwidthEnds::Doors NetworkTests::end_doors() {
+  return {
+      .program = host::net_probe_program(), .run = run_child, .submit = [this](std::function<void()> task) {
+        return submit(end_lanes_, kEndLanes, std::move(task));
+      }};
+}
+
 void NetworkTests::add_to(net::HttpServer& server) {
   server.route("GET", api::kNetworkPath, [this](const net::HttpRequest&, net::Responder responder) {
     own_.answer(std::move(responder));
@@ -89,7 +91,17 @@ void NetworkTests::add_to(net::HttpServer& server) {
 }
 
 void NetworkTests::note_job() {
-  if (!ends_.is_idle() && !context_.job().empty()) ends_.stop();
+  const bool is_idle = ends_.is_idle() && standing_.is_idle();
+  if (!is_idle && !context_.job().empty()) stop();
+}
+
+void NetworkTests::stop() {
+  ends_.stop();
+  standing_.stop();
+}
+
+NetworkTests::Parts NetworkTests::parts() {
+  return {ends_, standing_, own_, book_, context_.peers, context_.job, context_.node, context_.pod};
 }
 
 std::vector<runtime::OperationKind> NetworkTests::operations() {

@@ -60,10 +60,24 @@ class NetworkTests {
   // A job may have begun here: tests of bandwidth make room for it.
   void note_job();
   // Ends tests of bandwidth in which this node takes part.
-  void stop() { ends_.stop(); }
+  void stop();
+
+  // What others stand on that have this node take part in tests of bandwidth; none outlives this.
+  struct Parts {
+    BandwidthEnds& ends;
+    BandwidthEnds& standing;  // servers that wait for a test, and are none
+    OwnNetwork& own;
+    AddressBook& book;
+    std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+    std::function<std::string()> job;
+    std::string node;
+    std::string pod;
+  };
+  [[nodiscard]] Parts parts();
 
  private:
   [[nodiscard]] PingTester::Doors ping_doors();
+  [[nodiscard]] BandwidthEnds::Doors end_doors();
 
   NetworkTestContext context_;
   std::optional<runtime::Lanes> lanes_;      // from their first task on
@@ -72,6 +86,7 @@ class NetworkTests {
   AddressBook book_;
   PingTester ping_;
   BandwidthEnds ends_;
+  BandwidthEnds standing_;
   BandwidthTester bandwidth_;
 };
 

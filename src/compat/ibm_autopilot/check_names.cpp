@@ -2,7 +2,6 @@
 #include "compat/ibm_autopilot/check_names.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "compat/ibm_autopilot/said.hpp"
 #include "core/parse.hpp"
@@ -43,12 +42,6 @@ std::string invasive_text(std::string_view prefix, int level, std::string_view w
   }
   text.append(" the labels ").append(prefix).append("/gpuhealth and ").append(prefix);
   return text + "/dcgm.level." + std::to_string(level) + " of the node.\n";
-}
-
-std::span<const std::string_view> network_test_parts() {
-  static constexpr std::array<std::string_view, 3> paths{"/iperfservers", "/iperfstopservers",
-                                                         "/iperfclients"};
-  return paths;
 }
 
 const CheckName* find_check(std::string_view name) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +29,7 @@ struct CheckName {
 
 // Its test of the network between all nodes: asked for once, and not of each node.
 inline constexpr std::string_view kNetworkTest = "iperf";
-// The paths at which the agents of one test would ask each other for their part; not here yet.
-[[nodiscard]] std::span<const std::string_view> network_test_parts();
+// Where nobody tests it: the answer to who asks for a part of it.
 inline constexpr std::string_view kNetworkTestText = "check not supported: iperf\n";
 
 // Null where there is no such check. Names are case sensitive.

@@ -2,6 +2,8 @@
 #include "compat/ibm_autopilot/said.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "compat/ibm_autopilot/reading.hpp"
@@ -12,6 +14,12 @@ namespace autopilot::compat::ibm_autopilot {
 std::string message_of(const CheckResult& result, Health health) {
   const auto found = std::ranges::find(result.findings, health, &Finding::health);
   return found == result.findings.end() ? "" : found->message;
+}
+
+std::string two_digits(double number) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.2f", number);
+  return text.data();
 }
 
 std::string on_one_line(std::string text) {

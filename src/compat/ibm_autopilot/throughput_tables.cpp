@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compat/ibm_autopilot/throughput_tables.hpp"
 
-#include <array>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,12 +42,6 @@ std::map<std::string, Table> tables_of(const CheckResult& result, bool& has_any)
     has_any = has_any || bits.has_value();
   }
   return tables;
-}
-
-std::string two_digits(double number) {
-  std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), "%.2f", number);
-  return text.data();
 }
 
 // As Python prints a number of two digits: "0.99", "94.2", "0.0".

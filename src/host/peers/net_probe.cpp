@@ -57,13 +57,41 @@ std::optional<double> rate_of(const json::object& object, std::string_view name)
   return !error && rate >= 0 && rate <= kMostBits ? std::optional(rate) : std::nullopt;
 }
 
-std::optional<Bandwidth> bandwidth_of(const json::object& way) {
+std::optional<Carried> carried_by(const json::object& way) {
   const auto sent = rate_of(way, "sent_bits_per_second");
   const auto received = rate_of(way, "received_bits_per_second");
   if (!sent || !received) return std::nullopt;
-  Bandwidth bandwidth{.sent = *sent, .received = *received};
-  if (const auto retransmits = rate_of(way, "retransmits"))
-    bandwidth.retransmits = static_cast<std::uint64_t>(*retransmits);
+  return Carried{*sent, *received};
+}
+
+// Of the whole report, or of one process. Null where that way was not measured.
+const json::object* way_in(const json::object& object, bool from_peer) {
+  const json::array* const ways = list_of(object, "directions");
+  if (ways == nullptr) return nullptr;
+  for (const json::value& item : *ways) {
+    const json::object* const way = item.if_object();
+    if (way != nullptr && text_of(*way, "direction") == (from_peer ? "from_peer" : "to_peer")) return way;
+  }
+  return nullptr;
+}
+
+std::vector<Carried> processes_in(const json::object& report, bool from_peer) {
+  std::vector<Carried> carried;
+  const json::array* const processes = list_of(report, "processes");
+  if (processes == nullptr) return carried;
+  for (const json::value& item : *processes) {
+    const json::object* const process = item.if_object();
+    const json::object* const way = process == nullptr ? nullptr : way_in(*process, from_peer);
+    const auto part = way == nullptr ? std::nullopt : carried_by(*way);
+    if (part) carried.push_back(*part);
+  }
+  return carried;
+}
+
+std::optional<Bandwidth> bandwidth_of(const json::object& way) {
+  const auto all = carried_by(way);
+  if (!all) return std::nullopt;
+  Bandwidth bandwidth{.all = *all};
   if (const json::array* const samples = list_of(way, "samples"))
     for (const json::value& item : *samples) {
       json::error_code error;
@@ -81,6 +109,13 @@ Command command_with(const std::string& program, std::vector<std::string> argume
   return command;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text.append(text.empty() ? "" : ",").append(word);
+  return text;
+}
+
 std::string joined(const std::vector<int>& numbers) {
   std::string text;
   for (const int number : numbers)
@@ -96,8 +131,9 @@ Result<std::string> net_probe_program() {
 
 Command command_of(const std::string& program, const BandwidthServer& server) {
   return command_with(
-      program, {"serve", "--bind", server.address, "--port", "0", "--count", std::to_string(server.processes),
-                "--seconds", std::to_string(server.seconds), "--allow", server.allowed, "--numa", "auto"});
+      program, {"serve", "--bind", server.address, "--port", std::to_string(server.first_port), "--count",
+                std::to_string(server.processes), "--seconds", std::to_string(server.seconds), "--allow",
+                joined(server.allowed), "--numa", "auto"});
 }
 
 Command command_of(const std::string& program, const BandwidthTest& test) {
@@ -148,14 +184,9 @@ Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
   BandwidthReport report{
       .measured = std::nullopt, .reason = text_of(object, "reason"), .error = text_of(object, "error")};
   if (!report.reason.empty()) return report;
-  const json::array* const ways = list_of(object, "directions");
-  if (ways == nullptr) return refuse("`directions` is no list");
-  for (const json::value& item : *ways) {
-    const json::object* const way = item.if_object();
-    if (way != nullptr && text_of(*way, "direction") == (from_peer ? "from_peer" : "to_peer"))
-      report.measured = bandwidth_of(*way);
-  }
+  if (const json::object* const way = way_in(object, from_peer)) report.measured = bandwidth_of(*way);
   if (!report.measured) return refuse("it has neither a reason nor that way");
+  report.measured->processes = processes_in(object, from_peer);
   return report;
 }
 

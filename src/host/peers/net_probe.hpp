@@ -17,13 +17,16 @@ namespace autopilot::host {
 
 // Longer ones are not read.
 inline constexpr std::size_t kMaxNetProbeReport = std::size_t{256} << 10;
+// Addresses that one server can tell from all others.
+inline constexpr std::size_t kMostHeard = 64;
 
 // One end that is listened at.
 struct BandwidthServer {
-  std::string address;  // of this node
-  int processes = 1;    // each with a port of its own, which the kernel chooses
-  int seconds = 0;      // then all end
-  std::string allowed;  // the address of the only one who is heard
+  std::string address;               // of this node
+  int processes = 1;                 // each with a port of its own
+  int first_port = 0;                // the others follow it; 0: the kernel chooses them
+  int seconds = 0;                   // then all end
+  std::vector<std::string> allowed;  // addresses; nobody else is heard. At most kMostHeard
 };
 
 // One test of the other end, one way.
@@ -37,11 +40,14 @@ struct BandwidthTest {
   std::optional<std::uint64_t> most = {};  // bits/s, of all together; nothing: what the network has
 };
 
-struct Bandwidth {
+struct Carried {
   double sent = 0;      // bits/s, by the word of the end that sent
   double received = 0;  // by the word of the other one
-  std::optional<std::uint64_t> retransmits = {};
+};
+struct Bandwidth {
+  Carried all;                       // the sum over all processes
   std::vector<double> samples = {};  // bits/s that arrived, second by second
+  std::vector<Carried> processes = {};
 };
 // What came of a test: `measured`, or why nothing was.
 struct BandwidthReport {

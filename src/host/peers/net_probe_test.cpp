@@ -12,15 +12,19 @@ using ::testing::ElementsAre;
 using ::testing::Not;
 
 const std::string kMeasured = R"({"program":"autopilot-net-probe","format":1,"role":"measure","directions":[
-  {"direction":"to_peer","sent_bits_per_second":990500000,"received_bits_per_second":990000000,"retransmits":7,"samples":[991000000,990000000]}]})";
+  {"direction":"to_peer","sent_bits_per_second":990500000,"received_bits_per_second":990000000,"samples":[991000000,990000000]}],
+  "processes":[{"port":5201,"directions":[{"direction":"to_peer","sent_bits_per_second":600000000,"received_bits_per_second":590000000}]},
+  {"port":5202,"directions":[{"direction":"to_peer","sent_bits_per_second":390500000,"received_bits_per_second":400000000}]},{"port":5203},7]})";
 
 TEST(NetProbe, bits_are_bits) {
   const auto report = parse_bandwidth(kMeasured, false);
   ASSERT_TRUE(report) << report.error().what;
   ASSERT_TRUE(report->measured);
-  EXPECT_EQ(report->measured->received, 990'000'000);
-  EXPECT_EQ(report->measured->sent, 990'500'000);
-  EXPECT_EQ(report->measured->retransmits, 7U);
+  EXPECT_EQ(report->measured->all.received, 990'000'000);
+  EXPECT_EQ(report->measured->all.sent, 990'500'000);
+  ASSERT_EQ(report->measured->processes.size(), 2U);
+  EXPECT_EQ(report->measured->processes[0].sent, 600'000'000);
+  EXPECT_EQ(report->measured->processes[1].received, 400'000'000);
   EXPECT_THAT(report->measured->samples, ElementsAre(991'000'000, 990'000'000));
   EXPECT_EQ(report->reason, "");
 }
@@ -79,10 +83,16 @@ TEST(NetProbe, whatever_is_no_line_of_a_server_is_refused) {
 }
 
 TEST(NetProbe, only_the_other_end_of_the_pair_is_heard) {
-  const auto command = command_of("/opt/probe", BandwidthServer{"10.1.0.7", 2, 30, "10.1.0.9"});
+  BandwidthServer server{.address = "10.1.0.7", .processes = 2, .seconds = 30, .allowed = {"10.1.0.9"}};
+  const auto command = command_of("/opt/probe", server);
   EXPECT_EQ(command.program, "/opt/probe");
   EXPECT_THAT(command.arguments, ElementsAre("serve", "--bind", "10.1.0.7", "--port", "0", "--count", "2",
                                              "--seconds", "30", "--allow", "10.1.0.9", "--numa", "auto"));
+  server.first_port = 5200;
+  server.allowed.emplace_back("10.1.0.8");
+  EXPECT_THAT(command_of("/opt/probe", server).arguments,
+              ElementsAre("serve", "--bind", "10.1.0.7", "--port", "5200", "--count", "2", "--seconds", "30",
+                          "--allow", "10.1.0.9,10.1.0.8", "--numa", "auto"));
 }
 
 TEST(NetProbe, a_test_has_a_process_for_each_port_and_a_limit_where_one_is_wanted) {

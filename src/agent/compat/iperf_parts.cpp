@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/compat/iperf_parts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/compat/test_rights.hpp"
+#include "agent/network_tests/bandwidth_observations.hpp"
+#include "agent/responses.hpp"
+#include "core/parse.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+namespace ibm = compat::ibm_autopilot;
+
+bool is_ipv6(const std::string& address) {
+  return address.find(':') != std::string::npos;
+}
+
+// Of each interface of the plane its first address.
+std::vector<api::NetworkAddress> lines_of(const std::vector<api::NetworkAddress>& own, ibm::Plane plane) {
+  std::vector<api::NetworkAddress> lines;
+  for (const api::NetworkAddress& one : own)
+    if (ibm::is_of(plane, one.interface) &&
+        std::ranges::find(lines, one.interface, &api::NetworkAddress::interface) == lines.end())
+      lines.push_back(one);
+  return lines;
+}
+
+// Addresses of others in the network of this one.
+std::vector<std::string> heard_at(const api::NetworkAddress& own, const std::vector<PeerNetwork>& others) {
+  std::vector<std::string> heard;
+  for (const PeerNetwork& other : others)
+    for (const api::NetworkAddress& one : other.network.addresses)
+      if (one.interface == own.interface && is_ipv6(one.address) == is_ipv6(own.address))
+        heard.push_back(one.address);
+  return heard;
+}
+
+// Null where no other agent names it.
+const api::NetworkAddress* find_address(const std::vector<PeerNetwork>& others, const std::string& address) {
+  for (const PeerNetwork& other : others) {
+    const auto& addresses = other.network.addresses;
+    const auto found = std::ranges::find(addresses, address, &api::NetworkAddress::address);
+    if (found != addresses.end()) return &*found;
+  }
+  return nullptr;
+}
+
+// In the network of that address, else any of its family. Null: there is none.
+const api::NetworkAddress* source_for(const std::vector<api::NetworkAddress>& own,
+                                      const api::NetworkAddress& to) {
+  const api::NetworkAddress* found = nullptr;
+  for (const api::NetworkAddress& one : own) {
+    if (is_ipv6(one.address) != is_ipv6(to.address)) continue;
+    if (one.interface == to.interface) return &one;
+    if (found == nullptr) found = &one;
+  }
+  return found;
+}
+
+std::string clients_text(const Result<host::BandwidthReport>& report) {
+  if (!report) return ibm::iperf_error_line(report.error().what);
+  if (!report->measured) return ibm::iperf_error_line(report->error);
+  std::vector<ibm::IperfShare> shares;
+  for (const host::Carried& process : report->measured->processes)
+    shares.push_back({process.sent, process.received});
+  if (shares.empty()) shares.push_back({report->measured->all.sent, report->measured->all.received});
+  return ibm::clients_json(shares);
+}
+
+}  // namespace
+
+// The answer, as servers begin one after the other.
+struct IperfParts::Serving {
+  Shared to;
+  std::size_t left = 0;
+  std::string text;
+
+  void add(const std::string& lines) {
+    text += lines;
+    if (--left == 0) to->respond(agent::text(text));
+  }
+};
+
+IperfParts::IperfParts(NetworkTests::Parts parts, CallerRights rights, bool is_open)
+    : parts_(std::move(parts)), rights_(std::move(rights)), is_open_(is_open) {}
+
+void IperfParts::serve(const net::HttpRequest& request, net::Responder responder) {
+  const auto to = std::make_shared<net::Responder>(std::move(responder));
+  const auto wanted = ibm::read_iperf_servers(request.query);
+  if (!wanted) return to->respond(text(wanted.error().what + "\n"));
+  with_right(request, to, [this, to, wanted = *wanted] {
+    // A second question is for other servers, and not for more of them.
+    end_servers([this, to, wanted] {
+      with_networks(to, [this, to, wanted](const Addresses& own, const Networks& others) {
+        begin_servers(wanted, own, others, to);
+      });
+    });
+  });
+}
+
+void IperfParts::stop_serving(const net::HttpRequest& request, net::Responder responder) {
+  const auto to = std::make_shared<net::Responder>(std::move(responder));
+  with_right(request, to,
+             [this, to] { end_servers([to] { to->respond(text(ibm::servers_removed_line())); }); });
+}
+
+void IperfParts::measure(const net::HttpRequest& request, net::Responder responder) {
+  const auto to = std::make_shared<net::Responder>(std::move(responder));
+  const auto wanted = ibm::read_iperf_clients(request.query);
+  if (!wanted) return to->respond(text(wanted.error().what + "\n"));
+  with_right(request, to, [this, to, wanted = *wanted] {
+    with_networks(to, [this, to, wanted](const Addresses& own, const Networks& others) {
+      begin_clients(wanted, own, others, to);
+    });
+  });
+}
+
+void IperfParts::with_right(const net::HttpRequest& request, const Shared& to, std::function<void()> then) {
+  const std::string check(kBandwidthCheck);
+  find_test_rights(rights_, is_open_, request, {check},
+                   [check, to, then = std::move(then)](const TestRights& rights) {
+                     if (rights.any()) return then();
+                     const auto why = rights.refused.find(check);
+                     to->respond(text(ibm::iperf_error_line(
+                         "not begun: " + (why == rights.refused.end() ? "authenticate" : why->second))));
+                   });
+}
+
+// A test would take its share of the lines from a job.
+void IperfParts::with_networks(const Shared& to,
+                               std::function<void(const Addresses& own, const Networks& others)> then) {
+  if (const std::string job = parts_.job(); !job.empty())
+    return to->respond(
+        text(ibm::iperf_error_line("a job is on this node, which is not tested beside it: " + job)));
+  parts_.own.find([this, to, then = std::move(then)](const OwnNetwork::Addresses& own) {
+    if (!own) return to->respond(text(ibm::iperf_error_line(own.error().what)));
+    parts_.peers([this, to, then, own = *own](const Result<std::vector<Peer>>& peers) {
+      if (!peers) return to->respond(text(ibm::iperf_error_line(peers.error().what)));
+      std::vector<Peer> others = *peers;
+      std::erase_if(others, [this](const Peer& peer) { return peer.node == parts_.node; });
+      parts_.book.find(std::move(others), [then, own](Networks networks) {
+        std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
+        then(own, networks);
+      });
+    });
+  });
+}
+
+void IperfParts::begin_servers(const ibm::IperfServers& wanted, const Addresses& own, const Networks& others,
+                               const Shared& to) {
+  const std::vector<api::NetworkAddress> lines = lines_of(own, wanted.plane);
+  if (lines.empty()) return to->respond(text(ibm::iperf_error_line("this node has no interface for it")));
+  const auto serving = std::make_shared<Serving>(Serving{to, lines.size(), ""});
+  for (const api::NetworkAddress& line : lines)
+    begin(serving, wanted, line, others);
+}
+
+void IperfParts::begin(const std::shared_ptr<Serving>& serving, const ibm::IperfServers& wanted,
+                       const api::NetworkAddress& own, const Networks& others) {
+  std::vector<std::string> heard = heard_at(own, others);
+  if (heard.empty())
+    return serving->add(ibm::iperf_error_line(own.interface + ": no other agent is known in its network"));
+  if (heard.size() > host::kMostHeard)
+    return serving->add(ibm::iperf_error_line(own.interface + ": more than " +
+                                              std::to_string(host::kMostHeard) +
+                                              " other nodes, which one server cannot tell from strangers; "
+                                              "autopilot network test measures them all"));
+  const host::BandwidthServer server{.address = own.address,
+                                     .processes = wanted.count,
+                                     .first_port = wanted.first_port,
+                                     .seconds = static_cast<int>(kStanding.count()),
+                                     .allowed = std::move(heard)};
+  parts_.standing.serve(
+      own.interface, server, [this, serving, own](const Result<api::ServersAnswer>& answer) {
+        if (!answer) return serving->add(ibm::iperf_error_line(own.interface + ": " + answer.error().what));
+        standing_.push_back(answer->id);
+        std::string lines;
+        for (const std::uint16_t port : answer->ports)
+          lines += ibm::server_line(own.address, port, own.interface, parts_.pod, parts_.node);
+        serving->add(lines);
+      });
+}
+
+void IperfParts::end_servers(std::function<void()> done) {
+  const std::vector<std::string> ids = std::exchange(standing_, {});
+  // One more for this call: they may end within it.
+  const auto left = std::make_shared<std::size_t>(ids.size() + 1);
+  const auto end_one = [left, done = std::move(done)] {
+    if (--*left == 0) done();
+  };
+  for (const std::string& id : ids)
+    parts_.standing.end(id, end_one);
+  end_one();
+}
+
+void IperfParts::begin_clients(const ibm::IperfClients& wanted, const Addresses& own, const Networks& others,
+                               const Shared& to) {
+  const api::NetworkAddress* destination = find_address(others, wanted.to);
+  if (destination == nullptr)
+    return to->respond(text(ibm::iperf_error_line("no other agent names " + to_printable(wanted.to, 64) +
+                                                  " as an address of its node")));
+  const api::NetworkAddress* source = source_for(own, *destination);
+  if (source == nullptr)
+    return to->respond(text(ibm::iperf_error_line("this node has no address of the family of " + wanted.to)));
+  const host::BandwidthTest test{
+      .address = source->address, .to = wanted.to, .ports = wanted.ports, .seconds = ibm::kIperfSeconds};
+  parts_.ends.measure_to(source->interface, test, [to](const Result<host::BandwidthReport>& report) {
+    to->respond(text(clients_text(report)));
+  });
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/callers/guard.hpp"
+#include "agent/network_tests/network_tests.hpp"
+#include "compat/ibm_autopilot/iperf_parts.hpp"
+#include "net/http.hpp"
+
+namespace autopilot::agent {
+
+// The paths at which IBM Autopilot's test of the network has each pod do its part (/iperfservers,
+// /iperfclients, /iperfstopservers), for drivers that ask by themselves. Who may have network.bandwidth
+// tested may use them; servers hear the nodes of other agents alone, and a client measures towards these.
+// Answers are text with status 200, whatever comes of it. On the loop's thread.
+class IperfParts {
+ public:
+  // Servers that nobody ends.
+  static constexpr std::chrono::seconds kStanding = std::chrono::minutes{10};
+
+  // is_open: whoever asks may.
+  IperfParts(NetworkTests::Parts parts, CallerRights rights, bool is_open);
+
+  void serve(const net::HttpRequest& request, net::Responder responder);
+  void stop_serving(const net::HttpRequest& request, net::Responder responder);
+  void measure(const net::HttpRequest& request, net::Responder responder);
+
+ private:
+  using Shared = std::shared_ptr<net::Responder>;
+  using Addresses = std::vector<api::NetworkAddress>;
+  using Networks = std::vector<PeerNetwork>;
+  struct Serving;
+
+  void with_right(const net::HttpRequest& request, const Shared& to, std::function<void()> then);
+  void with_networks(const Shared& to,
+                     std::function<void(const Addresses& own, const Networks& others)> then);
+  void begin_servers(const compat::ibm_autopilot::IperfServers& wanted, const Addresses& own,
+                     const Networks& others, const Shared& to);
+  void begin(const std::shared_ptr<Serving>& serving, const compat::ibm_autopilot::IperfServers& wanted,
+             const api::NetworkAddress& own, const Networks& others);
+  void end_servers(std::function<void()> done);
+  void begin_clients(const compat::ibm_autopilot::IperfClients& wanted, const Addresses& own,
+                     const Networks& others, const Shared& to);
+
+  const NetworkTests::Parts parts_;
+  const CallerRights rights_;
+  const bool is_open_;
+  std::vector<std::string> standing_;  // ids of servers
+};
+
+}  // namespace autopilot::agent
