@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "api/bandwidth_plan.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
 #include "cli/duration_option.hpp"
 #include "cli/kubectl/run_on_node.hpp"
 #include "cli/kubectl/select_nodes.hpp"
+#include "cli/output/bandwidth_plan_table.hpp"
 #include "cli/output/bandwidth_table.hpp"
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
@@ -25,6 +30,8 @@ namespace {
 
 constexpr const char* kTcp = "tcp";
 constexpr const char* kPing = "ping";
+// In which others have the lines.
+constexpr Duration kBetweenTests = std::chrono::seconds{5};
 
 struct NetworkTestOptions {
   std::string kind = kTcp;
@@ -33,9 +40,18 @@ struct NetworkTestOptions {
   ClusterOptions cluster;
   TestPlace place;  // without a node and a selection: here
   std::optional<Duration> deadline;
+  bool plan = false;   // only
+  bool watch = false;  // again and again
   OutputFormat format = OutputFormat::table;
   std::string socket;
 };
+
+std::string joined_nodes(const NetworkTestOptions& options) {
+  std::string nodes;
+  for (const std::string& node : options.nodes)
+    nodes += (nodes.empty() ? "" : ",") + node;
+  return nodes;
+}
 
 // The nodes are what nobody else may test meanwhile.
 api::OperationRequest request_of(const NetworkTestOptions& options) {
@@ -61,10 +77,9 @@ std::vector<std::string> words_of(const NetworkTestOptions& options) {
   std::vector<std::string> words{"network", "test", "--kind=" + options.kind,
                                  "--output=" + format_name(options.format)};
   if (options.deadline) words.push_back("--deadline=" + format_duration(*options.deadline));
-  std::string nodes;
-  for (const std::string& node : options.nodes)
-    nodes += (nodes.empty() ? "--nodes=" : ",") + node;
-  if (!nodes.empty()) words.push_back(nodes);
+  if (options.plan) words.emplace_back("--plan");
+  if (options.watch) words.emplace_back("--watch");
+  if (!options.nodes.empty()) words.push_back("--nodes=" + joined_nodes(options));
   return words;
 }
 
@@ -83,18 +98,60 @@ int test_in_cluster(NetworkTestOptions options) {
   return run_on_node(options.cluster, options.place, words_of(options));
 }
 
-int test_network(const NetworkTestOptions& options) {
-  if (!options.place.node.empty() || !options.selection.is_empty()) return test_in_cluster(options);
-  const auto target = agent_target(options.socket);
-  if (!target) return report(target.error());
-  const AgentClient agent(*target);
-  const auto test = TestFollower(agent).make(request_of(options));
+int show_plan(const AgentClient& agent, const NetworkTestOptions& options) {
+  std::map<std::string, std::string, std::less<>> query;
+  if (!options.nodes.empty()) query["nodes"] = joined_nodes(options);
+  const auto answer = agent.get(api::kBandwidthPlanPath, query);
+  const auto plan = answer ? api::parse_bandwidth_plan(*answer) : fail(answer.error());
+  if (!plan) {
+    tell(plan.error().what);
+    return exit_code_of(plan.error());
+  }
+  if (options.format == OutputFormat::table)
+    std::cout << render_plan(*plan, terminal_style());
+  else
+    print_json(*answer, options.format);
+  return 0;
+}
+
+int test_once(TestFollower& follower, const NetworkTestOptions& options) {
+  const auto test = follower.make(request_of(options));
   if (!test) {
     tell(test.error().what);
     return exit_code_of(test.error());
   }
   print(*test, options.format);
   return exit_code_of(health_of(*test));
+}
+
+// The last one before an interrupt decides; one that could not begin ends it.
+int test_again_and_again(const AgentClient& agent, const NetworkTestOptions& options) {
+  TestFollower follower(agent);
+  int code = test_once(follower, options);
+  while (!follower.is_interrupted() && code < kExitUsage) {
+    std::cout << std::endl;
+    follower.pause(kBetweenTests);
+    if (follower.is_interrupted()) break;
+    const int next = test_once(follower, options);
+    if (!follower.is_interrupted()) code = next;
+  }
+  return code;
+}
+
+int test_network(const NetworkTestOptions& options) {
+  if (!options.place.node.empty() || !options.selection.is_empty()) return test_in_cluster(options);
+  const auto target = agent_target(options.socket);
+  if (!target) return report(target.error());
+  const AgentClient agent(*target);
+  if (options.plan) return show_plan(agent, options);
+  if (options.watch) return test_again_and_again(agent, options);
+  TestFollower follower(agent);
+  return test_once(follower, options);
+}
+
+// CLI11 asks for names that exclude each other, and not for values.
+std::string why_no_plan(const NetworkTestOptions& options) {
+  return options.plan && options.kind == kPing ? "--plan: pings have none; leave --kind out" : "";
 }
 
 }  // namespace
@@ -122,6 +179,8 @@ void add_network(CLI::App& app, int& exit_code) {
   add_namespace_option(*verb, options->place.name_space);
   add_cluster_options(*verb, options->cluster);
   add_duration_option(*verb, "--deadline", options->deadline, "End a test that takes longer");
+  verb->add_flag("--plan", options->plan, "Only tell who would be measured with whom, and how long it takes");
+  verb->add_flag("--watch", options->watch, "Test again and again, until Ctrl-C")->excludes("--plan");
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   for (const char* other : {"--node", "--job", "--nodelabel"})
@@ -133,9 +192,18 @@ void add_network(CLI::App& app, int& exit_code) {
       "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not tested; 64 usage, 70 the\n"
       "agent refuses or does not answer.\n"
       "Examples:\n  autopilot network test\n  autopilot network test --nodes gpu-1,gpu-2,gpu-7\n"
+      "  autopilot network test --plan\n  autopilot network test --watch --nodes gpu-1,gpu-7\n"
       "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"
       "  autopilot network test --kind ping -o json");
-  verb->callback([options, &exit_code] { exit_code = test_network(*options); });
+  verb->callback([options, &exit_code] {
+    const std::string why_not = why_no_plan(*options);
+    if (why_not.empty()) {
+      exit_code = test_network(*options);
+      return;
+    }
+    tell(why_not);
+    exit_code = kExitUsage;
+  });
 }
 
 }  // namespace autopilot::cli

@@ -20,6 +20,8 @@ class TestFollower {
   explicit TestFollower(const AgentClient& agent) : agent_(agent) {}
 
   [[nodiscard]] bool is_interrupted() const { return interrupt_.requested(); }
+  // For so long, or until an interrupt.
+  void pause(Duration duration) { interrupt_.wait(duration); }
   // When it is over, and its check has judged what was found. Errors: those of the agent, timed_out.
   [[nodiscard]] Result<FinishedTest> make(const api::OperationRequest& wanted);
 

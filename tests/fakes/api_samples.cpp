@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/bandwidth.hpp"
+#include "api/bandwidth_plan.hpp"
 #include "api/network.hpp"
 #include "api/test_samples.hpp"
 #include "api/v1.hpp"
@@ -23,6 +24,12 @@ int main() {
                                           {{"eth0", "10.1.0.7", 1500, 100'000'000'000}, {"ib0", "fd00::7"}},
                                           "leaf-7"})},
       {"NodeNetwork", to_json(NodeNetwork{"node-a", "", {}})},
+      {"BandwidthPlan", to_json(BandwidthPlan{{{"ib0", {"node-a", "node-b"}}},
+                                              {{"ib0", "node-a", "node-b"}},
+                                              10,
+                                              40,
+                                              {{"node-c", "does not answer"}}})},
+      {"BandwidthPlan", to_json(BandwidthPlan{})},
       {"ServersRequest", to_json(ServersRequest{"10.2.0.7", "10.2.0.9", 2, 30})},
       {"ServersAnswer", to_json(ServersAnswer{"node-a-1", {41000, 41001}})},
       {"BandwidthRequest",

@@ -6,6 +6,7 @@ planted slow line is named. Every line has the same limit, far below what the ma
 import json
 import os
 import signal
+import tempfile
 import unittest
 
 import harness
@@ -81,13 +82,16 @@ class PairTestsTest(unittest.TestCase):
         """For a test: beside its agent."""
         return any(not line.split()[3].endswith(f":{network_lab.PORT}") for line in host.run("ss", "-Hltn").splitlines())
 
+    def wait_idle(self):
+        harness.wait_until(lambda: not any(map(self.is_listening, self.lab.hosts.values())), "nobody listens", 10)
+
     def test_a_run_that_is_interrupted_leaves_nothing_in_use(self):
         host = self.lab[7]
         verb = harness.Process([harness.AUTOPILOT, "network", "test"], {**os.environ, "AUTOPILOT_SOCKET": host.socket})
         harness.wait_until(lambda: any(map(self.is_listening, self.lab.hosts.values())), "a pair is measured")
         self.assertEqual(verb.stop(signal.SIGINT), 3, verb.log)
         # Each would go on for 36 seconds and more.
-        harness.wait_until(lambda: not any(map(self.is_listening, self.lab.hosts.values())), "nobody listens", 10)
+        self.wait_idle()
         _, found = self.measure(host, "--nodes", "h1,h2")
         self.assertEqual(found, [], self.said)
         self.assertNotIn("again", self.said)
@@ -101,6 +105,32 @@ class PairTestsTest(unittest.TestCase):
         measured = [one for one in test["result"]["observations"] if one["name"] == "bandwidth.received"]
         self.assertEqual({one["attributes"]["source"] for one in measured}, {"h1", "h4"})
 
+    def test_a_plan_tests_nothing(self):
+        host = self.lab[6]
+        code, out, err = host.command("network", "test", "--plan", "-o", "json", "--nodes", "h1,h4,h6")
+        self.assertEqual(code, 0, out + err)
+        plan = json.loads(out)
+        self.assertEqual(plan["rails"], [{"rail": "net0", "nodes": ["h1", "h4", "h6"]}])
+        [pair] = plan["firstRound"]
+        self.assertLessEqual({pair["source"], pair["destination"]}, {"h1", "h4", "h6"})
+        self.assertEqual(plan["leftOut"], [])
+        code, out, err = host.command("network", "test", "--plan")
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("net0  8 ", out)
+        self.assertIn("Nothing has been tested.", out)
+        self.assertFalse(any(map(self.is_listening, self.lab.hosts.values())))
+
+    def test_it_is_tested_again_until_somebody_ends_it(self):
+        host = self.lab[7]
+        with tempfile.TemporaryFile("w+") as shown:
+            verb = harness.Process([harness.AUTOPILOT, "network", "test", "--watch", "--nodes", "h1,h4"],
+                                   {**os.environ, "AUTOPILOT_SOCKET": host.socket}, shown)
+            harness.wait_until(lambda: sum("begun as" in line for line in verb.log) == 2, "the second test begins", 120)
+            self.assertEqual(verb.stop(signal.SIGINT), 0, verb.log)
+            shown.seek(0)
+            self.assertIn("Suspects: none", shown.read())
+        self.wait_idle()
+
     def test_named_nodes_are_pinged(self):
         host = self.lab[6]
         code, out, err = host.command("network", "test", "--kind", "ping", "--nodes", "h1,h4", "-o", "json")
@@ -112,6 +142,9 @@ class PairTestsTest(unittest.TestCase):
         host = self.lab[6]
         for words, code, why in ((["--nodes", "h1"], 64, "name two or more"),
                                  (["--kind", "smoke"], 64, "--kind"),
+                                 (["--kind", "ping", "--plan"], 64, "--plan"),
+                                 (["--plan", "--nodes", "h1,nobody"], 64, "no agent is known on a node nobody"),
+                                 (["--plan", "--nodes", "h1"], 70, "pair"),
                                  (["--job", "train"], 64, "NAMESPACE:SELECTOR"),
                                  (["--nodes", "h1,nobody"], 3, "no agent is known on a node nobody")):
             with self.subTest(words):

@@ -103,6 +103,10 @@ Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks) {
   return fleet::Fabric::create(std::move(nodes));
 }
 
+std::size_t seconds_each_way(const fleet::PairTest& test) {
+  return std::clamp(test.flows.size(), kLeastSeconds, kMostSeconds);
+}
+
 fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
                                  const Result<api::BandwidthAnswer>& answer) {
   fleet::PairResult result{.id = id, .forward = {}, .backward = {}};
@@ -194,7 +198,7 @@ void BandwidthRun::begin(const fleet::PairTest& test) {
                           .destination = {networks_[test.destination].peer, std::move(destination)},
                           .processes = 1,
                           .streams = kStreams,
-                          .seconds = std::clamp(test.flows.size(), kLeastSeconds, kMostSeconds),
+                          .seconds = seconds_each_way(test),
                           .most = most_of(test)};
   exchanges_[test.id] = std::make_unique<PairExchange>(
       loop_, tls_, std::move(wish),

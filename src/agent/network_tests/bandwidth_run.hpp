@@ -25,6 +25,8 @@ namespace autopilot::agent {
 // process does not fill every line, so a rate is no measure of what to expect. Errors as Fabric::create;
 // unsupported: no two nodes have an interface of the same name.
 [[nodiscard]] Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks);
+// That a test takes each way, once it is under way.
+[[nodiscard]] std::size_t seconds_each_way(const fleet::PairTest& test);
 // What a test said, in so many samples at most: each is the mean of the seconds that it stands for.
 [[nodiscard]] fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
                                                const Result<api::BandwidthAnswer>& answer);

@@ -5,31 +5,9 @@
 #include <utility>
 
 #include "agent/network_tests/bandwidth_observations.hpp"
+#include "agent/network_tests/bandwidth_plan.hpp"
 
 namespace autopilot::agent {
-namespace {
-
-// A test of iperf3 gives a sample each second, and has one way through the fabric for each pair. TCP is less
-// even than RDMA, and hosts have other work: a tenth less is nobody's fault.
-fleet::PairSettings pair_settings() {
-  fleet::PairSettings settings;
-  settings.least_loss = 0.1;
-  settings.cross_flows = settings.samples;
-  settings.most_samples = 8;
-  return settings;
-}
-
-// A share of them cannot be told. Whether there are any.
-bool leave_out_unknown_rates(std::vector<PeerNetwork>& networks) {
-  std::size_t count = 0;
-  for (PeerNetwork& network : networks)
-    count += std::erase_if(network.network.addresses,
-                           [](const api::NetworkAddress& one) { return one.rate == 0; });
-  return count > 0;
-}
-
-}  // namespace
-
 BandwidthTester::BandwidthTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, Doors doors,
                                  std::shared_ptr<host::TestBoard> board)
     : loop_(loop),
@@ -54,6 +32,21 @@ Status BandwidthTester::begin(runtime::OwnTest::Calls calls) {
   return {};
 }
 
+void BandwidthTester::plan(const std::vector<Subject>& nodes,
+                           const std::function<void(Result<api::BandwidthPlan> plan)>& done) {
+  doors_.peers([this, nodes, done](const Result<std::vector<Peer>>& peers) {
+    const auto chosen = peers ? peers_on(*peers, nodes) : peers;
+    if (!chosen) return done(fail(chosen.error()));
+    book_.find(*chosen, [this, done](const std::vector<PeerNetwork>& found) {
+      std::vector<PeerNetwork> networks = found;
+      const int most_percent = doors_.most_percent();
+      auto run = plan_run(networks, most_percent);
+      if (!run) return done(fail(run.error()));
+      done(plan_of(found, *std::move(run), most_percent));
+    });
+  });
+}
+
 void BandwidthTester::take_peers(const Result<std::vector<Peer>>& peers) {
   if (!asked_) return;
   const auto chosen = peers ? peers_on(*peers, asked_->reservation) : peers;
@@ -63,24 +56,14 @@ void BandwidthTester::take_peers(const Result<std::vector<Peer>>& peers) {
   });
 }
 
-// Of nodes whose agents do not say where they are reached nothing can be asked.
 void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
-  std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
   const int most_percent = doors_.most_percent();
-  const bool leaves_out = most_percent < BandwidthRun::kAllOfLine && leave_out_unknown_rates(networks);
-  auto fabric = fabric_of(networks);
-  if (!fabric && leaves_out)
-    return end(fail(Errc::unavailable,
-                    "of too many lines nobody knows the rate, of which network.most_percent "
-                    "allows a share: there is no pair to test"));
-  if (!fabric) {
-    if (fabric.error().code == Errc::unsupported)
-      board_->put(std::string(kBandwidthCheck), no_bandwidth_targets(clock_.now()));
-    return end(fabric.error().code == Errc::unsupported ? Result<std::string>(fabric.error().what)
-                                                        : fail(fabric.error()));
+  auto pairs = plan_run(networks, most_percent);
+  if (!pairs && pairs.error().code == Errc::unsupported) {
+    board_->put(std::string(kBandwidthCheck), no_bandwidth_targets(clock_.now()));
+    return end(Result<std::string>(pairs.error().what));
   }
-  auto pairs = fleet::PairRun::create(*std::move(fabric), pair_settings());
   if (!pairs) return end(fail(pairs.error()));
   run_.emplace(loop_, doors_.tls ? doors_.tls() : nullptr, std::move(networks), *std::move(pairs),
                most_percent,

@@ -13,6 +13,7 @@
 #include "agent/network_tests/bandwidth_run.hpp"
 #include "agent/network_tests/pair_exchange.hpp"
 #include "agent/network_tests/way_back.hpp"
+#include "api/bandwidth_plan.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/tests/results.hpp"
@@ -44,6 +45,10 @@ class BandwidthTester {
   BandwidthTester& operator=(const BandwidthTester&) = delete;
   ~BandwidthTester() = default;
 
+  // What it would test between these nodes, or all, if it began now. Errors as in its end; unsupported: there
+  // is no pair to test.
+  void plan(const std::vector<Subject>& nodes,
+            const std::function<void(Result<api::BandwidthPlan> plan)>& done);
   // conflict: one is under way. malformed: it is to test what is no node, or only one.
   [[nodiscard]] Status begin(runtime::OwnTest::Calls calls);
   // With what was measured until now.

@@ -16,7 +16,11 @@
 namespace autopilot::agent {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 constexpr std::size_t kRate = 25'000'000'000;
 
@@ -53,6 +57,12 @@ class BandwidthTesterTest : public ::testing::Test {
                           .on_end = [this](Result<std::string> said) { said_ = std::move(said); },
                           .reservation = nodes});
   }
+  Result<api::BandwidthPlan> plan_between(const std::vector<Subject>& nodes) {
+    std::optional<Result<api::BandwidthPlan>> planned;
+    tester_.plan(nodes, [&planned](Result<api::BandwidthPlan> plan) { planned = std::move(plan); });
+    EXPECT_TRUE(run_until([&planned] { return planned.has_value(); }));
+    return *planned;
+  }
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
     return net::testing::run_until(loop_, is_so);
   }
@@ -61,6 +71,7 @@ class BandwidthTesterTest : public ::testing::Test {
   const host::SystemClock clock_;
   std::size_t rate_ = kRate;
   int most_percent_ = 100;
+  std::vector<Peer> others_;
   std::optional<Result<std::string>> said_;
   Node one_{loop_, "gpu-1", "10.1.0.1", rate_};
   Node two_{loop_, "gpu-2", "10.1.0.2", rate_};
@@ -71,7 +82,9 @@ class BandwidthTesterTest : public ::testing::Test {
                           book_,
                           {.peers =
                                [this](const auto& done) {
-                                 done(std::vector{one_.peer(), two_.peer()});
+                                 std::vector<Peer> peers{one_.peer(), two_.peer()};
+                                 peers.insert(peers.end(), others_.begin(), others_.end());
+                                 done(peers);
                                },
                            .tls = {},
                            .most_percent = [this] { return most_percent_; },
@@ -104,6 +117,38 @@ TEST_F(BandwidthTesterTest, one_that_is_cancelled_before_a_pair_was_measured_say
   ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
   EXPECT_THAT(said_->error().what, HasSubstr("before a pair was measured"));
   EXPECT_TRUE(begin()) << "the next one need not wait for what the agents still do";
+}
+
+TEST_F(BandwidthTesterTest, a_plan_tells_who_would_be_measured_and_asks_nobody_to) {
+  most_percent_ = 40;
+  const auto plan = plan_between({});
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_THAT(plan->rails, ElementsAre(api::PlannedRail{"net0", {"gpu-1", "gpu-2"}}));
+  ASSERT_EQ(plan->pairs.size(), 1U);
+  EXPECT_THAT((std::vector{plan->pairs[0].source, plan->pairs[0].destination}),
+              UnorderedElementsAre("gpu-1", "gpu-2"));
+  EXPECT_GE(plan->seconds, 8U);
+  EXPECT_EQ(plan->most_percent, 40U);
+  EXPECT_THAT(plan->left_out, IsEmpty());
+  EXPECT_FALSE(one_.is_asked() || two_.is_asked());
+  EXPECT_TRUE(begin()) << "it is no test";
+}
+
+TEST_F(BandwidthTesterTest, a_plan_tells_why_a_node_is_left_out) {
+  others_ = {{"gpu-3", "127.0.0.1", 1}};  // where nobody listens
+  const auto plan = plan_between({});
+  ASSERT_TRUE(plan) << plan.error().what;
+  ASSERT_EQ(plan->left_out.size(), 1U);
+  EXPECT_EQ(plan->left_out[0].node, "gpu-3");
+  EXPECT_THAT(plan->left_out[0].why, Not(IsEmpty()));
+}
+
+TEST_F(BandwidthTesterTest, without_a_pair_or_with_an_unknown_node_there_is_no_plan) {
+  EXPECT_EQ(plan_between({{SubjectKind::peer, "gpu-9", {}, {}, {}}}).error().code, Errc::not_found);
+  EXPECT_EQ(plan_between({{SubjectKind::peer, "gpu-1", {}, {}, {}}}).error().code, Errc::unsupported);
+  rate_ = 0;
+  most_percent_ = 50;
+  EXPECT_EQ(plan_between({}).error().code, Errc::unavailable);
 }
 
 TEST_F(BandwidthTesterTest, a_single_node_is_no_pair) {

@@ -6,7 +6,9 @@
 
 #include "agent/network_tests/bandwidth_observations.hpp"
 #include "agent/network_tests/bandwidth_routes.hpp"
+#include "agent/responses.hpp"
 #include "checks/check.hpp"
+#include "core/parse.hpp"
 #include "host/peers/ping_helper.hpp"
 #include "host/process/poll.hpp"
 #include "kube/dice.hpp"
@@ -34,6 +36,21 @@ bool submit(std::optional<runtime::Lanes>& lanes, const runtime::Lanes::Limits& 
             std::function<void()> task) {
   if (!lanes) lanes.emplace(limits);
   return lanes->submit(std::move(task)) != 0;
+}
+
+// Those of ?nodes=gpu-1,gpu-2; without it none, which is all.
+Result<std::vector<Subject>> named_nodes(const net::HttpRequest& request) {
+  std::vector<Subject> nodes;
+  const auto found = request.query.find("nodes");
+  if (found == request.query.end()) return nodes;
+  for (const std::string_view name : split(found->second, ',')) {
+    Subject& node = nodes.emplace_back();
+    node.kind = SubjectKind::peer;
+    node.key = name;
+  }
+  if (nodes.size() > runtime::Operations::kMaxReserved)
+    return fail(Errc::malformed, "nodes: at most " + std::to_string(runtime::Operations::kMaxReserved));
+  return nodes;
 }
 
 }  // namespace
@@ -81,6 +98,16 @@ void NetworkTests::add_to(net::HttpServer& server) {
   server.route("GET", api::kNetworkPath, [this](const net::HttpRequest&, net::Responder responder) {
     own_.answer(std::move(responder));
   });
+  server.route("GET", api::kBandwidthPlanPath,
+               [this](const net::HttpRequest& request, net::Responder responder) {
+                 const auto to = std::make_shared<net::Responder>(std::move(responder));
+                 const auto nodes = named_nodes(request);
+                 if (!nodes) return to->respond(nodes.error());
+                 bandwidth_.plan(*nodes, [to](const Result<api::BandwidthPlan>& plan) {
+                   if (!plan) return to->respond(plan.error());
+                   to->respond(json(api::to_json(*plan)));
+                 });
+               });
   add_bandwidth_routes(server, {.ends = ends_,
                                 .own = own_,
                                 .book = book_,

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "agent/network_tests/address_book.hpp"
+#include "api/bandwidth_plan.hpp"
+#include "core/result.hpp"
+#include "fleet/pair_tests/pair_run.hpp"
+
+namespace autopilot::agent {
+
+// The run of tests of pairs over these nodes, with at most that share of each line. What cannot be tested is
+// taken out of them: nodes of which nobody knows how they are reached, and, where a share is taken, lines of
+// an unknown rate. Errors as fabric_of; unavailable: of too many lines nobody knows the rate.
+[[nodiscard]] Result<fleet::PairRun> plan_run(std::vector<PeerNetwork>& networks, int most_percent);
+
+// How it would begin. found: all nodes that were wanted, also those that the run is without.
+[[nodiscard]] api::BandwidthPlan plan_of(const std::vector<PeerNetwork>& found, fleet::PairRun run,
+                                         int most_percent);
+
+}  // namespace autopilot::agent

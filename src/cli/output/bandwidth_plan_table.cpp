@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/bandwidth_plan_table.hpp"
+
+#include <vector>
+
+#include "cli/output/columns.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+std::string pairs_on(const api::BandwidthPlan& plan, const std::string& rail) {
+  std::string text;
+  std::size_t count = 0;
+  for (const api::PlannedPair& pair : plan.pairs) {
+    if (pair.rail != rail || ++count > kMostPairsShown) continue;
+    text += (text.empty() ? "" : ", ") + pair.source + " with " + pair.destination;
+  }
+  if (count > kMostPairsShown) text += " and " + std::to_string(count - kMostPairsShown) + " more";
+  return count == 0 ? "none" : text;
+}
+
+std::string rails_table(const api::BandwidthPlan& plan, const TableStyle& style) {
+  std::vector<Row> rows;
+  for (const api::PlannedRail& rail : plan.rails)
+    rows.push_back({{rail.rail}, {std::to_string(rail.nodes.size())}, {pairs_on(plan, rail.rail)}});
+  return render_columns({"RAIL", "NODES", "PAIRS OF THE FIRST ROUND"}, std::move(rows), style);
+}
+
+std::string left_out_table(const api::BandwidthPlan& plan, const TableStyle& style) {
+  if (plan.left_out.empty()) return "";
+  std::vector<Row> rows;
+  for (const api::LeftOut& left : plan.left_out)
+    rows.push_back({{left.node}, {left.why}});
+  return "\n" + render_columns({"LEFT OUT", "WHY"}, std::move(rows), style);
+}
+
+}  // namespace
+
+std::string render_plan(const api::BandwidthPlan& plan, const TableStyle& style) {
+  const std::string share = plan.most_percent < 100
+                                ? " with " + std::to_string(plan.most_percent) + " % of each line"
+                                : " with all that the lines carry";
+  return rails_table(plan, style) + "\nThe first round takes about " + std::to_string(plan.seconds) + " s" +
+         share +
+         ". What it shows chooses the pairs\nof the second; a third confirms. Nothing has been tested.\n" +
+         left_out_table(plan, style);
+}
+
+}  // namespace autopilot::cli
