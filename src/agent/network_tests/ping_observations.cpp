@@ -16,6 +16,8 @@ namespace {
 using host::EchoFigures;
 using host::PeerEcho;
 
+constexpr std::string_view kNoWay = "no_way";
+
 // Beside the ways of the same interface a way is late that takes so many times as long as most.
 constexpr int kLate = 4;
 
@@ -37,6 +39,10 @@ bool is_odd(const PeerEcho& echo) {
 bool is_silent(const PeerEcho& echo) {
   return echo.figures.answered == 0 && !echo.interface.empty() &&
          (echo.figures.sent > 0 || !echo.problem.empty());
+}
+
+bool was_asked(const PeerEcho& echo) {
+  return echo.figures.answered > 0 || is_silent(echo);
 }
 
 double share(unsigned part, unsigned whole) {
@@ -99,6 +105,7 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
   std::string through;
   std::string problem;
   std::string way;
+  std::size_t asked = 0;
   std::size_t count = 0;
   for (std::size_t i = 0; i < round.addresses.size(); ++i) {
     if (round.addresses[i].peer != peer) continue;
@@ -106,6 +113,7 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
     const std::string name = shown_name(round, i);
     append_word(addresses, name + "=" + echo.address);
     if (echo.way == host::EchoWay::tcp) way = to_string(echo.way);
+    if (was_asked(echo)) ++asked;
     if (!is_silent(echo)) continue;
     ++count;
     append_word(silent, name);
@@ -116,6 +124,12 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
   Observation& told = writer.add(subject_of(SubjectKind::peer, network.peer.node), "ping.silent",
                                  static_cast<std::int64_t>(count), "count");
   told.attributes.emplace_back("addresses", addresses);
+  if (asked == 0) {
+    told.value.reset();
+    told.missing = kNoWay;
+    told.attributes.emplace_back("error",
+                                 "this node has no way to " + network.peer.node + " at " + addresses);
+  }
   if (count > 0) told.attributes.emplace_back("silent", silent);
   if (count > 0) told.attributes.emplace_back("through", through);
   if (!problem.empty()) told.attributes.emplace_back("problem", problem);
@@ -215,15 +229,20 @@ std::map<std::string, PingCount> ping_counts(const Observations& observations) {
 
 std::string ping_sentence(const PingRound& round) {
   std::set<std::size_t> silent;
-  for (std::size_t i = 0; i < round.echoes.size(); ++i)
+  std::set<std::size_t> asked_nodes;
+  for (std::size_t i = 0; i < round.echoes.size(); ++i) {
     if (is_silent(round.echoes[i])) silent.insert(round.addresses[i].peer);
+    if (was_asked(round.echoes[i])) asked_nodes.insert(round.addresses[i].peer);
+  }
   const auto counted = [](std::size_t count, const std::string& one, const std::string& several) {
     return std::to_string(count) + " " + (count == 1 ? one : several);
   };
-  const std::string asked = counted(round.networks.size(), "node", "nodes") + " asked at " +
-                            counted(round.addresses.size(), "address", "addresses") + ": ";
-  if (silent.empty()) return asked + "all answer";
-  return asked + counted(silent.size(), "node does", "nodes do") + " not answer at some of them";
+  const std::size_t without_way = round.networks.size() - asked_nodes.size();
+  std::string said = counted(round.networks.size(), "node", "nodes") + " asked at " +
+                     counted(round.addresses.size(), "address", "addresses") + ": ";
+  if (without_way > 0) said += "to " + counted(without_way, "node", "nodes") + " there is no way, ";
+  if (silent.empty()) return said + (without_way > 0 ? "the others answer" : "all answer");
+  return said + counted(silent.size(), "node does", "nodes do") + " not answer at some of them";
 }
 
 }  // namespace autopilot::agent

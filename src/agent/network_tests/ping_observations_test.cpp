@@ -75,6 +75,29 @@ TEST(PingObservations, of_a_healthy_round_each_node_and_each_interface_is_told_a
   EXPECT_THAT(subjects(all, SubjectKind::link), IsEmpty());
 }
 
+// Addresses of a family that this node does not speak, or of a network that it is not in.
+TEST(PingObservations, a_node_to_which_there_is_no_way_did_not_answer_and_is_not_silent) {
+  auto round = healthy_round();
+  for (const std::size_t i : {2U, 3U}) {
+    round.echoes[i].interface.clear();
+    round.echoes[i].figures = {};
+  }
+  const auto all = ping_observations(round);
+  const Observation& told = *find(all, "peer/node-3", "ping.silent");
+  EXPECT_FALSE(told.value);
+  EXPECT_EQ(told.missing, "no_way");
+  EXPECT_EQ(attribute_text(told, "error"), "this node has no way to node-3 at eth0=10.1.0.3 net1=10.2.0.3");
+  EXPECT_EQ(number(all, "peer/node-2", "ping.silent"), 0);
+  EXPECT_EQ(ping_sentence(round),
+            "3 nodes asked at 6 addresses: to 1 node there is no way, the others answer");
+  round.echoes[0].figures = {.sent = 25};
+  EXPECT_EQ(
+      ping_sentence(round),
+      "3 nodes asked at 6 addresses: to 1 node there is no way, 1 node does not answer at some of them");
+  round.echoes[3] = healthy_round().echoes[3];
+  EXPECT_EQ(number(ping_observations(round), "peer/node-3", "ping.silent"), 0);
+}
+
 TEST(PingObservations, a_silent_address_is_told_with_the_interface_it_was_asked_by) {
   auto round = healthy_round();
   round.echoes[3].figures = {.sent = 25};
@@ -145,8 +168,9 @@ TEST(PingObservations, an_address_in_a_network_that_this_node_is_not_in_is_not_s
   round.echoes = {echo("10.3.0.7", "", 0)};
   round.echoes[0].problem = "Network is unreachable";
   const auto all = ping_observations(round);
-  EXPECT_EQ(number(all, "peer/node-b", "ping.silent"), 0);
+  EXPECT_EQ(find(all, "peer/node-b", "ping.silent")->missing, "no_way");
   EXPECT_THAT(subjects(all, SubjectKind::nic_port), IsEmpty());
+  EXPECT_THAT(nodes_to_ask_again(round), IsEmpty());
 }
 
 // What the snapshot of a node holds does not grow with the square of the cluster.
