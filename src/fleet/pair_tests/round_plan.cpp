@@ -22,6 +22,12 @@ constexpr std::size_t kMostLowFlows = 20;   // of a pair that are tried again
 constexpr std::size_t kLowFlowRepeats = 5;  // so many times each
 constexpr std::size_t kLeastRepeats = 48;   // of all flows of a pair together
 constexpr std::size_t kLeastOfLeaf = 2;     // tests that leave a leaf: with one alone it may be either leaf
+// Likewise where each test is one flow: fewer votes than of three may come by chance.
+constexpr std::size_t kLeastOfLeafByOneFlow = 3;
+
+std::size_t least_of_leaf(const PairSettings& settings) {
+  return settings.cross_flows == 1 ? kLeastOfLeafByOneFlow : kLeastOfLeaf;
+}
 
 // Makes the tests of one rail.
 class RailRound {
@@ -47,7 +53,7 @@ class RailRound {
   }
   // Whether one more may be made between leaves only to try the way.
   [[nodiscard]] bool may_explore(LeafNumber leaf) const {
-    return used_[leaf] < std::max(std::min(kLeastOfLeaf, most_[leaf]), most_[leaf] / 2);
+    return used_[leaf] < std::max(std::min(least_of_leaf(known_.settings), most_[leaf]), most_[leaf] / 2);
   }
   // False: they are under two leaves, and one of these has as many tests as it should.
   [[nodiscard]] bool may_pair(NodeNumber a, NodeNumber b) const {
@@ -100,14 +106,15 @@ class RailRound {
   [[nodiscard]] bool has_room(LeafNumber leaf) const { return used_[leaf] < most_[leaf]; }
   [[nodiscard]] std::size_t most_of(LeafNumber leaf) const {
     const std::optional<LeafUplinks>& uplinks = known_.fabric.uplinks(leaf);
-    if (!uplinks) return kLeastOfLeaf;
+    const std::size_t usual_least = least_of_leaf(known_.settings);
+    if (!uplinks) return usual_least;
     double fastest = 0;
     for (const NodeNumber node : known_.fabric.members(rail_, leaf))
       fastest = std::max(fastest, known_.fabric.nic(rail_, node)->line_rate.value_or(0));
-    if (fastest == 0) return kLeastOfLeaf;
+    if (fastest == 0) return usual_least;
     const double carried =
         uplinks->count * uplinks->line_rate / (fastest * known_.settings.share_of_line_rate);
-    const std::size_t least = uplinks->count < kFewUplinks ? 1 : kLeastOfLeaf;
+    const std::size_t least = uplinks->count < kFewUplinks ? 1 : usual_least;
     return std::max(least, static_cast<std::size_t>(carried * kPartOfUplinks));
   }
 

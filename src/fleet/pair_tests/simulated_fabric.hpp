@@ -28,9 +28,10 @@ struct Shape {
   double noise = 0.02;               // standard deviation of a sample, as a share of its value
   double spread = 0;                 // of healthy NICs among themselves, likewise
   double line_rate = 400e9;
-  double reached = 0.92;      // of the line rate, where all is well
-  double missing = 0;         // of the tests, which give no result
-  bool do_flows_meet = true;  // else there is always room for each between leaves
+  double reached = 0.92;         // of the line rate, where all is well
+  double missing = 0;            // of the tests, which give no result
+  bool do_flows_meet = true;     // else there is always room for each between leaves
+  bool do_ports_change = false;  // from test to test: a flow takes another way when it is repeated
   bool knows_rates = true;
   bool knows_leaves = true;
   bool knows_uplinks = true;
@@ -147,6 +148,7 @@ class SimulatedFabric {
 
   // All of them at once: the first samples of all meet, then the second ones, first one way, then the other.
   [[nodiscard]] std::vector<PairResult> run(std::span<const PairTest> tests) {
+    ++runs_;
     std::vector<PairResult> results(tests.size());
     std::size_t longest = 0;
     std::vector<bool> is_missing(tests.size());
@@ -209,6 +211,7 @@ class SimulatedFabric {
     const NodeNumber to = is_forward ? test.destination : test.source;
     if (leaf_of(from) == leaf_of(to)) return std::nullopt;
     std::uint64_t mixed = (std::uint64_t{from} << 40) ^ (std::uint64_t{to} << 20) ^ test.flows[sample];
+    if (shape_.do_ports_change) mixed ^= runs_ << 56;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
     const std::size_t spine = (mixed ^ (mixed >> 31)) % shape_.uplinks();
@@ -253,6 +256,7 @@ class SimulatedFabric {
   std::normal_distribution<double> noise_;
   std::uniform_real_distribution<double> chance_;
   std::size_t leaves_;
+  std::uint64_t runs_ = 0;
   std::vector<double> ends_;          // what is left of them, by NIC, sender and receiver
   std::vector<double> uplinks_;       // by rail, leaf and spine
   std::vector<double> spines_;        // by rail and spine

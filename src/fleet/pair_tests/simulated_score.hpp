@@ -167,9 +167,9 @@ inline std::vector<Planted> some_faults(const SimulatedFabric& fabric, const Pai
 }
 
 // One fabric with so many faults of a kind, tested to the end.
-inline Score score_of_run(const Shape& shape, Fault kind, std::size_t count, double loss) {
+inline Score score_of_run(const Shape& shape, Fault kind, std::size_t count, double loss,
+                          PairSettings settings = {}) {
   SimulatedFabric fabric(shape);
-  PairSettings settings;
   settings.seed = shape.seed;
   const std::vector<Planted> faults = some_faults(fabric, settings, kind, count, loss);
   for (const Planted& fault : faults)

@@ -20,13 +20,19 @@ std::string text_of(const Score& score) {
   return text.str();
 }
 
-Score score_of_runs(Shape shape, Fault kind, std::size_t count, double loss, std::size_t runs) {
+Score score_of_runs(Shape shape, Fault kind, std::size_t count, double loss, std::size_t runs,
+                    const PairSettings& settings = {}) {
   Score score;
   for (std::size_t seed = 1; seed <= runs; ++seed) {
     shape.seed = seed;
-    score += score_of_run(shape, kind, count, loss);
+    score += score_of_run(shape, kind, count, loss, settings);
   }
   return score;
+}
+
+// As of TCP: a pair has one way between leaves, and another one in its next test.
+PairSettings one_flow() {
+  return {.most_samples = 8, .cross_flows = 1, .least_loss = 0.1};
 }
 
 // What three samples of a pair leave of the noise.
@@ -74,6 +80,35 @@ TEST(Simulation, uplinks_and_spines) {
       EXPECT_GE(score.recall(), 0.98) << "kind " << static_cast<int>(kind) << ": " << text_of(score);
       EXPECT_GE(score.precision(), 0.98) << "kind " << static_cast<int>(kind) << ": " << text_of(score);
       EXPECT_GE(score.told_apart(), 0.95) << "kind " << static_cast<int>(kind) << ": " << text_of(score);
+    }
+}
+
+TEST(Simulation, slow_uplinks_of_a_leaf_are_told_by_one_flow_of_each_pair) {
+  for (const std::size_t per_leaf : {4U, 16U})
+    for (const double loss : {0.3, 0.5}) {
+      const Shape shape{.nodes = 4 * per_leaf,
+                        .per_leaf = per_leaf,
+                        .do_flows_meet = false,
+                        .knows_rates = false,
+                        .knows_uplinks = false};
+      const Score score = score_of_runs(shape, Fault::uplinks, 1, loss, 100, one_flow());
+      EXPECT_GE(score.recall(), 0.98) << per_leaf << " nodes, loss " << loss << ": " << text_of(score);
+      EXPECT_GE(score.precision(), 0.98) << per_leaf << " nodes, loss " << loss << ": " << text_of(score);
+      EXPECT_GE(score.told_apart(), 0.95) << per_leaf << " nodes, loss " << loss << ": " << text_of(score);
+    }
+}
+
+TEST(Simulation, where_single_flows_meet_by_chance_nobody_is_accused) {
+  for (const std::size_t oversubscription : {1U, 2U, 4U})
+    for (const std::size_t per_leaf : {4U, 16U, 32U}) {
+      const Shape shape{.nodes = 8 * per_leaf,
+                        .per_leaf = per_leaf,
+                        .oversubscription = oversubscription,
+                        .do_ports_change = true,
+                        .knows_rates = false,
+                        .knows_uplinks = false};
+      const Score score = score_of_runs(shape, Fault::node, 0, 0, 100, one_flow());
+      EXPECT_EQ(score.accused, 0U) << per_leaf << " nodes, " << oversubscription << ":1: " << text_of(score);
     }
 }
 
