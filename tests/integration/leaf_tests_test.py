@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`autopilot network test` over sixteen hosts below four switches that one switch above connects, with real agents and the real network
-probe: slow interfaces are named with their direction, and a healthy fabric gives no suspect."""
+"""`autopilot network test` over sixteen hosts below four switches that one switch above connects, one of them with IPv6 alone, with real agents
+and the real network probe: what is slow, lost, late, doubled, out of order or too narrow is named, and a healthy fabric gives no suspect."""
 
 import unittest
 
@@ -16,6 +16,9 @@ LINE = 20  # Mbit/s of every line, so that all pairs of a round fit into the mac
 SLOW = 12
 UPLINK = HOSTS // len(LEAVES) * LINE
 CHECK = "network.bandwidth"
+PING = "network.ping"
+SICK = 11
+MODERN = 14  # speaks IPv6 alone
 
 
 class LeafTestsTest(unittest.TestCase):
@@ -24,15 +27,19 @@ class LeafTestsTest(unittest.TestCase):
         harness.need_program("tc")
         if harness.is_sanitized(harness.AUTOPILOT):
             raise unittest.SkipTest("sixteen agents with sanitizers are too much for two processors; bandwidth_test has two")
-        cls.lab = network_lab.Lab(hosts=HOSTS, rails=1, leaves=LEAVES)
+        cls.lab = network_lab.Lab(hosts=HOSTS, rails=1, leaves=LEAVES, ipv6_only=(MODERN,))
         cls.addClassCleanup(cls.lab.close)
-        for host in cls.lab.hosts.values():
-            host.limit_sending(RAIL, LINE)
-            host.limit_receiving(RAIL, LINE)
+        for number in cls.lab.hosts:
+            cls.limit(number)
         for leaf in LEAVES:
             cls.lab.limit_uplink(RAIL, leaf, UPLINK)
         # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
         cls.lab.start(settings="compat: {open_actions: true}\n")
+
+    @classmethod
+    def limit(cls, number):
+        cls.lab[number].limit_sending(RAIL, LINE)
+        cls.lab[number].limit_receiving(RAIL, LINE)
 
     def suspects(self, number):
         """Of a run by that host: kind by subject."""
@@ -51,6 +58,59 @@ class LeafTestsTest(unittest.TestCase):
             limit(RAIL, SLOW)
             self.addCleanup(limit, RAIL, LINE)
         self.assertEqual(self.suspects(2), {"link/h4/net0": "nic", "link/h9/net0": "nic_receives", "link/h15/net0": "nic_sends"}, self.said)
+
+    def test_a_switch_whose_uplink_is_slow_is_named(self):
+        self.lab.limit_uplink(RAIL, "leaf-3", SLOW)
+        self.addCleanup(self.lab.limit_uplink, RAIL, "leaf-3", UPLINK)
+        self.assertEqual(self.suspects(6), {"peer/leaf leaf-3, rail net0": "uplinks"}, self.said)
+
+    def pinged(self, number=1):
+        """What a round of pings by that host finds, as (subject, reason)."""
+        host = self.lab[number]
+        code, out, err = host.command("network", "test", "--kind", "ping")
+        self.assertIn(code, (0, 1, 2), out + err)
+        self.said = out + err
+        return host.findings(PING)
+
+    def ways(self, reason, families=(0, 1)):
+        return [(f"link/h1/net0|h{SICK}/net0-{n}", reason) for n in families]
+
+    def test_a_healthy_fabric_answers_pings(self):
+        for number in (1, MODERN, 16):
+            self.assertEqual(self.pinged(number), [], self.said)
+
+    def test_a_dead_node_does_not_answer(self):
+        outer = self.lab[SICK].outer(RAIL)
+        network_lab.run("ip", "link", "set", outer, "down")
+        self.addCleanup(network_lab.run, "ip", "link", "set", outer, "up")
+        for number in (1, MODERN):
+            self.assertEqual(self.pinged(number), [(f"peer/h{SICK}", "node_does_not_answer")], self.said)
+
+    def test_a_way_that_loses_packets_is_named(self):
+        network_lab.lose(self.lab[SICK], 2, "iifname net0 ip protocol icmp")
+        self.addCleanup(network_lab.stop_losing, self.lab[SICK])
+        self.assertEqual(self.pinged(), self.ways("path_loses_packets", (0,)), self.said)
+
+    def test_a_way_that_is_too_narrow_is_named(self):
+        switch = self.lab.bridge(RAIL, self.lab[SICK].leaf)
+        for interface in (switch, self.lab[SICK].outer(RAIL)):
+            self.addCleanup(network_lab.run, "ip", "link", "set", interface, "mtu", str(network_lab.JUMBO))
+        network_lab.run("ip", "link", "set", self.lab[SICK].outer(RAIL), "mtu", "1500")
+        network_lab.run("ip", "link", "set", switch, "mtu", str(network_lab.JUMBO))
+        self.assertEqual(self.pinged(), self.ways("path_mtu_too_small"), self.said)
+
+    def test_a_cable_that_delays_doubles_or_reorders_is_named(self):
+        for fault, reason in (("delay=0.03", "path_is_late"), ("twice=0.5", "path_duplicates_packets"), ("hold=3", "path_reorders_packets")):
+            with self.subTest(fault):
+                network_lab.begin_forwarder(self.lab[SICK], RAIL, fault)
+                self.lab[1].run("ip", "neigh", "flush", "all")  # it is another adapter
+                try:
+                    self.assertEqual(self.pinged(), self.ways(reason), self.said)
+                finally:
+                    network_lab.end_forwarder(self.lab[SICK], RAIL)
+                    self.limit(SICK)
+                    for host in self.lab.hosts.values():
+                        host.run("ip", "neigh", "flush", "all")
 
 
 if __name__ == "__main__":

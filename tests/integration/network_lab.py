@@ -44,10 +44,11 @@ def limit(interface, megabits, host=None):
 class LabHost:
     """One host: a namespace with an interface at each rail, and an agent when it is started."""
 
-    def __init__(self, lab, number, leaf):
+    def __init__(self, lab, number, leaf, families):
         self.lab = lab
         self.number = number
         self.leaf = leaf
+        self.families = families
         self.name = f"h{number}"
         self.agent = None
         self.forwarder = None
@@ -80,17 +81,22 @@ class LabHost:
         """What the switch sends towards the host."""
         limit(self.outer(rail), megabits)
 
-    def plug_in(self, rail, families=(4, 6)):
+    @property
+    def peer(self):
+        """As agents name it to each other."""
+        return f"{self.name}=[{self.address6(0)}]:{PORT}" if self.lab.ipv6_only else f"{self.name}={self.address(0)}:{PORT}"
+
+    def plug_in(self, rail):
         inner, outer = self.interface(rail), self.outer(rail)
         run("ip", "link", "add", outer, "mtu", str(JUMBO), "type", "veth", "peer", "name", inner, "mtu", str(JUMBO), "netns", self.name)
         run("ip", "link", "set", outer, "master", self.lab.bridge(rail, self.leaf), "up")
-        self.give_addresses(rail, families)
+        self.give_addresses(rail)
 
-    def give_addresses(self, rail, families):
+    def give_addresses(self, rail):
         inner = self.interface(rail)
-        if 4 in families:
+        if 4 in self.families:
             self.run("ip", "addr", "add", self.address(rail) + "/24", "dev", inner)
-        if 6 in families:
+        if 6 in self.families:
             self.run("ip", "-6", "addr", "add", self.address6(rail) + "/64", "dev", inner, "nodad")
         self.run("ip", "link", "set", inner, "up")
 
@@ -145,12 +151,13 @@ class LabHost:
 
 
 class Lab:
-    """A switch for each rail, and hosts at each of them; with leaves: their switches below it, each with as many hosts. Use as a context
-    manager."""
+    """A switch for each rail, and hosts at each of them; with leaves: their switches below it, each with as many hosts. ipv6_only: numbers of
+    hosts without an address of IPv4: then agents are known to each other by IPv6. Use as a context manager."""
 
-    def __init__(self, hosts, rails=2, leaves=()):
+    def __init__(self, hosts, rails=2, leaves=(), ipv6_only=()):
         self.rails = rails
         self.leaves = leaves
+        self.ipv6_only = ipv6_only
         self.folder = tempfile.mkdtemp(prefix="autopilot-lab-")
         self.hosts = {}
         mount_own_names()
@@ -160,7 +167,7 @@ class Lab:
             for leaf in leaves:
                 self.add_leaf(rail, leaf)
         for number in range(1, hosts + 1):
-            self.add(number, leaves[(number - 1) * len(leaves) // hosts] if leaves else "")
+            self.add(number, leaves[(number - 1) * len(leaves) // hosts] if leaves else "", (6,) if number in ipv6_only else (4, 6))
 
     def bridge(self, rail, leaf=""):
         return f"rail{rail}{leaf}"
@@ -181,8 +188,8 @@ class Lab:
         for end in self.uplink(rail, leaf):
             limit(end, megabits)
 
-    def add(self, number, leaf=""):
-        host = LabHost(self, number, leaf)
+    def add(self, number, leaf="", families=(4, 6)):
+        host = LabHost(self, number, leaf, families)
         self.hosts[number] = host
         for rail in range(self.rails):
             host.plug_in(rail)
@@ -192,7 +199,7 @@ class Lab:
         return self.hosts[number]
 
     def peers(self):
-        return [f"{host.name}={host.address(0)}:{PORT}" for host in self.hosts.values()]
+        return [host.peer for host in self.hosts.values()]
 
     def start(self, **options):
         for host in self.hosts.values():
@@ -246,6 +253,13 @@ def begin_forwarder(host, rail, *faults):
     harness.wait_until(lambda: host.forwarder.find("forwarding") or host.forwarder.child.poll() is not None, "the forwarder is ready")
     if not host.forwarder.find("forwarding"):
         raise AssertionError("the forwarder ended:\n" + "\n".join(host.forwarder.log))
-    run("ip", "link", "set", outer, "mtu", str(JUMBO), "master", host.lab.bridge(rail), "up")
+    run("ip", "link", "set", outer, "mtu", str(JUMBO), "master", host.lab.bridge(rail, host.leaf), "up")
     host.run("ip", "link", "set", inner, "mtu", str(JUMBO))
-    host.give_addresses(rail, (4, 6))
+    host.give_addresses(rail)
+
+
+def end_forwarder(host, rail):
+    """The cable is back."""
+    host.forwarder.stop()
+    host.forwarder = None
+    host.plug_in(rail)
