@@ -37,8 +37,11 @@ class ProbeCase(unittest.TestCase):
 
     def probe(self, gpus, *arguments, code=0, calls=None, library=LIBRARY):
         """The report of a run that ends with the code."""
-        done = subprocess.run([PROBE, "--library", library, *([] if "--seconds" in arguments else QUICK), *arguments], env=self.environment(gpus, calls),
-                              capture_output=True, text=True, check=False, timeout=120)
+        usual = [] if "--seconds" in arguments else QUICK
+        # A simulated GPU computes on the processors, with sanitizers many times slower.
+        patient = ["--patience", "200"] if harness.is_sanitized(PROBE) and "--patience" not in arguments else []
+        done = subprocess.run([PROBE, "--library", library, *usual, *patient, *arguments], env=self.environment(gpus, calls),
+                              capture_output=True, text=True, check=False, timeout=240)
         self.assertEqual(done.returncode, code, done.stderr + done.stdout)
         self.stderr = done.stderr
         return json.loads(done.stdout)
