@@ -117,12 +117,12 @@ class Agent {
   runtime::Runtime runtime_;
   MetricsExporter metrics_;
   EventStreams streams_;
-  std::optional<IbmRoutes> ibm_routes_;
   std::optional<GangClient> gangs_;
   std::optional<PreflightGate> gate_;
   std::optional<GpuTestSchedule> schedule_;
   std::vector<Peer> configured_peers_;  // where no cluster lists them
   std::optional<NetworkTests> network_tests_;
+  std::optional<IbmRoutes> ibm_routes_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop was told to look at

@@ -78,7 +78,6 @@ std::vector<std::string> words_of(const NetworkTestOptions& options) {
                                  "--output=" + format_name(options.format)};
   if (options.deadline) words.push_back("--deadline=" + format_duration(*options.deadline));
   if (options.plan) words.emplace_back("--plan");
-  if (options.watch) words.emplace_back("--watch");
   if (!options.nodes.empty()) words.push_back("--nodes=" + joined_nodes(options));
   return words;
 }
@@ -118,17 +117,17 @@ int test_once(TestFollower& follower, const NetworkTestOptions& options) {
   const auto test = follower.make(request_of(options));
   if (!test) {
     tell(test.error().what);
-    return exit_code_of(test.error());
+    return follower.has_begun() ? exit_code_of(Health::unknown) : exit_code_of(test.error());
   }
   print(*test, options.format);
   return exit_code_of(health_of(*test));
 }
 
-// The last one before an interrupt decides; one that could not begin ends it.
+// The last one before an interrupt decides; an agent that begins none ends it.
 int test_again_and_again(const AgentClient& agent, const NetworkTestOptions& options) {
   TestFollower follower(agent);
   int code = test_once(follower, options);
-  while (!follower.is_interrupted() && code < kExitUsage) {
+  while (!follower.is_interrupted() && follower.has_begun()) {
     std::cout << std::endl;
     follower.pause(kBetweenTests);
     if (follower.is_interrupted()) break;
@@ -183,8 +182,9 @@ void add_network(CLI::App& app, int& exit_code) {
   verb->add_flag("--watch", options->watch, "Test again and again, until Ctrl-C")->excludes("--plan");
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
+  // In a pod it would go on when nobody looks any more.
   for (const char* other : {"--node", "--job", "--nodelabel"})
-    verb->get_option(other)->excludes("--socket");
+    verb->get_option(other)->excludes("--socket")->excludes("--watch");
   verb->footer(
       "By TCP three rounds of pairs find out whom slow pairs have in common. It fills\n"
       "the lines meanwhile: not beside jobs. Ctrl-C ends it.\n"

@@ -18,7 +18,9 @@ constexpr Duration kJudgement = std::chrono::seconds{20};
 }  // namespace
 
 Result<FinishedTest> TestFollower::make(const api::OperationRequest& wanted) {
+  has_begun_ = false;
   const std::string begun = TRY(agent_.send("POST", "/v1/operations", api::to_json(wanted)));
+  has_begun_ = true;
   FinishedTest test{TRY(api::parse_operation(begun)), {}};
   TRY_STATUS(follow(test.operation));
   if (test.operation.state == OperationState::succeeded) test.result = TRY(judgement_of(test.operation));

@@ -22,6 +22,8 @@ class TestFollower {
   [[nodiscard]] bool is_interrupted() const { return interrupt_.requested(); }
   // For so long, or until an interrupt.
   void pause(Duration duration) { interrupt_.wait(duration); }
+  // Whether the agent began the last one.
+  [[nodiscard]] bool has_begun() const { return has_begun_; }
   // When it is over, and its check has judged what was found. Errors: those of the agent, timed_out.
   [[nodiscard]] Result<FinishedTest> make(const api::OperationRequest& wanted);
 
@@ -33,6 +35,7 @@ class TestFollower {
 
   const AgentClient& agent_;
   const Interrupt interrupt_;
+  bool has_begun_ = false;
   std::string said_;
 };
 

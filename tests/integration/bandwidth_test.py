@@ -172,6 +172,14 @@ class PartsOfIbmTest(unittest.TestCase):
         self.assertEqual(self.get(self.listening, "/iperfstopservers"), "[NETWORK] - [IPERF] - [INFO] : All iperf3 servers have been removed.\n")
         self.assertEqual(self.listeners(), [])
 
+    def test_servers_that_wait_make_room_for_a_test(self):
+        self.serve("numservers=1&startport=6000")
+        status, body = self.listening.request("POST", "/v1/network/servers", servers_body(self.listening, self.asking))
+        self.assertEqual(status, 200, body)
+        self.assertIn("10.1.0.2:6000", self.listeners())
+        self.assertNotIn("10.2.0.2:6000", self.listeners())
+        self.listening.request("DELETE", f"/v1/network/servers/{json.loads(body)['id']}")
+
     def test_clients_tell_what_they_sent_and_what_arrived(self):
         limit_line(self.asking, RAIL, LINE)
         self.addCleanup(self.asking.run, "tc", "qdisc", "del", "dev", self.asking.interface(RAIL), "root")

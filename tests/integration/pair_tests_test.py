@@ -143,6 +143,7 @@ class PairTestsTest(unittest.TestCase):
         for words, code, why in ((["--nodes", "h1"], 64, "name two or more"),
                                  (["--kind", "smoke"], 64, "--kind"),
                                  (["--kind", "ping", "--plan"], 64, "--plan"),
+                                 (["--watch", "--node", "h1"], 64, "--watch"),
                                  (["--plan", "--nodes", "h1,nobody"], 64, "no agent is known on a node nobody"),
                                  (["--plan", "--nodes", "h1"], 70, "pair"),
                                  (["--job", "train"], 64, "NAMESPACE:SELECTOR"),

@@ -2,6 +2,7 @@
 #include "agent/compat/iperf_parts.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "agent/compat/test_rights.hpp"
@@ -28,13 +29,15 @@ std::vector<api::NetworkAddress> lines_of(const std::vector<api::NetworkAddress>
   return lines;
 }
 
-// Addresses of others in the network of this one.
+// Of each other node the address in the network of this one that it would send from.
 std::vector<std::string> heard_at(const api::NetworkAddress& own, const std::vector<PeerNetwork>& others) {
   std::vector<std::string> heard;
   for (const PeerNetwork& other : others)
     for (const api::NetworkAddress& one : other.network.addresses)
-      if (one.interface == own.interface && is_ipv6(one.address) == is_ipv6(own.address))
+      if (one.interface == own.interface && is_ipv6(one.address) == is_ipv6(own.address)) {
         heard.push_back(one.address);
+        break;
+      }
   return heard;
 }
 
@@ -62,11 +65,12 @@ const api::NetworkAddress* source_for(const std::vector<api::NetworkAddress>& ow
 
 std::string clients_text(const Result<host::BandwidthReport>& report) {
   if (!report) return ibm::iperf_error_line(report.error().what);
-  if (!report->measured) return ibm::iperf_error_line(report->error);
+  const std::optional<host::Bandwidth>& measured = report->measured;
+  if (!measured) return ibm::iperf_error_line(report->error);
   std::vector<ibm::IperfShare> shares;
-  for (const host::Carried& process : report->measured->processes)
+  for (const host::Carried& process : measured->processes)
     shares.push_back({process.sent, process.received});
-  if (shares.empty()) shares.push_back({report->measured->all.sent, report->measured->all.received});
+  if (shares.empty()) shares.push_back({measured->all.sent, measured->all.received});
   return ibm::clients_json(shares);
 }
 
@@ -93,8 +97,10 @@ void IperfParts::serve(const net::HttpRequest& request, net::Responder responder
   if (!wanted) return to->respond(text(wanted.error().what + "\n"));
   with_right(request, to, [this, to, wanted = *wanted] {
     // A second question is for other servers, and not for more of them.
-    end_servers([this, to, wanted] {
-      with_networks(to, [this, to, wanted](const Addresses& own, const Networks& others) {
+    parts_.standing.end_all([this, to, wanted, call = ++calls_] {
+      with_networks(to, [this, to, wanted, call](const Addresses& own, const Networks& others) {
+        if (call != calls_)
+          return to->respond(text(ibm::iperf_error_line("a later question took its place")));
         begin_servers(wanted, own, others, to);
       });
     });
@@ -103,8 +109,10 @@ void IperfParts::serve(const net::HttpRequest& request, net::Responder responder
 
 void IperfParts::stop_serving(const net::HttpRequest& request, net::Responder responder) {
   const auto to = std::make_shared<net::Responder>(std::move(responder));
-  with_right(request, to,
-             [this, to] { end_servers([to] { to->respond(text(ibm::servers_removed_line())); }); });
+  with_right(request, to, [this, to] {
+    ++calls_;
+    parts_.standing.end_all([to] { to->respond(text(ibm::servers_removed_line())); });
+  });
 }
 
 void IperfParts::measure(const net::HttpRequest& request, net::Responder responder) {
@@ -176,24 +184,11 @@ void IperfParts::begin(const std::shared_ptr<Serving>& serving, const ibm::Iperf
   parts_.standing.serve(
       own.interface, server, [this, serving, own](const Result<api::ServersAnswer>& answer) {
         if (!answer) return serving->add(ibm::iperf_error_line(own.interface + ": " + answer.error().what));
-        standing_.push_back(answer->id);
         std::string lines;
         for (const std::uint16_t port : answer->ports)
           lines += ibm::server_line(own.address, port, own.interface, parts_.pod, parts_.node);
         serving->add(lines);
       });
-}
-
-void IperfParts::end_servers(std::function<void()> done) {
-  const std::vector<std::string> ids = std::exchange(standing_, {});
-  // One more for this call: they may end within it.
-  const auto left = std::make_shared<std::size_t>(ids.size() + 1);
-  const auto end_one = [left, done = std::move(done)] {
-    if (--*left == 0) done();
-  };
-  for (const std::string& id : ids)
-    parts_.standing.end(id, end_one);
-  end_one();
 }
 
 void IperfParts::begin_clients(const ibm::IperfClients& wanted, const Addresses& own, const Networks& others,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,14 +44,13 @@ class IperfParts {
                      const Networks& others, const Shared& to);
   void begin(const std::shared_ptr<Serving>& serving, const compat::ibm_autopilot::IperfServers& wanted,
              const api::NetworkAddress& own, const Networks& others);
-  void end_servers(std::function<void()> done);
   void begin_clients(const compat::ibm_autopilot::IperfClients& wanted, const Addresses& own,
                      const Networks& others, const Shared& to);
 
   const NetworkTests::Parts parts_;
   const CallerRights rights_;
   const bool is_open_;
-  std::vector<std::string> standing_;  // ids of servers
+  std::uint64_t calls_ = 0;  // for servers, or for none: those of an earlier one make room
 };
 
 }  // namespace autopilot::agent

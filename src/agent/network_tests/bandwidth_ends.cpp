@@ -124,6 +124,25 @@ void BandwidthEnds::end(const std::string& id, std::function<void()> done) {
   found->second.stop.request_stop();
 }
 
+void BandwidthEnds::end_on(const std::string& interface, std::function<void()> done) {
+  const auto found = std::ranges::find_if(
+      ends_, [&interface](const auto& one) { return one.second.interface == interface; });
+  if (found == ends_.end()) return done();
+  found->second.on_end.push_back(std::move(done));
+  found->second.stop.request_stop();
+}
+
+void BandwidthEnds::end_all(const std::function<void()>& done) {
+  if (ends_.empty()) return done();
+  const auto left = std::make_shared<std::size_t>(ends_.size());
+  for (auto& [id, end] : ends_) {
+    end.on_end.push_back([left, done] {
+      if (--*left == 0) done();
+    });
+    end.stop.request_stop();
+  }
+}
+
 template <typename Answer>
 void BandwidthEnds::take_part(const std::string& interface, int seconds,
                               std::function<Answer(const Run& run)> measure,
@@ -138,8 +157,10 @@ void BandwidthEnds::take_part(const std::string& interface, int seconds,
           return run(command, host::mono_now() + patience, stop, {});
         });
         post([this, id, done, answer] {
-          ends_.erase(id);
+          const auto end = ends_.extract(id);
           done(answer);
+          for (const auto& told : end.mapped().on_end)
+            told();
         });
       });
   if (is_taken) return;

@@ -54,6 +54,10 @@ class BandwidthEnds {
   void serve(const std::string& interface, const host::BandwidthServer& server, OnListening done);
   // Ends these servers, and calls back, at once or later, when they have ended: then the interface is free.
   void end(const std::string& id, std::function<void()> done);
+  // Ends who takes part on this interface, also before it listens, and calls back as the one above.
+  void end_on(const std::string& interface, std::function<void()> done);
+  // Likewise all of them.
+  void end_all(const std::function<void()>& done);
   // Likewise; what could not be measured is an answer with its reason.
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
   // Likewise, and one way alone.

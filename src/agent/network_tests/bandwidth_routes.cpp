@@ -83,9 +83,11 @@ void serve(const BandwidthContext& context, const HttpRequest& request, Responde
     if (const auto job = find_job(context)) return shared->respond(*job);
     find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
       if (!interface) return shared->respond(interface.error());
-      context.ends.serve(*interface, server_of(wanted), [shared](const Result<api::ServersAnswer>& answer) {
-        if (!answer) return shared->respond(answer.error());
-        shared->respond(json(api::to_json(*answer)));
+      context.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
+        context.ends.serve(interface, server_of(wanted), [shared](const Result<api::ServersAnswer>& answer) {
+          if (!answer) return shared->respond(answer.error());
+          shared->respond(json(api::to_json(*answer)));
+        });
       });
     });
   });
@@ -103,9 +105,11 @@ void end_servers(const BandwidthContext& context, const HttpRequest& request, Re
 void measure(const BandwidthContext& context, const api::BandwidthRequest& wanted, const Shared& shared) {
   find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
     if (!interface) return shared->respond(interface.error());
-    context.ends.measure(*interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
-      if (!answer) return shared->respond(answer.error());
-      shared->respond(json(api::to_json(*answer)));
+    context.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
+      context.ends.measure(interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
+        if (!answer) return shared->respond(answer.error());
+        shared->respond(json(api::to_json(*answer)));
+      });
     });
   });
 }

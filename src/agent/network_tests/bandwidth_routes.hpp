@@ -16,6 +16,7 @@ namespace autopilot::agent {
 // What the routes stand on. Everything is used on the loop's thread and outlives the server.
 struct BandwidthContext {
   BandwidthEnds& ends;
+  BandwidthEnds& standing;  // servers that wait for a test of somebody else: they make room
   OwnNetwork& own;
   AddressBook& book;
   // All agents there are, this one among them.

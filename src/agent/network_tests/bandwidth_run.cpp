@@ -179,7 +179,7 @@ void BandwidthRun::begin_round() {
 void BandwidthRun::begin_all(const std::vector<fleet::PairTest>& tests, bool again) {
   is_again_ = again;
   std::string said = "round " + std::to_string(round_) + ": " + count_of_pairs(tests.size()) + " measured";
-  if (again) said += " again: " + problems_.at(tests.front().id);
+  if (again) said += " again: " + why_again_;
   listener_.on_progress(std::move(said));
   waiting_.assign(tests.begin(), tests.end());
   begin_waiting();
@@ -214,13 +214,14 @@ void BandwidthRun::take(const fleet::PairTest& test, const Result<api::Bandwidth
   // All seconds take the same way through the fabric: below different switches they are one sample of it.
   const bool is_cross = run_.fabric().locality(test.source, test.destination) == fleet::Locality::cross_leaf;
   const fleet::PairResult result = pair_result_of(test.id, is_cross ? 1 : test.flows.size(), answer);
-  if (result.missing)
-    problems_[test.id] = to_printable(answer ? answer->error : answer.error().what, kMaxProblem);
-  else
-    problems_.erase(test.id);
+  const std::string problem =
+      result.missing ? to_printable(answer ? answer->error : answer.error().what, kMaxProblem) : "";
   if (result.missing && !is_again_) {
+    if (again_.empty()) why_again_ = problem;
+    is_one_busy_ = is_one_busy_ || !refused_by.empty();
     again_.push_back(test);
   } else {
+    if (result.missing) problems_[test.id] = problem;
     // It is a result of a test that was made, and so it is taken.
     (void)run_.take(result);
     if (!refused_by.empty()) leave(refused_by);
@@ -230,7 +231,8 @@ void BandwidthRun::take(const fleet::PairTest& test, const Result<api::Bandwidth
   if (again_.empty())
     begin_round();
   else
-    begin_all(std::exchange(again_, {}), true);
+    next_ = loop_.after(std::exchange(is_one_busy_, false) ? listener_.before_again : Duration{0},
+                        [this] { begin_all(std::exchange(again_, {}), true); });
 }
 
 std::vector<std::unique_ptr<PairExchange>> BandwidthRun::take_pairs() {

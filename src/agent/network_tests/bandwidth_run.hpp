@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -44,6 +45,8 @@ class BandwidthRun {
     std::function<void(std::string message)> on_progress;
     // Once, not from within the beginning; it may end this.
     std::function<void()> on_end;
+    // Who is in another test may soon be free: a client gives up seconds after its server is gone.
+    Duration before_again = std::chrono::seconds{4};
   };
 
   BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
@@ -83,6 +86,8 @@ class BandwidthRun {
   std::size_t round_ = 0;
   std::deque<fleet::PairTest> waiting_;  // of the round, for room
   std::vector<fleet::PairTest> again_;   // when those that are under way are over
+  std::string why_again_;                // the first of them
+  bool is_one_busy_ = false;             // of them
   bool is_again_ = false;
   net::Subscription next_;
   WayBack way_back_;

@@ -136,7 +136,8 @@ class BandwidthRunTest : public ::testing::Test {
     run_.emplace(
         loop_, nullptr, networks, *std::move(pairs), most_percent_,
         BandwidthRun::Listener{.on_progress = [this](std::string said) { said_.insert(std::move(said)); },
-                               .on_end = [this] { has_ended_ = true; }});
+                               .on_end = [this] { has_ended_ = true; },
+                               .before_again = Duration{0}});
   }
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
     return net::testing::run_until(loop_, is_so);

@@ -32,19 +32,45 @@ Status BandwidthTester::begin(runtime::OwnTest::Calls calls) {
   return {};
 }
 
-void BandwidthTester::plan(const std::vector<Subject>& nodes,
-                           const std::function<void(Result<api::BandwidthPlan> plan)>& done) {
-  doors_.peers([this, nodes, done](const Result<std::vector<Peer>>& peers) {
+void BandwidthTester::plan(const std::vector<Subject>& nodes, OnPlan done) {
+  std::string names;
+  for (const Subject& node : nodes)
+    names += node.key + ",";
+  std::erase_if(plans_, [now = clock_.now().mono](const auto& one) {
+    return one.second.answer && one.second.until < now;
+  });
+  const auto found = plans_.find(names);
+  if (found != plans_.end() && found->second.answer)
+    return loop_.post([done = std::move(done), answer = *found->second.answer] { done(answer); });
+  if (found != plans_.end()) return found->second.waiting.push_back(std::move(done));
+  if (plans_.size() >= kMostPlans)
+    return loop_.post([done = std::move(done)] {
+      done(fail(Errc::exhausted, "too many plans are asked for; try again in some seconds"));
+    });
+  plans_[names].waiting.push_back(std::move(done));
+  make_plan(nodes, names);
+}
+
+void BandwidthTester::make_plan(const std::vector<Subject>& nodes, const std::string& names) {
+  doors_.peers([this, nodes, names](const Result<std::vector<Peer>>& peers) {
     const auto chosen = peers ? peers_on(*peers, nodes) : peers;
-    if (!chosen) return done(fail(chosen.error()));
-    book_.find(*chosen, [this, done](const std::vector<PeerNetwork>& found) {
+    if (!chosen) return take_plan(names, fail(chosen.error()));
+    book_.find(*chosen, [this, names](const std::vector<PeerNetwork>& found) {
       std::vector<PeerNetwork> networks = found;
       const int most_percent = doors_.most_percent();
       auto run = plan_run(networks, most_percent);
-      if (!run) return done(fail(run.error()));
-      done(plan_of(found, *std::move(run), most_percent));
+      take_plan(names, run ? Result<api::BandwidthPlan>(plan_of(found, *std::move(run), most_percent))
+                           : fail(run.error()));
     });
   });
+}
+
+void BandwidthTester::take_plan(const std::string& names, const Result<api::BandwidthPlan>& plan) {
+  Plan& made = plans_[names];
+  made.answer = plan;
+  made.until = clock_.now().mono + kPlanRemembered;
+  for (const OnPlan& done : std::exchange(made.waiting, {}))
+    done(plan);
 }
 
 void BandwidthTester::take_peers(const Result<std::vector<Peer>>& peers) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ namespace autopilot::agent {
 class BandwidthTester {
  public:
   static constexpr Duration kDeadline = std::chrono::minutes{10};
+  static constexpr Duration kPlanRemembered = std::chrono::seconds{10};
+  static constexpr std::size_t kMostPlans = 8;
 
   struct Doors {
     // All agents there are, this one among them.
@@ -45,16 +48,24 @@ class BandwidthTester {
   BandwidthTester& operator=(const BandwidthTester&) = delete;
   ~BandwidthTester() = default;
 
-  // What it would test between these nodes, or all, if it began now. Errors as in its end; unsupported: there
-  // is no pair to test.
-  void plan(const std::vector<Subject>& nodes,
-            const std::function<void(Result<api::BandwidthPlan> plan)>& done);
+  // What it would test between these nodes, or all, if it began now, as of kPlanRemembered at most. Errors as
+  // in its end; unsupported: there is no pair to test; exhausted: kMostPlans others are asked for.
+  using OnPlan = std::function<void(const Result<api::BandwidthPlan>& plan)>;
+  void plan(const std::vector<Subject>& nodes, OnPlan done);
   // conflict: one is under way. malformed: it is to test what is no node, or only one.
   [[nodiscard]] Status begin(runtime::OwnTest::Calls calls);
   // With what was measured until now.
   void cancel();
 
  private:
+  struct Plan {
+    std::optional<Result<api::BandwidthPlan>> answer;
+    MonoTime until{};  // it counts
+    std::vector<OnPlan> waiting;
+  };
+
+  void make_plan(const std::vector<Subject>& nodes, const std::string& names);
+  void take_plan(const std::string& names, const Result<api::BandwidthPlan>& plan);
   void take_peers(const Result<std::vector<Peer>>& peers);
   void run(std::vector<PeerNetwork> networks);
   void conclude();
@@ -69,6 +80,7 @@ class BandwidthTester {
   std::optional<runtime::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;  // of the test that was asked for last
   std::optional<BandwidthRun> run_;
+  std::map<std::string, Plan> plans_;  // by the names of the nodes
   WayBack way_back_;
   std::list<std::unique_ptr<PairExchange>> abandoned_;  // until their agents have ended
 };

@@ -59,7 +59,7 @@ class BandwidthTesterTest : public ::testing::Test {
   }
   Result<api::BandwidthPlan> plan_between(const std::vector<Subject>& nodes) {
     std::optional<Result<api::BandwidthPlan>> planned;
-    tester_.plan(nodes, [&planned](Result<api::BandwidthPlan> plan) { planned = std::move(plan); });
+    tester_.plan(nodes, [&planned](const Result<api::BandwidthPlan>& plan) { planned = plan; });
     EXPECT_TRUE(run_until([&planned] { return planned.has_value(); }));
     return *planned;
   }
@@ -134,6 +134,18 @@ TEST_F(BandwidthTesterTest, a_plan_tells_who_would_be_measured_and_asks_nobody_t
   EXPECT_TRUE(begin()) << "it is no test";
 }
 
+// Whoever reaches the port may ask.
+TEST_F(BandwidthTesterTest, only_so_many_plans_are_made_at_once_and_equal_questions_have_one_answer) {
+  ASSERT_TRUE(plan_between({}));
+  others_ = {{"gpu-3", "127.0.0.1", 1}};
+  const auto again = plan_between({});
+  ASSERT_TRUE(again);
+  EXPECT_THAT(again->left_out, IsEmpty()) << "it is that of a moment ago";
+  for (std::size_t i = 1; i < BandwidthTester::kMostPlans; ++i)
+    EXPECT_FALSE(plan_between({{SubjectKind::peer, "gpu-9" + std::to_string(i), {}, {}, {}}}));
+  EXPECT_EQ(plan_between({{SubjectKind::peer, "gpu-1", {}, {}, {}}}).error().code, Errc::exhausted);
+}
+
 TEST_F(BandwidthTesterTest, a_plan_tells_why_a_node_is_left_out) {
   others_ = {{"gpu-3", "127.0.0.1", 1}};  // where nobody listens
   const auto plan = plan_between({});
@@ -146,6 +158,9 @@ TEST_F(BandwidthTesterTest, a_plan_tells_why_a_node_is_left_out) {
 TEST_F(BandwidthTesterTest, without_a_pair_or_with_an_unknown_node_there_is_no_plan) {
   EXPECT_EQ(plan_between({{SubjectKind::peer, "gpu-9", {}, {}, {}}}).error().code, Errc::not_found);
   EXPECT_EQ(plan_between({{SubjectKind::peer, "gpu-1", {}, {}, {}}}).error().code, Errc::unsupported);
+}
+
+TEST_F(BandwidthTesterTest, of_lines_of_an_unknown_rate_no_share_is_planned) {
   rate_ = 0;
   most_percent_ = 50;
   EXPECT_EQ(plan_between({}).error().code, Errc::unavailable);

@@ -67,8 +67,8 @@ NetworkTests::NetworkTests(NetworkTestContext context)
       book_(context_.loop, context_.clock, context_.tls),
       ping_(context_.loop, context_.clock, book_, context_.node, context_.pod, context_.ping, ping_doors(),
             kube::dice(), context_.board),
-      ends_(context_.loop, context_.clock, context_.node + "-", end_doors()),
-      standing_(context_.loop, context_.clock, context_.node + "-standing-", end_doors()),
+      ends_(context_.loop, context_.clock, context_.node + "-", end_doors(end_lanes_)),
+      standing_(context_.loop, context_.clock, context_.node + "-standing-", end_doors(standing_lanes_)),
       bandwidth_(context_.loop, context_.clock, book_,
                  {.peers = context_.peers,
                   .tls = context_.tls,
@@ -87,10 +87,10 @@ PingTester::Doors NetworkTests::ping_doors() {
           .look = [this] { context_.look(std::string(kPingCheck)); }};
 }
 
-BandwidthEnds::Doors NetworkTests::end_doors() {
+BandwidthEnds::Doors NetworkTests::end_doors(std::optional<runtime::Lanes>& lanes) {
   return {
-      .program = host::net_probe_program(), .run = run_child, .submit = [this](std::function<void()> task) {
-        return submit(end_lanes_, kEndLanes, std::move(task));
+      .program = host::net_probe_program(), .run = run_child, .submit = [&lanes](std::function<void()> task) {
+        return submit(lanes, kEndLanes, std::move(task));
       }};
 }
 
@@ -109,6 +109,7 @@ void NetworkTests::add_to(net::HttpServer& server) {
                  });
                });
   add_bandwidth_routes(server, {.ends = ends_,
+                                .standing = standing_,
                                 .own = own_,
                                 .book = book_,
                                 .peers = context_.peers,

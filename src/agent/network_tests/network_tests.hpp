@@ -77,11 +77,12 @@ class NetworkTests {
 
  private:
   [[nodiscard]] PingTester::Doors ping_doors();
-  [[nodiscard]] BandwidthEnds::Doors end_doors();
+  [[nodiscard]] BandwidthEnds::Doors end_doors(std::optional<runtime::Lanes>& lanes);
 
   NetworkTestContext context_;
-  std::optional<runtime::Lanes> lanes_;      // from their first task on
-  std::optional<runtime::Lanes> end_lanes_;  // likewise; a thread for each child of a test of bandwidth
+  std::optional<runtime::Lanes> lanes_;           // from their first task on
+  std::optional<runtime::Lanes> end_lanes_;       // likewise; a thread for each child of a test of bandwidth
+  std::optional<runtime::Lanes> standing_lanes_;  // likewise; of servers that wait for one
   OwnNetwork own_;
   AddressBook book_;
   PingTester ping_;
