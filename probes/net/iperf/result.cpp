@@ -147,11 +147,22 @@ std::vector<Sample> peer_samples_in(const json::object& report) {
   return samples ? std::move(samples->all) : std::vector<Sample>();
 }
 
+// The peer has an interval of its own. It may tell one more that lasted no time.
+bool are_of_the_same_times(const std::vector<Sample>& theirs, const std::vector<Sample>& ours) {
+  constexpr double kMostApart = 0.2;
+  if (theirs.size() < ours.size()) return false;
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    if (std::abs(theirs[i].seconds - ours[i].seconds) > kMostApart * ours[i].seconds) return false;
+  return true;
+}
+
 // What left the sender in a second may wait where it does not see it: the peer's words, or, where it told no
 // such seconds, the share that arrived of all.
 std::vector<Sample> arrived_of(std::vector<Sample> received, const OneWay& way, std::vector<Sample> sent) {
-  // One that lasted no time may come last.
-  if (received.size() == sent.size() || received.size() == sent.size() + 1) return received;
+  if (are_of_the_same_times(received, sent)) {
+    received.resize(sent.size());
+    return received;
+  }
   const double share =
       way.sent_bits_per_second > 0 ? way.received_bits_per_second / way.sent_bits_per_second : 1;
   for (Sample& sample : sent)
