@@ -17,6 +17,7 @@ using host::EchoFigures;
 using host::PeerEcho;
 
 constexpr std::string_view kNoWay = "no_way";
+constexpr std::string_view kNotAsked = "not_asked";  // though there is one
 
 // Beside the ways of the same interface a way is late that takes so many times as long as most.
 constexpr int kLate = 4;
@@ -105,6 +106,8 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
   std::string through;
   std::string problem;
   std::string way;
+  std::string unasked;
+  bool has_way = false;
   std::size_t asked = 0;
   std::size_t count = 0;
   for (std::size_t i = 0; i < round.addresses.size(); ++i) {
@@ -113,7 +116,11 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
     const std::string name = shown_name(round, i);
     append_word(addresses, name + "=" + echo.address);
     if (echo.way == host::EchoWay::tcp) way = to_string(echo.way);
-    if (was_asked(echo)) ++asked;
+    has_way = has_way || !echo.interface.empty();
+    if (was_asked(echo))
+      ++asked;
+    else
+      append_word(unasked, name);
     if (!is_silent(echo)) continue;
     ++count;
     append_word(silent, name);
@@ -124,11 +131,12 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
   Observation& told = writer.add(subject_of(SubjectKind::peer, network.peer.node), "ping.silent",
                                  static_cast<std::int64_t>(count), "count");
   told.attributes.emplace_back("addresses", addresses);
+  if (!unasked.empty()) told.attributes.emplace_back("unasked", unasked);
   if (asked == 0) {
+    const std::string what = has_way ? "this node could not ask " : "this node has no way to ";
     told.value.reset();
-    told.missing = kNoWay;
-    told.attributes.emplace_back("error",
-                                 "this node has no way to " + network.peer.node + " at " + addresses);
+    told.missing = has_way ? kNotAsked : kNoWay;
+    told.attributes.emplace_back("error", what + network.peer.node + " at " + addresses);
   }
   if (count > 0) told.attributes.emplace_back("silent", silent);
   if (count > 0) told.attributes.emplace_back("through", through);
@@ -237,11 +245,11 @@ std::string ping_sentence(const PingRound& round) {
   const auto counted = [](std::size_t count, const std::string& one, const std::string& several) {
     return std::to_string(count) + " " + (count == 1 ? one : several);
   };
-  const std::size_t without_way = round.networks.size() - asked_nodes.size();
+  const std::size_t unasked = round.networks.size() - asked_nodes.size();
   std::string said = counted(round.networks.size(), "node", "nodes") + " asked at " +
                      counted(round.addresses.size(), "address", "addresses") + ": ";
-  if (without_way > 0) said += "to " + counted(without_way, "node", "nodes") + " there is no way, ";
-  if (silent.empty()) return said + (without_way > 0 ? "the others answer" : "all answer");
+  if (unasked > 0) said += counted(unasked, "node", "nodes") + " could not be asked, ";
+  if (silent.empty()) return said + (unasked > 0 ? "the others answer" : "all answer");
   return said + counted(silent.size(), "node does", "nodes do") + " not answer at some of them";
 }
 

@@ -89,13 +89,19 @@ TEST(PingObservations, a_node_to_which_there_is_no_way_did_not_answer_and_is_not
   EXPECT_EQ(attribute_text(told, "error"), "this node has no way to node-3 at eth0=10.1.0.3 net1=10.2.0.3");
   EXPECT_EQ(number(all, "peer/node-2", "ping.silent"), 0);
   EXPECT_EQ(ping_sentence(round),
-            "3 nodes asked at 6 addresses: to 1 node there is no way, the others answer");
+            "3 nodes asked at 6 addresses: 1 node could not be asked, the others answer");
   round.echoes[0].figures = {.sent = 25};
   EXPECT_EQ(
       ping_sentence(round),
-      "3 nodes asked at 6 addresses: to 1 node there is no way, 1 node does not answer at some of them");
+      "3 nodes asked at 6 addresses: 1 node could not be asked, 1 node does not answer at some of them");
+  // A socket that was full, or a rule of this machine against it.
   round.echoes[3] = healthy_round().echoes[3];
-  EXPECT_EQ(number(ping_observations(round), "peer/node-3", "ping.silent"), 0);
+  round.echoes[3].figures = {};
+  EXPECT_EQ(find(ping_observations(round), "peer/node-3", "ping.silent")->missing, "not_asked");
+  round.echoes[3] = healthy_round().echoes[3];
+  const auto half = ping_observations(round);
+  EXPECT_EQ(number(half, "peer/node-3", "ping.silent"), 0);
+  EXPECT_EQ(attribute_text(*find(half, "peer/node-3", "ping.silent"), "unasked"), "eth0");
 }
 
 TEST(PingObservations, a_silent_address_is_told_with_the_interface_it_was_asked_by) {

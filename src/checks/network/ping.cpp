@@ -21,9 +21,10 @@ constexpr std::string_view kWitness = "probe";
 
 // Of the host: "ended", or "no_targets"; `pod` is the one that asked.
 constexpr std::string_view kOutcome = "ping.outcome";
-// Of each node (peer/<node>): how many of its addresses did not answer; missing where this node had no way to
-// any of them. `addresses` names all of them, "eth0=10.1.0.7 net1-0=10.2.0.7"; `silent` those without an
-// answer, "net1-0"; `through` the interface of this node by which each of those was asked, "net1-0".
+// Of each node (peer/<node>): how many of its addresses did not answer; missing where this node asked none of
+// them, those of `unasked`. `addresses` names all of them, "eth0=10.1.0.7 net1-0=10.2.0.7"; `silent` those
+// without an answer, "net1-0"; `through` the interface of this node by which each of those was asked,
+// "net1-0".
 constexpr std::string_view kSilent = "ping.silent";
 // Of each interface of this node, of each family: how many addresses were asked there, of how many nodes, and
 // how many of the addresses gave no answer.

@@ -471,8 +471,9 @@ TEST_F(ProbeAnswerTest, ping_names_every_address) {
                                     "[PING]") +
                                 kOfWhen;
   CheckResult& result = add("network.ping", Health::healthy);
-  result.observations = Observations{left("ping.outcome", host_subject(), "ended", {{"pod", "autopilot-x1"}}),
-                                     asked("node-b", "eth0=10.1.0.7 net1-0=10.2.0.7", 0, {})};
+  result.observations =
+      Observations{left("ping.outcome", host_subject(), "ended", {{"pod", "autopilot-x1"}}),
+                   asked("node-b", "eth0=10.1.0.7 net1-0=10.2.0.7 ib0=10.3.0.7", 0, {{"unasked", "ib0"}})};
   EXPECT_EQ(text_of("ping"), beginning +
                                  "Node node-b 10.1.0.7 eth0 0\nNode node-b 10.2.0.7 net1-0 0\n"
                                  "[PING] all nodes reachable. success\n");

@@ -106,17 +106,20 @@ std::string table_of(const NodeSnapshot& snapshot, const CheckResult& result) {
   return table + "Summary of GPU errors:\n" + (faulty.empty() ? " NONE \n" : faulty);
 }
 
-// One line for each address of each node.
+// One line for each address of each node that was asked.
 std::string lines_of_targets(const CheckResult& result) {
   std::string lines;
   for (const Observation& asked : result.observations) {
     if (asked.name != "ping.silent" || !asked.value) continue;
     const std::string silent = attribute_text(asked, "silent");
     const auto words = split(silent, ' ');
+    const std::string unasked = attribute_text(asked, "unasked");
+    const auto left_out = split(unasked, ' ');
     const std::string addresses = attribute_text(asked, "addresses");
     for (const std::string_view at : split(addresses, ' ')) {
       const std::string_view interface = at.substr(0, at.find('='));
       if (interface.size() == at.size()) continue;
+      if (std::ranges::find(left_out, interface) != left_out.end()) continue;
       const bool is_silent = std::ranges::find(words, interface) != words.end();
       std::string line = "Node " + asked.subject.key;
       line.append(" ").append(at.substr(interface.size() + 1)).append(" ").append(interface);
