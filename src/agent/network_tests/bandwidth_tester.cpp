@@ -39,10 +39,11 @@ void BandwidthTester::plan(const std::vector<Subject>& nodes, OnPlan done) {
   std::erase_if(plans_, [now = clock_.now().mono](const auto& one) {
     return one.second.answer && one.second.until < now;
   });
-  const auto found = plans_.find(names);
-  if (found != plans_.end() && found->second.answer)
-    return loop_.post([done = std::move(done), answer = *found->second.answer] { done(answer); });
-  if (found != plans_.end()) return found->second.waiting.push_back(std::move(done));
+  if (const auto found = plans_.find(names); found != plans_.end()) {
+    const std::optional<Result<api::BandwidthPlan>>& made = found->second.answer;
+    if (!made) return found->second.waiting.push_back(std::move(done));
+    return loop_.post([done = std::move(done), answer = *made] { done(answer); });
+  }
   if (plans_.size() >= kMostPlans)
     return loop_.post([done = std::move(done)] {
       done(fail(Errc::exhausted, "too many plans are asked for; try again in some seconds"));
