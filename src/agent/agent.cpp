@@ -465,7 +465,7 @@ IbmContext Agent::ibm_context() {
           options_.config.kubernetes.label_prefix,
           options_.config.deep_test.level,
           options_.config.compat.open_actions,
-          network_tests_ ? std::optional(network_tests_->parts()) : std::nullopt};
+          network_tests_ ? std::optional(network_tests_->bandwidth_doors()) : std::nullopt};
 }
 
 CallerRights Agent::caller_rights() {

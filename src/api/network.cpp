@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/network.hpp"
 
+#include <algorithm>
+
 #include "api/wire.hpp"
 
 namespace autopilot::api {
@@ -19,6 +21,14 @@ NodeNetwork read_network(const JsonObject& object) {
 }
 
 }  // namespace
+
+std::vector<NetworkAddress> lines_of(const std::vector<NetworkAddress>& addresses) {
+  std::vector<NetworkAddress> lines;
+  for (const NetworkAddress& one : addresses)
+    if (std::ranges::find(lines, one.interface, &NetworkAddress::interface) == lines.end())
+      lines.push_back(one);
+  return lines;
+}
 
 std::string to_json(const NodeNetwork& network) {
   JsonWriter out;

@@ -22,6 +22,13 @@ struct NetworkAddress {
   friend bool operator==(const NetworkAddress&, const NetworkAddress&) = default;
 };
 
+// address: of IP.
+[[nodiscard]] inline bool is_ipv6(std::string_view address) {
+  return address.find(':') != std::string_view::npos;
+}
+// Of each interface its first address; its others are of the same line.
+[[nodiscard]] std::vector<NetworkAddress> lines_of(const std::vector<NetworkAddress>& addresses);
+
 struct NodeNetwork {
   static constexpr std::size_t kMostAddresses = 64;
 

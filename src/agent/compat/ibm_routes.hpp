@@ -26,8 +26,8 @@ struct IbmContext {
   NodeFinder finder;
   std::string label_prefix;  // of the labels that tell the result of a deep test
   int deep_test_level = 0;
-  bool open_actions = false;                        // whoever asks may have tests made and pods listed
-  std::optional<NetworkTests::Parts> network = {};  // nothing: nobody tests the network of this machine
+  bool open_actions = false;                   // whoever asks may have tests made and pods listed
+  std::optional<BandwidthDoors> network = {};  // nothing: nobody tests the network of this machine
 };
 
 // The paths of IBM Autopilot, which answer anybody: they read, and start no load. An active check answers

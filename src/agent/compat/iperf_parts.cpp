@@ -15,26 +15,12 @@ namespace {
 
 namespace ibm = compat::ibm_autopilot;
 
-bool is_ipv6(const std::string& address) {
-  return address.find(':') != std::string::npos;
-}
-
-// Of each interface of the plane its first address.
-std::vector<api::NetworkAddress> lines_of(const std::vector<api::NetworkAddress>& own, ibm::Plane plane) {
-  std::vector<api::NetworkAddress> lines;
-  for (const api::NetworkAddress& one : own)
-    if (ibm::is_of(plane, one.interface) &&
-        std::ranges::find(lines, one.interface, &api::NetworkAddress::interface) == lines.end())
-      lines.push_back(one);
-  return lines;
-}
-
 // Of each other node the address in the network of this one that it would send from.
 std::vector<std::string> heard_at(const api::NetworkAddress& own, const std::vector<PeerNetwork>& others) {
   std::vector<std::string> heard;
   for (const PeerNetwork& other : others)
     for (const api::NetworkAddress& one : other.network.addresses)
-      if (one.interface == own.interface && is_ipv6(one.address) == is_ipv6(own.address)) {
+      if (one.interface == own.interface && api::is_ipv6(one.address) == api::is_ipv6(own.address)) {
         heard.push_back(one.address);
         break;
       }
@@ -56,7 +42,7 @@ const api::NetworkAddress* source_for(const std::vector<api::NetworkAddress>& ow
                                       const api::NetworkAddress& to) {
   const api::NetworkAddress* found = nullptr;
   for (const api::NetworkAddress& one : own) {
-    if (is_ipv6(one.address) != is_ipv6(to.address)) continue;
+    if (api::is_ipv6(one.address) != api::is_ipv6(to.address)) continue;
     if (one.interface == to.interface) return &one;
     if (found == nullptr) found = &one;
   }
@@ -88,8 +74,8 @@ struct IperfParts::Serving {
   }
 };
 
-IperfParts::IperfParts(NetworkTests::Parts parts, CallerRights rights, bool is_open)
-    : parts_(std::move(parts)), rights_(std::move(rights)), is_open_(is_open) {}
+IperfParts::IperfParts(BandwidthDoors doors, CallerRights rights, bool is_open)
+    : doors_(std::move(doors)), rights_(std::move(rights)), is_open_(is_open) {}
 
 void IperfParts::serve(const net::HttpRequest& request, net::Responder responder) {
   const auto to = std::make_shared<net::Responder>(std::move(responder));
@@ -97,7 +83,7 @@ void IperfParts::serve(const net::HttpRequest& request, net::Responder responder
   if (!wanted) return to->respond(text(wanted.error().what + "\n"));
   with_right(request, to, [this, to, wanted = *wanted] {
     // A second question is for other servers, and not for more of them.
-    parts_.standing.end_all([this, to, wanted, call = ++calls_] {
+    doors_.standing.end_all([this, to, wanted, call = ++calls_] {
       with_networks(to, [this, to, wanted, call](const Addresses& own, const Networks& others) {
         if (call != calls_)
           return to->respond(text(ibm::iperf_error_line("a later question took its place")));
@@ -111,7 +97,7 @@ void IperfParts::stop_serving(const net::HttpRequest& request, net::Responder re
   const auto to = std::make_shared<net::Responder>(std::move(responder));
   with_right(request, to, [this, to] {
     ++calls_;
-    parts_.standing.end_all([to] { to->respond(text(ibm::servers_removed_line())); });
+    doors_.standing.end_all([to] { to->respond(text(ibm::servers_removed_line())); });
   });
 }
 
@@ -140,16 +126,16 @@ void IperfParts::with_right(const net::HttpRequest& request, const Shared& to, s
 // A test would take its share of the lines from a job.
 void IperfParts::with_networks(const Shared& to,
                                std::function<void(const Addresses& own, const Networks& others)> then) {
-  if (const std::string job = parts_.job(); !job.empty())
+  if (const std::string job = doors_.job(); !job.empty())
     return to->respond(
         text(ibm::iperf_error_line("a job is on this node, which is not tested beside it: " + job)));
-  parts_.own.find([this, to, then = std::move(then)](const OwnNetwork::Addresses& own) {
+  doors_.own.find([this, to, then = std::move(then)](const OwnNetwork::Addresses& own) {
     if (!own) return to->respond(text(ibm::iperf_error_line(own.error().what)));
-    parts_.peers([this, to, then, own = *own](const Result<std::vector<Peer>>& peers) {
+    doors_.peers([this, to, then, own = *own](const Result<std::vector<Peer>>& peers) {
       if (!peers) return to->respond(text(ibm::iperf_error_line(peers.error().what)));
       std::vector<Peer> others = *peers;
-      std::erase_if(others, [this](const Peer& peer) { return peer.node == parts_.node; });
-      parts_.book.find(std::move(others), [then, own](Networks networks) {
+      std::erase_if(others, [this](const Peer& peer) { return peer.node == doors_.node; });
+      doors_.book.find(std::move(others), [then, own](Networks networks) {
         std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
         then(own, networks);
       });
@@ -159,7 +145,8 @@ void IperfParts::with_networks(const Shared& to,
 
 void IperfParts::begin_servers(const ibm::IperfServers& wanted, const Addresses& own, const Networks& others,
                                const Shared& to) {
-  const std::vector<api::NetworkAddress> lines = lines_of(own, wanted.plane);
+  std::vector<api::NetworkAddress> lines = api::lines_of(own);
+  std::erase_if(lines, [&wanted](const auto& line) { return !ibm::is_of(wanted.plane, line.interface); });
   if (lines.empty()) return to->respond(text(ibm::iperf_error_line("this node has no interface for it")));
   const auto serving = std::make_shared<Serving>(Serving{to, lines.size(), ""});
   for (const api::NetworkAddress& line : lines)
@@ -181,12 +168,12 @@ void IperfParts::begin(const std::shared_ptr<Serving>& serving, const ibm::Iperf
                                      .first_port = wanted.first_port,
                                      .seconds = static_cast<int>(kStanding.count()),
                                      .allowed = std::move(heard)};
-  parts_.standing.serve(
+  doors_.standing.serve(
       own.interface, server, [this, serving, own](const Result<api::ServersAnswer>& answer) {
         if (!answer) return serving->add(ibm::iperf_error_line(own.interface + ": " + answer.error().what));
         std::string lines;
         for (const std::uint16_t port : answer->ports)
-          lines += ibm::server_line(own.address, port, own.interface, parts_.pod, parts_.node);
+          lines += ibm::server_line(own.address, port, own.interface, doors_.pod, doors_.node);
         serving->add(lines);
       });
 }
@@ -202,7 +189,7 @@ void IperfParts::begin_clients(const ibm::IperfClients& wanted, const Addresses&
     return to->respond(text(ibm::iperf_error_line("this node has no address of the family of " + wanted.to)));
   const host::BandwidthTest test{
       .address = source->address, .to = wanted.to, .ports = wanted.ports, .seconds = ibm::kIperfSeconds};
-  parts_.ends.measure_to(source->interface, test, [to](const Result<host::BandwidthReport>& report) {
+  doors_.ends.measure_to(source->interface, test, [to](const Result<host::BandwidthReport>& report) {
     to->respond(text(clients_text(report)));
   });
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agent/callers/guard.hpp"
-#include "agent/network_tests/network_tests.hpp"
+#include "agent/network_tests/bandwidth_doors.hpp"
 #include "compat/ibm_autopilot/iperf_parts.hpp"
 #include "net/http.hpp"
 
@@ -25,7 +25,7 @@ class IperfParts {
   static constexpr std::chrono::seconds kStanding = std::chrono::minutes{10};
 
   // is_open: whoever asks may.
-  IperfParts(NetworkTests::Parts parts, CallerRights rights, bool is_open);
+  IperfParts(BandwidthDoors doors, CallerRights rights, bool is_open);
 
   void serve(const net::HttpRequest& request, net::Responder responder);
   void stop_serving(const net::HttpRequest& request, net::Responder responder);
@@ -47,7 +47,7 @@ class IperfParts {
   void begin_clients(const compat::ibm_autopilot::IperfClients& wanted, const Addresses& own,
                      const Networks& others, const Shared& to);
 
-  const NetworkTests::Parts parts_;
+  const BandwidthDoors doors_;
   const CallerRights rights_;
   const bool is_open_;
   std::uint64_t calls_ = 0;  // for servers, or for none: those of an earlier one make room

@@ -32,7 +32,7 @@ void find_right(const BandwidthContext& context, const HttpRequest& request,
 // The interface of an address of this node.
 void find_interface(const BandwidthContext& context, const std::string& address,
                     const std::function<void(Result<std::string> interface)>& done) {
-  context.own.find([address, done](const OwnNetwork::Addresses& addresses) {
+  context.doors.own.find([address, done](const OwnNetwork::Addresses& addresses) {
     if (!addresses) return done(fail(addresses.error()));
     const auto found = std::ranges::find(*addresses, address, &api::NetworkAddress::address);
     if (found == addresses->end())
@@ -44,25 +44,26 @@ void find_interface(const BandwidthContext& context, const std::string& address,
 // Whether an agent says that the address is one of its node.
 void find_peer(const BandwidthContext& context, const std::string& node, const std::string& address,
                const std::function<void(Status is_known)>& done) {
-  context.peers([&book = context.book, node, address, done](const Result<std::vector<Peer>>& peers) {
-    if (!peers) return done(fail(peers.error()));
-    const auto peer = std::ranges::find(*peers, node, &Peer::node);
-    if (peer == peers->end()) return done(fail(Errc::not_found, "node: no agent is known on " + node));
-    book.find({*peer}, [node, address, done](const std::vector<PeerNetwork>& networks) {
-      const auto& addresses = networks.front().network.addresses;
-      const bool is_known =
-          networks.front().problem.empty() &&
-          std::ranges::find(addresses, address, &api::NetworkAddress::address) != addresses.end();
-      done(is_known ? Status{}
-                    : fail(Errc::denied, "to: the agent of " + node + " does not name " + address +
-                                             " as an address of its node"));
-    });
-  });
+  context.doors.peers(
+      [&book = context.doors.book, node, address, done](const Result<std::vector<Peer>>& peers) {
+        if (!peers) return done(fail(peers.error()));
+        const auto peer = std::ranges::find(*peers, node, &Peer::node);
+        if (peer == peers->end()) return done(fail(Errc::not_found, "node: no agent is known on " + node));
+        book.find({*peer}, [node, address, done](const std::vector<PeerNetwork>& networks) {
+          const auto& addresses = networks.front().network.addresses;
+          const bool is_known =
+              networks.front().problem.empty() &&
+              std::ranges::find(addresses, address, &api::NetworkAddress::address) != addresses.end();
+          done(is_known ? Status{}
+                        : fail(Errc::denied, "to: the agent of " + node + " does not name " + address +
+                                                 " as an address of its node"));
+        });
+      });
 }
 
 // A test would take its share of the lines from the job.
 std::optional<Error> find_job(const BandwidthContext& context) {
-  const std::string job = context.job();
+  const std::string job = context.doors.job();
   if (job.empty()) return std::nullopt;
   return Error{Errc::conflict, "a job is on this node, which is not tested beside it: " + job};
 }
@@ -83,11 +84,12 @@ void serve(const BandwidthContext& context, const HttpRequest& request, Responde
     if (const auto job = find_job(context)) return shared->respond(*job);
     find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
       if (!interface) return shared->respond(interface.error());
-      context.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
-        context.ends.serve(interface, server_of(wanted), [shared](const Result<api::ServersAnswer>& answer) {
-          if (!answer) return shared->respond(answer.error());
-          shared->respond(json(api::to_json(*answer)));
-        });
+      context.doors.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
+        context.doors.ends.serve(interface, server_of(wanted),
+                                 [shared](const Result<api::ServersAnswer>& answer) {
+                                   if (!answer) return shared->respond(answer.error());
+                                   shared->respond(json(api::to_json(*answer)));
+                                 });
       });
     });
   });
@@ -98,15 +100,15 @@ void end_servers(const BandwidthContext& context, const HttpRequest& request, Re
   find_right(context, request,
              [context, id = request.parameters.at("id"), shared](const std::optional<Error>& refusal) {
                if (refusal) return shared->respond(*refusal);
-               context.ends.end(id, [shared] { shared->respond(json("{}\n")); });
+               context.doors.ends.end(id, [shared] { shared->respond(json("{}\n")); });
              });
 }
 
 void measure(const BandwidthContext& context, const api::BandwidthRequest& wanted, const Shared& shared) {
   find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
     if (!interface) return shared->respond(interface.error());
-    context.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
-      context.ends.measure(interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
+    context.doors.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
+      context.doors.ends.measure(interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
         if (!answer) return shared->respond(answer.error());
         shared->respond(json(api::to_json(*answer)));
       });

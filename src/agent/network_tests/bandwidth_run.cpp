@@ -21,10 +21,6 @@ constexpr std::size_t kLeastSeconds = 3;
 constexpr std::size_t kMostSeconds = 8;
 static_assert(kMostSeconds <= api::kMostTestSeconds);
 
-bool is_ipv6(std::string_view address) {
-  return address.find(':') != std::string_view::npos;
-}
-
 // " at 25 Gbit/s", of nodes whose lines are not all the same.
 std::string rate_text(std::size_t rate) {
   constexpr std::size_t kMegabit = 1'000'000;
@@ -36,15 +32,6 @@ std::string rate_text(std::size_t rate) {
 
 std::string count_of_pairs(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " pair is" : " pairs are");
-}
-
-// Of each interface its first address; its others are of the same line.
-std::vector<api::NetworkAddress> lines_of(const PeerNetwork& network) {
-  std::vector<api::NetworkAddress> lines;
-  for (const api::NetworkAddress& one : network.network.addresses)
-    if (std::ranges::find(lines, one.interface, &api::NetworkAddress::interface) == lines.end())
-      lines.push_back(one);
-  return lines;
 }
 
 // Of neighbours so many that `wanted` are left.
@@ -81,7 +68,7 @@ fleet::Missing missing_for(const std::string& reason) {
 Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks) {
   std::map<std::string, std::set<std::size_t>> rates;
   for (const PeerNetwork& network : networks)
-    for (const api::NetworkAddress& line : lines_of(network))
+    for (const api::NetworkAddress& line : api::lines_of(network.network.addresses))
       rates[line.interface].insert(line.rate);
   std::vector<fleet::FabricNode> nodes;
   std::map<std::string, std::size_t> rails;
@@ -89,7 +76,7 @@ Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks) {
     fleet::FabricNode& node = nodes.emplace_back();
     node.name = network.peer.node;
     node.leaf = network.network.leaf;
-    for (const api::NetworkAddress& line : lines_of(network)) {
+    for (const api::NetworkAddress& line : api::lines_of(network.network.addresses)) {
       const std::string rail =
           rates[line.interface].size() > 1 ? line.interface + rate_text(line.rate) : line.interface;
       node.nics.push_back({.rail = rail, .interface = line.interface, .line_rate = {}});
@@ -152,7 +139,7 @@ std::pair<std::string, std::string> BandwidthRun::addresses_of(const fleet::Pair
   const auto destinations = addresses_of(test.destination, test.rail);
   for (const std::string& source : sources)
     for (const std::string& destination : destinations)
-      if (is_ipv6(source) == is_ipv6(destination)) return {source, destination};
+      if (api::is_ipv6(source) == api::is_ipv6(destination)) return {source, destination};
   return {sources.front(), destinations.front()};
 }
 

@@ -108,14 +108,8 @@ void NetworkTests::add_to(net::HttpServer& server) {
                    to->respond(json(api::to_json(*plan)));
                  });
                });
-  add_bandwidth_routes(server, {.ends = ends_,
-                                .standing = standing_,
-                                .own = own_,
-                                .book = book_,
-                                .peers = context_.peers,
-                                .rights = context_.rights,
-                                .is_open = context_.is_open,
-                                .job = context_.job});
+  add_bandwidth_routes(server,
+                       {.doors = bandwidth_doors(), .rights = context_.rights, .is_open = context_.is_open});
 }
 
 void NetworkTests::note_job() {
@@ -128,7 +122,7 @@ void NetworkTests::stop() {
   standing_.stop();
 }
 
-NetworkTests::Parts NetworkTests::parts() {
+BandwidthDoors NetworkTests::bandwidth_doors() {
   return {ends_, standing_, own_, book_, context_.peers, context_.job, context_.node, context_.pod};
 }
 

@@ -10,6 +10,7 @@
 
 #include "agent/callers/guard.hpp"
 #include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/bandwidth_doors.hpp"
 #include "agent/network_tests/bandwidth_ends.hpp"
 #include "agent/network_tests/bandwidth_tester.hpp"
 #include "agent/network_tests/own_network.hpp"
@@ -62,18 +63,7 @@ class NetworkTests {
   // Ends tests of bandwidth in which this node takes part.
   void stop();
 
-  // What others stand on that have this node take part in tests of bandwidth; none outlives this.
-  struct Parts {
-    BandwidthEnds& ends;
-    BandwidthEnds& standing;  // servers that wait for a test, and are none
-    OwnNetwork& own;
-    AddressBook& book;
-    std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
-    std::function<std::string()> job;
-    std::string node;
-    std::string pod;
-  };
-  [[nodiscard]] Parts parts();
+  [[nodiscard]] BandwidthDoors bandwidth_doors();
 
  private:
   [[nodiscard]] PingTester::Doors ping_doors();

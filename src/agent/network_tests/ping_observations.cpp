@@ -22,10 +22,6 @@ constexpr std::string_view kNotAsked = "not_asked";  // though there is one
 // Beside the ways of the same interface a way is late that takes so many times as long as most.
 constexpr int kLate = 4;
 
-bool is_ipv6(const std::string& address) {
-  return address.find(':') != std::string::npos;
-}
-
 // A way between two interfaces about which something is odd, though it answers. Connections do not tell: one
 // that is lost is made again by the kernel, or given up for another reason.
 bool is_odd(const PeerEcho& echo) {
@@ -71,7 +67,7 @@ Ways ways_of(const PingRound& round) {
   for (std::size_t i = 0; i < round.echoes.size(); ++i) {
     const PeerEcho& echo = round.echoes[i];
     if (echo.interface.empty()) continue;
-    Way& way = ways[{echo.interface, is_ipv6(echo.address)}];
+    Way& way = ways[{echo.interface, api::is_ipv6(echo.address)}];
     ++way.asked;
     way.nodes.insert(round.addresses[i].peer);
     if (is_silent(echo)) ++way.silent;
@@ -201,7 +197,7 @@ Observations ping_observations(const PingRound& round) {
   for (std::size_t i = 0; i < round.echoes.size(); ++i) {
     const PeerEcho& echo = round.echoes[i];
     if (echo.interface.empty() || echo.figures.answered == 0 || echo.way == host::EchoWay::tcp) continue;
-    const Duration median = ways.at({echo.interface, is_ipv6(echo.address)}).quantile(50);
+    const Duration median = ways.at({echo.interface, api::is_ipv6(echo.address)}).quantile(50);
     if (is_odd(echo) || echo.figures.median > median * kLate) add_link(round, i, median, writer);
   }
   return writer.take();

@@ -133,7 +133,7 @@ class Count {
     std::set<LeafNumber> partners;
     for (const Flow* flow : votes)
       partners.insert(flow->from == leaf ? flow->to : flow->from);
-    if (partners.size() == 1 && is_one_flow()) return std::nullopt;
+    if (partners.size() == 1 && settings_.is_one_flow()) return std::nullopt;
     if (partners.size() == 1) return between(leaf, *partners.begin(), votes);
     const double usual = usual_votes(leaf);
     if (static_cast<double>(votes.size()) < kManyTimes * usual) return std::nullopt;
@@ -162,14 +162,13 @@ class Count {
 
   // Where a pair has one flow and another way each time nobody knows which ways are slow and where flows met:
   // only of a leaf all of whose flows are low every time.
-  [[nodiscard]] bool is_one_flow() const { return settings_.cross_flows == 1; }
   [[nodiscard]] bool may_be_told(LeafNumber leaf) const {
-    return !is_one_flow() ||
+    return !settings_.is_one_flow() ||
            std::ranges::all_of(of_leaf_[leaf], [&](const Flow* flow) { return left_.contains(flow); });
   }
 
   std::optional<PathFault> spine_fault() {
-    if (is_one_flow()) return std::nullopt;
+    if (settings_.is_one_flow()) return std::nullopt;
     const Some votes(left_.begin(), left_.end());
     std::set<LeafNumber> leaves;
     for (const Flow* flow : votes)

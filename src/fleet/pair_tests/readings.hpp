@@ -23,6 +23,9 @@ struct PairSettings {
   double false_accusations = 0.01;  // expected of a run in which all are healthy
   double share_of_line_rate = 1;    // that a test may use: less beside jobs
   std::uint64_t seed = 1;           // who is tested with whom
+
+  // A pair under two leaves has one way through the fabric, and another one in its next test.
+  [[nodiscard]] bool is_one_flow() const { return cross_flows == 1; }
 };
 
 // A test of a run, and what came of it.

@@ -26,7 +26,7 @@ constexpr std::size_t kLeastOfLeaf = 2;     // tests that leave a leaf: with one
 constexpr std::size_t kLeastOfLeafByOneFlow = 3;
 
 std::size_t least_of_leaf(const PairSettings& settings) {
-  return settings.cross_flows == 1 ? kLeastOfLeafByOneFlow : kLeastOfLeaf;
+  return settings.is_one_flow() ? kLeastOfLeafByOneFlow : kLeastOfLeaf;
 }
 
 // Makes the tests of one rail.

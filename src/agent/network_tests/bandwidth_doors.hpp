@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/bandwidth_ends.hpp"
+#include "agent/network_tests/own_network.hpp"
+
+namespace autopilot::agent {
+
+// What those stand on that have this node take part in tests of bandwidth. Everything is used on the loop's
+// thread and outlives them.
+struct BandwidthDoors {
+  BandwidthEnds& ends;
+  BandwidthEnds& standing;  // servers that wait for a test of somebody else: they make room
+  OwnNetwork& own;
+  AddressBook& book;
+  // All agents there are, this one among them.
+  std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+  // Whose job is on this node, in a sentence; empty: nobody's that is known.
+  std::function<std::string()> job;
+  std::string node;  // this one
+  std::string pod;   // of this agent; empty: it is in none
+};
+
+}  // namespace autopilot::agent
