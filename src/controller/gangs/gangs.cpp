@@ -11,8 +11,7 @@
 namespace autopilot::controller {
 namespace {
 
-// Those that are somewhere, and stay there. Whoever makes a pod writes its labels: what they say ties nothing
-// together that is of two namespaces.
+// Those that are somewhere, and stay there.
 std::vector<const Pod*> placed_pods(const World& world, const World::Names& uids,
                                     const std::string& name_space) {
   std::vector<const Pod*> pods;
@@ -98,28 +97,27 @@ api::GangAnswer Gangs::ask(const World& world, const Pod& pod, const api::GangQu
                            MonoTime now) {
   if (!pod.owner) return {.may_start = true};
   const Owner& owner = pod.set ? *pod.set : *pod.owner;
-  Gang& gang = gangs_.get(pod.name_space + '/' + owner.uid, Gang{});
-  if (now - gang.asked > kRemembered) gang = Gang{};
-  gang.asked = now;
+  const std::string name = gang_of(pod);
+  Gang& gang = gangs_.get(name, Gang{});
   if (question.is_proven)
     gang.proven.insert_or_assign(pod.uid, now);
   else
     gang.proven.erase(pod.uid);
   forget_the_gone(gang, world);
-  const auto& uids = pod.set ? world.pods_of_set(owner.uid) : world.pods_of(owner.uid);
+  if (question.is_proven && gang.let_in.contains(pod.uid)) return {.may_start = true};
+  const auto& uids = world.pods_of_gang(pod);
   const auto placed = placed_pods(world, uids, pod.name_space);
-  gang.most = std::max({gang.most, placed.size(), question.size});
-  const std::size_t missing = gang.most - placed.size();
+  const std::size_t all = std::max(placed.size() + world.vacancies().of(name), question.size);
   if (!question.is_proven)
-    return where(world, owner, placed, pod, std::max(gang.most, pods_to_come(world, uids, pod.name_space)));
+    return where(world, owner, placed, pod, std::max(all, pods_to_come(world, uids, pod.name_space)));
   std::vector<const Pod*> open;
   std::ranges::copy_if(placed, std::back_inserter(open),
                        [&](const Pod* one) { return !is_ready(gang, *one, now); });
+  const std::size_t missing = all - placed.size();
   if (!open.empty() || missing > 0)
-    return {.may_start = false, .message = message_of(world, owner, std::move(open), missing, gang.most)};
+    return {.may_start = false, .message = message_of(world, owner, std::move(open), missing, all)};
   for (const auto& [uid, asked] : gang.proven)
     if (now - asked <= kProven) gang.let_in.insert(uid);
-  gang.most = 0;
   return {.may_start = true};
 }
 

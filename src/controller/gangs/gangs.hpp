@@ -16,14 +16,13 @@ namespace autopilot::controller {
 
 // Ties together the pods that one owner made, and those of all Jobs of one JobSet: one whose own GPUs are
 // proven waits until all of them that have a node are proven as well, or have begun. How long at most, its
-// agent decides. A pod is proven while its agent asks for it. Pods of that owner that lost their node
-// meanwhile are waited for where they come to next. One that is not proven yet is told where the others are,
-// once all of them are somewhere. Nothing of it is stored: agents ask again, and whoever
+// agent decides. A pod is proven while its agent asks for it. Pods of that owner that lost their node at the
+// gate are waited for where they come to next (planner/vacancies). One that is not proven yet is told where
+// the others are, once all of them are somewhere. Nothing of it is stored: agents ask again, and whoever
 // leads next learns all of it from that.
 class Gangs {
  public:
-  static constexpr Duration kProven = std::chrono::seconds{15};      // after its agent has asked
-  static constexpr Duration kRemembered = std::chrono::minutes{10};  // after the last question
+  static constexpr Duration kProven = std::chrono::seconds{15};  // after its agent has asked
   static constexpr std::size_t kMost = 1024;
   static constexpr std::size_t kMostNamed = 3;  // in a message
 
@@ -35,8 +34,6 @@ class Gangs {
   struct Gang {
     std::map<std::string, MonoTime, std::less<>> proven;  // when was asked last, by the uid of the pod
     std::set<std::string, std::less<>> let_in;            // uids
-    std::size_t most = 0;                                 // pods with a node at once, while somebody waits
-    MonoTime asked{};
   };
 
   [[nodiscard]] static bool is_ready(const Gang& gang, const Pod& pod, MonoTime now);

@@ -62,6 +62,7 @@ bool World::put(Pod pod) {
   const std::string uid = pod.uid;
   const Pod* old = this->pod(uid);
   const bool had_concern = old != nullptr && concern_.contains(old->node);
+  vacancies_.follow(old, &pod);
   if (old != nullptr) unlink(*old);
   add(pods_by_node_, pod.node, uid);
   if (pod.owner) add(pods_by_owner_, pod.owner->uid, uid);
@@ -114,8 +115,11 @@ bool World::remove_node(std::string_view name) {
 bool World::remove_pod(std::string_view uid) {
   const auto at = pods_.find(uid);
   if (at == pods_.end()) return false;
-  const bool has_concern = concern_.contains(at->second.node);
-  unlink(at->second);
+  const Pod& pod = at->second;
+  const bool has_concern = concern_.contains(pod.node);
+  vacancies_.follow(&pod, nullptr);
+  unlink(pod);
+  if (pods_of_gang(pod).empty()) vacancies_.forget(gang_of(pod));
   pods_.erase(at);
   return has_concern;
 }
@@ -170,6 +174,11 @@ const World::Names& World::pods_of(std::string_view owner_uid) const {
 
 const World::Names& World::pods_of_set(std::string_view set_uid) const {
   return names_in(pods_by_set_, set_uid);
+}
+const World::Names& World::pods_of_gang(const Pod& pod) const {
+  static const Names none;
+  if (!pod.owner) return none;
+  return pod.set ? pods_of_set(pod.set->uid) : pods_of(pod.owner->uid);
 }
 const World::Names& World::reports_on(std::string_view node) const {
   return names_in(reports_by_node_, node);

@@ -11,6 +11,7 @@
 
 #include "controller/planner/facts.hpp"
 #include "controller/planner/ledger.hpp"
+#include "controller/planner/vacancies.hpp"
 
 namespace autopilot::controller {
 
@@ -64,6 +65,9 @@ class World {
   [[nodiscard]] const Names& pods_on(std::string_view node) const;
   [[nodiscard]] const Names& pods_of(std::string_view owner_uid) const;
   [[nodiscard]] const Names& pods_of_set(std::string_view set_uid) const;
+  // Of the same set or owner, itself among them, in any namespace. Empty: it is alone.
+  [[nodiscard]] const Names& pods_of_gang(const Pod& pod) const;
+  [[nodiscard]] const Vacancies& vacancies() const { return vacancies_; }
   [[nodiscard]] const Names& reports_on(std::string_view node) const;
   [[nodiscard]] const Names& plans_on(std::string_view node) const;
   [[nodiscard]] const Names& open_plans() const { return open_; }
@@ -98,6 +102,7 @@ class World {
   Index pods_by_set_;
   Index reports_by_node_;
   Index plans_by_node_;
+  Vacancies vacancies_;
 };
 
 }  // namespace autopilot::controller
