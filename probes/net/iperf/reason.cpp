@@ -14,7 +14,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-constexpr WordTable<Reason, 13> kWords{{
+constexpr WordTable<Reason, 14> kWords{{
     {Reason::refused, "refused"},
     {Reason::unreachable, "unreachable"},
     {Reason::no_route, "no_route"},
@@ -27,6 +27,7 @@ constexpr WordTable<Reason, 13> kWords{{
     {Reason::denied, "denied"},
     {Reason::garbage, "garbage"},
     {Reason::killed, "killed"},
+    {Reason::no_program, "no_program"},
     {Reason::internal, "internal"},
 }};
 
@@ -160,6 +161,7 @@ std::string_view sentence_of(Reason reason) {
     case Reason::garbage:
       return "what the peer measured cannot be read";
     case Reason::killed:
+    case Reason::no_program:
     case Reason::internal:
       return "libiperf gave up";
   }

@@ -21,6 +21,7 @@ enum class Reason : std::uint8_t {
   denied,         // this machine or the peer does not permit it
   garbage,        // what was measured cannot be read
   killed,         // a signal ended the process that measured
+  no_program,     // what measures is not installed here
   internal,       // anything else
 };
 

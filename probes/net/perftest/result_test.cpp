@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/net/perftest/result.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::probes::net {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kLine =
+    "---------------------------------------------------------------------------------------\n";
+constexpr const char* kBandwidthHeader =
+    " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n";
+constexpr const char* kLatencyHeader =
+    " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   "
+    "99% percentile[usec]   99.9% percentile[usec] \n";
+
+std::string bandwidth(const std::string& rows, const std::string& header = kBandwidthHeader) {
+  return std::string("WARNING: BW peak won't be measured in this run.\n") + kLine +
+         "                    RDMA_Write BW Test\n"
+         " Dual-port       : OFF\t\tDevice         : mlx5_0\n"
+         " Number of qps   : 1\t\tTransport type : IB\n" +
+         kLine + " local address: LID 0x3b QPN 0x0c55 PSN 0x8c2f2c RKey 0x203e00 VAddr 0x007f2f1f9b0000\n" +
+         kLine + header + rows + kLine;
+}
+
+std::string latency(const std::string& rows) {
+  return std::string("                    Send Latency Test\n") + kLine + kLatencyHeader + rows + kLine;
+}
+
+std::string refusal(const std::string& output) {
+  const auto read = parse_perftest_bandwidth(output);
+  EXPECT_FALSE(read) << output;
+  if (read) return {};
+  EXPECT_EQ(read.error().code, Errc::malformed);
+  return read.error().what;
+}
+
+std::string latency_refusal(const std::string& output) {
+  const auto read = parse_perftest_latency(output);
+  EXPECT_FALSE(read) << output;
+  if (read) return {};
+  EXPECT_EQ(read.error().code, Errc::malformed);
+  return read.error().what;
+}
+
+TEST(PerftestBandwidth, is_the_average) {
+  const auto read = parse_perftest_bandwidth(
+      bandwidth(" 65536      560845           0.00               98.02  \t\t     0.186950\n"));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_DOUBLE_EQ(*read, 98.02e9);
+}
+
+TEST(PerftestBandwidth, warnings_may_stand_anywhere) {
+  const std::string warning =
+      "Conflicting CPU frequency values detected: 1500.000000 != 3300.016000. CPU Frequency is not max.\n";
+  EXPECT_TRUE(parse_perftest_bandwidth(
+      warning + bandwidth(warning + " 65536 560845 0.00 98.02 0.186950\n" + warning) + warning));
+}
+
+TEST(PerftestBandwidth, the_column_is_found_by_its_name) {
+  const auto read = parse_perftest_bandwidth(
+      bandwidth(" 65536 0.19 391.4 560845 17.5\n",
+                " #bytes MsgRate[Mpps] BW average[Gb/sec] #iterations CPU_Util[%]\n"));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_DOUBLE_EQ(*read, 391.4e9);
+}
+
+TEST(PerftestBandwidth, another_unit_is_refused) {
+  for (const char* unit : {"MB/sec", "MiB/sec", "GB/sec", "Gb/s"})
+    EXPECT_THAT(refusal(bandwidth(" 65536 5 0.00 98.02\n", std::string(" #bytes #iterations BW peak[") +
+                                                               unit + "] BW average[" + unit + "]\n")),
+                HasSubstr("not in Gb/sec"))
+        << unit;
+}
+
+TEST(PerftestBandwidth, what_does_not_fit_the_table_is_refused) {
+  EXPECT_THAT(refusal(bandwidth(" 65536 5 0.0 98.0 0.1\n 65536 5 0.0 98.0 0.1\n")),
+              HasSubstr("more than one row"));
+  EXPECT_THAT(refusal(bandwidth(" 65536 5 0.0 98.0\n")), HasSubstr("4 numbers below 5 columns"));
+  EXPECT_THAT(refusal(bandwidth(" 65536 5 0.0 98.0 0.1 7\n")), HasSubstr("6 numbers below 5 columns"));
+  EXPECT_THAT(refusal(bandwidth(" 2 5 0.0 98.0 0.1\n")), HasSubstr("not of 65536"));
+  EXPECT_THAT(refusal(bandwidth("")), HasSubstr("no row"));
+  EXPECT_THAT(refusal(bandwidth(" 65536 5 98.0\n", " #bytes #iterations BW peak[Gb/sec]\n")),
+              HasSubstr("no column 'BW average[Gb/sec]'"));
+  EXPECT_THAT(refusal(bandwidth(" 65536 98.0 99.0\n", " #bytes BW average[Gb/sec] BW average[Gb/sec]\n")),
+              HasSubstr("one name"));
+  const std::string whole = bandwidth(" 65536 5 0.0 98.0 0.1\n");
+  EXPECT_THAT(refusal(whole + whole), HasSubstr("more than one table"));
+}
+
+TEST(PerftestBandwidth, what_is_no_amount_is_refused) {
+  for (const char* number : {"nan", "-nan", "inf", "-98.02", "0.00", "0", "1000000", "1e300", "1e999",
+                             "98,02", "98.02Gb", "0x62", "--", "98.0\x01"})
+    EXPECT_FALSE(parse_perftest_bandwidth(bandwidth(std::string(" 65536 5 0.00 ") + number + " 0.1\n")))
+        << number;
+  EXPECT_FALSE(parse_perftest_bandwidth(bandwidth(" 65536 nan 0.00 98.02 0.1\n")));
+}
+
+TEST(PerftestBandwidth, without_a_table_nothing_is_measured) {
+  EXPECT_THAT(refusal(""), HasSubstr("no table"));
+  EXPECT_THAT(refusal(std::string(1U << 20U, '9')), HasSubstr("no table"));
+  EXPECT_THAT(refusal(std::string("\0\xff\x7f#bytes\0", 9)), HasSubstr("no table"));
+  EXPECT_THAT(refusal(latency(" 2 5000 1.24 5.19 1.27 1.27 0.00 1.37 5.19\n")), HasSubstr("not of 65536"));
+}
+
+TEST(PerftestBandwidth, an_output_that_is_cut_off_gives_nothing_or_the_same) {
+  const std::string whole =
+      bandwidth(" 65536      560845           0.00               98.02        0.186950\n");
+  const std::size_t end = whole.find("0.186950");
+  for (std::size_t size = 0; size < end; ++size)
+    EXPECT_FALSE(parse_perftest_bandwidth(whole.substr(0, size))) << size;
+}
+
+TEST(PerftestLatency, is_of_three_columns) {
+  const auto read = parse_perftest_latency(latency(
+      " 2       1000          1.24           5.19         1.27     \t       1.28        \t0.00   \t\t1.37    "
+      "\t\t4.19   \n"));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_DOUBLE_EQ(read->typical_microseconds, 1.27);
+  EXPECT_DOUBLE_EQ(read->p99_microseconds, 1.37);
+  EXPECT_DOUBLE_EQ(read->max_microseconds, 5.19);
+}
+
+TEST(PerftestLatency, what_does_not_fit_is_refused) {
+  EXPECT_THAT(latency_refusal(latency("")), HasSubstr("no row"));
+  EXPECT_THAT(latency_refusal(latency(" 64 1000 1.24 5.19 1.27 1.27 0.00 1.37 5.19\n")),
+              HasSubstr("not of 2"));
+  EXPECT_THAT(latency_refusal(latency(" 2 1000 1.24 5.19 nan 1.27 0.00 1.37 5.19\n")),
+              HasSubstr("'nan' is no number"));
+  EXPECT_THAT(latency_refusal(latency(" 2 1000 1.24 5.19 0.00 1.27 0.00 1.37 5.19\n")),
+              HasSubstr("t_typical[usec] is no amount"));
+  EXPECT_THAT(latency_refusal(latency(" 2 1000 1.24 1.30 1.27 1.27 0.00 1.37 1.37\n")),
+              HasSubstr("is not the longest"));
+  EXPECT_THAT(latency_refusal(latency(" 2 1000 1.24 1e12 1.27 1.27 0.00 1.37 1.37\n")),
+              HasSubstr("t_max[usec] is no amount"));
+  EXPECT_THAT(latency_refusal(" #bytes #iterations t_typical[usec] t_max[usec]\n 2 1000 1.27 5.19\n"),
+              HasSubstr("no column '99% percentile[usec]'"));
+  EXPECT_THAT(latency_refusal(" #bytes t_typical[msec] 99% percentile[usec] t_max[usec]\n 2 1 1 1\n"),
+              HasSubstr("not in usec"));
+  EXPECT_THAT(latency_refusal(""), HasSubstr("no table"));
+}
+
+}  // namespace
+}  // namespace autopilot::probes::net
