@@ -6,6 +6,8 @@
 #include "probes/net/run/exit_code.hpp"
 #include "probes/net/run/measure.hpp"
 #include "probes/net/run/options.hpp"
+#include "probes/net/run/rdma_measure.hpp"
+#include "probes/net/run/rdma_serve.hpp"
 #include "probes/net/run/serve.hpp"
 
 int main(int argc, char** argv) {
@@ -15,7 +17,10 @@ int main(int argc, char** argv) {
     if (const int* code = std::get_if<int>(&parsed)) return *code;
     const Options& options = std::get<Options>(parsed);
     if (const auto* serving = std::get_if<ServeOptions>(&options)) return serve(*serving, run_server);
-    return measure(std::get<MeasureOptions>(options), run_client);
+    if (const auto* measuring = std::get_if<MeasureOptions>(&options)) return measure(*measuring, run_client);
+    if (const auto* serving = std::get_if<RdmaServeOptions>(&options)) return rdma_serve(*serving);
+    if (const auto* measuring = std::get_if<RdmaMeasureOptions>(&options)) return rdma_measure(*measuring);
+    return rdma_loopback(std::get<RdmaLoopbackOptions>(options));
   } catch (const std::exception& error) {
     std::cerr << "autopilot-net-probe: internal error: " << error.what() << "\n";
     return exit_internal;

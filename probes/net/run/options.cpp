@@ -12,6 +12,7 @@
 #include "probes/net/iperf/result.hpp"
 #include "probes/net/machine/packet_filter.hpp"
 #include "probes/net/run/exit_code.hpp"
+#include "probes/net/run/rdma_commands.hpp"
 
 namespace autopilot::probes::net {
 namespace {
@@ -34,10 +35,14 @@ constexpr const char* kFooter =
     "  autopilot-net-probe serve --bind 10.0.0.2 --port 5201 --count 4 --seconds 30\n"
     "  autopilot-net-probe measure --to 10.0.0.2 --interface ib0 --processes 4 --both\n"
     "  autopilot-net-probe measure --to 10.0.0.2 --limit 10G --seconds 10 --omit 2\n"
+    "  autopilot-net-probe rdma-serve --bind 10.0.0.2 --device mlx5_0\n"
+    "  autopilot-net-probe rdma-measure --to 10.0.0.2 --bind 10.0.0.1 \\\n"
+    "    --device mlx5_0 --port 4001,4002,4003\n"
     "\n"
-    "The other end may be the program iperf3. One line of JSON goes to standard\n"
-    "output, progress to standard error. Exit codes: 0 done; 3 something was not\n"
-    "measured or not served; 64 usage; 128 and the number of a signal that ended it.";
+    "The other end may be the program iperf3; RDMA needs perftest at both ends.\n"
+    "One line of JSON goes to standard output, progress to standard error.\n"
+    "Exit codes: 0 done; 3 something was not measured or not served; 64 usage;\n"
+    "128 and the number of a signal that ended it.";
 
 // What the command line says, before it is looked at as a whole.
 struct Said {
@@ -245,17 +250,18 @@ std::optional<std::uint64_t> parse_bit_rate(std::string_view text) {
 
 std::variant<Options, int> parse_options(int argc, const char* const* argv) {
   Said said;
-  CLI::App app{"Measures the bandwidth between two machines, as iperf3 does and with it.",
-               "autopilot-net-probe"};
+  CLI::App app{"Measures the network between two machines, with iperf3 and perftest.", "autopilot-net-probe"};
   app.footer(kFooter);
   app.require_subcommand(1);
   app.fallthrough(false);
   const CLI::App* serve = add_serve(app, said);
-  add_measure(app, said);
+  const CLI::App* measure = add_measure(app, said);
+  const RdmaCommands rdma(app);
   try {
     app.parse(argc, argv);
     if (serve->parsed()) return Options(serve_options(said));
-    return Options(measure_options(said));
+    if (measure->parsed()) return Options(measure_options(said));
+    return value_of(rdma.asked());
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

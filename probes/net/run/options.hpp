@@ -10,6 +10,7 @@
 #include "probes/net/iperf/arguments.hpp"
 #include "probes/net/machine/address.hpp"
 #include "probes/net/run/ports.hpp"
+#include "probes/net/run/rdma_options.hpp"
 
 namespace autopilot::probes::net {
 
@@ -44,7 +45,8 @@ struct MeasureOptions {
   Pinning pinning;
 };
 
-using Options = std::variant<ServeOptions, MeasureOptions>;
+using Options =
+    std::variant<ServeOptions, MeasureOptions, RdmaServeOptions, RdmaMeasureOptions, RdmaLoopbackOptions>;
 
 // The options, or the exit code of a program that has told on standard output or error why it ends.
 [[nodiscard]] std::variant<Options, int> parse_options(int argc, const char* const* argv);

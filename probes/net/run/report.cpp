@@ -101,6 +101,40 @@ json::object server_json(const ServerReport& server) {
   return object;
 }
 
+// Ports of those that listen, and the others with their reason.
+void add_servers(json::object& object, const std::vector<ServerReport>& servers) {
+  json::array ports;
+  json::array failed;
+  for (const ServerReport& server : servers) {
+    if (server.failure)
+      failed.push_back(server_json(server));
+    else
+      ports.push_back(server.port);
+  }
+  object["ports"] = std::move(ports);
+  object["failed"] = std::move(failed);
+}
+
+void add_device(json::object& object, const Device& device) {
+  object["device"] = device.name;
+  object["device_port"] = device.port;
+}
+
+// Over RDMA nothing is lost on the way: what the peer's adapter acknowledged has arrived.
+std::optional<OneWay> way_of(const std::optional<double>& bits_per_second, int seconds) {
+  if (!bits_per_second) return std::nullopt;
+  return OneWay{.sent_bits_per_second = *bits_per_second,
+                .received_bits_per_second = *bits_per_second,
+                .retransmits = {},
+                .samples = {{.seconds = static_cast<double>(seconds), .bits_per_second = *bits_per_second}}};
+}
+
+json::object latency_json(const PerftestLatency& latency) {
+  return {{"typical_microseconds", latency.typical_microseconds},
+          {"p99_microseconds", latency.p99_microseconds},
+          {"max_microseconds", latency.max_microseconds}};
+}
+
 }  // namespace
 
 std::string to_json(const MeasureReport& report) {
@@ -132,16 +166,33 @@ std::string to_json(const ServeReport& report) {
   object["address"] = report.options.bind.text;
   object["seconds"] = report.options.seconds;
   if (report.numa_node) object["numa_node"] = *report.numa_node;
-  json::array ports;
-  json::array failed;
-  for (const ServerReport& server : report.servers) {
-    if (server.failure)
-      failed.push_back(server_json(server));
-    else
-      ports.push_back(server.port);
-  }
-  object["ports"] = std::move(ports);
-  object["failed"] = std::move(failed);
+  add_servers(object, report.servers);
+  return json::serialize(object);
+}
+
+std::string to_json(const RdmaMeasureReport& report) {
+  const RdmaMeasureOptions& options = report.options;
+  json::object object = head("measure", report.began);
+  if (report.stopped) object["stopped"] = true;
+  add_failure(object, report.failure);
+  object["to"] = options.to.text;
+  object["address"] = options.bind.text;
+  add_device(object, options.device);
+  object["seconds"] = options.seconds;
+  object["queues"] = options.queues;
+  if (options.bits_per_second) object["limit_bits_per_second"] = *options.bits_per_second;
+  object["directions"] =
+      ways_json(way_of(report.to_peer, options.seconds), way_of(report.from_peer, options.seconds));
+  if (report.latency) object["latency"] = latency_json(*report.latency);
+  return json::serialize(object);
+}
+
+std::string to_json(const RdmaServeReport& report) {
+  json::object object = head("serve", report.began);
+  object["address"] = report.options.bind.text;
+  object["seconds"] = report.options.seconds;
+  add_device(object, report.options.device);
+  add_servers(object, report.servers);
   return json::serialize(object);
 }
 

@@ -8,6 +8,7 @@
 #include "core/clock.hpp"
 #include "probes/net/iperf/reason.hpp"
 #include "probes/net/iperf/result.hpp"
+#include "probes/net/perftest/result.hpp"
 #include "probes/net/run/options.hpp"
 
 namespace autopilot::probes::net {
@@ -44,9 +45,27 @@ struct ServeReport {
   std::vector<ServerReport> servers;
 };
 
+struct RdmaMeasureReport {
+  WallTime began{};
+  RdmaMeasureOptions options;
+  std::optional<double> to_peer{};  // bits per second
+  std::optional<double> from_peer{};
+  std::optional<PerftestLatency> latency{};
+  std::optional<Failure> failure{};  // of the first test that failed; none was made after it
+  bool stopped = false;              // by a signal, before the end
+};
+
+struct RdmaServeReport {
+  WallTime began{};
+  RdmaServeOptions options;
+  std::vector<ServerReport> servers;
+};
+
 // One line of JSON each; docs/net-probe.md explains it.
 [[nodiscard]] std::string to_json(const MeasureReport& report);
 [[nodiscard]] std::string to_json(const ServeReport& report);
+[[nodiscard]] std::string to_json(const RdmaMeasureReport& report);
+[[nodiscard]] std::string to_json(const RdmaServeReport& report);
 // Of a report that was not stopped.
 [[nodiscard]] int exit_code_of(const MeasureReport& report);
 
