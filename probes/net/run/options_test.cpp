@@ -109,6 +109,43 @@ TEST(Options, too_many_who_are_allowed_are_refused) {
               HasSubstr("at most 64 addresses"));
 }
 
+TEST(Options, of_rdma_are_what_was_asked_for) {
+  const auto serving = parse(
+      {"rdma-serve", "--bind", "10.0.0.2", "--device", "mlx5_0/2", "--test-seconds", "3", "--queues", "4"});
+  const auto& serve = std::get<RdmaServeOptions>(std::get<Options>(serving));
+  EXPECT_EQ(serve.bind.text, "10.0.0.2");
+  EXPECT_EQ(serve.device.port, 2);
+  EXPECT_EQ(serve.seconds, 60);
+  EXPECT_EQ(serve.test_seconds, 3);
+  EXPECT_EQ(serve.queues, 4);
+  const auto measuring = parse({"rdma-measure", "--to", "10.0.0.2", "--bind", "10.0.0.1", "--device",
+                                "mlx5_0", "--port", "4001,4003,4002", "--limit", "90G"});
+  const auto& measure = std::get<RdmaMeasureOptions>(std::get<Options>(measuring));
+  EXPECT_EQ(measure.to.text, "10.0.0.2");
+  EXPECT_EQ(measure.bind.text, "10.0.0.1");
+  EXPECT_THAT(measure.ports, testing::ElementsAre(4001, 4003, 4002));
+  EXPECT_EQ(measure.bits_per_second, 90'000'000'000U);
+  const auto alone = parse({"rdma-loopback", "--device", "mlx5_0", "--seconds", "2"});
+  EXPECT_EQ(std::get<RdmaLoopbackOptions>(std::get<Options>(alone)).seconds, 2);
+}
+
+TEST(Options, of_rdma_that_cannot_be_are_refused) {
+  const auto measure = [](std::vector<const char*> words) {
+    words.insert(words.begin(), {"rdma-measure", "--bind", "10.0.0.1", "--device", "mlx5_0"});
+    return refusal(words);
+  };
+  EXPECT_THAT(measure({"--port", "1,2,3"}), HasSubstr("--to"));
+  EXPECT_THAT(measure({"--to", "10.0.0.2"}), HasSubstr("--port"));
+  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2"}), HasSubstr("no three ports"));
+  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2,2"}), HasSubstr("no three ports"));
+  EXPECT_THAT(measure({"--to", "2001:db8::1", "--port", "1,2,3"}), HasSubstr("over IPv4 alone"));
+  EXPECT_THAT(measure({"--to", "node-a", "--port", "1,2,3"}), HasSubstr("'node-a' is no address"));
+  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2,3", "--limit", "1K"}), HasSubstr("1M or more"));
+  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2,3", "--queues", "0"}), HasSubstr("--queues"));
+  EXPECT_THAT(refusal({"rdma-loopback", "--device", "/dev/x"}), HasSubstr("no device such as mlx5_0"));
+  EXPECT_THAT(refusal({"rdma-serve", "--device", "mlx5_0"}), HasSubstr("--bind"));
+}
+
 TEST(BitRate, is_a_number_of_bits_with_a_decimal_prefix) {
   EXPECT_EQ(parse_bit_rate("990000000"), 990'000'000U);
   EXPECT_EQ(parse_bit_rate("990M"), 990'000'000U);

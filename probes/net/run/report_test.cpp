@@ -79,5 +79,46 @@ TEST(Report, servers_that_listen_and_those_that_do_not_are_told_apart) {
               HasSubstr(R"("ports":[5201],"failed":[{"port":5202,"reason":"port_taken","error":"taken"}])"));
 }
 
+RdmaMeasureReport rdma_measured() {
+  RdmaMeasureReport report;
+  report.options.to = *parse_address("10.0.0.2");
+  report.options.bind = *parse_address("10.0.0.1");
+  report.options.device = {"mlx5_0", 1};
+  report.to_peer = 391.4e9;
+  return report;
+}
+
+TEST(Report, of_rdma_what_was_acknowledged_has_arrived) {
+  RdmaMeasureReport report = rdma_measured();
+  report.latency = {.typical_microseconds = 1.5, .p99_microseconds = 2, .max_microseconds = 4};
+  EXPECT_THAT(
+      to_json(report),
+      HasSubstr(R"("to":"10.0.0.2","address":"10.0.0.1","device":"mlx5_0","device_port":1,"seconds":5,)"
+                R"("queues":1,"directions":[{"direction":"to_peer","sent_bits_per_second":391400000000,)"
+                R"("received_bits_per_second":391400000000,"samples":[391400000000]}],)"
+                R"("latency":{"typical_microseconds":1.5E0,"p99_microseconds":2E0,)"));
+}
+
+TEST(Report, of_rdma_a_failure_leaves_what_was_measured_before) {
+  RdmaMeasureReport report = rdma_measured();
+  report.failure = Failure{Reason::no_program, "ib_read_bw: install perftest"};
+  const std::string text = to_json(report);
+  EXPECT_THAT(text, HasSubstr(R"("reason":"no_program","error":"ib_read_bw: install perftest","to":)"));
+  EXPECT_THAT(text, HasSubstr(R"({"direction":"to_peer")"));
+  for (const char* name : {"from_peer", "latency", "limit", "stopped", "retransmits"})
+    EXPECT_THAT(text, Not(HasSubstr(name)));
+}
+
+TEST(Report, of_rdma_servers_are_told_as_the_others_are) {
+  RdmaServeReport report;
+  report.options.bind = *parse_address("10.0.0.2");
+  report.options.device = {"mlx5_0", 2};
+  report.servers = {{.port = 4001, .failure = {}}, {.port = 4002, .failure = Failure{Reason::denied, "no"}}};
+  EXPECT_THAT(
+      to_json(report),
+      HasSubstr(R"("address":"10.0.0.2","seconds":60,"device":"mlx5_0","device_port":2,"ports":[4001],)"
+                R"("failed":[{"port":4002,"reason":"denied","error":"no"}])"));
+}
+
 }  // namespace
 }  // namespace autopilot::probes::net
