@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/net/run/rdma_commands.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "core/parse.hpp"

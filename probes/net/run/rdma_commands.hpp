@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <optional>
 
 #include "probes/net/run/options.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace autopilot::probes::net {
 
