@@ -53,7 +53,7 @@ def parsed(version):
     if source:
         parser.add_argument(source, dest="source")
     parser.add_argument("host", nargs="?", type=ipaddress.IPv4Address)
-    parser.error = lambda words: give_up(f" {words}", f" Invalid Command line. Please check command rerun ")
+    parser.error = lambda words: give_up(f" {words}", " Invalid Command line. Please check command rerun ")
     return parser.parse_args()
 
 
@@ -109,7 +109,7 @@ def peer_of(options):
 
 
 def exchange(peer, words):
-    """What the other end says at the same point; empty when it is gone."""
+    """What the other end says at the same point; nothing when it is gone."""
     try:
         peer.sendall((json.dumps(words) + "\n").encode())
         text = b""

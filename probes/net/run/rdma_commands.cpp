@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/net/run/rdma_commands.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "core/parse.hpp"
