@@ -19,6 +19,7 @@ namespace autopilot::probes::net {
 namespace {
 
 constexpr int kInternal = 70;
+constexpr std::chrono::milliseconds kUntilKilledIsGone{20};
 
 sigset_t ending_signals() {
   sigset_t signals;
@@ -100,6 +101,7 @@ Result<std::size_t> Crew::start(const Work& work, MonoTime deadline) {
 Event Crew::wait(MonoTime until) {
   for (;;) {
     const MonoTime now = mono_now();
+    if (const auto event = collect_killed()) return *event;
     const MonoTime next = kill_overdue(now, until);
     std::vector<pollfd> watched{{.fd = signals_, .events = POLLIN, .revents = 0}};
     std::vector<std::size_t> children;
@@ -139,15 +141,28 @@ void Crew::end_all() {
 // When somebody has to look again.
 MonoTime Crew::kill_overdue(MonoTime now, MonoTime until) {
   for (Member& member : members_) {
-    if (member.process <= 0 || member.end.was_overdue) continue;
-    if (now >= member.deadline) {
+    if (member.process <= 0) continue;
+    if (!member.end.was_overdue && now >= member.deadline) {
       member.end.was_overdue = true;
       ::kill(member.process, SIGKILL);
-    } else {
-      until = std::min(until, member.deadline);
     }
+    until = std::min(until, is_killed(member) ? now + kUntilKilledIsGone : member.deadline);
   }
   return until;
+}
+
+// What it started may hold its pipe open: its own end is enough.
+std::optional<Event> Crew::collect_killed() {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& member = members_[i];
+    siginfo_t told{};
+    if (member.process <= 0 || !is_killed(member)) continue;
+    const auto process = static_cast<id_t>(member.process);
+    if (::waitid(P_PID, process, &told, WEXITED | WNOHANG | WNOWAIT) != 0 || told.si_pid == 0) continue;
+    collect(member);
+    return Event{.kind = Event::Kind::ended, .child = i, .signal = 0};
+  }
+  return std::nullopt;
 }
 
 std::optional<Event> Crew::read_from(std::size_t child) {

@@ -77,6 +77,11 @@ class Crew {
   };
 
   explicit Crew(int signals) : signals_(signals) {}
+  // By us, for one of the first two of ChildEnd.
+  [[nodiscard]] static bool is_killed(const Member& member) {
+    return member.end.was_overdue || member.end.said_too_much;
+  }
+  [[nodiscard]] std::optional<Event> collect_killed();
   [[nodiscard]] MonoTime kill_overdue(MonoTime now, MonoTime until);
   [[nodiscard]] std::optional<Event> read_from(std::size_t child);
   [[nodiscard]] std::optional<Event> read_signal() const;

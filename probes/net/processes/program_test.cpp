@@ -32,6 +32,14 @@ TEST(Program, one_that_hangs_ends_at_its_deadline) {
   EXPECT_TRUE(told.end.was_overdue);
 }
 
+TEST(Program, what_it_started_holds_up_nobody) {
+  const MonoTime began = mono_now();
+  const Told told = run("/bin/sh", {"sh", "-c", "sleep 10 & wait"}, std::chrono::milliseconds(200));
+  EXPECT_TRUE(told.end.was_overdue);
+  EXPECT_TRUE(run("/bin/sh", {"sh", "-c", "yes"}).end.said_too_much);
+  EXPECT_LT(mono_now() - began, std::chrono::seconds(8));
+}
+
 TEST(Program, one_that_cannot_be_started_says_so) {
   const Told told = run("/nosuch/program", {"program"});
   EXPECT_THAT(told.output, testing::HasSubstr("/nosuch/program cannot be started: No such file"));
