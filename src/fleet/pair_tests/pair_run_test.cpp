@@ -106,6 +106,33 @@ TEST(PairRun, directions_are_told_apart) {
               testing::UnorderedElementsAre("nic_sends n5 rail 0", "nic_receives n40 rail 1"));
 }
 
+// As a read is slower than a write.
+Verdict verdict_with_slow_ways_back(const std::vector<Planted>& faults, bool is_known) {
+  SimulatedFabric fabric({.nodes = 32, .rails = 2, .noise = 0.003});
+  for (const Planted& fault : faults)
+    fabric.plant(fault);
+  PairRun run = PairRun::create(fabric.known(), {.is_back_by_other_means = is_known}).value();
+  for (auto round = run.next_round(); !round.empty(); round = run.next_round())
+    for (PairResult& result : fabric.run(round)) {
+      for (double& sample : result.backward)
+        sample *= 0.9;
+      EXPECT_TRUE(run.take(std::move(result)));
+    }
+  return run.verdict();
+}
+
+TEST(PairRun, ways_back_by_other_means_are_compared_with_each_other) {
+  EXPECT_THAT(accused(verdict_with_slow_ways_back({}, true)), IsEmpty());
+  const Planted slow{.kind = Fault::nic_sends, .rail = 1, .one = 5, .loss = 0.06};
+  const Verdict verdict = verdict_with_slow_ways_back({slow}, true);
+  ASSERT_THAT(accused(verdict), ElementsAre("nic_sends n5 rail 1"));
+  for (const Cell& cell : verdict.cells)
+    EXPECT_NEAR(cell.usual_backward.value_or(0) / cell.usual.value_or(1), 0.9, 0.01);
+  // Else what is sent there hides behind what always comes back slower.
+  EXPECT_THAT(accused(verdict_with_slow_ways_back({slow}, false)),
+              testing::Not(ElementsAre("nic_sends n5 rail 1")));
+}
+
 TEST(PairRun, a_slow_node_is_one_suspect_and_not_one_for_each_rail) {
   const Verdict verdict =
       verdict_of({.nodes = 64, .rails = 8, .noise = 0.005}, {{.kind = Fault::node, .one = 9, .loss = 0.2}});

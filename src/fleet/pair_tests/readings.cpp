@@ -30,7 +30,16 @@ bool counts(const Record& record, const std::vector<bool>& gone) {
          !gone[record.test.destination];
 }
 
-std::vector<Value> values_of(std::span<const Record> records, const std::vector<bool>& gone) {
+// What ways back give, as a share of the ways there: the middle of all pairs.
+double usual_back(std::span<const Record> records, const std::vector<bool>& gone) {
+  std::vector<double> shares;
+  for (const Record& record : records)
+    if (counts(record, gone) && !record.result->forward.empty() && !record.result->backward.empty())
+      shares.push_back(median_of(record.result->backward) / median_of(record.result->forward));
+  return shares.size() < kLeastValues ? 1 : median_of(shares);
+}
+
+std::vector<Value> values_of(std::span<const Record> records, const std::vector<bool>& gone, double back) {
   std::vector<Value> values;
   values.reserve(2 * records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -38,9 +47,10 @@ std::vector<Value> values_of(std::span<const Record> records, const std::vector<
     if (!counts(record, gone)) continue;
     for (const bool is_forward : {true, false}) {
       const std::vector<double>& samples = is_forward ? record.result->forward : record.result->backward;
+      const double expected = record.expected.value_or(1) * (is_forward ? 1 : back);
       if (!samples.empty())
-        values.push_back({static_cast<std::uint32_t>(i), is_forward,
-                          median_of(samples) / record.expected.value_or(1), samples.size()});
+        values.push_back(
+            {static_cast<std::uint32_t>(i), is_forward, median_of(samples) / expected, samples.size()});
     }
   }
   return values;
@@ -174,7 +184,8 @@ std::size_t samples_for(const Noise& noise, const PairSettings& settings) {
 Readings read_records(const Fabric& fabric, std::span<const Record> records, const std::vector<bool>& gone,
                       const PairSettings& settings) {
   Readings made;
-  const std::vector<Value> values = values_of(records, gone);
+  if (settings.is_back_by_other_means) made.usual_back = usual_back(records, gone);
+  const std::vector<Value> values = values_of(records, gone, made.usual_back);
   Classes classes(fabric.rails().size() * kLocalities * 2);
   for (const Value& value : values)
     classes[class_of(records[value.record])].push_back(&value);

@@ -18,11 +18,12 @@ struct PairSettings {
   std::size_t most_samples = 16;  // likewise, whatever the noise
   std::size_t cross_flows = 48;   // of a pair under two leaves: each may take another uplink
   std::size_t most_rounds = 3;
-  double least_loss = 0.02;         // of what is usual: less is nobody's fault
-  double aimed_error = 0.01;        // standard deviation of what a pair says, as a share of what is usual
-  double false_accusations = 0.01;  // expected of a run in which all are healthy
-  double share_of_line_rate = 1;    // that a test may use: less beside jobs
-  std::uint64_t seed = 1;           // who is tested with whom
+  double least_loss = 0.02;             // of what is usual: less is nobody's fault
+  double aimed_error = 0.01;            // standard deviation of what a pair says, as a share of what is usual
+  double false_accusations = 0.01;      // expected of a run in which all are healthy
+  double share_of_line_rate = 1;        // that a test may use: less beside jobs
+  std::uint64_t seed = 1;               // who is tested with whom
+  bool is_back_by_other_means = false;  // a read in place of a write: all ways back are faster or slower
 
   // A pair under two leaves has one way through the fabric, and another one in its next test.
   [[nodiscard]] bool is_one_flow() const { return cross_flows == 1; }
@@ -67,6 +68,7 @@ struct Reading {
 
 struct Readings {
   std::vector<Reference> references;
+  double usual_back = 1;  // of a way back, as a share of the way there
   Noise noise;
   std::vector<Reading> list;  // without pairs that nothing can be compared with
 };

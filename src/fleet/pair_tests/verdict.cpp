@@ -286,14 +286,16 @@ std::vector<Unmeasured> unmeasured_of(const Fabric& fabric, const std::vector<Re
   return list;
 }
 
-std::vector<Cell> cells_of(const std::vector<Record>& records, const std::vector<Reference>& references) {
+std::vector<Cell> cells_of(const std::vector<Record>& records, const Readings& readings) {
   std::vector<Cell> cells;
   cells.reserve(records.size());
   for (const Record& record : records) {
     const PairTest& test = record.test;
-    Cell cell{test.rail, test.source, test.destination, record.round, record.locality, {}, {}, {}, {}};
-    if (const Usual* usual = find_usual(references, record))
+    Cell cell{test.rail, test.source, test.destination, record.round, record.locality, {}, {}, {}, {}, {}};
+    if (const Usual* usual = find_usual(readings.references, record)) {
       cell.usual = usual->centre * record.expected.value_or(1);
+      cell.usual_backward = *cell.usual * readings.usual_back;
+    }
     if (record.result) {
       if (!record.result->forward.empty()) cell.forward = median_of(record.result->forward);
       if (!record.result->backward.empty()) cell.backward = median_of(record.result->backward);
@@ -313,7 +315,7 @@ Verdict make_verdict(const Fabric& fabric, const std::vector<Record>& records, c
   const Ends ends(fabric.nics(), readings, settings);
   verdict.suspects = Telling(fabric, records, gone, readings, ends, settings).suspects();
   verdict.unmeasured = unmeasured_of(fabric, records, gone, ends);
-  verdict.cells = cells_of(records, readings.references);
+  verdict.cells = cells_of(records, readings);
   verdict.tests = records.size();
   verdict.measured = static_cast<std::size_t>(std::ranges::count_if(
       records, [](const Record& record) { return record.result && !record.result->missing; }));

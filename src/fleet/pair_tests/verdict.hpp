@@ -67,9 +67,10 @@ struct Cell {
   NodeNumber destination = 0;
   std::size_t round = 0;
   Locality locality = Locality::unknown;
-  std::optional<double> forward;   // bits/s, the middle of the samples; source to destination
-  std::optional<double> backward;  // destination to source
-  std::optional<double> usual;     // bits/s of such a pair where all is well
+  std::optional<double> forward;         // bits/s, the middle of the samples; source to destination
+  std::optional<double> backward;        // destination to source
+  std::optional<double> usual;           // bits/s of such a pair where all is well; source to destination
+  std::optional<double> usual_backward;  // destination to source
   std::optional<Missing> missing;
 };
 
