@@ -18,8 +18,11 @@ std::uint16_t read_port(const JsonObject& object) {
 }
 
 ServersRequest read_servers_request(const JsonObject& object) {
-  object.has_only({"address", "allowed", "processes", "seconds"});
-  return {object.word("address"), object.word("allowed"), object.count("processes"), object.count("seconds")};
+  object.has_only({"address", "allowed", "processes", "seconds", "rdmaPort", "testSeconds"});
+  ServersRequest request{object.word("address"), object.word("allowed"), object.count("processes"),
+                         object.count("seconds"), object.word_or_empty("rdmaPort")};
+  if (!request.rdma_port.empty()) request.test_seconds = object.count("testSeconds");
+  return request;
 }
 
 ServersAnswer read_servers_answer(const JsonObject& object) {
@@ -27,10 +30,11 @@ ServersAnswer read_servers_answer(const JsonObject& object) {
 }
 
 BandwidthRequest read_bandwidth_request(const JsonObject& object) {
-  object.has_only({"address", "node", "to", "ports", "streams", "seconds", "mostBitsPerSecond"});
+  object.has_only({"address", "node", "to", "ports", "streams", "seconds", "mostBitsPerSecond", "rdmaPort"});
   BandwidthRequest request{object.word("address"),          object.word("node"),     object.word("to"),
                            object.list("ports", read_port), object.count("streams"), object.count("seconds")};
   if (object.has("mostBitsPerSecond")) request.most = object.count("mostBitsPerSecond");
+  request.rdma_port = object.word_or_empty("rdmaPort");
   return request;
 }
 
@@ -43,12 +47,18 @@ BandwidthWay read_way(const JsonObject& object) {
           object.list("samples", read_sample)};
 }
 
+BandwidthLatency read_latency(const JsonObject& object) {
+  return {object.number("typicalMicroseconds"), object.number("p99Microseconds"),
+          object.number("maxMicroseconds")};
+}
+
 BandwidthAnswer read_bandwidth_answer(const JsonObject& object) {
   BandwidthAnswer answer;
   if (object.has("toPeer")) answer.to_peer = object.object("toPeer", read_way);
   if (object.has("fromPeer")) answer.from_peer = object.object("fromPeer", read_way);
   answer.reason = object.word_or_empty("reason");
   answer.error = object.word_or_empty("error");
+  if (object.has("latency")) answer.latency = object.object("latency", read_latency);
   return answer;
 }
 
@@ -77,6 +87,15 @@ void write_way(JsonWriter& out, std::string_view name, const std::optional<Bandw
   out.end_object();
 }
 
+void write_latency(JsonWriter& out, const std::optional<BandwidthLatency>& latency) {
+  if (!latency) return;
+  out.begin_object("latency");
+  out.number("typicalMicroseconds", latency->typical);
+  out.number("p99Microseconds", latency->p99);
+  out.number("maxMicroseconds", latency->most);
+  out.end_object();
+}
+
 Status check_count(std::string_view name, std::size_t count, std::size_t most) {
   if (count >= 1 && count <= most) return {};
   return fail(Errc::malformed, std::string(name) + ": expected 1 to " + std::to_string(most));
@@ -95,6 +114,12 @@ bool is_rate(const std::optional<BandwidthWay>& way) {
                   way->samples.size() <= kMostTestSeconds + 1 && std::ranges::all_of(way->samples, is_good));
 }
 
+bool is_time(const std::optional<BandwidthLatency>& latency) {
+  constexpr double kMostMicroseconds = 60e6;
+  const auto is_good = [](double time) { return time >= 0 && time <= kMostMicroseconds; };
+  return !latency || (is_good(latency->typical) && is_good(latency->p99) && is_good(latency->most));
+}
+
 }  // namespace
 
 std::string to_json(const ServersRequest& request) {
@@ -104,6 +129,8 @@ std::string to_json(const ServersRequest& request) {
   out.word("allowed", request.allowed);
   out.count("processes", request.processes);
   out.count("seconds", request.seconds);
+  out.word_if_any("rdmaPort", request.rdma_port);
+  if (!request.rdma_port.empty()) out.count("testSeconds", request.test_seconds);
   out.end_object();
   return out.take();
 }
@@ -112,6 +139,8 @@ Result<ServersRequest> parse_servers_request(std::string_view json) {
   auto request = TRY(read_text(json, read_servers_request));
   TRY_STATUS(check_count("processes", request.processes, kMostProcesses));
   TRY_STATUS(check_count("seconds", request.seconds, kMostServerSeconds));
+  if (!request.rdma_port.empty())
+    TRY_STATUS(check_count("testSeconds", request.test_seconds, kMostTestSeconds));
   return request;
 }
 
@@ -140,6 +169,7 @@ std::string to_json(const BandwidthRequest& request) {
   out.count("streams", request.streams);
   out.count("seconds", request.seconds);
   if (request.most > 0) out.count("mostBitsPerSecond", request.most);
+  out.word_if_any("rdmaPort", request.rdma_port);
   out.end_object();
   return out.take();
 }
@@ -149,6 +179,8 @@ Result<BandwidthRequest> parse_bandwidth_request(std::string_view json) {
   TRY_STATUS(check_ports(request.ports));
   TRY_STATUS(check_count("streams", request.streams, kMostStreams));
   TRY_STATUS(check_count("seconds", request.seconds, kMostTestSeconds));
+  if (!request.rdma_port.empty() && request.ports.size() != kRdmaPrograms)
+    return fail(Errc::malformed, "ports: by RDMA there are " + std::to_string(kRdmaPrograms));
   return request;
 }
 
@@ -159,6 +191,7 @@ std::string to_json(const BandwidthAnswer& answer) {
   write_way(out, "fromPeer", answer.from_peer);
   out.word_if_any("reason", answer.reason);
   out.word_if_any("error", answer.error);
+  write_latency(out, answer.latency);
   out.end_object();
   return out.take();
 }
@@ -167,6 +200,7 @@ Result<BandwidthAnswer> parse_bandwidth_answer(std::string_view json) {
   auto answer = TRY(read_text(json, read_bandwidth_answer));
   if (!is_rate(answer.to_peer) || !is_rate(answer.from_peer))
     return fail(Errc::malformed, "toPeer, fromPeer: expected bits per second");
+  if (!is_time(answer.latency)) return fail(Errc::malformed, "latency: expected microseconds");
   if (answer.reason.empty() && !(answer.to_peer && answer.from_peer))
     return fail(Errc::malformed, "expected both ways, or a reason");
   return answer;

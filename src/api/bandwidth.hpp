@@ -20,6 +20,8 @@ inline constexpr const char* kBandwidthPath = "/v1/network/bandwidth";
 inline constexpr std::size_t kMostProcesses = 16;
 inline constexpr std::size_t kMostStreams = 64;  // of each process
 inline constexpr std::size_t kMostServerSeconds = 120;
+// One each for a write, a read and the latency.
+inline constexpr std::size_t kRdmaPrograms = 3;
 // Each way: both are over, or given up, before a server must have answered.
 inline constexpr std::size_t kMostTestSeconds = 15;
 
@@ -27,7 +29,9 @@ struct ServersRequest {
   std::string address;  // of the node that is asked
   std::string allowed;  // the only address that is heard
   std::size_t processes = 1;
-  std::size_t seconds = 0;  // until nobody listens any more
+  std::size_t seconds = 0;       // until nobody listens any more
+  std::string rdma_port = {};    // "mlx5_0/1": by RDMA, with one process for each program; empty: by TCP
+  std::size_t test_seconds = 0;  // by RDMA alone: what the other end will ask for
 
   friend bool operator==(const ServersRequest&, const ServersRequest&) = default;
 };
@@ -52,6 +56,7 @@ struct BandwidthRequest {
   std::size_t streams = 1;           // of each process
   std::size_t seconds = 0;           // one way, and then the other
   std::uint64_t most = 0;            // bits/s, of all together; 0: what the network has
+  std::string rdma_port = {};        // see ServersRequest
 
   friend bool operator==(const BandwidthRequest&, const BandwidthRequest&) = default;
 };
@@ -65,12 +70,21 @@ struct BandwidthWay {
 
   friend bool operator==(const BandwidthWay&, const BandwidthWay&) = default;
 };
+// Of a small message to the other end, microseconds.
+struct BandwidthLatency {
+  double typical = 0;  // the middle
+  double p99 = 0;
+  double most = 0;
+
+  friend bool operator==(const BandwidthLatency&, const BandwidthLatency&) = default;
+};
 // Both ways, or why one was not measured.
 struct BandwidthAnswer {
   std::optional<BandwidthWay> to_peer;
   std::optional<BandwidthWay> from_peer;
-  std::string reason;  // a word of docs/net-probe.md
-  std::string error;   // the same as a sentence
+  std::string reason;                            // a word of docs/net-probe.md
+  std::string error;                             // the same as a sentence
+  std::optional<BandwidthLatency> latency = {};  // by RDMA alone
 
   friend bool operator==(const BandwidthAnswer&, const BandwidthAnswer&) = default;
 };

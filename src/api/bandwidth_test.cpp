@@ -15,6 +15,13 @@ TEST(Bandwidth, what_is_written_is_read_again) {
   EXPECT_EQ(parse_bandwidth_request(to_json(request)).value(), request);
   const BandwidthAnswer answer{BandwidthWay{990.5e6, 990e6, {991e6, 990e6}}, BandwidthWay{0, 0}, "", ""};
   EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).value(), answer);
+  const ServersRequest by_rdma{"10.2.0.7", "10.2.0.9", 1, 30, "mlx5_0/1", 3};
+  EXPECT_EQ(parse_servers_request(to_json(by_rdma)).value(), by_rdma);
+  const BandwidthRequest rdma_request{"10.2.0.9", "node-b", "10.2.0.7", {1, 2, 3}, 1, 3, 0, "mlx5_0/1"};
+  EXPECT_EQ(parse_bandwidth_request(to_json(rdma_request)).value(), rdma_request);
+  const BandwidthAnswer with_latency{BandwidthWay{2e11, 2e11}, BandwidthWay{1e11, 1e11}, "", "",
+                                     BandwidthLatency{1.27, 1.5, 5.25}};
+  EXPECT_EQ(parse_bandwidth_answer(to_json(with_latency)).value(), with_latency);
   const BandwidthAnswer refused{std::nullopt, BandwidthWay{1, 1}, "refused", "nobody listens there"};
   EXPECT_EQ(parse_bandwidth_answer(to_json(refused)).value(), refused);
 }
@@ -32,6 +39,12 @@ TEST(Bandwidth, what_is_beyond_the_limits_is_refused_with_its_name) {
   EXPECT_FALSE(parse_bandwidth_request(to_json(request)));
   request = {"a", "b", "c", {1}, 1, 16};
   EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "seconds: expected 1 to 15");
+  request = {"a", "b", "c", {1, 2}, 1, 1, 0, "mlx5_0/1"};
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "ports: by RDMA there are 3");
+  servers = {"10.2.0.7", "10.2.0.9", 1, 30, "mlx5_0/1", 16};
+  EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "testSeconds: expected 1 to 15");
+  BandwidthAnswer answer{BandwidthWay{1, 1}, BandwidthWay{1, 1}, "", "", BandwidthLatency{1, -1, 1}};
+  EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).error().what, "latency: expected microseconds");
 }
 
 TEST(Bandwidth, an_answer_without_a_way_and_without_a_reason_is_none) {

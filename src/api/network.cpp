@@ -15,9 +15,29 @@ NetworkAddress read_address(const JsonObject& object) {
   return address;
 }
 
+RdmaPort read_rdma_port(const JsonObject& object) {
+  return {object.word("port"), object.has("bitsPerSecond") ? object.count("bitsPerSecond") : 0,
+          object.word_or_empty("interface")};
+}
+
 NodeNetwork read_network(const JsonObject& object) {
-  return {object.word("node"), object.word_or_empty("pod"), object.list("addresses", read_address),
-          object.word_or_empty("leaf")};
+  NodeNetwork network{object.word("node"), object.word_or_empty("pod"),
+                      object.list("addresses", read_address), object.word_or_empty("leaf")};
+  if (object.has("rdma")) network.rdma = object.list("rdma", read_rdma_port);
+  return network;
+}
+
+void write_rdma(JsonWriter& out, const std::vector<RdmaPort>& ports) {
+  if (ports.empty()) return;
+  out.begin_list("rdma");
+  for (const RdmaPort& port : ports) {
+    out.begin_object();
+    out.word("port", port.port);
+    if (port.rate > 0) out.count("bitsPerSecond", port.rate);
+    out.word_if_any("interface", port.interface);
+    out.end_object();
+  }
+  out.end_list();
 }
 
 }  // namespace
@@ -46,6 +66,7 @@ std::string to_json(const NodeNetwork& network) {
   }
   out.end_list();
   out.word_if_any("leaf", network.leaf);
+  write_rdma(out, network.rdma);
   out.end_object();
   return out.take();
 }
@@ -54,6 +75,8 @@ Result<NodeNetwork> parse_node_network(std::string_view json) {
   auto network = TRY(read_text(json, read_network));
   if (network.addresses.size() > NodeNetwork::kMostAddresses)
     return fail(Errc::malformed, "addresses: at most " + std::to_string(NodeNetwork::kMostAddresses));
+  if (network.rdma.size() > NodeNetwork::kMostRdmaPorts)
+    return fail(Errc::malformed, "rdma: at most " + std::to_string(NodeNetwork::kMostRdmaPorts));
   return network;
 }
 

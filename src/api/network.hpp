@@ -22,6 +22,15 @@ struct NetworkAddress {
   friend bool operator==(const NetworkAddress&, const NetworkAddress&) = default;
 };
 
+// A port of an RDMA device that is active.
+struct RdmaPort {
+  std::string port;      // "mlx5_0/1"
+  std::size_t rate = 0;  // of its line, bits/s; 0: not known
+  std::string interface = {};  // of the same line: "ib0"; empty: none, or not known
+
+  friend bool operator==(const RdmaPort&, const RdmaPort&) = default;
+};
+
 // address: of IP.
 [[nodiscard]] inline bool is_ipv6(std::string_view address) {
   return address.find(':') != std::string_view::npos;
@@ -31,16 +40,18 @@ struct NetworkAddress {
 
 struct NodeNetwork {
   static constexpr std::size_t kMostAddresses = 64;
+  static constexpr std::size_t kMostRdmaPorts = 64;
 
   std::string node;
   std::string pod;  // of the agent; empty: it is in none
   std::vector<NetworkAddress> addresses;
   std::string leaf = {};  // the switch that the node is plugged into; empty: not known
+  std::vector<RdmaPort> rdma = {};
 
   friend bool operator==(const NodeNetwork&, const NodeNetwork&) = default;
 };
 [[nodiscard]] std::string to_json(const NodeNetwork& network);
-// malformed: something is missing, or there are more than kMostAddresses.
+// malformed: something is missing, or there are more than kMostAddresses or kMostRdmaPorts.
 [[nodiscard]] Result<NodeNetwork> parse_node_network(std::string_view json);
 
 }  // namespace autopilot::api

@@ -9,7 +9,9 @@ namespace {
 TEST(NodeNetwork, what_is_written_is_read_again) {
   const NodeNetwork network{"node-a",
                             "autopilot-x1",
-                            {{"eth0", "10.1.0.7", 1450}, {"net1-0", "fd00::7", 9000}, {"net2", "10.2.0.7"}}};
+                            {{"eth0", "10.1.0.7", 1450}, {"net1-0", "fd00::7", 9000}, {"net2", "10.2.0.7"}},
+                            "leaf-3",
+                            {{"mlx5_0/1", 400'000'000'000, "ib0"}, {"mlx5_1/1"}}};
   const auto read = parse_node_network(to_json(network));
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(*read, network);
@@ -29,6 +31,9 @@ TEST(NodeNetwork, what_is_missing_or_too_much_is_refused) {
   const auto refused = parse_node_network(to_json(network));
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("at most 64"), std::string::npos);
+  network = {"a", "", {}};
+  network.rdma.resize(NodeNetwork::kMostRdmaPorts + 1, {"mlx5_0/1"});
+  EXPECT_EQ(parse_node_network(to_json(network)).error().what, "rdma: at most 64");
 }
 
 }  // namespace

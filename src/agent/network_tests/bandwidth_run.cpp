@@ -102,13 +102,12 @@ fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
         answer.error().code == Errc::timed_out ? fleet::Missing::timed_out : fleet::Missing::refused;
     return result;
   }
-  const auto& [to_peer, from_peer, reason, error] = *answer;
-  if (!to_peer || !from_peer) {
-    result.missing = missing_for(reason);
+  if (!answer->to_peer || !answer->from_peer) {
+    result.missing = missing_for(answer->reason);
     return result;
   }
-  result.forward = samples_of(*to_peer, samples);
-  result.backward = samples_of(*from_peer, samples);
+  result.forward = samples_of(*answer->to_peer, samples);
+  result.backward = samples_of(*answer->from_peer, samples);
   return result;
 }
 

@@ -125,6 +125,15 @@ Result<std::vector<IbPort>> scan_ib_ports(const Files& files, bool (*is_wanted)(
   return ports;
 }
 
+std::string interface_of(const Files& files, const IbPort& port) {
+  const std::string folder = device_path(port.device) + "/device/net";
+  for (const std::string& name : files.list(folder).value_or(std::vector<std::string>{})) {
+    const auto number = files.read_integer(folder + "/" + name + "/dev_port");
+    if (number && *number + 1 == port.number) return name;
+  }
+  return {};
+}
+
 Result<std::uint64_t> read_ib_counter(const Files& files, const IbPort& port, std::string_view path) {
   const std::string file = port_path(port) + "/" + std::string(path);
   const std::string text = TRY(files.read_word(file));

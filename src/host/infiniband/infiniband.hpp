@@ -51,6 +51,9 @@ struct IbPort {
 [[nodiscard]] Result<std::uint64_t> read_ib_counter(const Files& files, const IbPort& port,
                                                     std::string_view path);
 
+// The network interface of the same line: "ib0", or that of RoCE; empty: none, or the kernel does not tell.
+[[nodiscard]] std::string interface_of(const Files& files, const IbPort& port);
+
 // "4: ACTIVE" -> "active".
 [[nodiscard]] std::optional<std::string> parse_ib_state(std::string_view text);
 // "400 Gb/sec (4X NDR)" -> 400.

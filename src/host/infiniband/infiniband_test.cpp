@@ -76,6 +76,22 @@ TEST_F(InfinibandTest, a_device_that_does_not_tell_its_ports_is_listed_with_its_
   }
 }
 
+TEST_F(InfinibandTest, tells_the_interface_of_the_same_line) {
+  const std::string device = "/sys/class/infiniband/mlx5_0";
+  add_port("mlx5_0", 1, "4: ACTIVE\n");
+  add_port("mlx5_0", 2, "4: ACTIVE\n");
+  folder_.write(device + "/device/net/ib0/dev_port", "0\n");
+  folder_.write(device + "/device/net/ib0.8001/dev_port", "0\n");
+  folder_.write(device + "/device/net/ib1/dev_port", "1\n");
+  const auto ports = scan_ib_ports(files_);
+  ASSERT_TRUE(ports) << ports.error().what;
+  ASSERT_EQ(ports->size(), 2U);
+  EXPECT_EQ(interface_of(files_, ports->front()), "ib0");
+  EXPECT_EQ(interface_of(files_, ports->back()), "ib1");
+  add_port("mlx5_1", 1, "4: ACTIVE\n");
+  EXPECT_EQ(interface_of(files_, scan_ib_ports(files_).value().back()), "");
+}
+
 TEST_F(InfinibandTest, tells_efa_by_its_driver_or_its_name) {
   for (const char* device : {"efa_0", "mlx5_0", "rdmap16s27"})
     add_port(device, 1, "4: ACTIVE\n");

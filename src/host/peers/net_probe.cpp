@@ -18,6 +18,7 @@ constexpr std::int64_t kMostPort = 65535;
 // Seconds that do not count: TCP finds out what the way carries.
 constexpr int kSettling = 1;
 constexpr double kMostBits = 1e15;  // a thousand times the fastest line there is
+constexpr double kMostMicroseconds = 60e6;
 
 tl::unexpected<Error> refuse(const std::string& what) {
   return fail(Errc::malformed, "report of autopilot-net-probe: " + what);
@@ -49,12 +50,16 @@ const json::array* list_of(const json::object& object, std::string_view name) {
   return member == nullptr ? nullptr : member->if_array();
 }
 
-std::optional<double> rate_of(const json::object& object, std::string_view name) {
+std::optional<double> amount_of(const json::object& object, std::string_view name, double most) {
   const json::value* const member = object.if_contains(name);
   if (member == nullptr || !member->is_number()) return std::nullopt;
   json::error_code error;
-  const double rate = member->to_number<double>(error);
-  return !error && rate >= 0 && rate <= kMostBits ? std::optional(rate) : std::nullopt;
+  const double amount = member->to_number<double>(error);
+  return !error && amount >= 0 && amount <= most ? std::optional(amount) : std::nullopt;
+}
+
+std::optional<double> rate_of(const json::object& object, std::string_view name) {
+  return amount_of(object, name, kMostBits);
 }
 
 std::optional<Carried> carried_by(const json::object& way) {
@@ -99,6 +104,17 @@ std::optional<Bandwidth> bandwidth_of(const json::object& way) {
       if (!error && sample >= 0 && sample <= kMostBits) bandwidth.samples.push_back(sample);
     }
   return bandwidth;
+}
+
+std::optional<RdmaLatency> latency_of(const json::object& report) {
+  const json::value* const member = report.if_contains("latency");
+  const json::object* const latency = member == nullptr ? nullptr : member->if_object();
+  if (latency == nullptr) return std::nullopt;
+  const auto typical = amount_of(*latency, "typical_microseconds", kMostMicroseconds);
+  const auto p99 = amount_of(*latency, "p99_microseconds", kMostMicroseconds);
+  const auto most = amount_of(*latency, "max_microseconds", kMostMicroseconds);
+  if (!typical || !p99 || !most) return std::nullopt;
+  return RdmaLatency{*typical, *p99, *most};
 }
 
 Command command_with(const std::string& program, std::vector<std::string> arguments) {
@@ -159,6 +175,33 @@ Command command_of(const std::string& program, const BandwidthTest& test) {
   return command_with(program, std::move(arguments));
 }
 
+Command command_of(const std::string& program, const RdmaServer& server) {
+  return command_with(
+      program, {"rdma-serve", "--bind", server.address, "--device", server.port, "--seconds",
+                std::to_string(server.seconds), "--test-seconds", std::to_string(server.test_seconds)});
+}
+
+Command command_of(const std::string& program, const RdmaTest& test) {
+  std::vector<std::string> arguments{"rdma-measure",
+                                     "--to",
+                                     test.to,
+                                     "--bind",
+                                     test.address,
+                                     "--device",
+                                     test.port,
+                                     "--port",
+                                     joined(test.ports),
+                                     "--seconds",
+                                     std::to_string(test.seconds)};
+  if (test.most) arguments.insert(arguments.end(), {"--limit", std::to_string(*test.most)});
+  return command_with(program, std::move(arguments));
+}
+
+Command command_of(const std::string& program, const RdmaLoopback& test) {
+  return command_with(program,
+                      {"rdma-loopback", "--device", test.port, "--seconds", std::to_string(test.seconds)});
+}
+
 Result<std::vector<int>> parse_listening(std::string_view line) {
   const json::object object = TRY(read_object(line, "serve"));
   const json::array* const ports = list_of(object, "ports");
@@ -187,6 +230,20 @@ Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
   if (const json::object* const way = way_in(object, from_peer)) report.measured = bandwidth_of(*way);
   if (!report.measured) return refuse("it has neither a reason nor that way");
   report.measured->processes = processes_in(object, from_peer);
+  return report;
+}
+
+Result<RdmaReport> parse_rdma(std::string_view text) {
+  const json::object object = TRY(read_object(text, "measure"));
+  RdmaReport report;
+  report.reason = text_of(object, "reason");
+  report.error = text_of(object, "error");
+  if (!report.reason.empty()) return report;
+  if (const json::object* const way = way_in(object, false)) report.to_peer = bandwidth_of(*way);
+  if (const json::object* const way = way_in(object, true)) report.from_peer = bandwidth_of(*way);
+  report.latency = latency_of(object);
+  if (!report.to_peer || !report.from_peer || !report.latency)
+    return refuse("it has no reason, and not both ways and the latency");
   return report;
 }
 

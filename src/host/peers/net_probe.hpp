@@ -40,6 +40,29 @@ struct BandwidthTest {
   std::optional<std::uint64_t> most = {};  // bits/s, of all together; nothing: what the network has
 };
 
+// The same by RDMA, with the programs of perftest. Of such a server the processes are one for each of them.
+struct RdmaServer {
+  std::string address;   // of this node, IPv4, where it listens for who wants to test
+  std::string port;      // "mlx5_0/1"
+  int seconds = 0;       // then all end
+  int test_seconds = 0;  // both ends must say the same
+};
+// Both ways: what is written to the other end, and what is read of it.
+struct RdmaTest {
+  std::string address;                     // of this node, IPv4
+  std::string port;                        // "mlx5_0/1"
+  std::string to;                          // of the other one, IPv4
+  std::vector<int> ports;                  // of its processes
+  int seconds = 0;                         // each way
+  std::optional<std::uint64_t> most = {};  // bits/s; nothing: what the network has
+};
+
+// What a port writes to itself.
+struct RdmaLoopback {
+  std::string port;  // "mlx5_0/1"
+  int seconds = 0;
+};
+
 struct Carried {
   double sent = 0;      // bits/s, by the word of the end that sent
   double received = 0;  // by the word of the other one
@@ -56,10 +79,28 @@ struct BandwidthReport {
   std::string error;   // the same as a sentence
 };
 
+// Of a message of two bytes to the other end; microseconds.
+struct RdmaLatency {
+  double typical = 0;  // the middle
+  double p99 = 0;
+  double most = 0;
+};
+// What came of it: both ways and the latency, or why one of them was not measured.
+struct RdmaReport {
+  std::optional<Bandwidth> to_peer;
+  std::optional<Bandwidth> from_peer;
+  std::optional<RdmaLatency> latency;
+  std::string reason;  // as of a BandwidthReport
+  std::string error;
+};
+
 // The program beside this one. not_found: it is not there.
 [[nodiscard]] Result<std::string> net_probe_program();
 [[nodiscard]] Command command_of(const std::string& program, const BandwidthServer& server);
 [[nodiscard]] Command command_of(const std::string& program, const BandwidthTest& test);
+[[nodiscard]] Command command_of(const std::string& program, const RdmaServer& server);
+[[nodiscard]] Command command_of(const std::string& program, const RdmaTest& test);
+[[nodiscard]] Command command_of(const std::string& program, const RdmaLoopback& test);
 
 // The line that a server writes when it listens, as the ports of its processes. unavailable: one of them does
 // not listen, and why. malformed: no such line. Pure, like the next one.
@@ -67,5 +108,7 @@ struct BandwidthReport {
 // What a test wrote, of the way that was asked for. malformed: no such report, or one without a reason and
 // without that way.
 [[nodiscard]] Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer);
+// malformed: no such report, or one without a reason in which something is missing.
+[[nodiscard]] Result<RdmaReport> parse_rdma(std::string_view text);
 
 }  // namespace autopilot::host

@@ -109,5 +109,57 @@ TEST(NetProbe, a_test_has_a_process_for_each_port_and_a_limit_where_one_is_wante
   EXPECT_THAT(command_of("/p", test).arguments, Contains("400000000"));
 }
 
+const std::string kByRdma = R"({"role":"measure","to":"10.1.0.7","directions":[
+  {"direction":"to_peer","sent_bits_per_second":197580000000,"received_bits_per_second":197580000000,"samples":[197580000000]},
+  {"direction":"from_peer","sent_bits_per_second":191200000000,"received_bits_per_second":191200000000,"samples":[191200000000]}],
+  "latency":{"typical_microseconds":1.27,"p99_microseconds":1.37,"max_microseconds":5.19}})";
+
+TEST(NetProbe, a_test_by_rdma_gives_both_ways_and_the_latency) {
+  const auto report = parse_rdma(kByRdma);
+  ASSERT_TRUE(report) << report.error().what;
+  ASSERT_TRUE(report->to_peer && report->from_peer && report->latency);
+  EXPECT_EQ(report->to_peer->all.received, 197.58e9);
+  EXPECT_EQ(report->from_peer->all.received, 191.2e9);
+  EXPECT_EQ(report->latency->typical, 1.27);
+  EXPECT_EQ(report->latency->p99, 1.37);
+  EXPECT_EQ(report->latency->most, 5.19);
+}
+
+TEST(NetProbe, or_why_it_does_not) {
+  const auto report =
+      parse_rdma(R"({"role":"measure","reason":"no_program","error":"ib_write_bw: not there"})");
+  ASSERT_TRUE(report) << report.error().what;
+  EXPECT_EQ(report->reason, "no_program");
+  EXPECT_EQ(report->error, "ib_write_bw: not there");
+}
+
+TEST(NetProbe, a_report_by_rdma_without_a_way_or_the_latency_is_none) {
+  for (const std::string_view missing : {"to_peer", "from_peer", "latency", "p99_microseconds", "5.19"}) {
+    std::string text = kByRdma;
+    text.replace(text.find(missing), missing.size(), "-1");
+    const auto refused = parse_rdma(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code, Errc::malformed);
+  }
+}
+
+TEST(NetProbe, by_rdma_a_port_of_a_device_is_named_on_both_ends) {
+  EXPECT_THAT(command_of("/p", RdmaServer{"10.1.0.7", "mlx5_0/1", 30, 3}).arguments,
+              ElementsAre("rdma-serve", "--bind", "10.1.0.7", "--device", "mlx5_0/1", "--seconds", "30",
+                          "--test-seconds", "3"));
+  RdmaTest test{.address = "10.1.0.9",
+                .port = "mlx5_2/1",
+                .to = "10.1.0.7",
+                .ports = {41000, 41001, 41002},
+                .seconds = 3};
+  EXPECT_THAT(command_of("/p", test).arguments,
+              ElementsAre("rdma-measure", "--to", "10.1.0.7", "--bind", "10.1.0.9", "--device", "mlx5_2/1",
+                          "--port", "41000,41001,41002", "--seconds", "3"));
+  test.most = 40'000'000'000;
+  EXPECT_THAT(command_of("/p", test).arguments, Contains("40000000000"));
+  EXPECT_THAT(command_of("/p", RdmaLoopback{"mlx5_2/1", 3}).arguments,
+              ElementsAre("rdma-loopback", "--device", "mlx5_2/1", "--seconds", "3"));
+}
+
 }  // namespace
 }  // namespace autopilot::host
