@@ -42,6 +42,8 @@ extern const Check kNetworkReachability;
 extern const Check kNetworkDns;
 extern const Check kNetworkPing;
 extern const Check kNetworkBandwidth;
+extern const Check kNetworkRdmaBandwidth;
+extern const Check kNetworkRdmaLoopback;
 extern const Check kStorageFilesystem;
 extern const Check kStorageFsErrors;
 extern const Check kStorageNvme;

@@ -29,6 +29,7 @@ namespace autopilot::cli {
 namespace {
 
 constexpr const char* kTcp = "tcp";
+constexpr const char* kRdma = "rdma";
 constexpr const char* kPing = "ping";
 // In which others have the lines.
 constexpr Duration kBetweenTests = std::chrono::seconds{5};
@@ -53,10 +54,14 @@ std::string joined_nodes(const NetworkTestOptions& options) {
   return nodes;
 }
 
+std::string operation_of(const std::string& kind) {
+  if (kind == kPing) return "network.ping";
+  return kind == kRdma ? "network.rdma_bandwidth" : "network.bandwidth";
+}
+
 // The nodes are what nobody else may test meanwhile.
 api::OperationRequest request_of(const NetworkTestOptions& options) {
-  api::OperationRequest request{
-      options.kind == kTcp ? "network.bandwidth" : "network.ping", {}, options.deadline};
+  api::OperationRequest request{operation_of(options.kind), {}, options.deadline};
   for (const std::string& node : options.nodes) {
     Subject& subject = request.reservation.emplace_back();
     subject.kind = SubjectKind::peer;
@@ -98,7 +103,7 @@ int test_in_cluster(NetworkTestOptions options) {
 }
 
 int show_plan(const AgentClient& agent, const NetworkTestOptions& options) {
-  std::map<std::string, std::string, std::less<>> query;
+  std::map<std::string, std::string, std::less<>> query{{"kind", options.kind}};
   if (!options.nodes.empty()) query["nodes"] = joined_nodes(options);
   const auto answer = agent.get(api::kBandwidthPlanPath, query);
   const auto plan = answer ? api::parse_bandwidth_plan(*answer) : fail(answer.error());
@@ -160,11 +165,11 @@ void add_network(CLI::App& app, int& exit_code) {
   network->require_subcommand(1);
   auto options = std::make_shared<NetworkTestOptions>();
   auto* verb = network->add_subcommand("test", "Have the agents of several nodes measure between them");
-  verb->add_option("--kind", options->kind, "tcp: bandwidth, in pairs; ping: who answers")
-      ->check(CLI::IsMember({kTcp, kPing}))
+  verb->add_option("--kind", options->kind, "tcp, rdma: bandwidth, in pairs; ping: who answers")
+      ->check(CLI::IsMember({kTcp, kRdma, kPing}))
       ->capture_default_str();
   verb->add_option("--nodes", options->nodes,
-                   "These nodes only: by TCP between them, two or more; by ping from this one")
+                   "These nodes only: in pairs between them, two or more; by ping from this one")
       ->delimiter(',')
       ->type_name("NAME,...");
   verb->add_option("--job", options->selection.job,
@@ -186,14 +191,16 @@ void add_network(CLI::App& app, int& exit_code) {
   for (const char* other : {"--node", "--job", "--nodelabel"})
     verb->get_option(other)->excludes("--socket")->excludes("--watch");
   verb->footer(
-      "By TCP three rounds of pairs find out whom slow pairs have in common. It fills\n"
-      "the lines meanwhile: not beside jobs. Ctrl-C ends it.\n"
+      "Three rounds of pairs find out whom slow pairs have in common. They fill the\n"
+      "lines meanwhile: not beside jobs. Ctrl-C ends it. By RDMA every node needs the\n"
+      "programs of perftest.\n"
       "In a matrix `.` is a pair that was not tested, `?` one that could not be.\n"
       "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not tested; 64 usage, 70 the\n"
       "agent refuses or does not answer.\n"
       "Examples:\n  autopilot network test\n  autopilot network test --nodes gpu-1,gpu-2,gpu-7\n"
       "  autopilot network test --plan\n  autopilot network test --watch --nodes gpu-1,gpu-7\n"
       "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"
+      "  autopilot network test --kind rdma\n"
       "  autopilot network test --kind ping -o json");
   verb->callback([options, &exit_code] {
     const std::string why_not = why_no_plan(*options);

@@ -7,6 +7,8 @@ FAKE_PERFTEST names a file of JSON; what it says of the own device stands above 
   rates     Gbit/s and microseconds by the name of the program: {"ib_write_bw": 391.4, "ib_send_lat": 1.27}
   version   "4.5" (knows --source_ip), "newer" (--bind_source_ip) or "older" (neither)
   speed     how much faster than asked for a test is over
+  sends, gets   Gbit/s that the own port carries at most, each way, whatever the rates are
+  is_dead   nothing comes through the own port, though both ends agree over TCP
   server, client   what that end does instead: {"ib_read_bw": HOW}, or HOW of all of them:
             hang, garbage, flood, crash, exit, wrong_version, no_device, no_memory, early_hang (before it listens), vanish
             (ends in the middle of a test), slow_start, other_unit, two_rows, status_10"""
@@ -123,6 +125,13 @@ def exchange(peer, words):
         return None
 
 
+def rate_between(own, other, limit):
+    """Of a client, in Gbit/s: a write is sent by this end, a read by the other one."""
+    sender, getter = (other, own) if NAME == "ib_read_bw" else (own, other)
+    bounds = [sender.get("sends"), getter.get("gets"), limit]
+    return min([own["rates"].get(NAME, 98.02), *(bound for bound in bounds if bound)])
+
+
 def print_bandwidth(rate, how):
     unit = "MiB/sec" if how == "other_unit" else "Gb/sec"
     print(f" #bytes     #iterations    BW peak[{unit}]    BW average[{unit}]   MsgRate[Mpps]")
@@ -153,8 +162,11 @@ def main():
         misbehave(how)
     with peer_of(options) as peer:
         asked = [options.D, options.s, options.q, options.n]
-        if exchange(peer, asked) != asked:
+        other = exchange(peer, {"asked": asked, **facts})
+        if other is None or other["asked"] != asked:
             give_up(" Failed to exchange data between server and clients")
+        if facts.get("is_dead") or other.get("is_dead"):
+            give_up(" Completion with error at client", " Failed status 12: wr_id 0 syndrom 0x81", "scnt=128, ccnt=0")
         misbehave(how)
         peer.settimeout(600)
         if how == "vanish":
@@ -167,13 +179,10 @@ def main():
     if options.host:
         print(f"{LINE}\n                    {NAME} Test\n Dual-port       : OFF\t\tDevice         : {device}\n{LINE}")
         print(f" local address: LID 0x3b QPN 0x0c55 PSN 0x8c2f2c RKey 0x203e00 VAddr 0x007f2f1f9b0000\n{LINE}")
-        rate = facts["rates"].get(NAME, 1.27 if IS_LATENCY else 98.02)
-        if options.rate_limit:
-            rate = min(rate, float(options.rate_limit))
         if IS_LATENCY:
-            print_latency(rate)
+            print_latency(facts["rates"].get(NAME, 1.27))
         else:
-            print_bandwidth(rate, how)
+            print_bandwidth(rate_between(facts, other, float(options.rate_limit or 0)), how)
         print(LINE)
     return 0
 

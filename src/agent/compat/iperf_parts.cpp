@@ -129,9 +129,9 @@ void IperfParts::with_networks(const Shared& to,
   if (const std::string job = doors_.job(); !job.empty())
     return to->respond(
         text(ibm::iperf_error_line("a job is on this node, which is not tested beside it: " + job)));
-  doors_.own.find([this, to, then = std::move(then)](const OwnNetwork::Addresses& own) {
-    if (!own) return to->respond(text(ibm::iperf_error_line(own.error().what)));
-    doors_.peers([this, to, then, own = *own](const Result<std::vector<Peer>>& peers) {
+  doors_.own.find([this, to, then = std::move(then)](const OwnNetwork::Lines& lines) {
+    if (!lines) return to->respond(text(ibm::iperf_error_line(lines.error().what)));
+    doors_.peers([this, to, then, own = lines->addresses](const Result<std::vector<Peer>>& peers) {
       if (!peers) return to->respond(text(ibm::iperf_error_line(peers.error().what)));
       std::vector<Peer> others = *peers;
       std::erase_if(others, [this](const Peer& peer) { return peer.node == doors_.node; });

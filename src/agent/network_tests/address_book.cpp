@@ -33,6 +33,19 @@ bool is_interface_name(std::string_view name) {
   });
 }
 
+// "mlx5_0/1", likewise.
+bool is_port_name(std::string_view name) {
+  constexpr std::size_t longest_device = 63;  // IB_DEVICE_NAME_MAX with the zero at its end
+  const auto slash = name.rfind('/');
+  if (slash == std::string_view::npos || slash == 0 || slash > longest_device) return false;
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return name[0] != '-' && std::ranges::all_of(name.substr(0, slash), is_plain) &&
+         parse_number<unsigned>(name.substr(slash + 1)).value_or(0) > 0;
+}
+
 Result<api::NodeNetwork> network_in(const Peer& peer, const Result<net::HttpResponse>& answer) {
   if (!answer) return fail(answer.error());
   if (answer->status != 200)
@@ -43,6 +56,7 @@ Result<api::NodeNetwork> network_in(const Peer& peer, const Result<net::HttpResp
   std::erase_if(network.addresses, [](const api::NetworkAddress& one) {
     return !host::is_host_address(one.address) || !is_interface_name(one.interface);
   });
+  std::erase_if(network.rdma, [](const api::RdmaPort& one) { return !is_port_name(one.port); });
   constexpr std::size_t kLongestLeaf = 63;  // of a label
   if (network.leaf.size() > kLongestLeaf || to_printable(network.leaf, kLongestLeaf) != network.leaf)
     network.leaf.clear();

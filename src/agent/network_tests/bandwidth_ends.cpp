@@ -11,6 +11,7 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxWords = 300;
+constexpr std::size_t kAroundRdma = 4;  // seconds
 
 // Why a child that ended said nothing: its last words, or how it ended.
 std::string last_words(const Result<host::ChildReport>& report) {
@@ -31,11 +32,15 @@ api::BandwidthAnswer no_measurement(std::string reason, std::string error) {
 
 using Run = std::function<Result<host::ChildReport>(const host::Command&)>;
 
+Result<host::BandwidthReport> run_one_way(const Run& run, const host::Command& command, bool from_peer) {
+  const auto report = run(command);
+  if (!report || report->output.empty()) return fail(Errc::unavailable, last_words(report));
+  return host::parse_bandwidth(trim(report->output), from_peer);
+}
+
 Result<host::BandwidthReport> measure_one_way(const Run& run, const std::string& program,
                                               const host::BandwidthTest& test) {
-  const auto report = run(host::command_of(program, test));
-  if (!report || report->output.empty()) return fail(Errc::unavailable, last_words(report));
-  return host::parse_bandwidth(trim(report->output), test.from_peer);
+  return run_one_way(run, host::command_of(program, test), test.from_peer);
 }
 
 // One way, and then the other. On a thread that may block.
@@ -58,6 +63,28 @@ api::BandwidthAnswer measure_both_ways(const Run& run, const std::string& progra
   return answer;
 }
 
+// A write, a read and the latency, by one child.
+api::BandwidthAnswer measure_by_rdma(const Run& run, const std::string& program,
+                                     const api::BandwidthRequest& request) {
+  host::RdmaTest test{.address = request.address,
+                      .port = request.rdma_port,
+                      .to = request.to,
+                      .ports = {request.ports.begin(), request.ports.end()},
+                      .seconds = static_cast<int>(request.seconds)};
+  if (request.most > 0) test.most = request.most;
+  const auto child = run(host::command_of(program, test));
+  if (!child || child->output.empty()) return no_measurement("internal", last_words(child));
+  const auto report = host::parse_rdma(trim(child->output));
+  if (!report) return no_measurement("internal", report.error().what);
+  if (!report->reason.empty()) return no_measurement(report->reason, report->error);
+  const auto& latency = *report->latency;
+  return {.to_peer = way_of(*report->to_peer),
+          .from_peer = way_of(*report->from_peer),
+          .reason = "",
+          .error = "",
+          .latency = api::BandwidthLatency{latency.typical, latency.p99, latency.most}};
+}
+
 }  // namespace
 
 BandwidthEnds::BandwidthEnds(net::EventLoop& loop, const Clock& clock, std::string prefix, Doors doors)
@@ -76,6 +103,15 @@ Result<std::string> BandwidthEnds::begin(const std::string& interface) {
 
 void BandwidthEnds::serve(const std::string& interface, const host::BandwidthServer& server,
                           OnListening done) {
+  serve_with(interface, server, std::move(done));
+}
+
+void BandwidthEnds::serve(const std::string& interface, const host::RdmaServer& server, OnListening done) {
+  serve_with(interface, server, std::move(done));
+}
+
+template <typename Server>
+void BandwidthEnds::serve_with(const std::string& interface, const Server& server, OnListening done) {
   const auto id = begin(interface);
   if (!id) return loop_.post([done = std::move(done), error = id.error()] { done(fail(error)); });
   End& end = ends_.at(*id);
@@ -172,10 +208,14 @@ void BandwidthEnds::take_part(const std::string& interface, int seconds,
 
 void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,
                             OnMeasured done) {
+  const bool is_by_rdma = !request.rdma_port.empty();
+  // One child makes all tests of RDMA, which last for a second more on both sides.
+  const std::size_t seconds = is_by_rdma ? 2 * request.seconds + kAroundRdma : request.seconds;
   take_part<Result<api::BandwidthAnswer>>(
-      interface, static_cast<int>(request.seconds),
-      [program = doors_.program, request](const Run& run) -> Result<api::BandwidthAnswer> {
-        return measure_both_ways(run, *program, request);
+      interface, static_cast<int>(seconds),
+      [program = doors_.program, request, is_by_rdma](const Run& run) -> Result<api::BandwidthAnswer> {
+        return is_by_rdma ? measure_by_rdma(run, *program, request)
+                          : measure_both_ways(run, *program, request);
       },
       std::move(done));
 }
@@ -184,6 +224,16 @@ void BandwidthEnds::measure_to(const std::string& interface, const host::Bandwid
   take_part<Result<host::BandwidthReport>>(
       interface, test.seconds,
       [program = doors_.program, test](const Run& run) { return measure_one_way(run, *program, test); },
+      std::move(done));
+}
+
+void BandwidthEnds::measure_loopback(const std::string& interface, const host::RdmaLoopback& test,
+                                     OnReport done) {
+  take_part<Result<host::BandwidthReport>>(
+      interface, test.seconds,
+      [program = doors_.program, test](const Run& run) {
+        return run_one_way(run, host::command_of(*program, test), false);
+      },
       std::move(done));
 }
 

@@ -52,16 +52,20 @@ class BandwidthEnds {
   // interface: the one of the address. Calls back, not from within, when all servers listen or one does not.
   // conflict: the interface is in use by another test; exhausted; not_found: the program is not there.
   void serve(const std::string& interface, const host::BandwidthServer& server, OnListening done);
+  // Likewise, by RDMA. interface: the one of the same line, or the port where it has none.
+  void serve(const std::string& interface, const host::RdmaServer& server, OnListening done);
   // Ends these servers, and calls back, at once or later, when they have ended: then the interface is free.
   void end(const std::string& id, std::function<void()> done);
   // Ends who takes part on this interface, also before it listens, and calls back as the one above.
   void end_on(const std::string& interface, std::function<void()> done);
   // Likewise all of them.
   void end_all(const std::function<void()>& done);
-  // Likewise; what could not be measured is an answer with its reason.
+  // Likewise, by TCP or RDMA; what could not be measured is an answer with its reason.
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
   // Likewise, and one way alone.
   void measure_to(const std::string& interface, const host::BandwidthTest& test, OnReport done);
+  // Likewise what the RDMA port of that interface writes to itself.
+  void measure_loopback(const std::string& interface, const host::RdmaLoopback& test, OnReport done);
   void stop();
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
 
@@ -77,6 +81,8 @@ class BandwidthEnds {
   using Run = std::function<Result<host::ChildReport>(const host::Command& command)>;
 
   [[nodiscard]] Result<std::string> begin(const std::string& interface);
+  template <typename Server>
+  void serve_with(const std::string& interface, const Server& server, OnListening done);
   // seconds: of the longest child.
   template <typename Answer>
   void take_part(const std::string& interface, int seconds, std::function<Answer(const Run& run)> measure,

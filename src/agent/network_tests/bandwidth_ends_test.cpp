@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/bandwidth_ends.hpp"
 
+#include <array>
 #include <condition_variable>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,8 +31,9 @@ class BandwidthEndsTest : public ::testing::Test {
   }
   BandwidthEnds::Doors doors() {
     return {.program = std::string("/opt/probe"),
-            .run = [](const host::Command&, MonoTime, const std::stop_token& stop,
-                      const host::LineHandler& on_line) -> Result<host::ChildReport> {
+            .run = [this](const host::Command& command, MonoTime, const std::stop_token& stop,
+                          const host::LineHandler& on_line) -> Result<host::ChildReport> {
+              if (command.arguments.front() == "rdma-measure") return measured_by_rdma();
               if (on_line) on_line(kListening);
               std::mutex mutex;
               std::unique_lock lock(mutex);
@@ -47,6 +49,11 @@ class BandwidthEndsTest : public ::testing::Test {
                   return true;
                 }};
   }
+  [[nodiscard]] host::ChildReport measured_by_rdma() const {
+    host::ChildReport report;
+    report.output = rdma_report_;
+    return report;
+  }
   std::string serve() {
     std::optional<Result<api::ServersAnswer>> answer;
     ends_.serve("ib0", {.address = "10.1.0.7", .seconds = 30, .allowed = {"10.1.0.9"}},
@@ -54,7 +61,7 @@ class BandwidthEndsTest : public ::testing::Test {
     EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
     return answer && *answer ? (*answer)->id : "";
   }
-  void measure(const std::string& interface) {
+  void measure(const std::string& interface, const std::string& rdma_port = "") {
     ends_.measure(interface,
                   {.address = "10.1.0.7",
                    .node = "gpu-9",
@@ -62,7 +69,8 @@ class BandwidthEndsTest : public ::testing::Test {
                    .ports = {41000},
                    .streams = 1,
                    .seconds = 4,
-                   .most = 0},
+                   .most = 0,
+                   .rdma_port = rdma_port},
                   [this](auto told) { measured_ = std::move(told); });
   }
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
@@ -73,6 +81,7 @@ class BandwidthEndsTest : public ::testing::Test {
   const host::SystemClock clock_;
   std::vector<std::thread> threads_;
   std::optional<Result<api::BandwidthAnswer>> measured_;
+  std::string rdma_report_;
   BandwidthEnds ends_{loop_, clock_, "gpu-7-", doors()};
 };
 
@@ -99,6 +108,36 @@ TEST_F(BandwidthEndsTest, an_interface_takes_part_in_one_test_at_a_time) {
   ends_.end(id, [&has_ended] { has_ended = true; });
   ASSERT_TRUE(run_until([&has_ended] { return has_ended; }));
   EXPECT_EQ(serve(), "gpu-7-2");
+}
+
+TEST_F(BandwidthEndsTest, by_rdma_one_child_measures_both_ways) {
+  rdma_report_ = R"({"role":"measure","directions":[
+    {"direction":"to_peer","sent_bits_per_second":2e11,"received_bits_per_second":2e11,"samples":[2e11]},
+    {"direction":"from_peer","sent_bits_per_second":1e11,"received_bits_per_second":1e11,"samples":[1e11]}],
+    "latency":{"typical_microseconds":1.5,"p99_microseconds":2,"max_microseconds":9}})";
+  measure("ib0", "mlx5_0/1");
+  ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+  ASSERT_TRUE(*measured_) << measured_->error().what;
+  ASSERT_TRUE((*measured_)->to_peer && (*measured_)->from_peer && (*measured_)->latency);
+  EXPECT_EQ((*measured_)->to_peer->received, 2e11);
+  EXPECT_EQ((*measured_)->from_peer->received, 1e11);
+  EXPECT_EQ((*measured_)->latency->p99, 2);
+}
+
+TEST_F(BandwidthEndsTest, or_says_why_it_did_not) {
+  for (const auto& [report, reason, error] : std::vector<std::array<std::string, 3>>{
+           {R"({"role":"measure","reason":"timed_out","error":"nobody answers"})", "timed_out",
+            "nobody answers"},
+           {R"({"role":"measure","directions":[]})", "internal", "not both ways"},
+           {"", "internal", "autopilot-net-probe"}}) {
+    rdma_report_ = report;
+    measured_.reset();
+    measure("ib0", "mlx5_0/1");
+    ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+    ASSERT_TRUE(*measured_);
+    EXPECT_EQ((*measured_)->reason, reason);
+    EXPECT_THAT((*measured_)->error, HasSubstr(error));
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "agent/network_tests/bandwidth_observations.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -72,31 +73,51 @@ std::vector<std::uint32_t> last_tests(const fleet::Verdict& verdict) {
 // compared.
 double share_of(const fleet::Cell& cell) {
   if (!cell.forward || !cell.backward) return -1;
-  return cell.usual ? std::min(*cell.forward, *cell.backward) / *cell.usual : 1;
+  return cell.usual ? std::min(*cell.forward / *cell.usual, *cell.backward / *cell.usual_backward) : 1;
 }
 
 void add_pod(const BandwidthFound& found, const char* name, NodeNumber node, Observation& told) {
   if (!found.pods[node].empty()) told.attributes.emplace_back(name, found.pods[node]);
 }
 
-// received: nothing where it could not be measured.
-void add_way(const BandwidthFound& found, std::uint32_t test, NodeNumber from, NodeNumber to,
-             const std::optional<double>& received, ObservationWriter& writer) {
+// One way of a test, with what is usual for it; nothing: not measured, not known.
+struct WayFound {
+  NodeNumber from = 0;
+  NodeNumber to = 0;
+  std::optional<double> received;  // bits/s
+  std::optional<double> usual;     // bits/s
+};
+
+std::array<WayFound, 2> ways_of(const fleet::Cell& cell) {
+  return {{{cell.source, cell.destination, cell.forward, cell.usual},
+           {cell.destination, cell.source, cell.backward, cell.usual_backward}}};
+}
+
+void add_latency(const BandwidthFound& found, std::uint32_t test, Observation& told) {
+  const auto latency = found.latencies.find(test);
+  if (latency == found.latencies.end()) return;
+  told.attributes.emplace_back("latency_microseconds", latency->second.typical);
+  told.attributes.emplace_back("latency_p99_microseconds", latency->second.p99);
+}
+
+void add_way(const BandwidthFound& found, std::uint32_t test, const WayFound& way,
+             ObservationWriter& writer) {
   const Fabric& fabric = found.fabric;
   const fleet::Cell& cell = found.verdict.cells[test];
-  const Subject subject =
-      subject_of(SubjectKind::link, end_of(fabric, from, cell.rail) + "|" + end_of(fabric, to, cell.rail));
-  const double rate = received && *received > kNothingArrived ? *received : 0;
+  const Subject subject = subject_of(
+      SubjectKind::link, end_of(fabric, way.from, cell.rail) + "|" + end_of(fabric, way.to, cell.rail));
+  const double rate = way.received && *way.received > kNothingArrived ? *way.received : 0;
   Observation& told = writer.add(subject, "bandwidth.received", rate, "bits_per_second");
-  if (!received && cell.missing != fleet::Missing::no_answer) {
+  if (!way.received && cell.missing != fleet::Missing::no_answer) {
     told.value.reset();
     told.missing = cell.missing ? std::string(fleet::to_string(*cell.missing)) : "not_tested";
   }
-  told.attributes = {{"source", name_of(fabric, from)}, {"destination", name_of(fabric, to)}};
-  add_pod(found, "source_pod", from, told);
-  add_pod(found, "destination_pod", to, told);
+  told.attributes = {{"source", name_of(fabric, way.from)}, {"destination", name_of(fabric, way.to)}};
+  add_pod(found, "source_pod", way.from, told);
+  add_pod(found, "destination_pod", way.to, told);
   told.attributes.emplace_back("interface", fabric.rails()[cell.rail]);
-  if (cell.usual) told.attributes.emplace_back("usual", *cell.usual);
+  if (way.usual) told.attributes.emplace_back("usual", *way.usual);
+  if (way.from == cell.source) add_latency(found, test, told);
   if (const auto why = found.problems.find(test); why != found.problems.end())
     told.attributes.emplace_back("problem", why->second);
 }
@@ -118,11 +139,9 @@ Observations bandwidth_observations(const BandwidthFound& found, Instant ended) 
                         {"pairs", static_cast<std::int64_t>(verdict.tests)},
                         {"complete", verdict.is_complete}};
   if (left_out > 0) outcome.attributes.emplace_back("left_out", static_cast<std::int64_t>(left_out));
-  for (const std::uint32_t test : told) {
-    const fleet::Cell& cell = verdict.cells[test];
-    add_way(found, test, cell.source, cell.destination, cell.forward, writer);
-    add_way(found, test, cell.destination, cell.source, cell.backward, writer);
-  }
+  for (const std::uint32_t test : told)
+    for (const WayFound& way : ways_of(verdict.cells[test]))
+      add_way(found, test, way, writer);
   for (const Suspect& suspect : verdict.suspects)
     add_suspect(found.fabric, suspect, writer);
   return writer.take();

@@ -8,15 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "api/bandwidth.hpp"
 #include "core/observation.hpp"
 #include "fleet/pair_tests/fabric.hpp"
 #include "fleet/pair_tests/verdict.hpp"
 
-// What a run of tests of bandwidth found, for the check network.bandwidth (src/checks/network/bandwidth.cpp
-// lists the names). Pure.
+// What a run of tests of bandwidth found, for the checks of it (src/checks/network/pair_bandwidth.cpp lists
+// the names). Pure.
 namespace autopilot::agent {
 
 inline constexpr std::string_view kBandwidthCheck = "network.bandwidth";
+inline constexpr std::string_view kRdmaBandwidthCheck = "network.rdma_bandwidth";
 // Beyond, those that are best are left out, and the outcome says how many.
 inline constexpr std::size_t kMostPairsTold = 1000;
 // What stands for nothing among samples, which must be more than 0; bits/s.
@@ -27,6 +29,7 @@ struct BandwidthFound {
   fleet::Verdict verdict;
   std::map<std::uint32_t, std::string> problems;  // why nothing was measured, by id of the test
   std::vector<std::string> pods;                  // of the agents, by number of the node; empty: in none
+  std::map<std::uint32_t, api::BandwidthLatency> latencies;  // to the destination, by id of the test
 };
 [[nodiscard]] Observations bandwidth_observations(const BandwidthFound& found, Instant ended);
 // There are no two nodes to test.

@@ -9,25 +9,6 @@
 namespace autopilot::agent {
 namespace {
 
-// A test of iperf3 gives a sample each second, and has one way through the fabric for each pair, however long
-// it lasts. TCP is less even than RDMA, and hosts have other work: a tenth less is nobody's fault.
-fleet::PairSettings pair_settings() {
-  fleet::PairSettings settings;
-  settings.least_loss = 0.1;
-  settings.cross_flows = 1;
-  settings.most_samples = 8;
-  return settings;
-}
-
-// A share of them cannot be told. Whether there are any.
-bool leave_out_unknown_rates(std::vector<PeerNetwork>& networks) {
-  std::size_t count = 0;
-  for (PeerNetwork& network : networks)
-    count += std::erase_if(network.network.addresses,
-                           [](const api::NetworkAddress& one) { return one.rate == 0; });
-  return count > 0;
-}
-
 api::PlannedRail rail_of(const fleet::Fabric& fabric, fleet::RailNumber rail) {
   api::PlannedRail planned{.rail = fabric.rails()[rail], .nodes = {}};
   for (fleet::NodeNumber node = 0; node < fabric.nodes().size(); ++node)
@@ -35,13 +16,16 @@ api::PlannedRail rail_of(const fleet::Fabric& fabric, fleet::RailNumber rail) {
   return planned;
 }
 
-std::string why_left_out(const PeerNetwork& network, const std::vector<api::PlannedRail>& rails) {
+std::string why_left_out(const PeerNetwork& network, const PairMedium& medium,
+                         const std::vector<api::PlannedRail>& rails) {
   if (!network.problem.empty()) return network.problem;
   const auto has_partner = [&network](const api::PlannedRail& rail) {
     return rail.nodes.size() > 1 && std::ranges::find(rail.nodes, network.peer.node) != rail.nodes.end();
   };
   if (std::ranges::any_of(rails, has_partner)) return "";
-  return "no other node has an interface of the same name and a known or equal rate";
+  const std::string line(medium.line);
+  if (medium.lines_of(network.network).empty()) return "it has no " + line;
+  return "no other node has an " + line + " of the same name and a known or equal rate";
 }
 
 // Each has its servers begin and end; both ways have a second before they count.
@@ -55,19 +39,21 @@ std::size_t seconds_of(const std::vector<fleet::PairTest>& tests) {
 
 }  // namespace
 
-Result<fleet::PairRun> plan_run(std::vector<PeerNetwork>& networks, int most_percent) {
+Result<fleet::PairRun> plan_run(std::vector<PeerNetwork>& networks, const PairMedium& medium,
+                                int most_percent) {
   std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
-  const bool leaves_out = most_percent < BandwidthRun::kAllOfLine && leave_out_unknown_rates(networks);
-  auto fabric = fabric_of(networks);
-  if (!fabric && leaves_out)
+  const bool needs_rates = most_percent < BandwidthRun::kAllOfLine;
+  auto fabric = fabric_of(networks, medium, needs_rates);
+  if (!fabric && needs_rates && fabric_of(networks, medium, false))
     return fail(Errc::unavailable,
                 "of too many lines nobody knows the rate, of which network.most_percent "
                 "allows a share: there is no pair to test");
   if (!fabric) return fail(fabric.error());
-  return fleet::PairRun::create(*std::move(fabric), pair_settings());
+  return fleet::PairRun::create(*std::move(fabric), medium.settings);
 }
 
-api::BandwidthPlan plan_of(const std::vector<PeerNetwork>& found, fleet::PairRun run, int most_percent) {
+api::BandwidthPlan plan_of(const std::vector<PeerNetwork>& found, const PairMedium& medium,
+                           fleet::PairRun run, int most_percent) {
   const std::vector<fleet::PairTest> tests = run.next_round();
   const fleet::Fabric& fabric = run.fabric();
   api::BandwidthPlan plan{.rails = {},
@@ -81,7 +67,7 @@ api::BandwidthPlan plan_of(const std::vector<PeerNetwork>& found, fleet::PairRun
     plan.pairs.push_back(
         {fabric.rails()[test.rail], fabric.nodes()[test.source].name, fabric.nodes()[test.destination].name});
   for (const PeerNetwork& network : found)
-    if (std::string why = why_left_out(network, plan.rails); !why.empty())
+    if (std::string why = why_left_out(network, medium, plan.rails); !why.empty())
       plan.left_out.push_back({network.peer.node, std::move(why)});
   return plan;
 }

@@ -29,15 +29,24 @@ void find_right(const BandwidthContext& context, const HttpRequest& request,
   });
 }
 
-// The interface of an address of this node.
-void find_interface(const BandwidthContext& context, const std::string& address,
+Result<std::string> interface_in(const OwnLines& lines, const std::string& address,
+                                 const std::string& rdma_port) {
+  const auto found = std::ranges::find(lines.addresses, address, &api::NetworkAddress::address);
+  if (found == lines.addresses.end())
+    return fail(Errc::malformed, "address: " + address + " is none of this node; GET /v1/network");
+  if (rdma_port.empty()) return found->interface;
+  const auto port = std::ranges::find(lines.rdma, rdma_port, &api::RdmaPort::port);
+  if (port == lines.rdma.end())
+    return fail(Errc::malformed,
+                "rdmaPort: " + rdma_port + " is no active port of this node; GET /v1/network");
+  return port->interface.empty() ? port->port : port->interface;
+}
+
+// What nobody else may test meanwhile: the interface of an address of this node or, by RDMA, of a port.
+void find_interface(const BandwidthContext& context, const std::string& address, const std::string& rdma_port,
                     const std::function<void(Result<std::string> interface)>& done) {
-  context.doors.own.find([address, done](const OwnNetwork::Addresses& addresses) {
-    if (!addresses) return done(fail(addresses.error()));
-    const auto found = std::ranges::find(*addresses, address, &api::NetworkAddress::address);
-    if (found == addresses->end())
-      return done(fail(Errc::malformed, "address: " + address + " is none of this node; GET /v1/network"));
-    done(found->interface);
+  context.doors.own.find([address, rdma_port, done](const OwnNetwork::Lines& lines) {
+    done(lines ? interface_in(*lines, address, rdma_port) : fail(lines.error()));
   });
 }
 
@@ -68,11 +77,26 @@ std::optional<Error> find_job(const BandwidthContext& context) {
   return Error{Errc::conflict, "a job is on this node, which is not tested beside it: " + job};
 }
 
-host::BandwidthServer server_of(const api::ServersRequest& wanted) {
-  return {.address = wanted.address,
-          .processes = static_cast<int>(wanted.processes),
-          .seconds = static_cast<int>(wanted.seconds),
-          .allowed = {wanted.allowed}};
+void begin_servers(const BandwidthContext& context, const std::string& interface,
+                   const api::ServersRequest& wanted, const Shared& shared) {
+  const auto answer = [shared](const Result<api::ServersAnswer>& listening) {
+    if (!listening) return shared->respond(listening.error());
+    shared->respond(json(api::to_json(*listening)));
+  };
+  const int seconds = static_cast<int>(wanted.seconds);
+  if (!wanted.rdma_port.empty())
+    return context.doors.ends.serve(interface,
+                                    host::RdmaServer{.address = wanted.address,
+                                                     .port = wanted.rdma_port,
+                                                     .seconds = seconds,
+                                                     .test_seconds = static_cast<int>(wanted.test_seconds)},
+                                    answer);
+  context.doors.ends.serve(interface,
+                           host::BandwidthServer{.address = wanted.address,
+                                                 .processes = static_cast<int>(wanted.processes),
+                                                 .seconds = seconds,
+                                                 .allowed = {wanted.allowed}},
+                           answer);
 }
 
 void serve(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
@@ -82,16 +106,14 @@ void serve(const BandwidthContext& context, const HttpRequest& request, Responde
   find_right(context, request, [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
     if (refusal) return shared->respond(*refusal);
     if (const auto job = find_job(context)) return shared->respond(*job);
-    find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
-      if (!interface) return shared->respond(interface.error());
-      context.doors.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
-        context.doors.ends.serve(interface, server_of(wanted),
-                                 [shared](const Result<api::ServersAnswer>& answer) {
-                                   if (!answer) return shared->respond(answer.error());
-                                   shared->respond(json(api::to_json(*answer)));
-                                 });
-      });
-    });
+    find_interface(context, wanted.address, wanted.rdma_port,
+                   [context, wanted, shared](const Result<std::string>& interface) {
+                     if (!interface) return shared->respond(interface.error());
+                     context.doors.standing.end_on(*interface,
+                                                   [context, interface = *interface, wanted, shared] {
+                                                     begin_servers(context, interface, wanted, shared);
+                                                   });
+                   });
   });
 }
 
@@ -105,7 +127,7 @@ void end_servers(const BandwidthContext& context, const HttpRequest& request, Re
 }
 
 void measure(const BandwidthContext& context, const api::BandwidthRequest& wanted, const Shared& shared) {
-  find_interface(context, wanted.address, [context, wanted, shared](const Result<std::string>& interface) {
+  const auto begin = [context, wanted, shared](const Result<std::string>& interface) {
     if (!interface) return shared->respond(interface.error());
     context.doors.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
       context.doors.ends.measure(interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
@@ -113,7 +135,8 @@ void measure(const BandwidthContext& context, const api::BandwidthRequest& wante
         shared->respond(json(api::to_json(*answer)));
       });
     });
-  });
+  };
+  find_interface(context, wanted.address, wanted.rdma_port, begin);
 }
 
 void start_measuring(const BandwidthContext& context, const HttpRequest& request, Responder responder) {

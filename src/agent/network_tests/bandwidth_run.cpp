@@ -15,7 +15,6 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxProblem = 300;
-constexpr std::size_t kStreams = 4;
 // Each way of a pair: three rounds are over within a minute and a half.
 constexpr std::size_t kLeastSeconds = 3;
 constexpr std::size_t kMostSeconds = 8;
@@ -63,20 +62,29 @@ fleet::Missing missing_for(const std::string& reason) {
   return fleet::Missing::timed_out;
 }
 
+std::string problem_of(const Result<api::BandwidthAnswer>& answer) {
+  return to_printable(answer ? answer->error : answer.error().what, kMaxProblem);
+}
+
 }  // namespace
 
-Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks) {
+Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks, const PairMedium& medium,
+                                bool needs_rates) {
+  std::vector<std::vector<Line>> lines;
   std::map<std::string, std::set<std::size_t>> rates;
-  for (const PeerNetwork& network : networks)
-    for (const api::NetworkAddress& line : api::lines_of(network.network.addresses))
+  for (const PeerNetwork& network : networks) {
+    lines.push_back(medium.lines_of(network.network));
+    if (needs_rates) std::erase_if(lines.back(), [](const Line& line) { return line.rate == 0; });
+    for (const Line& line : lines.back())
       rates[line.interface].insert(line.rate);
+  }
   std::vector<fleet::FabricNode> nodes;
   std::map<std::string, std::size_t> rails;
-  for (const PeerNetwork& network : networks) {
+  for (std::size_t i = 0; i < networks.size(); ++i) {
     fleet::FabricNode& node = nodes.emplace_back();
-    node.name = network.peer.node;
-    node.leaf = network.network.leaf;
-    for (const api::NetworkAddress& line : api::lines_of(network.network.addresses)) {
+    node.name = networks[i].peer.node;
+    node.leaf = networks[i].network.leaf;
+    for (const Line& line : lines[i]) {
       const std::string rail =
           rates[line.interface].size() > 1 ? line.interface + rate_text(line.rate) : line.interface;
       node.nics.push_back({.rail = rail, .interface = line.interface, .line_rate = {}});
@@ -85,8 +93,8 @@ Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks) {
   }
   const bool has_pair = std::ranges::any_of(rails, [](const auto& rail) { return rail.second > 1; });
   if (!has_pair)
-    return fail(Errc::unsupported,
-                "no two nodes have an interface of the same name: there is no pair to test");
+    return fail(Errc::unsupported, "no two nodes have an " + std::string(medium.line) +
+                                       " of the same name: there is no pair to test");
   return fleet::Fabric::create(std::move(nodes));
 }
 
@@ -112,10 +120,11 @@ fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
 }
 
 BandwidthRun::BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
-                           std::vector<PeerNetwork> networks, fleet::PairRun run, int most_percent,
-                           Listener listener)
+                           const PairMedium& medium, std::vector<PeerNetwork> networks, fleet::PairRun run,
+                           int most_percent, Listener listener)
     : loop_(loop),
       tls_(std::move(tls)),
+      medium_(medium),
       networks_(std::move(networks)),
       run_(std::move(run)),
       most_percent_(most_percent),
@@ -124,31 +133,23 @@ BandwidthRun::BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsC
   next_ = loop_.after(Duration{0}, [this] { begin_round(); });
 }
 
-std::vector<std::string> BandwidthRun::addresses_of(fleet::NodeNumber node, fleet::RailNumber rail) const {
-  const std::string& interface = run_.fabric().nic(rail, node)->interface;
-  std::vector<std::string> addresses;
-  for (const api::NetworkAddress& one : networks_[node].network.addresses)
-    if (one.interface == interface) addresses.push_back(one.address);
-  return addresses;
-}
-
-// The first addresses that are of one family.
-std::pair<std::string, std::string> BandwidthRun::addresses_of(const fleet::PairTest& test) const {
-  const auto sources = addresses_of(test.source, test.rail);
-  const auto destinations = addresses_of(test.destination, test.rail);
-  for (const std::string& source : sources)
-    for (const std::string& destination : destinations)
-      if (api::is_ipv6(source) == api::is_ipv6(destination)) return {source, destination};
-  return {sources.front(), destinations.front()};
-}
-
 // Both lines are of one rate. 0: what they carry.
 std::uint64_t BandwidthRun::most_of(const fleet::PairTest& test) const {
   if (most_percent_ == kAllOfLine) return 0;
-  const std::string& interface = run_.fabric().nic(test.rail, test.source)->interface;
-  const auto& addresses = networks_[test.source].network.addresses;
-  const auto line = std::ranges::find(addresses, interface, &api::NetworkAddress::interface);
-  return line == addresses.end() ? 0 : line->rate / kAllOfLine * static_cast<std::uint64_t>(most_percent_);
+  const std::vector<Line> lines = medium_.lines_of(networks_[test.source].network);
+  const auto line =
+      std::ranges::find(lines, run_.fabric().nic(test.rail, test.source)->interface, &Line::interface);
+  return line == lines.end() ? 0 : line->rate / kAllOfLine * static_cast<std::uint64_t>(most_percent_);
+}
+
+Result<PairExchange::Wish> BandwidthRun::wish_of(const fleet::PairTest& test) const {
+  auto wish =
+      medium_.wish_of(networks_[test.source], run_.fabric().nic(test.rail, test.source)->interface,
+                      networks_[test.destination], run_.fabric().nic(test.rail, test.destination)->interface);
+  if (!wish) return wish;
+  wish->seconds = seconds_each_way(test);
+  wish->most = most_of(test);
+  return wish;
 }
 
 void BandwidthRun::begin_round() {
@@ -179,15 +180,11 @@ void BandwidthRun::begin_waiting() {
 }
 
 void BandwidthRun::begin(const fleet::PairTest& test) {
-  auto [source, destination] = addresses_of(test);
-  PairExchange::Wish wish{.source = {networks_[test.source].peer, std::move(source)},
-                          .destination = {networks_[test.destination].peer, std::move(destination)},
-                          .processes = 1,
-                          .streams = kStreams,
-                          .seconds = seconds_each_way(test),
-                          .most = most_of(test)};
-  exchanges_[test.id] = std::make_unique<PairExchange>(
-      loop_, tls_, std::move(wish),
+  auto wish = wish_of(test);
+  std::unique_ptr<PairExchange>& exchange = exchanges_[test.id];
+  if (!wish) return way_back_.post()([this, test, why = wish.error()] { take(test, fail(why), {}); });
+  exchange = std::make_unique<PairExchange>(
+      loop_, tls_, *std::move(wish),
       [this, test](const Result<api::BandwidthAnswer>& answer, const std::string& refused_by) {
         // The exchange that tells is not ended from within.
         way_back_.post()([this, test, answer, refused_by] { take(test, answer, refused_by); });
@@ -197,19 +194,13 @@ void BandwidthRun::begin(const fleet::PairTest& test) {
 void BandwidthRun::take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
                         const std::string& refused_by) {
   if (exchanges_.erase(test.id) == 0) return;
-  // All seconds take the same way through the fabric: below different switches they are one sample of it.
-  const bool is_cross = run_.fabric().locality(test.source, test.destination) == fleet::Locality::cross_leaf;
-  const fleet::PairResult result = pair_result_of(test.id, is_cross ? 1 : test.flows.size(), answer);
-  const std::string problem =
-      result.missing ? to_printable(answer ? answer->error : answer.error().what, kMaxProblem) : "";
-  if (result.missing && !is_again_) {
-    if (again_.empty()) why_again_ = problem;
+  const bool is_missing = !answer || !answer->reason.empty();
+  if (is_missing && !is_again_) {
+    if (again_.empty()) why_again_ = problem_of(answer);
     is_one_busy_ = is_one_busy_ || !refused_by.empty();
     again_.push_back(test);
   } else {
-    if (result.missing) problems_[test.id] = problem;
-    // It is a result of a test that was made, and so it is taken.
-    (void)run_.take(result);
+    take_result(test, answer);
     if (!refused_by.empty()) leave(refused_by);
   }
   begin_waiting();
@@ -221,10 +212,20 @@ void BandwidthRun::take(const fleet::PairTest& test, const Result<api::Bandwidth
                         [this] { begin_all(std::exchange(again_, {}), true); });
 }
 
+void BandwidthRun::take_result(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer) {
+  // All seconds take the same way through the fabric: below different switches they are one sample of it.
+  const bool is_cross = run_.fabric().locality(test.source, test.destination) == fleet::Locality::cross_leaf;
+  const fleet::PairResult result = pair_result_of(test.id, is_cross ? 1 : test.flows.size(), answer);
+  if (result.missing) problems_[test.id] = problem_of(answer);
+  if (answer && answer->latency) latencies_[test.id] = *answer->latency;
+  // It is a result of a test that was made, and so it is taken.
+  (void)run_.take(result);
+}
+
 std::vector<std::unique_ptr<PairExchange>> BandwidthRun::take_pairs() {
   std::vector<std::unique_ptr<PairExchange>> pairs;
   for (auto& [id, exchange] : exchanges_)
-    if (!exchange->has_ended()) pairs.push_back(std::move(exchange));
+    if (exchange != nullptr && !exchange->has_ended()) pairs.push_back(std::move(exchange));
   exchanges_.clear();
   return pairs;
 }

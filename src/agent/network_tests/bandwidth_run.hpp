@@ -15,6 +15,7 @@
 
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/pair_exchange.hpp"
+#include "agent/network_tests/pair_medium.hpp"
 #include "agent/network_tests/way_back.hpp"
 #include "core/result.hpp"
 #include "fleet/pair_tests/pair_run.hpp"
@@ -22,10 +23,11 @@
 
 namespace autopilot::agent {
 
-// Nodes as rails connect them: interfaces of the same name and rate are tested against each other; one
-// process does not fill every line, so a rate is no measure of what to expect. Errors as Fabric::create;
-// unsupported: no two nodes have an interface of the same name.
-[[nodiscard]] Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks);
+// Nodes as rails connect them: lines of the same name and rate are tested against each other; one process
+// does not fill every line, so a rate is no measure of what to expect. needs_rates: without lines of which
+// nobody knows the rate. Errors as Fabric::create; unsupported: no two nodes have a line of the same name.
+[[nodiscard]] Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks,
+                                              const PairMedium& medium, bool needs_rates);
 // That a test takes each way, once it is under way.
 [[nodiscard]] std::size_t seconds_each_way(const fleet::PairTest& test);
 // What a test said, in so many samples at most: each is the mean of the seconds that it stands for.
@@ -49,7 +51,8 @@ class BandwidthRun {
     Duration before_again = std::chrono::seconds{4};
   };
 
-  BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
+  // medium: outlives it.
+  BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls, const PairMedium& medium,
                std::vector<PeerNetwork> networks, fleet::PairRun run, int most_percent, Listener listener);
   BandwidthRun(const BandwidthRun&) = delete;
   BandwidthRun& operator=(const BandwidthRun&) = delete;
@@ -63,6 +66,7 @@ class BandwidthRun {
   [[nodiscard]] const std::vector<PeerNetwork>& networks() const { return networks_; }
   // Why nothing was measured, by id of the test.
   [[nodiscard]] const std::map<std::uint32_t, std::string>& problems() const { return problems_; }
+  [[nodiscard]] const std::map<std::uint32_t, api::BandwidthLatency>& latencies() const { return latencies_; }
 
  private:
   void begin_round();
@@ -71,18 +75,20 @@ class BandwidthRun {
   void begin(const fleet::PairTest& test);
   void take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
             const std::string& refused_by);
+  void take_result(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer);
   void leave(const std::string& node);
   [[nodiscard]] std::uint64_t most_of(const fleet::PairTest& test) const;
-  [[nodiscard]] std::vector<std::string> addresses_of(fleet::NodeNumber node, fleet::RailNumber rail) const;
-  [[nodiscard]] std::pair<std::string, std::string> addresses_of(const fleet::PairTest& test) const;
+  [[nodiscard]] Result<PairExchange::Wish> wish_of(const fleet::PairTest& test) const;
 
   net::EventLoop& loop_;
   const std::shared_ptr<const net::TlsContext> tls_;
+  const PairMedium& medium_;
   const std::vector<PeerNetwork> networks_;
   fleet::PairRun run_;
   const int most_percent_;
   const Listener listener_;
   std::map<std::uint32_t, std::string> problems_;
+  std::map<std::uint32_t, api::BandwidthLatency> latencies_;
   std::size_t round_ = 0;
   std::deque<fleet::PairTest> waiting_;  // of the round, for room
   std::vector<fleet::PairTest> again_;   // when those that are under way are over
@@ -91,7 +97,8 @@ class BandwidthRun {
   bool is_again_ = false;
   net::Subscription next_;
   WayBack way_back_;
-  std::map<std::uint32_t, std::unique_ptr<PairExchange>> exchanges_;  // by id of the test; last: they call
+  // By id of the test; null: it cannot be made, which is about to be told. Last: they call.
+  std::map<std::uint32_t, std::unique_ptr<PairExchange>> exchanges_;
 };
 
 }  // namespace autopilot::agent

@@ -38,7 +38,7 @@ PeerNetwork network_of(const std::string& node, std::vector<api::NetworkAddress>
 TEST(FabricOf, interfaces_of_one_name_are_a_rail) {
   auto first = network_of("a", {{"ib0", "10.2.0.1"}, {"ib0", "fd00::1"}, {"eth0", "10.1.0.1"}});
   first.network.leaf = "leaf-1";
-  const auto fabric = fabric_of({first, network_of("b", {{"ib0", "10.2.0.2"}})});
+  const auto fabric = fabric_of({first, network_of("b", {{"ib0", "10.2.0.2"}})}, kByTcp, false);
   ASSERT_TRUE(fabric) << fabric.error().what;
   EXPECT_THAT(fabric->rails(), ElementsAre("ib0", "eth0"));
   EXPECT_EQ(fabric->nodes()[0].leaf, "leaf-1");
@@ -51,7 +51,7 @@ TEST(FabricOf, lines_of_different_rates_are_not_compared) {
   const auto node = [](const std::string& name, std::size_t gigabits) {
     return network_of(name, {{"eth0", "10.1.0.1", 0, gigabits * kGigabit}});
   };
-  const auto fabric = fabric_of({node("a", 100), node("b", 25), node("c", 100), node("d", 0)});
+  const auto fabric = fabric_of({node("a", 100), node("b", 25), node("c", 100), node("d", 0)}, kByTcp, false);
   ASSERT_TRUE(fabric) << fabric.error().what;
   EXPECT_THAT(fabric->rails(),
               ElementsAre("eth0 at 100 Gbit/s", "eth0 at 25 Gbit/s", "eth0 at an unknown rate"));
@@ -59,10 +59,24 @@ TEST(FabricOf, lines_of_different_rates_are_not_compared) {
 }
 
 TEST(FabricOf, without_two_nodes_in_one_network_there_is_no_pair) {
-  const auto fabric =
-      fabric_of({network_of("a", {{"eth0", "10.1.0.1"}}), network_of("b", {{"ib0", "10.2.0.2"}})});
+  const auto fabric = fabric_of(
+      {network_of("a", {{"eth0", "10.1.0.1"}}), network_of("b", {{"ib0", "10.2.0.2"}})}, kByTcp, false);
   ASSERT_FALSE(fabric);
   EXPECT_EQ(fabric.error().code, Errc::unsupported);
+}
+
+// Both have an interface, and only one an RDMA port that is active.
+TEST(FabricOf, by_rdma_ports_of_one_name_are_a_rail) {
+  auto first = network_of("a", {{"eth0", "10.1.0.1"}});
+  auto second = network_of("b", {{"eth0", "10.1.0.2"}});
+  first.network.rdma = {{"mlx5_0/1", 200'000'000'000}, {"mlx5_1/1", 0}};
+  const auto none = fabric_of({first, second}, kByRdma, false);
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().what, HasSubstr("no two nodes have an RDMA port of the same name"));
+  second.network.rdma = {{"mlx5_0/1", 200'000'000'000}, {"mlx5_1/1", 0}};
+  EXPECT_THAT(fabric_of({first, second}, kByRdma, false)->rails(), ElementsAre("mlx5_0/1", "mlx5_1/1"));
+  // Nobody can take a share of a rate that is not known.
+  EXPECT_THAT(fabric_of({first, second}, kByRdma, true)->rails(), ElementsAre("mlx5_0/1"));
 }
 
 api::BandwidthAnswer answer_of(const api::BandwidthWay& to_peer, const api::BandwidthWay& from_peer) {
@@ -104,21 +118,27 @@ TEST(PairResultOf, why_nothing_was_measured_is_told_apart) {
 class BandwidthRunTest : public ::testing::Test {
  protected:
   BandwidthRunTest() {
-    server_.route("POST", api::kServersPath, [this](const net::HttpRequest&, net::Responder responder) {
-      if (holds_servers_) return held_.push_back(std::move(responder));
-      if (refusals_ > 0) {
-        --refusals_;
-        return responder.respond(Error{Errc::conflict, "net0 is in use"});
-      }
-      responder.respond({200, "application/json", api::to_json(api::ServersAnswer{"one", {5201}}), {}});
-    });
+    server_.route(
+        "POST", api::kServersPath, [this](const net::HttpRequest& request, net::Responder responder) {
+          const auto wanted = api::parse_servers_request(request.body);
+          if (!wanted) return responder.respond(wanted.error());
+          if (!wanted->rdma_port.empty()) return listen_for_rdma(*wanted, std::move(responder));
+          if (holds_servers_) return held_.push_back(std::move(responder));
+          if (refusals_ > 0) {
+            --refusals_;
+            return responder.respond(Error{Errc::conflict, "net0 is in use"});
+          }
+          responder.respond({200, "application/json", api::to_json(api::ServersAnswer{"one", {5201}}), {}});
+        });
     server_.route("POST", api::kBandwidthPath,
                   [this](const net::HttpRequest& request, net::Responder responder) {
-                    most_.insert(api::parse_bandwidth_request(request.body).value().most);
+                    const auto wanted = api::parse_bandwidth_request(request.body).value();
+                    most_.insert(wanted.most);
                     if (holds_measurement_) return held_.push_back(std::move(responder));
                     const api::BandwidthWay way{.sent = 1e9, .received = 1e9, .samples = {1e9}};
-                    responder.respond(
-                        {200, "application/json", api::to_json(api::BandwidthAnswer{way, way, "", ""}), {}});
+                    api::BandwidthAnswer answer{way, way, "", ""};
+                    if (!wanted.rdma_port.empty()) answer.latency = api::BandwidthLatency{1.25, 1.5, 5};
+                    responder.respond({200, "application/json", api::to_json(answer), {}});
                   });
     server_.route("DELETE", std::string(api::kServersPath) + "/{id}",
                   [this](const net::HttpRequest& request, net::Responder responder) {
@@ -127,14 +147,21 @@ class BandwidthRunTest : public ::testing::Test {
                   });
     port_ = server_.listen_tcp("127.0.0.1:0").value();
   }
+  void listen_for_rdma(const api::ServersRequest& wanted, net::Responder responder) {
+    by_rdma_.insert(wanted.address + " " + wanted.rdma_port + " " + std::to_string(wanted.test_seconds));
+    responder.respond(
+        {200, "application/json", api::to_json(api::ServersAnswer{"rdma", {5201, 5202, 5203}}), {}});
+  }
   void begin() {
     constexpr std::size_t kRate = 25'000'000'000;
-    const std::vector<PeerNetwork> networks{network_of("a", {{"net0", "10.1.0.1", 0, kRate}}, port_),
-                                            network_of("b", {{"net0", "10.1.0.2", 0, kRate}}, port_)};
-    auto pairs = fleet::PairRun::create(fabric_of(networks).value(), {});
+    std::vector<PeerNetwork> networks{network_of("a", {{"net0", first_address_, 0, kRate}}, port_),
+                                      network_of("b", {{"net0", "10.1.0.2", 0, kRate}}, port_)};
+    for (PeerNetwork& network : networks)
+      network.network.rdma = {{"mlx5_0/1", kRate}};
+    auto pairs = fleet::PairRun::create(fabric_of(networks, medium_, false).value(), medium_.settings);
     ASSERT_TRUE(pairs) << pairs.error().what;
     run_.emplace(
-        loop_, nullptr, networks, *std::move(pairs), most_percent_,
+        loop_, nullptr, medium_, networks, *std::move(pairs), most_percent_,
         BandwidthRun::Listener{.on_progress = [this](std::string said) { said_.insert(std::move(said)); },
                                .on_end = [this] { has_ended_ = true; },
                                .before_again = Duration{0}});
@@ -161,7 +188,10 @@ class BandwidthRunTest : public ::testing::Test {
   std::uint16_t port_ = 0;
   int refusals_ = 0;
   int most_percent_ = 100;
-  std::set<std::uint64_t> most_;  // that tests were to take
+  PairMedium medium_ = kByTcp;
+  std::string first_address_ = "10.1.0.1";
+  std::set<std::string> by_rdma_;  // who was to listen, at which port, for how long a test
+  std::set<std::uint64_t> most_;   // that tests were to take
   bool holds_servers_ = false;
   bool holds_measurement_ = false;
   std::vector<net::Responder> held_;
@@ -228,6 +258,35 @@ TEST_F(BandwidthRunTest, where_no_server_listens_there_is_none_to_end) {
   held_.front().respond(Error{Errc::conflict, "net0 is in use"});
   ASSERT_TRUE(run_until([this] { return is_abandoned_; }));
   EXPECT_THAT(ended_, IsEmpty());
+}
+
+TEST_F(BandwidthRunTest, by_rdma_ports_are_named_and_the_latency_is_kept) {
+  medium_ = kByRdma;
+  run();
+  EXPECT_GT(run_->verdict().measured, 0U);
+  EXPECT_THAT(by_rdma_, ::testing::Each(::testing::MatchesRegex("10.1.0.[12] mlx5_0/1 [1-9]")));
+  ASSERT_FALSE(run_->latencies().empty());
+  EXPECT_EQ(run_->latencies().begin()->second.typical, 1.25);
+  const BandwidthFound found{.fabric = run_->fabric(),
+                             .verdict = run_->verdict(),
+                             .problems = {},
+                             .pods = {"", ""},
+                             .latencies = run_->latencies()};
+  int told = 0;
+  for (const Observation& one : bandwidth_observations(found, {}))
+    for (const auto& [name, value] : one.attributes)
+      if (name == "latency_microseconds") told += value == Value{1.25} ? 1 : 100;
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(BandwidthRunTest, by_rdma_a_node_without_ipv4_cannot_be_measured_and_it_is_said_why) {
+  medium_ = kByRdma;
+  first_address_ = "fd00::1";
+  run();
+  EXPECT_EQ(run_->verdict().measured, 0U);
+  ASSERT_FALSE(run_->problems().empty());
+  EXPECT_THAT(run_->problems().begin()->second, HasSubstr("a has no address of IPv4"));
+  EXPECT_THAT(by_rdma_, IsEmpty());
 }
 
 }  // namespace

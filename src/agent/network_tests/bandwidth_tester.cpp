@@ -8,10 +8,11 @@
 #include "agent/network_tests/bandwidth_plan.hpp"
 
 namespace autopilot::agent {
-BandwidthTester::BandwidthTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, Doors doors,
-                                 std::shared_ptr<host::TestBoard> board)
+BandwidthTester::BandwidthTester(net::EventLoop& loop, const Clock& clock, const PairMedium& medium,
+                                 AddressBook& book, Doors doors, std::shared_ptr<host::TestBoard> board)
     : loop_(loop),
       clock_(clock),
+      medium_(medium),
       book_(book),
       doors_(std::move(doors)),
       board_(std::move(board)),
@@ -24,7 +25,7 @@ Status BandwidthTester::begin(runtime::OwnTest::Calls calls) {
   for (const Subject& node : calls.reservation)
     names.insert(node.key);
   if (names.size() == 1)
-    return fail(Errc::malformed, "network.bandwidth tests nodes in pairs: name two or more");
+    return fail(Errc::malformed, std::string(medium_.check) + " tests nodes in pairs: name two or more");
   asked_ = std::move(calls);
   doors_.peers([this, number = ++number_](const Result<std::vector<Peer>>& peers) {
     if (number == number_) take_peers(peers);
@@ -59,9 +60,10 @@ void BandwidthTester::make_plan(const std::vector<Subject>& nodes, const std::st
     book_.find(*chosen, [this, names](const std::vector<PeerNetwork>& found) {
       std::vector<PeerNetwork> networks = found;
       const int most_percent = doors_.most_percent();
-      auto run = plan_run(networks, most_percent);
-      take_plan(names, run ? Result<api::BandwidthPlan>(plan_of(found, *std::move(run), most_percent))
-                           : fail(run.error()));
+      auto run = plan_run(networks, medium_, most_percent);
+      take_plan(names,
+                run ? Result<api::BandwidthPlan>(plan_of(found, medium_, *std::move(run), most_percent))
+                    : fail(run.error()));
     });
   });
 }
@@ -86,13 +88,13 @@ void BandwidthTester::take_peers(const Result<std::vector<Peer>>& peers) {
 void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
   const int most_percent = doors_.most_percent();
-  auto pairs = plan_run(networks, most_percent);
+  auto pairs = plan_run(networks, medium_, most_percent);
   if (!pairs && pairs.error().code == Errc::unsupported) {
-    board_->put(std::string(kBandwidthCheck), no_bandwidth_targets(clock_.now()));
+    board_->put(std::string(medium_.check), no_bandwidth_targets(clock_.now()));
     return end(Result<std::string>(pairs.error().what));
   }
   if (!pairs) return end(fail(pairs.error()));
-  run_.emplace(loop_, doors_.tls ? doors_.tls() : nullptr, std::move(networks), *std::move(pairs),
+  run_.emplace(loop_, doors_.tls ? doors_.tls() : nullptr, medium_, std::move(networks), *std::move(pairs),
                most_percent,
                BandwidthRun::Listener{.on_progress =
                                           [this](std::string message) {
@@ -104,19 +106,22 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
 void BandwidthTester::conclude() {
   if (!run_) return;
   const BandwidthRun& run = *run_;
-  BandwidthFound found{
-      .fabric = run.fabric(), .verdict = run.verdict(), .problems = run.problems(), .pods = {}};
+  BandwidthFound found{.fabric = run.fabric(),
+                       .verdict = run.verdict(),
+                       .problems = run.problems(),
+                       .pods = {},
+                       .latencies = run.latencies()};
   for (const PeerNetwork& network : run.networks())
     found.pods.push_back(network.network.pod);
   abandon(run_->take_pairs());
   run_.reset();
   if (found.verdict.measured == 0 && !found.problems.empty()) {
     const std::string& problem = found.problems.begin()->second;
-    board_->put(std::string(kBandwidthCheck), fail(Errc::unavailable, problem));
+    board_->put(std::string(medium_.check), fail(Errc::unavailable, problem));
     return end(fail(Errc::unavailable, problem));
   }
   if (found.verdict.measured == 0) return end(fail(Errc::unavailable, "ended before a pair was measured"));
-  board_->put(std::string(kBandwidthCheck), bandwidth_observations(found, clock_.now()));
+  board_->put(std::string(medium_.check), bandwidth_observations(found, clock_.now()));
   end(bandwidth_sentence(found));
 }
 

@@ -13,6 +13,7 @@
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/bandwidth_run.hpp"
 #include "agent/network_tests/pair_exchange.hpp"
+#include "agent/network_tests/pair_medium.hpp"
 #include "agent/network_tests/way_back.hpp"
 #include "api/bandwidth_plan.hpp"
 #include "core/clock.hpp"
@@ -23,9 +24,10 @@
 
 namespace autopilot::agent {
 
-// The operation network.bandwidth: has nodes measured in pairs, those that are reserved for it ("peer/gpu-7")
-// or all, and puts what it found on the board. When it is ended before its time what was measured until then
-// is a result, too, and the agents are told to end what they still do. On the loop's thread.
+// The operation network.bandwidth, or network.rdma_bandwidth: has nodes measured in pairs, those that are
+// reserved for it ("peer/gpu-7") or all, and puts what it found on the board. When it is ended before its
+// time what was measured until then is a result, too, and the agents are told to end what they still do. On
+// the loop's thread.
 class BandwidthTester {
  public:
   static constexpr Duration kDeadline = std::chrono::minutes{10};
@@ -42,8 +44,9 @@ class BandwidthTester {
     std::function<void()> look;
   };
 
-  BandwidthTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, Doors doors,
-                  std::shared_ptr<host::TestBoard> board);
+  // medium: outlives it.
+  BandwidthTester(net::EventLoop& loop, const Clock& clock, const PairMedium& medium, AddressBook& book,
+                  Doors doors, std::shared_ptr<host::TestBoard> board);
   BandwidthTester(const BandwidthTester&) = delete;
   BandwidthTester& operator=(const BandwidthTester&) = delete;
   ~BandwidthTester() = default;
@@ -74,6 +77,7 @@ class BandwidthTester {
 
   net::EventLoop& loop_;
   const Clock& clock_;
+  const PairMedium& medium_;
   AddressBook& book_;
   const Doors doors_;
   const std::shared_ptr<host::TestBoard> board_;

@@ -79,6 +79,7 @@ class BandwidthTesterTest : public ::testing::Test {
   std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
   BandwidthTester tester_{loop_,
                           clock_,
+                          kByTcp,
                           book_,
                           {.peers =
                                [this](const auto& done) {

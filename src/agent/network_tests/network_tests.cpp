@@ -38,6 +38,16 @@ bool submit(std::optional<runtime::Lanes>& lanes, const runtime::Lanes::Limits& 
   return lanes->submit(std::move(task)) != 0;
 }
 
+std::string title_of(std::string_view check) {
+  return std::string(checks::find_check(check)->info.title);
+}
+
+runtime::OperationKind pair_tests_by(const PairMedium& medium, BandwidthTester& tester) {
+  return {std::string(medium.check), title_of(medium.check), BandwidthTester::kDeadline,
+          runtime::OwnTest{[&tester](auto calls) { return tester.begin(std::move(calls)); },
+                           [&tester] { tester.cancel(); }}};
+}
+
 // Those of ?nodes=gpu-1,gpu-2; without it none, which is all.
 Result<std::vector<Subject>> named_nodes(const net::HttpRequest& request) {
   std::vector<Subject> nodes;
@@ -51,6 +61,14 @@ Result<std::vector<Subject>> named_nodes(const net::HttpRequest& request) {
   if (nodes.size() > runtime::Operations::kMaxReserved)
     return fail(Errc::malformed, "nodes: at most " + std::to_string(runtime::Operations::kMaxReserved));
   return nodes;
+}
+
+// ?kind=rdma; tcp where nothing is said.
+Result<bool> wants_rdma(const net::HttpRequest& request) {
+  const auto found = request.query.find("kind");
+  if (found == request.query.end() || found->second == "tcp") return false;
+  if (found->second == "rdma") return true;
+  return fail(Errc::malformed, "kind: expected tcp or rdma");
 }
 
 }  // namespace
@@ -69,12 +87,18 @@ NetworkTests::NetworkTests(NetworkTestContext context)
             kube::dice(), context_.board),
       ends_(context_.loop, context_.clock, context_.node + "-", end_doors(end_lanes_)),
       standing_(context_.loop, context_.clock, context_.node + "-standing-", end_doors(standing_lanes_)),
-      bandwidth_(context_.loop, context_.clock, book_,
-                 {.peers = context_.peers,
-                  .tls = context_.tls,
-                  .most_percent = context_.most_percent,
-                  .look = [this] { context_.look(std::string(kBandwidthCheck)); }},
-                 context_.board) {}
+      bandwidth_(context_.loop, context_.clock, kByTcp, book_, tester_doors(kByTcp), context_.board),
+      rdma_(context_.loop, context_.clock, kByRdma, book_, tester_doors(kByRdma), context_.board),
+      loopback_(context_.loop, context_.clock,
+                {own_, ends_, context_.job, [this] { context_.look(std::string(kLoopbackCheck)); }},
+                context_.board) {}
+
+BandwidthTester::Doors NetworkTests::tester_doors(const PairMedium& medium) {
+  return {.peers = context_.peers,
+          .tls = context_.tls,
+          .most_percent = context_.most_percent,
+          .look = [this, check = std::string(medium.check)] { context_.look(check); }};
+}
 
 PingTester::Doors NetworkTests::ping_doors() {
   const auto helper = std::make_shared<host::PingHelper>(host::helper_command("ping"));
@@ -100,16 +124,22 @@ void NetworkTests::add_to(net::HttpServer& server) {
   });
   server.route("GET", api::kBandwidthPlanPath,
                [this](const net::HttpRequest& request, net::Responder responder) {
-                 const auto to = std::make_shared<net::Responder>(std::move(responder));
-                 const auto nodes = named_nodes(request);
-                 if (!nodes) return to->respond(nodes.error());
-                 bandwidth_.plan(*nodes, [to](const Result<api::BandwidthPlan>& plan) {
-                   if (!plan) return to->respond(plan.error());
-                   to->respond(json(api::to_json(*plan)));
-                 });
+                 answer_plan(request, std::move(responder));
                });
   add_bandwidth_routes(server,
                        {.doors = bandwidth_doors(), .rights = context_.rights, .is_open = context_.is_open});
+}
+
+void NetworkTests::answer_plan(const net::HttpRequest& request, net::Responder responder) {
+  const auto to = std::make_shared<net::Responder>(std::move(responder));
+  const auto is_by_rdma = wants_rdma(request);
+  if (!is_by_rdma) return to->respond(is_by_rdma.error());
+  const auto nodes = named_nodes(request);
+  if (!nodes) return to->respond(nodes.error());
+  (*is_by_rdma ? rdma_ : bandwidth_).plan(*nodes, [to](const Result<api::BandwidthPlan>& plan) {
+    if (!plan) return to->respond(plan.error());
+    to->respond(json(api::to_json(*plan)));
+  });
 }
 
 void NetworkTests::note_job() {
@@ -127,13 +157,14 @@ BandwidthDoors NetworkTests::bandwidth_doors() {
 }
 
 std::vector<runtime::OperationKind> NetworkTests::operations() {
-  const auto title_of = [](std::string_view check) { return checks::find_check(check)->info.title; };
   return {{std::string(kPingCheck), title_of(kPingCheck), PingTester::kLongestRound + AddressBook::kPatience,
            runtime::OwnTest{[this](auto calls) { return ping_.test_now(std::move(calls)); },
                             [this] { ping_.forget_asked(); }}},
-          {std::string(kBandwidthCheck), title_of(kBandwidthCheck), BandwidthTester::kDeadline,
-           runtime::OwnTest{[this](auto calls) { return bandwidth_.begin(std::move(calls)); },
-                            [this] { bandwidth_.cancel(); }}}};
+          pair_tests_by(kByTcp, bandwidth_),
+          pair_tests_by(kByRdma, rdma_),
+          {std::string(kLoopbackCheck), title_of(kLoopbackCheck), LoopbackTester::kDeadline,
+           runtime::OwnTest{[this](auto calls) { return loopback_.begin(std::move(calls)); },
+                            [this] { loopback_.cancel(); }}}};
 }
 
 }  // namespace autopilot::agent

@@ -13,6 +13,7 @@
 #include "agent/network_tests/bandwidth_doors.hpp"
 #include "agent/network_tests/bandwidth_ends.hpp"
 #include "agent/network_tests/bandwidth_tester.hpp"
+#include "agent/network_tests/loopback_tester.hpp"
 #include "agent/network_tests/own_network.hpp"
 #include "agent/network_tests/ping_tester.hpp"
 #include "host/files/files.hpp"
@@ -67,6 +68,8 @@ class NetworkTests {
 
  private:
   [[nodiscard]] PingTester::Doors ping_doors();
+  [[nodiscard]] BandwidthTester::Doors tester_doors(const PairMedium& medium);
+  void answer_plan(const net::HttpRequest& request, net::Responder responder);
   [[nodiscard]] BandwidthEnds::Doors end_doors(std::optional<runtime::Lanes>& lanes);
 
   NetworkTestContext context_;
@@ -79,6 +82,8 @@ class NetworkTests {
   BandwidthEnds ends_;
   BandwidthEnds standing_;
   BandwidthTester bandwidth_;
+  BandwidthTester rdma_;
+  LoopbackTester loopback_;
 };
 
 }  // namespace autopilot::agent

@@ -5,18 +5,33 @@
 #include <utility>
 
 #include "agent/responses.hpp"
+#include "host/infiniband/infiniband.hpp"
 #include "host/peers/interfaces.hpp"
 
 namespace autopilot::agent {
 
-Result<std::vector<api::NetworkAddress>> read_networks(const host::Files& files,
-                                                       const std::vector<std::string>& wanted) {
+namespace {
+
+std::vector<api::RdmaPort> read_rdma_ports(const host::Files& files) {
+  constexpr double kGigabit = 1e9;
+  std::vector<api::RdmaPort> ports;
+  for (const host::IbPort& port : host::scan_ib_ports(files).value_or(std::vector<host::IbPort>{}))
+    if (port.state == "active" && ports.size() < api::NodeNetwork::kMostRdmaPorts)
+      ports.push_back({port.key(), static_cast<std::size_t>(port.rate_gbps.value_or(0) * kGigabit),
+                       host::interface_of(files, port)});
+  return ports;
+}
+
+}  // namespace
+
+Result<OwnLines> read_networks(const host::Files& files, const std::vector<std::string>& wanted) {
   auto all = TRY(host::read_own_addresses());
-  std::vector<api::NetworkAddress> addresses;
+  OwnLines lines;
   for (const host::OwnAddress& own : host::addresses_for_peers(files, std::move(all), wanted))
-    if (addresses.size() < api::NodeNetwork::kMostAddresses)
-      addresses.push_back({own.interface, own.address, own.mtu, host::line_rate(files, own.interface)});
-  return addresses;
+    if (lines.addresses.size() < api::NodeNetwork::kMostAddresses)
+      lines.addresses.push_back({own.interface, own.address, own.mtu, host::line_rate(files, own.interface)});
+  lines.rdma = read_rdma_ports(files);
+  return lines;
 }
 
 OwnNetwork::OwnNetwork(net::EventLoop& loop, const Clock& clock, std::function<api::NodeNetwork()> self,
@@ -27,31 +42,31 @@ OwnNetwork::OwnNetwork(net::EventLoop& loop, const Clock& clock, std::function<a
       submit_(std::move(submit)),
       way_back_(loop) {}
 
-void OwnNetwork::find(std::function<void(const Addresses& addresses)> done) {
-  if (clock_.now().mono < until_) return done(addresses_);
+void OwnNetwork::find(std::function<void(const Lines& lines)> done) {
+  if (clock_.now().mono < until_) return done(lines_);
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
-  const bool is_taken = submit_([this, read = read_, post = way_back_.post()] {
-    post([this, addresses = read()] { take(addresses); });
-  });
+  const bool is_taken = submit_(
+      [this, read = read_, post = way_back_.post()] { post([this, lines = read()] { take(lines); }); });
   if (!is_taken) take(fail(Errc::unavailable, "reading the addresses of this node does not come back"));
 }
 
 void OwnNetwork::answer(net::Responder responder) {
-  find([this, shared = std::make_shared<net::Responder>(std::move(responder))](const Addresses& addresses) {
-    if (!addresses) return shared->respond(addresses.error());
+  find([this, shared = std::make_shared<net::Responder>(std::move(responder))](const Lines& lines) {
+    if (!lines) return shared->respond(lines.error());
     api::NodeNetwork network = self_();
-    network.addresses = *addresses;
+    network.addresses = lines->addresses;
+    network.rdma = lines->rdma;
     shared->respond(json(api::to_json(network)));
   });
 }
 
-void OwnNetwork::take(Addresses addresses) {
-  addresses_ = std::move(addresses);
+void OwnNetwork::take(Lines lines) {
+  lines_ = std::move(lines);
   // What could not be read is tried again at the next question.
-  until_ = addresses_ ? clock_.now().mono + kRemembered : MonoTime{};
+  until_ = lines_ ? clock_.now().mono + kRemembered : MonoTime{};
   for (const auto& done : std::exchange(waiting_, {}))
-    done(addresses_);
+    done(lines_);
 }
 
 }  // namespace autopilot::agent

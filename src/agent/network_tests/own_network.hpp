@@ -16,20 +16,26 @@
 
 namespace autopilot::agent {
 
-// Of this machine, or of the network namespace of this process; wanted: see addresses_for_peers. Blocks as
-// files of the kernel may.
-[[nodiscard]] Result<std::vector<api::NetworkAddress>> read_networks(const host::Files& files,
-                                                                     const std::vector<std::string>& wanted);
+// Where this node can be reached.
+struct OwnLines {
+  std::vector<api::NetworkAddress> addresses;
+  std::vector<api::RdmaPort> rdma = {};
+};
+
+// Of this machine, or of the network namespace of this process; wanted: see addresses_for_peers. An adapter
+// that does not answer is left out. Blocks as files of the kernel may.
+[[nodiscard]] Result<OwnLines> read_networks(const host::Files& files,
+                                             const std::vector<std::string>& wanted);
 
 // What this node says of where it can be reached, read when somebody asks and remembered for seconds. On the
 // loop's thread.
 class OwnNetwork {
  public:
   static constexpr Duration kRemembered = std::chrono::seconds{10};
-  using Addresses = Result<std::vector<api::NetworkAddress>>;
-  using Read = std::function<Addresses()>;
+  using Lines = Result<OwnLines>;
+  using Read = std::function<Lines()>;
 
-  // self: without addresses, asked each time. read: runs on another thread and may outlive this, as `submit`
+  // self: without its lines, asked each time. read: runs on another thread and may outlive this, as `submit`
   // makes it; false: there is no room.
   OwnNetwork(net::EventLoop& loop, const Clock& clock, std::function<api::NodeNetwork()> self, Read read,
              std::function<bool(std::function<void()> task)> submit);
@@ -38,20 +44,20 @@ class OwnNetwork {
   ~OwnNetwork() = default;
 
   // Calls back, at once or later.
-  void find(std::function<void(const Addresses& addresses)> done);
+  void find(std::function<void(const Lines& lines)> done);
   // With the page of this node.
   void answer(net::Responder responder);
 
  private:
-  void take(Addresses addresses);
+  void take(Lines lines);
 
   const Clock& clock_;
   const std::function<api::NodeNetwork()> self_;
   const Read read_;
   const std::function<bool(std::function<void()>)> submit_;
-  Addresses addresses_;
+  Lines lines_;
   MonoTime until_{};  // they count
-  std::vector<std::function<void(const Addresses&)>> waiting_;
+  std::vector<std::function<void(const Lines&)>> waiting_;
   WayBack way_back_;
 };
 

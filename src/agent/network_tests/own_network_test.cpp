@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "host/clock/system_clock.hpp"
+#include "host/files/test_folder.hpp"
 #include "net/http_session.hpp"
 #include "net/test_server.hpp"
 
@@ -42,7 +43,7 @@ class OwnNetworkTest : public ::testing::Test {
   const host::SystemClock clock_;
   net::HttpServer server_{loop_, {}};
   net::ServerUrl url_;
-  OwnNetwork::Addresses addresses_ = std::vector<api::NetworkAddress>{{"eth0", "10.1.0.7", 1500}};
+  OwnNetwork::Lines lines_ = OwnLines{{{"eth0", "10.1.0.7", 1500}}};
   std::string leaf_;
   int reads_ = 0;
   bool has_room_ = true;
@@ -53,7 +54,7 @@ class OwnNetworkTest : public ::testing::Test {
                   },
                   [this] {
                     ++reads_;
-                    return addresses_;
+                    return lines_;
                   },
                   [this](std::function<void()> task) {
                     if (has_room_) tasks_.push_back(std::move(task));
@@ -73,6 +74,26 @@ TEST_F(OwnNetworkTest, says_where_the_node_can_be_reached_and_remembers_it_for_s
   EXPECT_EQ(reads_, 1);
 }
 
+TEST_F(OwnNetworkTest, rdma_ports_are_those_that_are_active) {
+  const host::TestFolder folder;
+  const auto add = [&folder](const std::string& device, const std::string& state) {
+    const std::string port = "/sys/class/infiniband/" + device + "/ports/1";
+    folder.write(port + "/state", state);
+    folder.write(port + "/phys_state", "5: LinkUp\n");
+    folder.write(port + "/rate", "400 Gb/sec (4X NDR)\n");
+    folder.write(port + "/link_layer", "InfiniBand\n");
+  };
+  add("mlx5_0", "4: ACTIVE\n");
+  add("mlx5_1", "1: DOWN\n");
+  add("mlx5_2", "garbage\n");
+  folder.write("/sys/class/infiniband/mlx5_0/device/net/ib0/dev_port", "0\n");
+  const auto lines = read_networks(host::Files(folder.path()), {});
+  ASSERT_TRUE(lines) << lines.error().what;
+  EXPECT_THAT(lines->rdma, ::testing::ElementsAre(api::RdmaPort{"mlx5_0/1", 400'000'000'000, "ib0"}));
+  lines_ = *lines;
+  EXPECT_EQ(api::parse_node_network(get().value().body)->rdma, lines->rdma);
+}
+
 // The labels of the node may come later than the first question, and change.
 TEST_F(OwnNetworkTest, the_leaf_is_the_one_of_now) {
   EXPECT_EQ(api::parse_node_network(get().value().body)->leaf, "");
@@ -81,12 +102,12 @@ TEST_F(OwnNetworkTest, the_leaf_is_the_one_of_now) {
 }
 
 TEST_F(OwnNetworkTest, what_cannot_be_read_is_an_error_and_is_tried_again) {
-  addresses_ = fail(Errc::denied, "no right to read addresses");
+  lines_ = fail(Errc::denied, "no right to read addresses");
   auto answer = get();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 403);
   EXPECT_THAT(answer->body, HasSubstr("no right to read addresses"));
-  addresses_ = std::vector<api::NetworkAddress>{};
+  lines_ = OwnLines{};
   answer = get();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 200);

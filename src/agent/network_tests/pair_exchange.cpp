@@ -57,8 +57,10 @@ void PairExchange::listen() {
   const api::ServersRequest wanted{
       .address = wish_.destination.address,
       .allowed = wish_.source.address,
-      .processes = wish_.processes,
-      .seconds = 2 * wish_.seconds + static_cast<std::size_t>(kToGiveUp / seconds{1})};
+      .processes = 1,
+      .seconds = 2 * wish_.seconds + static_cast<std::size_t>(kToGiveUp / seconds{1}),
+      .rdma_port = wish_.destination.rdma_port,
+      .test_seconds = wish_.seconds};
   exchange_ = destination_.send(
       request_of("POST", api::kServersPath, api::to_json(wanted)), kToListen, [this](const auto& answer) {
         const auto body = body_of(wish_.destination.peer.node, answer);
@@ -82,7 +84,8 @@ void PairExchange::measure(const api::ServersAnswer& servers) {
                                      .ports = servers.ports,
                                      .streams = wish_.streams,
                                      .seconds = wish_.seconds,
-                                     .most = wish_.most};
+                                     .most = wish_.most,
+                                     .rdma_port = wish_.source.rdma_port};
   exchange_ = source_.send(request_of("POST", api::kBandwidthPath, api::to_json(wanted)),
                            seconds{2 * wish_.seconds} + kToGiveUp, [this](const auto& answer) {
                              const auto body = body_of(wish_.source.peer.node, answer);

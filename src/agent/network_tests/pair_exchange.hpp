@@ -16,10 +16,11 @@
 
 namespace autopilot::agent {
 
-// One end of a pair, with the address at which it is tested.
+// One end of a pair, with the address at which it is tested, or asked for a test of that RDMA port.
 struct PairEnd {
   Peer peer;
   std::string address;
+  std::string rdma_port = {};  // empty: by TCP
 };
 
 // A test of two nodes by their agents: one is asked to listen, the other one to measure, and the first one to
@@ -29,7 +30,6 @@ class PairExchange {
   struct Wish {
     PairEnd source;
     PairEnd destination;
-    std::size_t processes = 1;
     std::size_t streams = 1;
     std::size_t seconds = 1;
     std::uint64_t most = 0;  // see BandwidthRequest

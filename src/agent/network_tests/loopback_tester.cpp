@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/loopback_tester.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/parse.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+constexpr std::size_t kMaxProblem = 300;
+
+Status check_ports(const std::vector<Subject>& wanted) {
+  for (const Subject& subject : wanted)
+    if (subject.kind != SubjectKind::nic_port)
+      return fail(Errc::malformed, subject.key + " is no port; name ports as nic_port/mlx5_0/1");
+  return {};
+}
+
+// Those that are wanted, of all that there are; without any all. The first is the last.
+Result<std::vector<api::RdmaPort>> chosen_of(std::vector<api::RdmaPort> ports,
+                                             const std::vector<Subject>& wanted) {
+  for (const Subject& subject : wanted)
+    if (std::ranges::find(ports, subject.key, &api::RdmaPort::port) == ports.end())
+      return fail(Errc::not_found, subject.key + " is no RDMA port of this node that is active");
+  if (!wanted.empty())
+    std::erase_if(ports, [&wanted](const api::RdmaPort& port) {
+      return std::ranges::find(wanted, port.port, &Subject::key) == wanted.end();
+    });
+  std::ranges::reverse(ports);
+  return ports;
+}
+
+// What nobody else may test meanwhile.
+std::string line_of(const api::RdmaPort& port) {
+  return port.interface.empty() ? port.port : port.interface;
+}
+
+}  // namespace
+
+LoopbackTester::LoopbackTester(net::EventLoop& loop, const Clock& clock, Doors doors,
+                               std::shared_ptr<host::TestBoard> board)
+    : loop_(loop), clock_(clock), doors_(std::move(doors)), board_(std::move(board)) {}
+
+Status LoopbackTester::begin(runtime::OwnTest::Calls calls) {
+  if (asked_) return fail(Errc::conflict, "RDMA ports of this node are being tested already");
+  TRY_STATUS(check_ports(calls.reservation));
+  if (const std::string job = doors_.job(); !job.empty())
+    return fail(Errc::conflict, "a job is on this node, which is not tested beside it: " + job);
+  asked_ = std::move(calls);
+  found_.clear();
+  measured_ = 0;
+  doors_.own.find([this, number = ++number_](const OwnNetwork::Lines& lines) {
+    if (asked_ && number == number_) take_lines(lines);
+  });
+  return {};
+}
+
+void LoopbackTester::take_lines(const OwnNetwork::Lines& lines) {
+  if (!lines) return end(fail(lines.error()));
+  auto chosen = chosen_of(lines->rdma, asked_->reservation);
+  if (!chosen) return end(fail(chosen.error()));
+  ports_ = *std::move(chosen);
+  if (!ports_.empty()) return test_next();
+  ObservationWriter writer(clock_.now());
+  writer.add(host_subject(), "rdma_loopback.outcome", std::string("no_targets"), "");
+  board_->put(std::string(kLoopbackCheck), writer.take());
+  end(Result<std::string>("this node has no RDMA port that is active"));
+}
+
+void LoopbackTester::test_next() {
+  if (ports_.empty()) return conclude();
+  const api::RdmaPort port = ports_.back();
+  ports_.pop_back();
+  line_ = line_of(port);
+  asked_->on_progress(port.port + " is measured");
+  doors_.ends.measure_loopback(line_, {.port = port.port, .seconds = kSeconds},
+                               [this, port, number = number_](const Result<host::BandwidthReport>& report) {
+                                 if (asked_ && number == number_) take(port, report);
+                               });
+}
+
+void LoopbackTester::take(const api::RdmaPort& port, const Result<host::BandwidthReport>& report) {
+  ObservationWriter writer(clock_.now());
+  const bool is_measured = report && report->measured;
+  Observation& written = writer.add(subject_of(SubjectKind::nic_port, port.port), "rdma_loopback.written",
+                                    is_measured ? report->measured->all.received : 0.0, "bits_per_second");
+  written.attributes = {{"rate", static_cast<std::int64_t>(port.rate)}};
+  if (is_measured) {
+    ++measured_;
+  } else {
+    written.value.reset();
+    written.missing = report ? report->reason : to_string(report.error().code);
+    written.attributes.emplace_back("problem",
+                                    to_printable(report ? report->error : report.error().what, kMaxProblem));
+  }
+  for (Observation& one : writer.take())
+    found_.push_back(std::move(one));
+  test_next();
+}
+
+void LoopbackTester::conclude() {
+  ObservationWriter writer(clock_.now());
+  writer.add(host_subject(), "rdma_loopback.outcome", std::string("measured"), "");
+  Observations all = writer.take();
+  const std::size_t tested = found_.size();
+  std::ranges::move(std::exchange(found_, {}), std::back_inserter(all));
+  board_->put(std::string(kLoopbackCheck), std::move(all));
+  end(std::to_string(measured_) + " of " + std::to_string(tested) +
+      (tested == 1 ? " RDMA port measured" : " RDMA ports measured"));
+}
+
+void LoopbackTester::cancel() {
+  if (!asked_) return;
+  ports_.clear();
+  ++number_;
+  if (!line_.empty()) doors_.ends.end_on(line_, [] {});
+  if (found_.empty()) {
+    asked_.reset();
+    return;
+  }
+  conclude();
+}
+
+void LoopbackTester::end(const Result<std::string>& said) {
+  doors_.look();
+  line_.clear();
+  const auto asked = std::exchange(asked_, std::nullopt);
+  if (!asked) return;
+  loop_.post([on_end = asked->on_end, said] { on_end(said); });
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/network_tests/bandwidth_ends.hpp"
+#include "agent/network_tests/observation_writer.hpp"
+#include "agent/network_tests/own_network.hpp"
+#include "core/clock.hpp"
+#include "host/tests/results.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/operations.hpp"
+
+namespace autopilot::agent {
+
+inline constexpr std::string_view kLoopbackCheck = "network.rdma_loopback";
+
+// The operation network.rdma_loopback: each RDMA port of this node writes to itself, one after the other, for
+// the check of that name (src/checks/network/rdma_loopback.cpp lists the names). When it is ended before its
+// time what was measured until then is a result, too. On the loop's thread.
+class LoopbackTester {
+ public:
+  static constexpr Duration kDeadline = std::chrono::minutes{10};
+  static constexpr int kSeconds = 3;  // that count, of each port
+
+  struct Doors {
+    OwnNetwork& own;
+    BandwidthEnds& ends;
+    // Whose job is on this node, in a sentence; empty: nobody's that is known.
+    std::function<std::string()> job;
+    // The board has something new.
+    std::function<void()> look;
+  };
+
+  LoopbackTester(net::EventLoop& loop, const Clock& clock, Doors doors,
+                 std::shared_ptr<host::TestBoard> board);
+  LoopbackTester(const LoopbackTester&) = delete;
+  LoopbackTester& operator=(const LoopbackTester&) = delete;
+  ~LoopbackTester() = default;
+
+  // conflict: one is under way, or a job is on this node. malformed: it is to test what is no port of it.
+  [[nodiscard]] Status begin(runtime::OwnTest::Calls calls);
+  // With what was measured until now.
+  void cancel();
+
+ private:
+  void take_lines(const OwnNetwork::Lines& lines);
+  void test_next();
+  void take(const api::RdmaPort& port, const Result<host::BandwidthReport>& report);
+  void conclude();
+  void end(const Result<std::string>& said);
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  const Doors doors_;
+  const std::shared_ptr<host::TestBoard> board_;
+  std::optional<runtime::OwnTest::Calls> asked_;
+  std::uint64_t number_ = 0;          // of the test that was asked for last
+  std::vector<api::RdmaPort> ports_;  // still to test, the next one last
+  std::string line_;                  // that is in use now; empty: none
+  Observations found_;
+  std::size_t measured_ = 0;
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/loopback_tester.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/clock/system_clock.hpp"
+#include "net/test_server.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::size_t kRate = 200'000'000'000;
+
+// A node with RDMA ports; each child is over at once, with the report of its port.
+class LoopbackTesterTest : public ::testing::Test {
+ protected:
+  Status begin(const std::vector<Subject>& ports = {}) {
+    said_.reset();
+    return tester_.begin({.on_progress = [this](const std::string& what) { progress_.push_back(what); },
+                          .on_end = [this](Result<std::string> said) { said_ = std::move(said); },
+                          .reservation = ports});
+  }
+  void run(const std::vector<Subject>& ports = {}) {
+    const Status begun = begin(ports);
+    ASSERT_TRUE(begun) << begun.error().what;
+    EXPECT_FALSE(said_) << "it ended within its beginning";
+    ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  }
+  [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
+    return net::testing::run_until(loop_, is_so);
+  }
+  Result<host::ChildReport> run_child(const host::Command& command) {
+    EXPECT_EQ(command.arguments.front(), "rdma-loopback");
+    const std::string& port = command.arguments.at(2);
+    tested_.push_back(port);
+    if (port == cancels_at_) loop_.post([this] { tester_.cancel(); });
+    host::ChildReport report;
+    const auto problem = problems_.find(port);
+    report.output = problem == problems_.end()
+                        ? R"({"role":"measure","directions":[{"direction":"to_peer",)"
+                          R"("sent_bits_per_second":1.9e11,"received_bits_per_second":1.9e11}]})"
+                        : R"({"role":"measure","reason":")" + problem->second + R"(","error":"it is so"})";
+    return report;
+  }
+  // "mlx5_0/1=190" in Gbit/s, "mlx5_1/1=timed_out", "outcome=measured".
+  [[nodiscard]] std::vector<std::string> found() const {
+    std::vector<std::string> words;
+    const Observations all = board_->last(kLoopbackCheck).value();
+    for (const Observation& one : all)
+      if (one.name == "rdma_loopback.outcome")
+        words.push_back("outcome=" + to_string(*one.value));
+      else
+        words.push_back(
+            one.subject.key + "=" +
+            (one.value ? to_string(Value{as_number(*one.value).value() / 1e9}) : std::string(one.missing)));
+    return words;
+  }
+  static Subject port(const std::string& key) { return subject_of(SubjectKind::nic_port, key); }
+
+  net::EventLoop loop_;
+  const host::SystemClock clock_;
+  std::vector<api::RdmaPort> ports_{{"mlx5_0/1", kRate, "ib0"}, {"mlx5_1/1", kRate}};
+  std::string job_;
+  std::map<std::string, std::string> problems_;
+  std::string cancels_at_;
+  std::vector<std::string> tested_;
+  std::vector<std::string> progress_;
+  std::optional<Result<std::string>> said_;
+  std::vector<std::function<void()>> tasks_;
+  int looks_ = 0;
+  OwnNetwork own_{loop_, clock_, [] { return api::NodeNetwork{}; },
+                  [this] {
+                    return OwnLines{{}, ports_};
+                  },
+                  [](const std::function<void()>& task) {
+                    task();
+                    return true;
+                  }};
+  BandwidthEnds ends_{loop_,
+                      clock_,
+                      "n-",
+                      {.program = std::string("/opt/probe"),
+                       .run = [this](const host::Command& command, MonoTime, const std::stop_token&,
+                                     const host::LineHandler&) { return run_child(command); },
+                       .submit =
+                           [](const std::function<void()>& task) {
+                             task();
+                             return true;
+                           }}};
+  std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
+  LoopbackTester tester_{loop_, clock_, {own_, ends_, [this] { return job_; }, [this] { ++looks_; }}, board_};
+};
+
+TEST_F(LoopbackTesterTest, measures_one_port_after_the_other) {
+  run();
+  ASSERT_TRUE(*said_) << said_->error().what;
+  EXPECT_EQ(**said_, "2 of 2 RDMA ports measured");
+  EXPECT_THAT(progress_, ElementsAre("mlx5_0/1 is measured", "mlx5_1/1 is measured"));
+  EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=190"));
+  EXPECT_EQ(looks_, 1);
+  EXPECT_TRUE(ends_.is_idle());
+}
+
+TEST_F(LoopbackTesterTest, or_those_that_are_named) {
+  run({port("mlx5_1/1")});
+  EXPECT_THAT(tested_, ElementsAre("mlx5_1/1"));
+  run({port("mlx5_7/1")});
+  ASSERT_FALSE(*said_);
+  EXPECT_EQ(said_->error().code, Errc::not_found);
+  const Status refused = begin({subject_of(SubjectKind::gpu, "0000:3b:00.0")});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("name ports as nic_port/mlx5_0/1"));
+}
+
+TEST_F(LoopbackTesterTest, a_port_that_cannot_be_measured_says_why_and_hides_no_other) {
+  problems_["mlx5_0/1"] = "timed_out";
+  run();
+  EXPECT_EQ(said_->value(), "1 of 2 RDMA ports measured");
+  EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=timed_out", "mlx5_1/1=190"));
+}
+
+TEST_F(LoopbackTesterTest, a_node_without_a_port_has_nothing_to_test) {
+  ports_.clear();
+  run();
+  EXPECT_EQ(said_->value(), "this node has no RDMA port that is active");
+  EXPECT_THAT(found(), ElementsAre("outcome=no_targets"));
+}
+
+TEST_F(LoopbackTesterTest, beside_a_job_nothing_is_tested) {
+  job_ = "team/train holds GPU 0";
+  const Status refused = begin();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::conflict);
+  EXPECT_THAT(refused.error().what, HasSubstr("team/train holds GPU 0"));
+}
+
+TEST_F(LoopbackTesterTest, what_was_measured_before_its_end_is_a_result) {
+  cancels_at_ = "mlx5_1/1";
+  run();
+  EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190"));
+  EXPECT_TRUE(begin());
+  EXPECT_FALSE(begin());
+}
+
+}  // namespace
+}  // namespace autopilot::agent

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/pair_medium.hpp"
+
+#include <utility>
+
+#include "agent/network_tests/bandwidth_observations.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+constexpr std::size_t kStreams = 4;
+
+// A test of iperf3 gives a sample each second, and has one way through the fabric for each pair, however long
+// it lasts. TCP is less even than RDMA, and hosts have other work: a tenth less is nobody's fault.
+constexpr fleet::PairSettings settings_of_tcp() {
+  fleet::PairSettings settings;
+  settings.least_loss = 0.1;
+  settings.cross_flows = 1;
+  settings.most_samples = 8;
+  return settings;
+}
+
+// One queue pair, so one way through the fabric, and one sample each way.
+constexpr fleet::PairSettings settings_of_rdma() {
+  fleet::PairSettings settings = settings_of_tcp();
+  settings.least_loss = 0.05;
+  settings.is_back_by_other_means = true;
+  return settings;
+}
+
+std::vector<Line> interfaces_of(const api::NodeNetwork& network) {
+  std::vector<Line> lines;
+  for (const api::NetworkAddress& one : api::lines_of(network.addresses))
+    lines.push_back({one.interface, one.rate});
+  return lines;
+}
+
+std::vector<Line> rdma_ports_of(const api::NodeNetwork& network) {
+  std::vector<Line> lines;
+  for (const api::RdmaPort& one : network.rdma)
+    lines.push_back({one.port, one.rate});
+  return lines;
+}
+
+using Addresses = std::vector<std::string>;
+
+Addresses addresses_on(const PeerNetwork& network, const std::string& interface) {
+  Addresses addresses;
+  for (const api::NetworkAddress& one : network.network.addresses)
+    if (one.interface == interface) addresses.push_back(one.address);
+  return addresses;
+}
+
+// The first addresses that are of one family.
+std::pair<std::string, std::string> of_one_family(const Addresses& sources, const Addresses& destinations) {
+  for (const std::string& source : sources)
+    for (const std::string& destination : destinations)
+      if (api::is_ipv6(source) == api::is_ipv6(destination)) return {source, destination};
+  return {sources.front(), destinations.front()};
+}
+
+Result<PairExchange::Wish> wish_by_tcp(const PeerNetwork& source, const std::string& source_line,
+                                       const PeerNetwork& destination, const std::string& destination_line) {
+  auto [from, to] =
+      of_one_family(addresses_on(source, source_line), addresses_on(destination, destination_line));
+  PairExchange::Wish wish;
+  wish.source = {source.peer, std::move(from), {}};
+  wish.destination = {destination.peer, std::move(to), {}};
+  wish.streams = kStreams;
+  return wish;
+}
+
+Result<std::string> ipv4_of(const PeerNetwork& network) {
+  for (const api::NetworkAddress& one : network.network.addresses)
+    if (!api::is_ipv6(one.address)) return one.address;
+  return fail(Errc::unavailable, network.peer.node + " has no address of IPv4, over which perftest begins");
+}
+
+Result<PairExchange::Wish> wish_by_rdma(const PeerNetwork& source, const std::string& source_line,
+                                        const PeerNetwork& destination, const std::string& destination_line) {
+  PairExchange::Wish wish;
+  wish.source = {source.peer, TRY(ipv4_of(source)), source_line};
+  wish.destination = {destination.peer, TRY(ipv4_of(destination)), destination_line};
+  return wish;
+}
+
+}  // namespace
+
+const PairMedium kByTcp{.check = kBandwidthCheck,
+                        .line = "interface",
+                        .settings = settings_of_tcp(),
+                        .lines_of = interfaces_of,
+                        .wish_of = wish_by_tcp};
+const PairMedium kByRdma{.check = kRdmaBandwidthCheck,
+                         .line = "RDMA port",
+                         .settings = settings_of_rdma(),
+                         .lines_of = rdma_ports_of,
+                         .wish_of = wish_by_rdma};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/pair_exchange.hpp"
+#include "api/network.hpp"
+#include "core/result.hpp"
+#include "fleet/pair_tests/readings.hpp"
+
+namespace autopilot::agent {
+
+// One that two nodes may be tested over.
+struct Line {
+  std::string interface;  // "eth0", "mlx5_0/1"
+  std::size_t rate = 0;   // bits/s; 0: not known
+};
+
+// By what pairs of nodes are measured: who is tested with whom does not know which it is. Pure.
+struct PairMedium {
+  std::string_view check;  // the operation, and who judges what it finds
+  std::string_view line;   // what a line is called
+  fleet::PairSettings settings;
+  std::vector<Line> (*lines_of)(const api::NodeNetwork& network);
+  // Between these lines of two nodes: by which addresses, and with what. unavailable: they have none in
+  // common.
+  Result<PairExchange::Wish> (*wish_of)(const PeerNetwork& source, const std::string& source_line,
+                                        const PeerNetwork& destination, const std::string& destination_line);
+};
+
+// Streams of TCP between interfaces of one name.
+extern const PairMedium kByTcp;
+// Writes and reads of RDMA between ports of one name; who may begin is agreed over the nodes' addresses of
+// IPv4.
+extern const PairMedium kByRdma;
+
+}  // namespace autopilot::agent

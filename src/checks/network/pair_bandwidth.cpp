@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks/network/pair_bandwidth.hpp"
+
+#include <array>
+#include <set>
+#include <utility>
+
+#include "checks/judgement.hpp"
+#include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kWitness = "probe";
+
+// Of the host: "measured", or "no_targets".
+constexpr std::string_view kOutcome = "bandwidth.outcome";
+// Of each pair of nodes in one network, in bits per second: what arrived there of what the other end sent.
+// The subject is link/<source>/<interface>|<destination>/<interface>; `source`, `source_pod`, `destination`,
+// `destination_pod` and `interface` name its parts, `usual` is what such pairs have, and by RDMA
+// `latency_microseconds` and `latency_p99_microseconds` are those of a small message. 0: nothing arrived,
+// `problem` says what was seen instead.
+constexpr std::string_view kReceived = "bandwidth.received";
+// Of whom the run suspects, by all that it measured: how surely, 0 to 1. The subject is peer/<node>,
+// link/<node>/<interface>, link/<node>/<interface>|<node>/<interface>, or peer/<what several have in common>;
+// with `kind` ("node", "nic" and so on: fleet::SuspectKind), `loss` (a share of what is usual), `partners`
+// (how many it was low with that are fine with others), `unreachable` and `sentence`.
+constexpr std::string_view kSuspect = "bandwidth.suspect";
+constexpr std::string_view kNode = "node";
+constexpr std::string_view kUndecided = "undecided";
+constexpr std::array kFound{kReceived, kSuspect};
+
+constexpr std::string_view kNoTargets = "no_targets";
+constexpr std::array<std::string_view, 2> kOutcomes{"measured", kNoTargets};
+
+std::string_view reason_for(const Subject& subject, std::string_view kind) {
+  if (subject.kind == SubjectKind::peer)
+    return kind == kNode ? "node_slower_than_others" : "shared_path_slow";
+  return ends_of(subject).second.empty() ? "nic_slower_than_others" : "path_slower_than_others";
+}
+
+// Who is named for what is wrong, by the keys of the subjects.
+using Blamed = std::set<std::string>;
+
+// How much is too little depends on line, load and path; the run says who is low beside all others.
+Blamed judge_suspects(const JudgeInput& input, std::string_view id, Findings& findings) {
+  Blamed blamed;
+  const Limit least = limit(input, std::string(id) + ".confidence");
+  for (const Observation& suspect : input.history.latest()) {
+    if (suspect.name != kSuspect || !suspect.value) continue;
+    const double confidence = as_number(*suspect.value).value_or(0);
+    const std::string kind = attribute_text(suspect, "kind");
+    if (confidence < least.value || kind == kUndecided) continue;
+    findings.push_back(make_finding(input, suspect.subject, reason_for(suspect.subject, kind),
+                                    Health::degraded, attribute_text(suspect, "sentence"), confidence,
+                                    least));
+    for (const auto& [name, value] : suspect.attributes)
+      findings.back().evidence.emplace_back(name, value);
+    findings.back().evidence.emplace_back("witness", suspect.source);
+    blamed.insert(suspect.subject.key);
+  }
+  return blamed;
+}
+
+// That the pair is silent is one of the signs of what was told already.
+bool is_explained(const Observation& pair, const Blamed& blamed) {
+  const auto [source, destination] = ends_of(pair.subject);
+  const std::string from(source);
+  const std::string to(destination);
+  return blamed.contains(from + "|" + to) || blamed.contains(to + "|" + from) || blamed.contains(from) ||
+         blamed.contains(to) || blamed.contains(attribute_text(pair, "source")) ||
+         blamed.contains(attribute_text(pair, "destination"));
+}
+
+std::string silence(const Observation& pair) {
+  const std::string problem = attribute_text(pair, "problem");
+  return "nothing of what " + attribute_text(pair, "source") + " sends arrives at " +
+         attribute_text(pair, "destination") + " over " + attribute_text(pair, "interface") +
+         (problem.empty() ? "" : ": " + problem);
+}
+
+}  // namespace
+
+CheckInfo pair_bandwidth_info(std::string_view id, std::string title) {
+  return active_check_info(id, std::move(title), "network", kWitness);
+}
+
+Findings judge_pair_bandwidth(const JudgeInput& input, std::string_view id) {
+  Findings findings;
+  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
+  const Blamed blamed = judge_suspects(input, id, findings);
+  for (const Observation& pair : input.history.latest()) {
+    if (pair.name != kReceived) continue;
+    if (!pair.value || as_number(*pair.value).value_or(1) > 0 || is_explained(pair, blamed)) continue;
+    findings.push_back(make_finding(input, pair.subject, "nothing_arrives", Health::degraded, silence(pair)));
+    findings.back().evidence = pair.attributes;
+    findings.back().evidence.emplace_back("witness", pair.source);
+  }
+  return findings;
+}
+
+}  // namespace autopilot::checks
