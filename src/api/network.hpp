@@ -24,8 +24,8 @@ struct NetworkAddress {
 
 // A port of an RDMA device that is active.
 struct RdmaPort {
-  std::string port;      // "mlx5_0/1"
-  std::size_t rate = 0;  // of its line, bits/s; 0: not known
+  std::string port;            // "mlx5_0/1"
+  std::size_t rate = 0;        // of its line, bits/s; 0: not known
   std::string interface = {};  // of the same line: "ib0"; empty: none, or not known
 
   friend bool operator==(const RdmaPort&, const RdmaPort&) = default;

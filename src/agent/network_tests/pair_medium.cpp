@@ -78,9 +78,11 @@ Result<std::string> ipv4_of(const PeerNetwork& network) {
 
 Result<PairExchange::Wish> wish_by_rdma(const PeerNetwork& source, const std::string& source_line,
                                         const PeerNetwork& destination, const std::string& destination_line) {
+  const std::string from = TRY(ipv4_of(source));
+  const std::string to = TRY(ipv4_of(destination));
   PairExchange::Wish wish;
-  wish.source = {source.peer, TRY(ipv4_of(source)), source_line};
-  wish.destination = {destination.peer, TRY(ipv4_of(destination)), destination_line};
+  wish.source = {source.peer, from, source_line};
+  wish.destination = {destination.peer, to, destination_line};
   return wish;
 }
 
