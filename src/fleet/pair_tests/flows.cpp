@@ -240,12 +240,13 @@ std::vector<Flow> read_flows(const Fabric& fabric, std::span<const Record> recor
     const Record& record = records[number];
     const PairTest& test = record.test;
     if (record.locality != Locality::cross_leaf || !record.result || record.result->missing) continue;
-    const Usual* usual = find_usual(readings.references, record);
+    const Reference* usual = find_reference(readings.references, record);
     if (usual == nullptr || !is_fine(test.rail, test.source) || !is_fine(test.rail, test.destination))
       continue;
     for (const bool is_forward : {true, false}) {
-      const double whole =
-          record.expected.value_or(1) * usual->centre * (is_forward ? 1 : readings.usual_back);
+      const auto factor = is_forward ? 1 : usual->usual_back;
+      if (!factor) continue;
+      const double whole = record.expected.value_or(1) * usual->usual.centre * *factor;
       const std::vector<double>& samples = is_forward ? record.result->forward : record.result->backward;
       for (std::size_t i = 0; i < samples.size(); ++i) {
         const Way way{test.rail, is_forward ? test.source : test.destination,

@@ -30,16 +30,31 @@ bool counts(const Record& record, const std::vector<bool>& gone) {
          !gone[record.test.destination];
 }
 
-// What ways back give, as a share of the ways there: the middle of all pairs.
-double usual_back(std::span<const Record> records, const std::vector<bool>& gone) {
-  std::vector<double> shares;
-  for (const Record& record : records)
-    if (counts(record, gone) && !record.result->forward.empty() && !record.result->backward.empty())
-      shares.push_back(median_of(record.result->backward) / median_of(record.result->forward));
-  return shares.size() < kLeastValues ? 1 : median_of(shares);
+using Classes = std::vector<std::vector<const Value*>>;  // by rail, locality, and whether a rate is known
+
+std::size_t class_of(const Record& record) {
+  return (record.test.rail * kLocalities + static_cast<std::size_t>(record.locality)) * 2 +
+         (record.expected ? 1 : 0);
 }
 
-std::vector<Value> values_of(std::span<const Record> records, const std::vector<bool>& gone, double back) {
+// By class, what ways back give as a share of the ways there: the middle of its pairs.
+std::vector<std::optional<double>> usual_backs(std::span<const Record> records, const std::vector<bool>& gone,
+                                               std::size_t classes) {
+  std::vector<std::vector<double>> shares(classes);
+  for (const Record& record : records) {
+    if (!record.result || !counts(record, gone)) continue;
+    const auto& [id, there, back, missing] = *record.result;
+    if (!there.empty() && !back.empty())
+      shares[class_of(record)].push_back(median_of(back) / median_of(there));
+  }
+  std::vector<std::optional<double>> usual(classes);
+  for (std::size_t i = 0; i < classes; ++i)
+    if (shares[i].size() >= kLeastValues) usual[i] = median_of(shares[i]);
+  return usual;
+}
+
+std::vector<Value> values_of(std::span<const Record> records, const std::vector<bool>& gone,
+                             const std::vector<std::optional<double>>& usual_backs) {
   std::vector<Value> values;
   values.reserve(2 * records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -47,10 +62,10 @@ std::vector<Value> values_of(std::span<const Record> records, const std::vector<
     if (!counts(record, gone)) continue;
     for (const bool is_forward : {true, false}) {
       const std::vector<double>& samples = is_forward ? record.result->forward : record.result->backward;
-      const double expected = record.expected.value_or(1) * (is_forward ? 1 : back);
-      if (!samples.empty())
-        values.push_back(
-            {static_cast<std::uint32_t>(i), is_forward, median_of(samples) / expected, samples.size()});
+      const auto factor = is_forward ? 1 : usual_backs[class_of(record)];
+      if (!samples.empty() && factor)
+        values.push_back({static_cast<std::uint32_t>(i), is_forward,
+                          median_of(samples) / (record.expected.value_or(1) * *factor), samples.size()});
     }
   }
   return values;
@@ -79,13 +94,6 @@ double noise_within(std::span<const Record> records, const std::vector<bool>& go
   return deviation / std::numbers::sqrt2;
 }
 
-using Classes = std::vector<std::vector<const Value*>>;  // by rail, locality, and whether a rate is known
-
-std::size_t class_of(const Record& record) {
-  return (record.test.rail * kLocalities + static_cast<std::size_t>(record.locality)) * 2 +
-         (record.expected ? 1 : 0);
-}
-
 // What references are made of: values of the first round where they are enough, because later ones are mostly
 // of suspects.
 Classes chosen_of(const Classes& classes, std::span<const Record> records) {
@@ -107,15 +115,20 @@ Usual usual_of_classes(const Classes& classes, std::size_t begin, std::size_t st
   return usual_of(std::move(amounts), kLeastSpread);
 }
 
-std::vector<Reference> references_of(const Classes& classes) {
+std::vector<Reference> references_of(const Classes& classes,
+                                     const std::vector<std::optional<double>>& backs) {
   std::vector<Reference> references;
   std::array<Usual, kLocalities * 2> pooled{};
   for (std::size_t kind = 1; kind < pooled.size(); kind += 2)
     pooled.at(kind) = usual_of_classes(classes, kind, pooled.size());
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const std::size_t kind = i % pooled.size();
-    Reference made{static_cast<RailNumber>(i / pooled.size()), static_cast<Locality>(kind / 2), kind % 2 == 1,
-                   false, usual_of_classes(classes, i, classes.size())};
+    Reference made{static_cast<RailNumber>(i / pooled.size()),
+                   static_cast<Locality>(kind / 2),
+                   kind % 2 == 1,
+                   false,
+                   usual_of_classes(classes, i, classes.size()),
+                   backs[i]};
     if (made.has_expected && made.usual.count < kOwnValues) {
       made.is_pooled = true;
       made.usual = pooled.at(kind);
@@ -162,11 +175,11 @@ Reading reading_of(const Fabric& fabric, const Record& record, std::uint32_t num
 
 }  // namespace
 
-const Usual* find_usual(std::span<const Reference> references, const Record& record) {
+const Reference* find_reference(std::span<const Reference> references, const Record& record) {
   for (const Reference& one : references)
     if (one.rail == record.test.rail && one.locality == record.locality &&
         one.has_expected == record.expected.has_value())
-      return &one.usual;
+      return &one;
   return nullptr;
 }
 
@@ -184,13 +197,14 @@ std::size_t samples_for(const Noise& noise, const PairSettings& settings) {
 Readings read_records(const Fabric& fabric, std::span<const Record> records, const std::vector<bool>& gone,
                       const PairSettings& settings) {
   Readings made;
-  if (settings.is_back_by_other_means) made.usual_back = usual_back(records, gone);
-  const std::vector<Value> values = values_of(records, gone, made.usual_back);
   Classes classes(fabric.rails().size() * kLocalities * 2);
+  const auto backs = settings.is_back_by_other_means ? usual_backs(records, gone, classes.size())
+                                                     : std::vector<std::optional<double>>(classes.size(), 1);
+  const std::vector<Value> values = values_of(records, gone, backs);
   for (const Value& value : values)
     classes[class_of(records[value.record])].push_back(&value);
   const Classes chosen = chosen_of(classes, records);
-  made.references = references_of(chosen);
+  made.references = references_of(chosen, backs);
   made.noise.within = std::max(noise_within(records, gone), kLeastSpread);
   made.noise.between = noise_between(made.references, chosen, made.noise.within);
   for (const Value& value : values) {

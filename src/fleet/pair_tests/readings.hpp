@@ -46,6 +46,7 @@ struct Reference {
   bool has_expected = false;  // the centre is a share of what is expected; else bits/s
   bool is_pooled = false;     // of all rails, because this one has too few
   Usual usual;
+  std::optional<double> usual_back;  // of ways back, as a share of ways there; nothing: they are not compared
 };
 
 // Standard deviations, as shares of what is usual.
@@ -68,7 +69,6 @@ struct Reading {
 
 struct Readings {
   std::vector<Reference> references;
-  double usual_back = 1;  // of a way back, as a share of the way there
   Noise noise;
   std::vector<Reading> list;  // without pairs that nothing can be compared with
 };
@@ -78,7 +78,7 @@ struct Readings {
                                     const std::vector<bool>& gone, const PairSettings& settings);
 
 // What pairs as that of the record give; nothing: too few of them were measured.
-[[nodiscard]] const Usual* find_usual(std::span<const Reference> references, const Record& record);
+[[nodiscard]] const Reference* find_reference(std::span<const Reference> references, const Record& record);
 
 // So far below 1 a share is low that has this standard deviation.
 [[nodiscard]] double low_cut(double deviation, const PairSettings& settings);

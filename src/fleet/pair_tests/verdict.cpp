@@ -292,9 +292,10 @@ std::vector<Cell> cells_of(const std::vector<Record>& records, const Readings& r
   for (const Record& record : records) {
     const PairTest& test = record.test;
     Cell cell{test.rail, test.source, test.destination, record.round, record.locality, {}, {}, {}, {}, {}};
-    if (const Usual* usual = find_usual(readings.references, record)) {
-      cell.usual = usual->centre * record.expected.value_or(1);
-      cell.usual_backward = *cell.usual * readings.usual_back;
+    if (const Reference* reference = find_reference(readings.references, record)) {
+      const double usual = reference->usual.centre * record.expected.value_or(1);
+      cell.usual = usual;
+      if (reference->usual_back) cell.usual_backward = usual * *reference->usual_back;
     }
     if (record.result) {
       if (!record.result->forward.empty()) cell.forward = median_of(record.result->forward);
