@@ -145,14 +145,15 @@ class ObjectCache {
     hear();
     const Objects before = std::exchange(objects_, std::exchange(listed_, {}));
     is_synced_ = true;
+    // Who goes is told before who comes: one may come in the place of the other.
+    for (const auto& [key, object] : before)
+      if (!objects_.contains(key)) options_.on_changed(key);
     for (const auto& [key, object] : objects_) {
       const auto known = before.find(key);
       if (known == before.end() || known->second.meta.version != object.meta.version ||
           known->second.meta.uid != object.meta.uid)
         options_.on_changed(key);
     }
-    for (const auto& [key, object] : before)
-      if (!objects_.contains(key)) options_.on_changed(key);
     options_.on_synced();
   }
 

@@ -73,7 +73,7 @@ TEST_F(ObjectCacheTest, a_new_list_tells_only_what_differs) {
   list({pod("a", 1), pod("b", 2), pod("c", 3)});
   EXPECT_EQ(take_told().size(), 4U);
   list({pod("b", 2), pod("c", 9), pod("d", 8)});
-  EXPECT_THAT(take_told(), ElementsAre("ml/c", "ml/d", "ml/a", "synced"));
+  EXPECT_THAT(take_told(), ElementsAre("ml/a", "ml/c", "ml/d", "synced")) << "who goes comes first";
   list({pod("b", 2, "another"), pod("c", 9), pod("d", 8)});
   EXPECT_THAT(take_told(), ElementsAre("ml/b", "synced")) << "made anew under its name";
 }

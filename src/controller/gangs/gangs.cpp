@@ -22,23 +22,16 @@ std::vector<const Pod*> placed_pods(const World& world, const World::Names& uids
   return pods;
 }
 
-bool has_failed(const World& world, const Pod& pod) {
-  return std::ranges::any_of(world.reports_on(pod.node), [&](const std::string& name) {
-    const Report* report = world.report(name);
-    return report != nullptr && report->pod_uid == pod.uid && report->outcome != Outcome::started;
-  });
-}
-
 std::string line_of(const World& world, const Pod& pod) {
   return pod.name + " on node " + pod.node +
-         (has_failed(world, pod) ? " was found not fit to start there" : " is being tested");
+         (world.has_failed(pod) ? " was found not fit to start there" : " is being tested");
 }
 
 // "waiting for 2 of 8 pods of Job train: train-3 on node gpu-7 is being tested, 1 is on no node"
 std::string message_of(const World& world, const Owner& owner, std::vector<const Pod*> open,
                        std::size_t missing, std::size_t all) {
   std::ranges::sort(open, {}, &Pod::name);
-  std::ranges::stable_partition(open, [&world](const Pod* pod) { return has_failed(world, *pod); });
+  std::ranges::stable_partition(open, [&world](const Pod* pod) { return world.has_failed(*pod); });
   std::string text = "waiting for " + std::to_string(open.size() + missing) + " of " + std::to_string(all) +
                      " pods of " + owner.kind + " " + owner.name;
   const char* before = ": ";

@@ -15,13 +15,14 @@ namespace autopilot::controller {
 // alone.
 [[nodiscard]] std::string gang_of(const Pod& pod);
 
-// Places that pods of a gang lost at their gates, until who comes after them has a node. Who comes after whom
-// nobody says: the next pod that is made is taken for it. A gang of which one has begun waits for nobody who
-// was lost before.
+// Places of pods of a gang that were moved from their gates, until who comes after them has a node. Who comes
+// after whom nobody says: the next pod that is made is taken for it. A gang of which one has begun waits for
+// nobody who was moved before.
 class Vacancies {
  public:
-  // One pod as it was and as it is, not both null; null: it is not there yet, or no more.
-  void follow(const Pod* before, const Pod* after);
+  // One pod as it was and as it is, not both null; null: it is not there yet, or no more. has_failed: a
+  // report says that it should not be where it was; else who leaves is not missed: its owner may want fewer.
+  void follow(const Pod* before, const Pod* after, bool has_failed);
   // No pod of it is left.
   void forget(const std::string& gang) { by_gang_.erase(gang); }
   [[nodiscard]] std::size_t of(const std::string& gang) const;
@@ -32,7 +33,7 @@ class Vacancies {
     std::set<std::string> on_the_way;  // uids of those who did, and have no node yet
   };
 
-  void lose(const std::string& gang, const Pod& pod);
+  void leave(const std::string& gang, const Pod& pod, bool has_failed);
   void welcome(const std::string& gang, const Pod& pod);
   void arrive(const std::string& gang, const std::string& uid);
 

@@ -2,6 +2,7 @@
 #include "controller/planner/world.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace autopilot::controller {
 namespace {
@@ -62,13 +63,16 @@ bool World::put(Pod pod) {
   const std::string uid = pod.uid;
   const Pod* old = this->pod(uid);
   const bool had_concern = old != nullptr && concern_.contains(old->node);
-  vacancies_.follow(old, &pod);
+  vacancies_.follow(old, &pod, old != nullptr && has_failed(*old));
+  const bool is_of_another_gang = old != nullptr && gang_of(*old) != gang_of(pod);
+  const std::optional<Pod> gone = is_of_another_gang ? std::optional(*old) : std::nullopt;
   if (old != nullptr) unlink(*old);
   add(pods_by_node_, pod.node, uid);
   if (pod.owner) add(pods_by_owner_, pod.owner->uid, uid);
   if (pod.set) add(pods_by_set_, pod.set->uid, uid);
   const bool has_concern = concern_.contains(pod.node);
   pods_.insert_or_assign(uid, std::move(pod));
+  if (gone && pods_of_gang(*gone).empty()) vacancies_.forget(gang_of(*gone));
   return had_concern || has_concern;
 }
 
@@ -117,7 +121,7 @@ bool World::remove_pod(std::string_view uid) {
   if (at == pods_.end()) return false;
   const Pod& pod = at->second;
   const bool has_concern = concern_.contains(pod.node);
-  vacancies_.follow(&pod, nullptr);
+  vacancies_.follow(&pod, nullptr, has_failed(pod));
   unlink(pod);
   if (pods_of_gang(pod).empty()) vacancies_.forget(gang_of(pod));
   pods_.erase(at);
@@ -174,6 +178,12 @@ const World::Names& World::pods_of(std::string_view owner_uid) const {
 
 const World::Names& World::pods_of_set(std::string_view set_uid) const {
   return names_in(pods_by_set_, set_uid);
+}
+bool World::has_failed(const Pod& pod) const {
+  return std::ranges::any_of(reports_on(pod.node), [&](const std::string& name) {
+    const Report* known = report(name);
+    return known != nullptr && known->pod_uid == pod.uid && known->outcome != Outcome::started;
+  });
 }
 const World::Names& World::pods_of_gang(const Pod& pod) const {
   static const Names none;

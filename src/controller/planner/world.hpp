@@ -67,6 +67,8 @@ class World {
   [[nodiscard]] const Names& pods_of_set(std::string_view set_uid) const;
   // Of the same set or owner, itself among them, in any namespace. Empty: it is alone.
   [[nodiscard]] const Names& pods_of_gang(const Pod& pod) const;
+  // A report says that it should not begin where it is.
+  [[nodiscard]] bool has_failed(const Pod& pod) const;
   [[nodiscard]] const Vacancies& vacancies() const { return vacancies_; }
   [[nodiscard]] const Names& reports_on(std::string_view node) const;
   [[nodiscard]] const Names& plans_on(std::string_view node) const;
