@@ -29,7 +29,7 @@ tl::unexpected<Error> refuse(const std::string& what) {
   return fail(Errc::malformed, what);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "'" + to_printable(text, kLongestQuote) + "'";
 }
 
@@ -72,11 +72,11 @@ Status take_row(const std::vector<std::string_view>& words, int bytes, Table& ta
                   std::to_string(table.columns.size()) + " columns");
   for (const std::string_view word : words) {
     const auto number = parse_number<double>(word);
-    if (!number) return refuse(quoted(word) + " is no number");
+    if (!number) return refuse(in_quotes(word) + " is no number");
     table.row.push_back(*number);
   }
   if (parse_number<int>(words[0]) != bytes)
-    return refuse("a row of messages of " + quoted(words[0]) + " bytes, not of " + std::to_string(bytes));
+    return refuse("a row of messages of " + in_quotes(words[0]) + " bytes, not of " + std::to_string(bytes));
   return {};
 }
 
@@ -97,7 +97,7 @@ Result<Table> table_in(std::string_view output, int bytes) {
 
 Result<double> amount_of(const Table& table, const std::string& name, double most) {
   const auto found = std::find(table.columns.begin(), table.columns.end(), name);
-  if (found == table.columns.end()) return refuse("there is no column " + quoted(name));
+  if (found == table.columns.end()) return refuse("there is no column " + in_quotes(name));
   const double amount = table.row[static_cast<std::size_t>(found - table.columns.begin())];
   if (amount <= 0 || amount >= most) return refuse(name + " is no amount: " + std::to_string(amount));
   return amount;
@@ -115,7 +115,7 @@ Result<double> measured_in(const Table& table, const std::string& name, const st
   const std::string column = name + "[" + unit + "]";
   const auto other = other_unit_of(table, name);
   if (!has_column(table, column) && other)
-    return refuse(name + " is in " + quoted(*other) + ", not in " + unit);
+    return refuse(name + " is in " + in_quotes(*other) + ", not in " + unit);
   return amount_of(table, column, most);
 }
 
