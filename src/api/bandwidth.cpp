@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "api/network.hpp"
 #include "api/wire.hpp"
 
 namespace autopilot::api {
@@ -108,6 +109,11 @@ Status check_ports(const std::vector<std::uint16_t>& ports) {
   return {};
 }
 
+Status check_ipv4(std::string_view name, const std::string& address) {
+  if (!is_ipv6(address)) return {};
+  return fail(Errc::malformed, std::string(name) + ": by RDMA an address of IPv4");
+}
+
 bool is_rate(const std::optional<BandwidthWay>& way) {
   const auto is_good = [](double rate) { return std::isfinite(rate) && rate >= 0 && rate <= kMostBits; };
   return !way || (is_good(way->sent) && is_good(way->received) &&
@@ -139,8 +145,9 @@ Result<ServersRequest> parse_servers_request(std::string_view json) {
   auto request = TRY(read_text(json, read_servers_request));
   TRY_STATUS(check_count("processes", request.processes, kMostProcesses));
   TRY_STATUS(check_count("seconds", request.seconds, kMostServerSeconds));
-  if (!request.rdma_port.empty())
-    TRY_STATUS(check_count("testSeconds", request.test_seconds, kMostTestSeconds));
+  if (request.rdma_port.empty()) return request;
+  TRY_STATUS(check_count("testSeconds", request.test_seconds, kMostTestSeconds));
+  TRY_STATUS(check_ipv4("address", request.address));
   return request;
 }
 
@@ -179,8 +186,13 @@ Result<BandwidthRequest> parse_bandwidth_request(std::string_view json) {
   TRY_STATUS(check_ports(request.ports));
   TRY_STATUS(check_count("streams", request.streams, kMostStreams));
   TRY_STATUS(check_count("seconds", request.seconds, kMostTestSeconds));
-  if (!request.rdma_port.empty() && request.ports.size() != kRdmaPrograms)
+  if (request.rdma_port.empty()) return request;
+  if (request.ports.size() != kRdmaPrograms)
     return fail(Errc::malformed, "ports: by RDMA there are " + std::to_string(kRdmaPrograms));
+  if (request.most > 0 && request.most < kLeastRdmaBits)
+    return fail(Errc::malformed, "mostBitsPerSecond: by RDMA at least " + std::to_string(kLeastRdmaBits));
+  TRY_STATUS(check_ipv4("address", request.address));
+  TRY_STATUS(check_ipv4("to", request.to));
   return request;
 }
 

@@ -22,12 +22,13 @@ inline constexpr std::size_t kMostStreams = 64;  // of each process
 inline constexpr std::size_t kMostServerSeconds = 120;
 // One each for a write, a read and the latency.
 inline constexpr std::size_t kRdmaPrograms = 3;
+inline constexpr std::uint64_t kLeastRdmaBits = 1'000'000;  // that a test may be bound to
 // Each way: both are over, or given up, before a server must have answered.
 inline constexpr std::size_t kMostTestSeconds = 15;
 
 struct ServersRequest {
   std::string address;  // of the node that is asked
-  std::string allowed;  // the only address that is heard
+  std::string allowed;  // the only address that is heard; by RDMA the first who connects is
   std::size_t processes = 1;
   std::size_t seconds = 0;       // until nobody listens any more
   std::string rdma_port = {};    // "mlx5_0/1": by RDMA, with one process for each program; empty: by TCP

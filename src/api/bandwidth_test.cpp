@@ -41,6 +41,11 @@ TEST(Bandwidth, what_is_beyond_the_limits_is_refused_with_its_name) {
   EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "seconds: expected 1 to 15");
   request = {"a", "b", "c", {1, 2}, 1, 1, 0, "mlx5_0/1"};
   EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "ports: by RDMA there are 3");
+  request = {"a", "b", "fd00::1", {1, 2, 3}, 1, 1, 0, "mlx5_0/1"};
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "to: by RDMA an address of IPv4");
+  request = {"a", "b", "c", {1, 2, 3}, 1, 1, 999'999, "mlx5_0/1"};
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what,
+            "mostBitsPerSecond: by RDMA at least 1000000");
   servers = {"10.2.0.7", "10.2.0.9", 1, 30, "mlx5_0/1", 16};
   EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "testSeconds: expected 1 to 15");
   BandwidthAnswer answer{BandwidthWay{1, 1}, BandwidthWay{1, 1}, "", "", BandwidthLatency{1, -1, 1}};

@@ -123,7 +123,7 @@ class RdmaTestsTest(unittest.TestCase):
                    if one["name"] == "rdma_loopback.written"}
         self.assertEqual(written, {"mlx5_0/1": WRITTEN * 1e9, "mlx5_1/1": None})
 
-    def test_a_plan_tells_who_has_no_port(self):
+    def test_a_plan_has_a_rail_for_each_port(self):
         code, out, err = self.lab[6].command("network", "test", "--kind", "rdma", "--plan", "-o", "json", "--nodes", "h1,h4")
         self.assertEqual(code, 0, out + err)
         plan = json.loads(out)

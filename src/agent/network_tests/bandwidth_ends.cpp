@@ -11,7 +11,9 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxWords = 300;
-constexpr std::size_t kAroundRdma = 4;  // seconds
+// Seconds that the programs of perftest may take beside those that count and kBeyond: each is asked for its
+// options, begins, and is waited for when it hangs.
+constexpr int kAroundRdma = 24;
 
 // Why a child that ended said nothing: its last words, or how it ended.
 std::string last_words(const Result<host::ChildReport>& report) {
@@ -76,10 +78,11 @@ api::BandwidthAnswer measure_by_rdma(const Run& run, const std::string& program,
   if (!child || child->output.empty()) return no_measurement("internal", last_words(child));
   const auto report = host::parse_rdma(trim(child->output));
   if (!report) return no_measurement("internal", report.error().what);
-  if (!report->reason.empty()) return no_measurement(report->reason, report->error);
-  const auto& latency = *report->latency;
-  return {.to_peer = way_of(*report->to_peer),
-          .from_peer = way_of(*report->from_peer),
+  const std::optional<host::RdmaBandwidth>& measured = report->measured;
+  if (!measured) return no_measurement(report->reason, report->error);
+  const host::RdmaLatency& latency = measured->latency;
+  return {.to_peer = way_of(measured->to_peer),
+          .from_peer = way_of(measured->from_peer),
           .reason = "",
           .error = "",
           .latency = api::BandwidthLatency{latency.typical, latency.p99, latency.most}};
@@ -180,11 +183,14 @@ void BandwidthEnds::end_all(const std::function<void()>& done) {
 }
 
 template <typename Answer>
-void BandwidthEnds::take_part(const std::string& interface, int seconds,
-                              std::function<Answer(const Run& run)> measure,
-                              std::function<void(Answer answer)> done) {
+std::string BandwidthEnds::take_part(const std::string& interface, int seconds,
+                                     std::function<Answer(const Run& run)> measure,
+                                     std::function<void(Answer answer)> done) {
   const auto id = begin(interface);
-  if (!id) return loop_.post([done = std::move(done), error = id.error()] { done(fail(error)); });
+  if (!id) {
+    loop_.post([done = std::move(done), error = id.error()] { done(fail(error)); });
+    return {};
+  }
   const Duration patience = std::chrono::seconds{seconds} + kBeyond;
   const bool is_taken =
       doors_.submit([this, id = *id, measure = std::move(measure), patience, run = doors_.run,
@@ -199,20 +205,21 @@ void BandwidthEnds::take_part(const std::string& interface, int seconds,
             told();
         });
       });
-  if (is_taken) return;
+  if (is_taken) return *id;
   ends_.erase(*id);
   loop_.post([done = std::move(done)] {
     done(fail(Errc::exhausted, "this node has no thread left for a test of bandwidth"));
   });
+  return {};
 }
 
 void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,
                             OnMeasured done) {
   const bool is_by_rdma = !request.rdma_port.empty();
-  // One child makes all tests of RDMA, which last for a second more on both sides.
-  const std::size_t seconds = is_by_rdma ? 2 * request.seconds + kAroundRdma : request.seconds;
+  // One child makes all tests of RDMA.
+  const int seconds = static_cast<int>(request.seconds);
   take_part<Result<api::BandwidthAnswer>>(
-      interface, static_cast<int>(seconds),
+      interface, is_by_rdma ? 2 * seconds + kAroundRdma : seconds,
       [program = doors_.program, request, is_by_rdma](const Run& run) -> Result<api::BandwidthAnswer> {
         return is_by_rdma ? measure_by_rdma(run, *program, request)
                           : measure_both_ways(run, *program, request);
@@ -227,14 +234,19 @@ void BandwidthEnds::measure_to(const std::string& interface, const host::Bandwid
       std::move(done));
 }
 
-void BandwidthEnds::measure_loopback(const std::string& interface, const host::RdmaLoopback& test,
-                                     OnReport done) {
-  take_part<Result<host::BandwidthReport>>(
-      interface, test.seconds,
+std::string BandwidthEnds::measure_loopback(const std::string& interface, const host::RdmaLoopback& test,
+                                            OnReport done) {
+  return take_part<Result<host::BandwidthReport>>(
+      interface, test.seconds + kAroundRdma,
       [program = doors_.program, test](const Run& run) {
         return run_one_way(run, host::command_of(*program, test), false);
       },
       std::move(done));
+}
+
+void BandwidthEnds::stop(const std::string& id) {
+  const auto found = ends_.find(id);
+  if (found != ends_.end()) found->second.stop.request_stop();
 }
 
 void BandwidthEnds::stop() {

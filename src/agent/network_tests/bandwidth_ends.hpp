@@ -64,8 +64,11 @@ class BandwidthEnds {
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
   // Likewise, and one way alone.
   void measure_to(const std::string& interface, const host::BandwidthTest& test, OnReport done);
-  // Likewise what the RDMA port of that interface writes to itself.
-  void measure_loopback(const std::string& interface, const host::RdmaLoopback& test, OnReport done);
+  // Likewise what the RDMA port of that interface writes to itself. The id of this end; empty: it did not
+  // begin.
+  std::string measure_loopback(const std::string& interface, const host::RdmaLoopback& test, OnReport done);
+  // Ends the one of that id; one that has ended is ended.
+  void stop(const std::string& id);
   void stop();
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
 
@@ -84,9 +87,11 @@ class BandwidthEnds {
   template <typename Server>
   void serve_with(const std::string& interface, const Server& server, OnListening done);
   // seconds: of the longest child.
+  // The id, as above.
   template <typename Answer>
-  void take_part(const std::string& interface, int seconds, std::function<Answer(const Run& run)> measure,
-                 std::function<void(Answer answer)> done);
+  std::string take_part(const std::string& interface, int seconds,
+                        std::function<Answer(const Run& run)> measure,
+                        std::function<void(Answer answer)> done);
   void take_line(const std::string& id, const std::string& line);
   void take_end(const std::string& id, const std::string& why);
 

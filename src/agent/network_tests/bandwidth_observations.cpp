@@ -69,11 +69,15 @@ std::vector<std::uint32_t> last_tests(const fleet::Verdict& verdict) {
   return tests;
 }
 
+double share_of(double received, const std::optional<double>& usual) {
+  return usual ? received / *usual : 1;
+}
+
 // Of the lower of both ways, of what is usual; what was not measured comes first, and last what cannot be
 // compared.
 double share_of(const fleet::Cell& cell) {
   if (!cell.forward || !cell.backward) return -1;
-  return cell.usual ? std::min(*cell.forward / *cell.usual, *cell.backward / *cell.usual_backward) : 1;
+  return std::min(share_of(*cell.forward, cell.usual), share_of(*cell.backward, cell.usual_backward));
 }
 
 void add_pod(const BandwidthFound& found, const char* name, NodeNumber node, Observation& told) {

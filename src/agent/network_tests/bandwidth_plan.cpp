@@ -23,9 +23,8 @@ std::string why_left_out(const PeerNetwork& network, const PairMedium& medium,
     return rail.nodes.size() > 1 && std::ranges::find(rail.nodes, network.peer.node) != rail.nodes.end();
   };
   if (std::ranges::any_of(rails, has_partner)) return "";
-  const std::string line(medium.line);
-  if (medium.lines_of(network.network).empty()) return "it has no " + line;
-  return "no other node has an " + line + " of the same name and a known or equal rate";
+  if (medium.lines_of(network.network).empty()) return std::string(medium.lack);
+  return "no other node has an " + std::string(medium.line) + " of the same name and a known or equal rate";
 }
 
 // Each has its servers begin and end; both ways have a second before they count.

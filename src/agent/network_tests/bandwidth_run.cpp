@@ -110,12 +110,13 @@ fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
         answer.error().code == Errc::timed_out ? fleet::Missing::timed_out : fleet::Missing::refused;
     return result;
   }
-  if (!answer->to_peer || !answer->from_peer) {
-    result.missing = missing_for(answer->reason);
+  const auto& [to_peer, from_peer, reason, error, latency] = *answer;
+  if (!to_peer || !from_peer) {
+    result.missing = missing_for(reason);
     return result;
   }
-  result.forward = samples_of(*answer->to_peer, samples);
-  result.backward = samples_of(*answer->from_peer, samples);
+  result.forward = samples_of(*to_peer, samples);
+  result.backward = samples_of(*from_peer, samples);
   return result;
 }
 
@@ -217,7 +218,8 @@ void BandwidthRun::take_result(const fleet::PairTest& test, const Result<api::Ba
   const bool is_cross = run_.fabric().locality(test.source, test.destination) == fleet::Locality::cross_leaf;
   const fleet::PairResult result = pair_result_of(test.id, is_cross ? 1 : test.flows.size(), answer);
   if (result.missing) problems_[test.id] = problem_of(answer);
-  if (answer && answer->latency) latencies_[test.id] = *answer->latency;
+  const auto latency = answer ? answer->latency : std::nullopt;
+  if (latency) latencies_[test.id] = *latency;
   // It is a result of a test that was made, and so it is taken.
   (void)run_.take(result);
 }

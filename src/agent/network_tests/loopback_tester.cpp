@@ -47,18 +47,24 @@ LoopbackTester::LoopbackTester(net::EventLoop& loop, const Clock& clock, Doors d
 Status LoopbackTester::begin(runtime::OwnTest::Calls calls) {
   if (asked_) return fail(Errc::conflict, "RDMA ports of this node are being tested already");
   TRY_STATUS(check_ports(calls.reservation));
-  if (const std::string job = doors_.job(); !job.empty())
-    return fail(Errc::conflict, "a job is on this node, which is not tested beside it: " + job);
+  TRY_STATUS(check_job());
   asked_ = std::move(calls);
   found_.clear();
   measured_ = 0;
   doors_.own.find([this, number = ++number_](const OwnNetwork::Lines& lines) {
-    if (asked_ && number == number_) take_lines(lines);
+    if (number == number_) take_lines(lines);
   });
   return {};
 }
 
+Status LoopbackTester::check_job() const {
+  const std::string job = doors_.job();
+  if (job.empty()) return {};
+  return fail(Errc::conflict, "a job is on this node, which is not tested beside it: " + job);
+}
+
 void LoopbackTester::take_lines(const OwnNetwork::Lines& lines) {
+  if (!asked_) return;
   if (!lines) return end(fail(lines.error()));
   auto chosen = chosen_of(lines->rdma, asked_->reservation);
   if (!chosen) return end(fail(chosen.error()));
@@ -71,24 +77,33 @@ void LoopbackTester::take_lines(const OwnNetwork::Lines& lines) {
 }
 
 void LoopbackTester::test_next() {
+  if (!asked_) return;
   if (ports_.empty()) return conclude();
+  if (const Status may = check_job(); !may) return found_.empty() ? end(fail(may.error())) : conclude();
   const api::RdmaPort port = ports_.back();
   ports_.pop_back();
-  line_ = line_of(port);
   asked_->on_progress(port.port + " is measured");
-  doors_.ends.measure_loopback(line_, {.port = port.port, .seconds = kSeconds},
-                               [this, port, number = number_](const Result<host::BandwidthReport>& report) {
-                                 if (asked_ && number == number_) take(port, report);
-                               });
+  doors_.standing.end_on(line_of(port), [this, port, number = number_] {
+    if (number == number_) test(port);
+  });
+}
+
+void LoopbackTester::test(const api::RdmaPort& port) {
+  end_ = doors_.ends.measure_loopback(
+      line_of(port), {.port = port.port, .seconds = kSeconds},
+      [this, port, number = number_](const Result<host::BandwidthReport>& report) {
+        if (number == number_) take(port, report);
+      });
 }
 
 void LoopbackTester::take(const api::RdmaPort& port, const Result<host::BandwidthReport>& report) {
   ObservationWriter writer(clock_.now());
-  const bool is_measured = report && report->measured;
+  std::optional<host::Bandwidth> measured;
+  if (report) measured = report->measured;
   Observation& written = writer.add(subject_of(SubjectKind::nic_port, port.port), "rdma_loopback.written",
-                                    is_measured ? report->measured->all.received : 0.0, "bits_per_second");
+                                    measured ? measured->all.received : 0.0, "bits_per_second");
   written.attributes = {{"rate", static_cast<std::int64_t>(port.rate)}};
-  if (is_measured) {
+  if (measured) {
     ++measured_;
   } else {
     written.value.reset();
@@ -116,7 +131,7 @@ void LoopbackTester::cancel() {
   if (!asked_) return;
   ports_.clear();
   ++number_;
-  if (!line_.empty()) doors_.ends.end_on(line_, [] {});
+  doors_.ends.stop(std::exchange(end_, {}));
   if (found_.empty()) {
     asked_.reset();
     return;
@@ -126,7 +141,7 @@ void LoopbackTester::cancel() {
 
 void LoopbackTester::end(const Result<std::string>& said) {
   doors_.look();
-  line_.clear();
+  end_.clear();
   const auto asked = std::exchange(asked_, std::nullopt);
   if (!asked) return;
   loop_.post([on_end = asked->on_end, said] { on_end(said); });

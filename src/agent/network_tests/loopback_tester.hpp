@@ -34,6 +34,7 @@ class LoopbackTester {
   struct Doors {
     OwnNetwork& own;
     BandwidthEnds& ends;
+    BandwidthEnds& standing;  // servers that wait for a test of somebody else: they make room
     // Whose job is on this node, in a sentence; empty: nobody's that is known.
     std::function<std::string()> job;
     // The board has something new.
@@ -53,7 +54,9 @@ class LoopbackTester {
 
  private:
   void take_lines(const OwnNetwork::Lines& lines);
+  [[nodiscard]] Status check_job() const;
   void test_next();
+  void test(const api::RdmaPort& port);
   void take(const api::RdmaPort& port, const Result<host::BandwidthReport>& report);
   void conclude();
   void end(const Result<std::string>& said);
@@ -65,7 +68,7 @@ class LoopbackTester {
   std::optional<runtime::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;          // of the test that was asked for last
   std::vector<api::RdmaPort> ports_;  // still to test, the next one last
-  std::string line_;                  // that is in use now; empty: none
+  std::string end_;                   // that measures now; empty: none
   Observations found_;
   std::size_t measured_ = 0;
 };

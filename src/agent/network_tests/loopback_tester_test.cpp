@@ -43,6 +43,7 @@ class LoopbackTesterTest : public ::testing::Test {
     const std::string& port = command.arguments.at(2);
     tested_.push_back(port);
     if (port == cancels_at_) loop_.post([this] { tester_.cancel(); });
+    if (port == job_comes_at_) job_ = "team/train holds GPU 0";
     host::ChildReport report;
     const auto problem = problems_.find(port);
     report.output = problem == problems_.end()
@@ -72,9 +73,11 @@ class LoopbackTesterTest : public ::testing::Test {
   std::string job_;
   std::map<std::string, std::string> problems_;
   std::string cancels_at_;
+  std::string job_comes_at_;
   std::vector<std::string> tested_;
   std::vector<std::string> progress_;
   std::optional<Result<std::string>> said_;
+  bool holds_children_ = false;  // until the test runs them
   std::vector<std::function<void()>> tasks_;
   int looks_ = 0;
   OwnNetwork own_{loop_, clock_, [] { return api::NodeNetwork{}; },
@@ -85,19 +88,24 @@ class LoopbackTesterTest : public ::testing::Test {
                     task();
                     return true;
                   }};
-  BandwidthEnds ends_{loop_,
-                      clock_,
-                      "n-",
-                      {.program = std::string("/opt/probe"),
-                       .run = [this](const host::Command& command, MonoTime, const std::stop_token&,
-                                     const host::LineHandler&) { return run_child(command); },
-                       .submit =
-                           [](const std::function<void()>& task) {
-                             task();
-                             return true;
-                           }}};
+  BandwidthEnds::Doors doors() {
+    return {.program = std::string("/opt/probe"),
+            .run = [this](const host::Command& command, MonoTime, const std::stop_token&,
+                          const host::LineHandler&) { return run_child(command); },
+            .submit =
+                [this](std::function<void()> task) {
+                  if (holds_children_)
+                    tasks_.push_back(std::move(task));
+                  else
+                    task();
+                  return true;
+                }};
+  }
+  BandwidthEnds ends_{loop_, clock_, "n-", doors()};
+  BandwidthEnds standing_{loop_, clock_, "s-", doors()};
   std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
-  LoopbackTester tester_{loop_, clock_, {own_, ends_, [this] { return job_; }, [this] { ++looks_; }}, board_};
+  LoopbackTester tester_{
+      loop_, clock_, {own_, ends_, standing_, [this] { return job_; }, [this] { ++looks_; }}, board_};
 };
 
 TEST_F(LoopbackTesterTest, measures_one_port_after_the_other) {
@@ -141,6 +149,28 @@ TEST_F(LoopbackTesterTest, beside_a_job_nothing_is_tested) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::conflict);
   EXPECT_THAT(refused.error().what, HasSubstr("team/train holds GPU 0"));
+}
+
+TEST_F(LoopbackTesterTest, nor_any_further_when_one_begins) {
+  job_comes_at_ = "mlx5_0/1";
+  run();
+  EXPECT_EQ(said_->value(), "1 of 1 RDMA port measured");
+  EXPECT_THAT(tested_, ElementsAre("mlx5_0/1"));
+}
+
+// Somebody else's test of that line.
+TEST_F(LoopbackTesterTest, what_others_test_is_not_ended_with_it) {
+  holds_children_ = true;
+  std::optional<Result<host::BandwidthReport>> others;
+  (void)ends_.measure_loopback("ib0", {.port = "mlx5_0/1", .seconds = 1},
+                               [&others](const Result<host::BandwidthReport>& report) { others = report; });
+  ASSERT_TRUE(begin());
+  tester_.cancel();
+  EXPECT_FALSE(ends_.is_idle());
+  ASSERT_EQ(tasks_.size(), 1U);
+  tasks_.front()();
+  ASSERT_TRUE(run_until([&others] { return others.has_value(); }));
+  EXPECT_TRUE(*others);
 }
 
 TEST_F(LoopbackTesterTest, what_was_measured_before_its_end_is_a_result) {

@@ -89,9 +89,10 @@ NetworkTests::NetworkTests(NetworkTestContext context)
       standing_(context_.loop, context_.clock, context_.node + "-standing-", end_doors(standing_lanes_)),
       bandwidth_(context_.loop, context_.clock, kByTcp, book_, tester_doors(kByTcp), context_.board),
       rdma_(context_.loop, context_.clock, kByRdma, book_, tester_doors(kByRdma), context_.board),
-      loopback_(context_.loop, context_.clock,
-                {own_, ends_, context_.job, [this] { context_.look(std::string(kLoopbackCheck)); }},
-                context_.board) {}
+      loopback_(
+          context_.loop, context_.clock,
+          {own_, ends_, standing_, context_.job, [this] { context_.look(std::string(kLoopbackCheck)); }},
+          context_.board) {}
 
 BandwidthTester::Doors NetworkTests::tester_doors(const PairMedium& medium) {
   return {.peers = context_.peers,

@@ -9,10 +9,16 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Duration kToListen = seconds{15};
+constexpr Duration kToListen = seconds{30};
 constexpr Duration kToEnd = seconds{5};
-// Beyond the seconds of both ways: what an agent takes at most before it says that nothing was measured.
-constexpr Duration kToGiveUp = seconds{30};
+// Beyond the seconds of both ways: what an agent takes at most before it says that nothing was measured; by
+// RDMA with three programs, each of which may hang (BandwidthEnds).
+constexpr std::size_t kToGiveUp = 30;
+constexpr std::size_t kToGiveUpRdma = 60;
+
+std::size_t seconds_to_give_up(const PairExchange::Wish& wish) {
+  return 2 * wish.seconds + (wish.source.rdma_port.empty() ? kToGiveUp : kToGiveUpRdma);
+}
 
 net::ServerUrl url_of(const Peer& peer) {
   return {peer.is_encrypted, peer.address, peer.port, ""};
@@ -54,13 +60,12 @@ PairExchange::PairExchange(net::EventLoop& loop, const std::shared_ptr<const net
 }
 
 void PairExchange::listen() {
-  const api::ServersRequest wanted{
-      .address = wish_.destination.address,
-      .allowed = wish_.source.address,
-      .processes = 1,
-      .seconds = 2 * wish_.seconds + static_cast<std::size_t>(kToGiveUp / seconds{1}),
-      .rdma_port = wish_.destination.rdma_port,
-      .test_seconds = wish_.seconds};
+  const api::ServersRequest wanted{.address = wish_.destination.address,
+                                   .allowed = wish_.source.address,
+                                   .processes = 1,
+                                   .seconds = seconds_to_give_up(wish_),
+                                   .rdma_port = wish_.destination.rdma_port,
+                                   .test_seconds = wish_.seconds};
   exchange_ = destination_.send(
       request_of("POST", api::kServersPath, api::to_json(wanted)), kToListen, [this](const auto& answer) {
         const auto body = body_of(wish_.destination.peer.node, answer);
@@ -87,7 +92,7 @@ void PairExchange::measure(const api::ServersAnswer& servers) {
                                      .most = wish_.most,
                                      .rdma_port = wish_.source.rdma_port};
   exchange_ = source_.send(request_of("POST", api::kBandwidthPath, api::to_json(wanted)),
-                           seconds{2 * wish_.seconds} + kToGiveUp, [this](const auto& answer) {
+                           seconds{seconds_to_give_up(wish_)}, [this](const auto& answer) {
                              const auto body = body_of(wish_.source.peer.node, answer);
                              answer_ = body ? api::parse_bandwidth_answer(*body)
                                             : Result<api::BandwidthAnswer>(fail(body.error()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/pair_medium.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/network_tests/bandwidth_observations.hpp"
@@ -35,8 +36,11 @@ std::vector<Line> interfaces_of(const api::NodeNetwork& network) {
   return lines;
 }
 
+// Of a node without IPv4 none: perftest could not begin.
 std::vector<Line> rdma_ports_of(const api::NodeNetwork& network) {
   std::vector<Line> lines;
+  const auto is_ipv4 = [](const api::NetworkAddress& one) { return !api::is_ipv6(one.address); };
+  if (std::ranges::none_of(network.addresses, is_ipv4)) return lines;
   for (const api::RdmaPort& one : network.rdma)
     lines.push_back({one.port, one.rate});
   return lines;
@@ -70,16 +74,30 @@ Result<PairExchange::Wish> wish_by_tcp(const PeerNetwork& source, const std::str
   return wish;
 }
 
-Result<std::string> ipv4_of(const PeerNetwork& network) {
+// The first of IPv4 on that interface; empty: it has none.
+std::string ipv4_on(const PeerNetwork& network, const std::string& interface) {
   for (const api::NetworkAddress& one : network.network.addresses)
-    if (!api::is_ipv6(one.address)) return one.address;
-  return fail(Errc::unavailable, network.peer.node + " has no address of IPv4, over which perftest begins");
+    if (one.interface == interface && !api::is_ipv6(one.address)) return one.address;
+  return {};
+}
+
+// Of an interface that both have, which is in one network; else those at which the agents are asked.
+Result<std::pair<std::string, std::string>> ipv4_of(const PeerNetwork& source,
+                                                    const PeerNetwork& destination) {
+  for (const api::NetworkAddress& one : source.network.addresses) {
+    std::pair<std::string, std::string> both{ipv4_on(source, one.interface),
+                                             ipv4_on(destination, one.interface)};
+    if (!both.first.empty() && !both.second.empty()) return both;
+  }
+  if (!api::is_ipv6(source.peer.address) && !api::is_ipv6(destination.peer.address))
+    return std::pair{source.peer.address, destination.peer.address};
+  return fail(Errc::unavailable, source.peer.node + " and " + destination.peer.node +
+                                     " have no addresses of IPv4 in one network, over which perftest begins");
 }
 
 Result<PairExchange::Wish> wish_by_rdma(const PeerNetwork& source, const std::string& source_line,
                                         const PeerNetwork& destination, const std::string& destination_line) {
-  const std::string from = TRY(ipv4_of(source));
-  const std::string to = TRY(ipv4_of(destination));
+  const auto [from, to] = TRY(ipv4_of(source, destination));
   PairExchange::Wish wish;
   wish.source = {source.peer, from, source_line};
   wish.destination = {destination.peer, to, destination_line};
@@ -90,11 +108,13 @@ Result<PairExchange::Wish> wish_by_rdma(const PeerNetwork& source, const std::st
 
 const PairMedium kByTcp{.check = kBandwidthCheck,
                         .line = "interface",
+                        .lack = "it has no interface",
                         .settings = settings_of_tcp(),
                         .lines_of = interfaces_of,
                         .wish_of = wish_by_tcp};
 const PairMedium kByRdma{.check = kRdmaBandwidthCheck,
                          .line = "RDMA port",
+                         .lack = "it has no RDMA port that is active, or no address of IPv4",
                          .settings = settings_of_rdma(),
                          .lines_of = rdma_ports_of,
                          .wish_of = wish_by_rdma};

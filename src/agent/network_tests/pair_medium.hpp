@@ -24,6 +24,7 @@ struct Line {
 struct PairMedium {
   std::string_view check;  // the operation, and who judges what it finds
   std::string_view line;   // what a line is called
+  std::string_view lack;   // what a node has that has none
   fleet::PairSettings settings;
   std::vector<Line> (*lines_of)(const api::NodeNetwork& network);
   // Between these lines of two nodes: by which addresses, and with what. unavailable: they have none in

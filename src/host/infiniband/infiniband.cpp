@@ -128,8 +128,10 @@ Result<std::vector<IbPort>> scan_ib_ports(const Files& files, bool (*is_wanted)(
 std::string interface_of(const Files& files, const IbPort& port) {
   const std::string folder = device_path(port.device) + "/device/net";
   for (const std::string& name : files.list(folder).value_or(std::vector<std::string>{})) {
-    const auto number = files.read_integer(folder + "/" + name + "/dev_port");
-    if (number && *number + 1 == port.number) return name;
+    const auto number = files.read_integer(std::string(folder).append("/").append(name).append("/dev_port"));
+    if (!number || *number + 1 != port.number) continue;
+    const auto master = files.resolve(std::string(folder).append("/").append(name).append("/master"));
+    return master ? master->substr(master->rfind('/') + 1) : name;
   }
   return {};
 }

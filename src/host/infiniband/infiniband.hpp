@@ -51,7 +51,8 @@ struct IbPort {
 [[nodiscard]] Result<std::uint64_t> read_ib_counter(const Files& files, const IbPort& port,
                                                     std::string_view path);
 
-// The network interface of the same line: "ib0", or that of RoCE; empty: none, or the kernel does not tell.
+// The network interface of the same line: "ib0", or that of RoCE, or the bond or bridge that it is a member
+// of; empty: none, or the kernel does not tell.
 [[nodiscard]] std::string interface_of(const Files& files, const IbPort& port);
 
 // "4: ACTIVE" -> "active".

@@ -88,6 +88,9 @@ TEST_F(InfinibandTest, tells_the_interface_of_the_same_line) {
   ASSERT_EQ(ports->size(), 2U);
   EXPECT_EQ(interface_of(files_, ports->front()), "ib0");
   EXPECT_EQ(interface_of(files_, ports->back()), "ib1");
+  folder_.write("/sys/class/net/bond0/mtu", "9000\n");
+  folder_.link(device + "/device/net/ib1/master", "../../../../../net/bond0");
+  EXPECT_EQ(interface_of(files_, ports->back()), "bond0");
   add_port("mlx5_1", 1, "4: ACTIVE\n");
   EXPECT_EQ(interface_of(files_, scan_ib_ports(files_).value().back()), "");
 }

@@ -239,11 +239,14 @@ Result<RdmaReport> parse_rdma(std::string_view text) {
   report.reason = text_of(object, "reason");
   report.error = text_of(object, "error");
   if (!report.reason.empty()) return report;
-  if (const json::object* const way = way_in(object, false)) report.to_peer = bandwidth_of(*way);
-  if (const json::object* const way = way_in(object, true)) report.from_peer = bandwidth_of(*way);
-  report.latency = latency_of(object);
-  if (!report.to_peer || !report.from_peer || !report.latency)
+  const json::object* const there = way_in(object, false);
+  const json::object* const back = way_in(object, true);
+  const auto to_peer = there == nullptr ? std::nullopt : bandwidth_of(*there);
+  const auto from_peer = back == nullptr ? std::nullopt : bandwidth_of(*back);
+  const auto latency = latency_of(object);
+  if (!to_peer || !from_peer || !latency)
     return refuse("it has no reason, and not both ways and the latency");
+  report.measured = RdmaBandwidth{*to_peer, *from_peer, *latency};
   return report;
 }
 

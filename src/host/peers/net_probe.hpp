@@ -85,11 +85,14 @@ struct RdmaLatency {
   double p99 = 0;
   double most = 0;
 };
-// What came of it: both ways and the latency, or why one of them was not measured.
+struct RdmaBandwidth {
+  Bandwidth to_peer;
+  Bandwidth from_peer;
+  RdmaLatency latency;
+};
+// What came of it: `measured`, or why one of it was not.
 struct RdmaReport {
-  std::optional<Bandwidth> to_peer;
-  std::optional<Bandwidth> from_peer;
-  std::optional<RdmaLatency> latency;
+  std::optional<RdmaBandwidth> measured;
   std::string reason;  // as of a BandwidthReport
   std::string error;
 };
