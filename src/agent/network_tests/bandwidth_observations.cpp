@@ -123,7 +123,7 @@ void add_way(const BandwidthFound& found, std::uint32_t test, const WayFound& wa
   if (way.usual) told.attributes.emplace_back("usual", *way.usual);
   if (way.from == cell.source) add_latency(found, test, told);
   if (const auto why = found.problems.find(test); why != found.problems.end())
-    told.attributes.emplace_back("problem", why->second);
+    told.attributes.emplace_back(told.value ? "problem" : "error", why->second);
 }
 
 }  // namespace

@@ -97,9 +97,11 @@ void LoopbackTester::test(const api::RdmaPort& port) {
 }
 
 void LoopbackTester::take(const api::RdmaPort& port, const Result<host::BandwidthReport>& report) {
-  ObservationWriter writer(clock_.now());
   std::optional<host::Bandwidth> measured;
   if (report) measured = report->measured;
+  // It was ended to make room: that says nothing of the port.
+  if (!measured && !check_job()) return test_next();
+  ObservationWriter writer(clock_.now());
   Observation& written = writer.add(subject_of(SubjectKind::nic_port, port.port), "rdma_loopback.written",
                                     measured ? measured->all.received : 0.0, "bits_per_second");
   written.attributes = {{"rate", static_cast<std::int64_t>(port.rate)}};
@@ -108,7 +110,7 @@ void LoopbackTester::take(const api::RdmaPort& port, const Result<host::Bandwidt
   } else {
     written.value.reset();
     written.missing = report ? report->reason : to_string(report.error().code);
-    written.attributes.emplace_back("problem",
+    written.attributes.emplace_back("error",
                                     to_printable(report ? report->error : report.error().what, kMaxProblem));
   }
   for (Observation& one : writer.take())

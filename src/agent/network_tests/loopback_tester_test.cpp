@@ -158,6 +158,14 @@ TEST_F(LoopbackTesterTest, nor_any_further_when_one_begins) {
   EXPECT_THAT(tested_, ElementsAre("mlx5_0/1"));
 }
 
+TEST_F(LoopbackTesterTest, one_that_makes_room_for_a_job_is_no_result) {
+  job_comes_at_ = "mlx5_0/1";
+  problems_["mlx5_0/1"] = "killed";
+  run();
+  ASSERT_FALSE(*said_);
+  EXPECT_EQ(said_->error().code, Errc::conflict);
+}
+
 // Somebody else's test of that line.
 TEST_F(LoopbackTesterTest, what_others_test_is_not_ended_with_it) {
   holds_children_ = true;

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "api/v1.hpp"
+
 namespace autopilot::agent {
 namespace {
 
@@ -45,7 +47,7 @@ Result<std::string> body_of(const std::string& node, const Result<net::HttpRespo
   constexpr int kConflict = 409;
   return fail(
       answer->status == kConflict ? Errc::conflict : Errc::denied,
-      node + " answers with status " + std::to_string(answer->status) + ": " + answer->body.substr(0, 300));
+      node + ": " + api::parse_error(answer->body).what + " (status " + std::to_string(answer->status) + ")");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::string_view kOutcome = "bandwidth.outcome";
 // The subject is link/<source>/<interface>|<destination>/<interface>; `source`, `source_pod`, `destination`,
 // `destination_pod` and `interface` name its parts, `usual` is what such pairs have, and by RDMA
 // `latency_microseconds` and `latency_p99_microseconds` are those of a small message. 0: nothing arrived,
-// `problem` says what was seen instead.
+// `problem` says what was seen instead; one that was not measured has an `error`.
 constexpr std::string_view kReceived = "bandwidth.received";
 // Of whom the run suspects, by all that it measured: how surely, 0 to 1. The subject is peer/<node>,
 // link/<node>/<interface>, link/<node>/<interface>|<node>/<interface>, or peer/<what several have in common>;

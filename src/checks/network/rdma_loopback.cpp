@@ -16,7 +16,7 @@ constexpr std::string_view kId = "network.rdma_loopback";
 // Of the host: "measured", or "no_targets".
 constexpr std::string_view kOutcome = "rdma_loopback.outcome";
 // Of each port, in bits per second: what it wrote to itself. `rate` is that of its line, in bits per second;
-// where it could not be measured `problem` says why.
+// where it could not be measured `error` says why.
 constexpr std::string_view kWritten = "rdma_loopback.written";
 constexpr std::array kFound{kWritten};
 
