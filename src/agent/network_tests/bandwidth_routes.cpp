@@ -39,7 +39,7 @@ Result<std::string> interface_in(const OwnLines& lines, const std::string& addre
   if (port == lines.rdma.end())
     return fail(Errc::malformed,
                 "rdmaPort: " + rdma_port + " is no active port of this node; GET /v1/network");
-  return port->interface.empty() ? port->port : port->interface;
+  return line_of(*port);
 }
 
 // What nobody else may test meanwhile: the interface of an address of this node or, by RDMA, of a port.

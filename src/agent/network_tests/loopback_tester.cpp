@@ -33,11 +33,6 @@ Result<std::vector<api::RdmaPort>> chosen_of(std::vector<api::RdmaPort> ports,
   return ports;
 }
 
-// What nobody else may test meanwhile.
-std::string line_of(const api::RdmaPort& port) {
-  return port.interface.empty() ? port.port : port.interface;
-}
-
 }  // namespace
 
 LoopbackTester::LoopbackTester(net::EventLoop& loop, const Clock& clock, Doors doors,

@@ -22,6 +22,11 @@ struct OwnLines {
   std::vector<api::RdmaPort> rdma = {};
 };
 
+// What nobody else may test while this port is tested.
+[[nodiscard]] inline const std::string& line_of(const api::RdmaPort& port) {
+  return port.interface.empty() ? port.port : port.interface;
+}
+
 // Of this machine, or of the network namespace of this process; wanted: see addresses_for_peers. An adapter
 // that does not answer is left out. Blocks as files of the kernel may.
 [[nodiscard]] Result<OwnLines> read_networks(const host::Files& files,
