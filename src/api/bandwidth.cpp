@@ -18,24 +18,32 @@ std::uint16_t read_port(const JsonObject& object) {
   return port <= std::numeric_limits<std::uint16_t>::max() ? static_cast<std::uint16_t>(port) : 0;
 }
 
+bool is_by_tcp(const ServersRequest& request) {
+  return request.rdma_port.empty() && request.gpus == 0;
+}
+
 ServersRequest read_servers_request(const JsonObject& object) {
-  object.has_only({"address", "allowed", "processes", "seconds", "rdmaPort", "testSeconds"});
+  object.has_only({"address", "allowed", "processes", "seconds", "rdmaPort", "gpus", "testSeconds"});
   ServersRequest request{object.word("address"), object.word("allowed"), object.count("processes"),
                          object.count("seconds"), object.word_or_empty("rdmaPort")};
-  if (!request.rdma_port.empty()) request.test_seconds = object.count("testSeconds");
+  if (object.has("gpus")) request.gpus = object.count("gpus");
+  if (!is_by_tcp(request)) request.test_seconds = object.count("testSeconds");
   return request;
 }
 
 ServersAnswer read_servers_answer(const JsonObject& object) {
-  return {object.word("id"), object.list("ports", read_port)};
+  return {object.word("id"), object.list("ports", read_port), object.word_or_empty("ncclId")};
 }
 
 BandwidthRequest read_bandwidth_request(const JsonObject& object) {
-  object.has_only({"address", "node", "to", "ports", "streams", "seconds", "mostBitsPerSecond", "rdmaPort"});
+  object.has_only({"address", "node", "to", "ports", "streams", "seconds", "mostBitsPerSecond", "rdmaPort",
+                   "gpus", "ncclId"});
   BandwidthRequest request{object.word("address"),          object.word("node"),     object.word("to"),
                            object.list("ports", read_port), object.count("streams"), object.count("seconds")};
   if (object.has("mostBitsPerSecond")) request.most = object.count("mostBitsPerSecond");
   request.rdma_port = object.word_or_empty("rdmaPort");
+  if (object.has("gpus")) request.gpus = object.count("gpus");
+  request.nccl_id = object.word_or_empty("ncclId");
   return request;
 }
 
@@ -109,6 +117,18 @@ Status check_ports(const std::vector<std::uint16_t>& ports) {
   return {};
 }
 
+Status check_gpus(std::size_t gpus, const std::string& rdma_port) {
+  if (!rdma_port.empty()) return fail(Errc::malformed, "rdmaPort, gpus: expected one of them");
+  return check_count("gpus", gpus, NodeNetwork::kMostGpus);
+}
+
+// It becomes an argument of a program.
+Status check_nccl_id(const std::string& id) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (id.size() == kNcclIdLength && id.find_first_not_of(kDigits) == std::string::npos) return {};
+  return fail(Errc::malformed, "ncclId: expected " + std::to_string(kNcclIdLength) + " hexadecimal digits");
+}
+
 Status check_ipv4(std::string_view name, const std::string& address) {
   if (!is_ipv6(address)) return {};
   return fail(Errc::malformed, std::string(name) + ": by RDMA an address of IPv4");
@@ -136,7 +156,8 @@ std::string to_json(const ServersRequest& request) {
   out.count("processes", request.processes);
   out.count("seconds", request.seconds);
   out.word_if_any("rdmaPort", request.rdma_port);
-  if (!request.rdma_port.empty()) out.count("testSeconds", request.test_seconds);
+  if (request.gpus > 0) out.count("gpus", request.gpus);
+  if (!is_by_tcp(request)) out.count("testSeconds", request.test_seconds);
   out.end_object();
   return out.take();
 }
@@ -145,9 +166,12 @@ Result<ServersRequest> parse_servers_request(std::string_view json) {
   auto request = TRY(read_text(json, read_servers_request));
   TRY_STATUS(check_count("processes", request.processes, kMostProcesses));
   TRY_STATUS(check_count("seconds", request.seconds, kMostServerSeconds));
-  if (request.rdma_port.empty()) return request;
+  if (is_by_tcp(request)) return request;
   TRY_STATUS(check_count("testSeconds", request.test_seconds, kMostTestSeconds));
-  TRY_STATUS(check_ipv4("address", request.address));
+  if (request.gpus > 0)
+    TRY_STATUS(check_gpus(request.gpus, request.rdma_port));
+  else
+    TRY_STATUS(check_ipv4("address", request.address));
   return request;
 }
 
@@ -156,13 +180,14 @@ std::string to_json(const ServersAnswer& answer) {
   out.begin_object();
   out.word("id", answer.id);
   write_ports(out, answer.ports);
+  out.word_if_any("ncclId", answer.nccl_id);
   out.end_object();
   return out.take();
 }
 
 Result<ServersAnswer> parse_servers_answer(std::string_view json) {
   auto answer = TRY(read_text(json, read_servers_answer));
-  TRY_STATUS(check_ports(answer.ports));
+  TRY_STATUS(answer.nccl_id.empty() ? check_ports(answer.ports) : check_nccl_id(answer.nccl_id));
   return answer;
 }
 
@@ -177,15 +202,19 @@ std::string to_json(const BandwidthRequest& request) {
   out.count("seconds", request.seconds);
   if (request.most > 0) out.count("mostBitsPerSecond", request.most);
   out.word_if_any("rdmaPort", request.rdma_port);
+  if (request.gpus > 0) out.count("gpus", request.gpus);
+  out.word_if_any("ncclId", request.nccl_id);
   out.end_object();
   return out.take();
 }
 
 Result<BandwidthRequest> parse_bandwidth_request(std::string_view json) {
   auto request = TRY(read_text(json, read_bandwidth_request));
-  TRY_STATUS(check_ports(request.ports));
+  const bool is_by_nccl = request.gpus > 0;
+  TRY_STATUS(is_by_nccl ? check_nccl_id(request.nccl_id) : check_ports(request.ports));
   TRY_STATUS(check_count("streams", request.streams, kMostStreams));
   TRY_STATUS(check_count("seconds", request.seconds, kMostTestSeconds));
+  if (is_by_nccl) TRY_STATUS(check_gpus(request.gpus, request.rdma_port));
   if (request.rdma_port.empty()) return request;
   if (request.ports.size() != kRdmaPrograms)
     return fail(Errc::malformed, "ports: by RDMA there are " + std::to_string(kRdmaPrograms));

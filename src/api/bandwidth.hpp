@@ -23,6 +23,8 @@ inline constexpr std::size_t kMostServerSeconds = 120;
 // One each for a write, a read and the latency.
 inline constexpr std::size_t kRdmaPrograms = 3;
 inline constexpr std::uint64_t kLeastRdmaBits = 1'000'000;  // that a test may be bound to
+// Of ncclUniqueId, 128 bytes.
+inline constexpr std::size_t kNcclIdLength = 256;
 // Each way: both are over, or given up, before a server must have answered.
 inline constexpr std::size_t kMostTestSeconds = 15;
 
@@ -31,8 +33,9 @@ struct ServersRequest {
   std::string allowed;  // the only address that is heard; by RDMA the first who connects is
   std::size_t processes = 1;
   std::size_t seconds = 0;       // until nobody listens any more
-  std::string rdma_port = {};    // "mlx5_0/1": by RDMA, with one process for each program; empty: by TCP
-  std::size_t test_seconds = 0;  // by RDMA alone: what the other end will ask for
+  std::string rdma_port = {};    // "mlx5_0/1": by RDMA, with one process for each program; else empty
+  std::size_t test_seconds = 0;  // not by TCP: what the other end will ask for
+  std::size_t gpus = 0;          // by NCCL: an all-reduce of so many of each of both nodes; else 0
 
   friend bool operator==(const ServersRequest&, const ServersRequest&) = default;
 };
@@ -43,6 +46,7 @@ struct ServersRequest {
 struct ServersAnswer {
   std::string id;  // DELETE /v1/network/servers/{id} ends them before their time
   std::vector<std::uint16_t> ports;
+  std::string nccl_id = {};  // by NCCL, in place of ports: see BandwidthRequest
 
   friend bool operator==(const ServersAnswer&, const ServersAnswer&) = default;
 };
@@ -58,6 +62,8 @@ struct BandwidthRequest {
   std::size_t seconds = 0;           // one way, and then the other
   std::uint64_t most = 0;            // bits/s, of all together; 0: what the network has
   std::string rdma_port = {};        // see ServersRequest
+  std::size_t gpus = 0;              // likewise
+  std::string nccl_id = {};  // by NCCL, in place of ports: whom to join, kNcclIdLength hexadecimal digits
 
   friend bool operator==(const BandwidthRequest&, const BandwidthRequest&) = default;
 };
@@ -79,7 +85,7 @@ struct BandwidthLatency {
 
   friend bool operator==(const BandwidthLatency&, const BandwidthLatency&) = default;
 };
-// Both ways, or why one was not measured.
+// Both ways, or why one was not measured. An all-reduce has one figure, its bus bandwidth, for both.
 struct BandwidthAnswer {
   std::optional<BandwidthWay> to_peer;
   std::optional<BandwidthWay> from_peer;

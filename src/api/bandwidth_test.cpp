@@ -19,6 +19,12 @@ TEST(Bandwidth, what_is_written_is_read_again) {
   EXPECT_EQ(parse_servers_request(to_json(by_rdma)).value(), by_rdma);
   const BandwidthRequest rdma_request{"10.2.0.9", "node-b", "10.2.0.7", {1, 2, 3}, 1, 3, 0, "mlx5_0/1"};
   EXPECT_EQ(parse_bandwidth_request(to_json(rdma_request)).value(), rdma_request);
+  const ServersRequest by_nccl{"10.2.0.7", "10.2.0.9", 1, 90, "", 3, 8};
+  EXPECT_EQ(parse_servers_request(to_json(by_nccl)).value(), by_nccl);
+  const ServersAnswer joinable{"servers-1", {}, std::string(kNcclIdLength, 'a')};
+  EXPECT_EQ(parse_servers_answer(to_json(joinable)).value(), joinable);
+  const BandwidthRequest nccl_request{"10.2.0.9", "node-b", "10.2.0.7", {}, 1, 3, 0, "", 8, joinable.nccl_id};
+  EXPECT_EQ(parse_bandwidth_request(to_json(nccl_request)).value(), nccl_request);
   const BandwidthAnswer with_latency{BandwidthWay{2e11, 2e11}, BandwidthWay{1e11, 1e11}, "", "",
                                      BandwidthLatency{1.27, 1.5, 5.25}};
   EXPECT_EQ(parse_bandwidth_answer(to_json(with_latency)).value(), with_latency);
@@ -48,8 +54,25 @@ TEST(Bandwidth, what_is_beyond_the_limits_is_refused_with_its_name) {
             "mostBitsPerSecond: by RDMA at least 1000000");
   servers = {"10.2.0.7", "10.2.0.9", 1, 30, "mlx5_0/1", 16};
   EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "testSeconds: expected 1 to 15");
+  servers = {"10.2.0.7", "10.2.0.9", 1, 30, "", 3, 65};
+  EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "gpus: expected 1 to 64");
+  servers = {"10.2.0.7", "10.2.0.9", 1, 30, "mlx5_0/1", 3, 8};
+  EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "rdmaPort, gpus: expected one of them");
+  servers = {"10.2.0.7", "10.2.0.9", 1, 30, "", 0, 8};
+  EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "testSeconds: expected 1 to 15");
   BandwidthAnswer answer{BandwidthWay{1, 1}, BandwidthWay{1, 1}, "", "", BandwidthLatency{1, -1, 1}};
   EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).error().what, "latency: expected microseconds");
+}
+
+TEST(Bandwidth, whom_to_join_by_nccl_is_its_digits_and_nothing_else) {
+  const std::string why = "ncclId: expected 256 hexadecimal digits";
+  for (const std::string& id :
+       {std::string(), std::string("--help"), std::string(255, 'a'), std::string(257, 'a'),
+        std::string(255, 'a') + "g", std::string(255, 'a') + "A", std::string(256, ' ')}) {
+    const BandwidthRequest request{"a", "b", "c", {}, 1, 3, 0, "", 8, id};
+    EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, why) << id;
+    if (!id.empty()) EXPECT_EQ(parse_servers_answer(to_json(ServersAnswer{"x", {}, id})).error().what, why);
+  }
 }
 
 TEST(Bandwidth, an_answer_without_a_way_and_without_a_reason_is_none) {

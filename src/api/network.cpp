@@ -24,6 +24,7 @@ NodeNetwork read_network(const JsonObject& object) {
   NodeNetwork network{object.word("node"), object.word_or_empty("pod"),
                       object.list("addresses", read_address), object.word_or_empty("leaf")};
   if (object.has("rdma")) network.rdma = object.list("rdma", read_rdma_port);
+  if (object.has("gpus")) network.gpus = object.count("gpus");
   return network;
 }
 
@@ -67,6 +68,7 @@ std::string to_json(const NodeNetwork& network) {
   out.end_list();
   out.word_if_any("leaf", network.leaf);
   write_rdma(out, network.rdma);
+  if (network.gpus > 0) out.count("gpus", network.gpus);
   out.end_object();
   return out.take();
 }
@@ -77,6 +79,8 @@ Result<NodeNetwork> parse_node_network(std::string_view json) {
     return fail(Errc::malformed, "addresses: at most " + std::to_string(NodeNetwork::kMostAddresses));
   if (network.rdma.size() > NodeNetwork::kMostRdmaPorts)
     return fail(Errc::malformed, "rdma: at most " + std::to_string(NodeNetwork::kMostRdmaPorts));
+  if (network.gpus > NodeNetwork::kMostGpus)
+    return fail(Errc::malformed, "gpus: at most " + std::to_string(NodeNetwork::kMostGpus));
   return network;
 }
 

@@ -41,17 +41,19 @@ struct RdmaPort {
 struct NodeNetwork {
   static constexpr std::size_t kMostAddresses = 64;
   static constexpr std::size_t kMostRdmaPorts = 64;
+  static constexpr std::size_t kMostGpus = 64;
 
   std::string node;
   std::string pod;  // of the agent; empty: it is in none
   std::vector<NetworkAddress> addresses;
   std::string leaf = {};  // the switch that the node is plugged into; empty: not known
   std::vector<RdmaPort> rdma = {};
+  std::size_t gpus = 0;  // of NVIDIA, with or without a driver
 
   friend bool operator==(const NodeNetwork&, const NodeNetwork&) = default;
 };
 [[nodiscard]] std::string to_json(const NodeNetwork& network);
-// malformed: something is missing, or there are more than kMostAddresses or kMostRdmaPorts.
+// malformed: something is missing, or there are more than kMostAddresses, kMostRdmaPorts or kMostGpus.
 [[nodiscard]] Result<NodeNetwork> parse_node_network(std::string_view json);
 
 }  // namespace autopilot::api

@@ -45,6 +45,7 @@ std::span<const Check> builtin_checks() {
       kNetworkBandwidth,      //
       kNetworkRdmaBandwidth,  //
       kNetworkRdmaLoopback,   //
+      kNetworkNcclAllreduce,  //
       kStorageFilesystem,     //
       kStorageFsErrors,       //
       kStorageNvme,           //

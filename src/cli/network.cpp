@@ -30,6 +30,7 @@ namespace {
 
 constexpr const char* kTcp = "tcp";
 constexpr const char* kRdma = "rdma";
+constexpr const char* kNccl = "nccl";
 constexpr const char* kPing = "ping";
 // In which others have the lines.
 constexpr Duration kBetweenTests = std::chrono::seconds{5};
@@ -56,6 +57,7 @@ std::string joined_nodes(const NetworkTestOptions& options) {
 
 std::string operation_of(const std::string& kind) {
   if (kind == kPing) return "network.ping";
+  if (kind == kNccl) return "network.nccl_allreduce";
   return kind == kRdma ? "network.rdma_bandwidth" : "network.bandwidth";
 }
 
@@ -165,8 +167,8 @@ void add_network(CLI::App& app, int& exit_code) {
   network->require_subcommand(1);
   auto options = std::make_shared<NetworkTestOptions>();
   auto* verb = network->add_subcommand("test", "Have the agents of several nodes measure between them");
-  verb->add_option("--kind", options->kind, "tcp, rdma: bandwidth, in pairs; ping: who answers")
-      ->check(CLI::IsMember({kTcp, kRdma, kPing}))
+  verb->add_option("--kind", options->kind, "tcp, rdma, nccl: bandwidth, in pairs; ping: who answers")
+      ->check(CLI::IsMember({kTcp, kRdma, kNccl, kPing}))
       ->capture_default_str();
   verb->add_option("--nodes", options->nodes,
                    "These nodes only: in pairs between them, two or more; by ping from this one")
@@ -193,7 +195,7 @@ void add_network(CLI::App& app, int& exit_code) {
   verb->footer(
       "Three rounds of pairs find out whom slow pairs have in common. They fill the\n"
       "lines meanwhile: not beside jobs. Ctrl-C ends it. By RDMA every node needs the\n"
-      "programs of perftest.\n"
+      "programs of perftest, by NCCL idle GPUs and libnccl.so.2.\n"
       "In a matrix `.` is a pair that was not tested, `?` one that could not be.\n"
       "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not tested; 64 usage, 70 the\n"
       "agent refuses or does not answer.\n"
@@ -201,6 +203,7 @@ void add_network(CLI::App& app, int& exit_code) {
       "  autopilot network test --plan\n  autopilot network test --watch --nodes gpu-1,gpu-7\n"
       "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"
       "  autopilot network test --kind rdma\n"
+      "  autopilot network test --kind nccl --nodes gpu-1,gpu-2,gpu-7\n"
       "  autopilot network test --kind ping -o json");
   verb->callback([options, &exit_code] {
     const std::string why_not = why_no_plan(*options);

@@ -15,6 +15,7 @@ int main() {
   using namespace autopilot;
   using namespace autopilot::api;
   using namespace autopilot::api::testing;
+  const std::string nccl_id(kNcclIdLength, 'a');
   const std::vector<std::pair<std::string, std::string>> samples = {
       {"Node", to_json(sample_node())},
       {"Node", to_json(sample_empty_node())},
@@ -25,7 +26,7 @@ int main() {
                                           "leaf-7"})},
       {"NodeNetwork", to_json(NodeNetwork{"node-a", "", {}})},
       {"NodeNetwork",
-       to_json(NodeNetwork{"node-a", "", {}, "", {{"mlx5_0/1", 200'000'000'000, "ib0"}, {"mlx5_1/1"}}})},
+       to_json(NodeNetwork{"node-a", "", {}, "", {{"mlx5_0/1", 200'000'000'000, "ib0"}, {"mlx5_1/1"}}, 8})},
       {"BandwidthPlan", to_json(BandwidthPlan{{{"ib0", {"node-a", "node-b"}}},
                                               {{"ib0", "node-a", "node-b"}},
                                               10,
@@ -34,12 +35,16 @@ int main() {
       {"BandwidthPlan", to_json(BandwidthPlan{})},
       {"ServersRequest", to_json(ServersRequest{"10.2.0.7", "10.2.0.9", 2, 30})},
       {"ServersRequest", to_json(ServersRequest{"10.2.0.7", "10.2.0.9", 1, 30, "mlx5_0/1", 3})},
+      {"ServersRequest", to_json(ServersRequest{"10.2.0.7", "10.2.0.9", 1, 30, "", 3, 8})},
       {"ServersAnswer", to_json(ServersAnswer{"node-a-1", {41000, 41001}})},
+      {"ServersAnswer", to_json(ServersAnswer{"node-a-1", {}, nccl_id})},
       {"BandwidthRequest",
        to_json(BandwidthRequest{"10.2.0.9", "node-b", "10.2.0.7", {41000}, 4, 3, 400'000'000})},
       {"BandwidthRequest", to_json(BandwidthRequest{"10.2.0.9", "node-b", "10.2.0.7", {41000}, 1, 1})},
       {"BandwidthRequest",
        to_json(BandwidthRequest{"10.2.0.9", "node-b", "10.2.0.7", {1, 2, 3}, 1, 1, 0, "mlx5_0/1"})},
+      {"BandwidthRequest",
+       to_json(BandwidthRequest{"10.2.0.9", "node-b", "10.2.0.7", {}, 1, 1, 0, "", 8, nccl_id})},
       {"BandwidthAnswer",
        to_json(BandwidthAnswer{BandwidthWay{}, BandwidthWay{}, "", "", BandwidthLatency{1.27, 1.5, 5.25}})},
       {"BandwidthAnswer",

@@ -14,14 +14,23 @@ constexpr std::size_t kMaxWords = 300;
 // Seconds that the programs of perftest may take beside those that count and kBeyond: each is asked for its
 // options, begins, and is waited for when it hangs.
 constexpr int kAroundRdma = 24;
+// Likewise of an all-reduce: the driver and NCCL begin on both nodes, and one end waits for the other.
+constexpr int kAroundNccl = 40;
+
+constexpr std::string_view kNetProbe = "autopilot-net-probe";
+constexpr std::string_view kGpuProbe = "autopilot-gpu-probe";
+
+std::string_view program_on(const std::string& interface) {
+  return interface == kAllLines ? kGpuProbe : kNetProbe;
+}
 
 // Why a child that ended said nothing: its last words, or how it ended.
-std::string last_words(const Result<host::ChildReport>& report) {
+std::string last_words(std::string_view program, const Result<host::ChildReport>& report) {
   if (!report) return report.error().what;
-  if (report->end == host::ChildEnd::timed_out) return "autopilot-net-probe did not end in its time";
+  if (report->end == host::ChildEnd::timed_out) return std::string(program) + " did not end in its time";
   if (report->end == host::ChildEnd::cancelled) return "the test was ended";
   const std::string words = to_printable(trim(report->errors), kMaxWords);
-  return "autopilot-net-probe: " + to_string(report->status) + (words.empty() ? "" : ", " + words);
+  return std::string(program) + ": " + to_string(report->status) + (words.empty() ? "" : ", " + words);
 }
 
 api::BandwidthWay way_of(const host::Bandwidth& bandwidth) {
@@ -36,7 +45,7 @@ using Run = std::function<Result<host::ChildReport>(const host::Command&)>;
 
 Result<host::BandwidthReport> run_one_way(const Run& run, const host::Command& command, bool from_peer) {
   const auto report = run(command);
-  if (!report || report->output.empty()) return fail(Errc::unavailable, last_words(report));
+  if (!report || report->output.empty()) return fail(Errc::unavailable, last_words(kNetProbe, report));
   return host::parse_bandwidth(trim(report->output), from_peer);
 }
 
@@ -75,7 +84,7 @@ api::BandwidthAnswer measure_by_rdma(const Run& run, const std::string& program,
                       .seconds = static_cast<int>(request.seconds)};
   if (request.most > 0) test.most = request.most;
   const auto child = run(host::command_of(program, test));
-  if (!child || child->output.empty()) return no_measurement("internal", last_words(child));
+  if (!child || child->output.empty()) return no_measurement("internal", last_words(kNetProbe, child));
   const auto report = host::parse_rdma(trim(child->output));
   if (!report) return no_measurement("internal", report.error().what);
   const std::optional<host::RdmaBandwidth>& measured = report->measured;
@@ -88,15 +97,57 @@ api::BandwidthAnswer measure_by_rdma(const Run& run, const std::string& program,
           .latency = api::BandwidthLatency{latency.typical, latency.p99, latency.most}};
 }
 
+// On a thread that may block, likewise.
+api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
+                                     const api::BandwidthRequest& request) {
+  const host::AllReduceTest test{.end = {.address = request.address,
+                                         .gpus = static_cast<int>(request.gpus),
+                                         .seconds = static_cast<int>(request.seconds)},
+                                 .id = request.nccl_id};
+  const auto child = run(host::command_of(program, test));
+  if (!child || child->output.empty()) return no_measurement("internal", last_words(kGpuProbe, child));
+  const auto report = host::parse_all_reduce(trim(child->output));
+  if (!report) return no_measurement("internal", report.error().what);
+  const std::optional<host::AllReduce>& measured = report->measured;
+  if (!measured) return no_measurement(report->reason, report->error);
+  const api::BandwidthWay way{.sent = measured->bus, .received = measured->bus, .samples = measured->samples};
+  return {.to_peer = way, .from_peer = way, .reason = "", .error = ""};
+}
+
+Result<api::ServersAnswer> ports_in(std::string_view line) {
+  api::ServersAnswer answer;
+  for (const int port : TRY(host::parse_listening(line)))
+    answer.ports.push_back(static_cast<std::uint16_t>(port));
+  return answer;
+}
+
+Result<api::ServersAnswer> nccl_id_in(std::string_view line) {
+  api::ServersAnswer answer;
+  answer.nccl_id = TRY(host::parse_nccl_id(line));
+  return answer;
+}
+
 }  // namespace
 
 BandwidthEnds::BandwidthEnds(net::EventLoop& loop, const Clock& clock, std::string prefix, Doors doors)
     : loop_(loop), clock_(clock), prefix_(std::move(prefix)), doors_(std::move(doors)), way_back_(loop) {}
 
+const Result<std::string>& BandwidthEnds::program_for(const std::string& interface) const {
+  return interface == kAllLines ? doors_.gpu_program : doors_.program;
+}
+
+bool BandwidthEnds::is_in_use(const std::string& interface) const {
+  if (interface == kAllLines) return !ends_.empty();
+  return std::ranges::any_of(ends_, [&interface](const auto& one) {
+    return one.second.interface == interface || one.second.interface == kAllLines;
+  });
+}
+
 Result<std::string> BandwidthEnds::begin(const std::string& interface) {
-  if (!doors_.program) return fail(doors_.program.error());
-  if (std::ranges::any_of(ends_, [&](const auto& one) { return one.second.interface == interface; }))
-    return fail(Errc::conflict, interface + " is in use by another test of bandwidth");
+  if (const auto& program = program_for(interface); !program) return fail(program.error());
+  if (is_in_use(interface))
+    return fail(Errc::conflict, (interface == kAllLines ? "a line of this node" : interface) +
+                                    " is in use by another test of bandwidth");
   if (ends_.size() >= kMost)
     return fail(Errc::exhausted, "this node takes part in " + std::to_string(kMost) + " tests already");
   std::string id = prefix_ + std::to_string(++next_);
@@ -106,27 +157,34 @@ Result<std::string> BandwidthEnds::begin(const std::string& interface) {
 
 void BandwidthEnds::serve(const std::string& interface, const host::BandwidthServer& server,
                           OnListening done) {
-  serve_with(interface, server, std::move(done));
+  serve_with(interface, server, server.seconds, ports_in, std::move(done));
 }
 
 void BandwidthEnds::serve(const std::string& interface, const host::RdmaServer& server, OnListening done) {
-  serve_with(interface, server, std::move(done));
+  serve_with(interface, server, server.seconds, ports_in, std::move(done));
+}
+
+void BandwidthEnds::serve(const host::AllReduceServer& server, int seconds, OnListening done) {
+  serve_with(kAllLines, server, seconds, nccl_id_in, std::move(done));
 }
 
 template <typename Server>
-void BandwidthEnds::serve_with(const std::string& interface, const Server& server, OnListening done) {
+void BandwidthEnds::serve_with(const std::string& interface, const Server& server, int seconds,
+                               ReadLine read_line, OnListening done) {
   const auto id = begin(interface);
   if (!id) return loop_.post([done = std::move(done), error = id.error()] { done(fail(error)); });
   End& end = ends_.at(*id);
+  end.read_line = read_line;
   end.on_listening = std::move(done);
-  const MonoTime deadline = clock_.now().mono + std::chrono::seconds{server.seconds} + kBeyond;
+  const MonoTime deadline = clock_.now().mono + std::chrono::seconds{seconds} + kBeyond;
   const bool is_taken =
-      doors_.submit([this, id = *id, command = host::command_of(*doors_.program, server), deadline,
-                     run = doors_.run, stop = end.stop.get_token(), post = way_back_.post()] {
+      doors_.submit([this, id = *id, command = host::command_of(*program_for(interface), server), deadline,
+                     program = program_on(interface), run = doors_.run, stop = end.stop.get_token(),
+                     post = way_back_.post()] {
         const auto report = run(command, deadline, stop, [this, &id, &post](std::string_view line) {
           post([this, id, text = std::string(line)] { take_line(id, text); });
         });
-        post([this, id, why = last_words(report)] { take_end(id, why); });
+        post([this, id, why = last_words(program, report)] { take_end(id, why); });
       });
   if (!is_taken) loop_.post([this, id = *id] { take_end(id, "this node has no thread left for it"); });
 }
@@ -136,15 +194,13 @@ void BandwidthEnds::take_line(const std::string& id, const std::string& line) {
   const auto found = ends_.find(id);
   if (found == ends_.end() || !found->second.on_listening) return;
   const auto done = std::exchange(found->second.on_listening, {});
-  const auto ports = host::parse_listening(line);
-  if (!ports) {
+  auto answer = found->second.read_line(line);
+  if (!answer) {
     found->second.stop.request_stop();
-    return done(fail(ports.error()));
+    return done(fail(answer.error()));
   }
   found->second.is_listening = true;
-  api::ServersAnswer answer{.id = id, .ports = {}};
-  for (const int port : *ports)
-    answer.ports.push_back(static_cast<std::uint16_t>(port));
+  answer->id = id;
   done(std::move(answer));
 }
 
@@ -215,15 +271,21 @@ std::string BandwidthEnds::take_part(const std::string& interface, int seconds,
 
 void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,
                             OnMeasured done) {
-  const bool is_by_rdma = !request.rdma_port.empty();
-  // One child makes all tests of RDMA.
+  // By TCP one child for each way; one makes all tests of RDMA.
   const int seconds = static_cast<int>(request.seconds);
+  int longest = seconds;
+  auto* measure_so = measure_both_ways;
+  if (!request.rdma_port.empty()) {
+    longest = 2 * seconds + kAroundRdma;
+    measure_so = measure_by_rdma;
+  } else if (request.gpus > 0) {
+    longest = seconds + kAroundNccl;
+    measure_so = measure_by_nccl;
+  }
   take_part<Result<api::BandwidthAnswer>>(
-      interface, is_by_rdma ? 2 * seconds + kAroundRdma : seconds,
-      [program = doors_.program, request, is_by_rdma](const Run& run) -> Result<api::BandwidthAnswer> {
-        return is_by_rdma ? measure_by_rdma(run, *program, request)
-                          : measure_both_ways(run, *program, request);
-      },
+      interface, longest,
+      [program = program_for(interface), request, measure_so](
+          const Run& run) -> Result<api::BandwidthAnswer> { return measure_so(run, *program, request); },
       std::move(done));
 }
 

@@ -8,21 +8,26 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/network_tests/way_back.hpp"
 #include "api/bandwidth.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "host/peers/nccl_probe.hpp"
 #include "host/peers/net_probe.hpp"
 #include "host/process/child_runner.hpp"
 #include "net/event_loop.hpp"
 
 namespace autopilot::agent {
 
+// In place of an interface: an all-reduce takes whatever lines NCCL finds, so nobody else tests meanwhile.
+inline constexpr const char* kAllLines = "*";
+
 // This node's ends of tests of bandwidth: servers that listen for another node, and measurements of another
-// node's servers. Each is a child with a deadline; of one interface there is one at a time. On the loop's
-// thread.
+// node's servers. Each is a child with a deadline; of one interface there is one at a time, beside one of
+// kAllLines none. On the loop's thread.
 class BandwidthEnds {
  public:
   static constexpr std::size_t kMost = 16;
@@ -30,7 +35,8 @@ class BandwidthEnds {
   static constexpr Duration kBeyond = std::chrono::seconds{20};
 
   struct Doors {
-    Result<std::string> program;  // see net_probe_program
+    Result<std::string> program;      // see net_probe_program
+    Result<std::string> gpu_program;  // see gpu_probe_program
     // Runs a child to its end, on another thread; as ChildRunner::run says.
     std::function<Result<host::ChildReport>(const host::Command& command, MonoTime deadline,
                                             const std::stop_token& stop, const host::LineHandler& on_line)>
@@ -54,13 +60,15 @@ class BandwidthEnds {
   void serve(const std::string& interface, const host::BandwidthServer& server, OnListening done);
   // Likewise, by RDMA. interface: the one of the same line, or the port where it has none.
   void serve(const std::string& interface, const host::RdmaServer& server, OnListening done);
+  // Likewise, by NCCL, on kAllLines; seconds: until nobody is waited for any more.
+  void serve(const host::AllReduceServer& server, int seconds, OnListening done);
   // Ends these servers, and calls back, at once or later, when they have ended: then the interface is free.
   void end(const std::string& id, std::function<void()> done);
   // Ends who takes part on this interface, also before it listens, and calls back as the one above.
   void end_on(const std::string& interface, std::function<void()> done);
   // Likewise all of them.
   void end_all(const std::function<void()>& done);
-  // Likewise, by TCP or RDMA; what could not be measured is an answer with its reason.
+  // Likewise, by TCP, RDMA or, on kAllLines, NCCL; what could not be measured is an answer with its reason.
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
   // Likewise, and one way alone.
   void measure_to(const std::string& interface, const host::BandwidthTest& test, OnReport done);
@@ -73,19 +81,27 @@ class BandwidthEnds {
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
 
  private:
+  // What the first line of a server says of it, without its id.
+  using ReadLine = Result<api::ServersAnswer> (*)(std::string_view line);
+
   struct End {
     std::string interface;
     std::stop_source stop;
     bool is_listening = false;
+    ReadLine read_line = nullptr;
     OnListening on_listening;
     std::vector<std::function<void()>> on_end;
   };
 
   using Run = std::function<Result<host::ChildReport>(const host::Command& command)>;
 
+  [[nodiscard]] const Result<std::string>& program_for(const std::string& interface) const;
+  [[nodiscard]] bool is_in_use(const std::string& interface) const;
   [[nodiscard]] Result<std::string> begin(const std::string& interface);
+  // seconds: until its child ends by itself.
   template <typename Server>
-  void serve_with(const std::string& interface, const Server& server, OnListening done);
+  void serve_with(const std::string& interface, const Server& server, int seconds, ReadLine read_line,
+                  OnListening done);
   // seconds: of the longest child.
   // The id, as above.
   template <typename Answer>

@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
+const std::string kNcclId(api::kNcclIdLength, 'a');
 constexpr const char* kListening = R"({"role":"serve","address":"10.1.0.7","ports":[41000],"failed":[]})";
 
 // Children that listen at once, and go on until they are told to end.
@@ -31,10 +32,12 @@ class BandwidthEndsTest : public ::testing::Test {
   }
   BandwidthEnds::Doors doors() {
     return {.program = std::string("/opt/probe"),
+            .gpu_program = gpu_program_,
             .run = [this](const host::Command& command, MonoTime, const std::stop_token& stop,
                           const host::LineHandler& on_line) -> Result<host::ChildReport> {
               if (command.arguments.front() == "rdma-measure") return measured_by_rdma();
-              if (on_line) on_line(kListening);
+              if (command.arguments.front() == "nccl-measure") return measured_by_nccl(command);
+              if (on_line) on_line(command.arguments.front() == "nccl-serve" ? joinable_ : kListening);
               std::mutex mutex;
               std::unique_lock lock(mutex);
               std::condition_variable_any told;
@@ -53,6 +56,32 @@ class BandwidthEndsTest : public ::testing::Test {
     host::ChildReport report;
     report.output = rdma_report_;
     return report;
+  }
+  [[nodiscard]] host::ChildReport measured_by_nccl(const host::Command& command) {
+    joined_by_ = command.program + " " + command.arguments[2];
+    host::ChildReport report;
+    report.output = nccl_report_;
+    return report;
+  }
+  Result<api::ServersAnswer> serve_by_nccl() {
+    std::optional<Result<api::ServersAnswer>> answer;
+    ends_.serve(host::AllReduceServer{{.address = "10.1.0.7", .gpus = 8, .seconds = 3}}, 60,
+                [&answer](auto told) { answer = std::move(told); });
+    EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
+    return answer.value_or(fail(Errc::internal, "it told nothing"));
+  }
+  void measure_by_nccl() {
+    measured_.reset();
+    ends_.measure(kAllLines,
+                  {.address = "10.1.0.7",
+                   .node = "gpu-9",
+                   .to = "10.1.0.9",
+                   .ports = {},
+                   .seconds = 3,
+                   .gpus = 8,
+                   .nccl_id = kNcclId},
+                  [this](auto told) { measured_ = std::move(told); });
+    ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
   }
   std::string serve() {
     std::optional<Result<api::ServersAnswer>> answer;
@@ -82,8 +111,56 @@ class BandwidthEndsTest : public ::testing::Test {
   std::vector<std::thread> threads_;
   std::optional<Result<api::BandwidthAnswer>> measured_;
   std::string rdma_report_;
+  Result<std::string> gpu_program_ = std::string("/opt/gpu-probe");
+  std::string joinable_ = R"({"id":")" + kNcclId + R"("})";
+  std::string nccl_report_ = R"({"bus_bits_per_second":3e12,"samples":[2.9e12,3.1e12]})";
+  std::string joined_by_;
   BandwidthEnds ends_{loop_, clock_, "gpu-7-", doors()};
 };
+
+TEST_F(BandwidthEndsTest, an_all_reduce_has_one_figure_for_both_ways) {
+  measure_by_nccl();
+  ASSERT_TRUE(measured_ && *measured_);
+  const api::BandwidthAnswer& answer = **measured_;
+  ASSERT_TRUE(answer.to_peer && answer.from_peer);
+  EXPECT_EQ(answer.to_peer->received, 3e12);
+  EXPECT_EQ(answer.to_peer, answer.from_peer);
+  EXPECT_EQ(joined_by_, "/opt/gpu-probe " + kNcclId);
+}
+
+TEST_F(BandwidthEndsTest, or_why_it_was_not_made) {
+  nccl_report_ = R"({"reason":"busy","error":"gpu 3: process 4711 is on it"})";
+  measure_by_nccl();
+  EXPECT_EQ((*measured_)->reason, "busy");
+  EXPECT_EQ((*measured_)->error, "gpu 3: process 4711 is on it");
+  nccl_report_.clear();
+  measure_by_nccl();
+  EXPECT_EQ((*measured_)->reason, "internal");
+  EXPECT_THAT((*measured_)->error, HasSubstr("autopilot-gpu-probe: "));
+}
+
+TEST_F(BandwidthEndsTest, who_waits_for_an_all_reduce_tells_whom_to_join_and_has_all_lines) {
+  const auto joinable = serve_by_nccl();
+  ASSERT_TRUE(joinable) << joinable.error().what;
+  EXPECT_EQ(joinable->nccl_id, kNcclId);
+  measure("ib1");
+  ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+  EXPECT_THAT(measured_->error().what, HasSubstr("ib1 is in use"));
+  bool has_ended = false;
+  ends_.end(joinable->id, [&has_ended] { has_ended = true; });
+  ASSERT_TRUE(run_until([&has_ended] { return has_ended; }));
+  EXPECT_EQ(serve(), "gpu-7-2");
+  measure_by_nccl();
+  EXPECT_EQ(measured_->error().code, Errc::conflict);
+}
+
+TEST_F(BandwidthEndsTest, or_says_why_nobody_can) {
+  joinable_ = R"({"reason":"no_library","error":"libnccl.so.2 is not there"})";
+  const auto refused = serve_by_nccl();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "libnccl.so.2 is not there");
+  EXPECT_TRUE(run_until([this] { return ends_.is_idle(); }));
+}
 
 // A job has begun, or the agent ends.
 TEST_F(BandwidthEndsTest, what_is_under_way_ends_when_it_is_told_to) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace {
 using fleet::Fabric;
 using fleet::NodeNumber;
 using fleet::Suspect;
+using fleet::SuspectKind;
 
 std::string name_of(const Fabric& fabric, NodeNumber node) {
   return fabric.nodes()[node].name;
@@ -37,19 +39,20 @@ std::string common_of(const Fabric& fabric, const Suspect& suspect) {
 }
 
 // A node, one end of a line, both of them, or what several lines have in common.
-Subject suspect_of(const Fabric& fabric, const Suspect& suspect) {
+Subject suspect_of(const Fabric& fabric, const Suspect& suspect, bool is_node) {
   const bool is_pair = suspect.nodes.size() == 2 && suspect.rail;
   if (!is_pair && suspect.nodes.size() != 1) return subject_of(SubjectKind::peer, common_of(fabric, suspect));
-  if (!suspect.rail) return subject_of(SubjectKind::peer, name_of(fabric, suspect.nodes.front()));
+  if (is_node || !suspect.rail) return subject_of(SubjectKind::peer, name_of(fabric, suspect.nodes.front()));
   std::string key = end_of(fabric, suspect.nodes.front(), *suspect.rail);
   if (suspect.nodes.size() > 1) key += "|" + end_of(fabric, suspect.nodes[1], *suspect.rail);
   return subject_of(SubjectKind::link, std::move(key));
 }
 
-void add_suspect(const Fabric& fabric, const Suspect& suspect, ObservationWriter& writer) {
-  Observation& told =
-      writer.add(suspect_of(fabric, suspect), "bandwidth.suspect", suspect.confidence, "ratio");
-  told.attributes = {{"kind", std::string(fleet::to_string(suspect.kind))},
+void add_suspect(const BandwidthFound& found, const Suspect& suspect, ObservationWriter& writer) {
+  const bool is_node = found.is_line_node && suspect.nodes.size() == 1;
+  Observation& told = writer.add(suspect_of(found.fabric, suspect, is_node), "bandwidth.suspect",
+                                 suspect.confidence, "ratio");
+  told.attributes = {{"kind", std::string(fleet::to_string(is_node ? SuspectKind::node : suspect.kind))},
                      {"loss", suspect.loss},
                      {"unreachable", suspect.is_unreachable},
                      {"partners", static_cast<std::int64_t>(suspect.partners)},
@@ -104,12 +107,36 @@ void add_latency(const BandwidthFound& found, std::uint32_t test, Observation& t
   told.attributes.emplace_back("latency_p99_microseconds", latency->second.p99);
 }
 
+using Pair = std::tuple<fleet::RailNumber, NodeNumber, NodeNumber>;
+
+Pair pair_of(const fleet::Cell& cell) {
+  return {cell.rail, std::min(cell.source, cell.destination), std::max(cell.source, cell.destination)};
+}
+
+Subject link_of(const Fabric& fabric, fleet::RailNumber rail, NodeNumber from, NodeNumber to) {
+  return subject_of(SubjectKind::link, end_of(fabric, from, rail) + "|" + end_of(fabric, to, rail));
+}
+
+// One for each pair, whichever of its tests it was.
+std::set<Pair> add_wrong(const BandwidthFound& found, ObservationWriter& writer) {
+  std::set<Pair> pairs;
+  for (const auto& [test, problem] : found.wrong) {
+    const fleet::Cell& cell = found.verdict.cells[test];
+    if (!pairs.insert(pair_of(cell)).second) continue;
+    Observation& told = writer.add(link_of(found.fabric, cell.rail, cell.source, cell.destination),
+                                   "bandwidth.wrong", 1.0, "");
+    told.attributes = {{"source", name_of(found.fabric, cell.source)},
+                       {"destination", name_of(found.fabric, cell.destination)},
+                       {"problem", problem}};
+  }
+  return pairs;
+}
+
 void add_way(const BandwidthFound& found, std::uint32_t test, const WayFound& way,
              ObservationWriter& writer) {
   const Fabric& fabric = found.fabric;
   const fleet::Cell& cell = found.verdict.cells[test];
-  const Subject subject = subject_of(
-      SubjectKind::link, end_of(fabric, way.from, cell.rail) + "|" + end_of(fabric, way.to, cell.rail));
+  const Subject subject = link_of(fabric, cell.rail, way.from, way.to);
   const double rate = way.received && *way.received > kNothingArrived ? *way.received : 0;
   Observation& told = writer.add(subject, "bandwidth.received", rate, "bits_per_second");
   if (!way.received && cell.missing != fleet::Missing::no_answer) {
@@ -143,11 +170,14 @@ Observations bandwidth_observations(const BandwidthFound& found, Instant ended) 
                         {"pairs", static_cast<std::int64_t>(verdict.tests)},
                         {"complete", verdict.is_complete}};
   if (left_out > 0) outcome.attributes.emplace_back("left_out", static_cast<std::int64_t>(left_out));
-  for (const std::uint32_t test : told)
+  const std::set<Pair> wrong = add_wrong(found, writer);
+  for (const std::uint32_t test : told) {
+    if (wrong.contains(pair_of(verdict.cells[test]))) continue;
     for (const WayFound& way : ways_of(verdict.cells[test]))
       add_way(found, test, way, writer);
+  }
   for (const Suspect& suspect : verdict.suspects)
-    add_suspect(found.fabric, suspect, writer);
+    add_suspect(found, suspect, writer);
   return writer.take();
 }
 
@@ -163,6 +193,8 @@ std::string bandwidth_sentence(const BandwidthFound& found) {
                      " tests of pairs of " + std::to_string(found.fabric.nodes().size()) +
                      " nodes measured in " + std::to_string(verdict.rounds) +
                      (verdict.rounds == 1 ? " round: " : " rounds: ");
+  if (!found.wrong.empty())
+    text += "what GPUs summed up was wrong in " + std::to_string(found.wrong.size()) + " of them; ";
   if (verdict.suspects.empty())
     return text + (verdict.references.empty() ? "too few pairs to compare them" : "nobody is suspect");
   text += verdict.suspects.front().sentence;

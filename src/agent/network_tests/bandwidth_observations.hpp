@@ -19,6 +19,7 @@ namespace autopilot::agent {
 
 inline constexpr std::string_view kBandwidthCheck = "network.bandwidth";
 inline constexpr std::string_view kRdmaBandwidthCheck = "network.rdma_bandwidth";
+inline constexpr std::string_view kNcclCheck = "network.nccl_allreduce";
 // Beyond, those that are best are left out, and the outcome says how many.
 inline constexpr std::size_t kMostPairsTold = 1000;
 // What stands for nothing among samples, which must be more than 0; bits/s.
@@ -28,8 +29,10 @@ struct BandwidthFound {
   fleet::Fabric fabric;
   fleet::Verdict verdict;
   std::map<std::uint32_t, std::string> problems;  // why nothing was measured, by id of the test
+  std::map<std::uint32_t, std::string> wrong;     // what came out wrong in one, likewise
   std::vector<std::string> pods;                  // of the agents, by number of the node; empty: in none
   std::map<std::uint32_t, api::BandwidthLatency> latencies;  // to the destination, by id of the test
+  bool is_line_node = false;                                 // see PairMedium
 };
 [[nodiscard]] Observations bandwidth_observations(const BandwidthFound& found, Instant ended);
 // There are no two nodes to test.

@@ -24,7 +24,8 @@ std::string why_left_out(const PeerNetwork& network, const PairMedium& medium,
   };
   if (std::ranges::any_of(rails, has_partner)) return "";
   if (medium.lines_of(network.network).empty()) return std::string(medium.lack);
-  return "no other node has an " + std::string(medium.line) + " of the same name and a known or equal rate";
+  return "no other node has an " + std::string(medium.line) +
+         (medium.is_line_node ? "" : " and a known or equal rate");
 }
 
 // Each has its servers begin and end; both ways have a second before they count.
@@ -44,9 +45,7 @@ Result<fleet::PairRun> plan_run(std::vector<PeerNetwork>& networks, const PairMe
   const bool needs_rates = most_percent < BandwidthRun::kAllOfLine;
   auto fabric = fabric_of(networks, medium, needs_rates);
   if (!fabric && needs_rates && fabric_of(networks, medium, false))
-    return fail(Errc::unavailable,
-                "of too many lines nobody knows the rate, of which network.most_percent "
-                "allows a share: there is no pair to test");
+    return fail(Errc::unavailable, std::string(medium.no_share));
   if (!fabric) return fail(fabric.error());
   return fleet::PairRun::create(*std::move(fabric), medium.settings);
 }

@@ -29,11 +29,22 @@ void find_right(const BandwidthContext& context, const HttpRequest& request,
   });
 }
 
-Result<std::string> interface_in(const OwnLines& lines, const std::string& address,
-                                 const std::string& rdma_port) {
+// What of this node a request is about.
+struct OwnEnd {
+  std::string address;
+  std::string rdma_port;  // else empty
+  std::size_t gpus = 0;   // else 0
+};
+
+Result<std::string> interface_in(const OwnLines& lines, const OwnEnd& end) {
+  const auto& [address, rdma_port, gpus] = end;
   const auto found = std::ranges::find(lines.addresses, address, &api::NetworkAddress::address);
   if (found == lines.addresses.end())
     return fail(Errc::malformed, "address: " + address + " is none of this node; GET /v1/network");
+  if (gpus > lines.gpus)
+    return fail(Errc::malformed,
+                "gpus: this node has " + std::to_string(lines.gpus) + " of NVIDIA; GET /v1/network");
+  if (gpus > 0) return kAllLines;
   if (rdma_port.empty()) return found->interface;
   const auto port = std::ranges::find(lines.rdma, rdma_port, &api::RdmaPort::port);
   if (port == lines.rdma.end())
@@ -42,11 +53,16 @@ Result<std::string> interface_in(const OwnLines& lines, const std::string& addre
   return line_of(*port);
 }
 
-// What nobody else may test meanwhile: the interface of an address of this node or, by RDMA, of a port.
-void find_interface(const BandwidthContext& context, const std::string& address, const std::string& rdma_port,
+// What nobody else may test meanwhile: the interface of an address of this node or, by RDMA, of a port; by
+// NCCL all of them. Servers that wait for a test of somebody else have made room.
+void take_interface(const BandwidthContext& context, const OwnEnd& end,
                     const std::function<void(Result<std::string> interface)>& done) {
-  context.doors.own.find([address, rdma_port, done](const OwnNetwork::Lines& lines) {
-    done(lines ? interface_in(*lines, address, rdma_port) : fail(lines.error()));
+  context.doors.own.find([context, end, done](const OwnNetwork::Lines& lines) {
+    const auto interface = lines ? interface_in(*lines, end) : fail(lines.error());
+    if (!interface) return done(interface);
+    const auto taken = [done, interface] { done(interface); };
+    if (*interface == kAllLines) return context.doors.standing.end_all(taken);
+    context.doors.standing.end_on(*interface, taken);
   });
 }
 
@@ -84,12 +100,18 @@ void begin_servers(const BandwidthContext& context, const std::string& interface
     shared->respond(json(api::to_json(*listening)));
   };
   const int seconds = static_cast<int>(wanted.seconds);
+  const int test_seconds = static_cast<int>(wanted.test_seconds);
+  if (wanted.gpus > 0)
+    return context.doors.ends.serve(
+        host::AllReduceServer{
+            {.address = wanted.address, .gpus = static_cast<int>(wanted.gpus), .seconds = test_seconds}},
+        seconds, answer);
   if (!wanted.rdma_port.empty())
     return context.doors.ends.serve(interface,
                                     host::RdmaServer{.address = wanted.address,
                                                      .port = wanted.rdma_port,
                                                      .seconds = seconds,
-                                                     .test_seconds = static_cast<int>(wanted.test_seconds)},
+                                                     .test_seconds = test_seconds},
                                     answer);
   context.doors.ends.serve(interface,
                            host::BandwidthServer{.address = wanted.address,
@@ -106,13 +128,10 @@ void serve(const BandwidthContext& context, const HttpRequest& request, Responde
   find_right(context, request, [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
     if (refusal) return shared->respond(*refusal);
     if (const auto job = find_job(context)) return shared->respond(*job);
-    find_interface(context, wanted.address, wanted.rdma_port,
+    take_interface(context, {wanted.address, wanted.rdma_port, wanted.gpus},
                    [context, wanted, shared](const Result<std::string>& interface) {
                      if (!interface) return shared->respond(interface.error());
-                     context.doors.standing.end_on(*interface,
-                                                   [context, interface = *interface, wanted, shared] {
-                                                     begin_servers(context, interface, wanted, shared);
-                                                   });
+                     begin_servers(context, *interface, wanted, shared);
                    });
   });
 }
@@ -129,14 +148,12 @@ void end_servers(const BandwidthContext& context, const HttpRequest& request, Re
 void measure(const BandwidthContext& context, const api::BandwidthRequest& wanted, const Shared& shared) {
   const auto begin = [context, wanted, shared](const Result<std::string>& interface) {
     if (!interface) return shared->respond(interface.error());
-    context.doors.standing.end_on(*interface, [context, interface = *interface, wanted, shared] {
-      context.doors.ends.measure(interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
-        if (!answer) return shared->respond(answer.error());
-        shared->respond(json(api::to_json(*answer)));
-      });
+    context.doors.ends.measure(*interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
+      if (!answer) return shared->respond(answer.error());
+      shared->respond(json(api::to_json(*answer)));
     });
   };
-  find_interface(context, wanted.address, wanted.rdma_port, begin);
+  take_interface(context, {wanted.address, wanted.rdma_port, wanted.gpus}, begin);
 }
 
 void start_measuring(const BandwidthContext& context, const HttpRequest& request, Responder responder) {

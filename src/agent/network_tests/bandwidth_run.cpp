@@ -15,6 +15,7 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxProblem = 300;
+constexpr std::string_view kWrongResult = "wrong_result";  // of docs/gpu-probe.md
 // Each way of a pair: three rounds are over within a minute and a half.
 constexpr std::size_t kLeastSeconds = 3;
 constexpr std::size_t kMostSeconds = 8;
@@ -93,8 +94,8 @@ Result<fleet::Fabric> fabric_of(const std::vector<PeerNetwork>& networks, const 
   }
   const bool has_pair = std::ranges::any_of(rails, [](const auto& rail) { return rail.second > 1; });
   if (!has_pair)
-    return fail(Errc::unsupported, "no two nodes have an " + std::string(medium.line) +
-                                       " of the same name: there is no pair to test");
+    return fail(Errc::unsupported,
+                "no two nodes have an " + std::string(medium.line) + ": there is no pair to test");
   return fleet::Fabric::create(std::move(nodes));
 }
 
@@ -195,6 +196,7 @@ void BandwidthRun::begin(const fleet::PairTest& test) {
 void BandwidthRun::take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
                         const std::string& refused_by) {
   if (exchanges_.erase(test.id) == 0) return;
+  if (answer && answer->reason == kWrongResult) wrong_[test.id] = problem_of(answer);
   const bool is_missing = !answer || !answer->reason.empty();
   if (is_missing && !is_again_) {
     if (again_.empty()) why_again_ = problem_of(answer);

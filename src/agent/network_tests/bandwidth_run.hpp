@@ -66,6 +66,8 @@ class BandwidthRun {
   [[nodiscard]] const std::vector<PeerNetwork>& networks() const { return networks_; }
   // Why nothing was measured, by id of the test.
   [[nodiscard]] const std::map<std::uint32_t, std::string>& problems() const { return problems_; }
+  // What came out wrong, likewise, of tests that were made again as well.
+  [[nodiscard]] const std::map<std::uint32_t, std::string>& wrong() const { return wrong_; }
   [[nodiscard]] const std::map<std::uint32_t, api::BandwidthLatency>& latencies() const { return latencies_; }
 
  private:
@@ -88,6 +90,7 @@ class BandwidthRun {
   const int most_percent_;
   const Listener listener_;
   std::map<std::uint32_t, std::string> problems_;
+  std::map<std::uint32_t, std::string> wrong_;
   std::map<std::uint32_t, api::BandwidthLatency> latencies_;
   std::size_t round_ = 0;
   std::deque<fleet::PairTest> waiting_;  // of the round, for room

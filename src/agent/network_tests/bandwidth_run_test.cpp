@@ -26,6 +26,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
+const std::string kNcclId(api::kNcclIdLength, 'a');
+
 PeerNetwork network_of(const std::string& node, std::vector<api::NetworkAddress> addresses,
                        std::uint16_t port = 0) {
   PeerNetwork network;
@@ -79,6 +81,23 @@ TEST(FabricOf, by_rdma_ports_of_one_name_are_a_rail) {
   EXPECT_THAT(fabric_of({first, second}, kByRdma, true)->rails(), ElementsAre("mlx5_0/1"));
 }
 
+// Seven GPUs have less than eight (NVIDIA/aicr 1858).
+TEST(FabricOf, by_nccl_nodes_with_as_many_gpus_are_compared) {
+  std::vector<PeerNetwork> networks;
+  for (const std::size_t gpus : {8U, 7U, 8U, 0U}) {
+    networks.push_back(network_of(std::string(1, static_cast<char>('a' + networks.size())), {}));
+    networks.back().network.gpus = gpus;
+  }
+  const auto fabric = fabric_of(networks, kByNccl, false);
+  ASSERT_TRUE(fabric) << fabric.error().what;
+  EXPECT_THAT(fabric->rails(), ElementsAre("gpus-8", "gpus-7"));
+  EXPECT_EQ(fabric->nic(0, 1), nullptr);
+  networks.pop_back();
+  networks.pop_back();
+  EXPECT_THAT(fabric_of(networks, kByNccl, false).error().what,
+              HasSubstr("no two nodes have an equal number of GPUs: "));
+}
+
 api::BandwidthAnswer answer_of(const api::BandwidthWay& to_peer, const api::BandwidthWay& from_peer) {
   return {.to_peer = to_peer, .from_peer = from_peer, .reason = "", .error = ""};
 }
@@ -126,6 +145,7 @@ class BandwidthRunTest : public ::testing::Test {
           const auto wanted = api::parse_servers_request(request.body);
           if (!wanted) return responder.respond(wanted.error());
           if (!wanted->rdma_port.empty()) return listen_for_rdma(*wanted, std::move(responder));
+          if (wanted->gpus > 0) return wait_for_nccl(*wanted, std::move(responder));
           if (holds_servers_) return held_.push_back(std::move(responder));
           if (refusals_ > 0) {
             --refusals_;
@@ -137,6 +157,7 @@ class BandwidthRunTest : public ::testing::Test {
                   [this](const net::HttpRequest& request, net::Responder responder) {
                     const auto wanted = api::parse_bandwidth_request(request.body).value();
                     most_.insert(wanted.most);
+                    if (wanted.gpus > 0) return all_reduce(wanted, std::move(responder));
                     if (holds_measurement_) return held_.push_back(std::move(responder));
                     const api::BandwidthWay way{.sent = 1e9, .received = 1e9, .samples = {1e9}};
                     api::BandwidthAnswer answer{way, way, "", ""};
@@ -155,12 +176,39 @@ class BandwidthRunTest : public ::testing::Test {
     responder.respond(
         {200, "application/json", api::to_json(api::ServersAnswer{"rdma", {5201, 5202, 5203}}), {}});
   }
+  void wait_for_nccl(const api::ServersRequest& wanted, net::Responder responder) {
+    by_nccl_.insert(std::to_string(wanted.gpus) + " GPUs at " + wanted.address + " for " +
+                    std::to_string(wanted.test_seconds));
+    responder.respond({200, "application/json", api::to_json(api::ServersAnswer{"nccl", {}, kNcclId}), {}});
+  }
+  // The first one comes out wrong, where one is to.
+  void all_reduce(const api::BandwidthRequest& wanted, net::Responder responder) {
+    EXPECT_EQ(wanted.nccl_id, kNcclId);
+    const api::BandwidthWay way{.sent = 3e12, .received = 3e12, .samples = {3e12}};
+    api::BandwidthAnswer answer{way, way, "", ""};
+    if (wrong_sums_ > 0) {
+      --wrong_sums_;
+      answer = {{}, {}, "wrong_result", "gpu 3: 119 in place of 136"};
+    }
+    responder.respond({200, "application/json", api::to_json(answer), {}});
+  }
+  [[nodiscard]] BandwidthFound found() const {
+    return {.fabric = run_->fabric(),
+            .verdict = run_->verdict(),
+            .problems = run_->problems(),
+            .wrong = run_->wrong(),
+            .pods = {"", ""},
+            .latencies = run_->latencies(),
+            .is_line_node = medium_.is_line_node};
+  }
   void begin() {
     constexpr std::size_t kRate = 25'000'000'000;
     std::vector<PeerNetwork> networks{network_of("a", {{"net0", "10.1.0.1", 0, kRate}}, port_),
                                       network_of("b", {{"net0", "10.1.0.2", 0, kRate}}, port_)};
     for (PeerNetwork& network : networks)
       network.network.rdma = {{"mlx5_0/1", kRate}};
+    for (PeerNetwork& network : networks)
+      network.network.gpus = 8;
     auto pairs = fleet::PairRun::create(fabric_of(networks, medium_, false).value(), medium_.settings);
     ASSERT_TRUE(pairs) << pairs.error().what;
     run_.emplace(
@@ -193,7 +241,9 @@ class BandwidthRunTest : public ::testing::Test {
   int most_percent_ = 100;
   PairMedium medium_ = kByTcp;
   std::set<std::string> by_rdma_;  // who was to listen, at which port, for how long a test
-  std::set<std::uint64_t> most_;   // that tests were to take
+  std::set<std::string> by_nccl_;  // likewise
+  int wrong_sums_ = 0;
+  std::set<std::uint64_t> most_;  // that tests were to take
   bool holds_servers_ = false;
   bool holds_measurement_ = false;
   std::vector<net::Responder> held_;
@@ -269,13 +319,8 @@ TEST_F(BandwidthRunTest, by_rdma_ports_are_named_and_the_latency_is_kept) {
   EXPECT_THAT(by_rdma_, ::testing::Each(::testing::MatchesRegex("10.1.0.[12] mlx5_0/1 [1-9]")));
   ASSERT_FALSE(run_->latencies().empty());
   EXPECT_EQ(run_->latencies().begin()->second.typical, 1.25);
-  const BandwidthFound found{.fabric = run_->fabric(),
-                             .verdict = run_->verdict(),
-                             .problems = {},
-                             .pods = {"", ""},
-                             .latencies = run_->latencies()};
   int told = 0;
-  for (const Observation& one : bandwidth_observations(found, {}))
+  for (const Observation& one : bandwidth_observations(found(), {}))
     for (const auto& [name, value] : one.attributes)
       if (name == "latency_microseconds") told += value == Value{1.25} ? 1 : 100;
   EXPECT_EQ(told, 1);
@@ -301,6 +346,62 @@ TEST_F(BandwidthRunTest, by_rdma_a_node_without_ipv4_has_no_line) {
   EXPECT_THAT(kByRdma.lines_of(network.network), IsEmpty());
   network.network.addresses.push_back({"eno1", "10.1.0.1"});
   EXPECT_EQ(kByRdma.lines_of(network.network).size(), 1U);
+}
+
+TEST_F(BandwidthRunTest, by_nccl_both_ways_have_one_figure) {
+  medium_ = kByNccl;
+  run();
+  EXPECT_GT(run_->verdict().measured, 0U);
+  EXPECT_THAT(by_nccl_, ::testing::Each(::testing::MatchesRegex("8 GPUs at 10.1.0.[12] for [1-9]")));
+  const fleet::Cell& cell = run_->verdict().cells.front();
+  EXPECT_EQ(cell.forward, 3e12);
+  EXPECT_EQ(cell.forward, cell.backward);
+}
+
+// Though the second try is right: what a job learned between them is wrong.
+TEST_F(BandwidthRunTest, a_wrong_sum_is_told_once_and_nothing_else_of_the_pair) {
+  medium_ = kByNccl;
+  wrong_sums_ = 1;
+  run();
+  EXPECT_THAT(bandwidth_sentence(found()), HasSubstr("what GPUs summed up was wrong in 1 of them"));
+  int told = 0;
+  for (const Observation& one : bandwidth_observations(found(), {})) {
+    EXPECT_NE(one.name, "bandwidth.received");
+    if (one.name != "bandwidth.wrong") continue;
+    ++told;
+    EXPECT_THAT(one.subject.key, ::testing::AnyOf("a/gpus-8|b/gpus-8", "b/gpus-8|a/gpus-8"));
+    EXPECT_EQ(one.attributes.back().second, Value{"gpu 3: 119 in place of 136"});
+  }
+  EXPECT_EQ(told, 1);
+}
+
+// One figure stands for a whole node.
+TEST_F(BandwidthRunTest, by_nccl_who_is_slow_is_a_node) {
+  medium_ = kByNccl;
+  run();
+  BandwidthFound slow = found();
+  slow.verdict.suspects.push_back(
+      {.kind = fleet::SuspectKind::nic, .nodes = {1}, .rail = 0, .confidence = 0.9, .sentence = "slow"});
+  slow.verdict.suspects.push_back(
+      {.kind = fleet::SuspectKind::link, .nodes = {0, 1}, .rail = 0, .confidence = 0.9, .sentence = "slow"});
+  std::vector<std::string> suspects;
+  for (const Observation& one : bandwidth_observations(slow, {}))
+    if (one.name == "bandwidth.suspect")
+      suspects.push_back(to_string(one.subject) + " " + to_string(one.attributes.front().second));
+  EXPECT_THAT(suspects, ElementsAre("peer/b node", "link/a/gpus-8|b/gpus-8 link"));
+}
+
+TEST_F(BandwidthRunTest, by_nccl_they_begin_over_a_network_that_both_are_in) {
+  auto source = network_of("a", {{"bond0", "10.9.0.1"}, {"eno1", "10.1.0.1"}, {"eno1", "fd00::1"}});
+  auto destination = network_of("b", {{"eno1", "fd00::2"}, {"ens2", "10.8.0.2"}});
+  source.network.gpus = 4;
+  const auto wish = kByNccl.wish_of(source, "gpus-4", destination, "gpus-4");
+  ASSERT_TRUE(wish) << wish.error().what;
+  EXPECT_EQ(wish->gpus, 4U);
+  EXPECT_EQ(wish->source.address, "fd00::1");
+  EXPECT_EQ(wish->destination.address, "fd00::2");
+  destination.network.addresses = {{"ens2", "10.8.0.2"}};
+  EXPECT_EQ(kByNccl.wish_of(source, "gpus-4", destination, "gpus-4")->source.address, "127.0.0.1");
 }
 
 TEST_F(BandwidthRunTest, a_pair_that_cannot_be_asked_for_says_why) {

@@ -109,18 +109,21 @@ void BandwidthTester::conclude() {
   BandwidthFound found{.fabric = run.fabric(),
                        .verdict = run.verdict(),
                        .problems = run.problems(),
+                       .wrong = run.wrong(),
                        .pods = {},
-                       .latencies = run.latencies()};
+                       .latencies = run.latencies(),
+                       .is_line_node = medium_.is_line_node};
   for (const PeerNetwork& network : run.networks())
     found.pods.push_back(network.network.pod);
   abandon(run_->take_pairs());
   run_.reset();
-  if (found.verdict.measured == 0 && !found.problems.empty()) {
+  if (found.verdict.measured == 0 && found.wrong.empty() && !found.problems.empty()) {
     const std::string& problem = found.problems.begin()->second;
     board_->put(std::string(medium_.check), fail(Errc::unavailable, problem));
     return end(fail(Errc::unavailable, problem));
   }
-  if (found.verdict.measured == 0) return end(fail(Errc::unavailable, "ended before a pair was measured"));
+  if (found.verdict.measured == 0 && found.wrong.empty())
+    return end(fail(Errc::unavailable, "ended before a pair was measured"));
   board_->put(std::string(medium_.check), bandwidth_observations(found, clock_.now()));
   end(bandwidth_sentence(found));
 }

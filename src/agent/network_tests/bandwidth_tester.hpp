@@ -24,7 +24,7 @@
 
 namespace autopilot::agent {
 
-// The operation network.bandwidth, or network.rdma_bandwidth: has nodes measured in pairs, those that are
+// The operation of the check of a medium, as network.bandwidth: has nodes measured in pairs, those that are
 // reserved for it ("peer/gpu-7") or all, and puts what it found on the board. When it is ended before its
 // time what was measured until then is a result, too, and the agents are told to end what they still do. On
 // the loop's thread.

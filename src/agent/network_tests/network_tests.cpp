@@ -9,6 +9,7 @@
 #include "agent/responses.hpp"
 #include "checks/check.hpp"
 #include "core/parse.hpp"
+#include "host/operations/gpu_probe_helper.hpp"
 #include "host/peers/ping_helper.hpp"
 #include "host/process/poll.hpp"
 #include "kube/dice.hpp"
@@ -63,14 +64,6 @@ Result<std::vector<Subject>> named_nodes(const net::HttpRequest& request) {
   return nodes;
 }
 
-// ?kind=rdma; tcp where nothing is said.
-Result<bool> wants_rdma(const net::HttpRequest& request) {
-  const auto found = request.query.find("kind");
-  if (found == request.query.end() || found->second == "tcp") return false;
-  if (found->second == "rdma") return true;
-  return fail(Errc::malformed, "kind: expected tcp or rdma");
-}
-
 }  // namespace
 
 NetworkTests::NetworkTests(NetworkTestContext context)
@@ -89,6 +82,7 @@ NetworkTests::NetworkTests(NetworkTestContext context)
       standing_(context_.loop, context_.clock, context_.node + "-standing-", end_doors(standing_lanes_)),
       bandwidth_(context_.loop, context_.clock, kByTcp, book_, tester_doors(kByTcp), context_.board),
       rdma_(context_.loop, context_.clock, kByRdma, book_, tester_doors(kByRdma), context_.board),
+      nccl_(context_.loop, context_.clock, kByNccl, book_, tester_doors(kByNccl), context_.board),
       loopback_(
           context_.loop, context_.clock,
           {own_, ends_, standing_, context_.job, [this] { context_.look(std::string(kLoopbackCheck)); }},
@@ -114,9 +108,10 @@ PingTester::Doors NetworkTests::ping_doors() {
 
 BandwidthEnds::Doors NetworkTests::end_doors(std::optional<runtime::Lanes>& lanes) {
   return {
-      .program = host::net_probe_program(), .run = run_child, .submit = [&lanes](std::function<void()> task) {
-        return submit(lanes, kEndLanes, std::move(task));
-      }};
+      .program = host::net_probe_program(),
+      .gpu_program = host::gpu_probe_program(),
+      .run = run_child,
+      .submit = [&lanes](std::function<void()> task) { return submit(lanes, kEndLanes, std::move(task)); }};
 }
 
 void NetworkTests::add_to(net::HttpServer& server) {
@@ -131,13 +126,22 @@ void NetworkTests::add_to(net::HttpServer& server) {
                        {.doors = bandwidth_doors(), .rights = context_.rights, .is_open = context_.is_open});
 }
 
+// ?kind=rdma; tcp where nothing is said.
+Result<BandwidthTester*> NetworkTests::tester_for(const net::HttpRequest& request) {
+  const auto found = request.query.find("kind");
+  if (found == request.query.end() || found->second == "tcp") return &bandwidth_;
+  if (found->second == "rdma") return &rdma_;
+  if (found->second == "nccl") return &nccl_;
+  return fail(Errc::malformed, "kind: expected tcp, rdma or nccl");
+}
+
 void NetworkTests::answer_plan(const net::HttpRequest& request, net::Responder responder) {
   const auto to = std::make_shared<net::Responder>(std::move(responder));
-  const auto is_by_rdma = wants_rdma(request);
-  if (!is_by_rdma) return to->respond(is_by_rdma.error());
+  const auto tester = tester_for(request);
+  if (!tester) return to->respond(tester.error());
   const auto nodes = named_nodes(request);
   if (!nodes) return to->respond(nodes.error());
-  (*is_by_rdma ? rdma_ : bandwidth_).plan(*nodes, [to](const Result<api::BandwidthPlan>& plan) {
+  (*tester)->plan(*nodes, [to](const Result<api::BandwidthPlan>& plan) {
     if (!plan) return to->respond(plan.error());
     to->respond(json(api::to_json(*plan)));
   });
@@ -163,6 +167,7 @@ std::vector<runtime::OperationKind> NetworkTests::operations() {
                             [this] { ping_.forget_asked(); }}},
           pair_tests_by(kByTcp, bandwidth_),
           pair_tests_by(kByRdma, rdma_),
+          pair_tests_by(kByNccl, nccl_),
           {std::string(kLoopbackCheck), title_of(kLoopbackCheck), LoopbackTester::kDeadline,
            runtime::OwnTest{[this](auto calls) { return loopback_.begin(std::move(calls)); },
                             [this] { loopback_.cancel(); }}}};

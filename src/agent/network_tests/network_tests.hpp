@@ -69,6 +69,7 @@ class NetworkTests {
  private:
   [[nodiscard]] PingTester::Doors ping_doors();
   [[nodiscard]] BandwidthTester::Doors tester_doors(const PairMedium& medium);
+  [[nodiscard]] Result<BandwidthTester*> tester_for(const net::HttpRequest& request);
   void answer_plan(const net::HttpRequest& request, net::Responder responder);
   [[nodiscard]] BandwidthEnds::Doors end_doors(std::optional<runtime::Lanes>& lanes);
 
@@ -83,6 +84,7 @@ class NetworkTests {
   BandwidthEnds standing_;
   BandwidthTester bandwidth_;
   BandwidthTester rdma_;
+  BandwidthTester nccl_;
   LoopbackTester loopback_;
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/own_network.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "agent/responses.hpp"
+#include "host/gpu/gpu_scan.hpp"
 #include "host/infiniband/infiniband.hpp"
 #include "host/peers/interfaces.hpp"
 
@@ -22,6 +24,11 @@ std::vector<api::RdmaPort> read_rdma_ports(const host::Files& files) {
   return ports;
 }
 
+std::size_t count_gpus(const host::Files& files) {
+  const auto gpus = host::GpuScan(files).gpus(host::GpuVendor::nvidia);
+  return gpus ? std::min(gpus->size(), api::NodeNetwork::kMostGpus) : 0;
+}
+
 }  // namespace
 
 Result<OwnLines> read_networks(const host::Files& files, const std::vector<std::string>& wanted) {
@@ -31,6 +38,7 @@ Result<OwnLines> read_networks(const host::Files& files, const std::vector<std::
     if (lines.addresses.size() < api::NodeNetwork::kMostAddresses)
       lines.addresses.push_back({own.interface, own.address, own.mtu, host::line_rate(files, own.interface)});
   lines.rdma = read_rdma_ports(files);
+  lines.gpus = count_gpus(files);
   return lines;
 }
 
@@ -57,6 +65,7 @@ void OwnNetwork::answer(net::Responder responder) {
     api::NodeNetwork network = self_();
     network.addresses = lines->addresses;
     network.rdma = lines->rdma;
+    network.gpus = lines->gpus;
     shared->respond(json(api::to_json(network)));
   });
 }

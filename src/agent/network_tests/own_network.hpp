@@ -20,6 +20,7 @@ namespace autopilot::agent {
 struct OwnLines {
   std::vector<api::NetworkAddress> addresses;
   std::vector<api::RdmaPort> rdma = {};
+  std::size_t gpus = 0;
 };
 
 // What nobody else may test while this port is tested.

@@ -62,6 +62,13 @@ class OwnNetworkTest : public ::testing::Test {
                   }};
 };
 
+TEST_F(OwnNetworkTest, says_how_many_gpus_may_take_part_in_an_all_reduce) {
+  lines_->gpus = 8;
+  const auto answer = get();
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_EQ(api::parse_node_network(answer->body)->gpus, 8U);
+}
+
 TEST_F(OwnNetworkTest, says_where_the_node_can_be_reached_and_remembers_it_for_seconds) {
   for (int i = 0; i < 3; ++i) {
     const auto answer = get();

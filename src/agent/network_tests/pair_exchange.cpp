@@ -14,12 +14,14 @@ using std::chrono::seconds;
 constexpr Duration kToListen = seconds{30};
 constexpr Duration kToEnd = seconds{5};
 // Beyond the seconds of both ways: what an agent takes at most before it says that nothing was measured; by
-// RDMA with three programs, each of which may hang (BandwidthEnds).
+// RDMA with three programs, each of which may hang, by NCCL with drivers and libraries that begin
+// (BandwidthEnds).
 constexpr std::size_t kToGiveUp = 30;
-constexpr std::size_t kToGiveUpRdma = 60;
+constexpr std::size_t kToGiveUpLong = 60;
 
 std::size_t seconds_to_give_up(const PairExchange::Wish& wish) {
-  return 2 * wish.seconds + (wish.source.rdma_port.empty() ? kToGiveUp : kToGiveUpRdma);
+  const bool is_by_tcp = wish.source.rdma_port.empty() && wish.gpus == 0;
+  return 2 * wish.seconds + (is_by_tcp ? kToGiveUp : kToGiveUpLong);
 }
 
 net::ServerUrl url_of(const Peer& peer) {
@@ -67,7 +69,8 @@ void PairExchange::listen() {
                                    .processes = 1,
                                    .seconds = seconds_to_give_up(wish_),
                                    .rdma_port = wish_.destination.rdma_port,
-                                   .test_seconds = wish_.seconds};
+                                   .test_seconds = wish_.seconds,
+                                   .gpus = wish_.gpus};
   exchange_ = destination_.send(
       request_of("POST", api::kServersPath, api::to_json(wanted)), kToListen, [this](const auto& answer) {
         const auto body = body_of(wish_.destination.peer.node, answer);
@@ -92,7 +95,9 @@ void PairExchange::measure(const api::ServersAnswer& servers) {
                                      .streams = wish_.streams,
                                      .seconds = wish_.seconds,
                                      .most = wish_.most,
-                                     .rdma_port = wish_.source.rdma_port};
+                                     .rdma_port = wish_.source.rdma_port,
+                                     .gpus = wish_.gpus,
+                                     .nccl_id = servers.nccl_id};
   exchange_ = source_.send(request_of("POST", api::kBandwidthPath, api::to_json(wanted)),
                            seconds{seconds_to_give_up(wish_)}, [this](const auto& answer) {
                              const auto body = body_of(wish_.source.peer.node, answer);

@@ -16,11 +16,12 @@
 
 namespace autopilot::agent {
 
-// One end of a pair, with the address at which it is tested, or asked for a test of that RDMA port.
+// One end of a pair, with the address at which it is tested, or asked for a test of that RDMA port or of
+// GPUs.
 struct PairEnd {
   Peer peer;
   std::string address;
-  std::string rdma_port = {};  // empty: by TCP
+  std::string rdma_port = {};  // else empty
 };
 
 // A test of two nodes by their agents: one is asked to listen, the other one to measure, and the first one to
@@ -31,6 +32,7 @@ class PairExchange {
     PairEnd source;
     PairEnd destination;
     std::size_t streams = 1;
+    std::size_t gpus = 0;  // of each node, by NCCL; else 0
     std::size_t seconds = 1;
     std::uint64_t most = 0;  // see BandwidthRequest
   };

@@ -2,6 +2,7 @@
 #include "agent/network_tests/pair_medium.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "agent/network_tests/bandwidth_observations.hpp"
@@ -10,6 +11,10 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kStreams = 4;
+constexpr std::string_view kNoRates =
+    "of too many lines nobody knows the rate, of which network.most_percent allows a share: there is no pair "
+    "to "
+    "test";
 
 // A test of iperf3 gives a sample each second, and has one way through the fabric for each pair, however long
 // it lasts. TCP is less even than RDMA, and hosts have other work: a tenth less is nobody's fault.
@@ -44,6 +49,12 @@ std::vector<Line> rdma_ports_of(const api::NodeNetwork& network) {
   for (const api::RdmaPort& one : network.rdma)
     lines.push_back({one.port, one.rate});
   return lines;
+}
+
+// "gpus-8"
+std::vector<Line> gpus_of(const api::NodeNetwork& network) {
+  if (network.gpus == 0) return {};
+  return {{"gpus-" + std::to_string(network.gpus), 0}};
 }
 
 using Addresses = std::vector<std::string>;
@@ -104,19 +115,48 @@ Result<PairExchange::Wish> wish_by_rdma(const PeerNetwork& source, const std::st
   return wish;
 }
 
+// Over an interface that both have, where there is one; else that at which the agents are asked.
+Result<PairExchange::Wish> wish_by_nccl(const PeerNetwork& source, const std::string&,
+                                        const PeerNetwork& destination, const std::string&) {
+  PairExchange::Wish wish;
+  wish.source = {source.peer, source.peer.address};
+  wish.destination = {destination.peer, destination.peer.address};
+  for (const api::NetworkAddress& one : source.network.addresses) {
+    const Addresses there = addresses_on(destination, one.interface);
+    if (there.empty()) continue;
+    std::tie(wish.source.address, wish.destination.address) =
+        of_one_family(addresses_on(source, one.interface), there);
+    break;
+  }
+  wish.gpus = source.network.gpus;
+  return wish;
+}
+
 }  // namespace
 
 const PairMedium kByTcp{.check = kBandwidthCheck,
-                        .line = "interface",
+                        .line = "interface of the same name",
                         .lack = "it has no interface",
+                        .no_share = kNoRates,
                         .settings = settings_of_tcp(),
                         .lines_of = interfaces_of,
                         .wish_of = wish_by_tcp};
 const PairMedium kByRdma{.check = kRdmaBandwidthCheck,
-                         .line = "RDMA port",
+                         .line = "RDMA port of the same name",
                          .lack = "it has no RDMA port that is active, or no address of IPv4",
+                         .no_share = kNoRates,
                          .settings = settings_of_rdma(),
                          .lines_of = rdma_ports_of,
                          .wish_of = wish_by_rdma};
+const PairMedium kByNccl{.check = kNcclCheck,
+                         .line = "equal number of GPUs",
+                         .lack = "it has no GPU of NVIDIA",
+                         .no_share =
+                             "an all-reduce takes whatever it finds, and network.most_percent allows a "
+                             "share of each line: there is no pair to test",
+                         .is_line_node = true,
+                         .settings = settings_of_tcp(),
+                         .lines_of = gpus_of,
+                         .wish_of = wish_by_nccl};
 
 }  // namespace autopilot::agent

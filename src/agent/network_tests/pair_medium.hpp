@@ -22,9 +22,12 @@ struct Line {
 
 // By what pairs of nodes are measured: who is tested with whom does not know which it is. Pure.
 struct PairMedium {
-  std::string_view check;  // the operation, and who judges what it finds
-  std::string_view line;   // what a line is called
-  std::string_view lack;   // what a node has that has none
+  std::string_view check;     // the operation, and who judges what it finds
+  std::string_view line;      // what two nodes need to be a pair: "interface of the same name"
+  std::string_view lack;      // what a node has that has none
+  std::string_view no_share;  // why there is no pair where only a share of a line may be taken
+  // A line is all that a node has: what is wrong there is wrong with the node.
+  bool is_line_node = false;
   fleet::PairSettings settings;
   std::vector<Line> (*lines_of)(const api::NodeNetwork& network);
   // Between these lines of two nodes: by which addresses, and with what. unavailable: they have none in
@@ -38,5 +41,7 @@ extern const PairMedium kByTcp;
 // Writes and reads of RDMA between ports of one name; who may begin is agreed over the nodes' addresses of
 // IPv4.
 extern const PairMedium kByRdma;
+// All-reduces by NCCL of all GPUs of two nodes that have as many; NCCL takes whatever lines it finds.
+extern const PairMedium kByNccl;
 
 }  // namespace autopilot::agent

@@ -27,9 +27,12 @@ constexpr std::string_view kReceived = "bandwidth.received";
 // with `kind` ("node", "nic" and so on: fleet::SuspectKind), `loss` (a share of what is usual), `partners`
 // (how many it was low with that are fine with others), `unreachable` and `sentence`.
 constexpr std::string_view kSuspect = "bandwidth.suspect";
+// Of a pair whose GPUs summed up wrongly together, by an all-reduce alone: 1, with `source`, `destination`
+// and `problem`. The subject is that of the pair, of which nothing else is told.
+constexpr std::string_view kWrong = "bandwidth.wrong";
 constexpr std::string_view kNode = "node";
 constexpr std::string_view kUndecided = "undecided";
-constexpr std::array kFound{kReceived, kSuspect};
+constexpr std::array kFound{kReceived, kSuspect, kWrong};
 
 constexpr std::string_view kNoTargets = "no_targets";
 constexpr std::array<std::string_view, 2> kOutcomes{"measured", kNoTargets};
@@ -80,6 +83,19 @@ std::string silence(const Observation& pair) {
          (problem.empty() ? "" : ": " + problem);
 }
 
+// Who else it is suspect with, or not, makes no wrong sum right.
+void judge_wrong(const JudgeInput& input, Findings& findings) {
+  for (const Observation& pair : input.history.latest()) {
+    if (pair.name != kWrong || !pair.value || as_number(*pair.value).value_or(0) <= 0) continue;
+    findings.push_back(make_finding(input, pair.subject, "allreduce_wrong_between_nodes", Health::degraded,
+                                    "the GPUs of " + attribute_text(pair, "source") + " and " +
+                                        attribute_text(pair, "destination") +
+                                        " sum up wrongly together: " + attribute_text(pair, "problem")));
+    findings.back().evidence = pair.attributes;
+    findings.back().evidence.emplace_back("witness", pair.source);
+  }
+}
+
 }  // namespace
 
 CheckInfo pair_bandwidth_info(std::string_view id, std::string title) {
@@ -97,6 +113,7 @@ Findings judge_pair_bandwidth(const JudgeInput& input, std::string_view id) {
     findings.back().evidence = pair.attributes;
     findings.back().evidence.emplace_back("witness", pair.source);
   }
+  judge_wrong(input, findings);
   return findings;
 }
 

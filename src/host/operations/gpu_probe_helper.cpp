@@ -43,7 +43,6 @@ std::string addresses_of(std::span<const GpuDevice> gpus) {
   return addresses;
 }
 
-// What would show the probe other GPUs than the driver lists, or in another way than jobs see them.
 bool is_of_cuda(const std::string& variable) {
   return variable.starts_with("CUDA_") || variable.starts_with("NVIDIA_VISIBLE_DEVICES=");
 }
@@ -54,8 +53,7 @@ Result<Command> command_of(const Options& options, const SimulatedMachine& simul
   command.program = TRY(gpu_probe_program());
   command.arguments = {"--tests", std::string(options.test->tests), "--gpus", addresses_of(gpus)};
   command.arguments.insert(command.arguments.end(), options.limits.begin(), options.limits.end());
-  command.environment = own_environment();
-  std::erase_if(command.environment, is_of_cuda);
+  command.environment = gpu_probe_environment();
   command.joins_group = true;
   if (simulated.tree.empty()) return command;
   command.arguments.insert(command.arguments.end(),
@@ -108,6 +106,12 @@ GpuTestEnd test(const Options& options, const SimulatedMachine& simulated, std::
 
 Result<std::string> gpu_probe_program() {
   return program_beside_own("autopilot-gpu-probe");
+}
+
+std::vector<std::string> gpu_probe_environment() {
+  std::vector<std::string> environment = own_environment();
+  std::erase_if(environment, is_of_cuda);
+  return environment;
 }
 
 int run_gpu_probe(const std::vector<std::string>& arguments) {

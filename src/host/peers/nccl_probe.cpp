@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/peers/nccl_probe.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "host/operations/gpu_probe_helper.hpp"
+
+namespace autopilot::host {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kMaxDepth = 4;
+constexpr std::size_t kMaxError = 512;
+constexpr std::size_t kMaxSamples = 256;
+constexpr std::size_t kIdLength = 256;  // digits of ncclUniqueId, 128 bytes
+constexpr double kMostBits = 1e15;      // a thousand times the fastest line there is
+
+tl::unexpected<Error> refuse(const std::string& what) {
+  return fail(Errc::malformed, "report of autopilot-gpu-probe: " + what);
+}
+
+Result<json::object> read_object(std::string_view text) {
+  if (text.size() > kMaxNcclProbeReport) return refuse("it is too long");
+  json::error_code error;
+  json::parse_options options;
+  options.max_depth = kMaxDepth;
+  json::value value = json::parse({text.data(), text.size()}, error, {}, options);
+  if (error) return refuse(error.message());
+  json::object* const object = value.if_object();
+  if (object == nullptr) return refuse("it is no object");
+  return std::move(*object);
+}
+
+std::string text_of(const json::object& object, std::string_view name) {
+  const json::value* const member = object.if_contains(name);
+  const json::string* const text = member == nullptr ? nullptr : member->if_string();
+  return text == nullptr ? "" : to_printable({text->data(), text->size()}, kMaxError);
+}
+
+std::optional<double> rate_of(const json::value* value) {
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  json::error_code error;
+  const double rate = value->to_number<double>(error);
+  return !error && rate > 0 && rate <= kMostBits ? std::optional(rate) : std::nullopt;
+}
+
+std::vector<double> samples_of(const json::object& report) {
+  std::vector<double> samples;
+  const json::value* const member = report.if_contains("samples");
+  const json::array* const list = member == nullptr ? nullptr : member->if_array();
+  if (list == nullptr) return samples;
+  for (const json::value& item : *list)
+    if (const auto rate = rate_of(&item); rate && samples.size() < kMaxSamples) samples.push_back(*rate);
+  return samples;
+}
+
+Command command_with(const std::string& program, const AllReduceEnd& end,
+                     std::vector<std::string> arguments) {
+  Command command;
+  command.program = program;
+  command.arguments = std::move(arguments);
+  command.arguments.insert(command.arguments.end(),
+                           {"--bind", end.address, "--most-gpus", std::to_string(end.gpus), "--ranks",
+                            std::to_string(2 * end.gpus), "--seconds", std::to_string(end.seconds)});
+  command.environment = gpu_probe_environment();
+  return command;
+}
+
+}  // namespace
+
+Command command_of(const std::string& program, const AllReduceServer& server) {
+  return command_with(program, server.end, {"nccl-serve"});
+}
+
+// The ranks of who waits come first.
+Command command_of(const std::string& program, const AllReduceTest& test) {
+  return command_with(program, test.end,
+                      {"nccl-measure", "--id", test.id, "--first", std::to_string(test.end.gpus)});
+}
+
+Result<std::string> parse_nccl_id(std::string_view line) {
+  const json::object object = TRY(read_object(line));
+  if (const std::string reason = text_of(object, "reason"); !reason.empty()) {
+    const std::string error = text_of(object, "error");
+    return fail(Errc::unavailable, error.empty() ? reason : error);
+  }
+  std::string id = text_of(object, "id");
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (id.size() != kIdLength || !std::ranges::all_of(id, is_digit)) return refuse("`id` is none");
+  return id;
+}
+
+Result<AllReduceReport> parse_all_reduce(std::string_view text) {
+  const json::object object = TRY(read_object(text));
+  AllReduceReport report;
+  report.reason = text_of(object, "reason");
+  report.error = text_of(object, "error");
+  if (!report.reason.empty()) return report;
+  const auto bus = rate_of(object.if_contains("bus_bits_per_second"));
+  if (!bus) return refuse("it has neither a reason nor a bus bandwidth");
+  report.measured = AllReduce{*bus, samples_of(object)};
+  return report;
+}
+
+}  // namespace autopilot::host

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "host/process/child.hpp"
+
+// The program that measures GPUs, autopilot-gpu-probe, as an end of an all-reduce between two nodes: how it
+// is started and what it says (docs/gpu-probe.md). gpu_probe_program() names it.
+namespace autopilot::host {
+
+// Longer ones are not read.
+inline constexpr std::size_t kMaxNcclProbeReport = std::size_t{64} << 10;
+
+// The GPUs of one node, in an all-reduce with as many of another one.
+struct AllReduceEnd {
+  std::string address;  // of this node: over its interface the ends find each other
+  int gpus = 0;         // the first so many of this node
+  int seconds = 0;      // that count
+};
+// The end that waits for the other one.
+struct AllReduceServer {
+  AllReduceEnd end;
+};
+// The end that joins it. id: what the other one said, hexadecimal digits.
+struct AllReduceTest {
+  AllReduceEnd end;
+  std::string id;
+};
+
+// Of the whole: every GPU has the same.
+struct AllReduce {
+  double bus = 0;               // bits/s that each GPU sends, and gets: bus bandwidth as nccl-tests have it
+  std::vector<double> samples;  // bits/s, in the order of time
+};
+// What came of it: `measured`, or why nothing was.
+struct AllReduceReport {
+  std::optional<AllReduce> measured;
+  std::string reason;  // one word of docs/gpu-probe.md: "busy", "no_library"
+  std::string error;   // the same as a sentence
+};
+
+[[nodiscard]] Command command_of(const std::string& program, const AllReduceServer& server);
+[[nodiscard]] Command command_of(const std::string& program, const AllReduceTest& test);
+
+// The first line of a server: what the other end joins with. unavailable: it cannot serve, and why.
+// malformed: no such line. Pure, like the next one.
+[[nodiscard]] Result<std::string> parse_nccl_id(std::string_view line);
+// What a test wrote. malformed: no such report, or one without a reason and without a figure.
+[[nodiscard]] Result<AllReduceReport> parse_all_reduce(std::string_view text);
+
+}  // namespace autopilot::host

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/peers/nccl_probe.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kId(256, 'a');
+
+TEST(NcclProbe, both_ends_say_how_many_ranks_there_are_and_the_one_that_joins_has_the_last) {
+  const AllReduceEnd end{.address = "10.2.0.7", .gpus = 8, .seconds = 3};
+  EXPECT_THAT(
+      command_of("/probe", AllReduceServer{end}).arguments,
+      ElementsAre("nccl-serve", "--bind", "10.2.0.7", "--most-gpus", "8", "--ranks", "16", "--seconds", "3"));
+  EXPECT_THAT(command_of("/probe", AllReduceTest{end, kId}).arguments,
+              ElementsAre("nccl-measure", "--id", kId, "--first", "8", "--bind", "10.2.0.7", "--most-gpus",
+                          "8", "--ranks", "16", "--seconds", "3"));
+}
+
+TEST(NcclProbe, what_would_show_it_other_gpus_is_kept_from_it) {
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const auto environment = command_of("/probe", AllReduceServer{}).environment;
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  for (const std::string& variable : environment)
+    EXPECT_THAT(variable, Not(HasSubstr("CUDA_VISIBLE_DEVICES")));
+}
+
+TEST(NcclProbe, a_server_tells_whom_to_join_or_why_nobody_can) {
+  EXPECT_EQ(
+      parse_nccl_id(R"({"program":"autopilot-gpu-probe","format":1,"id":")" + kId + R"(","gpus":8})").value(),
+      kId);
+  const auto refused = parse_nccl_id(R"({"reason":"busy","error":"gpu 3: process 4711 is on it"})");
+  EXPECT_EQ(refused.error().code, Errc::unavailable);
+  EXPECT_EQ(refused.error().what, "gpu 3: process 4711 is on it");
+  for (const std::string& line :
+       {std::string(), std::string("{}"), std::string("[]"), std::string(R"({"id":7})"),
+        R"({"id":")" + std::string(255, 'a') + R"("})", R"({"id":")" + std::string(255, 'a') + R"( "})"})
+    EXPECT_EQ(parse_nccl_id(line).error().code, Errc::malformed) << line;
+}
+
+TEST(NcclProbe, a_report_is_a_figure_or_a_reason) {
+  const auto report = parse_all_reduce(
+      R"({"ranks":16,"bytes":268435456,"bus_bits_per_second":3.2e12,"samples":[3.1e12,3.3e12,"x",-1]})");
+  ASSERT_TRUE(report) << report.error().what;
+  ASSERT_TRUE(report->measured);
+  EXPECT_EQ(report->measured->bus, 3.2e12);
+  EXPECT_THAT(report->measured->samples, ElementsAre(3.1e12, 3.3e12));
+  const auto reason = parse_all_reduce(R"({"reason":"no_library","error":"libnccl.so.2 is not there"})");
+  ASSERT_TRUE(reason) << reason.error().what;
+  EXPECT_FALSE(reason->measured);
+  EXPECT_EQ(reason->reason, "no_library");
+}
+
+TEST(NcclProbe, a_report_without_both_is_none) {
+  for (const std::string text :
+       {"", "7", "{}", R"({"bus_bits_per_second":"fast"})", R"({"bus_bits_per_second":0})",
+        R"({"bus_bits_per_second":-1})", R"({"bus_bits_per_second":1e99})", R"({"reason":""})"})
+    EXPECT_THAT(parse_all_reduce(text).error().what, HasSubstr("report of autopilot-gpu-probe")) << text;
+  EXPECT_FALSE(parse_all_reduce(R"({"bus_bits_per_second":1})" + std::string(kMaxNcclProbeReport, ' ')));
+}
+
+}  // namespace
+}  // namespace autopilot::host
