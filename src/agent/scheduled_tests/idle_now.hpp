@@ -30,8 +30,8 @@ struct IdleGpus {
 // not known is not idle.
 [[nodiscard]] IdleGpus idle_gpus(const GpuSight& sight);
 
-// Who has GPUs of this machine for all that is known, in a sentence; empty: nobody that is known. `gpus` does
-// not count.
+// Who has GPUs of this machine for all that is known, in a sentence; empty: nobody that is known but tests of
+// agents. `gpus` does not count.
 [[nodiscard]] std::string known_holder(const GpuSight& sight);
 
 // Who has come while these GPUs are tested, in a sentence; empty: nobody. The test is one process on each of
