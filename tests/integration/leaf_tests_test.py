@@ -112,6 +112,19 @@ class LeafTestsTest(unittest.TestCase):
                     for host in self.lab.hosts.values():
                         host.run("ip", "neigh", "flush", "all")
 
+    def test_faults_that_the_kernel_makes_are_named(self):
+        """By netem, in both families, where the kernel has it."""
+        outer = self.lab[SICK].outer(RAIL)
+        tried = network_lab.try_to("tc", "qdisc", "replace", "dev", outer, "root", "netem", "delay", "30ms")
+        if tried.returncode != 0:
+            self.skipTest(f"this kernel has no netem: {tried.stderr.strip()}")
+        self.addCleanup(self.limit, SICK)
+        for fault, reason in (("delay 30ms", "path_is_late"), ("duplicate 50%", "path_duplicates_packets"), ("loss 50%", "path_loses_packets"),
+                              ("delay 20ms reorder 50% 50%", "path_reorders_packets")):
+            with self.subTest(fault):
+                network_lab.run("tc", "qdisc", "replace", "dev", outer, "root", "netem", *fault.split())
+                self.assertLessEqual(set(self.ways(reason)), set(self.pinged()), self.said)
+
 
 if __name__ == "__main__":
     own_namespaces.enter(network_lab.NAMESPACES, [*network_lab.PROGRAMS, "tc"], network_lab.TRIAL)

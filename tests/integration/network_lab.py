@@ -32,7 +32,7 @@ def run(*command, **options):
 
 def try_to(*command):
     """What is there already, or not here, is no trouble."""
-    subprocess.run(command, capture_output=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def limit(interface, megabits, host=None):
