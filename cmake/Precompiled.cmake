@@ -9,6 +9,13 @@ set(standard_headers
   <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple> <type_traits> <utility> <variant> <vector>
   <tl/expected.hpp>)
 
+# What is tested is optimised, as it ships; the tests themselves take a third less to compile without. Nor do they tell a
+# fuzzer where they have been, which takes a fifth.
+set(autopilot_test_options -O0)
+if(AUTOPILOT_FUZZ)
+  list(APPEND autopilot_test_options -fno-sanitize=fuzzer-no-link)
+endif()
+
 # autopilot_precompile(<target> <options> <headers>...): the target whose header others take. All flags that a compiler
 # compares are those of its users: position independence of a library or a program, optimisation, threads.
 function(autopilot_precompile target)
@@ -53,7 +60,7 @@ if(AUTOPILOT_PRECOMPILED)
   target_include_directories(autopilot_precompiled_verbs SYSTEM PRIVATE ${CLI11_INCLUDE_DIR})
   if(AUTOPILOT_TESTS)
     autopilot_precompile(autopilot_precompiled_tests ${standard_headers} <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(autopilot_precompiled_tests PRIVATE -O0)
+    target_compile_options(autopilot_precompiled_tests PRIVATE ${autopilot_test_options})
     target_link_libraries(autopilot_precompiled_tests PRIVATE GTest::gmock GTest::gtest)
   endif()
 endif()
