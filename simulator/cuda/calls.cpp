@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions that leave the library. Each first does what the table asks of it.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -180,6 +181,18 @@ Return cuCtxSetCurrent(Context context) {
   return driver().make_current(context);
 }
 
+Return cuDevicePrimaryCtxRetain(Context* context, Device device) {
+  if (driver().gpu(device) == nullptr) return kInvalidDevice;
+  AUTOPILOT_CUDA_ENTER(static_cast<std::size_t>(device));
+  *context = driver().retain_primary(static_cast<std::size_t>(device));
+  return kSuccess;
+}
+
+Return cuDevicePrimaryCtxRelease_v2(Device device) {
+  if (driver().gpu(device) == nullptr) return kInvalidDevice;
+  return driver().release_primary(static_cast<std::size_t>(device));
+}
+
 Return cuCtxEnablePeerAccess(Context peer, unsigned) {
   AUTOPILOT_CUDA_ENTER_CURRENT();
   return gpu_here().has_peer_access && driver().gpu_of(peer).has_peer_access ? kSuccess
@@ -262,6 +275,16 @@ Return cuMemsetD8Async(DevicePointer pointer, unsigned char value, std::size_t b
   return kSuccess;
 }
 
+Return cuMemsetD32Async(DevicePointer pointer, unsigned value, std::size_t words, Stream stream) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  if (!driver().is_known(stream)) return kInvalidHandle;
+  if (!driver().holds(pointer, words * sizeof value)) return kInvalidValue;
+  driver().touch(stream->context->gpu);
+  std::fill_n(static_cast<unsigned*>(memory_at(pointer)), words, value);
+  stream->now += seconds_of(words * sizeof value, gpu_here().memory_gb_per_s);
+  return kSuccess;
+}
+
 Return cuStreamCreate(Stream* stream, unsigned) {
   AUTOPILOT_CUDA_ENTER_CURRENT();
   *stream = driver().make_stream(driver().current());
@@ -273,6 +296,11 @@ Return cuStreamDestroy_v2(Stream stream) {
 }
 
 Return cuStreamSynchronize(Stream stream) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  return driver().is_known(stream) ? kSuccess : kInvalidHandle;
+}
+
+Return cuStreamQuery(Stream stream) {
   AUTOPILOT_CUDA_ENTER_CURRENT();
   return driver().is_known(stream) ? kSuccess : kInvalidHandle;
 }

@@ -31,19 +31,6 @@ DriverTable read_table() {
   return {};
 }
 
-abi::Return act(const CallFault& fault) {
-  switch (fault.kind) {
-    case CallFault::Kind::code:
-      return fault.code;
-    case CallFault::Kind::abort:
-      std::abort();
-    case CallFault::Kind::hang:
-      break;
-  }
-  for (;;)
-    ::pause();
-}
-
 template <class Owner, class Handle>
 abi::Return erase(Owner& owner, Handle handle) {
   return owner.erase(handle) == 1 ? abi::kSuccess : abi::kInvalidHandle;
@@ -115,6 +102,21 @@ abi::Return Driver::free_context(abi::Context context) {
   const std::scoped_lock lock(mutex_);
   if (current_context == context) current_context = nullptr;
   return contexts_.erase(context) == 1 ? abi::kSuccess : abi::kInvalidContext;
+}
+
+abi::Context Driver::retain_primary(std::size_t gpu) {
+  const std::scoped_lock lock(mutex_);
+  GpuState& state = gpus_[gpu];
+  if (state.primary_holders++ == 0) state.primary = keep(contexts_, abi::ContextTag{gpu});
+  return state.primary;
+}
+
+abi::Return Driver::release_primary(std::size_t gpu) {
+  const std::scoped_lock lock(mutex_);
+  GpuState& state = gpus_[gpu];
+  if (state.primary_holders == 0) return abi::kInvalidContext;
+  if (--state.primary_holders == 0) contexts_.erase(state.primary);
+  return abi::kSuccess;
 }
 
 abi::Return Driver::allocate(abi::Context context, std::size_t bytes, abi::DevicePointer& pointer) {

@@ -66,6 +66,10 @@ class Driver {
   abi::Return make_current(abi::Context context);  // null: none
   [[nodiscard]] abi::Context make_context(std::size_t gpu);
   abi::Return free_context(abi::Context context);
+  // The one context of a GPU that all share who ask for it; it ends when as many have given it back. The
+  // calling thread's current one stays what it was.
+  [[nodiscard]] abi::Context retain_primary(std::size_t gpu);
+  abi::Return release_primary(std::size_t gpu);
 
   abi::Return allocate(abi::Context context, std::size_t bytes, abi::DevicePointer& pointer);
   abi::Return free_memory(abi::DevicePointer pointer);
@@ -100,6 +104,8 @@ class Driver {
   struct GpuState {
     std::uint64_t used = 0;
     std::uint64_t peak = 0;
+    abi::Context primary = nullptr;
+    int primary_holders = 0;
     std::vector<std::uint64_t> last;  // launch, since when nothing else changed its memory
     std::map<std::string, std::int64_t, std::less<>> calls;
   };

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostGpus = 64;
 constexpr std::int64_t kMostMultiprocessors = 1024;
+constexpr const char* kCode = "CUresult";
 constexpr std::int64_t kMostMiB = 4096;  // it is memory of the host
 
 std::uint64_t bits_of(YamlMap& map, std::string_view key) {
@@ -61,25 +62,6 @@ int read_capability(YamlMap& map) {
   return 90;
 }
 
-CallFaults read_calls(const YamlNode& node, YamlProblems& problems) {
-  CallFaults calls;
-  for (const YamlMember& member : node.members) {
-    YamlMap map(member.value, member.key, problems);
-    CallFault fault{.kind = CallFault::Kind::code, .code = 0, .after = map.integer("after").value_or(0)};
-    const std::string result = map.required_word("result");
-    if (result == "hang")
-      fault.kind = CallFault::Kind::hang;
-    else if (result == "abort")
-      fault.kind = CallFault::Kind::abort;
-    else if (const auto code = parse_number<int>(result); code && *code > 0)
-      fault.code = *code;
-    else
-      problems.add(member.line, member.key + ": expected hang, abort or the number of a CUresult");
-    calls[member.key] = fault;
-  }
-  return calls;
-}
-
 void read_faults(YamlMap& map, YamlProblems& problems, GpuTable& gpu) {
   if (const YamlNode* list = map.list("wrong_bits"))
     for (const YamlNode& node : list->items) {
@@ -95,7 +77,7 @@ void read_faults(YamlMap& map, YamlProblems& problems, GpuTable& gpu) {
       gpu.stuck.push_back({.offset = offset / 8 * 8, .bits = bits_of(one, "bits")});
     }
   if (map.has("copy_bits")) gpu.copy_bits = bits_of(map, "copy_bits");
-  if (const YamlNode* calls = map.map("calls")) gpu.calls = read_calls(*calls, problems);
+  if (const YamlNode* calls = map.map("calls")) gpu.calls = read_call_faults(*calls, kCode, problems);
 }
 
 GpuTable read_gpu(const YamlNode& node, YamlProblems& problems) {
@@ -132,7 +114,7 @@ Result<DriverTable> parse_driver_table(std::string_view text, const std::string&
   {
     YamlMap map(root, "driver", problems);
     table.version = static_cast<int>(integer_within(map, "version", 1000, 999'990, table.version));
-    if (const YamlNode* calls = map.map("calls")) table.calls = read_calls(*calls, problems);
+    if (const YamlNode* calls = map.map("calls")) table.calls = read_call_faults(*calls, kCode, problems);
     if (const YamlNode* gpus = map.list("gpus"))
       for (const YamlNode& node : gpus->items)
         table.gpus.push_back(read_gpu(node, problems));

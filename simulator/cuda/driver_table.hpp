@@ -10,17 +10,9 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "cuda/call_faults.hpp"
 
 namespace autopilot::simulator::cuda {
-
-// What a call does instead of its work, from the call number `after` on.
-struct CallFault {
-  enum class Kind { code, hang, abort };
-  Kind kind = Kind::code;
-  int code = 0;  // CUresult
-  std::int64_t after = 0;
-};
-using CallFaults = std::map<std::string, CallFault, std::less<>>;
 
 // Bits that a word of memory always reads as ones.
 struct StuckWord {

@@ -83,6 +83,8 @@ inline constexpr unsigned kStreamNonBlocking = 1;  // beside the default stream
   X(context_create, cuCtxCreate_v2, (Context* context, unsigned flags, Device device)) \
   X(context_destroy, cuCtxDestroy_v2, (Context context)) \
   X(context_set, cuCtxSetCurrent, (Context context)) \
+  X(primary_context_retain, cuDevicePrimaryCtxRetain, (Context* context, Device device)) \
+  X(primary_context_release, cuDevicePrimaryCtxRelease_v2, (Device device)) \
   X(context_enable_peer, cuCtxEnablePeerAccess, (Context peer, unsigned flags)) \
   X(memory_info, cuMemGetInfo_v2, (std::size_t* free_bytes, std::size_t* total)) \
   X(memory_allocate, cuMemAlloc_v2, (DevicePointer* pointer, std::size_t bytes)) \
@@ -93,9 +95,11 @@ inline constexpr unsigned kStreamNonBlocking = 1;  // beside the default stream
   X(copy_to_host, cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, std::size_t bytes, Stream stream)) \
   X(copy_to_peer, cuMemcpyPeerAsync, (DevicePointer to, Context to_context, DevicePointer from, Context from_context, std::size_t bytes, Stream stream)) \
   X(memory_set, cuMemsetD8Async, (DevicePointer pointer, unsigned char value, std::size_t bytes, Stream stream)) \
+  X(memory_set_words, cuMemsetD32Async, (DevicePointer pointer, unsigned value, std::size_t words, Stream stream)) \
   X(stream_create, cuStreamCreate, (Stream* stream, unsigned flags)) \
   X(stream_destroy, cuStreamDestroy_v2, (Stream stream)) \
   X(stream_synchronize, cuStreamSynchronize, (Stream stream)) \
+  X(stream_query, cuStreamQuery, (Stream stream)) \
   X(stream_wait, cuStreamWaitEvent, (Stream stream, Event event, unsigned flags)) \
   X(event_create, cuEventCreate, (Event* event, unsigned flags)) \
   X(event_destroy, cuEventDestroy_v2, (Event event)) \

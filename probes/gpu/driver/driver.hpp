@@ -49,6 +49,17 @@ class Driver {
     return status_of(call.name, call.address(arguments...));
   }
 
+  // Of what may go on beside us: false while it does.
+  template <class... Parameters>
+  [[nodiscard]] Result<bool> is_through(const cuda::Call<cuda::Return(Parameters...)>& call,
+                                        std::type_identity_t<Parameters>... arguments) const {
+    const InCall in_call(*watch_, call.name);
+    const cuda::Return code = call.address(arguments...);
+    if (code == cuda::kNotReady) return false;
+    TRY_STATUS(status_of(call.name, code));
+    return true;
+  }
+
   // The same for what is given back: nobody can do anything about a GPU that does not take it.
   template <class... Parameters>
   void give_back(const cuda::Call<cuda::Return(Parameters...)>& call,

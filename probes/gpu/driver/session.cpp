@@ -43,8 +43,8 @@ cuda::DevicePointer Buffer::pointer() const {
 }
 
 Result<std::unique_ptr<Session>> Session::open(const Driver& driver, const GpuFacts& facts,
-                                               double memory_share, Kernels kernels) {
-  std::unique_ptr<Session> session(new Session(driver, facts));
+                                               double memory_share, Kernels kernels, In where) {
+  std::unique_ptr<Session> session(new Session(driver, facts, where));
   TRY_STATUS(session->begin(memory_share));
   if (kernels == Kernels::loaded) TRY_STATUS(session->load());
   return session;
@@ -59,12 +59,26 @@ Session::~Session() {
   for (cuda::Stream stream : {stream_, second_stream_})
     if (stream != nullptr) driver_.give_back(calls.stream_destroy, stream);
   if (module_ != nullptr) driver_.give_back(calls.module_unload, module_);
-  driver_.give_back(calls.context_destroy, context_);
+  if (where_ == In::own_context) {
+    driver_.give_back(calls.context_destroy, context_);
+    return;
+  }
+  // It may live on, held by others, and must not stay current in a thread that is done with it.
+  driver_.give_back(calls.context_set, nullptr);
+  driver_.give_back(calls.primary_context_release, facts_.device);
+}
+
+Status Session::make_context() {
+  const cuda::Calls& calls = driver_.calls();
+  if (where_ == In::own_context)
+    return driver_.run(calls.context_create, &context_, cuda::kBlockingSync, facts_.device);
+  TRY_STATUS(driver_.run(calls.primary_context_retain, &context_, facts_.device));
+  return make_current();
 }
 
 Status Session::begin(double memory_share) {
   const cuda::Calls& calls = driver_.calls();
-  TRY_STATUS(driver_.run(calls.context_create, &context_, cuda::kBlockingSync, facts_.device));
+  TRY_STATUS(make_context());
   std::size_t total = 0;
   TRY_STATUS(driver_.run(calls.memory_info, &free_bytes_, &total));
   budget_bytes_ = static_cast<std::size_t>(
@@ -127,6 +141,10 @@ Status Session::read(void* to, const Buffer& from, std::size_t offset, std::size
 
 Status Session::wait() {
   return driver_.run(driver_.calls().stream_synchronize, stream_);
+}
+
+Result<bool> Session::is_idle() const {
+  return driver_.is_through(driver_.calls().stream_query, stream_);
 }
 
 Result<double> Session::seconds_of(const std::function<Status()>& work) {

@@ -64,13 +64,17 @@ struct Grid {
 class Session {
  public:
   enum class Kernels { loaded, none };
+  // NCCL, as all that uses the CUDA runtime in threads of its own, works in the primary context of a GPU and
+  // sees neither memory nor streams of another one. Nobody else in this process shares a context of our own.
+  enum class In { own_context, primary_context };
 
   // Leaves other users at least a tenth of the memory that is free now, takes no more than `memory_share` (0
   // to 1) of all of it. Errc::exhausted: that would be less than kLeastBytes. Errc::unsupported: the GPU is
   // too old for our kernels.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open(const Driver& driver, const GpuFacts& facts,
                                                              double memory_share,
-                                                             Kernels kernels = Kernels::loaded);
+                                                             Kernels kernels = Kernels::loaded,
+                                                             In where = In::own_context);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -106,6 +110,8 @@ class Session {
   // Waits for it.
   Status read(void* to, const Buffer& from, std::size_t offset, std::size_t bytes);
   Status wait();
+  // All that was put into the stream has been done. Never waits.
+  [[nodiscard]] Result<bool> is_idle() const;
 
   // Of what `work` puts into the stream, by the clock of the GPU.
   [[nodiscard]] Result<double> seconds_of(const std::function<Status()>& work);
@@ -115,13 +121,16 @@ class Session {
 
  private:
   friend class Buffer;
-  Session(const Driver& driver, GpuFacts facts) : driver_(driver), facts_(std::move(facts)) {}
+  Session(const Driver& driver, GpuFacts facts, In where)
+      : driver_(driver), facts_(std::move(facts)), where_(where) {}
   Status begin(double memory_share);
+  Status make_context();
   Status load();
   Status launch_named(const char* name, Grid grid, void** arguments);
 
   Driver driver_;
   GpuFacts facts_;
+  In where_;
   std::string level_;
   double load_seconds_ = 0;
   std::size_t free_bytes_ = 0;
