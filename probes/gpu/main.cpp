@@ -3,6 +3,7 @@
 #include <exception>
 #include <iostream>
 
+#include "probes/gpu/nccl/run_all_reduce.hpp"
 #include "probes/gpu/run/options.hpp"
 #include "probes/gpu/run/run.hpp"
 
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   try {
     const auto options = parse_options(argc, argv);
     if (const int* code = std::get_if<int>(&options)) return *code;
+    if (const auto* all_reduce = std::get_if<AllReduceOptions>(&options)) return run_all_reduce(*all_reduce);
     return run(std::get<Options>(options));
   } catch (const std::exception& error) {
     std::cerr << "autopilot-gpu-probe: internal error: " << error.what() << "\n";

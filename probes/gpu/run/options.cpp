@@ -7,6 +7,7 @@
 
 #include "core/nearest.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
+#include "probes/gpu/nccl/commands.hpp"
 #include "probes/gpu/run/exit_code.hpp"
 
 namespace autopilot::probes::gpu {
@@ -24,6 +25,7 @@ std::string footer() {
          "  autopilot-gpu-probe                          the quick tests on all GPUs\n"
          "  autopilot-gpu-probe --tests all --seconds 5  everything, five seconds each\n"
          "  autopilot-gpu-probe --gpus 0,GPU-1a2b --tests memory --memory-share 0.9\n"
+         "  autopilot-gpu-probe nccl-serve --help        with GPUs of other machines\n"
          "\nExit codes: 0 measured; 2 a wrong result; 3 could not look; 64 usage;\n"
          "128 and the number of a signal that ended it.\n"
          "A GPU that others use is refused where NVML tells of them.";
@@ -54,13 +56,7 @@ std::vector<std::string> chosen_tests(const std::vector<std::string>& said) {
   return chosen;
 }
 
-}  // namespace
-
-std::variant<Options, int> parse_options(int argc, const char* const* argv) {
-  Options options;
-  CLI::App app{"Loads the GPUs of this machine, measures them, and compares what they compute.",
-               "autopilot-gpu-probe"};
-  app.footer(footer());
+void add_test_options(CLI::App& app, Options& options) {
   app.add_option("--tests", options.tests, "Names, or 'all'")
       ->delimiter(',')
       ->check(check_test)
@@ -79,8 +75,31 @@ std::variant<Options, int> parse_options(int argc, const char* const* argv) {
   app.add_option("--nvml-library", options.sensor_library, "NVML: sensors, and who uses a GPU")
       ->capture_default_str();
   app.add_option("--library", options.library, "The driver's library")->capture_default_str();
+}
+
+// The command would never see them.
+void refuse_options_before_a_command(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->count() > 0)
+      throw CLI::ValidationError(option->get_name(), "stands before the command; write it behind");
+}
+
+}  // namespace
+
+std::variant<Options, AllReduceOptions, int> parse_options(int argc, const char* const* argv) {
+  Options options;
+  CLI::App app{"Loads the GPUs of this machine, measures them, and compares what they compute.",
+               "autopilot-gpu-probe"};
+  app.footer(footer());
+  app.require_subcommand(0, 1);
+  add_test_options(app, options);
+  const NcclCommands nccl(app);
   try {
     app.parse(argc, argv);
+    if (auto asked = nccl.asked()) {
+      refuse_options_before_a_command(app);
+      return *std::move(asked);
+    }
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "probes/gpu/driver/library.hpp"
+#include "probes/gpu/nccl/all_reduce_options.hpp"
 #include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {
@@ -21,7 +22,8 @@ struct Options {
   bool beside_others = false;  // GPUs that others use as well
 };
 
-// The options, or the exit code of a program that has told on standard output or error why it ends.
-[[nodiscard]] std::variant<Options, int> parse_options(int argc, const char* const* argv);
+// The options of the tests or of the command that was named, or the exit code of a program that has told on
+// standard output or error why it ends.
+[[nodiscard]] std::variant<Options, AllReduceOptions, int> parse_options(int argc, const char* const* argv);
 
 }  // namespace autopilot::probes::gpu

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -18,6 +17,7 @@
 #include "probes/gpu/run/exit_code.hpp"
 #include "probes/gpu/run/gpu_worker.hpp"
 #include "probes/gpu/run/patience.hpp"
+#include "probes/gpu/run/signals.hpp"
 #include "probes/gpu/sensors/sampler.hpp"
 
 namespace autopilot::probes::gpu {
@@ -25,10 +25,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
-
-constexpr std::chrono::milliseconds kLook{20};
-// After a signal, for what is freed; then the process ends and the kernel frees the rest.
-constexpr std::chrono::milliseconds kStopping{800};
 
 // The threads of all GPUs, and who hangs.
 class Crew {
@@ -111,23 +107,6 @@ class Crew {
   Meeting meeting_;
   std::deque<Member> members_;
 };
-
-sigset_t ending_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP})
-    sigaddset(&signals, number);
-  return signals;
-}
-
-// Until it is over or a signal came: the signal, or 0.
-int wait_until(const std::function<bool()>& is_over) {
-  const sigset_t signals = ending_signals();
-  const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
-  while (!is_over())
-    if (const int number = sigtimedwait(&signals, nullptr, &look); number > 0) return number;
-  return 0;
-}
 
 void wait_for_stop(Crew& crew) {
   crew.stop();
@@ -242,8 +221,7 @@ int run_tests(const Options& options, const Library& library, const Opened& open
 }  // namespace
 
 int run(const Options& options) {
-  const sigset_t signals = ending_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  hold_ending_signals();
   Report report;
   report.began = std::chrono::system_clock::now();
 

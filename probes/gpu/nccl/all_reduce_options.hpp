@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probes/gpu/driver/library.hpp"
+#include "probes/gpu/nccl/nccl_library.hpp"
+#include "probes/gpu/sensors/sensors.hpp"
+
+namespace autopilot::probes::gpu {
+
+struct AllReduceOptions {
+  std::optional<nccl::UniqueId> id;  // of the others; where there is none, we make it and tell it
+  int ranks = 0;                     // of all processes together
+  int first = 0;                     // rank of this process
+  std::optional<std::string> bind;   // a numeric address of this machine
+  std::vector<std::string> gpus;     // as said; all where it is empty
+  std::optional<int> most_gpus;
+  double seconds = 3;  // that count
+  int megabytes = 256;
+  double patience_seconds = 30;  // for the others, and for one call
+  bool beside_others = false;    // on GPUs that others use as well
+  std::string library = kDriverLibrary;
+  std::string sensor_library = kSensorLibrary;
+  std::string nccl_library = kNcclLibrary;
+};
+
+}  // namespace autopilot::probes::gpu

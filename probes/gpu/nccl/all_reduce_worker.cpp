@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/nccl/all_reduce_worker.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "probes/gpu/nccl/all_reduce.hpp"
+#include "probes/gpu/nccl/unique_id.hpp"
+#include "probes/gpu/sensors/guard.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+class Worker {
+ public:
+  Worker(const AllReduceOptions& options, const std::function<void(const std::string&)>& invite,
+         AllReduceSlot& slot)
+      : options_(options), invite_(invite), slot_(slot) {}
+
+  Status run() {
+    begin(Stage::driver);
+    TRY_STATUS(open_driver());
+    TRY_STATUS(check_ranks());
+    begin(Stage::guard);
+    TRY_STATUS(check_use());
+    begin(Stage::library);
+    TRY_STATUS(open_nccl());
+    begin(Stage::memory);
+    TRY_STATUS(take_memory());
+    begin(Stage::joining);
+    const nccl::UniqueId id = TRY(agree_on_id());
+    const auto communicator = TRY(join(id));
+    begin(Stage::measuring);
+    return measure(*communicator);
+  }
+
+  // What NCCL said is worth more than what came of it.
+  [[nodiscard]] Failure failure_of_error(const Error& error) const {
+    const auto said = nccl_ ? nccl_->error() : std::nullopt;
+    return said ? failure_of(slot_.stage, *said) : failure_of(slot_.stage, error);
+  }
+
+ private:
+  void begin(Stage stage) { slot_.stage = stage; }
+
+  Status open_driver() {
+    {
+      const InCall in_call(slot_.watch, "dlopen");
+      auto opened = TRY(Library::open(options_.library));
+      library_ = std::make_unique<Library>(opened);
+    }
+    note_simulated(library_->is_simulated());
+    driver_ = std::make_unique<Driver>(*library_, slot_.watch);
+    const auto all = TRY(list_gpus(*driver_));
+    gpus_ = TRY(choose_gpus(all, options_.gpus));
+    if (options_.most_gpus)
+      gpus_.resize(std::min(gpus_.size(), static_cast<std::size_t>(*options_.most_gpus)));
+    slot_.change([&](AllReduceReport& report) { report.gpus = static_cast<int>(gpus_.size()); });
+    return {};
+  }
+
+  void note_simulated(bool is_simulated) {
+    if (is_simulated) slot_.change([](AllReduceReport& report) { report.simulated = true; });
+  }
+
+  Status check_ranks() {
+    const int room = options_.ranks - options_.first;
+    if (gpus_.size() <= static_cast<std::size_t>(room)) return {};
+    slot_.is_usage = true;
+    return fail(Errc::malformed, "--ranks: " + std::to_string(gpus_.size()) + " GPUs from rank " +
+                                     std::to_string(options_.first) + " on are more than " +
+                                     std::to_string(options_.ranks) + " ranks; say fewer with --most-gpus");
+  }
+
+  Status check_use() {
+    if (options_.beside_others) return {};
+    const InCall in_call(slot_.watch, "NVML");
+    const auto sensors = Sensors::open(options_.sensor_library);
+    if (!sensors) {
+      std::fprintf(stderr, "nobody tells who else uses the GPUs: %s\n", sensors.error().what.c_str());
+      return {};
+    }
+    for (const GpuFacts& gpu : gpus_) {
+      const auto device = sensors->find(gpu.pci_address);
+      if (!device) continue;
+      const Status status = check_is_free(sensors->processes(*device), sensors->read(*device));
+      if (!status)
+        return fail(status.error().code,
+                    "gpu " + std::to_string(gpu.index) + " (" + gpu.pci_address + ") " + status.error().what);
+    }
+    return {};
+  }
+
+  Status open_nccl() {
+    auto opened = TRY(NcclLibrary::open(options_.nccl_library, slot_.watch));
+    nccl_ = std::make_unique<NcclLibrary>(std::move(opened));
+    note_simulated(nccl_->is_simulated());
+    auto version = TRY(nccl_->version());
+    slot_.change([&](AllReduceReport& report) { report.nccl_version = std::move(version); });
+    return {};
+  }
+
+  Status take_memory() {
+    const std::size_t bytes = static_cast<std::size_t>(options_.megabytes) << 20;
+    for (const GpuFacts& gpu : gpus_) {
+      auto lane = Lane::open(*driver_, gpu, bytes);
+      if (!lane)
+        return fail(lane.error().code, "gpu " + std::to_string(gpu.index) + ": " + lane.error().what);
+      lanes_.push_back(*std::move(lane));
+    }
+    return {};
+  }
+
+  Result<nccl::UniqueId> agree_on_id() {
+    if (options_.id) return *options_.id;
+    nccl::UniqueId id{};
+    TRY_STATUS(nccl_->run(nccl_->calls().make_id, &id));
+    invite_(to_invitation(slot_.report(), to_text(id)));
+    return id;
+  }
+
+  Result<std::unique_ptr<Communicator>> join(const nccl::UniqueId& id) {
+    std::vector<Session*> sessions;
+    for (const Lane& lane : lanes_)
+      sessions.push_back(&lane.session());
+    std::fprintf(stderr, "joining as ranks %d to %d of %d\n", options_.first,
+                 options_.first + static_cast<int>(lanes_.size()) - 1, options_.ranks);
+    return Communicator::join(*nccl_, sessions, id, options_.ranks, options_.first);
+  }
+
+  Status measure(Communicator& communicator) {
+    std::fprintf(stderr, "all ranks are there\n");
+    auto outcome = TRY(measure_all_reduce(communicator, lanes_, options_.first, options_.seconds,
+                                          [this](double seconds) { slot_.seconds = seconds; }));
+    slot_.change([&](AllReduceReport& report) {
+      if (report.failure) return;
+      report.figures = std::move(outcome.figures);
+      if (outcome.wrong) report.failure = Failure{Reason::wrong_result, *std::move(outcome.wrong)};
+    });
+    return {};
+  }
+
+  const AllReduceOptions& options_;
+  const std::function<void(const std::string&)>& invite_;
+  AllReduceSlot& slot_;
+  std::unique_ptr<Library> library_;  // and the others: null until they are open
+  std::unique_ptr<Driver> driver_;
+  std::vector<GpuFacts> gpus_;
+  std::unique_ptr<NcclLibrary> nccl_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace
+
+void run_all_reduce_worker(const AllReduceOptions& options,
+                           const std::function<void(const std::string&)>& invite, AllReduceSlot& slot) {
+  {
+    Worker worker(options, invite, slot);
+    const Status outcome = worker.run();
+    if (!outcome) slot.fail(worker.failure_of_error(outcome.error()));
+  }
+  slot.done = true;
+}
+
+}  // namespace autopilot::probes::gpu

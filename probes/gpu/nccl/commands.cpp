@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/nccl/commands.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "core/parse.hpp"
+#include "probes/gpu/nccl/environment.hpp"
+#include "probes/gpu/nccl/unique_id.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+// Of so many ranks a float holds the sum exactly.
+constexpr int kMostRanks = 4096;
+constexpr int kMostGpus = 64;
+constexpr int kMostMegabytes = 16384;
+constexpr double kLeastSeconds = 0.1;
+constexpr double kMostSeconds = 3600;
+
+constexpr const char* kFooter =
+    "Examples, on two machines with eight GPUs each:\n"
+    "  autopilot-gpu-probe nccl-serve --ranks 16 --bind 10.0.0.1\n"
+    "  autopilot-gpu-probe nccl-measure --id ID --ranks 16 --first 8 --bind 10.0.0.2\n"
+    "\nThe first line of nccl-serve has the ID, which the others need. Whoever has it\n"
+    "can join. Every end writes its report as one line of JSON.\n"
+    "Exit codes: 0 measured; 2 a wrong result; 3 not measured; 64 usage;\n"
+    "128 and the number of a signal that ended it.";
+
+[[noreturn]] void refuse(const std::string& option, const std::string& what) {
+  throw CLI::ValidationError(option, what);
+}
+
+void add_bind(CLI::App& command, AllReduceOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--bind",
+          [&options](const std::string& text) {
+            if (!is_address(text)) refuse("--bind", "'" + to_printable(text, 80) + "' is no numeric address");
+            options.bind = text;
+          },
+          "Address of this machine, on whose interface NCCL talks")
+      ->type_name("ADDRESS");
+}
+
+void add_gpus(CLI::App& command, AllReduceOptions& options) {
+  command.add_option("--gpus", options.gpus, "Index, UUID or PCI address; all where not said")
+      ->delimiter(',')
+      ->type_name("GPU,...");
+  command
+      .add_option_function<int>(
+          "--most-gpus", [&options](int most) { options.most_gpus = most; }, "No more of them than so many")
+      ->check(CLI::Range(1, kMostGpus));
+  command.add_flag("--beside-others", options.beside_others, "Use GPUs that others use as well");
+}
+
+void add_amounts(CLI::App& command, AllReduceOptions& options) {
+  command.add_option("--ranks", options.ranks, "GPUs of all machines together")
+      ->required()
+      ->check(CLI::Range(2, kMostRanks));
+  command.add_option("--seconds", options.seconds, "That count; the longest that an end says")
+      ->check(CLI::Range(kLeastSeconds, kMostSeconds))
+      ->capture_default_str();
+  command.add_option("--megabytes", options.megabytes, "MiB of each rank; the smallest that an end has")
+      ->check(CLI::Range(1, kMostMegabytes))
+      ->capture_default_str();
+  command
+      .add_option("--patience", options.patience_seconds, "Seconds for the others to come, and for a call")
+      ->check(CLI::Range(kLeastSeconds, kMostSeconds))
+      ->capture_default_str();
+}
+
+void add_libraries(CLI::App& command, AllReduceOptions& options) {
+  command.add_option("--library", options.library, "The driver's library")->capture_default_str();
+  command.add_option("--nvml-library", options.sensor_library, "NVML: who uses a GPU")->capture_default_str();
+  command.add_option("--nccl-library", options.nccl_library, "NCCL")->capture_default_str();
+}
+
+CLI::App* add_command(CLI::App& app, const char* name, const char* about, AllReduceOptions& options) {
+  CLI::App* command = app.add_subcommand(name, about);
+  add_amounts(*command, options);
+  add_bind(*command, options);
+  add_gpus(*command, options);
+  add_libraries(*command, options);
+  command->footer(kFooter);
+  return command;
+}
+
+const CLI::App* add_serve(CLI::App& app, AllReduceOptions& options) {
+  return add_command(app, "nccl-serve", "All-reduce with GPUs of other machines: makes the id", options);
+}
+
+const CLI::App* add_measure(CLI::App& app, AllReduceOptions& options) {
+  CLI::App* command =
+      add_command(app, "nccl-measure", "All-reduce with GPUs of other machines: joins", options);
+  command
+      ->add_option_function<std::string>(
+          "--id",
+          [&options](const std::string& text) {
+            options.id = parse_unique_id(text);
+            if (!options.id)
+              refuse("--id", "'" + to_printable(text, 80) + "' is not the 256 hexadecimal digits that " +
+                                 "nccl-serve told");
+          },
+          "Of the communicator, as nccl-serve tells it")
+      ->required()
+      ->type_name("HEX");
+  command->add_option("--first", options.first, "Rank of the first GPU of this machine")
+      ->required()
+      ->check(CLI::Range(0, kMostRanks - 1));
+  // Both are known only once all was parsed.
+  command->final_callback([&options] {
+    if (options.first >= options.ranks)
+      refuse("--first", std::to_string(options.first) + " is no rank below --ranks, which is " +
+                            std::to_string(options.ranks));
+  });
+  return command;
+}
+
+}  // namespace
+
+NcclCommands::NcclCommands(CLI::App& app)
+    : serve_command_(add_serve(app, serve_)), measure_command_(add_measure(app, measure_)) {}
+
+std::optional<AllReduceOptions> NcclCommands::asked() const {
+  if (serve_command_->parsed()) return serve_;
+  if (measure_command_->parsed()) return measure_;
+  return std::nullopt;
+}
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/nccl/environment.hpp"
+
+#include <arpa/inet.h>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <ifaddrs.h>
+#include <memory>
+#include <netinet/in.h>
+
+namespace autopilot::probes::gpu {
+namespace {
+
+// After so many refusals, a tenth of a second longer apart each, NCCL gives up: five seconds. By itself it
+// would go on for a minute, and nobody could tell who is gone from who is late.
+constexpr const char* kRefusals = "10";
+
+// The address as the kernel writes it, or nothing where it is none of IP.
+std::optional<std::string> text_of(const sockaddr* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = nullptr;
+  if (address == nullptr) return std::nullopt;
+  if (address->sa_family == AF_INET)
+    bytes = &reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+  else if (address->sa_family == AF_INET6)
+    bytes = &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  else
+    return std::nullopt;
+  if (inet_ntop(address->sa_family, bytes, text.data(), text.size()) == nullptr) return std::nullopt;
+  return text.data();
+}
+
+// The same, of what somebody wrote.
+std::optional<std::string> canonical(const std::string& address) {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  if (inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1)
+    return text_of(reinterpret_cast<const sockaddr*>(&v4));
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  if (inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1)
+    return text_of(reinterpret_cast<const sockaddr*>(&v6));
+  return std::nullopt;
+}
+
+bool is_ipv6(const std::string& address) {
+  return address.find(':') != std::string::npos;
+}
+
+void set_by_default(const char* name, const std::string& value) {
+  ::setenv(name, value.c_str(), 0);
+}
+
+}  // namespace
+
+bool is_address(const std::string& text) {
+  return canonical(text).has_value();
+}
+
+Result<std::string> interface_with(const std::string& address) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return fail_errno(errno, "getifaddrs");
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
+  const auto wanted = canonical(address);
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next)
+    if (wanted && text_of(one->ifa_addr) == wanted) return std::string(one->ifa_name);
+  return fail(Errc::not_found, "--bind: no interface of this machine has the address " + address);
+}
+
+Status prepare_environment(const std::optional<std::string>& bind) {
+  if (bind) {
+    set_by_default("NCCL_SOCKET_IFNAME", "=" + TRY(interface_with(*bind)));
+    set_by_default("NCCL_SOCKET_FAMILY", is_ipv6(*bind) ? "AF_INET6" : "AF_INET");
+  }
+  // Standard output is for our reports alone.
+  set_by_default("NCCL_DEBUG_FILE", "/dev/stderr");
+  // No port more than is needed.
+  set_by_default("NCCL_RAS_ENABLE", "0");
+  set_by_default("NCCL_SOCKET_RETRY_CNT", kRefusals);
+  return {};
+}
+
+}  // namespace autopilot::probes::gpu

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/nccl/pace.hpp"
+
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace autopilot::probes::gpu {
+namespace {
+
+TEST(Pace, a_batch_lasts_a_quarter_of_a_second) {
+  EXPECT_EQ(iterations_of_batch(0.01, 3), 25U);
+  EXPECT_EQ(iterations_of_batch(0.01, 0.1), 10U) << "or all that is left";
+  EXPECT_EQ(iterations_of_batch(5, 3), 1U);
+}
+
+TEST(Pace, a_clock_that_stands_still_asks_for_little) {
+  EXPECT_EQ(iterations_of_batch(0, 3), 1U);
+  EXPECT_EQ(iterations_of_batch(-1, 3), 1U);
+  EXPECT_EQ(iterations_of_batch(std::numeric_limits<double>::quiet_NaN(), 3), 1U);
+  EXPECT_EQ(iterations_of_batch(1e-9, 3), 1000U) << "no more than the driver keeps at once";
+}
+
+TEST(Pace, the_rate_of_a_bus_is_that_of_nccl_tests) {
+  EXPECT_DOUBLE_EQ(bus_factor(2), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(4), 1.5);
+  EXPECT_DOUBLE_EQ(bus_factor(16), 1.875);
+}
+
+}  // namespace
+}  // namespace autopilot::probes::gpu

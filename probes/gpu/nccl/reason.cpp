@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/nccl/reason.hpp"
+
+#include <algorithm>
+
+#include "core/parse.hpp"
+#include "core/word_table.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+constexpr std::size_t kLongestText = 300;
+
+constexpr WordTable<Reason, 12> kWords{{
+    {Reason::no_driver, "no_driver"},
+    {Reason::no_library, "no_library"},
+    {Reason::busy, "busy"},
+    {Reason::no_memory, "no_memory"},
+    {Reason::no_address, "no_address"},
+    {Reason::timed_out, "timed_out"},
+    {Reason::refused, "refused"},
+    {Reason::peer_vanished, "peer_vanished"},
+    {Reason::wrong_version, "wrong_version"},
+    {Reason::wrong_result, "wrong_result"},
+    {Reason::killed, "killed"},
+    {Reason::internal, "internal"},
+}};
+
+bool says(const std::string& text, std::string_view words) {
+  return to_lower(text).find(words) != std::string::npos;
+}
+
+Reason reason_of(Stage stage, Errc code) {
+  switch (stage) {
+    case Stage::driver:
+      return Reason::no_driver;
+    case Stage::guard:
+      return code == Errc::conflict ? Reason::busy : Reason::internal;
+    case Stage::library:
+      return Reason::no_library;
+    case Stage::memory:
+    case Stage::joining:
+    case Stage::measuring:
+      return code == Errc::exhausted ? Reason::no_memory : Reason::internal;
+  }
+  return Reason::internal;
+}
+
+// NCCL has few codes and many words; only those are looked for that say more than the code does.
+Reason reason_of(Stage stage, const NcclError& error) {
+  if (says(error.text, "mismatch") && says(error.text, "version")) return Reason::wrong_version;
+  if (says(error.text, "out of memory")) return Reason::no_memory;
+  if (error.code == nccl::kRemoteError) return Reason::peer_vanished;
+  const bool is_of_peer = error.code == nccl::kSystemError || error.code == nccl::kInternalError;
+  if (stage == Stage::measuring && is_of_peer) return Reason::peer_vanished;
+  if (stage == Stage::joining && error.code == nccl::kSystemError) {
+    if (says(error.text, "refused")) return Reason::refused;
+    if (says(error.text, "timed out")) return Reason::timed_out;
+  }
+  return Reason::internal;
+}
+
+std::string_view before(Reason reason) {
+  switch (reason) {
+    case Reason::refused:
+      return "who made the id does not listen any more: ";
+    case Reason::wrong_version:
+      return "all machines need the same version of NCCL: ";
+    case Reason::peer_vanished:
+      return "another rank is gone: ";
+    default:
+      return "";
+  }
+}
+
+std::string_view after(Reason reason) {
+  return reason == Reason::no_library ? "; install NCCL (libnccl2), or name its file with --nccl-library"
+                                      : "";
+}
+
+Failure make_failure(Reason reason, const std::string& what) {
+  const std::string text = std::string(before(reason)) + what;
+  return {reason, to_printable(text, kLongestText - after(reason).size()) + std::string(after(reason))};
+}
+
+}  // namespace
+
+std::string_view to_string(Reason reason) {
+  return word_of(kWords, reason);
+}
+
+Failure failure_of(Stage stage, const Error& error) {
+  return make_failure(reason_of(stage, error.code), error.what);
+}
+
+Failure failure_of(Stage stage, const NcclError& error) {
+  return make_failure(reason_of(stage, error), error.call + ": " + error.text);
+}
+
+Failure failure_of_hanging(Stage stage, const std::string& text) {
+  // With several GPUs NCCL does the work of a group where the group ends.
+  const bool waits_for_others = text.starts_with("ncclCommInitRank") || text.starts_with("ncclGroupEnd") ||
+                                text.starts_with("ncclAllReduce");
+  if (!waits_for_others) return make_failure(Reason::internal, text);
+  if (stage == Stage::joining) return make_failure(Reason::timed_out, "not all ranks came: " + text);
+  if (stage == Stage::measuring) return make_failure(Reason::peer_vanished, text);
+  return make_failure(Reason::internal, text);
+}
+
+}  // namespace autopilot::probes::gpu

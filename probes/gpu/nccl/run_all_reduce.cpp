@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/nccl/run_all_reduce.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <optional>
+#include <thread>
+#include <unistd.h>
+
+#include "probes/gpu/nccl/all_reduce_worker.hpp"
+#include "probes/gpu/nccl/environment.hpp"
+#include "probes/gpu/run/exit_code.hpp"
+#include "probes/gpu/run/patience.hpp"
+#include "probes/gpu/run/signals.hpp"
+
+namespace autopilot::probes::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+// For connections, iterations before those that count, and the comparison of the sums.
+constexpr double kMarginSeconds = 10;
+
+// Standard output, kept from libraries that write there as well: what they say goes to standard error.
+class Lines {
+ public:
+  Lines() : file_(::fdopen(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "w")) {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+  ~Lines() {
+    if (file_ != nullptr) static_cast<void>(std::fclose(file_));
+  }
+
+  // At once; nothing where nobody reads any more.
+  void write(const std::string& line) {
+    if (file_ == nullptr) return;
+    std::fprintf(file_, "%s\n", line.c_str());
+    std::fflush(file_);
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+// Says when the measurement takes longer than what was agreed on. Asked again and again by one thread.
+class Deadline {
+ public:
+  Deadline(const AllReduceSlot& slot, double seconds) : slot_(slot), seconds_(seconds) {}
+
+  [[nodiscard]] bool is_over() {
+    if (slot_.stage != Stage::measuring) return false;
+    if (!began_) began_ = Clock::now();
+    return Seconds(Clock::now() - *began_).count() > limit();
+  }
+  [[nodiscard]] Failure failure() const {
+    return {Reason::peer_vanished, "the all-reduce has not ended after " +
+                                       std::to_string(static_cast<long>(limit())) +
+                                       " s: a rank, or what connects it, has stopped"};
+  }
+
+ private:
+  [[nodiscard]] double limit() const {
+    const double agreed = slot_.seconds;
+    return (agreed > 0 ? agreed : seconds_) + kMarginSeconds;
+  }
+
+  const AllReduceSlot& slot_;
+  double seconds_;
+  std::optional<Clock::time_point> began_;
+};
+
+AllReduceReport first_report(const AllReduceOptions& options) {
+  AllReduceReport report;
+  report.address = options.bind;
+  report.ranks = options.ranks;
+  return report;
+}
+
+int refuse(Lines& lines, AllReduceReport report, const Error& error) {
+  const Reason reason = error.code == Errc::not_found ? Reason::no_address : Reason::internal;
+  report.failure = Failure{reason, error.what};
+  std::fprintf(stderr, "autopilot-gpu-probe: %s\n", error.what.c_str());
+  lines.write(to_json(report));
+  return exit_code_of(report);
+}
+
+// The worker sees it between two calls, and frees what it has.
+void stop_and_wait(AllReduceSlot& slot) {
+  slot.watch.stop = true;
+  const auto end = Clock::now() + kStopping;
+  while (!slot.done && Clock::now() < end)
+    std::this_thread::sleep_for(kLook);
+}
+
+int tell(Lines& lines, const AllReduceSlot& slot, int number) {
+  const AllReduceReport report = slot.report();
+  if (report.failure) std::fprintf(stderr, "autopilot-gpu-probe: %s\n", report.failure->text.c_str());
+  if (slot.is_usage && number == 0) return exit_usage;
+  lines.write(to_json(report));
+  return number != 0 ? exit_signal + number : exit_code_of(report);
+}
+
+// Until it is through, a signal comes or it hangs: the signal, or 0.
+int wait_for(AllReduceSlot& slot, const AllReduceOptions& options) {
+  Patience patience(slot.watch, options.patience_seconds);
+  Deadline deadline(slot, options.seconds);
+  bool hangs = false;
+  bool is_late = false;
+  const int number = wait_until([&] {
+    hangs = patience.is_over();
+    is_late = deadline.is_over();
+    return slot.done || hangs || is_late;
+  });
+  if (slot.done) return number;
+  if (number != 0)
+    slot.fail({Reason::killed, "signal " + std::to_string(number) + " ended it"});
+  else
+    slot.fail(hangs ? failure_of_hanging(slot.stage, patience.text()) : deadline.failure());
+  stop_and_wait(slot);
+  return number;
+}
+
+}  // namespace
+
+int run_all_reduce(const AllReduceOptions& options) {
+  hold_ending_signals();
+  // Of a peer's connection, and of whoever read our lines: both are noticed where they are written to.
+  std::signal(SIGPIPE, SIG_IGN);
+  Lines lines;
+  const AllReduceReport begun = first_report(options);
+  if (const Status prepared = prepare_environment(options.bind); !prepared)
+    return refuse(lines, begun, prepared.error());
+  AllReduceSlot slot(begun);
+  const std::function<void(const std::string&)> invite = [&lines](const std::string& line) {
+    lines.write(line);
+  };
+  std::thread worker(run_all_reduce_worker, std::cref(options), std::cref(invite), std::ref(slot));
+  const int number = wait_for(slot, options);
+  const int code = tell(lines, slot, number);
+  // Where the thread is left in a call, our end would take from under it what it uses: the process ends.
+  if (!slot.done) std::_Exit(code);
+  worker.join();
+  return code;
+}
+
+}  // namespace autopilot::probes::gpu
