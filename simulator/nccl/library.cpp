@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nccl/library.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace autopilot::simulator::nccl {
+namespace {
+
+constexpr const char* kTable = "AUTOPILOT_SIM_NCCL";
+
+NcclTable read_table() {
+  const char* path = std::getenv(kTable);
+  if (path == nullptr) return {};
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  auto table = parse_nccl_table(text.str(), path);
+  if (table) return *std::move(table);
+  std::fprintf(stderr, "libnccl-sim: %s\n", table.error().what.c_str());
+  return {};
+}
+
+}  // namespace
+
+Library& Library::instance() {
+  static Library library;
+  return library;
+}
+
+Library::Library() : table_(read_table()) {}
+
+abi::Return Library::enter(const char* function) {
+  const auto fault = table_.calls.find(std::string_view(function));
+  if (fault == table_.calls.end()) return abi::kSuccess;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (calls_[function]++ < fault->second.after) return abi::kSuccess;
+  }
+  const abi::Return code = cuda::act(fault->second);
+  return fail_with({code, std::string(function) + " fails as its table says"});
+}
+
+abi::Return Library::fail_with(MemberError error) {
+  const std::scoped_lock lock(mutex_);
+  last_error_ = std::move(error.text);
+  return error.code;
+}
+
+const char* Library::last_error() {
+  const std::scoped_lock lock(mutex_);
+  return last_error_.c_str();
+}
+
+abi::Communicator Library::make(int ranks, int rank) {
+  auto made = std::make_unique<abi::CommunicatorTag>();
+  made->ranks = ranks;
+  made->rank = rank;
+  made->bits_per_second = table_.bus_bits_per_second;
+  abi::Communicator handle = made.get();
+  const std::scoped_lock lock(mutex_);
+  communicators_.emplace(handle, std::move(made));
+  return handle;
+}
+
+abi::Return Library::free(abi::Communicator communicator) {
+  const std::scoped_lock lock(mutex_);
+  return communicators_.erase(communicator) == 1 ? abi::kSuccess : abi::kInvalidArgument;
+}
+
+bool Library::is_known(abi::Communicator communicator) {
+  const std::scoped_lock lock(mutex_);
+  return communicators_.contains(communicator);
+}
+
+}  // namespace autopilot::simulator::nccl

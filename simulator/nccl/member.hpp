@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "nccl/connection.hpp"
+#include "nccl/message.hpp"
+
+// What a communicator of ours is: one rank, and its connection to the root.
+namespace autopilot::probes::gpu::nccl {
+
+struct CommunicatorTag {
+  simulator::nccl::Connection root;
+  int rank = 0;
+  int ranks = 0;
+  double bits_per_second = 0;
+  Return async_error = kSuccess;
+};
+
+}  // namespace autopilot::probes::gpu::nccl
+
+namespace autopilot::simulator::nccl {
+
+namespace abi = probes::gpu::nccl;
+
+// A call that failed, with the words that ncclGetLastError gives.
+struct MemberError {
+  abi::Return code = abi::kSuccess;
+  std::string text;
+};
+
+// Both halves of what a rank does together with others, so that several ranks of one thread can do the first
+// halves before one of them waits. Nothing: it went well.
+[[nodiscard]] std::optional<MemberError> say_hello(abi::CommunicatorTag& member, const abi::UniqueId& id,
+                                                   int version);
+[[nodiscard]] std::optional<MemberError> wait_for_welcome(abi::CommunicatorTag& member, int version);
+
+struct AllReduceCall {
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::size_t count = 0;
+  abi::DataType type = 0;
+  abi::Operation operation = 0;
+};
+// False: the others are gone.
+[[nodiscard]] bool send_windows(const abi::CommunicatorTag& member, const AllReduceCall& call);
+[[nodiscard]] bool receive_windows(const abi::CommunicatorTag& member, const AllReduceCall& call);
+
+// How long the call takes on machines with such a bus.
+[[nodiscard]] double seconds_of(const abi::CommunicatorTag& member, const AllReduceCall& call);
+
+}  // namespace autopilot::simulator::nccl

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "cuda/call_faults.hpp"
+
+namespace autopilot::simulator::nccl {
+
+// What one process can do, as the simulated library plays it.
+struct NcclTable {
+  int version = 22105;
+  double bus_bits_per_second = 3200e9;  // the slowest process of a communicator counts for all
+  std::optional<int> wrong_rank;        // gets a wrong sum of floats, at the end
+  cuda::CallFaults calls;
+};
+
+// The YAML of tests and people; docs/gpu-probe.md explains it. Errc::malformed: every problem with its line.
+[[nodiscard]] Result<NcclTable> parse_nccl_table(std::string_view text, const std::string& file);
+
+}  // namespace autopilot::simulator::nccl

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nccl/nccl_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::simulator::nccl {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(NcclTable, all_that_can_be_said_is_read) {
+  const auto table = parse_nccl_table(R"(
+version: 21805
+bus_gigabits_per_second: 12.5
+wrong_rank: 3
+calls:
+  ncclAllReduce: {result: 2, after: 10}
+  ncclCommInitRank: {result: hang}
+)",
+                                      "t.yaml");
+  ASSERT_TRUE(table) << table.error().what;
+  EXPECT_EQ(table->version, 21805);
+  EXPECT_EQ(table->bus_bits_per_second, 12.5e9);
+  EXPECT_EQ(table->wrong_rank, 3);
+  EXPECT_EQ(table->calls.at("ncclAllReduce").code, 2);
+  EXPECT_EQ(table->calls.at("ncclAllReduce").after, 10);
+  EXPECT_EQ(table->calls.at("ncclCommInitRank").kind, cuda::CallFault::Kind::hang);
+}
+
+TEST(NcclTable, what_is_wrong_is_named_with_its_line) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"version: 7\n", "t.yaml:1: `version` is no version"},
+      {"version: 22105\nbus_gigabits_per_second: 0\n", "t.yaml:2: `bus_gigabits_per_second` is no speed"},
+      {"calls: {ncclAllReduce: {result: never}}\n", "expected hang, abort or the number of a ncclResult_t"},
+      {"colour: green\n", "colour"},
+  };
+  for (const auto& [text, problem] : cases) {
+    const auto table = parse_nccl_table(text, "t.yaml");
+    ASSERT_FALSE(table) << text;
+    EXPECT_THAT(table.error().what, HasSubstr(problem));
+  }
+}
+
+}  // namespace
+}  // namespace autopilot::simulator::nccl
