@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""autopilot-gpu-probe nccl-serve and nccl-measure against libraries in the place of CUDA's and NCCL's: several processes that
+really talk with each other, and how each of them ends where another one, or its machine, fails. No test here has seen NCCL."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+
+PROBE = os.path.join(harness.BIN, "autopilot-gpu-probe")
+CUDA = os.path.join(harness.BIN, "libcuda-sim.so")
+NCCL = os.path.join(harness.BIN, "libnccl-sim.so")
+NVML = os.path.join(harness.BIN, "libnvidia-ml-sim.so")
+HERE = "127.0.0.1"
+GIGABITS = 2.0  # of a bus: an iteration is much longer than what the exchange itself takes
+NOTHING_LEFT = {"contexts": 0, "allocations": 0, "pinned": 0, "modules": 0, "streams": 0, "events": 0}
+# Beside other tests, and with sanitizers, what is measured is slower than the table says.
+LEAST_SHARE = 0.5
+
+
+def gpu(number, **fields):
+    """A row of the driver's table; JSON is YAML."""
+    return {"uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "pci_address": f"0000:{number:02X}:00.0", "memory_mib": 16} | fields
+
+
+def sockets_of(pid):
+    """Inodes of its sockets."""
+    folder = f"/proc/{pid}/fd"
+    links = []
+    for name in os.listdir(folder):
+        try:
+            links.append(os.readlink(os.path.join(folder, name)))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return {link[8:-1] for link in links if link.startswith("socket:[")}
+
+
+def listening_ports(inodes=None):
+    """Of the sockets of this machine, or of those with the inodes."""
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        rows = [line.split() for line in file.readlines()[1:]]
+    return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and (inodes is None or row[9] in inodes)}
+
+
+class End:
+    """One process: a node with its own tables."""
+
+    def __init__(self, test, *words, gpus=None, calls=None, nccl=None, libraries=True, environment=None):
+        self.folder = test.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
+        self.record = os.path.join(self.folder, "record.json")
+        files = {"AUTOPILOT_SIM_CUDA": {"gpus": [gpu(1), gpu(2)] if gpus is None else gpus} | ({"calls": calls} if calls else {}),
+                 "AUTOPILOT_SIM_NCCL": {"bus_gigabits_per_second": GIGABITS} | (nccl or {})}
+        paths = {}
+        for name, table in files.items():
+            paths[name] = os.path.join(self.folder, name)
+            with open(paths[name], "w", encoding="utf-8") as file:
+                json.dump(table, file)
+        usual = [] if "--seconds" in words else ["--seconds", "0.5"]
+        named = {"--library": CUDA, "--nccl-library": NCCL, "--nvml-library": "/nowhere/nvml.so"} if libraries else {}
+        for option, path in named.items():
+            usual += [] if option in words else [option, path]
+        # A table that is not there is one's own: nobody else's settings change a test.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("NCCL_")}
+        self.process = harness.Process([PROBE, *words, *usual], {**inherited, **paths, "AUTOPILOT_SIM_CUDA_RECORD": self.record, **(environment or {})},
+                                       stdout=subprocess.PIPE)
+        self.child = self.process.child
+        test.addCleanup(self.close)
+
+    def close(self):
+        if self.child.poll() is None:
+            self.child.kill()
+        self.process.stop()
+        self.child.stdout.close()
+
+    def line(self):
+        return json.loads(self.child.stdout.readline())
+
+    def end(self, deadline=40):
+        """The exit code and what it wrote since."""
+        code = self.child.wait(deadline)
+        lines = [json.loads(line) for line in self.child.stdout.read().splitlines()]
+        return code, lines
+
+    def recorded(self):
+        with open(self.record, encoding="utf-8") as file:
+            return json.load(file)
+
+
+class NcclProbeTest(unittest.TestCase):
+    def serve(self, *words, ranks=4, **tables):
+        end = End(self, "nccl-serve", "--ranks", str(ranks), "--bind", HERE, *words, **tables)
+        return end, end.line()
+
+    def join(self, identity, *words, ranks=4, first=2, **tables):
+        return End(self, "nccl-measure", "--id", identity, "--ranks", str(ranks), "--first", str(first), *words, **tables)
+
+    def report(self, end, code=0):
+        ended, lines = end.end()
+        self.assertEqual(ended, code, (lines, end.process.log))
+        [report] = lines
+        return report
+
+    def assert_reason(self, end, reason, text, code=3):
+        report = self.report(end, code)
+        self.assertEqual(report["reason"], reason, report)
+        self.assertRegex(report["error"], text)
+        self.assertNotIn("bus_bits_per_second", report)
+        return report
+
+    def assert_rate(self, report, gigabits):
+        for name, factor in (("bus_bits_per_second", 1), ("algorithm_bits_per_second", report["ranks"] / (2 * (report["ranks"] - 1)))):
+            self.assertLess(report[name], gigabits * 1e9 * factor * 1.01)
+            self.assertGreater(report[name], gigabits * 1e9 * factor * LEAST_SHARE)
+        self.assertGreaterEqual(report["seconds"], 0.5)
+        rate = report["bytes"] * 8 * report["iterations"] / report["seconds"]
+        self.assertAlmostEqual(rate / report["algorithm_bits_per_second"], 1, delta=0.001)
+        self.assertGreater(len(report["samples"]), 0)
+
+    def wait_measuring(self, *ends):
+        for end in ends:
+            end.process.wait_says("all ranks are there")
+
+
+class Healthy(NcclProbeTest):
+    def test_a_pair_of_machines(self):
+        serving, told = self.serve()
+        self.assertEqual((told["program"], told["format"], told["simulated"], told["gpus"], told["nccl_version"]),
+                         ("autopilot-gpu-probe", 1, True, 2, "2.21.5"))
+        self.assertRegex(told["id"], "^[0-9a-f]{256}$")
+        joining = self.join(told["id"], "--bind", HERE)
+        reports = [self.report(serving), self.report(joining)]
+        for report in reports:
+            self.assertEqual((report["program"], report["format"], report["simulated"], report["address"], report["ranks"], report["gpus"]),
+                             ("autopilot-gpu-probe", 1, True, HERE, 4, 2))
+            self.assert_rate(report, GIGABITS)
+        self.assertEqual(reports[0]["iterations"], reports[1]["iterations"])
+        self.assertEqual(reports[0]["bytes"], reports[1]["bytes"])
+        for end in (serving, joining):
+            record = end.recorded()
+            self.assertEqual({name: record[name] for name in NOTHING_LEFT}, NOTHING_LEFT)
+
+    def test_three_machines_with_different_numbers_of_gpus(self):
+        serving, told = self.serve("--most-gpus", "1", ranks=4)
+        others = [self.join(told["id"], first=1), self.join(told["id"], "--gpus", "1", first=3)]
+        reports = [self.report(end) for end in (serving, *others)]
+        self.assertEqual([report["gpus"] for report in reports], [1, 2, 1])
+        for report in reports:
+            self.assert_rate(report, GIGABITS)
+
+    def test_the_slower_end_slows_both(self):
+        serving, told = self.serve()
+        joining = self.join(told["id"], nccl={"bus_gigabits_per_second": GIGABITS / 4})
+        for end in (serving, joining):
+            self.assert_rate(self.report(end), GIGABITS / 4)
+
+    def test_the_smaller_memory_and_the_longer_time_count(self):
+        serving, told = self.serve("--seconds", "0.2")
+        joining = self.join(told["id"], gpus=[gpu(1), gpu(2, memory_mib=10)])
+        reports = [self.report(serving), self.report(joining)]
+        self.assertEqual(reports[0]["bytes"], reports[1]["bytes"])
+        self.assertLess(reports[0]["bytes"], 5 << 20)
+        self.assertGreaterEqual(reports[0]["seconds"], 0.5)
+
+    def test_no_more_memory_is_taken_than_was_said(self):
+        serving, told = self.serve("--megabytes", "1")
+        joining = self.join(told["id"])
+        self.assertEqual([self.report(end)["bytes"] for end in (serving, joining)], [1 << 20] * 2)
+
+    def test_one_machine_alone(self):
+        serving, _ = self.serve(ranks=2)
+        self.assert_rate(self.report(serving), GIGABITS)
+
+    def test_strangers_at_the_port_change_nothing(self):
+        serving, told = self.serve()
+        [port] = listening_ports(sockets_of(serving.child.pid))
+        strangers = [socket.create_connection((HERE, port)) for _ in range(3)]
+        try:
+            strangers[0].sendall(b"GET / HTTP/1.1\r\nHost: a-stranger-who-says-much\r\n\r\n" * 10)
+            strangers[1].sendall(b"\xff\x00")
+            joining = self.join(told["id"])
+            for end in (serving, joining):
+                self.assert_rate(self.report(end), GIGABITS)
+        finally:
+            for stranger in strangers:
+                stranger.close()
+
+    def test_libraries_are_found_by_their_usual_names(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
+        for name, path in (("libcuda.so.1", CUDA), ("libnccl.so.2", NCCL)):
+            os.symlink(os.path.abspath(path), os.path.join(folder, name))
+        serving, _ = self.serve(ranks=2, libraries=False, environment={"LD_LIBRARY_PATH": folder})
+        self.assertEqual(self.report(serving)["gpus"], 2)
+
+
+class Machines(NcclProbeTest):
+    """What is wrong with one machine, told before anybody is waited for."""
+
+    def alone(self, *words, **tables):
+        return End(self, "nccl-serve", "--ranks", "4", *words, **tables)
+
+    def test_no_nccl(self):
+        report = self.assert_reason(self.alone("--nccl-library", "/nowhere/libnccl.so.2"), "no_library", "no NCCL is installed here; install NCCL")
+        self.assertEqual((report["gpus"], report["ranks"]), (2, 4), "what is known is told")
+
+    def test_a_library_that_lacks_functions(self):
+        self.assert_reason(self.alone("--nccl-library", CUDA), "no_library", "older than 2.4: it lacks ncclGetVersion .*; install NCCL")
+
+    def test_no_driver(self):
+        report = self.assert_reason(self.alone("--library", "/nowhere/libcuda.so.1"), "no_driver", "no CUDA driver is installed here")
+        self.assertNotIn("gpus", report)
+        self.assert_reason(self.alone(gpus=[]), "no_driver", "CUDA_ERROR_NO_DEVICE")
+        self.assert_reason(self.alone("--gpus", "7"), "no_driver", "there are 0 to 1")
+
+    def test_a_gpu_that_others_use(self):
+        tree = os.path.join(self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-")), "machine")
+        subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", tree], check=True, stdout=subprocess.DEVNULL)
+        path = os.path.join(tree, "nvml.yaml")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("processes.count: 0", "processes.count: 1", 1))
+        tables = {"gpus": [gpu(1, pci_address="0000:4a:00.0"), gpu(2, pci_address="0000:61:00.0")], "environment": {"AUTOPILOT_SIM_MACHINE": tree}}
+        busy = self.alone("--nvml-library", NVML, **tables)
+        self.assert_reason(busy, "busy", r"gpu 0 \(0000:4a:00.0\) is in use by 4200; --beside-others")
+        self.assertEqual(busy.recorded()["peak_bytes"], [0, 0], "nothing was put on them")
+        self.assertRegex(self.alone("--nvml-library", NVML, "--beside-others", **tables).line()["id"], "^[0-9a-f]{256}$")
+
+    def test_too_little_memory(self):
+        self.assert_reason(self.alone(gpus=[gpu(1), gpu(2, memory_mib=1000, free_mib=3)]), "no_memory", "gpu 1: too little memory: 3 of 1000 MiB")
+
+    def test_an_address_of_others(self):
+        report = self.assert_reason(self.alone("--bind", "192.0.2.77"), "no_address", "192.0.2.77")
+        self.assertEqual(report["address"], "192.0.2.77")
+
+    def test_a_driver_that_hangs_is_blamed_itself(self):
+        self.assert_reason(self.alone("--patience", "1", calls={"cuInit": {"result": "hang"}}), "internal", "cuInit has not come back for 1 s")
+
+    def test_what_nccl_says_is_told(self):
+        self.assert_reason(self.alone(nccl={"calls": {"ncclGetUniqueId": {"result": 5}}}), "internal", r"ncclGetUniqueId: .*\(5\).*as its table says")
+
+
+class Others(NcclProbeTest):
+    """What is wrong with the other machines, or between them."""
+
+    def test_nobody_comes(self):
+        serving, _ = self.serve("--patience", "1")
+        self.assert_reason(serving, "timed_out", "not all ranks came: ncclGroupEnd has not come back for 1 s")
+
+    def test_one_of_three_does_not_come(self):
+        serving, told = self.serve("--patience", "2", ranks=6)
+        joining = self.join(told["id"], "--patience", "2", ranks=6)
+        self.assert_reason(serving, "timed_out", "not all ranks came")
+        self.assertIn(self.report(joining, 3)["reason"], ("timed_out", "peer_vanished"))
+
+    def test_the_peer_is_killed_in_the_middle(self):
+        for victim in (0, 1):
+            serving, told = self.serve("--seconds", "60")
+            ends = [serving, self.join(told["id"], "--seconds", "60")]
+            self.wait_measuring(*ends)
+            os.kill(ends[victim].child.pid, signal.SIGKILL)
+            self.assert_reason(ends[1 - victim], "peer_vanished", "another rank is gone")
+
+    def test_a_peer_that_stops_in_the_middle(self):
+        serving, told = self.serve("--patience", "2")
+        joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": "hang", "after": 7}}})
+        self.assert_reason(serving, "peer_vanished", "ncclGroupEnd has not come back for 2 s")
+        joining.process.stop()
+
+    def test_a_call_that_fails_on_one_side_ends_both(self):
+        serving, told = self.serve()
+        joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": 1, "after": 7}}})
+        self.assert_reason(joining, "internal", r"ncclAllReduce: .*\(1\)")
+        self.assert_reason(serving, "peer_vanished", "another rank is gone")
+
+    def test_a_process_that_crashes_in_nccl(self):
+        serving, told = self.serve()
+        joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": "abort", "after": 7}}})
+        self.assertEqual(joining.end()[0], -signal.SIGABRT)
+        self.assert_reason(serving, "peer_vanished", "another rank is gone")
+
+    def test_a_wrong_sum_is_named_and_the_other_end_goes_on(self):
+        serving, told = self.serve()
+        joining = self.join(told["id"], nccl={"wrong_rank": 3})
+        self.assert_reason(joining, "wrong_result", r"^gpu 1 \(0000:02:00.0\): byte \d+ of the sum is -10, not 10$", code=2)
+        self.assert_rate(self.report(serving), GIGABITS)
+
+    def test_two_versions_of_nccl(self):
+        serving, told = self.serve()
+        joining = self.join(told["id"], nccl={"version": 21903})
+        for end in (serving, joining):
+            self.assert_reason(end, "wrong_version", "same version of NCCL: .*version 21903")
+
+    def test_the_id_of_somebody_who_is_gone(self):
+        serving, told = self.serve()
+        serving.child.kill()
+        serving.child.wait(10)
+        self.assert_reason(self.join(told["id"]), "refused", "who made the id does not listen any more: .*Connection refused")
+
+    def test_an_id_that_nobody_made(self):
+        self.assert_reason(self.join("00" * 128), "internal", "ncclGroupEnd: .*the id is none of this library")
+
+
+class Program(NcclProbeTest):
+    def test_sigterm_ends_it_at_once_wherever_it_is(self):
+        waiting, told = self.serve(ranks=6)
+        waiting.process.wait_says("joining as ranks")
+        inodes = sockets_of(waiting.child.pid)
+        self.assertEqual(len(listening_ports(inodes)), 1)
+        self.ends_by_a_signal(waiting)
+        self.assertEqual(listening_ports(inodes), set(), "nobody listens any more")
+        serving, told = self.serve("--seconds", "60")
+        joining = self.join(told["id"], "--seconds", "60")
+        self.wait_measuring(serving, joining)
+        self.ends_by_a_signal(serving)
+        record = serving.recorded()
+        self.assertEqual({name: record[name] for name in NOTHING_LEFT}, NOTHING_LEFT)
+        self.assert_reason(joining, "peer_vanished", "another rank is gone")
+
+    def ends_by_a_signal(self, end):
+        begin = time.monotonic()
+        end.child.send_signal(signal.SIGTERM)
+        code, [report] = end.end(10)
+        self.assertLess(time.monotonic() - begin, 2, "a second, on a machine that does nothing else")
+        self.assertEqual((code, report["reason"], report["error"]), (128 + 15, "killed", "signal 15 ended it"))
+
+    def test_nothing_but_reports_goes_to_standard_output(self):
+        serving, told = self.serve()
+        joining = self.join(told["id"])
+        self.assertEqual([len(end.end()[1]) for end in (serving, joining)], [1, 1])
+        self.assertTrue(serving.process.find("all ranks are there"), "progress goes to standard error")
+
+    def run_probe(self, *arguments):
+        return subprocess.run([PROBE, *arguments], capture_output=True, text=True, check=False, timeout=60)
+
+    def test_help_has_examples_and_exit_codes(self):
+        for command in ("nccl-serve", "nccl-measure"):
+            done = self.run_probe(command, "--help")
+            self.assertEqual(done.returncode, 0)
+            for text in ("Examples", "Exit codes:", "--ranks", "--nccl-library"):
+                self.assertIn(text, done.stdout)
+        self.assertIn("nccl-serve", self.run_probe("--help").stdout)
+
+    def test_wrong_usage_is_64_and_names_the_option(self):
+        identity = ["--id", "ab" * 128]
+        for option, words in (("--ranks", ["nccl-serve"]), ("--ranks", ["nccl-serve", "--ranks", "1"]), ("--bind", ["nccl-serve", "--ranks", "2", "--bind", "eth0"]),
+                              ("--seconds", ["nccl-serve", "--ranks", "2", "--seconds", "0"]), ("--most-gpus", ["nccl-serve", "--ranks", "2", "--most-gpus", "0"]),
+                              ("--megabytes", ["nccl-serve", "--ranks", "2", "--megabytes", "-5"]), ("--id", ["nccl-measure", "--ranks", "2", "--first", "1"]),
+                              ("--id", ["nccl-measure", "--ranks", "2", "--first", "1", "--id", ""]),
+                              ("--id", ["nccl-measure", "--ranks", "2", "--first", "1", "--id", "g" * 256]),
+                              ("--id", ["nccl-measure", "--ranks", "2", "--first", "1", "--id", "a" * 100_000]),
+                              ("--first", ["nccl-measure", "--ranks", "2", *identity]), ("--first", ["nccl-measure", "--ranks", "2", "--first", "2", *identity]),
+                              ("--gpus", ["--gpus", "0", "nccl-serve", "--ranks", "2"])):
+            with self.subTest(words[:6]):
+                done = self.run_probe(*words)
+                self.assertEqual((done.returncode, done.stdout), (64, ""), done.stderr)
+                self.assertIn(option, done.stderr)
+                self.assertLess(len(done.stderr), 1000)
+
+    def test_more_gpus_than_ranks_are_usage(self):
+        serving = End(self, "nccl-serve", "--ranks", "2", gpus=[gpu(1), gpu(2), gpu(3)])
+        self.assertEqual(serving.end(), (64, []))
+        self.assertTrue(serving.process.find("--ranks: 3 GPUs from rank 0 on are more than 2 ranks; say fewer with --most-gpus"))
+
+
+if __name__ == "__main__":
+    unittest.main()
