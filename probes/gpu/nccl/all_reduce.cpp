@@ -89,7 +89,8 @@ class Measurement {
   // Whole numbers, and so few that a float holds their sum exactly, in whatever order they are added.
   Status check() {
     const int ranks = communicator_.ranks();
-    const float sum = static_cast<float>(ranks) * static_cast<float>(ranks + 1) / 2;
+    const int whole = ranks * (ranks + 1) / 2;
+    const auto sum = static_cast<float>(whole);
     for (Lane& lane : lanes_) {
       auto wrong = TRY(lane.find_wrong(outcome_.figures.bytes, sum));
       if (wrong && !outcome_.wrong) outcome_.wrong = std::move(wrong);

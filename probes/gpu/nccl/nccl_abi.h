@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of NCCL's binary interface that we use, in our own words: names of functions are the library's,
 // nothing else is. The probe calls through it, the simulated library is built against it. Values were
-// compared with the public documentation of NCCL 2.13 to 2.29 (API reference), 2026-11-26.
+// compared with the documentation of NCCL and with nvidia-nccl-cu12 2.32.3 (PyPI), 2026-11-26.
 #pragma once
 
 #include <cstddef>

@@ -143,8 +143,10 @@ int run_all_reduce(const AllReduceOptions& options) {
   std::thread worker(run_all_reduce_worker, std::cref(options), std::cref(invite), std::ref(slot));
   const int number = wait_for(slot, options);
   const int code = tell(lines, slot, number);
-  // Where the thread is left in a call, our end would take from under it what it uses: the process ends.
-  if (!slot.done) std::_Exit(code);
+  // Where the thread is left in a call, our end would take from under it what it uses; so it would from
+  // threads of NCCL, which may be left where not all ranks came together. The process ends instead.
+  const bool is_left = !slot.done || (slot.stage == Stage::joining && code != exit_measured);
+  if (is_left) std::_Exit(code);
   worker.join();
   return code;
 }
