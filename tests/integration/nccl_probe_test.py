@@ -272,6 +272,13 @@ class Others(NcclProbeTest):
         self.assert_reason(serving, "peer_vanished", "ncclGroupEnd has not come back for 2 s")
         joining.process.stop()
 
+    def test_a_machine_that_stands_still_in_the_middle(self):
+        serving, told = self.serve()
+        joining = self.join(told["id"], "--seconds", "1.5")
+        self.wait_measuring(serving, joining)
+        joining.child.send_signal(signal.SIGSTOP)
+        self.assert_reason(serving, "peer_vanished", "has not ended after 1[01] s")
+
     def test_a_call_that_fails_on_one_side_ends_both(self):
         serving, told = self.serve()
         joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": 1, "after": 7}}})
@@ -330,10 +337,11 @@ class Program(NcclProbeTest):
         self.assertEqual((code, report["reason"], report["error"]), (128 + 15, "killed", "signal 15 ended it"))
 
     def test_nothing_but_reports_goes_to_standard_output(self):
-        serving, told = self.serve()
+        serving, told = self.serve(environment={"NCCL_DEBUG": "VERSION"})
         joining = self.join(told["id"])
         self.assertEqual([len(end.end()[1]) for end in (serving, joining)], [1, 1])
-        self.assertTrue(serving.process.find("all ranks are there"), "progress goes to standard error")
+        serving.process.wait_says("all ranks are there")
+        serving.process.wait_says("a word of the simulated library on standard output")
 
     def run_probe(self, *arguments):
         return subprocess.run([PROBE, *arguments], capture_output=True, text=True, check=False, timeout=60)
@@ -348,14 +356,21 @@ class Program(NcclProbeTest):
 
     def test_wrong_usage_is_64_and_names_the_option(self):
         identity = ["--id", "ab" * 128]
-        for option, words in (("--ranks", ["nccl-serve"]), ("--ranks", ["nccl-serve", "--ranks", "1"]), ("--bind", ["nccl-serve", "--ranks", "2", "--bind", "eth0"]),
-                              ("--seconds", ["nccl-serve", "--ranks", "2", "--seconds", "0"]), ("--most-gpus", ["nccl-serve", "--ranks", "2", "--most-gpus", "0"]),
-                              ("--megabytes", ["nccl-serve", "--ranks", "2", "--megabytes", "-5"]), ("--id", ["nccl-measure", "--ranks", "2", "--first", "1"]),
-                              ("--id", ["nccl-measure", "--ranks", "2", "--first", "1", "--id", ""]),
-                              ("--id", ["nccl-measure", "--ranks", "2", "--first", "1", "--id", "g" * 256]),
-                              ("--id", ["nccl-measure", "--ranks", "2", "--first", "1", "--id", "a" * 100_000]),
-                              ("--first", ["nccl-measure", "--ranks", "2", *identity]), ("--first", ["nccl-measure", "--ranks", "2", "--first", "2", *identity]),
-                              ("--gpus", ["--gpus", "0", "nccl-serve", "--ranks", "2"])):
+        serve = ["nccl-serve", "--ranks", "2"]
+        measure = ["nccl-measure", "--ranks", "2"]
+        for option, words in (("--ranks", ["nccl-serve"]),
+                              ("--ranks", ["nccl-serve", "--ranks", "1"]),
+                              ("--bind", [*serve, "--bind", "eth0"]),
+                              ("--seconds", [*serve, "--seconds", "0"]),
+                              ("--most-gpus", [*serve, "--most-gpus", "0"]),
+                              ("--megabytes", [*serve, "--megabytes", "-5"]),
+                              ("--id", [*measure, "--first", "1"]),
+                              ("--id", [*measure, "--first", "1", "--id", ""]),
+                              ("--id", [*measure, "--first", "1", "--id", "g" * 256]),
+                              ("--id", [*measure, "--first", "1", "--id", "a" * 100_000]),
+                              ("--first", [*measure, *identity]),
+                              ("--first", [*measure, *identity, "--first", "2"]),
+                              ("--gpus", ["--gpus", "0", *serve])):
             with self.subTest(words[:6]):
                 done = self.run_probe(*words)
                 self.assertEqual((done.returncode, done.stdout), (64, ""), done.stderr)
