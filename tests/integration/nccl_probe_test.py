@@ -146,7 +146,7 @@ class Healthy(NcclProbeTest):
             self.assertEqual({name: record[name] for name in NOTHING_LEFT}, NOTHING_LEFT)
 
     def test_three_machines_with_different_numbers_of_gpus(self):
-        serving, told = self.serve("--most-gpus", "1", ranks=4)
+        serving, told = self.serve("--count", "1", ranks=4)
         others = [self.join(told["id"], first=1), self.join(told["id"], "--gpus", "1", first=3)]
         reports = [self.report(end) for end in (serving, *others)]
         self.assertEqual([report["gpus"] for report in reports], [1, 2, 1])
@@ -250,13 +250,13 @@ class Others(NcclProbeTest):
 
     def test_nobody_comes(self):
         serving, _ = self.serve("--patience", "1")
-        self.assert_reason(serving, "timed_out", "not all ranks came: ncclGroupEnd has not come back for 1 s")
+        self.assert_reason(serving, "not_joined", "not all ranks came: ncclGroupEnd has not come back for 1 s")
 
     def test_one_of_three_does_not_come(self):
         serving, told = self.serve("--patience", "2", ranks=6)
         joining = self.join(told["id"], "--patience", "2", ranks=6)
-        self.assert_reason(serving, "timed_out", "not all ranks came")
-        self.assertIn(self.report(joining, 3)["reason"], ("timed_out", "peer_vanished"))
+        self.assert_reason(serving, "not_joined", "not all ranks came")
+        self.assertIn(self.report(joining, 3)["reason"], ("not_joined", "peer_vanished"))
 
     def test_the_peer_is_killed_in_the_middle(self):
         for victim in (0, 1):
@@ -291,11 +291,14 @@ class Others(NcclProbeTest):
         self.assertEqual(joining.end()[0], -signal.SIGABRT)
         self.assert_reason(serving, "peer_vanished", "another rank is gone")
 
-    def test_a_wrong_sum_is_named_and_the_other_end_goes_on(self):
+    def test_a_wrong_sum_is_named_and_all_ends_know_it(self):
         serving, told = self.serve()
         joining = self.join(told["id"], nccl={"wrong_rank": 3})
         self.assert_reason(joining, "wrong_result", r"^gpu 1 \(0000:02:00.0\): byte \d+ of the sum is -10, not 10$", code=2)
-        self.assert_rate(self.report(serving), GIGABITS)
+        self.assert_reason(serving, "wrong_result", "^rank 3, of another machine, got a wrong sum$", code=2)
+
+    def test_a_machine_with_fewer_gpus_than_were_counted_says_so_at_once(self):
+        self.assert_reason(End(self, "nccl-serve", "--ranks", "6", "--count", "3"), "no_driver", "the driver lists 2 GPUs of 3 that shall take part")
 
     def test_two_versions_of_nccl(self):
         serving, told = self.serve()
@@ -362,7 +365,7 @@ class Program(NcclProbeTest):
                               ("--ranks", ["nccl-serve", "--ranks", "1"]),
                               ("--bind", [*serve, "--bind", "eth0"]),
                               ("--seconds", [*serve, "--seconds", "0"]),
-                              ("--most-gpus", [*serve, "--most-gpus", "0"]),
+                              ("--count", [*serve, "--count", "0"]),
                               ("--megabytes", [*serve, "--megabytes", "-5"]),
                               ("--id", [*measure, "--first", "1"]),
                               ("--id", [*measure, "--first", "1", "--id", ""]),
@@ -380,7 +383,7 @@ class Program(NcclProbeTest):
     def test_more_gpus_than_ranks_are_usage(self):
         serving = End(self, "nccl-serve", "--ranks", "2", gpus=[gpu(1), gpu(2), gpu(3)])
         self.assertEqual(serving.end(), (64, []))
-        self.assertTrue(serving.process.find("--ranks: 3 GPUs from rank 0 on are more than 2 ranks; say fewer with --most-gpus"))
+        self.assertTrue(serving.process.find("--ranks: 3 GPUs from rank 0 on are more than 2 ranks; say fewer with --count"))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "probes/gpu/nccl/all_reduce_options.hpp"
 #include "probes/gpu/nccl/pace.hpp"
 
 namespace autopilot::probes::gpu {
@@ -35,6 +36,8 @@ class Measurement {
                                const std::function<void(double)>& on_begin) {
     TRY_STATUS(agree_on_size());
     const std::uint64_t agreed = TRY(agree(micros(wanted_seconds), nccl::kMax));
+    if (agreed < micros(wanted_seconds) || agreed > micros(kMostSeconds))
+      return impossible(micros(wanted_seconds), agreed);
     const double seconds = static_cast<double>(agreed) * kMicro;
     on_begin(seconds);
     for (std::size_t i = 0; i < lanes_.size(); ++i)
@@ -43,6 +46,7 @@ class Measurement {
     TRY_STATUS(check());
     TRY_STATUS(make_batches(seconds, seconds_of_one));
     TRY_STATUS(make_last_one());
+    TRY_STATUS(tell_wrong(first_rank));
     return std::move(outcome_);
   }
 
@@ -59,7 +63,10 @@ class Measurement {
     std::uint64_t bytes = lanes_.front().bytes();
     for (const Lane& lane : lanes_)
       bytes = std::min<std::uint64_t>(bytes, lane.bytes());
-    outcome_.figures.bytes = TRY(agree(bytes, nccl::kMin));
+    const std::uint64_t agreed = TRY(agree(bytes, nccl::kMin));
+    // It is the length of what NCCL writes.
+    if (agreed == 0 || agreed > bytes || agreed % sizeof(float) != 0) return impossible(bytes, agreed);
+    outcome_.figures.bytes = agreed;
     return {};
   }
 
@@ -73,6 +80,21 @@ class Measurement {
     }
     TRY_STATUS(communicator_.wait());
     return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  // A sum of one number went wrong, which is worse than what was to be measured.
+  static tl::unexpected<Error> impossible(std::uint64_t proposed, std::uint64_t agreed) {
+    return fail(Errc::malformed, "the ranks agreed on " + std::to_string(agreed) + " where this one said " +
+                                     std::to_string(proposed) + ": sums of NCCL are wrong here");
+  }
+
+  // A job is as wrong on all machines as on the one whose GPU added wrongly.
+  Status tell_wrong(int first_rank) {
+    const auto own = static_cast<std::uint64_t>(wrong_lane_ ? first_rank + *wrong_lane_ + 1 : 0);
+    const std::uint64_t told = TRY(agree(own, nccl::kMax));
+    if (told != 0 && !outcome_.wrong)
+      outcome_.wrong = "rank " + std::to_string(told - 1) + ", of another machine, got a wrong sum";
+    return {};
   }
 
   // How long an iteration takes. The first one does not count: it makes connections.
@@ -91,9 +113,11 @@ class Measurement {
     const int ranks = communicator_.ranks();
     const int whole = ranks * (ranks + 1) / 2;
     const auto sum = static_cast<float>(whole);
-    for (Lane& lane : lanes_) {
-      auto wrong = TRY(lane.find_wrong(outcome_.figures.bytes, sum));
-      if (wrong && !outcome_.wrong) outcome_.wrong = std::move(wrong);
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      auto wrong = TRY(lanes_[i].find_wrong(outcome_.figures.bytes, sum));
+      if (!wrong || outcome_.wrong) continue;
+      outcome_.wrong = std::move(wrong);
+      wrong_lane_ = static_cast<int>(i);
     }
     return {};
   }
@@ -129,6 +153,7 @@ class Measurement {
   std::vector<Transfer> transfers_;
   std::vector<Transfer> words_;
   AllReduceOutcome outcome_;
+  std::optional<int> wrong_lane_;  // of outcome_.wrong
 };
 
 }  // namespace

@@ -14,14 +14,15 @@ namespace autopilot::probes::gpu {
 
 struct AllReduceOutcome {
   AllReduceFigures figures;
-  std::optional<std::string> wrong;  // the first place where a GPU of this process got a wrong sum
+  // The first place where a GPU of this process got a wrong sum; where only others did, which rank.
+  std::optional<std::string> wrong;
 };
 
 // Measures the all-reduce of all ranks; each of them must call it. Every rank sends the same number
 // throughout, its own, so that there is one right sum. The ranks agree on the size, which is that of the
 // smallest buffer, on the time, which is the longest that one of them wants, and on every further batch: so
 // all make the same calls. `on_begin` is told the time that was agreed on. A wrong sum does not end the
-// measurement, because the others would wait.
+// measurement, because the others would wait. Errc::malformed: what they agree on cannot be.
 [[nodiscard]] Result<AllReduceOutcome> measure_all_reduce(Communicator& communicator, std::span<Lane> lanes,
                                                           int first_rank, double seconds,
                                                           const std::function<void(double)>& on_begin);

@@ -11,14 +11,16 @@
 
 namespace autopilot::probes::gpu {
 
+inline constexpr double kMostSeconds = 3600;  // that anybody may ask for
+
 struct AllReduceOptions {
   std::optional<nccl::UniqueId> id;  // of the others; where there is none, we make it and tell it
   int ranks = 0;                     // of all processes together
   int first = 0;                     // rank of this process
   std::optional<std::string> bind;   // a numeric address of this machine
   std::vector<std::string> gpus;     // as said; all where it is empty
-  std::optional<int> most_gpus;
-  double seconds = 3;  // that count
+  std::optional<int> count;          // the first so many of them, and no fewer; all where it is not said
+  double seconds = 3;                // that count
   int megabytes = 256;
   double patience_seconds = 30;  // for the others, and for one call
   bool beside_others = false;    // on GPUs that others use as well

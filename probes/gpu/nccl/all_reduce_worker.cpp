@@ -55,8 +55,11 @@ class Worker {
     driver_ = std::make_unique<Driver>(*library_, slot_.watch);
     const auto all = TRY(list_gpus(*driver_));
     gpus_ = TRY(choose_gpus(all, options_.gpus));
-    if (options_.most_gpus)
-      gpus_.resize(std::min(gpus_.size(), static_cast<std::size_t>(*options_.most_gpus)));
+    const std::size_t count = options_.count ? static_cast<std::size_t>(*options_.count) : gpus_.size();
+    if (gpus_.size() < count)
+      return fail(Errc::not_found, "the driver lists " + std::to_string(gpus_.size()) + " GPUs of " +
+                                       std::to_string(count) + " that shall take part");
+    gpus_.resize(count);
     slot_.change([&](AllReduceReport& report) { report.gpus = static_cast<int>(gpus_.size()); });
     return {};
   }
@@ -71,7 +74,7 @@ class Worker {
     slot_.is_usage = true;
     return fail(Errc::malformed, "--ranks: " + std::to_string(gpus_.size()) + " GPUs from rank " +
                                      std::to_string(options_.first) + " on are more than " +
-                                     std::to_string(options_.ranks) + " ranks; say fewer with --most-gpus");
+                                     std::to_string(options_.ranks) + " ranks; say fewer with --count");
   }
 
   Status check_use() {

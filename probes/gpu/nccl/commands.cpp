@@ -15,7 +15,6 @@ constexpr int kMostRanks = 4096;
 constexpr int kMostGpus = 64;
 constexpr int kMostMegabytes = 16384;
 constexpr double kLeastSeconds = 0.1;
-constexpr double kMostSeconds = 3600;
 
 constexpr const char* kFooter =
     "Examples, on two machines with eight GPUs each:\n"
@@ -48,7 +47,7 @@ void add_gpus(CLI::App& command, AllReduceOptions& options) {
       ->type_name("GPU,...");
   command
       .add_option_function<int>(
-          "--most-gpus", [&options](int most) { options.most_gpus = most; }, "No more of them than so many")
+          "--count", [&options](int count) { options.count = count; }, "The first so many of them")
       ->check(CLI::Range(1, kMostGpus));
   command.add_flag("--beside-others", options.beside_others, "Use GPUs that others use as well");
 }

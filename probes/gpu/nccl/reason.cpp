@@ -17,7 +17,7 @@ constexpr WordTable<Reason, 12> kWords{{
     {Reason::busy, "busy"},
     {Reason::no_memory, "no_memory"},
     {Reason::no_address, "no_address"},
-    {Reason::timed_out, "timed_out"},
+    {Reason::not_joined, "not_joined"},
     {Reason::refused, "refused"},
     {Reason::peer_vanished, "peer_vanished"},
     {Reason::wrong_version, "wrong_version"},
@@ -38,9 +38,11 @@ Reason reason_of(Stage stage, Errc code) {
       return code == Errc::conflict ? Reason::busy : Reason::internal;
     case Stage::library:
       return Reason::no_library;
+    case Stage::measuring:
+      if (code == Errc::malformed) return Reason::wrong_result;
+      [[fallthrough]];
     case Stage::memory:
     case Stage::joining:
-    case Stage::measuring:
       return code == Errc::exhausted ? Reason::no_memory : Reason::internal;
   }
   return Reason::internal;
@@ -55,7 +57,7 @@ Reason reason_of(Stage stage, const NcclError& error) {
   if (stage == Stage::measuring && is_of_peer) return Reason::peer_vanished;
   if (stage == Stage::joining && error.code == nccl::kSystemError) {
     if (says(error.text, "refused")) return Reason::refused;
-    if (says(error.text, "timed out")) return Reason::timed_out;
+    if (says(error.text, "timed out")) return Reason::not_joined;
   }
   return Reason::internal;
 }
@@ -102,7 +104,7 @@ Failure failure_of_hanging(Stage stage, const std::string& text) {
   const bool waits_for_others = text.starts_with("ncclCommInitRank") || text.starts_with("ncclGroupEnd") ||
                                 text.starts_with("ncclAllReduce");
   if (!waits_for_others) return make_failure(Reason::internal, text);
-  if (stage == Stage::joining) return make_failure(Reason::timed_out, "not all ranks came: " + text);
+  if (stage == Stage::joining) return make_failure(Reason::not_joined, "not all ranks came: " + text);
   if (stage == Stage::measuring) return make_failure(Reason::peer_vanished, text);
   return make_failure(Reason::internal, text);
 }

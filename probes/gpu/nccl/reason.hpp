@@ -17,7 +17,7 @@ enum class Reason : std::uint8_t {
   busy,           // somebody else uses a GPU
   no_memory,      // on a GPU
   no_address,     // the address to be bound is not of this machine
-  timed_out,      // the others did not come in time
+  not_joined,     // the others did not come in time
   refused,        // nobody listens any more where the id says
   peer_vanished,  // after the communicator existed, or while it was made
   wrong_version,  // ends with two versions of NCCL

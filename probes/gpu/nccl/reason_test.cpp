@@ -24,6 +24,8 @@ TEST(Reason, where_something_failed_says_why) {
   EXPECT_EQ(failure_of(Stage::memory, Error{Errc::exhausted, "x"}).reason, Reason::no_memory);
   EXPECT_EQ(failure_of(Stage::memory, Error{Errc::unavailable, "x"}).reason, Reason::internal);
   EXPECT_EQ(failure_of(Stage::measuring, Error{Errc::unavailable, "x"}).reason, Reason::internal);
+  EXPECT_EQ(failure_of(Stage::measuring, Error{Errc::malformed, "x"}).reason, Reason::wrong_result);
+  EXPECT_EQ(failure_of(Stage::memory, Error{Errc::malformed, "x"}).reason, Reason::internal);
 }
 
 TEST(Reason, a_missing_library_comes_with_its_cure) {
@@ -36,7 +38,7 @@ TEST(Reason, nobody_who_listens_is_told_from_nobody_who_answers) {
   EXPECT_EQ(reason_of(Stage::joining, nccl::kSystemError, "connect failed : Connection refused"),
             Reason::refused);
   EXPECT_EQ(reason_of(Stage::joining, nccl::kSystemError, "connect failed : Connection timed out"),
-            Reason::timed_out);
+            Reason::not_joined);
   EXPECT_EQ(reason_of(Stage::joining, nccl::kSystemError, "no socket interface found"), Reason::internal);
   EXPECT_EQ(reason_of(Stage::joining, nccl::kInternalError, "connection refused"), Reason::internal);
 }
@@ -60,7 +62,7 @@ TEST(Reason, words_say_more_than_codes) {
 TEST(Reason, who_hangs_is_blamed_and_nobody_else) {
   EXPECT_EQ(failure_of_hanging(Stage::driver, "cuInit has not come back").reason, Reason::internal);
   EXPECT_EQ(failure_of_hanging(Stage::joining, "ncclCommInitRank has not come back").reason,
-            Reason::timed_out);
+            Reason::not_joined);
   EXPECT_EQ(failure_of_hanging(Stage::joining, "cuMemGetInfo_v2 has not come back").reason, Reason::internal);
   EXPECT_EQ(failure_of_hanging(Stage::measuring, "ncclGroupEnd has not come back").reason,
             Reason::peer_vanished);

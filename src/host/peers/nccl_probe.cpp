@@ -64,7 +64,7 @@ Command command_with(const std::string& program, const AllReduceEnd& end,
   command.program = program;
   command.arguments = std::move(arguments);
   command.arguments.insert(command.arguments.end(),
-                           {"--bind", end.address, "--most-gpus", std::to_string(end.gpus), "--ranks",
+                           {"--bind", end.address, "--count", std::to_string(end.gpus), "--ranks",
                             std::to_string(2 * end.gpus), "--seconds", std::to_string(end.seconds)});
   command.environment = gpu_probe_environment();
   return command;

@@ -17,10 +17,10 @@ TEST(NcclProbe, both_ends_say_how_many_ranks_there_are_and_the_one_that_joins_ha
   const AllReduceEnd end{.address = "10.2.0.7", .gpus = 8, .seconds = 3};
   EXPECT_THAT(
       command_of("/probe", AllReduceServer{end}).arguments,
-      ElementsAre("nccl-serve", "--bind", "10.2.0.7", "--most-gpus", "8", "--ranks", "16", "--seconds", "3"));
+      ElementsAre("nccl-serve", "--bind", "10.2.0.7", "--count", "8", "--ranks", "16", "--seconds", "3"));
   EXPECT_THAT(command_of("/probe", AllReduceTest{end, kId}).arguments,
-              ElementsAre("nccl-measure", "--id", kId, "--first", "8", "--bind", "10.2.0.7", "--most-gpus",
-                          "8", "--ranks", "16", "--seconds", "3"));
+              ElementsAre("nccl-measure", "--id", kId, "--first", "8", "--bind", "10.2.0.7", "--count", "8",
+                          "--ranks", "16", "--seconds", "3"));
 }
 
 TEST(NcclProbe, what_would_show_it_other_gpus_is_kept_from_it) {
