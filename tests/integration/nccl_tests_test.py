@@ -92,7 +92,7 @@ class NcclTestsTest(unittest.TestCase):
         self.assertIn("Suspects: none\n", shown)
         self.assertIn(f"{CHECK}: round 1: 4 pairs are measured", self.said)
         rates = [one["value"] / 1e9 for one in self.lab[1].get(f"/v1/checks/{CHECK}")["observations"] if one["name"] == "bandwidth.received"]
-        self.assertGreater(len(rates), HOSTS)
+        self.assertGreaterEqual(len(rates), HOSTS)
         for rate in rates:
             self.assertLessEqual(rate, USUAL * 1.02)
             self.assertGreater(rate, USUAL / 2)
@@ -104,7 +104,8 @@ class NcclTestsTest(unittest.TestCase):
         self.assertIn("peer/h5", shown)
 
     def test_wrong_sums_are_a_finding_and_name_the_pair(self):
-        self.plant(self.lab[4], wrong_rank=1)
+        for number in (4, 6):  # the ranks of who waits come first, and who that is nobody says
+            self.plant(self.lab[number], wrong_rank=1)
         _, found = self.measure(self.lab[2], "--nodes", "h4,h6", codes=(1,))
         [(subject, reason)] = found
         self.assertIn(subject, ("link/h4/gpus-2|h6/gpus-2", "link/h6/gpus-2|h4/gpus-2"))

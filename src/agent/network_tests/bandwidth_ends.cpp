@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/network_tests/sample_means.hpp"
 #include "core/parse.hpp"
 #include "host/process/poll.hpp"
 
@@ -110,7 +111,9 @@ api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
   if (!report) return no_measurement("internal", report.error().what);
   const std::optional<host::AllReduce>& measured = report->measured;
   if (!measured) return no_measurement(report->reason, report->error);
-  const api::BandwidthWay way{.sent = measured->bus, .received = measured->bus, .samples = measured->samples};
+  const api::BandwidthWay way{.sent = measured->bus,
+                              .received = measured->bus,
+                              .samples = means_of(measured->samples, request.seconds)};
   return {.to_peer = way, .from_peer = way, .reason = "", .error = ""};
 }
 

@@ -113,7 +113,7 @@ class BandwidthEndsTest : public ::testing::Test {
   std::string rdma_report_;
   Result<std::string> gpu_program_ = std::string("/opt/gpu-probe");
   std::string joinable_ = R"({"id":")" + kNcclId + R"("})";
-  std::string nccl_report_ = R"({"bus_bits_per_second":3e12,"samples":[2.9e12,3.1e12]})";
+  std::string nccl_report_ = R"({"bus_bits_per_second":3e12,"samples":[1e12,3e12,3e12,5e12,2e12,4e12]})";
   std::string joined_by_;
   BandwidthEnds ends_{loop_, clock_, "gpu-7-", doors()};
 };
@@ -125,6 +125,8 @@ TEST_F(BandwidthEndsTest, an_all_reduce_has_one_figure_for_both_ways) {
   ASSERT_TRUE(answer.to_peer && answer.from_peer);
   EXPECT_EQ(answer.to_peer->received, 3e12);
   EXPECT_EQ(answer.to_peer, answer.from_peer);
+  // Batches are of a quarter of a second, and answers second by second.
+  EXPECT_THAT(answer.to_peer->samples, ::testing::ElementsAre(2e12, 4e12, 3e12));
   EXPECT_EQ(joined_by_, "/opt/gpu-probe " + kNcclId);
 }
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "agent/network_tests/bandwidth_observations.hpp"
+#include "agent/network_tests/sample_means.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::agent {
@@ -34,21 +34,10 @@ std::string count_of_pairs(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " pair is" : " pairs are");
 }
 
-// Of neighbours so many that `wanted` are left.
-std::vector<double> means_of(const std::vector<double>& samples, std::size_t wanted) {
-  std::vector<double> means;
-  for (std::size_t i = 0; i < wanted; ++i) {
-    const auto first = samples.begin() + static_cast<std::ptrdiff_t>(i * samples.size() / wanted);
-    const auto last = samples.begin() + static_cast<std::ptrdiff_t>((i + 1) * samples.size() / wanted);
-    means.push_back(std::accumulate(first, last, 0.0) / static_cast<double>(last - first));
-  }
-  return means;
-}
-
 std::vector<double> samples_of(const api::BandwidthWay& way, std::size_t wanted) {
   std::vector<double> samples = way.samples;
   if (samples.empty()) samples = {way.received};
-  if (samples.size() > wanted) samples = means_of(samples, wanted);
+  samples = means_of(std::move(samples), wanted);
   for (double& sample : samples)
     sample = std::max(sample, kNothingArrived);
   return samples;

@@ -29,8 +29,8 @@ class Words {
   }
   [[nodiscard]] std::string nic() const {
     const RailNic* nic = suspect_.rail ? fabric_.nic(*suspect_.rail, suspect_.nodes.front()) : nullptr;
-    return node(0) + on_rail() +
-           (nic == nullptr || nic->interface.empty() ? "" : " (" + nic->interface + ")");
+    const bool adds_nothing = nic == nullptr || nic->interface.empty() || nic->interface == nic->rail;
+    return node(0) + on_rail() + (adds_nothing ? "" : " (" + nic->interface + ")");
   }
   [[nodiscard]] std::string leaf() const { return fabric_.leaves()[suspect_.leaf.value_or(0)]; }
   [[nodiscard]] std::string other_leaf() const { return fabric_.leaves()[suspect_.other_leaf.value_or(0)]; }
