@@ -17,7 +17,7 @@ NetworkAddress read_address(const JsonObject& object) {
 
 RdmaPort read_rdma_port(const JsonObject& object) {
   return {object.word("port"), object.has("bitsPerSecond") ? object.count("bitsPerSecond") : 0,
-          object.word_or_empty("interface")};
+          object.word_or_empty("interface"), object.word_or_empty("gpu")};
 }
 
 NodeNetwork read_network(const JsonObject& object) {
@@ -36,6 +36,7 @@ void write_rdma(JsonWriter& out, const std::vector<RdmaPort>& ports) {
     out.word("port", port.port);
     if (port.rate > 0) out.count("bitsPerSecond", port.rate);
     out.word_if_any("interface", port.interface);
+    out.word_if_any("gpu", port.gpu);
     out.end_object();
   }
   out.end_list();

@@ -27,6 +27,7 @@ struct RdmaPort {
   std::string port;            // "mlx5_0/1"
   std::size_t rate = 0;        // of its line, bits/s; 0: not known
   std::string interface = {};  // of the same line: "ib0"; empty: none, or not known
+  std::string gpu = {};        // of NVIDIA that is nearest to it, by PCI address; empty: none is near
 
   friend bool operator==(const RdmaPort&, const RdmaPort&) = default;
 };

@@ -11,7 +11,7 @@ TEST(NodeNetwork, what_is_written_is_read_again) {
                             "autopilot-x1",
                             {{"eth0", "10.1.0.7", 1450}, {"net1-0", "fd00::7", 9000}, {"net2", "10.2.0.7"}},
                             "leaf-3",
-                            {{"mlx5_0/1", 400'000'000'000, "ib0"}, {"mlx5_1/1"}},
+                            {{"mlx5_0/1", 400'000'000'000, "ib0", "0000:1b:00.0"}, {"mlx5_1/1"}},
                             8};
   const auto read = parse_node_network(to_json(network));
   ASSERT_TRUE(read) << read.error().what;

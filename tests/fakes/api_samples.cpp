@@ -26,7 +26,8 @@ int main() {
                                           "leaf-7"})},
       {"NodeNetwork", to_json(NodeNetwork{"node-a", "", {}})},
       {"NodeNetwork",
-       to_json(NodeNetwork{"node-a", "", {}, "", {{"mlx5_0/1", 200'000'000'000, "ib0"}, {"mlx5_1/1"}}, 8})},
+       to_json(NodeNetwork{
+           "node-a", "", {}, "", {{"mlx5_0/1", 200'000'000'000, "ib0", "0000:1b:00.0"}, {"mlx5_1/1"}}, 8})},
       {"BandwidthPlan", to_json(BandwidthPlan{{{"ib0", {"node-a", "node-b"}}},
                                               {{"ib0", "node-a", "node-b"}},
                                               10,

@@ -5,6 +5,7 @@ over TCP alone: who reads a figure of it reads what it was told to say.
 
 FAKE_PERFTEST names a file of JSON; what it says of the own device stands above what it says of "default":
   rates     Gbit/s and microseconds by the name of the program: {"ib_write_bw": 391.4, "ib_send_lat": 1.27}
+  has_cuda  it is built with CUDA: "gpu_rates" is what it says of the memory of a GPU, "unreachable_gpus" has none for the adapter
   version   "4.5" (knows --source_ip), "newer" (--bind_source_ip) or "older" (neither)
   speed     how much faster than asked for a test is over
   sends, gets   Gbit/s that the own port carries at most, each way, whatever the rates are
@@ -43,12 +44,14 @@ def give_up(*lines, code=1):
     sys.exit(code)
 
 
-def parsed(version):
+def parsed(version, has_cuda):
     parser = argparse.ArgumentParser(prog=NAME, add_help=False, allow_abbrev=False)
     for name in ("-d", "-f", "--rate_limit", "--rate_limit_type", "--rate_units"):
         parser.add_argument(name)
     for name in ("-i", "-p", "-D", "-s", "-q", "-n"):
         parser.add_argument(name, type=int)
+    if has_cuda:
+        parser.add_argument("--use_cuda_bus_id")
     for name in ("-F", "--report_gbits"):
         parser.add_argument(name, action="store_true")
     source = {"4.5": "--source_ip", "newer": "--bind_source_ip"}.get(version)
@@ -59,11 +62,14 @@ def parsed(version):
     return parser.parse_args()
 
 
-def print_help(version):
+def print_help(version, has_cuda):
     print(f"Usage:\n  {NAME}            start a server and wait for connection\n  {NAME} <host>     connect to server at <host>\n\nOptions:")
     print("  -d, --ib-dev=<dev>  Use IB device <dev> (default first device found)\n  -F, --CPU-freq  Do not show a warning")
     if version == "4.5":
         print("      --source_ip  Source IP of the interface used for connection establishment. By default taken from routing table.")
+    if has_cuda:
+        print("      --use_cuda=<cuda device id>  Use CUDA specific device for GPUDirect RDMA testing")
+        print("      --use_cuda_bus_id=<cuda full BUS id>  Use CUDA specific device, based on its full PCIe address")
     if version == "newer":
         print("      --bind_source_ip  Source IP of the interface used for connection establishment.")
     sys.exit(1)
@@ -149,10 +155,15 @@ def print_latency(typical):
 
 def main():
     if "--help" in sys.argv or "-h" in sys.argv:
-        print_help(facts_of("")["version"])
+        print_help(facts_of("")["version"], facts_of("").get("has_cuda"))
     device = sys.argv[sys.argv.index("-d") + 1] if "-d" in sys.argv else ""
     facts = facts_of(device)
-    options = parsed(facts["version"])
+    options = parsed(facts["version"], facts.get("has_cuda"))
+    gpu = getattr(options, "use_cuda_bus_id", None)
+    if gpu:
+        facts["rates"] = facts.get("gpu_rates", {})
+        if gpu in facts.get("unreachable_gpus", ()):
+            misbehave("no_memory")
     how = facts.get("client" if options.host else "server")
     if isinstance(how, dict):
         how = how.get(NAME)

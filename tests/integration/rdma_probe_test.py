@@ -87,6 +87,15 @@ class Healthy(RdmaProbeTest):
         self.assertEqual((way["direction"], way["received_bits_per_second"]), ("to_peer", 200_000_000_000))
         self.assertNotIn("latency", report)
 
+    def test_the_memory_of_a_gpu(self):
+        self.play(has_cuda=True, rates={"ib_write_bw": 390, "ib_read_bw": 388}, gpu_rates={"ib_write_bw": 370.5, "ib_read_bw": 180})
+        gpu = ("--gpu", "1B:0.0")
+        report = self.loopback(*DEVICE, *gpu)
+        self.assertEqual((report["gpu"], [way["received_bits_per_second"] for way in report["directions"]]), ("0000:1b:00.0", [370_500_000_000]))
+        self.assertNotIn("gpu", self.loopback())
+        report = self.measure(self.ports(*gpu), *gpu)
+        self.assertEqual([way["received_bits_per_second"] for way in report["directions"]], [370_500_000_000, 180_000_000_000])
+
     def test_no_more_is_taken_than_was_allowed(self):
         report = self.measure(self.ports(), "--limit", "9.9G")
         self.assertEqual(report["limit_bits_per_second"], 9_900_000_000)
@@ -184,11 +193,24 @@ class Faults(RdmaProbeTest):
             (["rdma-serve", "--bind", "::1", *DEVICE], "over IPv4 alone"),
             (["rdma-serve", "--bind", HERE, "--device", "-x"], "no device such as mlx5_0"),
             (["rdma-loopback"], "--device"),
+            (["rdma-loopback", *DEVICE, "--gpu", "gpu0"], "no PCI address such as 0000:1b:00.0"),
         ):
             with self.subTest(words):
                 done = subprocess.run([PROBE, *words], capture_output=True, text=True, check=False, timeout=60)
                 self.assertEqual(done.returncode, 64)
                 self.assertIn(said, done.stderr)
+
+    def test_perftest_without_cuda_and_gpus_out_of_reach(self):
+        gpu = ("--gpu", "0000:1b:00.0")
+        report = self.loopback(*DEVICE, *gpu, code=3)
+        self.assertEqual(report["reason"], "no_cuda")
+        self.assertIn("perftest has to be built with CUDA", report["error"])
+        _, told = self.serve(*gpu)
+        self.assertEqual([one["reason"] for one in told["failed"]], ["no_cuda"] * 2, "messages have two bytes, and take none of a GPU")
+        self.play(has_cuda=True, unreachable_gpus=["0000:1b:00.0"])
+        report = self.loopback(*DEVICE, *gpu, code=3)
+        self.assertEqual(report["reason"], "denied")
+        self.assertIn("is the module nvidia_peermem loaded?", report["error"])
 
     def test_perftest_itself_without_a_device(self):
         for name in PROGRAMS:

@@ -14,7 +14,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-constexpr WordTable<Reason, 15> kWords{{
+constexpr WordTable<Reason, 16> kWords{{
     {Reason::refused, "refused"},
     {Reason::unreachable, "unreachable"},
     {Reason::no_route, "no_route"},
@@ -28,6 +28,7 @@ constexpr WordTable<Reason, 15> kWords{{
     {Reason::garbage, "garbage"},
     {Reason::killed, "killed"},
     {Reason::no_program, "no_program"},
+    {Reason::no_cuda, "no_cuda"},
     {Reason::no_end, "no_end"},
     {Reason::internal, "internal"},
 }};
@@ -163,6 +164,7 @@ std::string_view sentence_of(Reason reason) {
       return "what the peer measured cannot be read";
     case Reason::killed:
     case Reason::no_program:
+    case Reason::no_cuda:
     case Reason::no_end:
     case Reason::internal:
       return "libiperf gave up";

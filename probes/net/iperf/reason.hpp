@@ -22,6 +22,7 @@ enum class Reason : std::uint8_t {
   garbage,        // what was measured cannot be read
   killed,         // a signal ended the process that measured
   no_program,     // what measures is not installed here
+  no_cuda,        // a program of perftest that cannot use the memory of a GPU
   no_end,         // a program of perftest did not end in its time, and nobody knows why
   internal,       // anything else
 };

@@ -14,6 +14,7 @@ constexpr std::size_t kLongestName = 63;
 constexpr int kMostDevicePort = 254;
 // Of messages to and fro.
 constexpr int kIterations = 5000;
+constexpr std::string_view kGpuOption = "--use_cuda_bus_id";
 
 bool is_of_a_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
@@ -32,6 +33,12 @@ std::string gigabits(std::uint64_t bits_per_second) {
                                  static_cast<double>(bits_per_second) / kGigabit, std::chars_format::fixed, 6)
                        .ptr;
   return {text.data(), end};
+}
+
+bool names(std::string_view help, std::string_view option) {
+  const auto words = split_words(help);
+  return std::any_of(words.begin(), words.end(),
+                     [option](std::string_view word) { return word.substr(0, word.find('=')) == option; });
 }
 
 void add_source(std::vector<std::string>& words, const PerftestTest& test) {
@@ -65,15 +72,14 @@ std::optional<Device> parse_device(std::string_view text) {
 }
 
 std::optional<SourceOption> source_option_in(std::string_view help) {
-  const auto words = split_words(help);
-  const auto names = [&words](std::string_view option) {
-    return std::any_of(words.begin(), words.end(),
-                       [option](std::string_view word) { return word.substr(0, word.find('=')) == option; });
-  };
   // Where a version has both, the other one is for packets that it makes itself.
-  if (names("--bind_source_ip")) return SourceOption::bind_source_ip;
-  if (names("--source_ip")) return SourceOption::source_ip;
+  if (names(help, "--bind_source_ip")) return SourceOption::bind_source_ip;
+  if (names(help, "--source_ip")) return SourceOption::source_ip;
   return std::nullopt;
+}
+
+bool has_cuda_in(std::string_view help) {
+  return names(help, kGpuOption);
 }
 
 std::vector<std::string> perftest_arguments(const PerftestTest& test) {
@@ -87,6 +93,7 @@ std::vector<std::string> perftest_arguments(const PerftestTest& test) {
     words.insert(words.end(), {"--report_gbits", "-D", std::to_string(test.seconds + 2 * kMarginSeconds),
                                "-f", std::to_string(kMarginSeconds), "-s", std::to_string(kBandwidthBytes),
                                "-q", std::to_string(test.queues)});
+    if (!test.device.gpu.empty()) words.push_back(std::string(kGpuOption) + "=" + test.device.gpu);
     if (test.bits_per_second && !test.to.empty())
       words.insert(words.end(), {"--rate_limit=" + gigabits(*test.bits_per_second), "--rate_limit_type=SW",
                                  "--rate_units=g"});

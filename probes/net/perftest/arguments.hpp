@@ -27,6 +27,8 @@ inline constexpr int kLatencyBytes = 2;
 struct Device {
   std::string name;
   int port = 1;
+  // In whose memory the buffers of tests of bandwidth are, by its PCI address; empty: in that of the host.
+  std::string gpu{};
 };
 
 // "mlx5_0" or "mlx5_0/2". Nothing: anything else.
@@ -37,6 +39,9 @@ enum class SourceOption : std::uint8_t { source_ip, bind_source_ip };
 
 // Of what a program prints when it is asked for help. Nothing: it knows no such option.
 [[nodiscard]] std::optional<SourceOption> source_option_in(std::string_view help);
+
+// Likewise: whether it can have its buffers in the memory of a GPU, for which it is built with CUDA.
+[[nodiscard]] bool has_cuda_in(std::string_view help);
 
 // One end of a test. Both must be told the same seconds and queues.
 struct PerftestTest {

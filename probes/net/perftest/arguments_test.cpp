@@ -64,6 +64,17 @@ TEST(PerftestArguments, a_limit_is_of_the_client_and_of_bandwidth) {
   EXPECT_THAT(joined(test), testing::Not(testing::HasSubstr("rate")));
 }
 
+TEST(PerftestArguments, the_memory_of_a_gpu_is_used_for_bandwidth) {
+  for (PerftestTest test : {client(Tool::write_bandwidth), server(Tool::read_bandwidth)}) {
+    EXPECT_THAT(joined(test), testing::Not(testing::HasSubstr("cuda")));
+    test.device.gpu = "0000:1b:00.0";
+    EXPECT_THAT(joined(test), testing::HasSubstr(" --use_cuda_bus_id=0000:1b:00.0 "));
+  }
+  PerftestTest latency = client(Tool::send_latency);
+  latency.device.gpu = "0000:1b:00.0";
+  EXPECT_THAT(joined(latency), testing::Not(testing::HasSubstr("cuda")));
+}
+
 TEST(PerftestArguments, an_end_is_named_by_whom_it_is_about) {
   EXPECT_EQ(place_of(server(Tool::read_bandwidth)), "ib_read_bw at 10.0.0.1 port 4000");
   EXPECT_EQ(place_of(client(Tool::send_latency)), "ib_send_lat to 10.0.0.2 port 4000");
@@ -81,6 +92,13 @@ TEST(Device, anything_else_is_none) {
                            "..", "mlx5 0", "mlx5_0\n", "mlx5;0", "\xff"})
     EXPECT_FALSE(parse_device(text)) << text;
   EXPECT_FALSE(parse_device(std::string(64, 'a')));
+}
+
+TEST(Help, names_the_memory_of_gpus_where_perftest_is_built_with_cuda) {
+  EXPECT_TRUE(
+      has_cuda_in("      --use_cuda=<cuda device id>\n      --use_cuda_bus_id=<cuda full BUS id>  Use it\n"));
+  for (const char* text : {"", "--use_cuda=<cuda device id>", "use_cuda_bus_id", "--use_cuda_bus_idx"})
+    EXPECT_FALSE(has_cuda_in(text)) << text;
 }
 
 TEST(SourceOption, is_the_one_that_the_help_names) {

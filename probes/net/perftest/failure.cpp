@@ -103,7 +103,10 @@ std::string sentence_of(const Cause& cause, const PerftestTest& test) {
     case Reason::no_address:
       return "device " + test.device.name + " is none of this machine";
     case Reason::denied:
-      return "no memory for the adapter: is the limit of locked memory (memlock) too low?";
+      return test.device.gpu.empty()
+                 ? "no memory for the adapter: is the limit of locked memory (memlock) too low?"
+                 : "the adapter cannot reach the memory of GPU " + test.device.gpu +
+                       ": is the module nvidia_peermem loaded?";
     case Reason::timed_out:
       return "the peer's adapter does not answer";
     default:
@@ -124,6 +127,12 @@ Failure failure_at(const PerftestTest& test, Reason reason, const std::string& s
 
 Failure failure_without_program(Tool tool) {
   return {Reason::no_program, std::string(program_of(tool)) + ": no such program in PATH; install perftest"};
+}
+
+std::optional<Failure> failure_without_cuda(const PerftestTest& test, bool has_cuda) {
+  if (has_cuda || test.device.gpu.empty() || test.tool == Tool::send_latency) return std::nullopt;
+  return failure_at(test, Reason::no_cuda,
+                    "it cannot use the memory of GPUs; perftest has to be built with CUDA");
 }
 
 Failure failure_of_end(const PerftestTest& test, const ChildEnd& end, std::string_view output) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "probes/net/iperf/reason.hpp"
@@ -14,6 +15,9 @@ inline constexpr std::size_t kLongestFailure = 300;
 
 // No folder of PATH has the program.
 [[nodiscard]] Failure failure_without_program(Tool tool);
+
+// It is to use the memory of a GPU, and is built without CUDA.
+[[nodiscard]] std::optional<Failure> failure_without_cuda(const PerftestTest& test, bool has_cuda);
 
 // A program that ended otherwise than it should: the reason out of its words, and the last of them.
 [[nodiscard]] Failure failure_of_end(const PerftestTest& test, const ChildEnd& end, std::string_view output);

@@ -34,7 +34,8 @@ std::variant<PerftestProgram, Failure> ask_program(Crew& crew, Tool tool, int& s
     return Failure{Reason::killed, name + ": stopped by a signal"};
   }
   if (auto failure = failure_in(crew.end(*child), name + " " + kHelp)) return std::move(*failure);
-  return PerftestProgram{*file, source_option_in(crew.output(*child))};
+  const std::string& help = crew.output(*child);
+  return PerftestProgram{*file, source_option_in(help), has_cuda_in(help)};
 }
 
 }  // namespace autopilot::probes::net

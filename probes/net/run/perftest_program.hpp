@@ -15,6 +15,7 @@ namespace autopilot::probes::net {
 struct PerftestProgram {
   std::string file;
   std::optional<SourceOption> source_option{};  // as this version has it
+  bool has_cuda = false;
 };
 
 // Finds it, and asks it for its help. A signal that came meanwhile is left in `signal`.

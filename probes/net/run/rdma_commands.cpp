@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/parse.hpp"
+#include "core/subject.hpp"
 
 namespace autopilot::probes::net {
 namespace {
@@ -42,11 +43,26 @@ void add_device(CLI::App& command, Device& device) {
             auto parsed = parse_device(text);
             if (!parsed)
               refuse("--device", "'" + to_printable(text, 80) + "' is no device such as mlx5_0 or mlx5_0/1");
-            device = std::move(*parsed);
+            device.name = std::move(parsed->name);
+            device.port = parsed->port;
           },
           "RDMA device, and its port where that is not 1")
       ->required()
       ->type_name("DEVICE[/PORT]");
+}
+
+void add_gpu(CLI::App& command, Device& device) {
+  command
+      .add_option_function<std::string>(
+          "--gpu",
+          [&device](const std::string& text) {
+            const auto address = canonical_pci_address(text);
+            if (!address)
+              refuse("--gpu", "'" + to_printable(text, 80) + "' is no PCI address such as 0000:1b:00.0");
+            device.gpu = *address;
+          },
+          "GPU in whose memory the buffers are; without it in that of the host")
+      ->type_name("PCI");
 }
 
 void add_ports(CLI::App& command, std::array<int, kTools.size()>& ports) {
@@ -93,6 +109,7 @@ const CLI::App* add_serve(CLI::App& app, RdmaServeOptions& options) {
   CLI::App* command = app.add_subcommand("rdma-serve", "Answers one rdma-measure");
   add_address(*command, "--bind", options.bind, "Address of this machine");
   add_device(*command, options.device);
+  add_gpu(*command, options.device);
   add_seconds(*command, "--seconds", options.seconds, kMostServeSeconds, "Then all end");
   add_seconds(*command, "--test-seconds", options.test_seconds, kMostSeconds, "As the other end's --seconds");
   add_queues(*command, options.queues);
@@ -104,6 +121,7 @@ const CLI::App* add_measure(CLI::App& app, RdmaMeasureOptions& options) {
   add_address(*command, "--to", options.to, "Address of the servers");
   add_address(*command, "--bind", options.bind, "Own address to use");
   add_device(*command, options.device);
+  add_gpu(*command, options.device);
   add_ports(*command, options.ports);
   add_seconds(*command, "--seconds", options.seconds, kMostSeconds, "That count, of each bandwidth");
   add_queues(*command, options.queues);
@@ -114,6 +132,7 @@ const CLI::App* add_measure(CLI::App& app, RdmaMeasureOptions& options) {
 const CLI::App* add_loopback(CLI::App& app, RdmaLoopbackOptions& options) {
   CLI::App* command = app.add_subcommand("rdma-loopback", "Measures RDMA from a device to itself");
   add_device(*command, options.device);
+  add_gpu(*command, options.device);
   add_seconds(*command, "--seconds", options.seconds, kMostSeconds, "That count");
   add_queues(*command, options.queues);
   return command;

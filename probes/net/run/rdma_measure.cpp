@@ -81,6 +81,8 @@ class RdmaRun {
     if (report_.failure) return std::nullopt;
     const PerftestProgram& program = std::get<PerftestProgram>(asked);
     test.source_option = program.source_option;
+    report_.failure = failure_without_cuda(test, program.has_cuda);
+    if (report_.failure) return std::nullopt;
     return try_until_heard(test, program.file);
   }
 

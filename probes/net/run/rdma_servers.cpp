@@ -102,6 +102,8 @@ void RdmaServers::start_on_next_port(Slot& slot) {
     return give_up(slot, failure_at(slot.test, Reason::wrong_version,
                                     "this version cannot be told where to listen, and would do so at every "
                                     "address"));
+  if (auto failure = failure_without_cuda(slot.test, program.has_cuda))
+    return give_up(slot, *std::move(failure));
   const auto child = crew_.start(work_of_program(program.file, perftest_arguments(slot.test)), end_);
   if (child)
     slot.child = *child;

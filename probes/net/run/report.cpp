@@ -118,6 +118,7 @@ void add_servers(json::object& object, const std::vector<ServerReport>& servers)
 void add_device(json::object& object, const Device& device) {
   object["device"] = device.name;
   object["device_port"] = device.port;
+  if (!device.gpu.empty()) object["gpu"] = device.gpu;
 }
 
 // Over RDMA nothing is lost on the way: what the peer's adapter acknowledged has arrived.

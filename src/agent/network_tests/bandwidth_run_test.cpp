@@ -353,7 +353,7 @@ TEST_F(BandwidthRunTest, by_nccl_both_ways_have_one_figure) {
   run();
   EXPECT_GT(run_->verdict().measured, 0U);
   EXPECT_THAT(by_nccl_, ::testing::Each(::testing::MatchesRegex("8 GPUs at 10.1.0.[12] for [1-9]")));
-  const fleet::Cell& cell = run_->verdict().cells.front();
+  const fleet::Cell cell = run_->verdict().cells.front();
   EXPECT_EQ(cell.forward, 3e12);
   EXPECT_EQ(cell.forward, cell.backward);
 }

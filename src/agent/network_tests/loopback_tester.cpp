@@ -11,6 +11,7 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxProblem = 300;
+constexpr std::string_view kNoCuda = "no_cuda";  // of docs/net-probe.md
 
 Status check_ports(const std::vector<Subject>& wanted) {
   for (const Subject& subject : wanted)
@@ -19,7 +20,7 @@ Status check_ports(const std::vector<Subject>& wanted) {
   return {};
 }
 
-// Those that are wanted, of all that there are; without any all. The first is the last.
+// Those that are wanted, of all that there are; without any all.
 Result<std::vector<api::RdmaPort>> chosen_of(std::vector<api::RdmaPort> ports,
                                              const std::vector<Subject>& wanted) {
   for (const Subject& subject : wanted)
@@ -29,7 +30,6 @@ Result<std::vector<api::RdmaPort>> chosen_of(std::vector<api::RdmaPort> ports,
     std::erase_if(ports, [&wanted](const api::RdmaPort& port) {
       return std::ranges::find(wanted, port.port, &Subject::key) == wanted.end();
     });
-  std::ranges::reverse(ports);
   return ports;
 }
 
@@ -45,7 +45,8 @@ Status LoopbackTester::begin(runtime::OwnTest::Calls calls) {
   TRY_STATUS(check_job());
   asked_ = std::move(calls);
   found_.clear();
-  measured_ = 0;
+  tested_ = measured_ = 0;
+  lacks_cuda_ = false;
   doors_.own.find([this, number = ++number_](const OwnNetwork::Lines& lines) {
     if (number == number_) take_lines(lines);
   });
@@ -63,8 +64,10 @@ void LoopbackTester::take_lines(const OwnNetwork::Lines& lines) {
   if (!lines) return end(fail(lines.error()));
   auto chosen = chosen_of(lines->rdma, asked_->reservation);
   if (!chosen) return end(fail(chosen.error()));
-  ports_ = *std::move(chosen);
-  if (!ports_.empty()) return test_next();
+  tests_.clear();
+  for (api::RdmaPort& port : *chosen)
+    tests_.insert(tests_.begin(), {std::move(port)});
+  if (!tests_.empty()) return test_next();
   ObservationWriter writer(clock_.now());
   writer.add(host_subject(), "rdma_loopback.outcome", std::string("no_targets"), "");
   board_->put(std::string(kLoopbackCheck), writer.take());
@@ -73,36 +76,52 @@ void LoopbackTester::take_lines(const OwnNetwork::Lines& lines) {
 
 void LoopbackTester::test_next() {
   if (!asked_) return;
-  if (ports_.empty()) return conclude();
+  if (tests_.empty()) return conclude();
   if (const Status may = check_job(); !may) return found_.empty() ? end(fail(may.error())) : conclude();
-  const api::RdmaPort port = ports_.back();
-  ports_.pop_back();
-  asked_->on_progress(port.port + " is measured");
-  doors_.standing.end_on(line_of(port), [this, port, number = number_] {
-    if (number == number_) test(port);
+  const Test next = tests_.back();
+  tests_.pop_back();
+  asked_->on_progress(next.port.port + (next.uses_gpu ? " is measured from the memory of GPU " + next.port.gpu
+                                                      : " is measured"));
+  doors_.standing.end_on(line_of(next.port), [this, next, number = number_] {
+    if (number == number_) test(next);
   });
 }
 
-void LoopbackTester::test(const api::RdmaPort& port) {
+void LoopbackTester::test(const Test& next) {
   end_ = doors_.ends.measure_loopback(
-      line_of(port), {.port = port.port, .seconds = kSeconds},
-      [this, port, number = number_](const Result<host::BandwidthReport>& report) {
-        if (number == number_) take(port, report);
+      line_of(next.port),
+      {.port = next.port.port, .seconds = kSeconds, .gpu = next.uses_gpu ? next.port.gpu : ""},
+      [this, next, number = number_](const Result<host::BandwidthReport>& report) {
+        if (number == number_) take(next, report);
       });
 }
 
-void LoopbackTester::take(const api::RdmaPort& port, const Result<host::BandwidthReport>& report) {
+void LoopbackTester::take(const Test& test, const Result<host::BandwidthReport>& report) {
+  const bool is_measured = report && report->measured;
+  // It was ended to make room: that says nothing of the port.
+  if (!is_measured && !check_job()) return test_next();
+  if (test.uses_gpu && report && report->reason == kNoCuda)
+    lacks_cuda_ = true;
+  else
+    note(test, report);
+  if (!test.uses_gpu) {
+    ++tested_;
+    measured_ += is_measured ? 1 : 0;
+    if (is_measured && !test.port.gpu.empty() && !lacks_cuda_) tests_.push_back({test.port, true});
+  }
+  test_next();
+}
+
+void LoopbackTester::note(const Test& test, const Result<host::BandwidthReport>& report) {
   std::optional<host::Bandwidth> measured;
   if (report) measured = report->measured;
-  // It was ended to make room: that says nothing of the port.
-  if (!measured && !check_job()) return test_next();
   ObservationWriter writer(clock_.now());
-  Observation& written = writer.add(subject_of(SubjectKind::nic_port, port.port), "rdma_loopback.written",
+  Observation& written = writer.add(subject_of(SubjectKind::nic_port, test.port.port),
+                                    test.uses_gpu ? "rdma_loopback.written_by_gpu" : "rdma_loopback.written",
                                     measured ? measured->all.received : 0.0, "bits_per_second");
-  written.attributes = {{"rate", static_cast<std::int64_t>(port.rate)}};
-  if (measured) {
-    ++measured_;
-  } else {
+  written.attributes = {{"rate", static_cast<std::int64_t>(test.port.rate)}};
+  if (test.uses_gpu) written.attributes.emplace_back("gpu", test.port.gpu);
+  if (!measured) {
     written.value.reset();
     written.missing = report ? report->reason : to_string(report.error().code);
     written.attributes.emplace_back("error",
@@ -110,23 +129,26 @@ void LoopbackTester::take(const api::RdmaPort& port, const Result<host::Bandwidt
   }
   for (Observation& one : writer.take())
     found_.push_back(std::move(one));
-  test_next();
+}
+
+std::string LoopbackTester::sentence() const {
+  return std::to_string(measured_) + " of " + std::to_string(tested_) +
+         (tested_ == 1 ? " RDMA port measured" : " RDMA ports measured") +
+         (lacks_cuda_ ? "; not from the memory of GPUs: perftest is built without CUDA" : "");
 }
 
 void LoopbackTester::conclude() {
   ObservationWriter writer(clock_.now());
   writer.add(host_subject(), "rdma_loopback.outcome", std::string("measured"), "");
   Observations all = writer.take();
-  const std::size_t tested = found_.size();
   std::ranges::move(std::exchange(found_, {}), std::back_inserter(all));
   board_->put(std::string(kLoopbackCheck), std::move(all));
-  end(std::to_string(measured_) + " of " + std::to_string(tested) +
-      (tested == 1 ? " RDMA port measured" : " RDMA ports measured"));
+  end(sentence());
 }
 
 void LoopbackTester::cancel() {
   if (!asked_) return;
-  ports_.clear();
+  tests_.clear();
   ++number_;
   doors_.ends.stop(std::exchange(end_, {}));
   if (found_.empty()) {

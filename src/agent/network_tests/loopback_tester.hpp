@@ -24,12 +24,13 @@ namespace autopilot::agent {
 inline constexpr std::string_view kLoopbackCheck = "network.rdma_loopback";
 
 // The operation network.rdma_loopback: each RDMA port of this node writes to itself, one after the other, for
-// the check of that name (src/checks/network/rdma_loopback.cpp lists the names). When it is ended before its
-// time what was measured until then is a result, too. On the loop's thread.
+// the check of that name (src/checks/network/rdma_loopback.cpp lists the names); once more out of the memory
+// of the GPU that is nearest to it, where perftest can. When it is ended before its time what was measured
+// until then is a result, too. On the loop's thread.
 class LoopbackTester {
  public:
   static constexpr Duration kDeadline = std::chrono::minutes{10};
-  static constexpr int kSeconds = 3;  // that count, of each port
+  static constexpr int kSeconds = 3;  // that count, of each port and memory
 
   struct Doors {
     OwnNetwork& own;
@@ -53,11 +54,18 @@ class LoopbackTester {
   void cancel();
 
  private:
+  struct Test {
+    api::RdmaPort port;
+    bool uses_gpu = false;  // the one that is nearest to it
+  };
+
   void take_lines(const OwnNetwork::Lines& lines);
   [[nodiscard]] Status check_job() const;
   void test_next();
-  void test(const api::RdmaPort& port);
-  void take(const api::RdmaPort& port, const Result<host::BandwidthReport>& report);
+  void test(const Test& next);
+  void take(const Test& test, const Result<host::BandwidthReport>& report);
+  void note(const Test& test, const Result<host::BandwidthReport>& report);
+  [[nodiscard]] std::string sentence() const;
   void conclude();
   void end(const Result<std::string>& said);
 
@@ -66,11 +74,13 @@ class LoopbackTester {
   const Doors doors_;
   const std::shared_ptr<host::TestBoard> board_;
   std::optional<runtime::OwnTest::Calls> asked_;
-  std::uint64_t number_ = 0;          // of the test that was asked for last
-  std::vector<api::RdmaPort> ports_;  // still to test, the next one last
-  std::string end_;                   // that measures now; empty: none
+  std::uint64_t number_ = 0;  // of the test that was asked for last
+  std::vector<Test> tests_;   // still to make, the next one last
+  std::string end_;           // that measures now; empty: none
   Observations found_;
-  std::size_t measured_ = 0;
+  std::size_t tested_ = 0;    // ports
+  std::size_t measured_ = 0;  // of them
+  bool lacks_cuda_ = false;   // perftest does
 };
 
 }  // namespace autopilot::agent

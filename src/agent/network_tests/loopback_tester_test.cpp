@@ -19,6 +19,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kRate = 200'000'000'000;
+const std::string kWritten =
+    R"({"role":"measure","directions":[{"direction":"to_peer","sent_bits_per_second":1.9e11,"received_bits_per_second":1.9e11}]})";
+const std::string kGpuWritten =
+    R"({"role":"measure","directions":[{"direction":"to_peer","sent_bits_per_second":1.8e11,"received_bits_per_second":1.8e11}]})";
 
 // A node with RDMA ports; each child is over at once, with the report of its port.
 class LoopbackTesterTest : public ::testing::Test {
@@ -41,18 +45,23 @@ class LoopbackTesterTest : public ::testing::Test {
   Result<host::ChildReport> run_child(const host::Command& command) {
     EXPECT_EQ(command.arguments.front(), "rdma-loopback");
     const std::string& port = command.arguments.at(2);
-    tested_.push_back(port);
+    const bool uses_gpu = command.arguments.size() > 5;
+    tested_.push_back(uses_gpu ? port + " by " + command.arguments.at(6) : port);
+    if (uses_gpu) return told(gpu_problem_.empty() ? kGpuWritten : problem_report(gpu_problem_));
     if (port == cancels_at_) loop_.post([this] { tester_.cancel(); });
     if (port == job_comes_at_) job_ = "team/train holds GPU 0";
-    host::ChildReport report;
     const auto problem = problems_.find(port);
-    report.output = problem == problems_.end()
-                        ? R"({"role":"measure","directions":[{"direction":"to_peer",)"
-                          R"("sent_bits_per_second":1.9e11,"received_bits_per_second":1.9e11}]})"
-                        : R"({"role":"measure","reason":")" + problem->second + R"(","error":"it is so"})";
+    return told(problem == problems_.end() ? kWritten : problem_report(problem->second));
+  }
+  static host::ChildReport told(const std::string& output) {
+    host::ChildReport report;
+    report.output = output;
     return report;
   }
-  // "mlx5_0/1=190" in Gbit/s, "mlx5_1/1=timed_out", "outcome=measured".
+  static std::string problem_report(const std::string& reason) {
+    return R"({"role":"measure","reason":")" + reason + R"(","error":"it is so"})";
+  }
+  // "mlx5_0/1=190" in Gbit/s, "mlx5_1/1 by gpu=180", "mlx5_1/1=timed_out", "outcome=measured".
   [[nodiscard]] std::vector<std::string> found() const {
     std::vector<std::string> words;
     const Observations all = board_->last(kLoopbackCheck).value();
@@ -61,7 +70,7 @@ class LoopbackTesterTest : public ::testing::Test {
         words.push_back("outcome=" + to_string(*one.value));
       else
         words.push_back(
-            one.subject.key + "=" +
+            one.subject.key + (one.name == "rdma_loopback.written_by_gpu" ? " by gpu=" : "=") +
             (one.value ? to_string(Value{as_number(*one.value).value() / 1e9}) : std::string(one.missing)));
     return words;
   }
@@ -72,6 +81,7 @@ class LoopbackTesterTest : public ::testing::Test {
   std::vector<api::RdmaPort> ports_{{"mlx5_0/1", kRate, "ib0"}, {"mlx5_1/1", kRate}};
   std::string job_;
   std::map<std::string, std::string> problems_;
+  std::string gpu_problem_;
   std::string cancels_at_;
   std::string job_comes_at_;
   std::vector<std::string> tested_;
@@ -116,6 +126,35 @@ TEST_F(LoopbackTesterTest, measures_one_port_after_the_other) {
   EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=190"));
   EXPECT_EQ(looks_, 1);
   EXPECT_TRUE(ends_.is_idle());
+}
+
+TEST_F(LoopbackTesterTest, and_once_more_out_of_the_memory_of_the_nearest_gpu) {
+  ports_[1].gpu = "0000:1b:00.0";
+  run();
+  EXPECT_EQ(said_->value(), "2 of 2 RDMA ports measured");
+  EXPECT_THAT(tested_, ElementsAre("mlx5_0/1", "mlx5_1/1", "mlx5_1/1 by 0000:1b:00.0"));
+  EXPECT_THAT(found(),
+              ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=190", "mlx5_1/1 by gpu=180"));
+  EXPECT_EQ(progress_.back(), "mlx5_1/1 is measured from the memory of GPU 0000:1b:00.0");
+}
+
+// Most packages of it are.
+TEST_F(LoopbackTesterTest, a_perftest_without_cuda_is_asked_once_and_makes_nothing_unknown) {
+  ports_[0].gpu = ports_[1].gpu = "0000:1b:00.0";
+  gpu_problem_ = "no_cuda";
+  run();
+  EXPECT_EQ(said_->value(),
+            "2 of 2 RDMA ports measured; not from the memory of GPUs: perftest is built without CUDA");
+  EXPECT_THAT(tested_, ElementsAre("mlx5_0/1", "mlx5_0/1 by 0000:1b:00.0", "mlx5_1/1"));
+  EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=190"));
+}
+
+TEST_F(LoopbackTesterTest, another_problem_with_the_memory_of_a_gpu_is_told) {
+  ports_[0].gpu = "0000:1b:00.0";
+  gpu_problem_ = "denied";
+  run();
+  EXPECT_THAT(found(),
+              ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_0/1 by gpu=denied", "mlx5_1/1=190"));
 }
 
 TEST_F(LoopbackTesterTest, or_those_that_are_named) {

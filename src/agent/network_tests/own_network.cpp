@@ -8,25 +8,29 @@
 #include "agent/responses.hpp"
 #include "host/gpu/gpu_scan.hpp"
 #include "host/infiniband/infiniband.hpp"
+#include "host/pci/nearest.hpp"
 #include "host/peers/interfaces.hpp"
 
 namespace autopilot::agent {
 
 namespace {
 
-std::vector<api::RdmaPort> read_rdma_ports(const host::Files& files) {
+std::vector<std::string> read_gpus(const host::Files& files) {
+  std::vector<std::string> addresses;
+  if (const auto gpus = host::GpuScan(files).gpus(host::GpuVendor::nvidia))
+    for (const host::PciDevice& gpu : *gpus)
+      addresses.push_back(gpu.address);
+  return addresses;
+}
+
+std::vector<api::RdmaPort> read_rdma_ports(const host::Files& files, const std::vector<std::string>& gpus) {
   constexpr double kGigabit = 1e9;
   std::vector<api::RdmaPort> ports;
   for (const host::IbPort& port : host::scan_ib_ports(files).value_or(std::vector<host::IbPort>{}))
     if (port.state == "active" && ports.size() < api::NodeNetwork::kMostRdmaPorts)
       ports.push_back({port.key(), static_cast<std::size_t>(port.rate_gbps.value_or(0) * kGigabit),
-                       host::interface_of(files, port)});
+                       host::interface_of(files, port), host::nearest_of(files, port.pci_address, gpus)});
   return ports;
-}
-
-std::size_t count_gpus(const host::Files& files) {
-  const auto gpus = host::GpuScan(files).gpus(host::GpuVendor::nvidia);
-  return gpus ? std::min(gpus->size(), api::NodeNetwork::kMostGpus) : 0;
 }
 
 }  // namespace
@@ -37,8 +41,9 @@ Result<OwnLines> read_networks(const host::Files& files, const std::vector<std::
   for (const host::OwnAddress& own : host::addresses_for_peers(files, std::move(all), wanted))
     if (lines.addresses.size() < api::NodeNetwork::kMostAddresses)
       lines.addresses.push_back({own.interface, own.address, own.mtu, host::line_rate(files, own.interface)});
-  lines.rdma = read_rdma_ports(files);
-  lines.gpus = count_gpus(files);
+  const std::vector<std::string> gpus = read_gpus(files);
+  lines.rdma = read_rdma_ports(files, gpus);
+  lines.gpus = std::min(gpus.size(), api::NodeNetwork::kMostGpus);
   return lines;
 }
 

@@ -18,7 +18,9 @@ constexpr std::string_view kOutcome = "rdma_loopback.outcome";
 // Of each port, in bits per second: what it wrote to itself. `rate` is that of its line, in bits per second;
 // where it could not be measured `error` says why.
 constexpr std::string_view kWritten = "rdma_loopback.written";
-constexpr std::array kFound{kWritten};
+// Likewise out of the memory of the GPU that is nearest to it, `gpu`, and into it.
+constexpr std::string_view kWrittenByGpu = "rdma_loopback.written_by_gpu";
+constexpr std::array kFound{kWritten, kWrittenByGpu};
 
 constexpr std::string_view kNoTargets = "no_targets";
 constexpr std::array<std::string_view, 2> kOutcomes{"measured", kNoTargets};
@@ -31,11 +33,11 @@ std::string rate_of(const Measured& port) {
   return attribute_text(*port.said, "rate");
 }
 
-Findings judge(const JudgeInput& input) {
+// Of one kind of memory alone: the other one has its own way to the adapter.
+void judge_siblings(const JudgeInput& input, std::string_view name, std::string_view reason,
+                    const std::string& from, Findings& findings) {
   constexpr double kGiga = 1e9;
-  Findings findings;
-  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
-  const std::vector<Measured> ports = measured(input, kWritten);
+  const std::vector<Measured> ports = measured(input, name);
   for (const Measured& port : ports) {
     const auto usual = median_of_others(
         port, ports, [&port](const Measured& other) { return rate_of(other) == rate_of(port); });
@@ -43,13 +45,21 @@ Findings judge(const JudgeInput& input) {
     const Limit least =
         share_of(limit(input, "network.rdma_loopback.sibling_share"), *usual, "bits_per_second");
     if (port.value >= least.value) continue;
-    findings.push_back(
-        make_finding(input, port.said->subject, "rdma_loopback_sibling_differs", Health::degraded,
-                     port.said->subject.key + " writes " + rounded(port.value / kGiga) +
-                         " Gbit/s to itself, its siblings " + rounded(*usual / kGiga) + " Gbit/s",
-                     port.value, least));
+    findings.push_back(make_finding(input, port.said->subject, reason, Health::degraded,
+                                    port.said->subject.key + " writes " + rounded(port.value / kGiga) +
+                                        " Gbit/s to itself" + from + attribute_text(*port.said, "gpu") +
+                                        ", its siblings " + rounded(*usual / kGiga) + " Gbit/s",
+                                    port.value, least));
     add_source(findings.back(), *port.said);
   }
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
+  judge_siblings(input, kWritten, "rdma_loopback_sibling_differs", "", findings);
+  judge_siblings(input, kWrittenByGpu, "rdma_gpu_memory_sibling_differs", " from the memory of GPU ",
+                 findings);
   return findings;
 }
 

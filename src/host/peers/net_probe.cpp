@@ -198,8 +198,10 @@ Command command_of(const std::string& program, const RdmaTest& test) {
 }
 
 Command command_of(const std::string& program, const RdmaLoopback& test) {
-  return command_with(program,
-                      {"rdma-loopback", "--device", test.port, "--seconds", std::to_string(test.seconds)});
+  std::vector<std::string> arguments{"rdma-loopback", "--device", test.port, "--seconds",
+                                     std::to_string(test.seconds)};
+  if (!test.gpu.empty()) arguments.insert(arguments.end(), {"--gpu", test.gpu});
+  return command_with(program, std::move(arguments));
 }
 
 Result<std::vector<int>> parse_listening(std::string_view line) {

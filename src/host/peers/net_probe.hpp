@@ -61,6 +61,7 @@ struct RdmaTest {
 struct RdmaLoopback {
   std::string port;  // "mlx5_0/1"
   int seconds = 0;
+  std::string gpu = {};  // whose memory it writes from and to, by PCI address; empty: that of the host
 };
 
 struct Carried {

@@ -159,6 +159,9 @@ TEST(NetProbe, by_rdma_a_port_of_a_device_is_named_on_both_ends) {
   EXPECT_THAT(command_of("/p", test).arguments, Contains("40000000000"));
   EXPECT_THAT(command_of("/p", RdmaLoopback{"mlx5_2/1", 3}).arguments,
               ElementsAre("rdma-loopback", "--device", "mlx5_2/1", "--seconds", "3"));
+  EXPECT_THAT(
+      command_of("/p", RdmaLoopback{"mlx5_2/1", 3, "0000:1b:00.0"}).arguments,
+      ElementsAre("rdma-loopback", "--device", "mlx5_2/1", "--seconds", "3", "--gpu", "0000:1b:00.0"));
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "host/files/files.hpp"
+
+namespace autopilot::host {
+
+// Which of them has most bridges in common with the device, all by PCI address; of several the first. Empty:
+// none is below one that the device is below, or the kernel does not tell.
+[[nodiscard]] std::string nearest_of(const Files& files, std::string_view device,
+                                     std::span<const std::string> others);
+
+}  // namespace autopilot::host
