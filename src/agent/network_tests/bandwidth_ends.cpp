@@ -195,13 +195,14 @@ void BandwidthEnds::serve_with(const std::string& interface, const Server& serve
 // The servers of one child listen for the first time.
 void BandwidthEnds::take_line(const std::string& id, const std::string& line) {
   const auto found = ends_.find(id);
-  if (found == ends_.end() || !found->second.on_listening) return;
-  const auto done = std::exchange(found->second.on_listening, {});
+  if (found == ends_.end() || !found->second.on_listening || found->second.refusal) return;
   auto answer = found->second.read_line(line);
   if (!answer) {
+    found->second.refusal = answer.error();
     found->second.stop.request_stop();
-    return done(fail(answer.error()));
+    return;
   }
+  const auto done = std::exchange(found->second.on_listening, {});
   found->second.is_listening = true;
   answer->id = id;
   done(std::move(answer));
@@ -210,7 +211,8 @@ void BandwidthEnds::take_line(const std::string& id, const std::string& line) {
 void BandwidthEnds::take_end(const std::string& id, const std::string& why) {
   auto end = ends_.extract(id);
   if (end.empty()) return;
-  if (end.mapped().on_listening) end.mapped().on_listening(fail(Errc::unavailable, why));
+  if (end.mapped().on_listening)
+    end.mapped().on_listening(fail(end.mapped().refusal.value_or(Error{Errc::unavailable, why})));
   for (const auto& done : end.mapped().on_end)
     done();
 }

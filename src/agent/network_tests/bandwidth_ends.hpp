@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -56,7 +57,8 @@ class BandwidthEnds {
   ~BandwidthEnds() { stop(); }
 
   // interface: the one of the address. Calls back, not from within, when all servers listen or one does not.
-  // conflict: the interface is in use by another test; exhausted; not_found: the program is not there.
+  // conflict: the interface is in use by another test; exhausted; not_found: the program is not there. What
+  // does not listen has ended then, and the interface is free.
   void serve(const std::string& interface, const host::BandwidthServer& server, OnListening done);
   // Likewise, by RDMA. interface: the one of the same line, or the port where it has none.
   void serve(const std::string& interface, const host::RdmaServer& server, OnListening done);
@@ -90,6 +92,7 @@ class BandwidthEnds {
     bool is_listening = false;
     ReadLine read_line = nullptr;
     OnListening on_listening;
+    std::optional<Error> refusal;  // why it does not listen; told when its child has ended
     std::vector<std::function<void()>> on_end;
   };
 
