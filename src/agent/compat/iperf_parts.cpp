@@ -163,6 +163,8 @@ void IperfParts::begin(const std::shared_ptr<Serving>& serving, const ibm::Iperf
                                               std::to_string(host::kMostHeard) +
                                               " other nodes, which one server cannot tell from strangers; "
                                               "autopilot network test measures them all"));
+  if (doors_.ends.is_in_use(own.interface))
+    return serving->add(ibm::iperf_error_line(own.interface + " is in use by another test of bandwidth"));
   const host::BandwidthServer server{.address = own.address,
                                      .processes = wanted.count,
                                      .first_port = wanted.first_port,

@@ -15,8 +15,9 @@ constexpr std::size_t kMaxWords = 300;
 // Seconds that the programs of perftest may take beside those that count and kBeyond: each is asked for its
 // options, begins, and is waited for when it hangs.
 constexpr int kAroundRdma = 24;
-// Likewise of an all-reduce: the driver and NCCL begin on both nodes, and one end waits for the other.
-constexpr int kAroundNccl = 40;
+// Likewise of an all-reduce: a call of the driver that hangs is given up after host::kNcclPatience, then one
+// end waits as long for the other, and what was measured has a margin of ten seconds.
+constexpr int kAroundNccl = 2 * host::kNcclPatience + 10;
 
 constexpr std::string_view kNetProbe = "autopilot-net-probe";
 constexpr std::string_view kGpuProbe = "autopilot-gpu-probe";
@@ -208,9 +209,22 @@ void BandwidthEnds::take_line(const std::string& id, const std::string& line) {
   done(std::move(answer));
 }
 
+WallTime BandwidthEnds::has_gpus_until() const {
+  const bool has_now =
+      std::ranges::any_of(ends_, [](const auto& one) { return one.second.interface == kAllLines; });
+  return has_now ? WallTime::max() : gpus_until_;
+}
+
+void BandwidthEnds::note_end(const End& end) {
+  if (end.interface != kAllLines) return;
+  gpus_until_ = clock_.now().wall;
+  if (doors_.on_gpus_free) doors_.on_gpus_free();
+}
+
 void BandwidthEnds::take_end(const std::string& id, const std::string& why) {
   auto end = ends_.extract(id);
   if (end.empty()) return;
+  note_end(end.mapped());
   if (end.mapped().on_listening)
     end.mapped().on_listening(fail(end.mapped().refusal.value_or(Error{Errc::unavailable, why})));
   for (const auto& done : end.mapped().on_end)
@@ -261,6 +275,7 @@ std::string BandwidthEnds::take_part(const std::string& interface, int seconds,
         });
         post([this, id, done, answer] {
           const auto end = ends_.extract(id);
+          note_end(end.mapped());
           done(answer);
           for (const auto& told : end.mapped().on_end)
             told();

@@ -44,6 +44,8 @@ class BandwidthEnds {
         run;
     // Runs it on a thread that may block; false: there is no room.
     std::function<bool(std::function<void()> task)> submit;
+    // An all-reduce has ended: who looked at the GPUs before saw its process. Null: nobody looks.
+    std::function<void()> on_gpus_free = {};
   };
   using OnListening = std::function<void(Result<api::ServersAnswer> answer)>;
   using OnMeasured = std::function<void(Result<api::BandwidthAnswer> answer)>;
@@ -81,6 +83,10 @@ class BandwidthEnds {
   void stop(const std::string& id);
   void stop();
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
+  // By a test of bandwidth.
+  [[nodiscard]] bool is_in_use(const std::string& interface) const;
+  // A process of this is on each GPU until then, if an all-reduce is under way for ever; epoch: none was.
+  [[nodiscard]] WallTime has_gpus_until() const;
 
  private:
   // What the first line of a server says of it, without its id.
@@ -99,7 +105,6 @@ class BandwidthEnds {
   using Run = std::function<Result<host::ChildReport>(const host::Command& command)>;
 
   [[nodiscard]] const Result<std::string>& program_for(const std::string& interface) const;
-  [[nodiscard]] bool is_in_use(const std::string& interface) const;
   [[nodiscard]] Result<std::string> begin(const std::string& interface);
   // seconds: until its child ends by itself.
   template <typename Server>
@@ -113,6 +118,7 @@ class BandwidthEnds {
                         std::function<void(Answer answer)> done);
   void take_line(const std::string& id, const std::string& line);
   void take_end(const std::string& id, const std::string& why);
+  void note_end(const End& end);
 
   net::EventLoop& loop_;
   const Clock& clock_;
@@ -120,6 +126,7 @@ class BandwidthEnds {
   const Doors doors_;
   std::map<std::string, End> ends_;  // by id
   std::uint64_t next_ = 0;
+  WallTime gpus_until_{};  // of all-reduces that have ended
   WayBack way_back_;
 };
 

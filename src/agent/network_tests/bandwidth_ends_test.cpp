@@ -50,7 +50,8 @@ class BandwidthEndsTest : public ::testing::Test {
                 [this](std::function<void()> task) {
                   threads_.emplace_back(std::move(task));
                   return true;
-                }};
+                },
+            .on_gpus_free = [this] { ++gpus_freed_; }};
   }
   [[nodiscard]] host::ChildReport measured_by_rdma() const {
     host::ChildReport report;
@@ -115,6 +116,7 @@ class BandwidthEndsTest : public ::testing::Test {
   std::string joinable_ = R"({"id":")" + kNcclId + R"("})";
   std::string nccl_report_ = R"({"bus_bits_per_second":3e12,"samples":[1e12,3e12,3e12,5e12,2e12,4e12]})";
   std::string joined_by_;
+  int gpus_freed_ = 0;
   BandwidthEnds ends_{loop_, clock_, "gpu-7-", doors()};
 };
 
@@ -154,6 +156,20 @@ TEST_F(BandwidthEndsTest, who_waits_for_an_all_reduce_tells_whom_to_join_and_has
   EXPECT_EQ(serve(), "gpu-7-2");
   measure_by_nccl();
   EXPECT_EQ(measured_->error().code, Errc::conflict);
+}
+
+TEST_F(BandwidthEndsTest, has_a_process_on_the_gpus_until_its_all_reduce_has_ended) {
+  EXPECT_EQ(ends_.has_gpus_until(), WallTime{});
+  const auto joinable = serve_by_nccl();
+  ASSERT_TRUE(joinable) << joinable.error().what;
+  EXPECT_EQ(ends_.has_gpus_until(), WallTime::max());
+  EXPECT_EQ(gpus_freed_, 0);
+  ends_.end(joinable->id, [] {});
+  ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
+  EXPECT_NE(ends_.has_gpus_until(), WallTime::max());
+  EXPECT_NE(ends_.has_gpus_until(), WallTime{});
+  measure_by_nccl();
+  EXPECT_EQ(gpus_freed_, 2);
 }
 
 TEST_F(BandwidthEndsTest, or_says_why_nobody_can) {

@@ -402,6 +402,13 @@ TEST_F(BandwidthRunTest, by_nccl_they_begin_over_a_network_that_both_are_in) {
   EXPECT_EQ(wish->destination.address, "fd00::2");
   destination.network.addresses = {{"ens2", "10.8.0.2"}};
   EXPECT_EQ(kByNccl.wish_of(source, "gpus-4", destination, "gpus-4")->source.address, "127.0.0.1");
+  // Management has the first name, and no data of a job.
+  constexpr std::size_t kGigabit = 1'000'000'000;
+  source.network.addresses = {
+      {"eno1", "10.1.0.1", 0, kGigabit}, {"ens1", "10.2.0.1", 0, 200 * kGigabit}, {"ens2", "10.3.0.1"}};
+  destination.network.addresses = {
+      {"eno1", "10.1.0.2", 0, kGigabit}, {"ens1", "10.2.0.2", 0, 200 * kGigabit}, {"ens2", "fd00::2"}};
+  EXPECT_EQ(kByNccl.wish_of(source, "gpus-4", destination, "gpus-4")->source.address, "10.2.0.1");
 }
 
 TEST_F(BandwidthRunTest, a_pair_that_cannot_be_asked_for_says_why) {

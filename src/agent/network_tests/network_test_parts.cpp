@@ -15,9 +15,11 @@ std::string leaf_of(const config::Network& network, const kube::Node* node) {
   return label == node->meta.labels.end() ? network.leaf : label->second;
 }
 
-std::string job_in(const NodeSnapshot& snapshot, const ClusterLink* cluster) {
+std::string job_in(const NodeSnapshot& snapshot, const ClusterLink* cluster, WallTime own_until) {
   const auto look = std::ranges::find(snapshot.results, "gpu.processes", &CheckResult::check);
   GpuSight sight{.gpus = {}, .look = look == snapshot.results.end() ? nullptr : &*look, .holder = {}};
+  if (sight.look != nullptr && sight.look->completed - sight.look->duration <= own_until)
+    sight.own_processes = 1;
   if (cluster != nullptr) sight.holder = cluster->gpu_holder();
   return known_holder(sight);
 }
@@ -47,8 +49,8 @@ NetworkTestContext network_test_context(const NetworkTestParts& parts) {
   context.tls = parts.tls;
   context.rights = parts.rights;
   context.is_open = parts.config().compat.open_actions;
-  context.job = [&runtime = parts.runtime, cluster = parts.cluster] {
-    return job_in(*runtime.snapshot(), cluster());
+  context.job = [&runtime = parts.runtime, cluster = parts.cluster](WallTime own_until) {
+    return job_in(*runtime.snapshot(), cluster(), own_until);
   };
   context.look = [&runtime = parts.runtime, poll_soon = parts.poll_soon](const std::string& check) {
     if (runtime.run_now(check, [](const CheckResult&) {})) poll_soon();

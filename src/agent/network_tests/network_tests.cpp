@@ -83,10 +83,10 @@ NetworkTests::NetworkTests(NetworkTestContext context)
       bandwidth_(context_.loop, context_.clock, kByTcp, book_, tester_doors(kByTcp), context_.board),
       rdma_(context_.loop, context_.clock, kByRdma, book_, tester_doors(kByRdma), context_.board),
       nccl_(context_.loop, context_.clock, kByNccl, book_, tester_doors(kByNccl), context_.board),
-      loopback_(
-          context_.loop, context_.clock,
-          {own_, ends_, standing_, context_.job, [this] { context_.look(std::string(kLoopbackCheck)); }},
-          context_.board) {}
+      loopback_(context_.loop, context_.clock,
+                {own_, ends_, standing_, [this] { return job(); },
+                 [this] { context_.look(std::string(kLoopbackCheck)); }},
+                context_.board) {}
 
 BandwidthTester::Doors NetworkTests::tester_doors(const PairMedium& medium) {
   return {.peers = context_.peers,
@@ -111,7 +111,8 @@ BandwidthEnds::Doors NetworkTests::end_doors(std::optional<runtime::Lanes>& lane
       .program = host::net_probe_program(),
       .gpu_program = host::gpu_probe_program(),
       .run = run_child,
-      .submit = [&lanes](std::function<void()> task) { return submit(lanes, kEndLanes, std::move(task)); }};
+      .submit = [&lanes](std::function<void()> task) { return submit(lanes, kEndLanes, std::move(task)); },
+      .on_gpus_free = [this] { context_.look("gpu.processes"); }};
 }
 
 void NetworkTests::add_to(net::HttpServer& server) {
@@ -149,7 +150,7 @@ void NetworkTests::answer_plan(const net::HttpRequest& request, net::Responder r
 
 void NetworkTests::note_job() {
   const bool is_idle = ends_.is_idle() && standing_.is_idle();
-  if (!is_idle && !context_.job().empty()) stop();
+  if (!is_idle && !job().empty()) stop();
 }
 
 void NetworkTests::stop() {
@@ -158,7 +159,8 @@ void NetworkTests::stop() {
 }
 
 BandwidthDoors NetworkTests::bandwidth_doors() {
-  return {ends_, standing_, own_, book_, context_.peers, context_.job, context_.node, context_.pod};
+  return {ends_,         standing_,   own_, book_, context_.peers, [this] { return job(); },
+          context_.node, context_.pod};
 }
 
 std::vector<runtime::OperationKind> NetworkTests::operations() {

@@ -37,8 +37,9 @@ struct NetworkTestContext {
   std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
   CallerRights rights = {};  // of agents, to have tests of bandwidth made
   bool is_open = false;      // whoever reaches the port may
-  // Whose job is on this node, in a sentence; empty: nobody's that is known.
-  std::function<std::string()> job = [] { return std::string(); };
+  // Whose job is on this node, in a sentence; empty: nobody's that is known. own_until: a process that was
+  // seen on each GPU then, or before, was that of an all-reduce of this agent.
+  std::function<std::string(WallTime own_until)> job = [](WallTime) { return std::string(); };
   // Judges anew what the board has of that check.
   std::function<void(const std::string& check)> look = {};
   std::shared_ptr<host::TestBoard> board = {};
@@ -69,6 +70,7 @@ class NetworkTests {
  private:
   [[nodiscard]] PingTester::Doors ping_doors();
   [[nodiscard]] BandwidthTester::Doors tester_doors(const PairMedium& medium);
+  [[nodiscard]] std::string job() const { return context_.job(ends_.has_gpus_until()); }
   [[nodiscard]] Result<BandwidthTester*> tester_for(const net::HttpRequest& request);
   void answer_plan(const net::HttpRequest& request, net::Responder responder);
   [[nodiscard]] BandwidthEnds::Doors end_doors(std::optional<runtime::Lanes>& lanes);

@@ -31,7 +31,7 @@ class NetworkTestsTest : public ::testing::Test {
     context.peers = [](const auto& done) { done(std::vector<Peer>{}); };
     context.tls = [] { return nullptr; };
     context.is_open = true;
-    context.job = [this] { return job_; };
+    context.job = [this](WallTime) { return job_; };
     return context;
   }
   Result<net::HttpResponse> ask(const std::string& method, const std::string& path,

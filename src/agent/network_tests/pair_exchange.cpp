@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/v1.hpp"
+#include "host/peers/nccl_probe.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -12,16 +13,21 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Duration kToListen = seconds{30};
+// Drivers of GPUs begin first. Why one does not is told before this is over.
+constexpr Duration kToListenNccl = seconds{45};
+static_assert(kToListenNccl > seconds{2 * host::kNcclPatience});
 constexpr Duration kToEnd = seconds{5};
 // Beyond the seconds of both ways: what an agent takes at most before it says that nothing was measured; by
 // RDMA with three programs, each of which may hang, by NCCL with drivers and libraries that begin
 // (BandwidthEnds).
 constexpr std::size_t kToGiveUp = 30;
-constexpr std::size_t kToGiveUpLong = 60;
+constexpr std::size_t kToGiveUpRdma = 60;
+constexpr std::size_t kToGiveUpNccl = 80;
+static_assert(2 * api::kMostTestSeconds + kToGiveUpNccl <= api::kMostServerSeconds);
 
 std::size_t seconds_to_give_up(const PairExchange::Wish& wish) {
-  const bool is_by_tcp = wish.source.rdma_port.empty() && wish.gpus == 0;
-  return 2 * wish.seconds + (is_by_tcp ? kToGiveUp : kToGiveUpLong);
+  if (wish.gpus > 0) return 2 * wish.seconds + kToGiveUpNccl;
+  return 2 * wish.seconds + (wish.source.rdma_port.empty() ? kToGiveUp : kToGiveUpRdma);
 }
 
 net::ServerUrl url_of(const Peer& peer) {
@@ -71,19 +77,20 @@ void PairExchange::listen() {
                                    .rdma_port = wish_.destination.rdma_port,
                                    .test_seconds = wish_.seconds,
                                    .gpus = wish_.gpus};
-  exchange_ = destination_.send(
-      request_of("POST", api::kServersPath, api::to_json(wanted)), kToListen, [this](const auto& answer) {
-        const auto body = body_of(wish_.destination.peer.node, answer);
-        const auto servers =
-            body ? api::parse_servers_answer(*body) : Result<api::ServersAnswer>(fail(body.error()));
-        if (servers) {
-          servers_ = servers->id;
-          return is_abandoned_ ? end_servers() : measure(*servers);
-        }
-        answer_ = fail(servers.error());
-        if (servers.error().code == Errc::conflict) refused_by_ = wish_.destination.peer.node;
-        end();
-      });
+  exchange_ = destination_.send(request_of("POST", api::kServersPath, api::to_json(wanted)),
+                                wish_.gpus > 0 ? kToListenNccl : kToListen, [this](const auto& answer) {
+                                  const auto body = body_of(wish_.destination.peer.node, answer);
+                                  const auto servers = body ? api::parse_servers_answer(*body)
+                                                            : Result<api::ServersAnswer>(fail(body.error()));
+                                  if (servers) {
+                                    servers_ = servers->id;
+                                    return is_abandoned_ ? end_servers() : measure(*servers);
+                                  }
+                                  answer_ = fail(servers.error());
+                                  if (servers.error().code == Errc::conflict)
+                                    refused_by_ = wish_.destination.peer.node;
+                                  end();
+                                });
 }
 
 void PairExchange::measure(const api::ServersAnswer& servers) {

@@ -2,7 +2,7 @@
 #include "agent/network_tests/pair_medium.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "agent/network_tests/bandwidth_observations.hpp"
@@ -115,20 +115,24 @@ Result<PairExchange::Wish> wish_by_rdma(const PeerNetwork& source, const std::st
   return wish;
 }
 
-// Over an interface that both have, where there is one; else that at which the agents are asked.
+// Without RDMA the data go that way, too: over the fastest interface that both have, of those of which a rate
+// is known first; where they have none, over that at which the agents are asked.
 Result<PairExchange::Wish> wish_by_nccl(const PeerNetwork& source, const std::string&,
                                         const PeerNetwork& destination, const std::string&) {
   PairExchange::Wish wish;
   wish.source = {source.peer, source.peer.address};
   wish.destination = {destination.peer, destination.peer.address};
-  for (const api::NetworkAddress& one : source.network.addresses) {
-    const Addresses there = addresses_on(destination, one.interface);
-    if (there.empty()) continue;
-    std::tie(wish.source.address, wish.destination.address) =
-        of_one_family(addresses_on(source, one.interface), there);
-    break;
-  }
   wish.gpus = source.network.gpus;
+  std::optional<std::size_t> fastest;
+  for (const api::NetworkAddress& one : api::lines_of(source.network.addresses)) {
+    const Addresses there = addresses_on(destination, one.interface);
+    if (there.empty() || (fastest && one.rate <= *fastest)) continue;
+    const auto [from, to] = of_one_family(addresses_on(source, one.interface), there);
+    if (api::is_ipv6(from) != api::is_ipv6(to)) continue;
+    wish.source.address = from;
+    wish.destination.address = to;
+    fastest = one.rate;
+  }
   return wish;
 }
 
@@ -150,7 +154,7 @@ const PairMedium kByRdma{.check = kRdmaBandwidthCheck,
                          .wish_of = wish_by_rdma};
 const PairMedium kByNccl{.check = kNcclCheck,
                          .line = "equal number of GPUs",
-                         .lack = "it has no GPU of NVIDIA",
+                         .lack = "its agent tells of no GPU of NVIDIA",
                          .no_share =
                              "an all-reduce takes whatever it finds, and network.most_percent allows a "
                              "share of each line: there is no pair to test",

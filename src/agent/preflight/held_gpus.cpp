@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "agent/attribution/gpu_pods.hpp"
-#include "agent/attribution/gpu_test_process.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -32,6 +31,11 @@ const Subject* gpu_of(const Subject& subject, std::span<const Subject> gpus) {
   return found == gpus.end() ? nullptr : &*found;
 }
 
+// The kernel keeps fifteen letters of a name. A test of ours on these GPUs is waited for, by its reservation.
+bool is_own_test(const Workload& workload) {
+  return workload.process == std::string_view("autopilot-gpu-probe").substr(0, 15);
+}
+
 // What one look saw of one pod and of all others.
 struct Seen {
   std::set<Subject> whole;
@@ -45,7 +49,6 @@ Seen seen_in(const CheckResult& look, const GpuClaim& claim, std::span<const Sub
     const auto workload = workload_in(one);
     if (!workload) continue;
     const Subject* gpu = gpu_of(one.subject, gpus);
-    // A test of ours on these GPUs is waited for, by its reservation.
     if (gpu == nullptr || !workload->owner.candidate_by.empty() || is_own_test(*workload)) continue;
     if (!is_same_pod(workload->owner, claim.owner))
       seen.others.emplace_back(*gpu, name_of(*workload));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "agent/attribution/gpu_test_process.hpp"
 #include "core/workload.hpp"
 #include "host/gpu/readings.hpp"
 
@@ -59,15 +58,6 @@ std::string holder_of_some(const GpuSight& sight) {
   return (*sight.holder)->empty() ? "" : "pod " + **sight.holder + " holds GPUs of this node";
 }
 
-// Of its processes, which the driver counts and somebody else names.
-double own_tests_on(const CheckResult& look, const Subject& gpu) {
-  const auto is_one = [&gpu](const Observation& one) {
-    const auto workload = workload_in(one);
-    return workload && one.subject == gpu && is_own_test(*workload);
-  };
-  return static_cast<double>(std::ranges::count_if(look.observations, is_one));
-}
-
 std::string in_use_by(double processes) {
   return "is in use by " + to_string(Value(processes)) + (processes == 1 ? " process" : " processes");
 }
@@ -108,9 +98,9 @@ std::string known_holder(const GpuSight& sight) {
     const auto workload = workload_in(one);
     if (workload && !workload->is_process())
       return to_string(one.subject) + " is held by " + to_string(*workload);
-    if (one.name != host::reading::kProcesses || !one.value) continue;
-    const double processes = as_number(*one.value).value_or(0) - own_tests_on(*sight.look, one.subject);
-    if (processes > 0) return to_string(one.subject) + " " + in_use_by(processes);
+    const double processes =
+        one.name == host::reading::kProcesses && one.value ? as_number(*one.value).value_or(0) : 0;
+    if (processes > sight.own_processes) return to_string(one.subject) + " " + in_use_by(processes);
   }
   return {};
 }

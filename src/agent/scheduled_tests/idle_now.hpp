@@ -20,6 +20,8 @@ struct GpuSight {
   // empty: none does. An error: it is not known. Nothing: the node is of no cluster, and all processes of the
   // machine must be visible. The kubelet, where it is among those that looked, knows better.
   std::optional<Result<std::string>> holder;
+  // On each GPU, of a test of this agent that is no reservation here (an all-reduce with another node).
+  double own_processes = 0;
 };
 
 struct IdleGpus {
@@ -30,8 +32,8 @@ struct IdleGpus {
 // not known is not idle.
 [[nodiscard]] IdleGpus idle_gpus(const GpuSight& sight);
 
-// Who has GPUs of this machine for all that is known, in a sentence; empty: nobody that is known but tests of
-// agents. `gpus` does not count.
+// Who has GPUs of this machine for all that is known, in a sentence; empty: nobody that is known beside
+// own_processes. `gpus` does not count.
 [[nodiscard]] std::string known_holder(const GpuSight& sight);
 
 // Who has come while these GPUs are tested, in a sentence; empty: nobody. The test is one process on each of

@@ -17,6 +17,9 @@ namespace autopilot::host {
 // Longer ones are not read.
 inline constexpr std::size_t kMaxNcclProbeReport = std::size_t{64} << 10;
 
+// Seconds in one call of a driver, and for the other end to come.
+inline constexpr int kNcclPatience = 20;
+
 // The GPUs of one node, in an all-reduce with as many of another one.
 struct AllReduceEnd {
   std::string address;  // of this node: over its interface the ends find each other
