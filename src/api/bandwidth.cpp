@@ -35,6 +35,10 @@ ServersAnswer read_servers_answer(const JsonObject& object) {
   return {object.word("id"), object.list("ports", read_port), object.word_or_empty("ncclId")};
 }
 
+ServersEnd read_servers_end(const JsonObject& object) {
+  return {object.word_or_empty("reason"), object.word_or_empty("error")};
+}
+
 BandwidthRequest read_bandwidth_request(const JsonObject& object) {
   object.has_only({"address", "node", "to", "ports", "streams", "seconds", "mostBitsPerSecond", "rdmaPort",
                    "gpus", "ncclId"});
@@ -68,6 +72,7 @@ BandwidthAnswer read_bandwidth_answer(const JsonObject& object) {
   answer.reason = object.word_or_empty("reason");
   answer.error = object.word_or_empty("error");
   if (object.has("latency")) answer.latency = object.object("latency", read_latency);
+  answer.wrong_at = object.word_or_empty("wrongAt");
   return answer;
 }
 
@@ -191,6 +196,19 @@ Result<ServersAnswer> parse_servers_answer(std::string_view json) {
   return answer;
 }
 
+std::string to_json(const ServersEnd& end) {
+  JsonWriter out;
+  out.begin_object();
+  out.word_if_any("reason", end.reason);
+  out.word_if_any("error", end.error);
+  out.end_object();
+  return out.take();
+}
+
+Result<ServersEnd> parse_servers_end(std::string_view json) {
+  return read_text(json, read_servers_end);
+}
+
 std::string to_json(const BandwidthRequest& request) {
   JsonWriter out;
   out.begin_object();
@@ -233,6 +251,7 @@ std::string to_json(const BandwidthAnswer& answer) {
   out.word_if_any("reason", answer.reason);
   out.word_if_any("error", answer.error);
   write_latency(out, answer.latency);
+  out.word_if_any("wrongAt", answer.wrong_at);
   out.end_object();
   return out.take();
 }
@@ -241,6 +260,9 @@ Result<BandwidthAnswer> parse_bandwidth_answer(std::string_view json) {
   auto answer = TRY(read_text(json, read_bandwidth_answer));
   if (!is_rate(answer.to_peer) || !is_rate(answer.from_peer))
     return fail(Errc::malformed, "toPeer, fromPeer: expected bits per second");
+  const std::string& at = answer.wrong_at;
+  if (!at.empty() && at != kWrongHere && at != kWrongThere)
+    return fail(Errc::malformed, "wrongAt: expected here or there");
   if (!is_time(answer.latency)) return fail(Errc::malformed, "latency: expected microseconds");
   if (answer.reason.empty() && !(answer.to_peer && answer.from_peer))
     return fail(Errc::malformed, "expected both ways, or a reason");

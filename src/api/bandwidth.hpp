@@ -53,6 +53,16 @@ struct ServersAnswer {
 [[nodiscard]] std::string to_json(const ServersAnswer& answer);
 [[nodiscard]] Result<ServersAnswer> parse_servers_answer(std::string_view json);
 
+// Of DELETE: what servers found that the other end may not know. Both empty: nothing.
+struct ServersEnd {
+  std::string reason;  // "wrong_result": a GPU of theirs got a wrong sum
+  std::string error;   // the same as a sentence
+
+  friend bool operator==(const ServersEnd&, const ServersEnd&) = default;
+};
+[[nodiscard]] std::string to_json(const ServersEnd& end);
+[[nodiscard]] Result<ServersEnd> parse_servers_end(std::string_view json);
+
 struct BandwidthRequest {
   std::string address;               // of the node that is asked
   std::string node;                  // the other one
@@ -85,6 +95,8 @@ struct BandwidthLatency {
 
   friend bool operator==(const BandwidthLatency&, const BandwidthLatency&) = default;
 };
+inline constexpr const char* kWrongHere = "here";    // of the node that was asked
+inline constexpr const char* kWrongThere = "there";  // of the other one
 // Both ways, or why one was not measured. An all-reduce has one figure, its bus bandwidth, for both.
 struct BandwidthAnswer {
   std::optional<BandwidthWay> to_peer;
@@ -92,6 +104,8 @@ struct BandwidthAnswer {
   std::string reason;                            // a word of docs/net-probe.md
   std::string error;                             // the same as a sentence
   std::optional<BandwidthLatency> latency = {};  // by RDMA alone
+  // By NCCL alone, whose GPU got a wrong sum: kWrongHere or kWrongThere; empty: nobody's, or it is not known.
+  std::string wrong_at = {};
 
   friend bool operator==(const BandwidthAnswer&, const BandwidthAnswer&) = default;
 };

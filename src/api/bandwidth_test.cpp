@@ -64,6 +64,17 @@ TEST(Bandwidth, what_is_beyond_the_limits_is_refused_with_its_name) {
   EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).error().what, "latency: expected microseconds");
 }
 
+TEST(Bandwidth, a_wrong_sum_has_a_place) {
+  BandwidthAnswer answer{{}, {}, "wrong_result", "gpu 1: -10 in place of 10", {}, kWrongThere};
+  EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).value(), answer);
+  answer.wrong_at = "elsewhere";
+  EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).error().what, "wrongAt: expected here or there");
+  const ServersEnd end{"wrong_result", "gpu 1: -10 in place of 10"};
+  EXPECT_EQ(parse_servers_end(to_json(end)).value(), end);
+  EXPECT_EQ(parse_servers_end("{}").value(), ServersEnd{});
+  EXPECT_FALSE(parse_servers_end("[]"));
+}
+
 TEST(Bandwidth, whom_to_join_by_nccl_is_its_digits_and_nothing_else) {
   const std::string why = "ncclId: expected 256 hexadecimal digits";
   for (const std::string& id :

@@ -19,6 +19,7 @@ constexpr int kAroundRdma = 24;
 // end waits as long for the other, and what was measured has a margin of ten seconds.
 constexpr int kAroundNccl = 2 * host::kNcclPatience + 10;
 
+constexpr std::string_view kWrongResult = "wrong_result";  // of docs/gpu-probe.md
 constexpr std::string_view kNetProbe = "autopilot-net-probe";
 constexpr std::string_view kGpuProbe = "autopilot-gpu-probe";
 
@@ -111,11 +112,26 @@ api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
   const auto report = host::parse_all_reduce(trim(child->output));
   if (!report) return no_measurement("internal", report.error().what);
   const std::optional<host::AllReduce>& measured = report->measured;
-  if (!measured) return no_measurement(report->reason, report->error);
+  if (!measured) {
+    api::BandwidthAnswer answer = no_measurement(report->reason, report->error);
+    // The ranks of the one that waited come first.
+    if (const std::optional<int> rank = report->wrong_rank)
+      answer.wrong_at = *rank < test.end.gpus ? api::kWrongThere : api::kWrongHere;
+    return answer;
+  }
   const api::BandwidthWay way{.sent = measured->bus,
                               .received = measured->bus,
                               .samples = means_of(measured->samples, request.seconds)};
   return {.to_peer = way, .from_peer = way, .reason = "", .error = ""};
+}
+
+// The last line of the one that waited. A wrong sum that the other end could not be told.
+api::ServersEnd found_by_servers(std::string_view program, const Result<host::ChildReport>& child) {
+  if (program != kGpuProbe || !child) return {};
+  const std::string_view output = trim(child->output);
+  const auto report = host::parse_all_reduce(output.substr(output.rfind('\n') + 1));
+  if (!report || report->reason != kWrongResult) return {};
+  return {report->reason, report->error};
 }
 
 Result<api::ServersAnswer> ports_in(std::string_view line) {
@@ -188,7 +204,10 @@ void BandwidthEnds::serve_with(const std::string& interface, const Server& serve
         const auto report = run(command, deadline, stop, [this, &id, &post](std::string_view line) {
           post([this, id, text = std::string(line)] { take_line(id, text); });
         });
-        post([this, id, why = last_words(program, report)] { take_end(id, why); });
+        post([this, id, why = last_words(program, report), found = found_by_servers(program, report)] {
+          take_found(id, found);
+          take_end(id, why);
+        });
       });
   if (!is_taken) loop_.post([this, id = *id] { take_end(id, "this node has no thread left for it"); });
 }
@@ -231,10 +250,21 @@ void BandwidthEnds::take_end(const std::string& id, const std::string& why) {
     done();
 }
 
-void BandwidthEnds::end(const std::string& id, std::function<void()> done) {
+void BandwidthEnds::take_found(const std::string& id, const api::ServersEnd& found) {
+  if (found.reason.empty()) return;
+  if (found_.size() >= kMost) found_.erase(found_.begin());
+  found_[id] = found;
+}
+
+api::ServersEnd BandwidthEnds::give_found(const std::string& id) {
+  const auto found = found_.extract(id);
+  return found.empty() ? api::ServersEnd{} : found.mapped();
+}
+
+void BandwidthEnds::end(const std::string& id, OnServersEnd done) {
   const auto found = ends_.find(id);
-  if (found == ends_.end() || !found->second.is_listening) return done();
-  found->second.on_end.push_back(std::move(done));
+  if (found == ends_.end() || !found->second.is_listening) return done(give_found(id));
+  found->second.on_end.push_back([this, id, done = std::move(done)] { done(give_found(id)); });
   found->second.stop.request_stop();
 }
 

@@ -67,7 +67,9 @@ class BandwidthEnds {
   // Likewise, by NCCL, on kAllLines; seconds: until nobody is waited for any more.
   void serve(const host::AllReduceServer& server, int seconds, OnListening done);
   // Ends these servers, and calls back, at once or later, when they have ended: then the interface is free.
-  void end(const std::string& id, std::function<void()> done);
+  // What they found is told once.
+  using OnServersEnd = std::function<void(const api::ServersEnd& end)>;
+  void end(const std::string& id, OnServersEnd done);
   // Ends who takes part on this interface, also before it listens, and calls back as the one above.
   void end_on(const std::string& interface, std::function<void()> done);
   // Likewise all of them.
@@ -118,13 +120,16 @@ class BandwidthEnds {
                         std::function<void(Answer answer)> done);
   void take_line(const std::string& id, const std::string& line);
   void take_end(const std::string& id, const std::string& why);
+  void take_found(const std::string& id, const api::ServersEnd& found);
+  [[nodiscard]] api::ServersEnd give_found(const std::string& id);
   void note_end(const End& end);
 
   net::EventLoop& loop_;
   const Clock& clock_;
   const std::string prefix_;
   const Doors doors_;
-  std::map<std::string, End> ends_;  // by id
+  std::map<std::string, End> ends_;               // by id
+  std::map<std::string, api::ServersEnd> found_;  // of servers that have ended, likewise; at most kMost
   std::uint64_t next_ = 0;
   WallTime gpus_until_{};  // of all-reduces that have ended
   WayBack way_back_;

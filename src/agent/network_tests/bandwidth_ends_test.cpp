@@ -151,7 +151,7 @@ TEST_F(BandwidthEndsTest, who_waits_for_an_all_reduce_tells_whom_to_join_and_has
   ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
   EXPECT_THAT(measured_->error().what, HasSubstr("ib1 is in use"));
   bool has_ended = false;
-  ends_.end(joinable->id, [&has_ended] { has_ended = true; });
+  ends_.end(joinable->id, [&has_ended](const auto&) { has_ended = true; });
   ASSERT_TRUE(run_until([&has_ended] { return has_ended; }));
   EXPECT_EQ(serve(), "gpu-7-2");
   measure_by_nccl();
@@ -164,7 +164,7 @@ TEST_F(BandwidthEndsTest, has_a_process_on_the_gpus_until_its_all_reduce_has_end
   ASSERT_TRUE(joinable) << joinable.error().what;
   EXPECT_EQ(ends_.has_gpus_until(), WallTime::max());
   EXPECT_EQ(gpus_freed_, 0);
-  ends_.end(joinable->id, [] {});
+  ends_.end(joinable->id, [](const auto&) {});
   ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
   EXPECT_NE(ends_.has_gpus_until(), WallTime::max());
   EXPECT_NE(ends_.has_gpus_until(), WallTime{});
@@ -200,7 +200,7 @@ TEST_F(BandwidthEndsTest, an_interface_takes_part_in_one_test_at_a_time) {
   EXPECT_EQ(measured_->error().code, Errc::conflict);
   EXPECT_THAT(measured_->error().what, HasSubstr("ib0 is in use"));
   bool has_ended = false;
-  ends_.end(id, [&has_ended] { has_ended = true; });
+  ends_.end(id, [&has_ended](const auto&) { has_ended = true; });
   ASSERT_TRUE(run_until([&has_ended] { return has_ended; }));
   EXPECT_EQ(serve(), "gpu-7-2");
 }

@@ -120,14 +120,16 @@ Subject link_of(const Fabric& fabric, fleet::RailNumber rail, NodeNumber from, N
 // One for each pair, whichever of its tests it was.
 std::set<Pair> add_wrong(const BandwidthFound& found, ObservationWriter& writer) {
   std::set<Pair> pairs;
-  for (const auto& [test, problem] : found.wrong) {
+  for (const auto& [test, wrong] : found.wrong) {
     const fleet::Cell& cell = found.verdict.cells[test];
-    if (!pairs.insert(pair_of(cell)).second) continue;
+    if (pairs.size() >= kMostPairsTold || !pairs.insert(pair_of(cell)).second) continue;
     Observation& told = writer.add(link_of(found.fabric, cell.rail, cell.source, cell.destination),
                                    "bandwidth.wrong", 1.0, "");
     told.attributes = {{"source", name_of(found.fabric, cell.source)},
                        {"destination", name_of(found.fabric, cell.destination)},
-                       {"problem", problem}};
+                       {"interface", found.fabric.rails()[cell.rail]},
+                       {"problem", wrong.problem}};
+    if (!wrong.node.empty()) told.attributes.emplace_back("wrong_at", wrong.node);
   }
   return pairs;
 }

@@ -25,11 +25,16 @@ inline constexpr std::size_t kMostPairsTold = 1000;
 // What stands for nothing among samples, which must be more than 0; bits/s.
 inline constexpr double kNothingArrived = 1;
 
+struct WrongSum {
+  std::string problem;  // a sentence
+  std::string node;     // whose GPU got it; empty: not known
+};
+
 struct BandwidthFound {
   fleet::Fabric fabric;
   fleet::Verdict verdict;
   std::map<std::uint32_t, std::string> problems;  // why nothing was measured, by id of the test
-  std::map<std::uint32_t, std::string> wrong;     // what came out wrong in one, likewise
+  std::map<std::uint32_t, WrongSum> wrong;        // what came out wrong in one, likewise
   std::vector<std::string> pods;                  // of the agents, by number of the node; empty: in none
   std::map<std::uint32_t, api::BandwidthLatency> latencies;  // to the destination, by id of the test
   bool is_line_node = false;                                 // see PairMedium

@@ -141,7 +141,8 @@ void end_servers(const BandwidthContext& context, const HttpRequest& request, Re
   find_right(context, request,
              [context, id = request.parameters.at("id"), shared](const std::optional<Error>& refusal) {
                if (refusal) return shared->respond(*refusal);
-               context.doors.ends.end(id, [shared] { shared->respond(json("{}\n")); });
+               context.doors.ends.end(
+                   id, [shared](const api::ServersEnd& end) { shared->respond(json(api::to_json(end))); });
              });
 }
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/network_tests/bandwidth_observations.hpp"
 #include "agent/network_tests/sample_means.hpp"
 #include "core/parse.hpp"
 
@@ -100,9 +99,10 @@ fleet::PairResult pair_result_of(std::uint32_t id, std::size_t samples,
         answer.error().code == Errc::timed_out ? fleet::Missing::timed_out : fleet::Missing::refused;
     return result;
   }
-  const auto& [to_peer, from_peer, reason, error, latency] = *answer;
+  const std::optional<api::BandwidthWay>& to_peer = answer->to_peer;
+  const std::optional<api::BandwidthWay>& from_peer = answer->from_peer;
   if (!to_peer || !from_peer) {
-    result.missing = missing_for(reason);
+    result.missing = missing_for(answer->reason);
     return result;
   }
   result.forward = samples_of(*to_peer, samples);
@@ -185,7 +185,7 @@ void BandwidthRun::begin(const fleet::PairTest& test) {
 void BandwidthRun::take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
                         const std::string& refused_by) {
   if (exchanges_.erase(test.id) == 0) return;
-  if (answer && answer->reason == kWrongResult) wrong_[test.id] = problem_of(answer);
+  if (answer && answer->reason == kWrongResult) wrong_[test.id] = wrong_sum_of(test, *answer);
   const bool is_missing = !answer || !answer->reason.empty();
   if (is_missing && !is_again_) {
     if (again_.empty()) why_again_ = problem_of(answer);
@@ -213,6 +213,11 @@ void BandwidthRun::take_result(const fleet::PairTest& test, const Result<api::Ba
   if (latency) latencies_[test.id] = *latency;
   // It is a result of a test that was made, and so it is taken.
   (void)run_.take(result);
+}
+
+WrongSum BandwidthRun::wrong_sum_of(const fleet::PairTest& test, const api::BandwidthAnswer& answer) const {
+  const fleet::NodeNumber at = answer.wrong_at == api::kWrongHere ? test.source : test.destination;
+  return {problem_of(answer), answer.wrong_at.empty() ? "" : networks_[at].peer.node};
 }
 
 std::vector<std::unique_ptr<PairExchange>> BandwidthRun::take_pairs() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/bandwidth_observations.hpp"
 #include "agent/network_tests/pair_exchange.hpp"
 #include "agent/network_tests/pair_medium.hpp"
 #include "agent/network_tests/way_back.hpp"
@@ -67,7 +68,7 @@ class BandwidthRun {
   // Why nothing was measured, by id of the test.
   [[nodiscard]] const std::map<std::uint32_t, std::string>& problems() const { return problems_; }
   // What came out wrong, likewise, of tests that were made again as well.
-  [[nodiscard]] const std::map<std::uint32_t, std::string>& wrong() const { return wrong_; }
+  [[nodiscard]] const std::map<std::uint32_t, WrongSum>& wrong() const { return wrong_; }
   [[nodiscard]] const std::map<std::uint32_t, api::BandwidthLatency>& latencies() const { return latencies_; }
 
  private:
@@ -79,6 +80,7 @@ class BandwidthRun {
             const std::string& refused_by);
   void take_result(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer);
   void leave(const std::string& node);
+  [[nodiscard]] WrongSum wrong_sum_of(const fleet::PairTest& test, const api::BandwidthAnswer& answer) const;
   [[nodiscard]] std::uint64_t most_of(const fleet::PairTest& test) const;
   [[nodiscard]] Result<PairExchange::Wish> wish_of(const fleet::PairTest& test) const;
 
@@ -90,7 +92,7 @@ class BandwidthRun {
   const int most_percent_;
   const Listener listener_;
   std::map<std::uint32_t, std::string> problems_;
-  std::map<std::uint32_t, std::string> wrong_;
+  std::map<std::uint32_t, WrongSum> wrong_;
   std::map<std::uint32_t, api::BandwidthLatency> latencies_;
   std::size_t round_ = 0;
   std::deque<fleet::PairTest> waiting_;  // of the round, for room

@@ -188,7 +188,8 @@ class BandwidthRunTest : public ::testing::Test {
     api::BandwidthAnswer answer{way, way, "", ""};
     if (wrong_sums_ > 0) {
       --wrong_sums_;
-      answer = {{}, {}, "wrong_result", "gpu 3: 119 in place of 136"};
+      answer = {{}, {}, "wrong_result", "gpu 3: 119 in place of 136", {}, api::kWrongThere};
+      wrong_at_ = wanted.node;
     }
     responder.respond({200, "application/json", api::to_json(answer), {}});
   }
@@ -243,6 +244,7 @@ class BandwidthRunTest : public ::testing::Test {
   std::set<std::string> by_rdma_;  // who was to listen, at which port, for how long a test
   std::set<std::string> by_nccl_;  // likewise
   int wrong_sums_ = 0;
+  std::string wrong_at_;          // the node
   std::set<std::uint64_t> most_;  // that tests were to take
   bool holds_servers_ = false;
   bool holds_measurement_ = false;
@@ -370,7 +372,8 @@ TEST_F(BandwidthRunTest, a_wrong_sum_is_told_once_and_nothing_else_of_the_pair) 
     if (one.name != "bandwidth.wrong") continue;
     ++told;
     EXPECT_THAT(one.subject.key, ::testing::AnyOf("a/gpus-8|b/gpus-8", "b/gpus-8|a/gpus-8"));
-    EXPECT_EQ(one.attributes.back().second, Value{"gpu 3: 119 in place of 136"});
+    EXPECT_EQ(one.attributes[3].second, Value{"gpu 3: 119 in place of 136"});
+    EXPECT_EQ(one.attributes[4].second, Value{wrong_at_});
   }
   EXPECT_EQ(told, 1);
 }

@@ -125,7 +125,22 @@ void PairExchange::abandon(std::function<void()> done) {
 void PairExchange::end_servers() {
   stage_ = Stage::ending;
   exchange_ = destination_.send(request_of("DELETE", std::string(api::kServersPath) + "/" + servers_, ""),
-                                kToEnd, [this](const auto&) { end(); });
+                                kToEnd, [this](const auto& answer) {
+                                  take_servers_end(answer);
+                                  end();
+                                });
+}
+
+// Who waited may have seen a wrong sum of which the other one knows only that its peer is gone.
+void PairExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
+  const auto body = body_of(wish_.destination.peer.node, answer);
+  const auto found = body ? api::parse_servers_end(*body) : Result<api::ServersEnd>(fail(body.error()));
+  if (!found || found->reason.empty() || (answer_ && answer_->reason == found->reason)) return;
+  answer_ = api::BandwidthAnswer{.to_peer = {},
+                                 .from_peer = {},
+                                 .reason = found->reason,
+                                 .error = found->error,
+                                 .wrong_at = api::kWrongThere};
 }
 
 // Whoever is told may end this.

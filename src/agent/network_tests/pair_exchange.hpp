@@ -59,6 +59,7 @@ class PairExchange {
   void listen();
   void measure(const api::ServersAnswer& servers);
   void end_servers();
+  void take_servers_end(const Result<net::HttpResponse>& answer);
   void end();
 
   const Wish wish_;

@@ -27,8 +27,9 @@ constexpr std::string_view kReceived = "bandwidth.received";
 // with `kind` ("node", "nic" and so on: fleet::SuspectKind), `loss` (a share of what is usual), `partners`
 // (how many it was low with that are fine with others), `unreachable` and `sentence`.
 constexpr std::string_view kSuspect = "bandwidth.suspect";
-// Of a pair whose GPUs summed up wrongly together, by an all-reduce alone: 1, with `source`, `destination`
-// and `problem`. The subject is that of the pair, of which nothing else is told.
+// Of a pair whose GPUs summed up wrongly together, by an all-reduce alone: 1, with `source`, `destination`,
+// `interface`, `problem` and, where it is known, `wrong_at`, the node whose GPU got the wrong sum. The
+// subject is that of the pair, of which nothing else is told.
 constexpr std::string_view kWrong = "bandwidth.wrong";
 constexpr std::string_view kNode = "node";
 constexpr std::string_view kUndecided = "undecided";
@@ -83,14 +84,19 @@ std::string silence(const Observation& pair) {
          (problem.empty() ? "" : ": " + problem);
 }
 
+std::string wrong_sum_of(const Observation& pair) {
+  const std::string at = attribute_text(pair, "wrong_at");
+  return "the GPUs of " + attribute_text(pair, "source") + " and " + attribute_text(pair, "destination") +
+         " sum up wrongly together" + (at.empty() ? "" : ", on " + at) + ": " +
+         attribute_text(pair, "problem");
+}
+
 // Who else it is suspect with, or not, makes no wrong sum right.
 void judge_wrong(const JudgeInput& input, Findings& findings) {
   for (const Observation& pair : input.history.latest()) {
     if (pair.name != kWrong || !pair.value || as_number(*pair.value).value_or(0) <= 0) continue;
     findings.push_back(make_finding(input, pair.subject, "allreduce_wrong_between_nodes", Health::degraded,
-                                    "the GPUs of " + attribute_text(pair, "source") + " and " +
-                                        attribute_text(pair, "destination") +
-                                        " sum up wrongly together: " + attribute_text(pair, "problem")));
+                                    wrong_sum_of(pair)));
     findings.back().evidence = pair.attributes;
     findings.back().evidence.emplace_back("witness", pair.source);
   }

@@ -29,6 +29,7 @@ struct Way {
   std::string destination;
   std::optional<double> received;  // bits/s; nothing: not measured
   double share = 1;                // of what is usual, where that is known
+  bool is_wrong = false;           // what was summed up there
 };
 using Ways = std::vector<Way>;
 
@@ -48,6 +49,16 @@ Way way_of(const Observation& pair) {
   return way;
 }
 
+// Both of a pair.
+void add_wrong(const Observation& pair, Ways& ways) {
+  const std::string source = attribute_text(pair, "source");
+  const std::string destination = attribute_text(pair, "destination");
+  ways.push_back(
+      {.source = source, .destination = destination, .received = {}, .share = 0, .is_wrong = true});
+  ways.push_back(
+      {.source = destination, .destination = source, .received = {}, .share = 0, .is_wrong = true});
+}
+
 std::string format(const char* form, double number) {
   std::array<char, 32> text{};
   (void)std::snprintf(text.data(), text.size(), form, number);
@@ -60,6 +71,7 @@ std::string gigabits(double rate) {
 }
 
 Cell cell_of(const Way& way) {
+  if (way.is_wrong) return {"!", color_of(Health::degraded)};
   if (!way.received) return {"?"};
   const std::string_view color = way.share < kLowShare ? color_of(Health::degraded) : std::string_view{};
   return {gigabits(*way.received), color};
@@ -125,6 +137,7 @@ std::string render_bandwidth(const Observations& observations, const TableStyle&
   std::vector<const Observation*> suspects;
   for (const Observation& one : observations) {
     if (one.name == "bandwidth.received") interfaces[attribute_text(one, "interface")].push_back(way_of(one));
+    if (one.name == "bandwidth.wrong") add_wrong(one, interfaces[attribute_text(one, "interface")]);
     if (one.name == "bandwidth.suspect") suspects.push_back(&one);
   }
   if (interfaces.empty()) return "";

@@ -46,6 +46,7 @@ struct AllReduceReport {
   std::optional<AllReduce> measured;
   std::string reason;  // one word of docs/gpu-probe.md: "busy", "no_library"
   std::string error;   // the same as a sentence
+  std::optional<int> wrong_rank = {};  // the first one whose sum was wrong, where that is the reason
 };
 
 [[nodiscard]] Command command_of(const std::string& program, const AllReduceServer& server);
