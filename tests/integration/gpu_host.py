@@ -3,7 +3,7 @@
 """Becomes a program that sees GPUs of NVIDIA on the PCI bus where there are none: in place of /sys/bus, which is a folder in the mount
 namespace of this process from then on. To be run in one of its own.
 
-  gpu_host.py COUNT -- PROGRAM ARGUMENT..."""
+  gpu_host.py ADDRESS... -- PROGRAM ARGUMENT..."""
 
 import os
 import subprocess
@@ -14,10 +14,10 @@ DEVICE = {"vendor": "0x10de", "device": "0x2330", "class": "0x030200"}  # an H10
 
 
 def main():
-    count, middle = int(sys.argv[1]), sys.argv.index("--")
+    middle = sys.argv.index("--")
     subprocess.run(["mount", "-t", "tmpfs", "none", BUS], check=True)
-    for number in range(1, count + 1):
-        folder = os.path.join(BUS, "pci", "devices", f"0000:{number:02x}:00.0")
+    for address in sys.argv[1:middle]:
+        folder = os.path.join(BUS, "pci", "devices", address)
         os.makedirs(folder)
         for name, text in DEVICE.items():
             with open(os.path.join(folder, name), "w", encoding="ascii") as file:

@@ -16,9 +16,10 @@ using net::Responder;
 using Shared = std::shared_ptr<Responder>;
 
 // Whether the request comes from an agent, or from somebody who may do all that agents may.
-void find_right(const BandwidthContext& context, const HttpRequest& request,
+// is_open: everybody may.
+void find_right(const BandwidthContext& context, const HttpRequest& request, bool is_open,
                 const std::function<void(const std::optional<Error>& refusal)>& done) {
-  if (request.peer.is_local_socket || context.is_open) return done(std::nullopt);
+  if (request.peer.is_local_socket || is_open) return done(std::nullopt);
   if (!may_be_of_agent(context.rights, request))
     return done(Error{Errc::denied,
                       "tests of bandwidth are for agents, which show their certificate (tls.mode), and for "
@@ -27,6 +28,11 @@ void find_right(const BandwidthContext& context, const HttpRequest& request,
     done(is_agent ? std::nullopt
                   : std::optional(Error{Errc::denied, "this certificate names no node that has an agent"}));
   });
+}
+
+// Lines may be open to everybody; GPUs are not.
+bool is_open_for(const BandwidthContext& context, std::size_t gpus) {
+  return context.is_open && gpus == 0;
 }
 
 // What of this node a request is about.
@@ -125,20 +131,22 @@ void serve(const BandwidthContext& context, const HttpRequest& request, Responde
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const auto wanted = api::parse_servers_request(request.body);
   if (!wanted) return shared->respond(wanted.error());
-  find_right(context, request, [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
-    if (refusal) return shared->respond(*refusal);
-    if (const auto job = find_job(context)) return shared->respond(*job);
-    take_interface(context, {wanted.address, wanted.rdma_port, wanted.gpus},
-                   [context, wanted, shared](const Result<std::string>& interface) {
-                     if (!interface) return shared->respond(interface.error());
-                     begin_servers(context, *interface, wanted, shared);
-                   });
-  });
+  const bool is_open = is_open_for(context, wanted->gpus);
+  find_right(context, request, is_open,
+             [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
+               if (refusal) return shared->respond(*refusal);
+               if (const auto job = find_job(context)) return shared->respond(*job);
+               take_interface(context, {wanted.address, wanted.rdma_port, wanted.gpus},
+                              [context, wanted, shared](const Result<std::string>& interface) {
+                                if (!interface) return shared->respond(interface.error());
+                                begin_servers(context, *interface, wanted, shared);
+                              });
+             });
 }
 
 void end_servers(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
   const auto shared = std::make_shared<Responder>(std::move(responder));
-  find_right(context, request,
+  find_right(context, request, context.is_open,
              [context, id = request.parameters.at("id"), shared](const std::optional<Error>& refusal) {
                if (refusal) return shared->respond(*refusal);
                context.doors.ends.end(
@@ -161,14 +169,16 @@ void start_measuring(const BandwidthContext& context, const HttpRequest& request
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const auto wanted = api::parse_bandwidth_request(request.body);
   if (!wanted) return shared->respond(wanted.error());
-  find_right(context, request, [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
-    if (refusal) return shared->respond(*refusal);
-    if (const auto job = find_job(context)) return shared->respond(*job);
-    find_peer(context, wanted.node, wanted.to, [context, wanted, shared](const Status& is_known) {
-      if (!is_known) return shared->respond(is_known.error());
-      measure(context, wanted, shared);
-    });
-  });
+  const bool is_open = is_open_for(context, wanted->gpus);
+  find_right(context, request, is_open,
+             [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
+               if (refusal) return shared->respond(*refusal);
+               if (const auto job = find_job(context)) return shared->respond(*job);
+               find_peer(context, wanted.node, wanted.to, [context, wanted, shared](const Status& is_known) {
+                 if (!is_known) return shared->respond(is_known.error());
+                 measure(context, wanted, shared);
+               });
+             });
 }
 
 }  // namespace
