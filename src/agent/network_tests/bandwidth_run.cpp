@@ -44,8 +44,9 @@ std::vector<double> samples_of(const api::BandwidthWay& way, std::size_t wanted)
 
 fleet::Missing missing_for(const std::string& reason) {
   // Whoever was told to listen did: what says no now is no line.
-  constexpr std::array<std::string_view, 7> kRefusals{"busy",     "denied",        "port_taken", "refused",
-                                                      "no_route", "peer_vanished", "no_program"};
+  constexpr std::array<std::string_view, 10> kRefusals{
+      "busy",       "denied",    "port_taken", "refused",       "no_route",
+      "no_program", "no_driver", "no_library", "peer_vanished", "no_memory"};
   if (std::ranges::find(kRefusals, reason) != kRefusals.end()) return fleet::Missing::refused;
   if (reason == "unreachable" || reason == "timed_out") return fleet::Missing::no_answer;
   return fleet::Missing::timed_out;

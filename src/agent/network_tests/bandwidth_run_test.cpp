@@ -127,11 +127,12 @@ TEST(PairResultOf, why_nothing_was_measured_is_told_apart) {
         .missing;
   };
   EXPECT_EQ(missing("unreachable"), fleet::Missing::no_answer);
-  for (const char* refusal : {"busy", "refused", "peer_vanished", "no_route"})
+  for (const char* refusal :
+       {"busy", "refused", "peer_vanished", "no_route", "no_driver", "no_library", "no_memory"})
     EXPECT_EQ(missing(refusal), fleet::Missing::refused) << refusal;
   EXPECT_EQ(missing("timed_out"), fleet::Missing::no_answer);
   // By RDMA: a program that hangs tells nothing of the line.
-  for (const char* nothing : {"internal", "no_end"})
+  for (const char* nothing : {"internal", "no_end", "not_joined", "wrong_result"})
     EXPECT_EQ(missing(nothing), fleet::Missing::timed_out) << nothing;
   EXPECT_EQ(pair_result_of(0, 1, fail(Errc::conflict, "in use")).missing, fleet::Missing::refused);
 }
