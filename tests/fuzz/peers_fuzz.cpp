@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes from other machines in tests of the network: replies of ICMP, what another agent says of its
-// addresses, and what the helper of pings is asked and answers. Read or refused, and written again as it was
-// read.
+// addresses, asks for and answers, and what helpers and probes are asked and answer. Read or refused, and
+// written again as it was read.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "api/bandwidth.hpp"
 #include "api/network.hpp"
 #include "core/result.hpp"
 #include "host/peers/echo_message.hpp"
+#include "host/peers/nccl_probe.hpp"
 #include "host/peers/peer_echo.hpp"
 
 namespace {
@@ -33,11 +35,25 @@ void read_texts(std::string_view text) {
     AUTOPILOT_ASSERT(api::parse_node_network(api::to_json(*network)).value() == *network);
 }
 
+void read_requests(std::string_view text) {
+  if (const auto request = api::parse_servers_request(text))
+    AUTOPILOT_ASSERT(api::parse_servers_request(api::to_json(*request)).value() == *request);
+  if (const auto request = api::parse_bandwidth_request(text))
+    AUTOPILOT_ASSERT(api::parse_bandwidth_request(api::to_json(*request)).value() == *request);
+  if (const auto answer = api::parse_servers_answer(text))
+    AUTOPILOT_ASSERT(api::parse_servers_answer(api::to_json(*answer)).value() == *answer);
+  (void)api::parse_bandwidth_answer(text);
+  (void)api::parse_servers_end(text);
+  (void)host::parse_nccl_id(text);
+  (void)host::parse_all_reduce(text);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   read_packet(text);
   read_texts(text);
+  read_requests(text);
   return 0;
 }
