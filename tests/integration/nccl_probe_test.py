@@ -4,6 +4,7 @@ really talk with each other, and how each of them ends where another one, or its
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -217,15 +218,19 @@ class Machines(NcclProbeTest):
         self.assert_reason(self.alone(gpus=[]), "no_driver", "CUDA_ERROR_NO_DEVICE")
         self.assert_reason(self.alone("--gpus", "7"), "no_driver", "there are 0 to 1")
 
-    def test_a_gpu_that_others_use(self):
+    def machine(self, *change):
+        """Tables of a machine whose NVML tells of its GPUs; of the first one what is changed."""
         tree = os.path.join(self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-")), "machine")
         subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", tree], check=True, stdout=subprocess.DEVNULL)
         path = os.path.join(tree, "nvml.yaml")
         with open(path, encoding="utf-8") as file:
             text = file.read()
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("processes.count: 0", "processes.count: 1", 1))
-        tables = {"gpus": [gpu(1, pci_address="0000:4a:00.0"), gpu(2, pci_address="0000:61:00.0")], "environment": {"AUTOPILOT_SIM_MACHINE": tree}}
+            file.write(text.replace(*change, 1) if change else text)
+        return {"gpus": [gpu(1, pci_address="0000:4a:00.0"), gpu(2, pci_address="0000:61:00.0")], "environment": {"AUTOPILOT_SIM_MACHINE": tree}}
+
+    def test_a_gpu_that_others_use(self):
+        tables = self.machine("processes.count: 0", "processes.count: 1")
         busy = self.alone("--nvml-library", NVML, **tables)
         self.assert_reason(busy, "busy", r"gpu 0 \(0000:4a:00.0\) is in use by 4200; --beside-others")
         self.assertEqual(busy.recorded()["peak_bytes"], [0, 0], "nothing was put on them")
@@ -257,6 +262,36 @@ class Others(NcclProbeTest):
         joining = self.join(told["id"], "--patience", "2", ranks=6)
         self.assert_reason(serving, "not_joined", "not all ranks came")
         self.assertIn(self.report(joining, 3)["reason"], ("not_joined", "peer_vanished"))
+    def test_the_server_of_mps_is_named(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
+        program = os.path.join(folder, "nvidia-cuda-mps-server")
+        shutil.copy(shutil.which("sleep"), program)
+        with subprocess.Popen([program, "60"]) as server:
+            self.addCleanup(server.kill)
+            tables = self.machine("processes.count: 0", f'processes.count: 1\n      processes.pids: "{server.pid}"')
+            self.assert_reason(self.alone("--nvml-library", NVML, **tables), "busy",
+                               f"in use by {server.pid}; .*; {server.pid} is nvidia-cuda-mps-server, through which others use it")
+            server.kill()
+
+    def test_a_gpu_of_which_it_is_known_that_nobody_uses_it(self):
+        idle = self.alone("--nvml-library", NVML, "--require-idle", **self.machine())
+        self.assertRegex(idle.line()["id"], "^[0-9a-f]{256}$")
+
+    def test_a_gpu_of_which_nobody_tells_who_uses_it_is_busy_where_that_must_be_known(self):
+        cases = [(["--nvml-library", "/nowhere/nvml.so"], {}, "/nowhere/nvml.so"),
+                 (["--nvml-library", NVML], self.machine() | {"gpus": [gpu(1), gpu(2)]}, "NVML does not know 0000:01:00.0"),
+                 (["--nvml-library", NVML], self.machine("processes.count: 0", "processes.count: not_supported"), "does not list its processes")]
+        for words, tables, why in cases:
+            with self.subTest(why):
+                told = r"^gpu 0 \(0000:..:00.0\) may be in use, and nobody tells by whom; .* driver capability `utility`.*"
+                self.assert_reason(self.alone("--require-idle", *words, **tables), "busy", told + why)
+                self.assertIn("id", self.alone(*words, **tables).line(), "who does not ask for it gets it as before")
+
+    def test_a_divided_gpu_is_busy_where_its_use_must_be_known(self):
+        tables = self.machine("mig: false", "mig: true")
+        self.assert_reason(self.alone("--nvml-library", NVML, "--require-idle", **tables), "busy", r"gpu 0 \(0000:4a:00.0\) is divided \(MIG\)")
+        self.assertIn("id", self.alone("--nvml-library", NVML, **tables).line())
+
 
     def test_the_peer_is_killed_in_the_middle(self):
         for victim in (0, 1):

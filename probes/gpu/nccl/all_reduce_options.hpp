@@ -24,6 +24,7 @@ struct AllReduceOptions {
   int megabytes = 256;
   double patience_seconds = 30;  // for the others, and for one call
   bool beside_others = false;    // on GPUs that others use as well
+  bool require_idle = false;     // not on GPUs of which nobody tells whether others use them
   std::string library = kDriverLibrary;
   std::string sensor_library = kSensorLibrary;
   std::string nccl_library = kNcclLibrary;

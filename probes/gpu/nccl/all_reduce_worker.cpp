@@ -9,6 +9,7 @@
 #include "probes/gpu/nccl/all_reduce.hpp"
 #include "probes/gpu/nccl/unique_id.hpp"
 #include "probes/gpu/sensors/guard.hpp"
+#include "probes/gpu/sensors/mps.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {
@@ -81,14 +82,12 @@ class Worker {
     if (options_.beside_others) return {};
     const InCall in_call(slot_.watch, "NVML");
     const auto sensors = Sensors::open(options_.sensor_library);
-    if (!sensors) {
+    if (!sensors && !options_.require_idle) {
       std::fprintf(stderr, "nobody tells who else uses the GPUs: %s\n", sensors.error().what.c_str());
       return {};
     }
     for (const GpuFacts& gpu : gpus_) {
-      const auto device = sensors->find(gpu.pci_address);
-      if (!device) continue;
-      const Status status = check_is_free(sensors->processes(*device), sensors->read(*device));
+      const Status status = sensors ? check_use_of(gpu, *sensors) : refuse_unknown_use(sensors.error().what);
       if (!status)
         return fail(status.error().code,
                     "gpu " + std::to_string(gpu.index) + " (" + gpu.pci_address + ") " + status.error().what);
@@ -97,6 +96,21 @@ class Worker {
   }
 
   Status open_nccl() {
+  [[nodiscard]] Status check_use_of(const GpuFacts& gpu, const Sensors& sensors) const {
+    const auto device = sensors.find(gpu.pci_address);
+    if (!device && options_.require_idle) return refuse_unknown_use(device.error().what);
+    if (!device) return {};
+    const auto processes = sensors.processes(*device);
+    const SensorValues values = sensors.read(*device);
+    Status status = options_.require_idle ? check_is_idle(processes, values, sensors.is_divided(*device))
+                                          : check_is_free(processes, values);
+    // Its own number would lead to none of the jobs behind it.
+    if (const auto server = find_mps_server(processes.value_or(std::vector<unsigned>{})); !status && server)
+      return fail(status.error().code, status.error().what + "; " + std::to_string(*server) +
+                                           " is nvidia-cuda-mps-server, through which others use it");
+    return status;
+  }
+
     auto opened = TRY(NcclLibrary::open(options_.nccl_library, slot_.watch));
     nccl_ = std::make_unique<NcclLibrary>(std::move(opened));
     note_simulated(nccl_->is_simulated());

@@ -49,7 +49,10 @@ void add_gpus(CLI::App& command, AllReduceOptions& options) {
       .add_option_function<int>(
           "--count", [&options](int count) { options.count = count; }, "The first so many of them")
       ->check(CLI::Range(1, kMostGpus));
-  command.add_flag("--beside-others", options.beside_others, "Use GPUs that others use as well");
+  CLI::Option* beside =
+      command.add_flag("--beside-others", options.beside_others, "Use GPUs that others use as well");
+  command.add_flag("--require-idle", options.require_idle, "Refuse GPUs that are not known to be idle")
+      ->excludes(beside);
 }
 
 void add_amounts(CLI::App& command, AllReduceOptions& options) {

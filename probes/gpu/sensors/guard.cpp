@@ -4,6 +4,9 @@
 namespace autopilot::probes::gpu {
 namespace {
 
+// The cure comes before the cause, which may be long.
+constexpr const char* kNobodyTells =
+    "may be in use, and nobody tells by whom; a container needs the driver capability `utility` for that: ";
 constexpr const char* kCure = "; --beside-others tests it all the same";
 
 }  // namespace
@@ -20,6 +23,18 @@ Status check_is_free(const std::optional<std::vector<unsigned>>& processes, cons
                                     std::to_string(static_cast<int>(*values.power_limit_w)) +
                                     " W before anything is tested" + kCure);
   return {};
+}
+
+Status check_is_idle(const std::optional<std::vector<unsigned>>& processes, const SensorValues& values,
+                     std::optional<bool> is_divided) {
+  if (is_divided.value_or(false))
+    return fail(Errc::conflict, "is divided (MIG), and its parts may be in use");
+  if (!processes) return refuse_unknown_use("NVML does not list its processes");
+  return check_is_free(processes, values);
+}
+
+tl::unexpected<Error> refuse_unknown_use(const std::string& why) {
+  return fail(Errc::conflict, std::string(kNobodyTells) + why);
 }
 
 }  // namespace autopilot::probes::gpu

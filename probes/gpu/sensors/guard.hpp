@@ -13,4 +13,11 @@ inline constexpr double kMostPowerBefore = 0.9;
 [[nodiscard]] Status check_is_free(const std::optional<std::vector<unsigned>>& processes,
                                    const SensorValues& values);
 
+// The same for who must know that a GPU is idle and whole: Errc::conflict also where nobody tells of its
+// processes, or where it is known to be divided (MIG).
+[[nodiscard]] Status check_is_idle(const std::optional<std::vector<unsigned>>& processes,
+                                   const SensorValues& values, std::optional<bool> is_divided);
+// Of a GPU of which nobody tells who uses it, and why: Errc::conflict, with the cure.
+[[nodiscard]] tl::unexpected<Error> refuse_unknown_use(const std::string& why);
+
 }  // namespace autopilot::probes::gpu

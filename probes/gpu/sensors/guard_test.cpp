@@ -33,6 +33,27 @@ TEST(CheckIsFree, a_gpu_without_room_for_power_is_refused) {
   EXPECT_THAT(status.error().what, HasSubstr("draws 630 of its 700 W"));
 }
 
+TEST(CheckIsIdle, a_whole_gpu_whose_processes_are_known_is_tested) {
+  EXPECT_TRUE(check_is_idle(std::vector<unsigned>{}, {}, false));
+  EXPECT_TRUE(check_is_idle(std::vector<unsigned>{}, {}, std::nullopt)) << "it cannot be divided";
+  EXPECT_THAT(check_is_idle(std::vector<unsigned>{17}, {}, false).error().what, HasSubstr("in use by 17"));
+}
+
+TEST(CheckIsIdle, what_nobody_tells_refuses_and_names_the_cure) {
+  const Status status = check_is_idle(std::nullopt, {}, false);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::conflict);
+  EXPECT_THAT(status.error().what, HasSubstr("nobody tells by whom"));
+  EXPECT_THAT(status.error().what, HasSubstr("driver capability `utility`"));
+}
+
+TEST(CheckIsIdle, a_part_of_a_gpu_may_be_in_use) {
+  const Status status = check_is_idle(std::vector<unsigned>{}, {}, true);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::conflict);
+  EXPECT_THAT(status.error().what, HasSubstr("divided (MIG)"));
+}
+
 TEST(ThrottleWords, every_bit_is_told) {
   EXPECT_THAT(throttle_words(0), ElementsAre());
   EXPECT_THAT(throttle_words(0x44), ElementsAre("sw_power_cap", "hw_thermal"));

@@ -25,6 +25,7 @@ static_assert(sizeof(ProcessInfo) == 24);
 
 inline constexpr Return kSuccess = 0;
 inline constexpr Return kInsufficientSize = 7;
+inline constexpr unsigned kMigEnabled = 1;
 inline constexpr unsigned kTemperatureGpu = 0;
 inline constexpr unsigned kClockSm = 1;
 
@@ -43,4 +44,7 @@ inline constexpr unsigned kClockSm = 1;
   X(link_lanes, nvmlDeviceGetCurrPcieLinkWidth, (Device device, unsigned* lanes)) \
   X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, (Device device, unsigned long long* bits)) \
   X(processes, nvmlDeviceGetComputeRunningProcesses_v3, (Device device, unsigned* count, ProcessInfo* processes))
+// What nobody needs who has a driver without it.
+#define AUTOPILOT_PROBE_NVML_OPTIONAL_FUNCTIONS(X) \
+  X(mig_mode, nvmlDeviceGetMigMode, (Device device, unsigned* current, unsigned* pending))
 // clang-format on

@@ -48,6 +48,9 @@ Result<Sensors> Sensors::open(const std::string& path) {
   AUTOPILOT_PROBE_NVML_FUNCTIONS(AUTOPILOT_NVML_LOAD)
 #undef AUTOPILOT_NVML_LOAD
   TRY_STATUS(file.complete("is no NVML, or older than 525"));
+#define AUTOPILOT_NVML_LOAD(member, name, arguments) file.load(#name, sensors.calls_.member);
+  AUTOPILOT_PROBE_NVML_OPTIONAL_FUNCTIONS(AUTOPILOT_NVML_LOAD)
+#undef AUTOPILOT_NVML_LOAD
   const nvml::Return code = sensors.calls_.init();
   if (code != nvml::kSuccess) return fail(Errc::unavailable, "nvmlInit_v2: error " + std::to_string(code));
   return sensors;
@@ -86,6 +89,14 @@ std::optional<std::vector<unsigned>> Sensors::processes(nvml::Device device) con
   for (unsigned i = 0; i < count && i < found.size(); ++i)
     pids.push_back(found[i].pid);
   return pids;
+}
+
+std::optional<bool> Sensors::is_divided(nvml::Device device) const {
+  unsigned current = 0;
+  unsigned pending = 0;
+  if (calls_.mig_mode == nullptr || calls_.mig_mode(device, &current, &pending) != nvml::kSuccess)
+    return std::nullopt;
+  return current == nvml::kMigEnabled;
 }
 
 }  // namespace autopilot::probes::gpu

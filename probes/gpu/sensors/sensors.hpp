@@ -18,6 +18,7 @@ namespace nvml {
 struct Calls {
 #define AUTOPILOT_NVML_MEMBER(member, name, arguments) std::add_pointer_t<Return arguments> member = nullptr;
   AUTOPILOT_PROBE_NVML_FUNCTIONS(AUTOPILOT_NVML_MEMBER)
+  AUTOPILOT_PROBE_NVML_OPTIONAL_FUNCTIONS(AUTOPILOT_NVML_MEMBER)  // null where it is not there
 #undef AUTOPILOT_NVML_MEMBER
 };
 
@@ -51,6 +52,9 @@ class Sensors {
   [[nodiscard]] SensorValues read(nvml::Device device) const;
   // Ids of the processes that compute on it, ours among them; nothing where NVML does not say.
   [[nodiscard]] std::optional<std::vector<unsigned>> processes(nvml::Device device) const;
+
+  // It is divided into several (MIG); nothing where NVML does not say, as of GPUs that cannot be.
+  [[nodiscard]] std::optional<bool> is_divided(nvml::Device device) const;
 
  private:
   Sensors() = default;
