@@ -381,8 +381,25 @@ class Program(NcclProbeTest):
         serving.process.wait_says("all ranks are there")
         serving.process.wait_says("a word of the simulated library on standard output")
 
-    def run_probe(self, *arguments):
-        return subprocess.run([PROBE, *arguments], capture_output=True, text=True, check=False, timeout=60)
+    def run_probe(self, *arguments, environment=None):
+        return subprocess.run([PROBE, *arguments], capture_output=True, text=True, check=False, timeout=60, env=os.environ | (environment or {}))
+
+    def test_the_id_is_read_from_the_environment_and_shown_to_nobody(self):
+        serving, told = self.serve()
+        joining = self.join("-", environment={"AUTOPILOT_NCCL_ID": told["id"]})
+        joining.process.wait_says("joining as ranks")
+        for file in ("cmdline", "environ"):
+            with open(f"/proc/{joining.child.pid}/{file}", "rb") as shown:
+                self.assertNotIn(told["id"].encode(), shown.read())
+        for end in (serving, joining):
+            self.assert_rate(self.report(end), GIGABITS)
+
+    def test_a_variable_that_is_no_id_is_usage_and_not_repeated(self):
+        for text in ("", "f00d" * 63, "g" * 256):
+            done = self.run_probe("nccl-measure", "--ranks", "2", "--first", "1", "--id", "-", environment={"AUTOPILOT_NCCL_ID": text})
+            self.assertEqual((done.returncode, done.stdout), (64, ""), done.stderr)
+            self.assertIn("--id: AUTOPILOT_NCCL_ID is not the 256 hexadecimal digits", done.stderr)
+            self.assertNotIn("f00d", done.stderr)
 
     def test_help_has_examples_and_exit_codes(self):
         for command in ("nccl-serve", "nccl-measure"):
@@ -423,3 +440,5 @@ class Program(NcclProbeTest):
 
 if __name__ == "__main__":
     unittest.main()
+                              ("AUTOPILOT_NCCL_ID, from which - reads it, is not set", [*measure, "--first", "1", "--id", "-"]),
+                              ("--require-idle", [*serve, "--require-idle", "--beside-others"]),

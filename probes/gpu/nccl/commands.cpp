@@ -16,17 +16,32 @@ constexpr int kMostGpus = 64;
 constexpr int kMostMegabytes = 16384;
 constexpr double kLeastSeconds = 0.1;
 
+constexpr const char* kFromEnvironment = "-";
+constexpr const char* kIdVariable = "AUTOPILOT_NCCL_ID";
+
 constexpr const char* kFooter =
     "Examples, on two machines with eight GPUs each:\n"
     "  autopilot-gpu-probe nccl-serve --ranks 16 --bind 10.0.0.1\n"
     "  autopilot-gpu-probe nccl-measure --id ID --ranks 16 --first 8 --bind 10.0.0.2\n"
     "\nThe first line of nccl-serve has the ID, which the others need. Whoever has it\n"
-    "can join. Every end writes its report as one line of JSON.\n"
+    "can join, and whoever is on a machine sees arguments: a program that starts\n"
+    "nccl-measure passes the ID in AUTOPILOT_NCCL_ID and says --id -.\n"
+    "Every end writes its report as one line of JSON.\n"
     "Exit codes: 0 measured; 2 a wrong result; 3 not measured; 64 usage;\n"
     "128 and the number of a signal that ended it.";
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what) {
   throw CLI::ValidationError(option, what);
+}
+
+// The id is the only secret there is, and arguments are seen by everybody on a machine.
+nccl::UniqueId read_id(const std::string& said) {
+  const bool is_elsewhere = said == kFromEnvironment;
+  const std::optional<std::string> text = is_elsewhere ? take_variable(kIdVariable) : said;
+  if (!text) refuse("--id", std::string(kIdVariable) + ", from which - reads it, is not set");
+  if (const auto id = parse_unique_id(*text)) return *id;
+  refuse("--id", (is_elsewhere ? std::string(kIdVariable) : "'" + to_printable(said, 80) + "'") +
+                     " is not the 256 hexadecimal digits that nccl-serve told");
 }
 
 void add_bind(CLI::App& command, AllReduceOptions& options) {
@@ -96,14 +111,8 @@ const CLI::App* add_measure(CLI::App& app, AllReduceOptions& options) {
       add_command(app, "nccl-measure", "All-reduce with GPUs of other machines: joins", options);
   command
       ->add_option_function<std::string>(
-          "--id",
-          [&options](const std::string& text) {
-            options.id = parse_unique_id(text);
-            if (!options.id)
-              refuse("--id", "'" + to_printable(text, 80) + "' is not the 256 hexadecimal digits that " +
-                                 "nccl-serve told");
-          },
-          "Of the communicator, as nccl-serve tells it")
+          "--id", [&options](const std::string& text) { options.id = read_id(text); },
+          std::string("As nccl-serve tells it; -: from ") + kIdVariable)
       ->required()
       ->type_name("HEX");
   command->add_option("--first", options.first, "Rank of the first GPU of this machine")

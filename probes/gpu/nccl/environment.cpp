@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <ifaddrs.h>
 #include <memory>
 #include <netinet/in.h>
@@ -66,6 +67,15 @@ Result<std::string> interface_with(const std::string& address) {
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next)
     if (wanted && text_of(one->ifa_addr) == wanted) return std::string(one->ifa_name);
   return fail(Errc::not_found, "--bind: no interface of this machine has the address " + address);
+}
+
+std::optional<std::string> take_variable(const char* name) {
+  char* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  std::string value = text;
+  ::explicit_bzero(text, value.size());
+  ::unsetenv(name);
+  return value;
 }
 
 Status prepare_environment(const std::optional<std::string>& bind) {

@@ -31,6 +31,15 @@ TEST(Environment, an_address_of_others_is_named) {
   EXPECT_THAT(status.error().what, HasSubstr("192.0.2.77"));
 }
 
+TEST(Environment, what_is_taken_from_it_is_gone) {
+  ::setenv("AUTOPILOT_TEST_SECRET", "0f1e", 1);
+  const char* const memory = std::getenv("AUTOPILOT_TEST_SECRET");
+  EXPECT_EQ(take_variable("AUTOPILOT_TEST_SECRET"), "0f1e");
+  EXPECT_STREQ(memory, "");
+  EXPECT_EQ(std::getenv("AUTOPILOT_TEST_SECRET"), nullptr);
+  EXPECT_EQ(take_variable("AUTOPILOT_TEST_SECRET"), std::nullopt);
+}
+
 TEST(Environment, what_somebody_has_set_stays) {
   ::setenv("NCCL_RAS_ENABLE", "1", 1);
   ::unsetenv("NCCL_DEBUG_FILE");
