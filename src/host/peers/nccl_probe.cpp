@@ -17,7 +17,9 @@ constexpr std::size_t kMaxDepth = 4;
 constexpr std::size_t kMaxError = 512;
 constexpr std::size_t kMaxSamples = 256;
 constexpr std::size_t kIdLength = 256;  // digits of ncclUniqueId, 128 bytes
-constexpr double kMostBits = 1e15;      // a thousand times the fastest line there is
+constexpr int kMostRanks = 4096;
+constexpr const char* kIdVariable = "AUTOPILOT_NCCL_ID=";
+constexpr double kMostBits = 1e15;  // a thousand times the fastest line there is
 
 tl::unexpected<Error> refuse(const std::string& what) {
   return fail(Errc::malformed, "report of autopilot-gpu-probe: " + what);
@@ -48,6 +50,13 @@ std::optional<double> rate_of(const json::value* value) {
   return !error && rate > 0 && rate <= kMostBits ? std::optional(rate) : std::nullopt;
 }
 
+std::optional<int> rank_of(const json::value* value) {
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  json::error_code error;
+  const int rank = value->to_number<int>(error);
+  return !error && rank >= 0 && rank < kMostRanks ? std::optional(rank) : std::nullopt;
+}
+
 std::vector<double> samples_of(const json::object& report) {
   std::vector<double> samples;
   const json::value* const member = report.if_contains("samples");
@@ -65,8 +74,10 @@ Command command_with(const std::string& program, const AllReduceEnd& end,
   command.arguments = std::move(arguments);
   command.arguments.insert(command.arguments.end(),
                            {"--bind", end.address, "--count", std::to_string(end.gpus), "--ranks",
-                            std::to_string(2 * end.gpus), "--seconds", std::to_string(end.seconds)});
+                            std::to_string(2 * end.gpus), "--seconds", std::to_string(end.seconds),
+                            "--patience", std::to_string(kNcclPatience), "--require-idle"});
   command.environment = gpu_probe_environment();
+  std::erase_if(command.environment, [](const std::string& one) { return one.starts_with(kIdVariable); });
   return command;
 }
 
@@ -78,8 +89,10 @@ Command command_of(const std::string& program, const AllReduceServer& server) {
 
 // The ranks of who waits come first.
 Command command_of(const std::string& program, const AllReduceTest& test) {
-  return command_with(program, test.end,
-                      {"nccl-measure", "--id", test.id, "--first", std::to_string(test.end.gpus)});
+  Command command = command_with(program, test.end,
+                                 {"nccl-measure", "--id", "-", "--first", std::to_string(test.end.gpus)});
+  command.environment.push_back(kIdVariable + test.id);
+  return command;
 }
 
 Result<std::string> parse_nccl_id(std::string_view line) {
@@ -99,6 +112,7 @@ Result<AllReduceReport> parse_all_reduce(std::string_view text) {
   AllReduceReport report;
   report.reason = text_of(object, "reason");
   report.error = text_of(object, "error");
+  report.wrong_rank = rank_of(object.if_contains("wrong_rank"));
   if (!report.reason.empty()) return report;
   const auto bus = rate_of(object.if_contains("bus_bits_per_second"));
   if (!bus) return refuse("it has neither a reason nor a bus bandwidth");

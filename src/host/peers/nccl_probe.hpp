@@ -44,11 +44,13 @@ struct AllReduce {
 // What came of it: `measured`, or why nothing was.
 struct AllReduceReport {
   std::optional<AllReduce> measured;
-  std::string reason;  // one word of docs/gpu-probe.md: "busy", "no_library"
-  std::string error;   // the same as a sentence
+  std::string reason;                  // one word of docs/gpu-probe.md: "busy", "no_library"
+  std::string error;                   // the same as a sentence
   std::optional<int> wrong_rank = {};  // the first one whose sum was wrong, where that is the reason
 };
 
+// Both use only GPUs of which it is known that nobody else does. The id is in the environment of the one that
+// joins, where no other user of the node sees it, and in no argument.
 [[nodiscard]] Command command_of(const std::string& program, const AllReduceServer& server);
 [[nodiscard]] Command command_of(const std::string& program, const AllReduceTest& test);
 

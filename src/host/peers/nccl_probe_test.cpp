@@ -7,20 +7,33 @@
 namespace autopilot::host {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const std::string kId(256, 'a');
 
 TEST(NcclProbe, both_ends_say_how_many_ranks_there_are_and_the_one_that_joins_has_the_last) {
   const AllReduceEnd end{.address = "10.2.0.7", .gpus = 8, .seconds = 3};
-  EXPECT_THAT(
-      command_of("/probe", AllReduceServer{end}).arguments,
-      ElementsAre("nccl-serve", "--bind", "10.2.0.7", "--count", "8", "--ranks", "16", "--seconds", "3"));
+  EXPECT_THAT(command_of("/probe", AllReduceServer{end}).arguments,
+              ElementsAre("nccl-serve", "--bind", "10.2.0.7", "--count", "8", "--ranks", "16", "--seconds",
+                          "3", "--patience", "20", "--require-idle"));
   EXPECT_THAT(command_of("/probe", AllReduceTest{end, kId}).arguments,
-              ElementsAre("nccl-measure", "--id", kId, "--first", "8", "--bind", "10.2.0.7", "--count", "8",
-                          "--ranks", "16", "--seconds", "3"));
+              ElementsAre("nccl-measure", "--id", "-", "--first", "8", "--bind", "10.2.0.7", "--count", "8",
+                          "--ranks", "16", "--seconds", "3", "--patience", "20", "--require-idle"));
+}
+
+TEST(NcclProbe, the_id_is_no_argument_and_comes_from_nobody_else) {
+  ::setenv("AUTOPILOT_NCCL_ID", "somebody's", 1);
+  const Command server = command_of("/probe", AllReduceServer{});
+  const Command test = command_of("/probe", AllReduceTest{{}, kId});
+  ::unsetenv("AUTOPILOT_NCCL_ID");
+  EXPECT_THAT(server.environment, Not(Contains(StartsWith("AUTOPILOT_NCCL_ID="))));
+  EXPECT_THAT(test.environment, Contains("AUTOPILOT_NCCL_ID=" + kId));
+  EXPECT_THAT(test.environment, Contains(StartsWith("AUTOPILOT_NCCL_ID=")).Times(1));
+  EXPECT_THAT(test.arguments, Not(Contains(kId)));
 }
 
 TEST(NcclProbe, what_would_show_it_other_gpus_is_kept_from_it) {
@@ -48,13 +61,26 @@ TEST(NcclProbe, a_report_is_a_figure_or_a_reason) {
   const auto report = parse_all_reduce(
       R"({"ranks":16,"bytes":268435456,"bus_bits_per_second":3.2e12,"samples":[3.1e12,3.3e12,"x",-1]})");
   ASSERT_TRUE(report) << report.error().what;
-  ASSERT_TRUE(report->measured);
-  EXPECT_EQ(report->measured->bus, 3.2e12);
-  EXPECT_THAT(report->measured->samples, ElementsAre(3.1e12, 3.3e12));
+  const AllReduce measured = report->measured.value_or(AllReduce{});
+  EXPECT_EQ(measured.bus, 3.2e12);
+  EXPECT_THAT(measured.samples, ElementsAre(3.1e12, 3.3e12));
   const auto reason = parse_all_reduce(R"({"reason":"no_library","error":"libnccl.so.2 is not there"})");
   ASSERT_TRUE(reason) << reason.error().what;
   EXPECT_FALSE(reason->measured);
   EXPECT_EQ(reason->reason, "no_library");
+}
+
+TEST(NcclProbe, a_wrong_sum_names_its_first_rank) {
+  const auto rank_of = [](const std::string& number) {
+    return parse_all_reduce(R"({"reason":"wrong_result","error":"x","wrong_rank":)" + number + "}")
+        .value()
+        .wrong_rank;
+  };
+  EXPECT_EQ(rank_of("0"), 0);
+  EXPECT_EQ(rank_of("4095"), 4095);
+  for (const std::string text : {"4096", "-1", "1.5", "99999999999999999999", R"("3")", "null"})
+    EXPECT_EQ(rank_of(text), std::nullopt) << text;
+  EXPECT_EQ(parse_all_reduce(R"({"reason":"busy"})").value().wrong_rank, std::nullopt);
 }
 
 TEST(NcclProbe, a_report_without_both_is_none) {
