@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@ struct CommunicatorTag {
   int rank = 0;
   int ranks = 0;
   double bits_per_second = 0;
+  std::int64_t words = 0;  // of 64 bits, that it was told
   Return async_error = kSuccess;
 };
 

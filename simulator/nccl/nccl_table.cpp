@@ -10,6 +10,13 @@ constexpr double kGiga = 1e9;
 constexpr int kLeastVersion = 2000;
 constexpr int kMostVersion = 999'999;
 
+WrongWord read_wrong_word(const YamlNode& node, YamlProblems& problems) {
+  YamlMap map(node, "wrong_word", problems);
+  return {.rank = static_cast<int>(map.required_integer("rank")),
+          .call = map.required_integer("call"),
+          .value = static_cast<std::uint64_t>(map.required_integer("value"))};
+}
+
 }  // namespace
 
 Result<NcclTable> parse_nccl_table(std::string_view text, const std::string& file) {
@@ -28,6 +35,7 @@ Result<NcclTable> parse_nccl_table(std::string_view text, const std::string& fil
                   "`bus_gigabits_per_second` is no speed: it must be above 0");
     if (rate) table.bus_bits_per_second = *rate * kGiga;
     if (const auto rank = map.integer("wrong_rank")) table.wrong_rank = static_cast<int>(*rank);
+    if (const YamlNode* word = map.map("wrong_word")) table.wrong_word = read_wrong_word(*word, problems);
     if (const YamlNode* calls = map.map("calls"))
       table.calls = cuda::read_call_faults(*calls, "ncclResult_t", problems);
   }

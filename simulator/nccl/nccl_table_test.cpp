@@ -14,6 +14,7 @@ TEST(NcclTable, all_that_can_be_said_is_read) {
 version: 21805
 bus_gigabits_per_second: 12.5
 wrong_rank: 3
+wrong_word: {rank: 1, call: 4, value: 77}
 calls:
   ncclAllReduce: {result: 2, after: 10}
   ncclCommInitRank: {result: hang}
@@ -23,6 +24,10 @@ calls:
   EXPECT_EQ(table->version, 21805);
   EXPECT_EQ(table->bus_bits_per_second, 12.5e9);
   EXPECT_EQ(table->wrong_rank, 3);
+  const WrongWord word = table->wrong_word.value_or(WrongWord{});
+  EXPECT_EQ(word.rank, 1);
+  EXPECT_EQ(word.call, 4);
+  EXPECT_EQ(word.value, 77U);
   EXPECT_EQ(table->calls.at("ncclAllReduce").code, 2);
   EXPECT_EQ(table->calls.at("ncclAllReduce").after, 10);
   EXPECT_EQ(table->calls.at("ncclCommInitRank").kind, cuda::CallFault::Kind::hang);
@@ -33,6 +38,7 @@ TEST(NcclTable, what_is_wrong_is_named_with_its_line) {
       {"version: 7\n", "t.yaml:1: `version` is no version"},
       {"version: 22105\nbus_gigabits_per_second: 0\n", "t.yaml:2: `bus_gigabits_per_second` is no speed"},
       {"calls: {ncclAllReduce: {result: never}}\n", "expected hang, abort or the number of a ncclResult_t"},
+      {"wrong_word: {rank: 1, call: 4}\n", "value"},
       {"colour: green\n", "colour"},
   };
   for (const auto& [text, problem] : cases) {
