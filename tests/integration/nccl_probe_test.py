@@ -107,11 +107,12 @@ class NcclProbeTest(unittest.TestCase):
         [report] = lines
         return report
 
-    def assert_reason(self, end, reason, text, code=3):
+    def assert_reason(self, end, reason, text, code=3, wrong_rank=None):
         report = self.report(end, code)
         self.assertEqual(report["reason"], reason, report)
         self.assertRegex(report["error"], text)
         self.assertNotIn("bus_bits_per_second", report)
+        self.assertEqual(report.get("wrong_rank"), wrong_rank)
         return report
 
     def assert_rate(self, report, gigabits):
@@ -119,9 +120,9 @@ class NcclProbeTest(unittest.TestCase):
             self.assertLess(report[name], gigabits * 1e9 * factor * 1.01)
             self.assertGreater(report[name], gigabits * 1e9 * factor * LEAST_SHARE)
         self.assertGreaterEqual(report["seconds"], 0.5)
+        self.assertGreater(len(report["samples"]), 0)
         rate = report["bytes"] * 8 * report["iterations"] / report["seconds"]
         self.assertAlmostEqual(rate / report["algorithm_bits_per_second"], 1, delta=0.001)
-        self.assertGreater(len(report["samples"]), 0)
 
     def wait_measuring(self, *ends):
         for end in ends:
@@ -172,6 +173,31 @@ class Healthy(NcclProbeTest):
         serving, told = self.serve("--megabytes", "1")
         joining = self.join(told["id"])
         self.assertEqual([self.report(end)["bytes"] for end in (serving, joining)], [1 << 20] * 2)
+
+    def slow_pair(self, gigabits):
+        large = {"gpus": [gpu(1, memory_mib=96), gpu(2, memory_mib=96)], "nccl": {"bus_gigabits_per_second": gigabits}}
+        serving, told = self.serve("--megabytes", "16", **large)
+        joining = self.join(told["id"], "--megabytes", "16", **large)
+        reports = [self.report(end) for end in (serving, joining)]
+        self.assertEqual(reports[0]["bytes"], reports[1]["bytes"])
+        for report in reports:
+            self.assert_rate(report, gigabits)
+        return reports[0]["bytes"]
+
+    def test_a_very_slow_network_is_a_low_figure(self):
+        begin = time.monotonic()
+        self.assertEqual(self.slow_pair(0.05), 1 << 20, "16 MiB would take four seconds each time")
+        self.assertLess(time.monotonic() - begin, 15)
+
+    def test_iterations_of_a_slow_network_have_what_it_carries_in_good_time(self):
+        size = self.slow_pair(0.4)
+        self.assertEqual(size % 4096, 0)
+        self.assertLess(size, 10 << 20, "8 MiB are a quarter of a second")
+        self.assertGreater(size, 1 << 20)
+
+    def test_a_figure_survives_an_end_that_hangs(self):
+        serving, _ = self.serve("--patience", "1", ranks=2, nccl={"calls": {"ncclCommDestroy": {"result": "hang"}}})
+        self.assert_rate(self.report(serving), GIGABITS)
 
     def test_one_machine_alone(self):
         serving, _ = self.serve(ranks=2)
@@ -236,32 +262,6 @@ class Machines(NcclProbeTest):
         self.assertEqual(busy.recorded()["peak_bytes"], [0, 0], "nothing was put on them")
         self.assertRegex(self.alone("--nvml-library", NVML, "--beside-others", **tables).line()["id"], "^[0-9a-f]{256}$")
 
-    def test_too_little_memory(self):
-        self.assert_reason(self.alone(gpus=[gpu(1), gpu(2, memory_mib=1000, free_mib=3)]), "no_memory", "gpu 1: too little memory: 3 of 1000 MiB")
-
-    def test_an_address_of_others(self):
-        report = self.assert_reason(self.alone("--bind", "192.0.2.77"), "no_address", "192.0.2.77")
-        self.assertEqual(report["address"], "192.0.2.77")
-
-    def test_a_driver_that_hangs_is_blamed_itself(self):
-        self.assert_reason(self.alone("--patience", "1", calls={"cuInit": {"result": "hang"}}), "internal", "cuInit has not come back for 1 s")
-
-    def test_what_nccl_says_is_told(self):
-        self.assert_reason(self.alone(nccl={"calls": {"ncclGetUniqueId": {"result": 5}}}), "internal", r"ncclGetUniqueId: .*\(5\).*as its table says")
-
-
-class Others(NcclProbeTest):
-    """What is wrong with the other machines, or between them."""
-
-    def test_nobody_comes(self):
-        serving, _ = self.serve("--patience", "1")
-        self.assert_reason(serving, "not_joined", "not all ranks came: ncclGroupEnd has not come back for 1 s")
-
-    def test_one_of_three_does_not_come(self):
-        serving, told = self.serve("--patience", "2", ranks=6)
-        joining = self.join(told["id"], "--patience", "2", ranks=6)
-        self.assert_reason(serving, "not_joined", "not all ranks came")
-        self.assertIn(self.report(joining, 3)["reason"], ("not_joined", "peer_vanished"))
     def test_the_server_of_mps_is_named(self):
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
         program = os.path.join(folder, "nvidia-cuda-mps-server")
@@ -292,6 +292,32 @@ class Others(NcclProbeTest):
         self.assert_reason(self.alone("--nvml-library", NVML, "--require-idle", **tables), "busy", r"gpu 0 \(0000:4a:00.0\) is divided \(MIG\)")
         self.assertIn("id", self.alone("--nvml-library", NVML, **tables).line())
 
+    def test_too_little_memory(self):
+        self.assert_reason(self.alone(gpus=[gpu(1), gpu(2, memory_mib=1000, free_mib=3)]), "no_memory", "gpu 1: too little memory: 3 of 1000 MiB")
+
+    def test_an_address_of_others(self):
+        report = self.assert_reason(self.alone("--bind", "192.0.2.77"), "no_address", "192.0.2.77")
+        self.assertEqual(report["address"], "192.0.2.77")
+
+    def test_a_driver_that_hangs_is_blamed_itself(self):
+        self.assert_reason(self.alone("--patience", "1", calls={"cuInit": {"result": "hang"}}), "internal", "cuInit has not come back for 1 s")
+
+    def test_what_nccl_says_is_told(self):
+        self.assert_reason(self.alone(nccl={"calls": {"ncclGetUniqueId": {"result": 5}}}), "internal", r"ncclGetUniqueId: .*\(5\).*as its table says")
+
+
+class Others(NcclProbeTest):
+    """What is wrong with the other machines, or between them."""
+
+    def test_nobody_comes(self):
+        serving, _ = self.serve("--patience", "1")
+        self.assert_reason(serving, "not_joined", "not all ranks came: ncclGroupEnd has not come back for 1 s")
+
+    def test_one_of_three_does_not_come(self):
+        serving, told = self.serve("--patience", "2", ranks=6)
+        joining = self.join(told["id"], "--patience", "2", ranks=6)
+        self.assert_reason(serving, "not_joined", "not all ranks came")
+        self.assertIn(self.report(joining, 3)["reason"], ("not_joined", "peer_vanished"))
 
     def test_the_peer_is_killed_in_the_middle(self):
         for victim in (0, 1):
@@ -320,6 +346,36 @@ class Others(NcclProbeTest):
         self.assert_reason(joining, "internal", r"ncclAllReduce: .*\(1\)")
         self.assert_reason(serving, "peer_vanished", "another rank is gone")
 
+    def test_what_failed_first_is_told_though_nccl_hangs_afterwards(self):
+        serving, told = self.serve()
+        joining = self.join(told["id"], "--patience", "1",
+                            nccl={"calls": {"ncclAllReduce": {"result": 1, "after": 7}, "ncclCommAbort": {"result": "hang"}}})
+        self.assert_reason(joining, "internal", r"ncclAllReduce: .*\(1\)")
+        self.assert_reason(serving, "peer_vanished", "another rank is gone")
+
+    def test_numbers_that_ranks_cannot_have_agreed_on_are_wrong_sums(self):
+        # Of the size, the time, the trial, the iterations of a batch, the time that has passed, and the rank with a wrong sum.
+        cases = ((0, 1 << 40, 0), (0, 2048, 1), (1, 1, 0), (1, 3_600_000_001, 1), (2, 0, 0), (2, 1 << 60, 1), (3, 0, 0), (3, 1 << 40, 1),
+                 (4, 0, 0), (4, 0, 1), (5, 1 << 40, 1))
+        ends = [self.serve("--seconds", "0.1", ranks=2, nccl={"wrong_word": {"rank": rank, "call": call, "value": value}})[0]
+                for call, value, rank in cases]
+        for (call, value, rank), end in zip(cases, ends):
+            with self.subTest(call=call, value=value, rank=rank):
+                told = f"^rank {rank} said .* all agree on {value}: sums of NCCL are wrong here"
+                self.assert_reason(end, "wrong_result", told, code=2, wrong_rank=rank)
+
+    def test_a_size_of_no_whole_pages_is_a_wrong_sum_though_nccl_hangs_afterwards(self):
+        table = {"wrong_word": {"rank": 0, "call": 0, "value": 4096 + 2048}, "calls": {"ncclCommAbort": {"result": "hang"}}}
+        serving, told = self.serve("--count", "1", "--patience", "1", ranks=2, nccl=table)
+        joining = self.join(told["id"], "--count", "1", "--patience", "3", ranks=2, first=1)
+        self.assert_reason(serving, "wrong_result", "^rank 0 said .* all agree on 6144: sums of NCCL", code=2, wrong_rank=0)
+        self.assert_reason(joining, "peer_vanished", "another rank is gone|has not come back")
+
+    def test_ranks_of_a_machine_that_are_told_different_numbers(self):
+        alone, _ = self.serve(ranks=2, nccl={"wrong_word": {"rank": 1, "call": 1, "value": 3_000_000}})
+        # Which of them is wrong nobody knows.
+        self.assert_reason(alone, "wrong_result", "^rank 0 was told that all agree on 500000, rank 1 on 3000000: sums of NCCL", code=2)
+
     def test_a_process_that_crashes_in_nccl(self):
         serving, told = self.serve()
         joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": "abort", "after": 7}}})
@@ -329,8 +385,26 @@ class Others(NcclProbeTest):
     def test_a_wrong_sum_is_named_and_all_ends_know_it(self):
         serving, told = self.serve()
         joining = self.join(told["id"], nccl={"wrong_rank": 3})
-        self.assert_reason(joining, "wrong_result", r"^gpu 1 \(0000:02:00.0\): byte \d+ of the sum is -10, not 10$", code=2)
-        self.assert_reason(serving, "wrong_result", "^rank 3, of another machine, got a wrong sum$", code=2)
+        self.assert_reason(joining, "wrong_result", r"^gpu 1 \(0000:02:00.0\): byte \d+ of the sum is -10, not 10$", code=2, wrong_rank=3)
+        self.assert_reason(serving, "wrong_result", "^rank 3, of another machine, got a wrong sum$", code=2, wrong_rank=3)
+
+    def test_of_several_wrong_sums_all_ends_know_the_first(self):
+        serving, told = self.serve("--seconds", "0.1", nccl={"wrong_rank": 1})
+        joining = self.join(told["id"], "--seconds", "0.1", nccl={"wrong_rank": 2})
+        for end, own in ((serving, "gpu 1 "), (joining, "gpu 0 ")):
+            self.assert_reason(end, "wrong_result", "^" + own, code=2, wrong_rank=1)
+
+    def test_a_wrong_sum_is_told_though_another_rank_goes_then(self):
+        serving, told = self.serve("--seconds", "60", nccl={"wrong_rank": 1})
+        joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": 1, "after": 40}}})
+        self.assert_reason(serving, "wrong_result", "^gpu 1 ", code=2, wrong_rank=1)
+        self.assert_reason(joining, "internal", "ncclAllReduce")
+
+    def test_a_wrong_sum_is_told_though_another_rank_stops_then(self):
+        serving, told = self.serve("--seconds", "60", "--patience", "1", nccl={"wrong_rank": 1})
+        joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": "hang", "after": 40}}})
+        self.assert_reason(serving, "wrong_result", "^gpu 1 ", code=2, wrong_rank=1)
+        joining.process.stop()
 
     def test_a_machine_with_fewer_gpus_than_were_counted_says_so_at_once(self):
         self.assert_reason(End(self, "nccl-serve", "--ranks", "6", "--count", "3"), "no_driver", "the driver lists 2 GPUs of 3 that shall take part")
@@ -421,6 +495,8 @@ class Program(NcclProbeTest):
                               ("--megabytes", [*serve, "--megabytes", "-5"]),
                               ("--id", [*measure, "--first", "1"]),
                               ("--id", [*measure, "--first", "1", "--id", ""]),
+                              ("AUTOPILOT_NCCL_ID, from which - reads it, is not set", [*measure, "--first", "1", "--id", "-"]),
+                              ("--require-idle", [*serve, "--require-idle", "--beside-others"]),
                               ("--id", [*measure, "--first", "1", "--id", "g" * 256]),
                               ("--id", [*measure, "--first", "1", "--id", "a" * 100_000]),
                               ("--first", [*measure, *identity]),
@@ -440,5 +516,3 @@ class Program(NcclProbeTest):
 
 if __name__ == "__main__":
     unittest.main()
-                              ("AUTOPILOT_NCCL_ID, from which - reads it, is not set", [*measure, "--first", "1", "--id", "-"]),
-                              ("--require-idle", [*serve, "--require-idle", "--beside-others"]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/gpu/nccl/all_reduce.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -12,61 +13,108 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kWarmUp = 5;
-constexpr std::uint64_t kTrial = 4;  // iterations from which the length of a batch comes
-// A single iteration that takes longer is trial enough, so that a slow network does not end as a hanging one.
-constexpr double kLongIteration = 0.25;
+// Of a first look at the network. A slow one carries even that in good time.
+constexpr std::uint64_t kTrialBytes = std::uint64_t{1} << 20;
+// A machine that was held up once is not a slow network.
+constexpr int kMostTrials = 3;
+// Iterations that do not count: the first, and those from which the length of a batch comes.
+constexpr std::uint64_t kFirst = 1;
+constexpr std::uint64_t kTimed = 4;
 constexpr double kMicro = 1e-6;
 
 std::uint64_t micros(double seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds / kMicro));
 }
 
+// No rank measures for longer: who waits for it gives it up before.
+constexpr auto kMostMicros = static_cast<std::uint64_t>(2 * kMostSeconds / kMicro);
+
+// What ranks may agree on.
+struct Limits {
+  std::uint64_t least;
+  std::uint64_t most;
+};
+
 class Measurement {
  public:
-  Measurement(Communicator& communicator, std::span<Lane> lanes)
-      : communicator_(communicator), lanes_(lanes) {
+  Measurement(Communicator& communicator, std::span<Lane> lanes, int first_rank,
+              const AllReduceListener& listener)
+      : communicator_(communicator), lanes_(lanes), first_rank_(first_rank), listener_(listener) {
     for (const Lane& lane : lanes) {
       transfers_.push_back({.send = lane.send(), .receive = lane.receive()});
       words_.push_back({.send = lane.own_word(), .receive = lane.agreed_word()});
     }
   }
 
-  Result<AllReduceOutcome> run(int first_rank, double wanted_seconds,
-                               const std::function<void(double)>& on_begin) {
-    TRY_STATUS(agree_on_size());
-    const std::uint64_t agreed = TRY(agree(micros(wanted_seconds), nccl::kMax));
-    if (agreed < micros(wanted_seconds) || agreed > micros(kMostSeconds))
-      return impossible(micros(wanted_seconds), agreed);
+  Result<AllReduceFigures> run(double wanted_seconds) {
+    const std::uint64_t most_bytes = TRY(agree_on_size());
+    const std::uint64_t agreed = TRY(largest(micros(wanted_seconds), micros(kMostSeconds)));
     const double seconds = static_cast<double>(agreed) * kMicro;
-    on_begin(seconds);
+    listener_.on_begin(seconds);
     for (std::size_t i = 0; i < lanes_.size(); ++i)
-      TRY_STATUS(lanes_[i].fill(static_cast<float>(first_rank + static_cast<int>(i) + 1)));
+      TRY_STATUS(lanes_[i].fill(static_cast<float>(rank_of(i) + 1)));
+    TRY_STATUS(choose_size(most_bytes));
     const double seconds_of_one = TRY(warm_up());
     TRY_STATUS(check());
     TRY_STATUS(make_batches(seconds, seconds_of_one));
     TRY_STATUS(make_last_one());
-    TRY_STATUS(tell_wrong(first_rank));
-    return std::move(outcome_);
+    TRY_STATUS(tell_wrong());
+    return std::move(figures_);
   }
 
  private:
-  Result<std::uint64_t> agree(std::uint64_t proposed, nccl::Operation operation) {
-    for (Lane& lane : lanes_)
-      TRY_STATUS(lane.write_own_word(proposed));
-    TRY_STATUS(communicator_.all_reduce(words_, 1, nccl::kUint64, operation));
-    TRY_STATUS(communicator_.wait());
-    return lanes_.front().read_agreed_word();
+  [[nodiscard]] int rank_of(std::size_t lane) const { return first_rank_ + static_cast<int>(lane); }
+
+  // The largest of what the ranks say, and none says more than `most`.
+  Result<std::uint64_t> largest(std::uint64_t own, std::uint64_t most) {
+    const std::uint64_t said = std::min(own, most);
+    return agree(said, nccl::kMax, {.least = said, .most = most});
   }
 
-  Status agree_on_size() {
+  // The smallest, and none says less than `least`.
+  Result<std::uint64_t> smallest(std::uint64_t own, std::uint64_t least) {
+    return agree(own, nccl::kMin, {.least = least, .most = own});
+  }
+
+  Result<std::uint64_t> agree(std::uint64_t own, nccl::Operation operation, const Limits& limits) {
+    for (Lane& lane : lanes_)
+      TRY_STATUS(lane.write_own_word(own));
+    TRY_STATUS(communicator_.all_reduce(words_, 1, nccl::kUint64, operation));
+    TRY_STATUS(communicator_.wait());
+    const std::uint64_t agreed = TRY(lanes_.front().read_agreed_word());
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      const std::uint64_t told = TRY(lanes_[i].read_agreed_word());
+      if (told < limits.least || told > limits.most) return impossible(own, told, rank_of(i));
+      if (told != agreed) return contradicting(agreed, told, rank_of(i));
+    }
+    return agreed;
+  }
+
+  // It is the length of what NCCL writes and of what is read afterwards.
+  Result<std::uint64_t> agree_on_size() {
     std::uint64_t bytes = lanes_.front().bytes();
     for (const Lane& lane : lanes_)
       bytes = std::min<std::uint64_t>(bytes, lane.bytes());
-    const std::uint64_t agreed = TRY(agree(bytes, nccl::kMin));
-    // It is the length of what NCCL writes.
-    if (agreed == 0 || agreed > bytes || agreed % sizeof(float) != 0) return impossible(bytes, agreed);
-    outcome_.figures.bytes = agreed;
+    const std::uint64_t agreed = TRY(smallest(bytes, Lane::kWindowBytes));
+    if (agreed % Lane::kPage != 0) return impossible(bytes, agreed, first_rank_);
+    return agreed;
+  }
+
+  // So that a slow network ends with a low figure: nobody can tell a rank that is slow from one that has
+  // stopped. The first iteration of all does not count: it makes connections.
+  Status choose_size(std::uint64_t most_bytes) {
+    const std::uint64_t trial_bytes = std::min(most_bytes, kTrialBytes);
+    figures_.bytes = trial_bytes;
+    static_cast<void>(TRY(seconds_of(1)));
+    std::uint64_t fastest = kMostMicros;
+    std::uint64_t chosen = 0;
+    for (int i = 0; i < kMostTrials && chosen != trial_bytes && chosen != most_bytes; ++i) {
+      const double took = TRY(seconds_of(1));
+      const std::uint64_t agreed = TRY(largest(micros(took), kMostMicros));
+      fastest = std::min(fastest, agreed);
+      chosen = bytes_of_iteration(most_bytes, trial_bytes, fastest);
+    }
+    figures_.bytes = chosen;
     return {};
   }
 
@@ -75,37 +123,57 @@ class Measurement {
     const auto begin = Clock::now();
     for (std::uint64_t i = 0; i < iterations; ++i) {
       TRY_STATUS(lanes_.front().session().driver().go_on());
-      TRY_STATUS(communicator_.all_reduce(transfers_, outcome_.figures.bytes / sizeof(float), nccl::kFloat32,
-                                          nccl::kSum));
+      TRY_STATUS(
+          communicator_.all_reduce(transfers_, figures_.bytes / sizeof(float), nccl::kFloat32, nccl::kSum));
     }
     TRY_STATUS(communicator_.wait());
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
 
+  // What comes after the first may follow from it.
+  void note_wrong(std::string text, std::optional<int> rank) {
+    if (wrong_) return;
+    wrong_ = WrongSum{std::move(text), rank};
+    listener_.on_wrong(*wrong_);
+  }
+
   // A sum of one number went wrong, which is worse than what was to be measured.
-  static tl::unexpected<Error> impossible(std::uint64_t proposed, std::uint64_t agreed) {
-    return fail(Errc::malformed, "the ranks agreed on " + std::to_string(agreed) + " where this one said " +
-                                     std::to_string(proposed) + ": sums of NCCL are wrong here");
+  tl::unexpected<Error> impossible(std::uint64_t said, std::uint64_t told, int rank) {
+    std::string text = "rank " + std::to_string(rank) + " said " + std::to_string(said) +
+                       " and was told that all agree on " + std::to_string(told) +
+                       ": sums of NCCL are wrong here";
+    note_wrong(text, rank);
+    return fail(Errc::malformed, std::move(text));
+  }
+
+  // Which of both was told something wrong nobody knows.
+  tl::unexpected<Error> contradicting(std::uint64_t first, std::uint64_t other, int rank) {
+    std::string text = "rank " + std::to_string(first_rank_) + " was told that all agree on " +
+                       std::to_string(first) + ", rank " + std::to_string(rank) + " on " +
+                       std::to_string(other) + ": sums of NCCL are wrong here";
+    note_wrong(text, std::nullopt);
+    return fail(Errc::malformed, std::move(text));
   }
 
   // A job is as wrong on all machines as on the one whose GPU added wrongly.
-  Status tell_wrong(int first_rank) {
-    const auto own = static_cast<std::uint64_t>(wrong_lane_ ? first_rank + *wrong_lane_ + 1 : 0);
-    const std::uint64_t told = TRY(agree(own, nccl::kMax));
-    if (told != 0 && !outcome_.wrong)
-      outcome_.wrong = "rank " + std::to_string(told - 1) + ", of another machine, got a wrong sum";
+  Status tell_wrong() {
+    const auto none = static_cast<std::uint64_t>(communicator_.ranks());
+    const int own = wrong_ ? wrong_->rank.value_or(first_rank_) : communicator_.ranks();
+    const std::uint64_t told = TRY(smallest(static_cast<std::uint64_t>(own), 0));
+    if (told == none) return {};
+    const int rank = static_cast<int>(told);
+    if (!wrong_)
+      wrong_ = WrongSum{"rank " + std::to_string(rank) + ", of another machine, got a wrong sum", {}};
+    wrong_->rank = rank;
+    listener_.on_wrong(*wrong_);
     return {};
   }
 
-  // How long an iteration takes. The first one does not count: it makes connections.
+  // How long an iteration takes.
   Result<double> warm_up() {
-    static_cast<void>(TRY(seconds_of(1)));
-    const double second = TRY(seconds_of(1));
-    const std::uint64_t agreed = TRY(agree(micros(second), nccl::kMax));
-    if (agreed > micros(kLongIteration)) return second;
-    static_cast<void>(TRY(seconds_of(kWarmUp - 2)));
-    const double trial = TRY(seconds_of(kTrial));
-    return trial / static_cast<double>(kTrial);
+    static_cast<void>(TRY(seconds_of(kFirst)));
+    const double timed = TRY(seconds_of(kTimed));
+    return timed / static_cast<double>(kTimed);
   }
 
   // Whole numbers, and so few that a float holds their sum exactly, in whatever order they are added.
@@ -114,28 +182,26 @@ class Measurement {
     const int whole = ranks * (ranks + 1) / 2;
     const auto sum = static_cast<float>(whole);
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      auto wrong = TRY(lanes_[i].find_wrong(outcome_.figures.bytes, sum));
-      if (!wrong || outcome_.wrong) continue;
-      outcome_.wrong = std::move(wrong);
-      wrong_lane_ = static_cast<int>(i);
+      auto wrong = TRY(lanes_[i].find_wrong(figures_.bytes, sum));
+      if (wrong) note_wrong(*std::move(wrong), rank_of(i));
     }
     return {};
   }
 
   Status make_batches(double seconds, double seconds_of_one) {
-    const std::uint64_t iterations = TRY(agree(iterations_of_batch(seconds_of_one, seconds), nccl::kMax));
-    AllReduceFigures& figures = outcome_.figures;
-    const double bits = static_cast<double>(figures.bytes) * 8;
+    const std::uint64_t iterations =
+        TRY(largest(iterations_of_batch(seconds_of_one, seconds), kMostIterations));
+    const double bits = static_cast<double>(figures_.bytes) * 8;
     const double factor = bus_factor(communicator_.ranks());
     for (std::uint64_t passed = 0; passed < micros(seconds);) {
       const double took = TRY(seconds_of(iterations));
-      figures.seconds += took;
-      figures.iterations += iterations;
-      figures.samples.push_back(bits * static_cast<double>(iterations) * factor / took);
-      passed = TRY(agree(micros(figures.seconds), nccl::kMax));
+      figures_.seconds += took;
+      figures_.iterations += iterations;
+      figures_.samples.push_back(bits * static_cast<double>(iterations) * factor / took);
+      passed = TRY(largest(micros(figures_.seconds), kMostMicros));
     }
-    figures.algorithm_bits_per_second = bits * static_cast<double>(figures.iterations) / figures.seconds;
-    figures.bus_bits_per_second = figures.algorithm_bits_per_second * factor;
+    figures_.algorithm_bits_per_second = bits * static_cast<double>(figures_.iterations) / figures_.seconds;
+    figures_.bus_bits_per_second = figures_.algorithm_bits_per_second * factor;
     return {};
   }
 
@@ -150,17 +216,19 @@ class Measurement {
 
   Communicator& communicator_;
   std::span<Lane> lanes_;
+  int first_rank_;
+  const AllReduceListener& listener_;
+  AllReduceFigures figures_;
+  std::optional<WrongSum> wrong_;
   std::vector<Transfer> transfers_;
   std::vector<Transfer> words_;
-  AllReduceOutcome outcome_;
-  std::optional<int> wrong_lane_;  // of outcome_.wrong
 };
 
 }  // namespace
 
-Result<AllReduceOutcome> measure_all_reduce(Communicator& communicator, std::span<Lane> lanes, int first_rank,
-                                            double seconds, const std::function<void(double)>& on_begin) {
-  return Measurement(communicator, lanes).run(first_rank, seconds, on_begin);
+Result<AllReduceFigures> measure_all_reduce(Communicator& communicator, std::span<Lane> lanes, int first_rank,
+                                            double seconds, const AllReduceListener& listener) {
+  return Measurement(communicator, lanes, first_rank, listener).run(seconds);
 }
 
 }  // namespace autopilot::probes::gpu

@@ -43,6 +43,7 @@ std::string to_json(const AllReduceReport& report) {
   if (report.failure) {
     object["reason"] = to_string(report.failure->reason);
     object["error"] = to_utf8(report.failure->text);
+    if (report.wrong_rank) object["wrong_rank"] = *report.wrong_rank;
   } else if (report.figures) {
     add_figures(object, *report.figures);
   }

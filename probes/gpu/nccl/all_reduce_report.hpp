@@ -27,6 +27,7 @@ struct AllReduceReport {
   std::optional<int> gpus;  // of this process
   std::optional<AllReduceFigures> figures;
   std::optional<Failure> failure;  // outranks figures
+  std::optional<int> wrong_rank;   // the first one, where the failure is a wrong result
 };
 
 // One line of JSON; docs/gpu-probe.md explains it.

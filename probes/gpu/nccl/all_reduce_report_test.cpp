@@ -54,6 +54,9 @@ TEST(AllReduceReport, only_what_is_known_is_told) {
 TEST(AllReduceReport, a_wrong_result_has_a_code_of_its_own) {
   AllReduceReport report = measured();
   report.failure = {Reason::wrong_result, "gpu 3"};
+  EXPECT_EQ(to_json(report).find("wrong_rank"), std::string::npos);
+  report.wrong_rank = 0;
+  EXPECT_TRUE(to_json(report).ends_with(R"("reason":"wrong_result","error":"gpu 3","wrong_rank":0})"));
   EXPECT_EQ(exit_code_of(report), exit_wrong);
 }
 

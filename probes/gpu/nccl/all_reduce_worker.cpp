@@ -34,7 +34,8 @@ class Worker {
     const nccl::UniqueId id = TRY(agree_on_id());
     const auto communicator = TRY(join(id));
     begin(Stage::measuring);
-    return measure(*communicator);
+    measure(*communicator);
+    return {};
   }
 
   // What NCCL said is worth more than what came of it.
@@ -95,7 +96,6 @@ class Worker {
     return {};
   }
 
-  Status open_nccl() {
   [[nodiscard]] Status check_use_of(const GpuFacts& gpu, const Sensors& sensors) const {
     const auto device = sensors.find(gpu.pci_address);
     if (!device && options_.require_idle) return refuse_unknown_use(device.error().what);
@@ -111,6 +111,7 @@ class Worker {
     return status;
   }
 
+  Status open_nccl() {
     auto opened = TRY(NcclLibrary::open(options_.nccl_library, slot_.watch));
     nccl_ = std::make_unique<NcclLibrary>(std::move(opened));
     note_simulated(nccl_->is_simulated());
@@ -147,16 +148,27 @@ class Worker {
     return Communicator::join(*nccl_, sessions, id, options_.ranks, options_.first);
   }
 
-  Status measure(Communicator& communicator) {
+  void measure(Communicator& communicator) {
     std::fprintf(stderr, "all ranks are there\n");
-    auto outcome = TRY(measure_all_reduce(communicator, lanes_, options_.first, options_.seconds,
-                                          [this](double seconds) { slot_.seconds = seconds; }));
+    const AllReduceListener listener{.on_begin = [this](double seconds) { slot_.seconds = seconds; },
+                                     .on_wrong = [this](const WrongSum& wrong) { note_wrong(wrong); }};
+    auto figures = measure_all_reduce(communicator, lanes_, options_.first, options_.seconds, listener);
+    // All is told before the communicator ends, because NCCL may hang there.
+    if (figures) {
+      slot_.change([&](AllReduceReport& report) { report.figures = *std::move(figures); });
+    } else {
+      slot_.fail(failure_of_error(figures.error()));
+      communicator.give_up();
+    }
+  }
+
+  // A wrong sum counts more than what fails after it.
+  void note_wrong(const WrongSum& wrong) {
     slot_.change([&](AllReduceReport& report) {
-      if (report.failure) return;
-      report.figures = std::move(outcome.figures);
-      if (outcome.wrong) report.failure = Failure{Reason::wrong_result, *std::move(outcome.wrong)};
+      if (report.failure && report.failure->reason != Reason::wrong_result) return;
+      report.failure = failure_of_wrong_sum(wrong.text);
+      report.wrong_rank = wrong.rank;
     });
-    return {};
   }
 
   const AllReduceOptions& options_;

@@ -28,7 +28,7 @@ class AllReduceSlot {
     const std::scoped_lock lock(mutex_);
     change(report_);
   }
-  // The first one counts, and what was measured counts more than what ended badly after it.
+  // The first one counts, and what was measured counts more than what ended badly, or hangs, after it.
   void fail(Failure failure) {
     change([&](AllReduceReport& report) {
       if (!report.failure && !report.figures) report.failure = std::move(failure);

@@ -33,6 +33,9 @@ class Communicator {
 
   [[nodiscard]] int ranks() const { return ranks_; }
 
+  // Something failed that is none of NCCL's calls: the others shall not wait for us.
+  void give_up() { is_sound_ = false; }
+
   // Into the streams of the GPUs, one transfer for each of them.
   Status all_reduce(std::span<const Transfer> transfers, std::size_t count, nccl::DataType type,
                     nccl::Operation operation);

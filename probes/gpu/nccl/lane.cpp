@@ -11,12 +11,12 @@ namespace {
 
 // Of a GPU's memory; NCCL takes buffers of its own besides.
 constexpr double kMemoryShare = 0.5;
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kWindowBytes = 4096;
 constexpr unsigned kNoNumber = 0xffffffff;
+// More than anything that ranks agree on.
+constexpr std::uint64_t kNoWord = ~std::uint64_t{0};
 
 std::size_t whole_pages(std::size_t bytes) {
-  return bytes / kPage * kPage;
+  return bytes / Lane::kPage * Lane::kPage;
 }
 
 std::string number_text(float number) {
@@ -53,6 +53,8 @@ Status Lane::spoil() {
 }
 
 Result<std::optional<std::string>> Lane::find_wrong(std::size_t bytes, float sum) {
+  if (bytes < kWindowBytes || bytes > receive_.bytes())
+    return fail(Errc::internal, std::to_string(bytes) + " bytes are no buffer of ours");
   TRY_STATUS(session_->make_current());
   std::array<float, kWindowBytes / sizeof(float)> window{};
   for (const std::size_t offset : {std::size_t{0}, whole_pages(bytes / 2), bytes - kWindowBytes}) {
@@ -70,7 +72,8 @@ Result<std::optional<std::string>> Lane::find_wrong(std::size_t bytes, float sum
 
 Status Lane::write_own_word(std::uint64_t value) {
   TRY_STATUS(session_->make_current());
-  return session_->copy_to_gpu(words_, &value, sizeof value);
+  const std::array<std::uint64_t, 2> words{value, kNoWord};
+  return session_->copy_to_gpu(words_, words.data(), sizeof words);
 }
 
 Result<std::uint64_t> Lane::read_agreed_word() {

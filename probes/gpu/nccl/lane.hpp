@@ -14,6 +14,9 @@ namespace autopilot::probes::gpu {
 // agree with each other.
 class Lane {
  public:
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kWindowBytes = 4096;  // that find_wrong() reads at a time
+
   // Takes two buffers of `most_bytes`, or smaller ones where the GPU has less to give; whole pages.
   // Errc::exhausted: it has next to none.
   [[nodiscard]] static Result<Lane> open(const Driver& driver, const GpuFacts& gpu, std::size_t most_bytes);
@@ -29,9 +32,11 @@ class Lane {
   Status fill(float value);
   // So that what is received was really received.
   Status spoil();
-  // Looks at the beginning, the middle and the end of what was received. Nothing: it is `sum` there.
+  // Looks at the beginning, the middle and the end of the `bytes` that were received, which are no fewer than
+  // kWindowBytes, and at nothing else. Nothing: it is `sum` there.
   [[nodiscard]] Result<std::optional<std::string>> find_wrong(std::size_t bytes, float sum);
 
+  // What was agreed on before is gone then.
   Status write_own_word(std::uint64_t value);
   [[nodiscard]] Result<std::uint64_t> read_agreed_word();
 

@@ -38,11 +38,9 @@ Reason reason_of(Stage stage, Errc code) {
       return code == Errc::conflict ? Reason::busy : Reason::internal;
     case Stage::library:
       return Reason::no_library;
-    case Stage::measuring:
-      if (code == Errc::malformed) return Reason::wrong_result;
-      [[fallthrough]];
     case Stage::memory:
     case Stage::joining:
+    case Stage::measuring:
       return code == Errc::exhausted ? Reason::no_memory : Reason::internal;
   }
   return Reason::internal;
@@ -97,6 +95,10 @@ Failure failure_of(Stage stage, const Error& error) {
 
 Failure failure_of(Stage stage, const NcclError& error) {
   return make_failure(reason_of(stage, error), error.call + ": " + error.text);
+}
+
+Failure failure_of_wrong_sum(const std::string& text) {
+  return make_failure(Reason::wrong_result, text);
 }
 
 Failure failure_of_hanging(Stage stage, const std::string& text) {

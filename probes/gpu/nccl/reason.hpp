@@ -21,7 +21,7 @@ enum class Reason : std::uint8_t {
   refused,        // nobody listens any more where the id says
   peer_vanished,  // after the communicator existed, or while it was made
   wrong_version,  // ends with two versions of NCCL
-  wrong_result,   // it was measured, and a GPU got a wrong sum
+  wrong_result,   // a GPU got a wrong sum
   killed,         // a signal ended it
   internal,       // anything else
 };
@@ -39,6 +39,7 @@ enum class Stage : std::uint8_t { driver, guard, memory, library, joining, measu
 // Of everything but NCCL's own calls.
 [[nodiscard]] Failure failure_of(Stage stage, const Error& error);
 [[nodiscard]] Failure failure_of(Stage stage, const NcclError& error);
+[[nodiscard]] Failure failure_of_wrong_sum(const std::string& text);
 // Of a call that does not come back; `text` is what Patience says of it.
 [[nodiscard]] Failure failure_of_hanging(Stage stage, const std::string& text);
 

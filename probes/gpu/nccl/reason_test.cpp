@@ -24,8 +24,6 @@ TEST(Reason, where_something_failed_says_why) {
   EXPECT_EQ(failure_of(Stage::memory, Error{Errc::exhausted, "x"}).reason, Reason::no_memory);
   EXPECT_EQ(failure_of(Stage::memory, Error{Errc::unavailable, "x"}).reason, Reason::internal);
   EXPECT_EQ(failure_of(Stage::measuring, Error{Errc::unavailable, "x"}).reason, Reason::internal);
-  EXPECT_EQ(failure_of(Stage::measuring, Error{Errc::malformed, "x"}).reason, Reason::wrong_result);
-  EXPECT_EQ(failure_of(Stage::memory, Error{Errc::malformed, "x"}).reason, Reason::internal);
 }
 
 TEST(Reason, a_missing_library_comes_with_its_cure) {
