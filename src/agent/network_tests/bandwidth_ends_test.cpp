@@ -59,7 +59,9 @@ class BandwidthEndsTest : public ::testing::Test {
     return report;
   }
   [[nodiscard]] host::ChildReport measured_by_nccl(const host::Command& command) {
-    joined_by_ = command.program + " " + command.arguments[2];
+    joined_by_ = command.program;
+    for (const std::string& variable : command.environment)
+      if (variable.ends_with(kNcclId)) joined_by_ += " " + variable;
     host::ChildReport report;
     report.output = nccl_report_;
     return report;
@@ -129,7 +131,7 @@ TEST_F(BandwidthEndsTest, an_all_reduce_has_one_figure_for_both_ways) {
   EXPECT_EQ(answer.to_peer, answer.from_peer);
   // Batches are of a quarter of a second, and answers second by second.
   EXPECT_THAT(answer.to_peer->samples, ::testing::ElementsAre(2e12, 4e12, 3e12));
-  EXPECT_EQ(joined_by_, "/opt/gpu-probe " + kNcclId);
+  EXPECT_EQ(joined_by_, "/opt/gpu-probe AUTOPILOT_NCCL_ID=" + kNcclId);
 }
 
 TEST_F(BandwidthEndsTest, or_why_it_was_not_made) {
