@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """autopilot-net-probe and peers that fail, lie and vanish: the right reason, in time, and nobody left."""
 
+import contextlib
 import errno
 import ipaddress
 import json
@@ -242,6 +243,28 @@ class Serve(NetProbeCase):
                 for way in ([], ["--reverse"]):
                     self.assert_measured(self.measure("--bind", allowed, *way, to=bind), "from_peer" if way else "to_peer")
                 serving.stop()
+
+    def test_nor_is_anybody_else_by_a_server_without_rights(self):
+        """Some kernels permit such a process no filter."""
+        serving = Serving("--bind", THERE, "--allow", HERE, "--seconds", "120",
+                          prefix=[*there(), "setpriv", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs"])
+        self.addCleanup(serving.stop)
+        self.assertEqual(serving.told["failed"], [])
+        self.assertIn(self.not_measured("--bind", STRANGER), ("timed_out", "peer_vanished", "refused"))
+        self.assert_measured(self.measure("--bind", HERE), "to_peer")
+        before = moved_over("va")
+        under_way = self.start("--to", THERE, "--bind", HERE, "--seconds", "2")
+        harness.wait_until(lambda: moved_over("va") > before + 1_000_000, "a test is under way")
+        for _ in range(5):
+            with socket.socket() as stranger:
+                stranger.settimeout(0.2)
+                stranger.bind((STRANGER, 0))
+                with contextlib.suppress(OSError):
+                    stranger.connect((THERE, 5201))
+                    stranger.recv(1)
+        out, err = under_way.communicate(timeout=60)
+        self.assertEqual(under_way.returncode, 0, err)
+        self.assert_measured(json.loads(out), "to_peer")
 
     def test_a_list_of_many_may_be_long(self):
         network = ipaddress.ip_network("2001:db8:99::/120")

@@ -14,6 +14,8 @@
 extern "C" {
 int listen_itself(int socket, int backlog) __asm__("__real_listen");
 int listen_for_some(int socket, int backlog) __asm__("__wrap_listen");
+int accept_itself(int socket, sockaddr* address, socklen_t* size) __asm__("__real_accept");
+int accept_of_some(int socket, sockaddr* address, socklen_t* size) __asm__("__wrap_accept");
 ssize_t read_itself(int descriptor, void* place, size_t size) __asm__("__real_read");
 ssize_t read_and_note(int descriptor, void* place, size_t size) __asm__("__wrap_read");
 ssize_t write_itself(int descriptor, const void* place, size_t size) __asm__("__real_write");
@@ -29,6 +31,8 @@ struct Calls {
   std::span<const Address> allowed;
   int output = -1;
   bool has_listened = false;
+  bool has_no_filter = false;  // the kernel lets everybody in
+  bool has_peer = false;       // since the last socket began to listen one of those who may came
   int first_errno = 0;
 };
 Calls calls;
@@ -39,15 +43,30 @@ ssize_t noted(ssize_t result) {
 }
 
 int listened(int socket, int backlog) {
-  if (!calls.allowed.empty() && !accept_only_from(socket, calls.allowed)) {
-    errno = EPERM;
+  const Status filtered = calls.allowed.empty() ? Status{} : accept_only_from(socket, calls.allowed);
+  if (!filtered && filtered.error().code != Errc::denied) {
+    errno = EINVAL;
     return -1;
   }
+  calls.has_no_filter = !filtered;
+  calls.has_peer = false;
   const int result = listen_itself(socket, backlog);
   if (result != 0) return result;
   if (!calls.has_listened && calls.output >= 0) write_all(calls.output, line_of_listening());
   calls.has_listened = true;
   return 0;
+}
+
+// Without a filter. A test that is under way is not broken: libiperf turns away who does not know its cookie.
+int accepted(int socket) {
+  if (socket < 0 || !calls.has_no_filter || calls.has_peer) return socket;
+  if (is_from_one_of(socket, calls.allowed)) {
+    calls.has_peer = true;
+    return socket;
+  }
+  ::close(socket);
+  errno = ECONNABORTED;
+  return -1;
 }
 
 }  // namespace
@@ -76,6 +95,10 @@ void forget_errors() {
 
 int listen_for_some(int socket, int backlog) {
   return autopilot::probes::net::listened(socket, backlog);
+}
+
+int accept_of_some(int socket, sockaddr* address, socklen_t* size) {
+  return autopilot::probes::net::accepted(accept_itself(socket, address, size));
 }
 
 ssize_t read_and_note(int descriptor, void* place, size_t size) {

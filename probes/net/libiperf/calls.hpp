@@ -8,11 +8,12 @@
 namespace autopilot::probes::net {
 
 // libiperf makes its sockets itself, shows none, and tells of errors the last one, which is often about what
-// it does after the one that mattered. So the linker leads its calls of listen(), read(), write() and
-// sendfile() through functions of ours (CMakeLists.txt). All this is of the whole process.
+// it does after the one that mattered. So the linker leads its calls of listen(), accept(), read(), write()
+// and sendfile() through functions of ours (CMakeLists.txt). All this is of the whole process.
 
 // From now on nobody is heard but these addresses; everybody where there are none. They must outlive the last
-// call.
+// call. Where the kernel permits this process no filter, who else connects is turned away as soon as it is
+// accepted, and the server begins anew.
 void listen_only_for(std::span<const Address> allowed);
 // Where the first socket that listens writes line_of_listening().
 void tell_of_listening(int output);

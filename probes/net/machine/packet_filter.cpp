@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/net/machine/packet_filter.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <linux/filter.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <vector>
 
@@ -58,6 +61,21 @@ Status accept_only_from(int socket, std::span<const Address> peers) {
   if (::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
     return fail_errno(errno, "SO_ATTACH_FILTER");
   return {};
+}
+
+bool is_from_one_of(int socket, std::span<const Address> peers) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return false;
+  Address other{.is_ipv6 = storage.ss_family == AF_INET6, .bytes = {}, .zone = {}, .text = {}};
+  if (other.is_ipv6)
+    std::memcpy(other.bytes.data(), &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr,
+                sizeof(in6_addr));
+  else
+    std::memcpy(other.bytes.data(), &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr,
+                sizeof(in_addr));
+  return std::any_of(peers.begin(), peers.end(),
+                     [&other](const Address& peer) { return is_same_address(peer, other); });
 }
 
 }  // namespace autopilot::probes::net

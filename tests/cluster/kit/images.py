@@ -55,9 +55,9 @@ def make_device_plugin(folder: Path, program: Path) -> Path:
 
 
 def make_autopilot(folder: Path, programs: Path) -> Path:
-    """The product and the simulator, as they are built in the folder `programs`."""
+    """The product with its network probe, and the simulator, as they are built in the folder `programs`."""
     image = Image(name_of("autopilot"), ["/usr/bin/autopilot"], user="65532:65532")
-    for name in ("autopilot", "autopilot-sim"):
+    for name in ("autopilot", "autopilot-net-probe", "autopilot-sim"):
         add_program(image, programs / name, f"/usr/bin/{name}")
     image.add_file(programs / "libnvidia-ml-sim.so", "/usr/bin/libnvidia-ml-sim.so")
     image.add_folder("/tmp", 0o1777)
