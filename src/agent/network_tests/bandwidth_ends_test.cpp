@@ -25,7 +25,7 @@ constexpr const char* kListening = R"({"role":"serve","address":"10.1.0.7","port
 // Children that listen at once, and go on until they are told to end.
 class BandwidthEndsTest : public ::testing::Test {
  protected:
-  ~BandwidthEndsTest() override {
+  void TearDown() override {
     ends_.stop();
     for (std::thread& thread : threads_)
       thread.join();
