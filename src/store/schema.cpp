@@ -97,8 +97,7 @@ Result<std::vector<std::string>> schema_of(const sqlite::Connection& connection)
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static const std::array<Migration, Journal::kSchemaVersion> kMigrations{
-      {Migration{1, std::string(kVersion1)}}};
+  static constexpr std::array<Migration, Journal::kSchemaVersion> kMigrations{{Migration{1, kVersion1}}};
   return kMigrations;
 }
 
@@ -125,7 +124,7 @@ Status migrate(sqlite::Connection& connection, std::span<const Migration> steps)
     if (kind.version != step.version - 1)
       return fail(Errc::internal, "no way from journal version " + std::to_string(kind.version) + " to " +
                                       std::to_string(step.version));
-    TRY_STATUS(connection.execute(step.sql));
+    TRY_STATUS(connection.execute(std::string(step.sql)));
     TRY_STATUS(connection.execute("PRAGMA application_id=" + std::to_string(kApplicationId)));
     TRY_STATUS(connection.execute("PRAGMA user_version=" + std::to_string(step.version)));
     TRY_STATUS(transaction.commit());

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 
 #include "core/result.hpp"
 #include "store/sqlite.hpp"
@@ -16,7 +16,8 @@ inline constexpr std::int64_t kApplicationId = 0x41506a6c;
 // What turns version n-1 into version n; the first one makes an empty file version 1.
 struct Migration {
   int version = 0;
-  std::string sql;
+  // Of the program itself: a thread that a disk held up may still be at it when the process ends.
+  std::string_view sql;
 };
 
 [[nodiscard]] std::span<const Migration> migrations();

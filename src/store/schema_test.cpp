@@ -45,7 +45,8 @@ TEST_F(MigrateTest, does_nothing_twice) {
 TEST_F(MigrateTest, a_failing_step_leaves_the_version_before_it) {
   auto connection = open();
   auto steps = kSteps;
-  steps[1].sql += "; SELECT * FROM no_such_table";
+  const std::string broken = std::string(steps[1].sql) + "; SELECT * FROM no_such_table";
+  steps[1].sql = broken;
   EXPECT_FALSE(migrate(connection, steps));
   EXPECT_EQ(kind_of(connection)->version, 1);
   EXPECT_FALSE(connection.prepare("SELECT author FROM notes")) << "half a step";
@@ -79,7 +80,7 @@ TEST_F(MigrateTest, the_journal_gives_freed_pages_back) {
 // A journal whose tables differ from this text is moved aside when it is opened: one blank more, and every
 // node forgets its past. A change of the tables is a new version.
 TEST(Schema, the_text_of_a_version_never_changes) {
-  const std::string& text = migrations().front().sql;
+  const std::string text(migrations().front().sql);
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text)
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
