@@ -110,9 +110,11 @@ class NcclTestsTest(unittest.TestCase):
         host = self.lab[2]
         by_tcp = {"address": host.address(0), "allowed": self.lab[1].address(0), "processes": 1, "seconds": 5}
         for body, status in ((by_tcp, "200"), (by_tcp | {"gpus": 2, "testSeconds": 1}, "403")):
-            told = self.lab[1].run("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-X", "POST", "-d", json.dumps(body),
-                                   f"http://{host.address(0)}:{network_lab.PORT}/v1/network/servers")
-            self.assertEqual(told, status)
+            told, code = self.lab[1].run("curl", "-s", "-w", "\n%{http_code}", "-X", "POST", "-d", json.dumps(body),
+                                         f"http://{host.address(0)}:{network_lab.PORT}/v1/network/servers").rsplit("\n", 1)
+            self.assertEqual(code, status, told)
+            if code == "200":
+                host.request("DELETE", f"/v1/network/servers/{json.loads(told)['id']}")
 
     def test_a_healthy_fabric_gives_no_suspect(self):
         shown, found = self.measure(self.lab[1])
