@@ -82,7 +82,8 @@ TEST(Bandwidth, whom_to_join_by_nccl_is_its_digits_and_nothing_else) {
         std::string(255, 'a') + "g", std::string(255, 'a') + "A", std::string(256, ' ')}) {
     const BandwidthRequest request{"a", "b", "c", {}, 1, 3, 0, "", 8, id};
     EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, why) << id;
-    if (!id.empty()) EXPECT_EQ(parse_servers_answer(to_json(ServersAnswer{"x", {}, id})).error().what, why);
+    if (id.empty()) continue;
+    EXPECT_EQ(parse_servers_answer(to_json(ServersAnswer{"x", {}, id})).error().what, why);
   }
 }
 

@@ -384,10 +384,14 @@ TEST_F(BandwidthRunTest, by_nccl_who_is_slow_is_a_node) {
   medium_ = kByNccl;
   run();
   BandwidthFound slow = found();
-  slow.verdict.suspects.push_back(
-      {.kind = fleet::SuspectKind::nic, .nodes = {1}, .rail = 0, .confidence = 0.9, .sentence = "slow"});
-  slow.verdict.suspects.push_back(
-      {.kind = fleet::SuspectKind::link, .nodes = {0, 1}, .rail = 0, .confidence = 0.9, .sentence = "slow"});
+  fleet::Suspect suspect;
+  suspect.rail = 0;
+  suspect.kind = fleet::SuspectKind::nic;
+  suspect.nodes = {1};
+  slow.verdict.suspects.push_back(suspect);
+  suspect.kind = fleet::SuspectKind::link;
+  suspect.nodes = {0, 1};
+  slow.verdict.suspects.push_back(suspect);
   std::vector<std::string> suspects;
   for (const Observation& one : bandwidth_observations(slow, {}))
     if (one.name == "bandwidth.suspect")

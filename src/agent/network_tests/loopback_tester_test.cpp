@@ -100,6 +100,7 @@ class LoopbackTesterTest : public ::testing::Test {
                   }};
   BandwidthEnds::Doors doors() {
     return {.program = std::string("/opt/probe"),
+            .gpu_program = fail(Errc::not_found, "no test here has a GPU"),
             .run = [this](const host::Command& command, MonoTime, const std::stop_token&,
                           const host::LineHandler&) { return run_child(command); },
             .submit =
