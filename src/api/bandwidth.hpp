@@ -53,9 +53,12 @@ struct ServersAnswer {
 [[nodiscard]] std::string to_json(const ServersAnswer& answer);
 [[nodiscard]] Result<ServersAnswer> parse_servers_answer(std::string_view json);
 
+// By NCCL, a reason of docs/gpu-probe.md: a GPU got a wrong sum.
+inline constexpr std::string_view kWrongResult = "wrong_result";
+
 // Of DELETE: what servers found that the other end may not know. Both empty: nothing.
 struct ServersEnd {
-  std::string reason;  // "wrong_result": a GPU of theirs got a wrong sum
+  std::string reason;  // kWrongResult, of a GPU of theirs
   std::string error;   // the same as a sentence
 
   friend bool operator==(const ServersEnd&, const ServersEnd&) = default;

@@ -19,7 +19,6 @@ constexpr int kAroundRdma = 24;
 // end waits as long for the other, and what was measured has a margin of ten seconds.
 constexpr int kAroundNccl = 2 * host::kNcclPatience + 10;
 
-constexpr std::string_view kWrongResult = "wrong_result";  // of docs/gpu-probe.md
 constexpr std::string_view kNetProbe = "autopilot-net-probe";
 constexpr std::string_view kGpuProbe = "autopilot-gpu-probe";
 
@@ -130,7 +129,7 @@ api::ServersEnd found_by_servers(std::string_view program, const Result<host::Ch
   if (program != kGpuProbe || !child) return {};
   const std::string_view output = trim(child->output);
   const auto report = host::parse_all_reduce(output.substr(output.rfind('\n') + 1));
-  if (!report || report->reason != kWrongResult) return {};
+  if (!report || report->reason != api::kWrongResult) return {};
   return {report->reason, report->error};
 }
 

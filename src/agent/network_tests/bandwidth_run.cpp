@@ -14,7 +14,6 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxProblem = 300;
-constexpr std::string_view kWrongResult = "wrong_result";  // of docs/gpu-probe.md
 // Each way of a pair: three rounds are over within a minute and a half.
 constexpr std::size_t kLeastSeconds = 3;
 constexpr std::size_t kMostSeconds = 8;
@@ -186,7 +185,7 @@ void BandwidthRun::begin(const fleet::PairTest& test) {
 void BandwidthRun::take(const fleet::PairTest& test, const Result<api::BandwidthAnswer>& answer,
                         const std::string& refused_by) {
   if (exchanges_.erase(test.id) == 0) return;
-  if (answer && answer->reason == kWrongResult) wrong_[test.id] = wrong_sum_of(test, *answer);
+  if (answer && answer->reason == api::kWrongResult) wrong_[test.id] = wrong_sum_of(test, *answer);
   const bool is_missing = !answer || !answer->reason.empty();
   if (is_missing && !is_again_) {
     if (again_.empty()) why_again_ = problem_of(answer);

@@ -12,9 +12,8 @@ namespace {
 
 constexpr std::size_t kStreams = 4;
 constexpr std::string_view kNoRates =
-    "of too many lines nobody knows the rate, of which network.most_percent allows a share: there is no pair "
-    "to "
-    "test";
+    "of too many lines nobody knows the rate, of which network.most_percent allows a share: "
+    "there is no pair to test";
 
 // A test of iperf3 gives a sample each second, and has one way through the fabric for each pair, however long
 // it lasts. TCP is less even than RDMA, and hosts have other work: a tenth less is nobody's fault.

@@ -5,16 +5,16 @@
 #include <boost/json.hpp>
 #include <utility>
 
-#include "core/parse.hpp"
 #include "host/operations/gpu_probe_helper.hpp"
+#include "host/peers/probe_json.hpp"
 
 namespace autopilot::host {
 namespace {
 
 namespace json = boost::json;
 
+constexpr std::string_view kProgram = "autopilot-gpu-probe";
 constexpr std::size_t kMaxDepth = 4;
-constexpr std::size_t kMaxError = 512;
 constexpr std::size_t kMaxSamples = 256;
 constexpr std::size_t kIdLength = 256;  // digits of ncclUniqueId, 128 bytes
 constexpr int kMostRanks = 4096;
@@ -22,25 +22,11 @@ constexpr const char* kIdVariable = "AUTOPILOT_NCCL_ID=";
 constexpr double kMostBits = 1e15;  // a thousand times the fastest line there is
 
 tl::unexpected<Error> refuse(const std::string& what) {
-  return fail(Errc::malformed, "report of autopilot-gpu-probe: " + what);
+  return refuse_probe_report(kProgram, what);
 }
 
 Result<json::object> read_object(std::string_view text) {
-  if (text.size() > kMaxNcclProbeReport) return refuse("it is too long");
-  json::error_code error;
-  json::parse_options options;
-  options.max_depth = kMaxDepth;
-  json::value value = json::parse({text.data(), text.size()}, error, {}, options);
-  if (error) return refuse(error.message());
-  json::object* const object = value.if_object();
-  if (object == nullptr) return refuse("it is no object");
-  return std::move(*object);
-}
-
-std::string text_of(const json::object& object, std::string_view name) {
-  const json::value* const member = object.if_contains(name);
-  const json::string* const text = member == nullptr ? nullptr : member->if_string();
-  return text == nullptr ? "" : to_printable({text->data(), text->size()}, kMaxError);
+  return read_probe_report(text, kProgram, kMaxNcclProbeReport, kMaxDepth);
 }
 
 std::optional<double> rate_of(const json::value* value) {
@@ -59,8 +45,7 @@ std::optional<int> rank_of(const json::value* value) {
 
 std::vector<double> samples_of(const json::object& report) {
   std::vector<double> samples;
-  const json::value* const member = report.if_contains("samples");
-  const json::array* const list = member == nullptr ? nullptr : member->if_array();
+  const json::array* const list = probe_list(report, "samples");
   if (list == nullptr) return samples;
   for (const json::value& item : *list)
     if (const auto rate = rate_of(&item); rate && samples.size() < kMaxSamples) samples.push_back(*rate);
@@ -97,11 +82,11 @@ Command command_of(const std::string& program, const AllReduceTest& test) {
 
 Result<std::string> parse_nccl_id(std::string_view line) {
   const json::object object = TRY(read_object(line));
-  if (const std::string reason = text_of(object, "reason"); !reason.empty()) {
-    const std::string error = text_of(object, "error");
+  if (const std::string reason = probe_text(object, "reason"); !reason.empty()) {
+    const std::string error = probe_text(object, "error");
     return fail(Errc::unavailable, error.empty() ? reason : error);
   }
-  std::string id = text_of(object, "id");
+  std::string id = probe_text(object, "id");
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (id.size() != kIdLength || !std::ranges::all_of(id, is_digit)) return refuse("`id` is none");
   return id;
@@ -110,8 +95,8 @@ Result<std::string> parse_nccl_id(std::string_view line) {
 Result<AllReduceReport> parse_all_reduce(std::string_view text) {
   const json::object object = TRY(read_object(text));
   AllReduceReport report;
-  report.reason = text_of(object, "reason");
-  report.error = text_of(object, "error");
+  report.reason = probe_text(object, "reason");
+  report.error = probe_text(object, "error");
   report.wrong_rank = rank_of(object.if_contains("wrong_rank"));
   if (!report.reason.empty()) return report;
   const auto bus = rate_of(object.if_contains("bus_bits_per_second"));

@@ -5,15 +5,15 @@
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "core/parse.hpp"
+#include "host/peers/probe_json.hpp"
 
 namespace autopilot::host {
 namespace {
 
 namespace json = boost::json;
 
+constexpr std::string_view kProgram = "autopilot-net-probe";
 constexpr std::size_t kMaxDepth = 8;
-constexpr std::size_t kMaxError = 512;
 constexpr std::int64_t kMostPort = 65535;
 // Seconds that do not count: TCP finds out what the way carries.
 constexpr int kSettling = 1;
@@ -21,33 +21,15 @@ constexpr double kMostBits = 1e15;  // a thousand times the fastest line there i
 constexpr double kMostMicroseconds = 60e6;
 
 tl::unexpected<Error> refuse(const std::string& what) {
-  return fail(Errc::malformed, "report of autopilot-net-probe: " + what);
+  return refuse_probe_report(kProgram, what);
 }
 
 Result<json::object> read_object(std::string_view text, std::string_view role) {
-  if (text.size() > kMaxNetProbeReport) return refuse("it is too long");
-  json::error_code error;
-  json::parse_options options;
-  options.max_depth = kMaxDepth;
-  json::value value = json::parse({text.data(), text.size()}, error, {}, options);
-  if (error) return refuse(error.message());
-  json::object* const object = value.if_object();
-  if (object == nullptr) return refuse("it is no object");
-  const json::value* const said = object->if_contains("role");
+  json::object object = TRY(read_probe_report(text, kProgram, kMaxNetProbeReport, kMaxDepth));
+  const json::value* const said = object.if_contains("role");
   if (said == nullptr || !said->is_string() || said->get_string() != role)
     return refuse("it is not of the role " + std::string(role));
-  return std::move(*object);
-}
-
-std::string text_of(const json::object& object, std::string_view name) {
-  const json::value* const member = object.if_contains(name);
-  const json::string* const text = member == nullptr ? nullptr : member->if_string();
-  return text == nullptr ? "" : to_printable({text->data(), text->size()}, kMaxError);
-}
-
-const json::array* list_of(const json::object& object, std::string_view name) {
-  const json::value* const member = object.if_contains(name);
-  return member == nullptr ? nullptr : member->if_array();
+  return object;
 }
 
 std::optional<double> amount_of(const json::object& object, std::string_view name, double most) {
@@ -71,18 +53,18 @@ std::optional<Carried> carried_by(const json::object& way) {
 
 // Of the whole report, or of one process. Null where that way was not measured.
 const json::object* way_in(const json::object& object, bool from_peer) {
-  const json::array* const ways = list_of(object, "directions");
+  const json::array* const ways = probe_list(object, "directions");
   if (ways == nullptr) return nullptr;
   for (const json::value& item : *ways) {
     const json::object* const way = item.if_object();
-    if (way != nullptr && text_of(*way, "direction") == (from_peer ? "from_peer" : "to_peer")) return way;
+    if (way != nullptr && probe_text(*way, "direction") == (from_peer ? "from_peer" : "to_peer")) return way;
   }
   return nullptr;
 }
 
 std::vector<Carried> processes_in(const json::object& report, bool from_peer) {
   std::vector<Carried> carried;
-  const json::array* const processes = list_of(report, "processes");
+  const json::array* const processes = probe_list(report, "processes");
   if (processes == nullptr) return carried;
   for (const json::value& item : *processes) {
     const json::object* const process = item.if_object();
@@ -97,7 +79,7 @@ std::optional<Bandwidth> bandwidth_of(const json::object& way) {
   const auto all = carried_by(way);
   if (!all) return std::nullopt;
   Bandwidth bandwidth{.all = *all};
-  if (const json::array* const samples = list_of(way, "samples"))
+  if (const json::array* const samples = probe_list(way, "samples"))
     for (const json::value& item : *samples) {
       json::error_code error;
       const double sample = item.to_number<double>(error);
@@ -206,12 +188,13 @@ Command command_of(const std::string& program, const RdmaLoopback& test) {
 
 Result<std::vector<int>> parse_listening(std::string_view line) {
   const json::object object = TRY(read_object(line, "serve"));
-  const json::array* const ports = list_of(object, "ports");
-  const json::array* const failed = list_of(object, "failed");
+  const json::array* const ports = probe_list(object, "ports");
+  const json::array* const failed = probe_list(object, "failed");
   if (ports == nullptr || failed == nullptr) return refuse("`ports` or `failed` is no list");
   if (!failed->empty()) {
     const json::object* const first = failed->front().if_object();
-    return fail(Errc::unavailable, first == nullptr ? "a server does not listen" : text_of(*first, "error"));
+    return fail(Errc::unavailable,
+                first == nullptr ? "a server does not listen" : probe_text(*first, "error"));
   }
   std::vector<int> listening;
   for (const json::value& item : *ports) {
@@ -227,7 +210,7 @@ Result<std::vector<int>> parse_listening(std::string_view line) {
 Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
   const json::object object = TRY(read_object(text, "measure"));
   BandwidthReport report{
-      .measured = std::nullopt, .reason = text_of(object, "reason"), .error = text_of(object, "error")};
+      .measured = std::nullopt, .reason = probe_text(object, "reason"), .error = probe_text(object, "error")};
   if (!report.reason.empty()) return report;
   if (const json::object* const way = way_in(object, from_peer)) report.measured = bandwidth_of(*way);
   if (!report.measured) return refuse("it has neither a reason nor that way");
@@ -238,8 +221,8 @@ Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
 Result<RdmaReport> parse_rdma(std::string_view text) {
   const json::object object = TRY(read_object(text, "measure"));
   RdmaReport report;
-  report.reason = text_of(object, "reason");
-  report.error = text_of(object, "error");
+  report.reason = probe_text(object, "reason");
+  report.error = probe_text(object, "error");
   if (!report.reason.empty()) return report;
   const json::object* const there = way_in(object, false);
   const json::object* const back = way_in(object, true);
