@@ -135,8 +135,8 @@ TEST(PairRun, ways_back_by_other_means_are_compared_with_each_other) {
   ASSERT_THAT(accused(verdict), ElementsAre("nic_sends n5 rail 1"));
   for (const Cell& cell : verdict.cells) {
     // Across leaves hardly a pair was tested.
-    if (cell.locality == Locality::same_leaf)
-      EXPECT_NEAR(cell.usual_backward.value_or(0) / cell.usual.value_or(1), shares[cell.rail], 0.01);
+    if (cell.locality != Locality::same_leaf) continue;
+    EXPECT_NEAR(cell.usual_backward.value_or(0) / cell.usual.value_or(1), shares[cell.rail], 0.01);
   }
   // Else what is sent there hides behind what always comes back slower.
   EXPECT_THAT(accused(verdict_with_slow_ways_back(32, shares, {slow}, false)),
