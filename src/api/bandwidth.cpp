@@ -23,10 +23,11 @@ bool is_by_tcp(const ServersRequest& request) {
 }
 
 ServersRequest read_servers_request(const JsonObject& object) {
-  object.has_only({"address", "allowed", "processes", "seconds", "rdmaPort", "gpus", "testSeconds"});
+  object.has_only({"address", "allowed", "processes", "seconds", "rdmaPort", "gpus", "ranks", "testSeconds"});
   ServersRequest request{object.word("address"), object.word("allowed"), object.count("processes"),
                          object.count("seconds"), object.word_or_empty("rdmaPort")};
   if (object.has("gpus")) request.gpus = object.count("gpus");
+  if (object.has("ranks")) request.ranks = object.count("ranks");
   if (!is_by_tcp(request)) request.test_seconds = object.count("testSeconds");
   return request;
 }
@@ -36,17 +37,19 @@ ServersAnswer read_servers_answer(const JsonObject& object) {
 }
 
 ServersEnd read_servers_end(const JsonObject& object) {
-  return {object.word_or_empty("reason"), object.word_or_empty("error")};
+  return {object.word_or_empty("reason"), object.word_or_empty("error"), object.word_or_empty("wrongAt")};
 }
 
 BandwidthRequest read_bandwidth_request(const JsonObject& object) {
   object.has_only({"address", "node", "to", "ports", "streams", "seconds", "mostBitsPerSecond", "rdmaPort",
-                   "gpus", "ncclId"});
+                   "gpus", "ranks", "firstRank", "ncclId"});
   BandwidthRequest request{object.word("address"),          object.word("node"),     object.word("to"),
                            object.list("ports", read_port), object.count("streams"), object.count("seconds")};
   if (object.has("mostBitsPerSecond")) request.most = object.count("mostBitsPerSecond");
   request.rdma_port = object.word_or_empty("rdmaPort");
   if (object.has("gpus")) request.gpus = object.count("gpus");
+  if (object.has("ranks")) request.ranks = object.count("ranks");
+  if (object.has("firstRank")) request.first_rank = object.count("firstRank");
   request.nccl_id = object.word_or_empty("ncclId");
   return request;
 }
@@ -122,9 +125,22 @@ Status check_ports(const std::vector<std::uint16_t>& ports) {
   return {};
 }
 
-Status check_gpus(std::size_t gpus, const std::string& rdma_port) {
+Status check_gpus(std::size_t gpus, std::size_t ranks, const std::string& rdma_port) {
   if (!rdma_port.empty()) return fail(Errc::malformed, "rdmaPort, gpus: expected one of them");
-  return check_count("gpus", gpus, NodeNetwork::kMostGpus);
+  TRY_STATUS(check_count("gpus", gpus, NodeNetwork::kMostGpus));
+  if (ranks == 0 || (ranks > gpus && ranks <= kMostRanks)) return {};
+  return fail(Errc::malformed, "ranks: expected more than gpus, and at most " + std::to_string(kMostRanks));
+}
+
+Status check_first_rank(const BandwidthRequest& request) {
+  const std::size_t last = request.ranks == 0 ? 0 : request.ranks - request.gpus;
+  if ((request.first_rank == 0) == (request.ranks == 0) && request.first_rank <= last) return {};
+  return fail(Errc::malformed, "firstRank: expected 1 to ranks less gpus, with ranks");
+}
+
+Status check_wrong_at(const std::string& at) {
+  if (at.empty() || at == kWrongHere || at == kWrongThere) return {};
+  return fail(Errc::malformed, "wrongAt: expected here or there");
 }
 
 // It becomes an argument of a program.
@@ -162,6 +178,7 @@ std::string to_json(const ServersRequest& request) {
   out.count("seconds", request.seconds);
   out.word_if_any("rdmaPort", request.rdma_port);
   if (request.gpus > 0) out.count("gpus", request.gpus);
+  if (request.ranks > 0) out.count("ranks", request.ranks);
   if (!is_by_tcp(request)) out.count("testSeconds", request.test_seconds);
   out.end_object();
   return out.take();
@@ -174,7 +191,7 @@ Result<ServersRequest> parse_servers_request(std::string_view json) {
   if (is_by_tcp(request)) return request;
   TRY_STATUS(check_count("testSeconds", request.test_seconds, kMostTestSeconds));
   if (request.gpus > 0)
-    TRY_STATUS(check_gpus(request.gpus, request.rdma_port));
+    TRY_STATUS(check_gpus(request.gpus, request.ranks, request.rdma_port));
   else
     TRY_STATUS(check_ipv4("address", request.address));
   return request;
@@ -201,12 +218,15 @@ std::string to_json(const ServersEnd& end) {
   out.begin_object();
   out.word_if_any("reason", end.reason);
   out.word_if_any("error", end.error);
+  out.word_if_any("wrongAt", end.wrong_at);
   out.end_object();
   return out.take();
 }
 
 Result<ServersEnd> parse_servers_end(std::string_view json) {
-  return read_text(json, read_servers_end);
+  auto end = TRY(read_text(json, read_servers_end));
+  TRY_STATUS(check_wrong_at(end.wrong_at));
+  return end;
 }
 
 std::string to_json(const BandwidthRequest& request) {
@@ -221,6 +241,8 @@ std::string to_json(const BandwidthRequest& request) {
   if (request.most > 0) out.count("mostBitsPerSecond", request.most);
   out.word_if_any("rdmaPort", request.rdma_port);
   if (request.gpus > 0) out.count("gpus", request.gpus);
+  if (request.ranks > 0) out.count("ranks", request.ranks);
+  if (request.first_rank > 0) out.count("firstRank", request.first_rank);
   out.word_if_any("ncclId", request.nccl_id);
   out.end_object();
   return out.take();
@@ -232,7 +254,10 @@ Result<BandwidthRequest> parse_bandwidth_request(std::string_view json) {
   TRY_STATUS(is_by_nccl ? check_nccl_id(request.nccl_id) : check_ports(request.ports));
   TRY_STATUS(check_count("streams", request.streams, kMostStreams));
   TRY_STATUS(check_count("seconds", request.seconds, kMostTestSeconds));
-  if (is_by_nccl) TRY_STATUS(check_gpus(request.gpus, request.rdma_port));
+  if (is_by_nccl) {
+    TRY_STATUS(check_gpus(request.gpus, request.ranks, request.rdma_port));
+    TRY_STATUS(check_first_rank(request));
+  }
   if (request.rdma_port.empty()) return request;
   if (request.ports.size() != kRdmaPrograms)
     return fail(Errc::malformed, "ports: by RDMA there are " + std::to_string(kRdmaPrograms));
@@ -260,9 +285,7 @@ Result<BandwidthAnswer> parse_bandwidth_answer(std::string_view json) {
   auto answer = TRY(read_text(json, read_bandwidth_answer));
   if (!is_rate(answer.to_peer) || !is_rate(answer.from_peer))
     return fail(Errc::malformed, "toPeer, fromPeer: expected bits per second");
-  const std::string& at = answer.wrong_at;
-  if (!at.empty() && at != kWrongHere && at != kWrongThere)
-    return fail(Errc::malformed, "wrongAt: expected here or there");
+  TRY_STATUS(check_wrong_at(answer.wrong_at));
   if (!is_time(answer.latency)) return fail(Errc::malformed, "latency: expected microseconds");
   if (answer.reason.empty() && !(answer.to_peer && answer.from_peer))
     return fail(Errc::malformed, "expected both ways, or a reason");

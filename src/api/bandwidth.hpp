@@ -23,10 +23,17 @@ inline constexpr std::size_t kMostServerSeconds = 120;
 // One each for a write, a read and the latency.
 inline constexpr std::size_t kRdmaPrograms = 3;
 inline constexpr std::uint64_t kLeastRdmaBits = 1'000'000;  // that a test may be bound to
+// GPUs of all nodes of one all-reduce.
+inline constexpr std::size_t kMostRanks = 4096;
 // Of ncclUniqueId, 128 bytes.
 inline constexpr std::size_t kNcclIdLength = 256;
 // Each way: both are over, or given up, before a server must have answered.
 inline constexpr std::size_t kMostTestSeconds = 15;
+
+// A request for an all-reduce that names no ranks is one of a pair, both of which have as many GPUs.
+[[nodiscard]] inline std::size_t ranks_of(std::size_t ranks, std::size_t gpus) {
+  return ranks == 0 ? 2 * gpus : ranks;
+}
 
 struct ServersRequest {
   std::string address;  // of the node that is asked
@@ -35,7 +42,8 @@ struct ServersRequest {
   std::size_t seconds = 0;       // until nobody listens any more
   std::string rdma_port = {};    // "mlx5_0/1": by RDMA, with one process for each program; else empty
   std::size_t test_seconds = 0;  // not by TCP: what the other end will ask for
-  std::size_t gpus = 0;          // by NCCL: an all-reduce of so many of each of both nodes; else 0
+  std::size_t gpus = 0;          // by NCCL: an all-reduce with so many of this node; else 0
+  std::size_t ranks = 0;         // and so many of all nodes; see ranks_of
 
   friend bool operator==(const ServersRequest&, const ServersRequest&) = default;
 };
@@ -56,10 +64,14 @@ struct ServersAnswer {
 // By NCCL, a reason of docs/gpu-probe.md: a GPU got a wrong sum.
 inline constexpr std::string_view kWrongResult = "wrong_result";
 
-// Of DELETE: what servers found that the other end may not know. Both empty: nothing.
+inline constexpr const char* kWrongHere = "here";    // of the node that was asked
+inline constexpr const char* kWrongThere = "there";  // of another one
+
+// Of DELETE: what servers found that the other end may not know. No reason: nothing.
 struct ServersEnd {
-  std::string reason;  // kWrongResult, of a GPU of theirs
-  std::string error;   // the same as a sentence
+  std::string reason;         // kWrongResult
+  std::string error;          // the same as a sentence
+  std::string wrong_at = {};  // whose GPU got it, see BandwidthAnswer
 
   friend bool operator==(const ServersEnd&, const ServersEnd&) = default;
 };
@@ -76,6 +88,8 @@ struct BandwidthRequest {
   std::uint64_t most = 0;            // bits/s, of all together; 0: what the network has
   std::string rdma_port = {};        // see ServersRequest
   std::size_t gpus = 0;              // likewise
+  std::size_t ranks = 0;             // likewise
+  std::size_t first_rank = 0;        // with `ranks`: of the first GPU of this node; not 0, who waits has that
   std::string nccl_id = {};  // by NCCL, in place of ports: whom to join, kNcclIdLength hexadecimal digits
 
   friend bool operator==(const BandwidthRequest&, const BandwidthRequest&) = default;
@@ -98,8 +112,6 @@ struct BandwidthLatency {
 
   friend bool operator==(const BandwidthLatency&, const BandwidthLatency&) = default;
 };
-inline constexpr const char* kWrongHere = "here";    // of the node that was asked
-inline constexpr const char* kWrongThere = "there";  // of the other one
 // Both ways, or why one was not measured. An all-reduce has one figure, its bus bandwidth, for both.
 struct BandwidthAnswer {
   std::optional<BandwidthWay> to_peer;

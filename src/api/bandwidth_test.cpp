@@ -23,8 +23,14 @@ TEST(Bandwidth, what_is_written_is_read_again) {
   EXPECT_EQ(parse_servers_request(to_json(by_nccl)).value(), by_nccl);
   const ServersAnswer joinable{"servers-1", {}, std::string(kNcclIdLength, 'a')};
   EXPECT_EQ(parse_servers_answer(to_json(joinable)).value(), joinable);
-  const BandwidthRequest nccl_request{"10.2.0.9", "node-b", "10.2.0.7", {}, 1, 3, 0, "", 8, joinable.nccl_id};
+  const BandwidthRequest nccl_request{"10.2.0.9", "node-b", "10.2.0.7", {}, 1, 3,
+                                      0,          "",       8,          0,  0, joinable.nccl_id};
   EXPECT_EQ(parse_bandwidth_request(to_json(nccl_request)).value(), nccl_request);
+  const ServersRequest of_many{"10.2.0.7", "10.2.0.9", 1, 90, "", 3, 8, 24};
+  EXPECT_EQ(parse_servers_request(to_json(of_many)).value(), of_many);
+  const BandwidthRequest joins_many{"10.2.0.9", "node-b", "10.2.0.7", {}, 1,  3,
+                                    0,          "",       8,          24, 16, joinable.nccl_id};
+  EXPECT_EQ(parse_bandwidth_request(to_json(joins_many)).value(), joins_many);
   const BandwidthAnswer with_latency{BandwidthWay{2e11, 2e11}, BandwidthWay{1e11, 1e11}, "", "",
                                      BandwidthLatency{1.27, 1.5, 5.25}};
   EXPECT_EQ(parse_bandwidth_answer(to_json(with_latency)).value(), with_latency);
@@ -69,10 +75,30 @@ TEST(Bandwidth, a_wrong_sum_has_a_place) {
   EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).value(), answer);
   answer.wrong_at = "elsewhere";
   EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).error().what, "wrongAt: expected here or there");
-  const ServersEnd end{"wrong_result", "gpu 1: -10 in place of 10"};
+  ServersEnd end{"wrong_result", "gpu 1: -10 in place of 10", kWrongHere};
   EXPECT_EQ(parse_servers_end(to_json(end)).value(), end);
+  end.wrong_at = "elsewhere";
+  EXPECT_EQ(parse_servers_end(to_json(end)).error().what, "wrongAt: expected here or there");
   EXPECT_EQ(parse_servers_end("{}").value(), ServersEnd{});
   EXPECT_FALSE(parse_servers_end("[]"));
+}
+
+TEST(Bandwidth, ranks_of_an_all_reduce_are_those_of_its_nodes) {
+  EXPECT_EQ(ranks_of(0, 8), 16U) << "of a pair";
+  EXPECT_EQ(ranks_of(24, 8), 24U);
+  ServersRequest servers{"10.2.0.7", "10.2.0.9", 1, 30, "", 3, 8, 8};
+  EXPECT_EQ(parse_servers_request(to_json(servers)).error().what,
+            "ranks: expected more than gpus, and at most 4096");
+  servers.ranks = 4097;
+  EXPECT_FALSE(parse_servers_request(to_json(servers)));
+  BandwidthRequest request{"a", "b", "c", {}, 1, 1, 0, "", 8, 24, 17, std::string(kNcclIdLength, 'a')};
+  const std::string why = "firstRank: expected 1 to ranks less gpus, with ranks";
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, why);
+  request.first_rank = 0;
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, why) << "who waits has that";
+  request.ranks = 0;
+  request.first_rank = 8;
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, why);
 }
 
 TEST(Bandwidth, whom_to_join_by_nccl_is_its_digits_and_nothing_else) {
@@ -80,7 +106,7 @@ TEST(Bandwidth, whom_to_join_by_nccl_is_its_digits_and_nothing_else) {
   for (const std::string& id :
        {std::string(), std::string("--help"), std::string(255, 'a'), std::string(257, 'a'),
         std::string(255, 'a') + "g", std::string(255, 'a') + "A", std::string(256, ' ')}) {
-    const BandwidthRequest request{"a", "b", "c", {}, 1, 3, 0, "", 8, id};
+    const BandwidthRequest request{"a", "b", "c", {}, 1, 3, 0, "", 8, 0, 0, id};
     EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, why) << id;
     if (id.empty()) continue;
     EXPECT_EQ(parse_servers_answer(to_json(ServersAnswer{"x", {}, id})).error().what, why);

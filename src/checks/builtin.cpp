@@ -46,6 +46,7 @@ std::span<const Check> builtin_checks() {
       kNetworkRdmaBandwidth,  //
       kNetworkRdmaLoopback,   //
       kNetworkNcclAllreduce,  //
+      kNetworkNcclGroup,      //
       kStorageFilesystem,     //
       kStorageFsErrors,       //
       kStorageNvme,           //

@@ -45,6 +45,7 @@ extern const Check kNetworkBandwidth;
 extern const Check kNetworkRdmaBandwidth;
 extern const Check kNetworkRdmaLoopback;
 extern const Check kNetworkNcclAllreduce;
+extern const Check kNetworkNcclGroup;
 extern const Check kStorageFilesystem;
 extern const Check kStorageFsErrors;
 extern const Check kStorageNvme;

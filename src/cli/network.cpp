@@ -19,6 +19,7 @@
 #include "cli/output/bandwidth_table.hpp"
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
+#include "cli/output/group_table.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/test_table.hpp"
 #include "cli/settings.hpp"
@@ -42,8 +43,9 @@ struct NetworkTestOptions {
   ClusterOptions cluster;
   TestPlace place;  // without a node and a selection: here
   std::optional<Duration> deadline;
-  bool plan = false;   // only
-  bool watch = false;  // again and again
+  bool together = false;  // by NCCL, in place of pairs
+  bool plan = false;      // only
+  bool watch = false;     // again and again
   OutputFormat format = OutputFormat::table;
   std::string socket;
 };
@@ -55,15 +57,15 @@ std::string joined_nodes(const NetworkTestOptions& options) {
   return nodes;
 }
 
-std::string operation_of(const std::string& kind) {
-  if (kind == kPing) return "network.ping";
-  if (kind == kNccl) return "network.nccl_allreduce";
-  return kind == kRdma ? "network.rdma_bandwidth" : "network.bandwidth";
+std::string operation_of(const NetworkTestOptions& options) {
+  if (options.kind == kPing) return "network.ping";
+  if (options.kind == kNccl) return options.together ? "network.nccl_group" : "network.nccl_allreduce";
+  return options.kind == kRdma ? "network.rdma_bandwidth" : "network.bandwidth";
 }
 
 // The nodes are what nobody else may test meanwhile.
 api::OperationRequest request_of(const NetworkTestOptions& options) {
-  api::OperationRequest request{operation_of(options.kind), {}, options.deadline};
+  api::OperationRequest request{operation_of(options), {}, options.deadline};
   for (const std::string& node : options.nodes) {
     Subject& subject = request.reservation.emplace_back();
     subject.kind = SubjectKind::peer;
@@ -75,8 +77,9 @@ api::OperationRequest request_of(const NetworkTestOptions& options) {
 void print(const FinishedTest& test, OutputFormat format) {
   if (format != OutputFormat::table) return print_json(tests_json({test}), format);
   const TableStyle style = terminal_style();
-  const std::string matrix = test.result ? render_bandwidth(test.result->observations.all(), style) : "";
-  std::cout << matrix << (matrix.empty() ? "" : "\n") << render_tests({test}, style);
+  const Observations found = test.result ? test.result->observations.all() : Observations{};
+  const std::string table = render_bandwidth(found, style) + render_groups(found, style);
+  std::cout << table << (table.empty() ? "" : "\n") << render_tests({test}, style);
 }
 
 // For the agent of another node.
@@ -84,6 +87,7 @@ std::vector<std::string> words_of(const NetworkTestOptions& options) {
   std::vector<std::string> words{"network", "test", "--kind=" + options.kind,
                                  "--output=" + format_name(options.format)};
   if (options.deadline) words.push_back("--deadline=" + format_duration(*options.deadline));
+  if (options.together) words.emplace_back("--together");
   if (options.plan) words.emplace_back("--plan");
   if (!options.nodes.empty()) words.push_back("--nodes=" + joined_nodes(options));
   return words;
@@ -156,8 +160,9 @@ int test_network(const NetworkTestOptions& options) {
 }
 
 // CLI11 asks for names that exclude each other, and not for values.
-std::string why_no_plan(const NetworkTestOptions& options) {
-  return options.plan && options.kind == kPing ? "--plan: pings have none; leave --kind out" : "";
+std::string why_not(const NetworkTestOptions& options) {
+  if (options.plan && options.kind == kPing) return "--plan: pings have none; leave --kind out";
+  return options.together && options.kind != kNccl ? "--together: an all-reduce; say --kind nccl" : "";
 }
 
 }  // namespace
@@ -185,7 +190,10 @@ void add_network(CLI::App& app, int& exit_code) {
   add_namespace_option(*verb, options->place.name_space);
   add_cluster_options(*verb, options->cluster);
   add_duration_option(*verb, "--deadline", options->deadline, "End a test that takes longer");
-  verb->add_flag("--plan", options->plan, "Only tell who would be measured with whom, and how long it takes");
+  auto* together = verb->add_flag("--together", options->together,
+                                  "By nccl: many nodes in one all-reduce, in place of pairs");
+  verb->add_flag("--plan", options->plan, "Only tell who would be measured with whom, and how long it takes")
+      ->excludes(together);
   verb->add_flag("--watch", options->watch, "Test again and again, until Ctrl-C")->excludes("--plan");
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
@@ -205,14 +213,15 @@ void add_network(CLI::App& app, int& exit_code) {
       "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"
       "  autopilot network test --kind rdma\n"
       "  autopilot network test --kind nccl --nodes gpu-1,gpu-2,gpu-7\n"
+      "  autopilot network test --kind nccl --together\n"
       "  autopilot network test --kind ping -o json");
   verb->callback([options, &exit_code] {
-    const std::string why_not = why_no_plan(*options);
-    if (why_not.empty()) {
+    const std::string refusal = why_not(*options);
+    if (refusal.empty()) {
       exit_code = test_network(*options);
       return;
     }
-    tell(why_not);
+    tell(refusal);
     exit_code = kExitUsage;
   });
 }

@@ -99,13 +99,23 @@ api::BandwidthAnswer measure_by_rdma(const Run& run, const std::string& program,
           .latency = api::BandwidthLatency{latency.typical, latency.p99, latency.most}};
 }
 
+// Of a wrong sum, for the node that has these ranks; empty: not known.
+std::string place_of(const std::optional<int>& rank, int first, int gpus) {
+  if (!rank) return {};
+  return *rank >= first && *rank < first + gpus ? api::kWrongHere : api::kWrongThere;
+}
+
 // On a thread that may block, likewise.
 api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
                                      const api::BandwidthRequest& request) {
-  const host::AllReduceTest test{.end = {.address = request.address,
-                                         .gpus = static_cast<int>(request.gpus),
-                                         .seconds = static_cast<int>(request.seconds)},
-                                 .id = request.nccl_id};
+  const std::size_t first = request.ranks == 0 ? request.gpus : request.first_rank;
+  const host::AllReduceTest test{
+      .end = {.address = request.address,
+              .gpus = static_cast<int>(request.gpus),
+              .ranks = static_cast<int>(api::ranks_of(request.ranks, request.gpus)),
+              .seconds = static_cast<int>(request.seconds)},
+      .first = static_cast<int>(first),
+      .id = request.nccl_id};
   const auto child = run(host::command_of(program, test));
   if (!child || child->output.empty()) return no_measurement("internal", last_words(kGpuProbe, child));
   const auto report = host::parse_all_reduce(trim(child->output));
@@ -113,9 +123,7 @@ api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
   const std::optional<host::AllReduce>& measured = report->measured;
   if (!measured) {
     api::BandwidthAnswer answer = no_measurement(report->reason, report->error);
-    // The ranks of the one that waited come first.
-    if (const std::optional<int> rank = report->wrong_rank)
-      answer.wrong_at = *rank < test.end.gpus ? api::kWrongThere : api::kWrongHere;
+    answer.wrong_at = place_of(report->wrong_rank, test.first, test.end.gpus);
     return answer;
   }
   const api::BandwidthWay way{.sent = measured->bus,
@@ -124,13 +132,21 @@ api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
   return {.to_peer = way, .from_peer = way, .reason = "", .error = ""};
 }
 
-// The last line of the one that waited. A wrong sum that the other end could not be told.
-api::ServersEnd found_by_servers(std::string_view program, const Result<host::ChildReport>& child) {
-  if (program != kGpuProbe || !child) return {};
+// By TCP and RDMA the other end tells all there is.
+api::ServersEnd found_by(const host::BandwidthServer&, const Result<host::ChildReport>&) {
+  return {};
+}
+api::ServersEnd found_by(const host::RdmaServer&, const Result<host::ChildReport>&) {
+  return {};
+}
+
+// The last line of the one that waited. A wrong sum that the others could not be told.
+api::ServersEnd found_by(const host::AllReduceServer& server, const Result<host::ChildReport>& child) {
+  if (!child) return {};
   const std::string_view output = trim(child->output);
   const auto report = host::parse_all_reduce(output.substr(output.rfind('\n') + 1));
   if (!report || report->reason != api::kWrongResult) return {};
-  return {report->reason, report->error};
+  return {report->reason, report->error, place_of(report->wrong_rank, 0, server.end.gpus)};
 }
 
 Result<api::ServersAnswer> ports_in(std::string_view line) {
@@ -197,13 +213,13 @@ void BandwidthEnds::serve_with(const std::string& interface, const Server& serve
   end.on_listening = std::move(done);
   const MonoTime deadline = clock_.now().mono + std::chrono::seconds{seconds} + kBeyond;
   const bool is_taken =
-      doors_.submit([this, id = *id, command = host::command_of(*program_for(interface), server), deadline,
-                     program = program_on(interface), run = doors_.run, stop = end.stop.get_token(),
+      doors_.submit([this, id = *id, server, command = host::command_of(*program_for(interface), server),
+                     deadline, program = program_on(interface), run = doors_.run, stop = end.stop.get_token(),
                      post = way_back_.post()] {
         const auto report = run(command, deadline, stop, [this, &id, &post](std::string_view line) {
           post([this, id, text = std::string(line)] { take_line(id, text); });
         });
-        post([this, id, why = last_words(program, report), found = found_by_servers(program, report)] {
+        post([this, id, why = last_words(program, report), found = found_by(server, report)] {
           take_found(id, found);
           take_end(id, why);
         });

@@ -68,12 +68,12 @@ class BandwidthEndsTest : public ::testing::Test {
   }
   Result<api::ServersAnswer> serve_by_nccl() {
     std::optional<Result<api::ServersAnswer>> answer;
-    ends_.serve(host::AllReduceServer{{.address = "10.1.0.7", .gpus = 8, .seconds = 3}}, 60,
+    ends_.serve(host::AllReduceServer{{.address = "10.1.0.7", .gpus = 8, .ranks = 16, .seconds = 3}}, 60,
                 [&answer](auto told) { answer = std::move(told); });
     EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
     return answer.value_or(fail(Errc::internal, "it told nothing"));
   }
-  void measure_by_nccl() {
+  void measure_by_nccl(std::size_t ranks = 0, std::size_t first_rank = 0) {
     measured_.reset();
     ends_.measure(kAllLines,
                   {.address = "10.1.0.7",
@@ -82,6 +82,8 @@ class BandwidthEndsTest : public ::testing::Test {
                    .ports = {},
                    .seconds = 3,
                    .gpus = 8,
+                   .ranks = ranks,
+                   .first_rank = first_rank,
                    .nccl_id = kNcclId},
                   [this](auto told) { measured_ = std::move(told); });
     ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
@@ -143,6 +145,20 @@ TEST_F(BandwidthEndsTest, or_why_it_was_not_made) {
   measure_by_nccl();
   EXPECT_EQ((*measured_)->reason, "internal");
   EXPECT_THAT((*measured_)->error, HasSubstr("autopilot-gpu-probe: "));
+}
+
+TEST_F(BandwidthEndsTest, a_wrong_sum_is_of_whoever_has_its_rank) {
+  nccl_report_ = R"({"reason":"wrong_result","error":"gpu 1: -10 in place of 10","wrong_rank":7})";
+  measure_by_nccl();
+  EXPECT_EQ((*measured_)->wrong_at, api::kWrongThere) << "who waits has ranks 0 to 7 of a pair";
+  nccl_report_ = R"({"reason":"wrong_result","error":"gpu 1: -10 in place of 10","wrong_rank":8})";
+  measure_by_nccl();
+  EXPECT_EQ((*measured_)->wrong_at, api::kWrongHere);
+  measure_by_nccl(32, 16);
+  EXPECT_EQ((*measured_)->wrong_at, api::kWrongThere) << "of four nodes it is the second one";
+  nccl_report_ = R"({"reason":"wrong_result","error":"a word that is not the same everywhere"})";
+  measure_by_nccl();
+  EXPECT_EQ((*measured_)->wrong_at, "");
 }
 
 TEST_F(BandwidthEndsTest, who_waits_for_an_all_reduce_tells_whom_to_join_and_has_all_lines) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/network_tests/wrong_sum.hpp"
 #include "api/bandwidth.hpp"
 #include "core/observation.hpp"
 #include "fleet/pair_tests/fabric.hpp"
@@ -24,11 +25,6 @@ inline constexpr std::string_view kNcclCheck = "network.nccl_allreduce";
 inline constexpr std::size_t kMostPairsTold = 1000;
 // What stands for nothing among samples, which must be more than 0; bits/s.
 inline constexpr double kNothingArrived = 1;
-
-struct WrongSum {
-  std::string problem;  // a sentence
-  std::string node;     // whose GPU got it; empty: not known
-};
 
 struct BandwidthFound {
   fleet::Fabric fabric;

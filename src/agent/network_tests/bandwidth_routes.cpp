@@ -109,8 +109,10 @@ void begin_servers(const BandwidthContext& context, const std::string& interface
   const int test_seconds = static_cast<int>(wanted.test_seconds);
   if (wanted.gpus > 0)
     return context.doors.ends.serve(
-        host::AllReduceServer{
-            {.address = wanted.address, .gpus = static_cast<int>(wanted.gpus), .seconds = test_seconds}},
+        host::AllReduceServer{{.address = wanted.address,
+                               .gpus = static_cast<int>(wanted.gpus),
+                               .ranks = static_cast<int>(api::ranks_of(wanted.ranks, wanted.gpus)),
+                               .seconds = test_seconds}},
         seconds, answer);
   if (!wanted.rdma_port.empty())
     return context.doors.ends.serve(interface,

@@ -9,7 +9,7 @@
 
 namespace autopilot::agent {
 BandwidthTester::BandwidthTester(net::EventLoop& loop, const Clock& clock, const PairMedium& medium,
-                                 AddressBook& book, Doors doors, std::shared_ptr<host::TestBoard> board)
+                                 AddressBook& book, TesterDoors doors, std::shared_ptr<host::TestBoard> board)
     : loop_(loop),
       clock_(clock),
       medium_(medium),

@@ -14,6 +14,7 @@
 #include "agent/network_tests/bandwidth_run.hpp"
 #include "agent/network_tests/pair_exchange.hpp"
 #include "agent/network_tests/pair_medium.hpp"
+#include "agent/network_tests/tester_doors.hpp"
 #include "agent/network_tests/way_back.hpp"
 #include "api/bandwidth_plan.hpp"
 #include "core/clock.hpp"
@@ -34,19 +35,9 @@ class BandwidthTester {
   static constexpr Duration kPlanRemembered = std::chrono::seconds{10};
   static constexpr std::size_t kMostPlans = 8;
 
-  struct Doors {
-    // All agents there are, this one among them.
-    std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
-    std::function<std::shared_ptr<const net::TlsContext>()> tls;
-    // What is taken of a line, of its rate; below 100 one of which nobody knows the rate is not tested.
-    std::function<int()> most_percent;
-    // The board has something new.
-    std::function<void()> look;
-  };
-
   // medium: outlives it.
   BandwidthTester(net::EventLoop& loop, const Clock& clock, const PairMedium& medium, AddressBook& book,
-                  Doors doors, std::shared_ptr<host::TestBoard> board);
+                  TesterDoors doors, std::shared_ptr<host::TestBoard> board);
   BandwidthTester(const BandwidthTester&) = delete;
   BandwidthTester& operator=(const BandwidthTester&) = delete;
   ~BandwidthTester() = default;
@@ -79,7 +70,7 @@ class BandwidthTester {
   const Clock& clock_;
   const PairMedium& medium_;
   AddressBook& book_;
-  const Doors doors_;
+  const TesterDoors doors_;
   const std::shared_ptr<host::TestBoard> board_;
   std::optional<runtime::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;  // of the test that was asked for last

@@ -6,6 +6,7 @@
 
 #include "agent/network_tests/bandwidth_observations.hpp"
 #include "agent/network_tests/bandwidth_routes.hpp"
+#include "agent/network_tests/group_observations.hpp"
 #include "agent/responses.hpp"
 #include "checks/check.hpp"
 #include "core/parse.hpp"
@@ -80,19 +81,20 @@ NetworkTests::NetworkTests(NetworkTestContext context)
             kube::dice(), context_.board),
       ends_(context_.loop, context_.clock, context_.node + "-", end_doors(end_lanes_)),
       standing_(context_.loop, context_.clock, context_.node + "-standing-", end_doors(standing_lanes_)),
-      bandwidth_(context_.loop, context_.clock, kByTcp, book_, tester_doors(kByTcp), context_.board),
-      rdma_(context_.loop, context_.clock, kByRdma, book_, tester_doors(kByRdma), context_.board),
-      nccl_(context_.loop, context_.clock, kByNccl, book_, tester_doors(kByNccl), context_.board),
+      bandwidth_(context_.loop, context_.clock, kByTcp, book_, tester_doors(kByTcp.check), context_.board),
+      rdma_(context_.loop, context_.clock, kByRdma, book_, tester_doors(kByRdma.check), context_.board),
+      nccl_(context_.loop, context_.clock, kByNccl, book_, tester_doors(kByNccl.check), context_.board),
+      groups_(context_.loop, context_.clock, book_, tester_doors(kGroupCheck), context_.board),
       loopback_(context_.loop, context_.clock,
                 {own_, ends_, standing_, [this] { return job(); },
                  [this] { context_.look(std::string(kLoopbackCheck)); }},
                 context_.board) {}
 
-BandwidthTester::Doors NetworkTests::tester_doors(const PairMedium& medium) {
+TesterDoors NetworkTests::tester_doors(std::string_view check) {
   return {.peers = context_.peers,
           .tls = context_.tls,
           .most_percent = context_.most_percent,
-          .look = [this, check = std::string(medium.check)] { context_.look(check); }};
+          .look = [this, check = std::string(check)] { context_.look(check); }};
 }
 
 PingTester::Doors NetworkTests::ping_doors() {
@@ -170,6 +172,9 @@ std::vector<runtime::OperationKind> NetworkTests::operations() {
           pair_tests_by(kByTcp, bandwidth_),
           pair_tests_by(kByRdma, rdma_),
           pair_tests_by(kByNccl, nccl_),
+          {std::string(kGroupCheck), title_of(kGroupCheck), GroupTester::kDeadline,
+           runtime::OwnTest{[this](auto calls) { return groups_.begin(std::move(calls)); },
+                            [this] { groups_.cancel(); }}},
           {std::string(kLoopbackCheck), title_of(kLoopbackCheck), LoopbackTester::kDeadline,
            runtime::OwnTest{[this](auto calls) { return loopback_.begin(std::move(calls)); },
                             [this] { loopback_.cancel(); }}}};

@@ -13,6 +13,7 @@
 #include "agent/network_tests/bandwidth_doors.hpp"
 #include "agent/network_tests/bandwidth_ends.hpp"
 #include "agent/network_tests/bandwidth_tester.hpp"
+#include "agent/network_tests/group_tester.hpp"
 #include "agent/network_tests/loopback_tester.hpp"
 #include "agent/network_tests/own_network.hpp"
 #include "agent/network_tests/ping_tester.hpp"
@@ -32,7 +33,7 @@ struct NetworkTestContext {
   std::vector<std::string> interfaces = {};  // see addresses_for_peers
   std::function<std::string()> leaf = {};    // of this node, see api::NodeNetwork
   std::function<PingSettings()> ping = {};
-  std::function<int()> most_percent = [] { return 100; };  // see BandwidthTester::Doors
+  std::function<int()> most_percent = [] { return 100; };  // see TesterDoors
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers = {};
   std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
   CallerRights rights = {};  // of agents, to have tests of bandwidth made
@@ -69,7 +70,7 @@ class NetworkTests {
 
  private:
   [[nodiscard]] PingTester::Doors ping_doors();
-  [[nodiscard]] BandwidthTester::Doors tester_doors(const PairMedium& medium);
+  [[nodiscard]] TesterDoors tester_doors(std::string_view check);
   [[nodiscard]] std::string job() const { return context_.job(ends_.has_gpus_until()); }
   [[nodiscard]] Result<BandwidthTester*> tester_for(const net::HttpRequest& request);
   void answer_plan(const net::HttpRequest& request, net::Responder responder);
@@ -87,6 +88,7 @@ class NetworkTests {
   BandwidthTester bandwidth_;
   BandwidthTester rdma_;
   BandwidthTester nccl_;
+  GroupTester groups_;
   LoopbackTester loopback_;
 };
 

@@ -4,58 +4,16 @@
 #include <chrono>
 #include <utility>
 
-#include "api/v1.hpp"
-#include "host/peers/nccl_probe.hpp"
+#include "agent/network_tests/peer_requests.hpp"
 
 namespace autopilot::agent {
 namespace {
 
 using std::chrono::seconds;
 
-constexpr Duration kToListen = seconds{30};
-// Drivers of GPUs begin first. Why one does not is told before this is over.
-constexpr Duration kToListenNccl = seconds{45};
-static_assert(kToListenNccl > seconds{2 * host::kNcclPatience});
-constexpr Duration kToEnd = seconds{5};
-// Beyond the seconds of both ways: what an agent takes at most before it says that nothing was measured; by
-// RDMA with three programs, each of which may hang, by NCCL with drivers and libraries that begin
-// (BandwidthEnds).
-constexpr std::size_t kToGiveUp = 30;
-constexpr std::size_t kToGiveUpRdma = 60;
-constexpr std::size_t kToGiveUpNccl = 80;
-static_assert(2 * api::kMostTestSeconds + kToGiveUpNccl <= api::kMostServerSeconds);
-
 std::size_t seconds_to_give_up(const PairExchange::Wish& wish) {
   if (wish.gpus > 0) return 2 * wish.seconds + kToGiveUpNccl;
   return 2 * wish.seconds + (wish.source.rdma_port.empty() ? kToGiveUp : kToGiveUpRdma);
-}
-
-net::ServerUrl url_of(const Peer& peer) {
-  return {peer.is_encrypted, peer.address, peer.port, ""};
-}
-
-// Asked by its address, it must all the same be the agent of that node.
-std::shared_ptr<const net::TlsContext> tls_for(const std::shared_ptr<const net::TlsContext>& tls,
-                                               const Peer& peer) {
-  return tls && peer.is_encrypted ? tls->for_server(peer.node) : nullptr;
-}
-
-net::HttpRequest request_of(std::string method, std::string path, std::string body) {
-  net::HttpRequest request;
-  request.method = std::move(method);
-  request.path = std::move(path);
-  request.body = std::move(body);
-  return request;
-}
-
-// The body of a good answer, or what the agent said instead.
-Result<std::string> body_of(const std::string& node, const Result<net::HttpResponse>& answer) {
-  if (!answer) return fail(answer.error().code, node + ": " + answer.error().what);
-  if (answer->status == 200) return answer->body;
-  constexpr int kConflict = 409;
-  return fail(
-      answer->status == kConflict ? Errc::conflict : Errc::denied,
-      node + ": " + api::parse_error(answer->body).what + " (status " + std::to_string(answer->status) + ")");
 }
 
 }  // namespace
@@ -124,11 +82,10 @@ void PairExchange::abandon(std::function<void()> done) {
 
 void PairExchange::end_servers() {
   stage_ = Stage::ending;
-  exchange_ = destination_.send(request_of("DELETE", std::string(api::kServersPath) + "/" + servers_, ""),
-                                kToEnd, [this](const auto& answer) {
-                                  take_servers_end(answer);
-                                  end();
-                                });
+  exchange_ = destination_.send(end_request_of(servers_), kToEnd, [this](const auto& answer) {
+    take_servers_end(answer);
+    end();
+  });
 }
 
 // Who waited may have seen a wrong sum of which the other one knows only that its peer is gone.
@@ -136,11 +93,10 @@ void PairExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
   const auto body = body_of(wish_.destination.peer.node, answer);
   const auto found = body ? api::parse_servers_end(*body) : Result<api::ServersEnd>(fail(body.error()));
   if (!found || found->reason.empty() || (answer_ && answer_->reason == found->reason)) return;
-  answer_ = api::BandwidthAnswer{.to_peer = {},
-                                 .from_peer = {},
-                                 .reason = found->reason,
-                                 .error = found->error,
-                                 .wrong_at = api::kWrongThere};
+  answer_ =
+      api::BandwidthAnswer{.to_peer = {}, .from_peer = {}, .reason = found->reason, .error = found->error};
+  if (!found->wrong_at.empty())
+    answer_->wrong_at = found->wrong_at == api::kWrongHere ? api::kWrongThere : api::kWrongHere;
 }
 
 // Whoever is told may end this.

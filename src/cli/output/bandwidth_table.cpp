@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/output/columns.hpp"
+#include "cli/output/gigabits.hpp"
 #include "cli/output/paint.hpp"
 #include "core/attribute_text.hpp"
 #include "core/value.hpp"
@@ -19,7 +20,6 @@
 namespace autopilot::cli {
 namespace {
 
-constexpr double kGiga = 1e9;
 constexpr double kLowShare = 0.9;  // of what is usual: worth a colour, not a verdict
 constexpr std::size_t kMostPairs = 20;
 
@@ -63,11 +63,6 @@ std::string format(const char* form, double number) {
   std::array<char, 32> text{};
   (void)std::snprintf(text.data(), text.size(), form, number);
   return text.data();
-}
-
-std::string gigabits(double rate) {
-  const double giga = rate / kGiga;
-  return format(giga >= 100 ? "%.0f" : giga >= 10 ? "%.1f" : "%.2f", giga);
 }
 
 Cell cell_of(const Way& way) {

@@ -59,8 +59,8 @@ Command command_with(const std::string& program, const AllReduceEnd& end,
   command.arguments = std::move(arguments);
   command.arguments.insert(command.arguments.end(),
                            {"--bind", end.address, "--count", std::to_string(end.gpus), "--ranks",
-                            std::to_string(2 * end.gpus), "--seconds", std::to_string(end.seconds),
-                            "--patience", std::to_string(kNcclPatience), "--require-idle"});
+                            std::to_string(end.ranks), "--seconds", std::to_string(end.seconds), "--patience",
+                            std::to_string(kNcclPatience), "--require-idle"});
   command.environment = gpu_probe_environment();
   std::erase_if(command.environment, [](const std::string& one) { return one.starts_with(kIdVariable); });
   return command;
@@ -72,10 +72,9 @@ Command command_of(const std::string& program, const AllReduceServer& server) {
   return command_with(program, server.end, {"nccl-serve"});
 }
 
-// The ranks of who waits come first.
 Command command_of(const std::string& program, const AllReduceTest& test) {
-  Command command = command_with(program, test.end,
-                                 {"nccl-measure", "--id", "-", "--first", std::to_string(test.end.gpus)});
+  Command command =
+      command_with(program, test.end, {"nccl-measure", "--id", "-", "--first", std::to_string(test.first)});
   command.environment.push_back(kIdVariable + test.id);
   return command;
 }

@@ -10,8 +10,8 @@
 #include "core/result.hpp"
 #include "host/process/child.hpp"
 
-// The program that measures GPUs, autopilot-gpu-probe, as an end of an all-reduce between two nodes: how it
-// is started and what it says (docs/gpu-probe.md). gpu_probe_program() names it.
+// The program that measures GPUs, autopilot-gpu-probe, as an end of an all-reduce between nodes: how it is
+// started and what it says (docs/gpu-probe.md). gpu_probe_program() names it.
 namespace autopilot::host {
 
 // Longer ones are not read.
@@ -20,20 +20,22 @@ inline constexpr std::size_t kMaxNcclProbeReport = std::size_t{64} << 10;
 // Seconds in one call of a driver, and for the other end to come.
 inline constexpr int kNcclPatience = 20;
 
-// The GPUs of one node, in an all-reduce with as many of another one.
+// The GPUs of one node, in an all-reduce with those of others.
 struct AllReduceEnd {
   std::string address;  // of this node: over its interface the ends find each other
   int gpus = 0;         // the first so many of this node
+  int ranks = 0;        // GPUs of all nodes together
   int seconds = 0;      // that count
 };
-// The end that waits for the other one.
+// The end that waits for the others. Its ranks come first.
 struct AllReduceServer {
   AllReduceEnd end;
 };
-// The end that joins it. id: what the other one said, hexadecimal digits.
+// One that joins it.
 struct AllReduceTest {
   AllReduceEnd end;
-  std::string id;
+  int first = 0;   // rank of the first of its GPUs
+  std::string id;  // what the one that waits said, hexadecimal digits
 };
 
 // Of the whole: every GPU has the same.
@@ -49,12 +51,12 @@ struct AllReduceReport {
   std::optional<int> wrong_rank = {};  // the first one whose sum was wrong, where that is the reason
 };
 
-// Both use only GPUs of which it is known that nobody else does. The id is in the environment of the one that
+// Both use only GPUs of which it is known that nobody else does. The id is in the environment of one that
 // joins, where no other user of the node sees it, and in no argument.
 [[nodiscard]] Command command_of(const std::string& program, const AllReduceServer& server);
 [[nodiscard]] Command command_of(const std::string& program, const AllReduceTest& test);
 
-// The first line of a server: what the other end joins with. unavailable: it cannot serve, and why.
+// The first line of a server: what others join with. unavailable: it cannot serve, and why.
 // malformed: no such line. Pure, like the next one.
 [[nodiscard]] Result<std::string> parse_nccl_id(std::string_view line);
 // What a test wrote. malformed: no such report, or one without a reason and without a figure.

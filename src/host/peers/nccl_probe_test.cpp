@@ -15,20 +15,20 @@ using ::testing::StartsWith;
 
 const std::string kId(256, 'a');
 
-TEST(NcclProbe, both_ends_say_how_many_ranks_there_are_and_the_one_that_joins_has_the_last) {
-  const AllReduceEnd end{.address = "10.2.0.7", .gpus = 8, .seconds = 3};
+TEST(NcclProbe, all_say_how_many_ranks_there_are_and_one_that_joins_which_are_its_own) {
+  const AllReduceEnd end{.address = "10.2.0.7", .gpus = 8, .ranks = 24, .seconds = 3};
   EXPECT_THAT(command_of("/probe", AllReduceServer{end}).arguments,
-              ElementsAre("nccl-serve", "--bind", "10.2.0.7", "--count", "8", "--ranks", "16", "--seconds",
+              ElementsAre("nccl-serve", "--bind", "10.2.0.7", "--count", "8", "--ranks", "24", "--seconds",
                           "3", "--patience", "20", "--require-idle"));
-  EXPECT_THAT(command_of("/probe", AllReduceTest{end, kId}).arguments,
-              ElementsAre("nccl-measure", "--id", "-", "--first", "8", "--bind", "10.2.0.7", "--count", "8",
-                          "--ranks", "16", "--seconds", "3", "--patience", "20", "--require-idle"));
+  EXPECT_THAT(command_of("/probe", AllReduceTest{end, 16, kId}).arguments,
+              ElementsAre("nccl-measure", "--id", "-", "--first", "16", "--bind", "10.2.0.7", "--count", "8",
+                          "--ranks", "24", "--seconds", "3", "--patience", "20", "--require-idle"));
 }
 
 TEST(NcclProbe, the_id_is_no_argument_and_comes_from_nobody_else) {
   ::setenv("AUTOPILOT_NCCL_ID", "somebody's", 1);
   const Command server = command_of("/probe", AllReduceServer{});
-  const Command test = command_of("/probe", AllReduceTest{{}, kId});
+  const Command test = command_of("/probe", AllReduceTest{{}, 8, kId});
   ::unsetenv("AUTOPILOT_NCCL_ID");
   EXPECT_THAT(server.environment, Not(Contains(StartsWith("AUTOPILOT_NCCL_ID="))));
   EXPECT_THAT(test.environment, Contains("AUTOPILOT_NCCL_ID=" + kId));

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/group_exchange.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "agent/network_tests/peer_requests.hpp"
+#include "core/parse.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+constexpr std::size_t kMaxProblem = 300;
+
+// What a node says of itself; other words are of the others, or of nobody (docs/gpu-probe.md).
+bool is_of_itself(std::string_view reason) {
+  constexpr std::array<std::string_view, 7> kOwn{"busy",       "no_driver", "no_library", "no_memory",
+                                                 "no_address", "killed",    "internal"};
+  return std::ranges::find(kOwn, reason) != kOwn.end();
+}
+
+std::string problem_of(const std::string& node, const std::string& said) {
+  return node + ": " + to_printable(said, kMaxProblem);
+}
+
+}  // namespace
+
+GroupExchange::GroupExchange(net::EventLoop& loop, const std::shared_ptr<const net::TlsContext>& tls,
+                             NodeGroup group, std::size_t seconds, OnEnd on_end)
+    : group_(std::move(group)),
+      addresses_(addresses_in(group_)),
+      seconds_(seconds),
+      on_end_(std::move(on_end)) {
+  for (const PeerNetwork& member : group_.members)
+    sessions_.push_back(
+        std::make_unique<net::HttpSession>(loop, url_of(member.peer), tls_for(tls, member.peer)));
+  exchanges_.resize(sessions_.size());
+  listen();
+}
+
+const std::string& GroupExchange::node_of(std::size_t member) const {
+  return group_.members[member].peer.node;
+}
+
+void GroupExchange::listen() {
+  const api::ServersRequest wanted{.address = addresses_.front(),
+                                   .allowed = addresses_[1],
+                                   .seconds = 2 * seconds_ + kToGiveUpNccl,
+                                   .test_seconds = seconds_,
+                                   .gpus = group_.members.front().network.gpus,
+                                   .ranks = ranks_of(group_)};
+  exchanges_.front() =
+      sessions_.front()->send(request_of("POST", api::kServersPath, api::to_json(wanted)), kToListenNccl,
+                              [this](const auto& answer) { take_servers(answer); });
+}
+
+void GroupExchange::take_servers(const Result<net::HttpResponse>& answer) {
+  const auto body = body_of(node_of(0), answer);
+  const auto servers =
+      body ? api::parse_servers_answer(*body) : Result<api::ServersAnswer>(fail(body.error()));
+  if (!servers) {
+    answer_.refused[node_of(0)] = to_printable(servers.error().what, kMaxProblem);
+    return end_when_all_have();
+  }
+  servers_ = servers->id;
+  if (is_abandoned_) return end_servers();
+  pending_ = group_.members.size() - 1;
+  std::size_t first_rank = group_.members.front().network.gpus;
+  for (std::size_t member = 1; member < group_.members.size(); ++member) {
+    join(member, first_rank, *servers);
+    first_rank += group_.members[member].network.gpus;
+  }
+}
+
+void GroupExchange::join(std::size_t member, std::size_t first_rank, const api::ServersAnswer& servers) {
+  const api::BandwidthRequest wanted{.address = addresses_[member],
+                                     .node = node_of(0),
+                                     .to = addresses_.front(),
+                                     .ports = servers.ports,
+                                     .seconds = seconds_,
+                                     .gpus = group_.members[member].network.gpus,
+                                     .ranks = ranks_of(group_),
+                                     .first_rank = first_rank,
+                                     .nccl_id = servers.nccl_id};
+  exchanges_[member] = sessions_[member]->send(request_of("POST", api::kBandwidthPath, api::to_json(wanted)),
+                                               std::chrono::seconds{2 * seconds_ + kToGiveUpNccl},
+                                               [this, member](const auto& answer) { take(member, answer); });
+}
+
+void GroupExchange::take(std::size_t member, const Result<net::HttpResponse>& answer) {
+  const auto body = body_of(node_of(member), answer);
+  note(node_of(member),
+       body ? api::parse_bandwidth_answer(*body) : Result<api::BandwidthAnswer>(fail(body.error())));
+  --pending_;
+  if (!is_ending_ && (pending_ == 0 || !answer_.refused.empty())) end_servers();
+  end_when_all_have();
+}
+
+// Once all are told to end, a reason may be that.
+void GroupExchange::note(const std::string& node, const Result<api::BandwidthAnswer>& answer) {
+  if (answer && answer->to_peer) {
+    answer_.bus = std::min(answer_.bus.value_or(answer->to_peer->received), answer->to_peer->received);
+    return;
+  }
+  const std::string said = answer ? answer->error : answer.error().what;
+  if (answer && answer->reason == api::kWrongResult) {
+    const bool is_its_own = answer->wrong_at == api::kWrongHere;
+    if (!answer_.wrong || is_its_own)
+      answer_.wrong = WrongSum{to_printable(said, kMaxProblem), is_its_own ? node : ""};
+  } else if (!is_ending_ && (!answer || is_of_itself(answer->reason))) {
+    answer_.refused[node] = to_printable(said, kMaxProblem);
+  } else if (answer_.problem.empty()) {
+    answer_.problem = problem_of(node, said);
+  }
+}
+
+void GroupExchange::end_servers() {
+  is_ending_ = true;
+  is_waited_for_ = true;
+  exchanges_.front() = sessions_.front()->send(end_request_of(servers_), kToEnd,
+                                               [this](const auto& answer) { take_servers_end(answer); });
+}
+
+// Who waited may have seen a wrong sum of which the others know only that it is gone.
+void GroupExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
+  is_waited_for_ = false;
+  const auto body = body_of(node_of(0), answer);
+  const auto found = body ? api::parse_servers_end(*body) : Result<api::ServersEnd>(fail(body.error()));
+  const bool is_named = answer_.wrong && !answer_.wrong->node.empty();
+  if (found && found->reason == api::kWrongResult && !is_named)
+    answer_.wrong = WrongSum{to_printable(found->error, kMaxProblem),
+                             found->wrong_at == api::kWrongHere ? node_of(0) : ""};
+  end_when_all_have();
+}
+
+// Those that still join hold their lines: whoever tries again would meet them. Whoever abandons it does not
+// wait for that.
+void GroupExchange::end_when_all_have() {
+  if (has_ended_ || is_waited_for_ || (pending_ > 0 && !is_abandoned_)) return;
+  has_ended_ = true;
+  const bool is_whole = answer_.refused.empty() && answer_.problem.empty() && !answer_.wrong;
+  if (!is_whole) answer_.bus.reset();
+  const OnEnd told = on_end_;
+  told(answer_);
+}
+
+void GroupExchange::abandon(std::function<void()> done) {
+  on_end_ = [done = std::move(done)](const GroupAnswer&) { done(); };
+  is_abandoned_ = true;
+  if (pending_ > 0 && !is_ending_) end_servers();
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/network_tests/group_exchange.hpp"
+#include "agent/network_tests/node_groups.hpp"
+#include "agent/network_tests/way_back.hpp"
+#include "agent/network_tests/wrong_sum.hpp"
+#include "net/event_loop.hpp"
+#include "net/tls.hpp"
+
+namespace autopilot::agent {
+
+// What came of one group.
+struct GroupFound {
+  NodeGroup group;                // with those that took part in the last try
+  std::optional<double> bus;      // bits/s
+  std::optional<WrongSum> wrong;  // of any try
+  std::string problem;            // why nothing was measured
+};
+
+// Has groups of nodes make all-reduces, step after step. A node that takes no part is left out, of later
+// groups too, and the others try again without it. Ends with this. On the loop's thread.
+class GroupRun {
+ public:
+  // Of one group: each of its nodes may be the first to say no.
+  static constexpr std::size_t kMostTries = 3;
+  static constexpr std::size_t kSeconds = 3;  // that count
+
+  struct Listener {
+    std::function<void(std::string message)> on_progress;
+    // Once, not from within the beginning; it may end this.
+    std::function<void()> on_end;
+  };
+
+  GroupRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
+           std::vector<std::vector<NodeGroup>> steps, Listener listener);
+  GroupRun(const GroupRun&) = delete;
+  GroupRun& operator=(const GroupRun&) = delete;
+  ~GroupRun() = default;
+
+  // Nobody waits for what is being measured any more: to be abandoned.
+  [[nodiscard]] std::vector<std::unique_ptr<GroupExchange>> take_exchanges();
+  // Groups that have been measured, or could not be.
+  [[nodiscard]] const std::vector<GroupFound>& found() const { return found_; }
+  // Nodes that take no part, and why.
+  [[nodiscard]] const std::map<std::string, std::string>& left_out() const { return left_out_; }
+
+ private:
+  struct Try {
+    NodeGroup group;
+    std::size_t number = 1;
+    std::optional<WrongSum> wrong = {};  // of the ones before
+    std::unique_ptr<GroupExchange> exchange = {};
+  };
+  void begin_step();
+  void begin(Try next);
+  void take(const std::string& name, const GroupAnswer& answer);
+  void conclude(Try ended, const std::optional<double>& bus, std::string problem);
+  void end_step_when_all_have();
+
+  net::EventLoop& loop_;
+  const std::shared_ptr<const net::TlsContext> tls_;
+  std::deque<std::vector<NodeGroup>> steps_;
+  const Listener listener_;
+  std::vector<GroupFound> found_;
+  std::map<std::string, std::string> left_out_;
+  net::Subscription next_;
+  WayBack way_back_;
+  std::map<std::string, Try> tries_;  // that are under way, by the name of the group; last: they call
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/network_tests/group_tester.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/network_tests/group_observations.hpp"
+#include "agent/network_tests/pair_medium.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+constexpr int kAllOfLine = 100;  // percent
+
+// Nobody asked for nodes without GPUs, unless by name.
+std::map<std::string, std::string> not_to_use(const std::vector<PeerNetwork>& networks, bool are_named) {
+  std::map<std::string, std::string> nodes;
+  for (const PeerNetwork& node : networks) {
+    if (!node.problem.empty())
+      nodes[node.peer.node] = node.problem;
+    else if (are_named && node.network.gpus == 0)
+      nodes[node.peer.node] = kByNccl.lack;
+  }
+  return nodes;
+}
+
+}  // namespace
+
+GroupTester::GroupTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, TesterDoors doors,
+                         std::shared_ptr<host::TestBoard> board)
+    : loop_(loop),
+      clock_(clock),
+      book_(book),
+      doors_(std::move(doors)),
+      board_(std::move(board)),
+      way_back_(loop) {}
+
+Status GroupTester::begin(runtime::OwnTest::Calls calls) {
+  if (asked_) return fail(Errc::conflict, "an all-reduce of many nodes is being made already");
+  TRY_STATUS(check_nodes(calls.reservation));
+  if (calls.reservation.size() == 1)
+    return fail(Errc::malformed, std::string(kGroupCheck) + " tests nodes together: name two or more");
+  if (doors_.most_percent() < kAllOfLine) return fail(Errc::unavailable, std::string(kByNccl.no_share));
+  asked_ = std::move(calls);
+  doors_.peers([this, number = ++number_](const Result<std::vector<Peer>>& peers) {
+    if (number == number_) take_peers(peers);
+  });
+  return {};
+}
+
+void GroupTester::take_peers(const Result<std::vector<Peer>>& peers) {
+  if (!asked_) return;
+  const auto chosen = peers ? peers_on(*peers, asked_->reservation) : peers;
+  if (!chosen) return end(fail(chosen.error()));
+  book_.find(*chosen, [this, number = number_](std::vector<PeerNetwork> networks) {
+    if (number == number_) run(std::move(networks));
+  });
+}
+
+void GroupTester::run(std::vector<PeerNetwork> networks) {
+  if (!asked_ || run_) return;
+  left_out_ = not_to_use(networks, !asked_->reservation.empty());
+  std::erase_if(networks,
+                [](const PeerNetwork& node) { return !node.problem.empty() || node.network.gpus == 0; });
+  if (networks.size() < 2) {
+    const std::string why = "fewer than two nodes have GPUs of NVIDIA: there is no all-reduce to make";
+    // Whoever names nodes wants them tested.
+    if (!asked_->reservation.empty()) return end(fail(Errc::unsupported, why));
+    board_->put(std::string(kGroupCheck), no_groups(clock_.now()));
+    return end(Result<std::string>(why));
+  }
+  run_.emplace(loop_, doors_.tls ? doors_.tls() : nullptr, group_steps(networks),
+               GroupRun::Listener{.on_progress =
+                                      [this](std::string message) {
+                                        if (asked_) asked_->on_progress(std::move(message));
+                                      },
+                                  .on_end = [this] { conclude(); }});
+}
+
+void GroupTester::conclude() {
+  if (!run_) return;
+  GroupsFound found{.groups = run_->found(), .left_out = left_out_};
+  found.left_out.insert(run_->left_out().begin(), run_->left_out().end());
+  std::ranges::sort(found.groups, {},
+                    [](const GroupFound& one) { return std::pair(!one.group.is_leaf, one.group.name); });
+  abandon(run_->take_exchanges());
+  run_.reset();
+  if (found.groups.empty()) return end(fail(Errc::unavailable, "ended before a group was measured"));
+  board_->put(std::string(kGroupCheck), group_observations(found, clock_.now()));
+  end(group_sentence(found));
+}
+
+// Their GPUs would be in use until these tests are over, and the next run would not find them idle.
+void GroupTester::abandon(std::vector<std::unique_ptr<GroupExchange>> exchanges) {
+  for (std::unique_ptr<GroupExchange>& exchange : exchanges) {
+    const auto place = abandoned_.insert(abandoned_.end(), std::move(exchange));
+    (*place)->abandon([this, place] { way_back_.post()([this, place] { abandoned_.erase(place); }); });
+  }
+}
+
+void GroupTester::cancel() {
+  if (!asked_) return;
+  if (run_) return conclude();
+  asked_.reset();
+}
+
+void GroupTester::end(const Result<std::string>& said) {
+  doors_.look();
+  const auto asked = std::exchange(asked_, std::nullopt);
+  if (!asked) return;
+  // What is known at once ends it from within its beginning, which a test does not.
+  loop_.post([on_end = asked->on_end, said] { on_end(said); });
+}
+
+}  // namespace autopilot::agent

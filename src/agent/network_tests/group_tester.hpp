@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/group_exchange.hpp"
+#include "agent/network_tests/group_run.hpp"
+#include "agent/network_tests/tester_doors.hpp"
+#include "agent/network_tests/way_back.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/tests/results.hpp"
+#include "net/event_loop.hpp"
+#include "runtime/operations.hpp"
+
+namespace autopilot::agent {
+
+// The operation network.nccl_group: has the GPUs of many nodes sum up together, those below each leaf switch
+// and then all, of the nodes that are reserved for it ("peer/gpu-7") or of all there are, and puts what it
+// found on the board. When it is ended before its time what was measured until then is a result, too. On the
+// loop's thread.
+class GroupTester {
+ public:
+  // Both steps with all their tries.
+  static constexpr Duration kDeadline = std::chrono::minutes{15};
+
+  GroupTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, TesterDoors doors,
+              std::shared_ptr<host::TestBoard> board);
+  GroupTester(const GroupTester&) = delete;
+  GroupTester& operator=(const GroupTester&) = delete;
+  ~GroupTester() = default;
+
+  // conflict: one is under way. malformed: it is to test what is no node, or only one. unavailable: only a
+  // share of each line may be taken.
+  [[nodiscard]] Status begin(runtime::OwnTest::Calls calls);
+  // With what was measured until now.
+  void cancel();
+
+ private:
+  void take_peers(const Result<std::vector<Peer>>& peers);
+  void run(std::vector<PeerNetwork> networks);
+  void conclude();
+  void abandon(std::vector<std::unique_ptr<GroupExchange>> exchanges);
+  void end(const Result<std::string>& said);
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  AddressBook& book_;
+  const TesterDoors doors_;
+  const std::shared_ptr<host::TestBoard> board_;
+  std::optional<runtime::OwnTest::Calls> asked_;
+  std::uint64_t number_ = 0;                     // of the test that was asked for last
+  std::map<std::string, std::string> left_out_;  // of it, from its beginning: nodes, and why
+  std::optional<GroupRun> run_;
+  WayBack way_back_;
+  std::list<std::unique_ptr<GroupExchange>> abandoned_;  // until their agents have ended
+};
+
+}  // namespace autopilot::agent

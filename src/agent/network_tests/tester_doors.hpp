@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "agent/peers.hpp"
+#include "core/result.hpp"
+#include "net/tls.hpp"
+
+namespace autopilot::agent {
+
+// What a test of many nodes stands on. Used on the loop's thread.
+struct TesterDoors {
+  // All agents there are, this one among them.
+  std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
+  std::function<std::shared_ptr<const net::TlsContext>()> tls;
+  // What is taken of a line, of its rate; below 100 one of which nobody knows the rate is not tested.
+  std::function<int()> most_percent;
+  // The board has something new.
+  std::function<void()> look;
+};
+
+}  // namespace autopilot::agent

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <string>
+
+#include "checks/builtin.hpp"
+#include "checks/gpu/measured.hpp"
+#include "checks/judgement.hpp"
+#include "checks/last_results.hpp"
+#include "core/attribute_text.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+constexpr std::string_view kId = "network.nccl_group";
+
+// Of the host: "measured", or "no_targets".
+constexpr std::string_view kOutcome = "group.outcome";
+// Of each group, peer/<its name>, in bits per second: the bus bandwidth of one all-reduce of all its GPUs.
+// `kind` is "leaf", the nodes below one switch, or "all"; `nodes` and `ranks` are how many nodes and GPUs it
+// has, `members` their names. Of a node that took no part it is missing: its `kind` is "node". Where nothing
+// was measured `error` says why.
+constexpr std::string_view kBus = "group.bus";
+// Of the node whose GPU got a wrong sum, or of the group where nobody knows which it is: 1, with `group`,
+// `members` and `problem`.
+constexpr std::string_view kWrong = "group.wrong";
+constexpr std::array kFound{kBus, kWrong};
+
+constexpr std::string_view kNoTargets = "no_targets";
+constexpr std::array<std::string_view, 2> kOutcomes{"measured", kNoTargets};
+
+Result<Observed> observe(const host::Host& host, const Request& request) {
+  return last_results(host, request, kId, kProbe);
+}
+
+// What an all-reduce has depends on how many make it.
+bool are_alike(const Measured& one, const Measured& other) {
+  const auto has_same = [&](std::string_view name) {
+    return attribute_text(*one.said, name) == attribute_text(*other.said, name);
+  };
+  return has_same("kind") && has_same("nodes") && has_same("ranks");
+}
+
+// What all nodes have together depends on the fabric above the leaves, which may have fewer lines by design.
+void judge_leaves(const JudgeInput& input, Findings& findings) {
+  constexpr double kGiga = 1e9;
+  const std::vector<Measured> groups = measured(input, kBus);
+  for (const Measured& group : groups) {
+    const auto usual =
+        median_of_others(group, groups, [&group](const Measured& other) { return are_alike(group, other); });
+    if (!usual) continue;
+    const Limit least = share_of(limit(input, "network.nccl_group.sibling_share"), *usual, "bits_per_second");
+    if (group.value >= least.value) continue;
+    findings.push_back(make_finding(input, group.said->subject, "group_slower_than_others", Health::degraded,
+                                    "the GPUs below " + group.said->subject.key + " sum up together at " +
+                                        rounded(group.value / kGiga) + " Gbit/s, as many below others at " +
+                                        rounded(*usual / kGiga) +
+                                        " Gbit/s: " + attribute_text(*group.said, "members"),
+                                    group.value, least));
+    add_source(findings.back(), *group.said);
+  }
+}
+
+void judge_wrong(const JudgeInput& input, Findings& findings) {
+  for (const Measured& wrong : measured(input, kWrong)) {
+    if (wrong.value <= 0) continue;
+    const Observation& said = *wrong.said;
+    findings.push_back(make_finding(input, said.subject, "allreduce_wrong_in_group", Health::degraded,
+                                    "the GPUs of " + attribute_text(said, "group") +
+                                        " sum up wrongly together (" + attribute_text(said, "members") +
+                                        "): " + attribute_text(said, "problem")));
+    add_source(findings.back(), said);
+  }
+}
+
+Findings judge(const JudgeInput& input) {
+  Findings findings;
+  add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
+  judge_leaves(input, findings);
+  judge_wrong(input, findings);
+  return findings;
+}
+
+}  // namespace
+
+const Check kNetworkNcclGroup = {
+    .info = active_check_info(kId, "All-reduce of many nodes", "network", kProbe),
+    .observe = observe,
+    .judge = judge,
+};
+
+}  // namespace autopilot::checks
