@@ -2,6 +2,7 @@
 #include "agent/network_tests/own_network.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -23,13 +24,34 @@ std::vector<std::string> read_gpus(const host::Files& files) {
   return addresses;
 }
 
+// Below one switch there may be two adapters and two GPUs: each port has a GPU of its own where it can.
+class NearestGpus {
+ public:
+  NearestGpus(const host::Files& files, const std::vector<std::string>& gpus) : files_(files), gpus_(gpus) {}
+
+  // Of several that are as near, one that fewest ports before it have; empty: none is near.
+  std::string take(std::string_view adapter) {
+    const std::vector<std::string> near = host::nearest_of(files_, adapter, gpus_);
+    const auto found = std::ranges::min_element(near, {}, [this](const auto& gpu) { return ports_[gpu]; });
+    if (found == near.end()) return {};
+    ++ports_[*found];
+    return *found;
+  }
+
+ private:
+  const host::Files& files_;
+  const std::vector<std::string>& gpus_;
+  std::map<std::string, std::size_t> ports_;  // of each
+};
+
 std::vector<api::RdmaPort> read_rdma_ports(const host::Files& files, const std::vector<std::string>& gpus) {
   constexpr double kGigabit = 1e9;
   std::vector<api::RdmaPort> ports;
+  NearestGpus nearest(files, gpus);
   for (const host::IbPort& port : host::scan_ib_ports(files).value_or(std::vector<host::IbPort>{}))
     if (port.state == "active" && ports.size() < api::NodeNetwork::kMostRdmaPorts)
       ports.push_back({port.key(), static_cast<std::size_t>(port.rate_gbps.value_or(0) * kGigabit),
-                       host::interface_of(files, port), host::nearest_of(files, port.pci_address, gpus)});
+                       host::interface_of(files, port), nearest.take(port.pci_address)});
   return ports;
 }
 

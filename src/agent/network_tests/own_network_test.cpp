@@ -101,6 +101,35 @@ TEST_F(OwnNetworkTest, rdma_ports_are_those_that_are_active) {
   EXPECT_EQ(api::parse_node_network(get().value().body)->rdma, lines->rdma);
 }
 
+// As in a machine with two adapters and two GPUs below each of its switches.
+TEST_F(OwnNetworkTest, ports_that_are_as_near_to_several_gpus_do_not_all_have_the_first) {
+  const host::TestFolder folder;
+  const std::string bridge = "/sys/devices/pci0000:37/0000:37:01.0";
+  const auto add = [&](const std::string& address, const std::string& vendor, const std::string& kind) {
+    folder.write(bridge + "/" + address + "/vendor", vendor + "\n");
+    folder.write(bridge + "/" + address + "/device", "0x2330\n");
+    folder.write(bridge + "/" + address + "/class", kind + "\n");
+    folder.link("/sys/bus/pci/devices/" + address, bridge + "/" + address);
+  };
+  add("0000:3b:00.0", "0x10de", "0x030200");
+  add("0000:3c:00.0", "0x10de", "0x030200");
+  for (const std::string& number : {std::string("0"), std::string("1"), std::string("2")}) {
+    const std::string device = "/sys/class/infiniband/mlx5_" + number;
+    add("0000:4" + number + ":00.0", "0x15b3", "0x020700");
+    folder.link(device + "/device", bridge + "/0000:4" + number + ":00.0");
+    folder.write(device + "/ports/1/state", "4: ACTIVE\n");
+    folder.write(device + "/ports/1/phys_state", "5: LinkUp\n");
+    folder.write(device + "/ports/1/rate", "200 Gb/sec (4X HDR)\n");
+    folder.write(device + "/ports/1/link_layer", "InfiniBand\n");
+  }
+  const auto lines = read_networks(host::Files(folder.path()), {});
+  ASSERT_TRUE(lines) << lines.error().what;
+  std::vector<std::string> gpus;
+  for (const api::RdmaPort& port : lines->rdma)
+    gpus.push_back(port.gpu);
+  EXPECT_THAT(gpus, ::testing::ElementsAre("0000:3b:00.0", "0000:3c:00.0", "0000:3b:00.0"));
+}
+
 // The labels of the node may come later than the first question, and change.
 TEST_F(OwnNetworkTest, the_leaf_is_the_one_of_now) {
   EXPECT_EQ(api::parse_node_network(get().value().body)->leaf, "");

@@ -2,7 +2,6 @@
 #include "host/pci/nearest.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "host/pci/pci.hpp"
 
@@ -17,17 +16,19 @@ Bridges bridges_above(const Files& files, std::string_view device) {
 
 }  // namespace
 
-std::string nearest_of(const Files& files, std::string_view device, std::span<const std::string> others) {
+std::vector<std::string> nearest_of(const Files& files, std::string_view device,
+                                    std::span<const std::string> others) {
   const Bridges own = bridges_above(files, device);
-  std::string nearest;
+  std::vector<std::string> nearest;
   std::ptrdiff_t most = 0;
   for (const std::string& other : others) {
     const auto shared = std::ranges::count_if(bridges_above(files, other), [&own](const std::string& bridge) {
       return std::ranges::find(own, bridge) != own.end();
     });
-    if (shared <= most) continue;
+    if (shared == 0 || shared < most) continue;
+    if (shared > most) nearest.clear();
     most = shared;
-    nearest = other;
+    nearest.push_back(other);
   }
   return nearest;
 }
