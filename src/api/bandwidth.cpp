@@ -18,17 +18,36 @@ std::uint16_t read_port(const JsonObject& object) {
   return port <= std::numeric_limits<std::uint16_t>::max() ? static_cast<std::uint16_t>(port) : 0;
 }
 
+constexpr std::string_view kHostMemory = "host";
+constexpr std::string_view kGpuMemory = "gpu";
+
+std::optional<Memory> parse_memory(std::string_view word) {
+  if (word == kHostMemory) return Memory::host;
+  return word == kGpuMemory ? std::optional(Memory::gpu) : std::nullopt;
+}
+
+Memory read_memory(const JsonObject& object) {
+  return object.has("memory") ? object.choice("memory", parse_memory) : Memory::host;
+}
+
+// Agents of before do not know the member.
+void write_memory(JsonWriter& out, Memory memory) {
+  if (memory == Memory::gpu) out.word("memory", kGpuMemory);
+}
+
 bool is_by_tcp(const ServersRequest& request) {
   return request.rdma_port.empty() && request.gpus == 0;
 }
 
 ServersRequest read_servers_request(const JsonObject& object) {
-  object.has_only({"address", "allowed", "processes", "seconds", "rdmaPort", "gpus", "ranks", "testSeconds"});
+  object.has_only(
+      {"address", "allowed", "processes", "seconds", "rdmaPort", "gpus", "ranks", "testSeconds", "memory"});
   ServersRequest request{object.word("address"), object.word("allowed"), object.count("processes"),
                          object.count("seconds"), object.word_or_empty("rdmaPort")};
   if (object.has("gpus")) request.gpus = object.count("gpus");
   if (object.has("ranks")) request.ranks = object.count("ranks");
   if (!is_by_tcp(request)) request.test_seconds = object.count("testSeconds");
+  request.memory = read_memory(object);
   return request;
 }
 
@@ -42,7 +61,7 @@ ServersEnd read_servers_end(const JsonObject& object) {
 
 BandwidthRequest read_bandwidth_request(const JsonObject& object) {
   object.has_only({"address", "node", "to", "ports", "streams", "seconds", "mostBitsPerSecond", "rdmaPort",
-                   "gpus", "ranks", "firstRank", "ncclId"});
+                   "gpus", "ranks", "firstRank", "ncclId", "memory"});
   BandwidthRequest request{object.word("address"),          object.word("node"),     object.word("to"),
                            object.list("ports", read_port), object.count("streams"), object.count("seconds")};
   if (object.has("mostBitsPerSecond")) request.most = object.count("mostBitsPerSecond");
@@ -51,6 +70,7 @@ BandwidthRequest read_bandwidth_request(const JsonObject& object) {
   if (object.has("ranks")) request.ranks = object.count("ranks");
   if (object.has("firstRank")) request.first_rank = object.count("firstRank");
   request.nccl_id = object.word_or_empty("ncclId");
+  request.memory = read_memory(object);
   return request;
 }
 
@@ -143,6 +163,11 @@ Status check_wrong_at(const std::string& at) {
   return fail(Errc::malformed, "wrongAt: expected here or there");
 }
 
+Status check_memory(Memory memory, const std::string& rdma_port) {
+  if (memory == Memory::host || !rdma_port.empty()) return {};
+  return fail(Errc::malformed, "memory: that of a GPU by RDMA alone, with an rdmaPort");
+}
+
 // It becomes an argument of a program.
 Status check_nccl_id(const std::string& id) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -180,6 +205,7 @@ std::string to_json(const ServersRequest& request) {
   if (request.gpus > 0) out.count("gpus", request.gpus);
   if (request.ranks > 0) out.count("ranks", request.ranks);
   if (!is_by_tcp(request)) out.count("testSeconds", request.test_seconds);
+  write_memory(out, request.memory);
   out.end_object();
   return out.take();
 }
@@ -188,6 +214,7 @@ Result<ServersRequest> parse_servers_request(std::string_view json) {
   auto request = TRY(read_text(json, read_servers_request));
   TRY_STATUS(check_count("processes", request.processes, kMostProcesses));
   TRY_STATUS(check_count("seconds", request.seconds, kMostServerSeconds));
+  TRY_STATUS(check_memory(request.memory, request.rdma_port));
   if (is_by_tcp(request)) return request;
   TRY_STATUS(check_count("testSeconds", request.test_seconds, kMostTestSeconds));
   if (request.gpus > 0)
@@ -244,6 +271,7 @@ std::string to_json(const BandwidthRequest& request) {
   if (request.ranks > 0) out.count("ranks", request.ranks);
   if (request.first_rank > 0) out.count("firstRank", request.first_rank);
   out.word_if_any("ncclId", request.nccl_id);
+  write_memory(out, request.memory);
   out.end_object();
   return out.take();
 }
@@ -258,6 +286,7 @@ Result<BandwidthRequest> parse_bandwidth_request(std::string_view json) {
     TRY_STATUS(check_gpus(request.gpus, request.ranks, request.rdma_port));
     TRY_STATUS(check_first_rank(request));
   }
+  TRY_STATUS(check_memory(request.memory, request.rdma_port));
   if (request.rdma_port.empty()) return request;
   if (request.ports.size() != kRdmaPrograms)
     return fail(Errc::malformed, "ports: by RDMA there are " + std::to_string(kRdmaPrograms));

@@ -35,6 +35,10 @@ inline constexpr std::size_t kMostTestSeconds = 15;
   return ranks == 0 ? 2 * gpus : ranks;
 }
 
+// Of which the buffers of a test by RDMA are. Nobody names a GPU to another node: each agent takes the one
+// that is nearest to its port.
+enum class Memory : std::uint8_t { host, gpu };
+
 struct ServersRequest {
   std::string address;  // of the node that is asked
   std::string allowed;  // the only address that is heard; by RDMA the first who connects is
@@ -44,6 +48,7 @@ struct ServersRequest {
   std::size_t test_seconds = 0;  // not by TCP: what the other end will ask for
   std::size_t gpus = 0;          // by NCCL: an all-reduce with so many of this node; else 0
   std::size_t ranks = 0;         // and so many of all nodes; see ranks_of
+  Memory memory = Memory::host;  // not by RDMA: that of the host
 
   friend bool operator==(const ServersRequest&, const ServersRequest&) = default;
 };
@@ -90,7 +95,8 @@ struct BandwidthRequest {
   std::size_t gpus = 0;              // likewise
   std::size_t ranks = 0;             // likewise
   std::size_t first_rank = 0;        // with `ranks`: of the first GPU of this node; not 0, who waits has that
-  std::string nccl_id = {};  // by NCCL, in place of ports: whom to join, kNcclIdLength hexadecimal digits
+  std::string nccl_id = {};      // by NCCL, in place of ports: whom to join, kNcclIdLength hexadecimal digits
+  Memory memory = Memory::host;  // see ServersRequest
 
   friend bool operator==(const BandwidthRequest&, const BandwidthRequest&) = default;
 };

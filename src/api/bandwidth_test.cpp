@@ -19,6 +19,16 @@ TEST(Bandwidth, what_is_written_is_read_again) {
   EXPECT_EQ(parse_servers_request(to_json(by_rdma)).value(), by_rdma);
   const BandwidthRequest rdma_request{"10.2.0.9", "node-b", "10.2.0.7", {1, 2, 3}, 1, 3, 0, "mlx5_0/1"};
   EXPECT_EQ(parse_bandwidth_request(to_json(rdma_request)).value(), rdma_request);
+  const ServersRequest of_gpu{.address = "10.2.0.7",
+                              .allowed = "10.2.0.9",
+                              .seconds = 30,
+                              .rdma_port = "mlx5_0/1",
+                              .test_seconds = 3,
+                              .memory = Memory::gpu};
+  EXPECT_EQ(parse_servers_request(to_json(of_gpu)).value(), of_gpu);
+  BandwidthRequest gpu_request = rdma_request;
+  gpu_request.memory = Memory::gpu;
+  EXPECT_EQ(parse_bandwidth_request(to_json(gpu_request)).value(), gpu_request);
   const ServersRequest by_nccl{"10.2.0.7", "10.2.0.9", 1, 90, "", 3, 8};
   EXPECT_EQ(parse_servers_request(to_json(by_nccl)).value(), by_nccl);
   const ServersAnswer joinable{"servers-1", {}, std::string(kNcclIdLength, 'a')};
@@ -68,6 +78,33 @@ TEST(Bandwidth, what_is_beyond_the_limits_is_refused_with_its_name) {
   EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "testSeconds: expected 1 to 15");
   BandwidthAnswer answer{BandwidthWay{1, 1}, BandwidthWay{1, 1}, "", "", BandwidthLatency{1, -1, 1}};
   EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).error().what, "latency: expected microseconds");
+}
+
+TEST(Bandwidth, the_memory_of_gpus_is_for_rdma_and_nobody_names_a_gpu) {
+  const std::string why = "memory: that of a GPU by RDMA alone, with an rdmaPort";
+  for (const std::size_t gpus : {0U, 8U}) {
+    const ServersRequest servers{.address = "a",
+                                 .allowed = "b",
+                                 .seconds = 30,
+                                 .test_seconds = 3,
+                                 .gpus = gpus,
+                                 .memory = Memory::gpu};
+    EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, why);
+    BandwidthRequest request{"a", "b", "c", {1}, 1, 1};
+    request.gpus = gpus;
+    request.nccl_id = std::string(kNcclIdLength, 'a');
+    request.memory = Memory::gpu;
+    EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, why);
+  }
+  const auto asked_for = [](const std::string& memory) {
+    return parse_servers_request(
+        R"({"address":"a","allowed":"b","processes":1,"seconds":1,"rdmaPort":"mlx5_0/1","testSeconds":1,"memory":)" +
+        memory + "}");
+  };
+  EXPECT_EQ(asked_for(R"("host")").value().memory, Memory::host);
+  EXPECT_EQ(asked_for(R"("gpu")").value().memory, Memory::gpu);
+  for (const char* other : {R"("0000:1b:00.0")", R"("")", R"("GPU")", "1", "true"})
+    EXPECT_FALSE(asked_for(other)) << other;
 }
 
 TEST(Bandwidth, a_wrong_sum_has_a_place) {

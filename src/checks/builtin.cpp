@@ -44,6 +44,7 @@ std::span<const Check> builtin_checks() {
       kNetworkPing,           //
       kNetworkBandwidth,      //
       kNetworkRdmaBandwidth,  //
+      kNetworkRdmaGpu,        //
       kNetworkRdmaLoopback,   //
       kNetworkNcclAllreduce,  //
       kNetworkNcclGroup,      //

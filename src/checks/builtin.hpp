@@ -43,6 +43,7 @@ extern const Check kNetworkDns;
 extern const Check kNetworkPing;
 extern const Check kNetworkBandwidth;
 extern const Check kNetworkRdmaBandwidth;
+extern const Check kNetworkRdmaGpu;
 extern const Check kNetworkRdmaLoopback;
 extern const Check kNetworkNcclAllreduce;
 extern const Check kNetworkNcclGroup;

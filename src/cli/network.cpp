@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/bandwidth_plan.hpp"
@@ -33,11 +34,14 @@ constexpr const char* kTcp = "tcp";
 constexpr const char* kRdma = "rdma";
 constexpr const char* kNccl = "nccl";
 constexpr const char* kPing = "ping";
+constexpr const char* kHostMemory = "host";
+constexpr const char* kGpuMemory = "gpu";
 // In which others have the lines.
 constexpr Duration kBetweenTests = std::chrono::seconds{5};
 
 struct NetworkTestOptions {
   std::string kind = kTcp;
+  std::string memory = kHostMemory;
   std::vector<std::string> nodes;
   NodeSelection selection;
   ClusterOptions cluster;
@@ -60,7 +64,8 @@ std::string joined_nodes(const NetworkTestOptions& options) {
 std::string operation_of(const NetworkTestOptions& options) {
   if (options.kind == kPing) return "network.ping";
   if (options.kind == kNccl) return options.together ? "network.nccl_group" : "network.nccl_allreduce";
-  return options.kind == kRdma ? "network.rdma_bandwidth" : "network.bandwidth";
+  if (options.kind != kRdma) return "network.bandwidth";
+  return options.memory == kGpuMemory ? "network.rdma_gpu" : "network.rdma_bandwidth";
 }
 
 // The nodes are what nobody else may test meanwhile.
@@ -74,11 +79,12 @@ api::OperationRequest request_of(const NetworkTestOptions& options) {
   return request;
 }
 
-void print(const FinishedTest& test, OutputFormat format) {
-  if (format != OutputFormat::table) return print_json(tests_json({test}), format);
+void print(const FinishedTest& test, const NetworkTestOptions& options) {
+  if (options.format != OutputFormat::table) return print_json(tests_json({test}), options.format);
   const TableStyle style = terminal_style();
+  const std::string_view out_of = options.memory == kGpuMemory ? "GPU memory" : "";
   const Observations found = test.result ? test.result->observations.all() : Observations{};
-  const std::string table = render_bandwidth(found, style) + render_groups(found, style);
+  const std::string table = render_bandwidth(found, out_of, style) + render_groups(found, style);
   std::cout << table << (table.empty() ? "" : "\n") << render_tests({test}, style);
 }
 
@@ -86,6 +92,7 @@ void print(const FinishedTest& test, OutputFormat format) {
 std::vector<std::string> words_of(const NetworkTestOptions& options) {
   std::vector<std::string> words{"network", "test", "--kind=" + options.kind,
                                  "--output=" + format_name(options.format)};
+  if (options.memory != kHostMemory) words.push_back("--memory=" + options.memory);
   if (options.deadline) words.push_back("--deadline=" + format_duration(*options.deadline));
   if (options.together) words.emplace_back("--together");
   if (options.plan) words.emplace_back("--plan");
@@ -110,6 +117,7 @@ int test_in_cluster(NetworkTestOptions options) {
 
 int show_plan(const AgentClient& agent, const NetworkTestOptions& options) {
   std::map<std::string, std::string, std::less<>> query{{"kind", options.kind}};
+  if (options.memory != kHostMemory) query["memory"] = options.memory;
   if (!options.nodes.empty()) query["nodes"] = joined_nodes(options);
   const auto answer = agent.get(api::kBandwidthPlanPath, query);
   const auto plan = answer ? api::parse_bandwidth_plan(*answer) : fail(answer.error());
@@ -130,7 +138,7 @@ int test_once(TestFollower& follower, const NetworkTestOptions& options) {
     tell(test.error().what);
     return follower.has_begun() ? exit_code_of(Health::unknown) : exit_code_of(test.error());
   }
-  print(*test, options.format);
+  print(*test, options);
   return exit_code_of(health_of(*test));
 }
 
@@ -162,7 +170,9 @@ int test_network(const NetworkTestOptions& options) {
 // CLI11 asks for names that exclude each other, and not for values.
 std::string why_not(const NetworkTestOptions& options) {
   if (options.plan && options.kind == kPing) return "--plan: pings have none; leave --kind out";
-  return options.together && options.kind != kNccl ? "--together: an all-reduce; say --kind nccl" : "";
+  if (options.memory != kHostMemory && options.kind != kRdma)
+    return "--memory gpu: by RDMA alone; add --kind rdma";
+  return options.together && options.kind != kNccl ? "--together: an all-reduce; add --kind nccl" : "";
 }
 
 }  // namespace
@@ -174,6 +184,10 @@ void add_network(CLI::App& app, int& exit_code) {
   auto* verb = network->add_subcommand("test", "Have the agents of several nodes measure between them");
   verb->add_option("--kind", options->kind, "tcp, rdma, nccl: bandwidth, in pairs; ping: who answers")
       ->check(CLI::IsMember({kTcp, kRdma, kNccl, kPing}))
+      ->capture_default_str();
+  verb->add_option("--memory", options->memory,
+                   "By RDMA: out of the memory of the host, or of the GPU beside each port")
+      ->check(CLI::IsMember({kHostMemory, kGpuMemory}))
       ->capture_default_str();
   verb->add_option("--nodes", options->nodes,
                    "These nodes only: in pairs between them, two or more; by ping from this one")
@@ -203,7 +217,8 @@ void add_network(CLI::App& app, int& exit_code) {
   verb->footer(
       "Three rounds of pairs find out whom slow pairs have in common. They fill the\n"
       "lines meanwhile: not beside jobs. Ctrl-C ends it. By RDMA every node needs the\n"
-      "programs of perftest, by NCCL idle GPUs and libnccl.so.2.\n"
+      "programs of perftest, with --memory gpu such that are built with CUDA, and idle\n"
+      "GPUs; by NCCL idle GPUs and libnccl.so.2.\n"
       "In a matrix `.` is a pair that was not tested, `?` one that could not be, `!`\n"
       "one whose GPUs sum up wrongly together.\n"
       "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not tested; 64 usage, 70 the\n"
@@ -212,6 +227,7 @@ void add_network(CLI::App& app, int& exit_code) {
       "  autopilot network test --plan\n  autopilot network test --watch --nodes gpu-1,gpu-7\n"
       "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"
       "  autopilot network test --kind rdma\n"
+      "  autopilot network test --kind rdma --memory gpu\n"
       "  autopilot network test --kind nccl --nodes gpu-1,gpu-2,gpu-7\n"
       "  autopilot network test --kind nccl --together\n"
       "  autopilot network test --kind ping -o json");

@@ -5,7 +5,9 @@ over TCP alone: who reads a figure of it reads what it was told to say.
 
 FAKE_PERFTEST names a file of JSON; what it says of the own device stands above what it says of "default":
   rates     Gbit/s and microseconds by the name of the program: {"ib_write_bw": 391.4, "ib_send_lat": 1.27}
-  has_cuda  it is built with CUDA: "gpu_rates" is what it says of the memory of a GPU, "unreachable_gpus" has none for the adapter
+  has_cuda  it is built with CUDA: "gpu_rates", "gpu_sends" and "gpu_gets" stand in the place of those without gpu_ where the memory of
+            a GPU is used; "unreachable_gpus" have none for the adapter
+  nvml      the table of the driver that is played (nvml.yaml of a machine), where who uses the memory of a GPU is counted
   version   "4.5" (knows --source_ip), "newer" (--bind_source_ip) or "older" (neither)
   speed     how much faster than asked for a test is over
   sends, gets   Gbit/s that the own port carries at most, each way, whatever the rates are
@@ -15,9 +17,12 @@ FAKE_PERFTEST names a file of JSON; what it says of the own device stands above 
             (ends in the middle of a test), slow_start, other_unit, two_rows, status_10"""
 
 import argparse
+import contextlib
+import fcntl
 import ipaddress
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -116,6 +121,29 @@ def peer_of(options):
                        " Failed to exchange data between server and clients")
 
 
+def count_process(table, gpu, change):
+    with open(f"{table}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with open(table, encoding="utf-8") as file:
+            before, after = file.read().split(f'"{gpu}":')
+        after = re.sub(r"(processes\.count: )(\d+)", lambda found: found[1] + str(int(found[2]) + change), after, count=1)
+        with open(f"{table}.new", "w", encoding="utf-8") as file:
+            file.write(f'{before}"{gpu}":{after}')
+        os.replace(f"{table}.new", table)
+
+
+@contextlib.contextmanager
+def on_gpu(table, gpu):
+    """The driver has this process among those of the GPU meanwhile."""
+    if table and gpu:
+        count_process(table, gpu, 1)
+    try:
+        yield
+    finally:
+        if table and gpu:
+            count_process(table, gpu, -1)
+
+
 def exchange(peer, words):
     """What the other end says at the same point; nothing when it is gone."""
     try:
@@ -161,7 +189,7 @@ def main():
     options = parsed(facts["version"], facts.get("has_cuda"))
     gpu = getattr(options, "use_cuda_bus_id", None)
     if gpu:
-        facts["rates"] = facts.get("gpu_rates", {})
+        facts |= {name: facts[f"gpu_{name}"] for name in ("rates", "sends", "gets") if f"gpu_{name}" in facts}
         if gpu in facts.get("unreachable_gpus", ()):
             misbehave("no_memory")
     how = facts.get("client" if options.host else "server")
@@ -171,7 +199,7 @@ def main():
         time.sleep(1)
     if how in ("early_hang", "no_device", "exit"):
         misbehave(how)
-    with peer_of(options) as peer:
+    with peer_of(options) as peer, on_gpu(facts.get("nvml"), gpu):
         asked = [options.D, options.s, options.q, options.n]
         other = exchange(peer, {"asked": asked, **facts})
         if other is None or other["asked"] != asked:

@@ -91,7 +91,7 @@ class NcclGroupsTest(NcclLabTest):
         self.assertRegex(shown, r"all nodes +3 +5 +\d\.\d+ ")
 
     def test_what_cannot_be_asked_is_told(self):
-        for words, why in ((("--together",), "say --kind nccl"), (("--kind", "nccl", "--together", "--plan"), "excludes")):
+        for words, why in ((("--together",), "add --kind nccl"), (("--kind", "nccl", "--together", "--plan"), "excludes")):
             code, out, err = self.lab[1].command("network", "test", *words)
             self.assertEqual(code, 64, out + err)
             self.assertIn(why, err)

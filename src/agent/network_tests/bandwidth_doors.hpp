@@ -22,6 +22,9 @@ struct BandwidthDoors {
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
   // Whose job is on this node, in a sentence; empty: nobody's that is known.
   std::function<std::string()> job;
+  // Who uses the GPU with that PCI address, or may use it, in a sentence; empty: nobody does. By a look that
+  // begins now.
+  std::function<void(const std::string& gpu, std::function<void(const std::string& busy)> done)> look_at_gpu;
   std::string node;  // this one
   std::string pod;   // of this agent; empty: it is in none
 };

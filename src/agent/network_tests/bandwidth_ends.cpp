@@ -78,12 +78,13 @@ api::BandwidthAnswer measure_both_ways(const Run& run, const std::string& progra
 
 // A write, a read and the latency, by one child.
 api::BandwidthAnswer measure_by_rdma(const Run& run, const std::string& program,
-                                     const api::BandwidthRequest& request) {
+                                     const api::BandwidthRequest& request, const std::string& gpu) {
   host::RdmaTest test{.address = request.address,
                       .port = request.rdma_port,
                       .to = request.to,
                       .ports = {request.ports.begin(), request.ports.end()},
-                      .seconds = static_cast<int>(request.seconds)};
+                      .seconds = static_cast<int>(request.seconds),
+                      .gpu = gpu};
   if (request.most > 0) test.most = request.most;
   const auto child = run(host::command_of(program, test));
   if (!child || child->output.empty()) return no_measurement("internal", last_words(kNetProbe, child));
@@ -178,35 +179,38 @@ bool BandwidthEnds::is_in_use(const std::string& interface) const {
   });
 }
 
-Result<std::string> BandwidthEnds::begin(const std::string& interface) {
+Result<std::string> BandwidthEnds::begin(const std::string& interface, const std::string& gpu) {
   if (const auto& program = program_for(interface); !program) return fail(program.error());
   if (is_in_use(interface))
     return fail(Errc::conflict, (interface == kAllLines ? "a line of this node" : interface) +
                                     " is in use by another test of bandwidth");
+  if (!gpu.empty() && std::ranges::any_of(ends_, [&gpu](const auto& one) { return one.second.gpu == gpu; }))
+    return fail(Errc::conflict, "GPU " + gpu + " is in use by another test of bandwidth");
   if (ends_.size() >= kMost)
     return fail(Errc::exhausted, "this node takes part in " + std::to_string(kMost) + " tests already");
   std::string id = prefix_ + std::to_string(++next_);
   ends_[id].interface = interface;
+  ends_[id].gpu = gpu;
   return id;
 }
 
 void BandwidthEnds::serve(const std::string& interface, const host::BandwidthServer& server,
                           OnListening done) {
-  serve_with(interface, server, server.seconds, ports_in, std::move(done));
+  serve_with(interface, {}, server, server.seconds, ports_in, std::move(done));
 }
 
 void BandwidthEnds::serve(const std::string& interface, const host::RdmaServer& server, OnListening done) {
-  serve_with(interface, server, server.seconds, ports_in, std::move(done));
+  serve_with(interface, server.gpu, server, server.seconds, ports_in, std::move(done));
 }
 
 void BandwidthEnds::serve(const host::AllReduceServer& server, int seconds, OnListening done) {
-  serve_with(kAllLines, server, seconds, nccl_id_in, std::move(done));
+  serve_with(kAllLines, {}, server, seconds, nccl_id_in, std::move(done));
 }
 
 template <typename Server>
-void BandwidthEnds::serve_with(const std::string& interface, const Server& server, int seconds,
-                               ReadLine read_line, OnListening done) {
-  const auto id = begin(interface);
+void BandwidthEnds::serve_with(const std::string& interface, const std::string& gpu, const Server& server,
+                               int seconds, ReadLine read_line, OnListening done) {
+  const auto id = begin(interface, gpu);
   if (!id) return loop_.post([done = std::move(done), error = id.error()] { done(fail(error)); });
   End& end = ends_.at(*id);
   end.read_line = read_line;
@@ -243,15 +247,22 @@ void BandwidthEnds::take_line(const std::string& id, const std::string& line) {
   done(std::move(answer));
 }
 
-WallTime BandwidthEnds::has_gpus_until() const {
-  const bool has_now =
-      std::ranges::any_of(ends_, [](const auto& one) { return one.second.interface == kAllLines; });
-  return has_now ? WallTime::max() : gpus_until_;
+WallTime BandwidthEnds::has_gpu_until(const std::string& gpu) const {
+  const auto has_it = [&gpu](const auto& one) {
+    return one.second.interface == kAllLines || one.second.gpu == gpu;
+  };
+  if (std::ranges::any_of(ends_, has_it)) return WallTime::max();
+  WallTime until{};
+  for (const std::string& had : {gpu, std::string(kAllLines)})
+    if (const auto found = gpus_until_.find(had); found != gpus_until_.end())
+      until = std::max(until, found->second);
+  return until;
 }
 
 void BandwidthEnds::note_end(const End& end) {
-  if (end.interface != kAllLines) return;
-  gpus_until_ = clock_.now().wall;
+  const std::string had = end.interface == kAllLines ? kAllLines : end.gpu;
+  if (had.empty()) return;
+  gpus_until_[had] = clock_.now().wall;
   if (doors_.on_gpus_free) doors_.on_gpus_free();
 }
 
@@ -303,10 +314,10 @@ void BandwidthEnds::end_all(const std::function<void()>& done) {
 }
 
 template <typename Answer>
-std::string BandwidthEnds::take_part(const std::string& interface, int seconds,
+std::string BandwidthEnds::take_part(const std::string& interface, const std::string& gpu, int seconds,
                                      std::function<Answer(const Run& run)> measure,
                                      std::function<void(Answer answer)> done) {
-  const auto id = begin(interface);
+  const auto id = begin(interface, gpu);
   if (!id) {
     loop_.post([done = std::move(done), error = id.error()] { done(fail(error)); });
     return {};
@@ -335,20 +346,22 @@ std::string BandwidthEnds::take_part(const std::string& interface, int seconds,
 }
 
 void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,
-                            OnMeasured done) {
+                            OnMeasured done, const std::string& gpu) {
   // By TCP one child for each way; one makes all tests of RDMA.
   const int seconds = static_cast<int>(request.seconds);
   int longest = seconds;
-  auto* measure_so = measure_both_ways;
+  std::function measure_so = measure_both_ways;
   if (!request.rdma_port.empty()) {
     longest = 2 * seconds + kAroundRdma;
-    measure_so = measure_by_rdma;
+    measure_so = [gpu](const Run& run, const std::string& program, const api::BandwidthRequest& asked) {
+      return measure_by_rdma(run, program, asked, gpu);
+    };
   } else if (request.gpus > 0) {
     longest = seconds + kAroundNccl;
     measure_so = measure_by_nccl;
   }
   take_part<Result<api::BandwidthAnswer>>(
-      interface, longest,
+      interface, gpu, longest,
       [program = program_for(interface), request, measure_so](
           const Run& run) -> Result<api::BandwidthAnswer> { return measure_so(run, *program, request); },
       std::move(done));
@@ -356,7 +369,7 @@ void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRe
 
 void BandwidthEnds::measure_to(const std::string& interface, const host::BandwidthTest& test, OnReport done) {
   take_part<Result<host::BandwidthReport>>(
-      interface, test.seconds,
+      interface, {}, test.seconds,
       [program = doors_.program, test](const Run& run) { return measure_one_way(run, *program, test); },
       std::move(done));
 }
@@ -364,7 +377,7 @@ void BandwidthEnds::measure_to(const std::string& interface, const host::Bandwid
 std::string BandwidthEnds::measure_loopback(const std::string& interface, const host::RdmaLoopback& test,
                                             OnReport done) {
   return take_part<Result<host::BandwidthReport>>(
-      interface, test.seconds + kAroundRdma,
+      interface, test.gpu, test.seconds + kAroundRdma,
       [program = doors_.program, test](const Run& run) {
         return run_one_way(run, host::command_of(*program, test), false);
       },

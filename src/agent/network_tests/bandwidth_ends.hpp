@@ -23,12 +23,13 @@
 
 namespace autopilot::agent {
 
-// In place of an interface: an all-reduce takes whatever lines NCCL finds, so nobody else tests meanwhile.
+// In place of an interface: an all-reduce takes whatever lines NCCL finds, and all GPUs, so nobody else tests
+// meanwhile.
 inline constexpr const char* kAllLines = "*";
 
 // This node's ends of tests of bandwidth: servers that listen for another node, and measurements of another
-// node's servers. Each is a child with a deadline; of one interface there is one at a time, beside one of
-// kAllLines none. On the loop's thread.
+// node's servers. Each is a child with a deadline; of one interface, and out of the memory of one GPU, there
+// is one at a time, beside one of kAllLines none. On the loop's thread.
 class BandwidthEnds {
  public:
   static constexpr std::size_t kMost = 16;
@@ -44,7 +45,7 @@ class BandwidthEnds {
         run;
     // Runs it on a thread that may block; false: there is no room.
     std::function<bool(std::function<void()> task)> submit;
-    // An all-reduce has ended: who looked at the GPUs before saw its process. Null: nobody looks.
+    // A test that had GPUs has ended: who looked at them before saw its process. Null: nobody looks.
     std::function<void()> on_gpus_free = {};
   };
   using OnListening = std::function<void(Result<api::ServersAnswer> answer)>;
@@ -59,8 +60,8 @@ class BandwidthEnds {
   ~BandwidthEnds() { stop(); }
 
   // interface: the one of the address. Calls back, not from within, when all servers listen or one does not.
-  // conflict: the interface is in use by another test; exhausted; not_found: the program is not there. What
-  // does not listen has ended then, and the interface is free.
+  // conflict: the interface, or the GPU, is in use by another test; exhausted; not_found: the program is not
+  // there. What does not listen has ended then, and the interface is free.
   void serve(const std::string& interface, const host::BandwidthServer& server, OnListening done);
   // Likewise, by RDMA. interface: the one of the same line, or the port where it has none.
   void serve(const std::string& interface, const host::RdmaServer& server, OnListening done);
@@ -75,7 +76,9 @@ class BandwidthEnds {
   // Likewise all of them.
   void end_all(const std::function<void()>& done);
   // Likewise, by TCP, RDMA or, on kAllLines, NCCL; what could not be measured is an answer with its reason.
-  void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done);
+  // gpu: see host::RdmaTest.
+  void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done,
+               const std::string& gpu = {});
   // Likewise, and one way alone.
   void measure_to(const std::string& interface, const host::BandwidthTest& test, OnReport done);
   // Likewise what the RDMA port of that interface writes to itself. The id of this end; empty: it did not
@@ -87,8 +90,8 @@ class BandwidthEnds {
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
   // By a test of bandwidth.
   [[nodiscard]] bool is_in_use(const std::string& interface) const;
-  // A process of this is on each GPU until then, if an all-reduce is under way for ever; epoch: none was.
-  [[nodiscard]] WallTime has_gpus_until() const;
+  // A process of this is on that GPU until then, while a test has it for ever; epoch: none was.
+  [[nodiscard]] WallTime has_gpu_until(const std::string& gpu) const;
 
  private:
   // What the first line of a server says of it, without its id.
@@ -96,6 +99,7 @@ class BandwidthEnds {
 
   struct End {
     std::string interface;
+    std::string gpu;  // whose memory it uses; empty: none but on kAllLines, which is all
     std::stop_source stop;
     bool is_listening = false;
     ReadLine read_line = nullptr;
@@ -107,15 +111,15 @@ class BandwidthEnds {
   using Run = std::function<Result<host::ChildReport>(const host::Command& command)>;
 
   [[nodiscard]] const Result<std::string>& program_for(const std::string& interface) const;
-  [[nodiscard]] Result<std::string> begin(const std::string& interface);
+  [[nodiscard]] Result<std::string> begin(const std::string& interface, const std::string& gpu);
   // seconds: until its child ends by itself.
   template <typename Server>
-  void serve_with(const std::string& interface, const Server& server, int seconds, ReadLine read_line,
-                  OnListening done);
+  void serve_with(const std::string& interface, const std::string& gpu, const Server& server, int seconds,
+                  ReadLine read_line, OnListening done);
   // seconds: of the longest child.
   // The id, as above.
   template <typename Answer>
-  std::string take_part(const std::string& interface, int seconds,
+  std::string take_part(const std::string& interface, const std::string& gpu, int seconds,
                         std::function<Answer(const Run& run)> measure,
                         std::function<void(Answer answer)> done);
   void take_line(const std::string& id, const std::string& line);
@@ -131,7 +135,7 @@ class BandwidthEnds {
   std::map<std::string, End> ends_;               // by id
   std::map<std::string, api::ServersEnd> found_;  // of servers that have ended, likewise; at most kMost
   std::uint64_t next_ = 0;
-  WallTime gpus_until_{};  // of all-reduces that have ended
+  std::map<std::string, WallTime> gpus_until_;  // of tests that have ended, by GPU; kAllLines: by all
   WayBack way_back_;
 };
 

@@ -35,7 +35,7 @@ class BandwidthEndsTest : public ::testing::Test {
             .gpu_program = gpu_program_,
             .run = [this](const host::Command& command, MonoTime, const std::stop_token& stop,
                           const host::LineHandler& on_line) -> Result<host::ChildReport> {
-              if (command.arguments.front() == "rdma-measure") return measured_by_rdma();
+              if (command.arguments.front() == "rdma-measure") return measured_by_rdma(command);
               if (command.arguments.front() == "nccl-measure") return measured_by_nccl(command);
               if (on_line) on_line(command.arguments.front() == "nccl-serve" ? joinable_ : kListening);
               std::mutex mutex;
@@ -53,7 +53,8 @@ class BandwidthEndsTest : public ::testing::Test {
                 },
             .on_gpus_free = [this] { ++gpus_freed_; }};
   }
-  [[nodiscard]] host::ChildReport measured_by_rdma() const {
+  [[nodiscard]] host::ChildReport measured_by_rdma(const host::Command& command) {
+    asked_by_rdma_ = command.arguments;
     host::ChildReport report;
     report.output = rdma_report_;
     return report;
@@ -95,17 +96,28 @@ class BandwidthEndsTest : public ::testing::Test {
     EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
     return answer && *answer ? (*answer)->id : "";
   }
-  void measure(const std::string& interface, const std::string& rdma_port = "") {
-    ends_.measure(interface,
-                  {.address = "10.1.0.7",
-                   .node = "gpu-9",
-                   .to = "10.1.0.9",
-                   .ports = {41000},
-                   .streams = 1,
-                   .seconds = 4,
-                   .most = 0,
-                   .rdma_port = rdma_port},
-                  [this](auto told) { measured_ = std::move(told); });
+  Result<api::ServersAnswer> serve_by_rdma(const std::string& interface, const std::string& gpu) {
+    std::optional<Result<api::ServersAnswer>> answer;
+    ends_.serve(interface,
+                host::RdmaServer{
+                    .address = "10.1.0.7", .port = "mlx5_0/1", .seconds = 30, .test_seconds = 4, .gpu = gpu},
+                [&answer](auto told) { answer = std::move(told); });
+    EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
+    return answer.value_or(fail(Errc::internal, "it told nothing"));
+  }
+  void measure(const std::string& interface, const std::string& rdma_port = "", const std::string& gpu = "") {
+    measured_.reset();
+    ends_.measure(
+        interface,
+        {.address = "10.1.0.7",
+         .node = "gpu-9",
+         .to = "10.1.0.9",
+         .ports = {41000},
+         .streams = 1,
+         .seconds = 4,
+         .most = 0,
+         .rdma_port = rdma_port},
+        [this](auto told) { measured_ = std::move(told); }, gpu);
   }
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
     return net::testing::run_until(loop_, is_so);
@@ -116,6 +128,7 @@ class BandwidthEndsTest : public ::testing::Test {
   std::vector<std::thread> threads_;
   std::optional<Result<api::BandwidthAnswer>> measured_;
   std::string rdma_report_;
+  std::vector<std::string> asked_by_rdma_;
   Result<std::string> gpu_program_ = std::string("/opt/gpu-probe");
   std::string joinable_ = R"({"id":")" + kNcclId + R"("})";
   std::string nccl_report_ = R"({"bus_bits_per_second":3e12,"samples":[1e12,3e12,3e12,5e12,2e12,4e12]})";
@@ -177,17 +190,46 @@ TEST_F(BandwidthEndsTest, who_waits_for_an_all_reduce_tells_whom_to_join_and_has
 }
 
 TEST_F(BandwidthEndsTest, has_a_process_on_the_gpus_until_its_all_reduce_has_ended) {
-  EXPECT_EQ(ends_.has_gpus_until(), WallTime{});
+  const std::string gpu = "0000:1b:00.0";
+  EXPECT_EQ(ends_.has_gpu_until(gpu), WallTime{});
   const auto joinable = serve_by_nccl();
   ASSERT_TRUE(joinable) << joinable.error().what;
-  EXPECT_EQ(ends_.has_gpus_until(), WallTime::max());
+  EXPECT_EQ(ends_.has_gpu_until(gpu), WallTime::max());
   EXPECT_EQ(gpus_freed_, 0);
   ends_.end(joinable->id, [](const auto&) {});
   ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
-  EXPECT_NE(ends_.has_gpus_until(), WallTime::max());
-  EXPECT_NE(ends_.has_gpus_until(), WallTime{});
+  EXPECT_NE(ends_.has_gpu_until(gpu), WallTime::max());
+  EXPECT_NE(ends_.has_gpu_until(gpu), WallTime{});
   measure_by_nccl();
   EXPECT_EQ(gpus_freed_, 2);
+}
+
+TEST_F(BandwidthEndsTest, out_of_the_memory_of_a_gpu_has_a_process_on_that_one_alone) {
+  const auto listening = serve_by_rdma("ib0", "0000:1b:00.0");
+  ASSERT_TRUE(listening) << listening.error().what;
+  EXPECT_EQ(ends_.has_gpu_until("0000:1b:00.0"), WallTime::max());
+  EXPECT_EQ(ends_.has_gpu_until("0000:2b:00.0"), WallTime{});
+  ends_.end(listening->id, [](const auto&) {});
+  ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
+  EXPECT_EQ(gpus_freed_, 1);
+  EXPECT_NE(ends_.has_gpu_until("0000:1b:00.0"), WallTime::max());
+  EXPECT_NE(ends_.has_gpu_until("0000:1b:00.0"), WallTime{});
+  EXPECT_EQ(ends_.has_gpu_until("0000:2b:00.0"), WallTime{});
+  measure("ib0", "mlx5_0/1");
+  ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+  EXPECT_EQ(gpus_freed_, 1) << "nobody used a GPU";
+}
+
+TEST_F(BandwidthEndsTest, a_gpu_takes_part_in_one_test_at_a_time) {
+  ASSERT_TRUE(serve_by_rdma("ib0", "0000:1b:00.0"));
+  measure("ib1", "mlx5_1/1", "0000:1b:00.0");
+  ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+  EXPECT_EQ(measured_->error().code, Errc::conflict);
+  EXPECT_EQ(measured_->error().what, "GPU 0000:1b:00.0 is in use by another test of bandwidth");
+  measure("ib1", "mlx5_1/1", "0000:2b:00.0");
+  ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+  EXPECT_TRUE(*measured_) << measured_->error().what;
+  EXPECT_THAT(asked_by_rdma_, ::testing::IsSupersetOf({"--gpu", "0000:2b:00.0"}));
 }
 
 TEST_F(BandwidthEndsTest, or_says_why_nobody_can) {
@@ -244,7 +286,6 @@ TEST_F(BandwidthEndsTest, or_says_why_it_did_not) {
            {R"({"role":"measure","directions":[]})", "internal", "not both ways"},
            {"", "internal", "autopilot-net-probe"}}) {
     rdma_report_ = report;
-    measured_.reset();
     measure("ib0", "mlx5_0/1");
     ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
     ASSERT_TRUE(*measured_);

@@ -20,6 +20,7 @@ namespace autopilot::agent {
 
 inline constexpr std::string_view kBandwidthCheck = "network.bandwidth";
 inline constexpr std::string_view kRdmaBandwidthCheck = "network.rdma_bandwidth";
+inline constexpr std::string_view kRdmaGpuCheck = "network.rdma_gpu";
 inline constexpr std::string_view kNcclCheck = "network.nccl_allreduce";
 // Beyond, those that are best are left out, and the outcome says how many.
 inline constexpr std::size_t kMostPairsTold = 1000;

@@ -30,45 +30,72 @@ void find_right(const BandwidthContext& context, const HttpRequest& request, boo
   });
 }
 
-// Lines may be open to everybody; GPUs are not.
-bool is_open_for(const BandwidthContext& context, std::size_t gpus) {
-  return context.is_open && gpus == 0;
-}
-
 // What of this node a request is about.
 struct OwnEnd {
   std::string address;
   std::string rdma_port;  // else empty
   std::size_t gpus = 0;   // else 0
+  api::Memory memory = api::Memory::host;
 };
 
-Result<std::string> interface_in(const OwnLines& lines, const OwnEnd& end) {
-  const auto& [address, rdma_port, gpus] = end;
+template <typename Request>
+OwnEnd own_end_of(const Request& request) {
+  return {request.address, request.rdma_port, request.gpus, request.memory};
+}
+
+// Lines may be open to everybody; GPUs are not.
+bool is_open_for(const BandwidthContext& context, const OwnEnd& end) {
+  return context.is_open && end.gpus == 0 && end.memory == api::Memory::host;
+}
+
+// What nobody else may test meanwhile.
+struct Claim {
+  std::string interface;
+  std::string gpu = {};  // that has the buffers, by PCI address; else empty
+};
+
+Result<Claim> claim_in(const OwnLines& lines, const OwnEnd& end) {
+  const auto& [address, rdma_port, gpus, memory] = end;
   const auto found = std::ranges::find(lines.addresses, address, &api::NetworkAddress::address);
   if (found == lines.addresses.end())
     return fail(Errc::malformed, "address: " + address + " is none of this node; GET /v1/network");
   if (gpus > lines.gpus)
     return fail(Errc::malformed,
                 "gpus: this node has " + std::to_string(lines.gpus) + " of NVIDIA; GET /v1/network");
-  if (gpus > 0) return kAllLines;
-  if (rdma_port.empty()) return found->interface;
+  if (gpus > 0) return Claim{kAllLines};
+  if (rdma_port.empty()) return Claim{found->interface};
   const auto port = std::ranges::find(lines.rdma, rdma_port, &api::RdmaPort::port);
   if (port == lines.rdma.end())
     return fail(Errc::malformed,
                 "rdmaPort: " + rdma_port + " is no active port of this node; GET /v1/network");
-  return line_of(*port);
+  if (memory == api::Memory::host) return Claim{line_of(*port)};
+  if (port->gpu.empty())
+    return fail(Errc::malformed, "memory: no GPU of NVIDIA is near " + rdma_port + "; GET /v1/network");
+  return Claim{line_of(*port), port->gpu};
 }
 
-// What nobody else may test meanwhile: the interface of an address of this node or, by RDMA, of a port; by
-// NCCL all of them. Servers that wait for a test of somebody else have made room.
-void take_interface(const BandwidthContext& context, const OwnEnd& end,
-                    const std::function<void(Result<std::string> interface)>& done) {
+using OnClaim = std::function<void(const Result<Claim>& claim)>;
+
+// perftest takes a GPU without asking who else has it, as the GPU probe does for an all-reduce.
+void find_idle(const BandwidthContext& context, const Claim& claim, const OnClaim& done) {
+  if (claim.gpu.empty()) return done(claim);
+  context.doors.look_at_gpu(claim.gpu, [claim, done](const std::string& busy) {
+    done(busy.empty() ? Result<Claim>(claim) : fail(Errc::conflict, busy));
+  });
+}
+
+// The interface of an address of this node or, by RDMA, of a port; by NCCL all of them. The GPU is idle, and
+// servers that wait for a test of somebody else have made room.
+void take_claim(const BandwidthContext& context, const OwnEnd& end, const OnClaim& done) {
   context.doors.own.find([context, end, done](const OwnNetwork::Lines& lines) {
-    const auto interface = lines ? interface_in(*lines, end) : fail(lines.error());
-    if (!interface) return done(interface);
-    const auto taken = [done, interface] { done(interface); };
-    if (*interface == kAllLines) return context.doors.standing.end_all(taken);
-    context.doors.standing.end_on(*interface, taken);
+    const auto wanted = lines ? claim_in(*lines, end) : fail(lines.error());
+    if (!wanted) return done(wanted);
+    find_idle(context, *wanted, [context, done](const Result<Claim>& claim) {
+      if (!claim) return done(claim);
+      const auto taken = [done, claim] { done(claim); };
+      if (claim->interface == kAllLines) return context.doors.standing.end_all(taken);
+      context.doors.standing.end_on(claim->interface, taken);
+    });
   });
 }
 
@@ -99,8 +126,8 @@ std::optional<Error> find_job(const BandwidthContext& context) {
   return Error{Errc::conflict, "a job is on this node, which is not tested beside it: " + job};
 }
 
-void begin_servers(const BandwidthContext& context, const std::string& interface,
-                   const api::ServersRequest& wanted, const Shared& shared) {
+void begin_servers(const BandwidthContext& context, const Claim& claim, const api::ServersRequest& wanted,
+                   const Shared& shared) {
   const auto answer = [shared](const Result<api::ServersAnswer>& listening) {
     if (!listening) return shared->respond(listening.error());
     shared->respond(json(api::to_json(*listening)));
@@ -115,13 +142,14 @@ void begin_servers(const BandwidthContext& context, const std::string& interface
                                .seconds = test_seconds}},
         seconds, answer);
   if (!wanted.rdma_port.empty())
-    return context.doors.ends.serve(interface,
+    return context.doors.ends.serve(claim.interface,
                                     host::RdmaServer{.address = wanted.address,
                                                      .port = wanted.rdma_port,
                                                      .seconds = seconds,
-                                                     .test_seconds = test_seconds},
+                                                     .test_seconds = test_seconds,
+                                                     .gpu = claim.gpu},
                                     answer);
-  context.doors.ends.serve(interface,
+  context.doors.ends.serve(claim.interface,
                            host::BandwidthServer{.address = wanted.address,
                                                  .processes = static_cast<int>(wanted.processes),
                                                  .seconds = seconds,
@@ -133,16 +161,15 @@ void serve(const BandwidthContext& context, const HttpRequest& request, Responde
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const auto wanted = api::parse_servers_request(request.body);
   if (!wanted) return shared->respond(wanted.error());
-  const bool is_open = is_open_for(context, wanted->gpus);
-  find_right(context, request, is_open,
-             [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
+  const OwnEnd end = own_end_of(*wanted);
+  find_right(context, request, is_open_for(context, end),
+             [context, wanted = *wanted, end, shared](const std::optional<Error>& refusal) {
                if (refusal) return shared->respond(*refusal);
                if (const auto job = find_job(context)) return shared->respond(*job);
-               take_interface(context, {wanted.address, wanted.rdma_port, wanted.gpus},
-                              [context, wanted, shared](const Result<std::string>& interface) {
-                                if (!interface) return shared->respond(interface.error());
-                                begin_servers(context, *interface, wanted, shared);
-                              });
+               take_claim(context, end, [context, wanted, shared](const Result<Claim>& claim) {
+                 if (!claim) return shared->respond(claim.error());
+                 begin_servers(context, *claim, wanted, shared);
+               });
              });
 }
 
@@ -157,22 +184,21 @@ void end_servers(const BandwidthContext& context, const HttpRequest& request, Re
 }
 
 void measure(const BandwidthContext& context, const api::BandwidthRequest& wanted, const Shared& shared) {
-  const auto begin = [context, wanted, shared](const Result<std::string>& interface) {
-    if (!interface) return shared->respond(interface.error());
-    context.doors.ends.measure(*interface, wanted, [shared](const Result<api::BandwidthAnswer>& answer) {
-      if (!answer) return shared->respond(answer.error());
-      shared->respond(json(api::to_json(*answer)));
-    });
-  };
-  take_interface(context, {wanted.address, wanted.rdma_port, wanted.gpus}, begin);
+  take_claim(context, own_end_of(wanted), [context, wanted, shared](const Result<Claim>& claim) {
+    if (!claim) return shared->respond(claim.error());
+    const auto answer = [shared](const Result<api::BandwidthAnswer>& measured) {
+      if (!measured) return shared->respond(measured.error());
+      shared->respond(json(api::to_json(*measured)));
+    };
+    context.doors.ends.measure(claim->interface, wanted, answer, claim->gpu);
+  });
 }
 
 void start_measuring(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const auto wanted = api::parse_bandwidth_request(request.body);
   if (!wanted) return shared->respond(wanted.error());
-  const bool is_open = is_open_for(context, wanted->gpus);
-  find_right(context, request, is_open,
+  find_right(context, request, is_open_for(context, own_end_of(*wanted)),
              [context, wanted = *wanted, shared](const std::optional<Error>& refusal) {
                if (refusal) return shared->respond(*refusal);
                if (const auto job = find_job(context)) return shared->respond(*job);

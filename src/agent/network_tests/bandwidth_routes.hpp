@@ -15,9 +15,9 @@ struct BandwidthContext {
 
 // /v1/network/servers and /v1/network/bandwidth, by which agents make tests between two nodes. They are for
 // agents that prove by their certificate that they are one, for the Unix socket, and where it is open for
-// everybody, without GPUs; an address that is none of this node, or a destination that no agent names as its
-// own, is refused. By NCCL the address that is used is in the id of the other end, which is believed. Beside
-// a job no test begins.
+// everybody, without GPUs and their memory; an address that is none of this node, or a destination that no
+// agent names as its own, is refused. By NCCL the address that is used is in the id of the other end, which
+// is believed. Beside a job no test begins, nor out of the memory of a GPU that is not known to be idle.
 void add_bandwidth_routes(net::HttpServer& server, const BandwidthContext& context);
 
 }  // namespace autopilot::agent

@@ -43,9 +43,9 @@ std::vector<double> samples_of(const api::BandwidthWay& way, std::size_t wanted)
 
 fleet::Missing missing_for(const std::string& reason) {
   // Whoever was told to listen did: what says no now is no line.
-  constexpr std::array<std::string_view, 10> kRefusals{
-      "busy",       "denied",    "port_taken", "refused",       "no_route",
-      "no_program", "no_driver", "no_library", "peer_vanished", "no_memory"};
+  constexpr std::array<std::string_view, 11> kRefusals{
+      "busy",      "denied",     "port_taken",    "refused",   "no_route", "no_program",
+      "no_driver", "no_library", "peer_vanished", "no_memory", "no_cuda"};
   if (std::ranges::find(kRefusals, reason) != kRefusals.end()) return fleet::Missing::refused;
   if (reason == "unreachable" || reason == "timed_out") return fleet::Missing::no_answer;
   return fleet::Missing::timed_out;

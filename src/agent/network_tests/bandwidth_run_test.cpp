@@ -128,7 +128,7 @@ TEST(PairResultOf, why_nothing_was_measured_is_told_apart) {
   };
   EXPECT_EQ(missing("unreachable"), fleet::Missing::no_answer);
   for (const char* refusal :
-       {"busy", "refused", "peer_vanished", "no_route", "no_driver", "no_library", "no_memory"})
+       {"busy", "refused", "peer_vanished", "no_route", "no_driver", "no_library", "no_memory", "no_cuda"})
     EXPECT_EQ(missing(refusal), fleet::Missing::refused) << refusal;
   EXPECT_EQ(missing("timed_out"), fleet::Missing::no_answer);
   // By RDMA: a program that hangs tells nothing of the line.
@@ -158,6 +158,7 @@ class BandwidthRunTest : public ::testing::Test {
                   [this](const net::HttpRequest& request, net::Responder responder) {
                     const auto wanted = api::parse_bandwidth_request(request.body).value();
                     most_.insert(wanted.most);
+                    memories_.insert(wanted.memory);
                     if (wanted.gpus > 0) return all_reduce(wanted, std::move(responder));
                     if (holds_measurement_) return held_.push_back(std::move(responder));
                     const api::BandwidthWay way{.sent = 1e9, .received = 1e9, .samples = {1e9}};
@@ -173,7 +174,8 @@ class BandwidthRunTest : public ::testing::Test {
     port_ = server_.listen_tcp("127.0.0.1:0").value();
   }
   void listen_for_rdma(const api::ServersRequest& wanted, net::Responder responder) {
-    by_rdma_.insert(wanted.address + " " + wanted.rdma_port + " " + std::to_string(wanted.test_seconds));
+    by_rdma_.insert(wanted.address + " " + wanted.rdma_port + " " + std::to_string(wanted.test_seconds) +
+                    (wanted.memory == api::Memory::gpu ? " of a GPU" : ""));
     responder.respond(
         {200, "application/json", api::to_json(api::ServersAnswer{"rdma", {5201, 5202, 5203}}), {}});
   }
@@ -208,7 +210,7 @@ class BandwidthRunTest : public ::testing::Test {
     std::vector<PeerNetwork> networks{network_of("a", {{"net0", "10.1.0.1", 0, kRate}}, port_),
                                       network_of("b", {{"net0", "10.1.0.2", 0, kRate}}, port_)};
     for (PeerNetwork& network : networks)
-      network.network.rdma = {{"mlx5_0/1", kRate}};
+      network.network.rdma = {{"mlx5_0/1", kRate, "", "0000:1b:00.0"}};
     for (PeerNetwork& network : networks)
       network.network.gpus = 8;
     auto pairs = fleet::PairRun::create(fabric_of(networks, medium_, false).value(), medium_.settings);
@@ -247,6 +249,7 @@ class BandwidthRunTest : public ::testing::Test {
   int wrong_sums_ = 0;
   std::string wrong_at_;          // the node
   std::set<std::uint64_t> most_;  // that tests were to take
+  std::set<api::Memory> memories_;
   bool holds_servers_ = false;
   bool holds_measurement_ = false;
   std::vector<net::Responder> held_;
@@ -349,6 +352,30 @@ TEST_F(BandwidthRunTest, by_rdma_a_node_without_ipv4_has_no_line) {
   EXPECT_THAT(kByRdma.lines_of(network.network), IsEmpty());
   network.network.addresses.push_back({"eno1", "10.1.0.1"});
   EXPECT_EQ(kByRdma.lines_of(network.network).size(), 1U);
+}
+
+TEST_F(BandwidthRunTest, out_of_the_memory_of_gpus_both_ends_are_asked_for_it) {
+  medium_ = kByRdmaOfGpus;
+  run();
+  EXPECT_GT(run_->verdict().measured, 0U);
+  EXPECT_THAT(by_rdma_, ::testing::Each(::testing::MatchesRegex("10.1.0.[12] mlx5_0/1 [1-9] of a GPU")));
+  EXPECT_THAT(memories_, ElementsAre(api::Memory::gpu));
+}
+
+// A GPU is in one test at a time, and a port without one has another way than the others.
+TEST_F(BandwidthRunTest, out_of_the_memory_of_gpus_each_gpu_has_one_port) {
+  auto network = network_of("a", {{"eno1", "10.1.0.1"}});
+  network.network.rdma = {{"mlx5_0/1", 0, "", "0000:1b:00.0"},
+                          {"mlx5_1/1"},
+                          {"mlx5_2/1", 0, "", "0000:2b:00.0"},
+                          {"mlx5_3/1", 0, "", "0000:1b:00.0"}};
+  std::vector<std::string> ports;
+  for (const Line& line : kByRdmaOfGpus.lines_of(network.network))
+    ports.push_back(line.interface);
+  EXPECT_THAT(ports, ElementsAre("mlx5_0/1", "mlx5_2/1"));
+  EXPECT_EQ(kByRdma.lines_of(network.network).size(), 4U);
+  network.network.addresses = {{"eno1", "fd00::1"}};
+  EXPECT_THAT(kByRdmaOfGpus.lines_of(network.network), IsEmpty());
 }
 
 TEST_F(BandwidthRunTest, by_nccl_both_ways_have_one_figure) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/fresh_look.hpp"
 #include "agent/scheduled_tests/idle_now.hpp"
 
 namespace autopilot::agent {
@@ -15,13 +16,27 @@ std::string leaf_of(const config::Network& network, const kube::Node* node) {
   return label == node->meta.labels.end() ? network.leaf : label->second;
 }
 
-std::string job_in(const NodeSnapshot& snapshot, const ClusterLink* cluster, WallTime own_until) {
-  const auto look = std::ranges::find(snapshot.results, "gpu.processes", &CheckResult::check);
+constexpr std::string_view kLook = "gpu.processes";
+
+std::string job_in(const NodeSnapshot& snapshot, const ClusterLink* cluster,
+                   const NetworkTestContext::OwnUntil& own_until) {
+  const auto look = std::ranges::find(snapshot.results, kLook, &CheckResult::check);
   GpuSight sight{.gpus = {}, .look = look == snapshot.results.end() ? nullptr : &*look, .holder = {}};
-  if (sight.look != nullptr && sight.look->completed - sight.look->duration <= own_until)
-    sight.own_processes = 1;
+  sight.own_processes = [&sight, &own_until](const Subject& gpu) {
+    return sight.look->completed - sight.look->duration <= own_until(gpu.key) ? 1 : 0;
+  };
   if (cluster != nullptr) sight.holder = cluster->gpu_holder();
   return known_holder(sight);
+}
+
+// Why a GPU of this machine may not be taken now, in a sentence; empty: it may.
+std::string why_busy(const CheckResult& look, const ClusterLink* cluster, const std::string& gpu) {
+  const std::vector<Subject> gpus{subject_of(SubjectKind::gpu, gpu)};
+  if (look.observations.empty() && !look.findings.empty())
+    return "who uses " + to_string(gpus.front()) + " is not known: " + look.findings.front().message;
+  GpuSight sight{.gpus = gpus, .look = &look, .holder = {}};
+  if (cluster != nullptr) sight.holder = cluster->gpu_holder();
+  return idle_gpus(sight).busy;
 }
 
 PingSettings ping_settings(const config::Ping& ping, bool has_peers) {
@@ -49,8 +64,15 @@ NetworkTestContext network_test_context(const NetworkTestParts& parts) {
   context.tls = parts.tls;
   context.rights = parts.rights;
   context.is_open = parts.config().compat.open_actions;
-  context.job = [&runtime = parts.runtime, cluster = parts.cluster](WallTime own_until) {
+  context.job = [&runtime = parts.runtime, cluster = parts.cluster](const auto& own_until) {
     return job_in(*runtime.snapshot(), cluster(), own_until);
+  };
+  context.look_at_gpu = [&runtime = parts.runtime, &clock = parts.clock, poll_soon = parts.poll_soon,
+                         cluster = parts.cluster](const std::string& gpu, const auto& done) {
+    const bool is_looking =
+        look_afresh(runtime, clock, kLook, poll_soon,
+                    [cluster, gpu, done](const CheckResult& look) { done(why_busy(look, cluster(), gpu)); });
+    if (!is_looking) done("nobody looks who uses the GPUs");
   };
   context.look = [&runtime = parts.runtime, poll_soon = parts.poll_soon](const std::string& check) {
     if (runtime.run_now(check, [](const CheckResult&) {})) poll_soon();

@@ -83,6 +83,8 @@ NetworkTests::NetworkTests(NetworkTestContext context)
       standing_(context_.loop, context_.clock, context_.node + "-standing-", end_doors(standing_lanes_)),
       bandwidth_(context_.loop, context_.clock, kByTcp, book_, tester_doors(kByTcp.check), context_.board),
       rdma_(context_.loop, context_.clock, kByRdma, book_, tester_doors(kByRdma.check), context_.board),
+      rdma_of_gpus_(context_.loop, context_.clock, kByRdmaOfGpus, book_, tester_doors(kByRdmaOfGpus.check),
+                    context_.board),
       nccl_(context_.loop, context_.clock, kByNccl, book_, tester_doors(kByNccl.check), context_.board),
       groups_(context_.loop, context_.clock, book_, tester_doors(kGroupCheck), context_.board),
       loopback_(context_.loop, context_.clock,
@@ -129,12 +131,19 @@ void NetworkTests::add_to(net::HttpServer& server) {
                        {.doors = bandwidth_doors(), .rights = context_.rights, .is_open = context_.is_open});
 }
 
-// ?kind=rdma; tcp where nothing is said.
+// ?kind=rdma&memory=gpu; by TCP, out of that of the host where nothing is said.
 Result<BandwidthTester*> NetworkTests::tester_for(const net::HttpRequest& request) {
-  const auto found = request.query.find("kind");
-  if (found == request.query.end() || found->second == "tcp") return &bandwidth_;
-  if (found->second == "rdma") return &rdma_;
-  if (found->second == "nccl") return &nccl_;
+  const auto said = [&request](const char* name, const char* otherwise) {
+    const auto found = request.query.find(name);
+    return found == request.query.end() ? std::string(otherwise) : found->second;
+  };
+  const std::string kind = said("kind", "tcp");
+  const std::string memory = said("memory", "host");
+  if (kind == "rdma" && memory == "gpu") return &rdma_of_gpus_;
+  if (memory != "host") return fail(Errc::malformed, "memory: expected host or, with kind=rdma, gpu");
+  if (kind == "tcp") return &bandwidth_;
+  if (kind == "rdma") return &rdma_;
+  if (kind == "nccl") return &nccl_;
   return fail(Errc::malformed, "kind: expected tcp, rdma or nccl");
 }
 
@@ -161,8 +170,9 @@ void NetworkTests::stop() {
 }
 
 BandwidthDoors NetworkTests::bandwidth_doors() {
-  return {ends_,         standing_,   own_, book_, context_.peers, [this] { return job(); },
-          context_.node, context_.pod};
+  return {
+      ends_,         standing_,   own_, book_, context_.peers, [this] { return job(); }, context_.look_at_gpu,
+      context_.node, context_.pod};
 }
 
 std::vector<runtime::OperationKind> NetworkTests::operations() {
@@ -171,6 +181,7 @@ std::vector<runtime::OperationKind> NetworkTests::operations() {
                             [this] { ping_.forget_asked(); }}},
           pair_tests_by(kByTcp, bandwidth_),
           pair_tests_by(kByRdma, rdma_),
+          pair_tests_by(kByRdmaOfGpus, rdma_of_gpus_),
           pair_tests_by(kByNccl, nccl_),
           {std::string(kGroupCheck), title_of(kGroupCheck), GroupTester::kDeadline,
            runtime::OwnTest{[this](auto calls) { return groups_.begin(std::move(calls)); },

@@ -39,8 +39,12 @@ struct NetworkTestContext {
   CallerRights rights = {};  // of agents, to have tests of bandwidth made
   bool is_open = false;      // whoever reaches the port may
   // Whose job is on this node, in a sentence; empty: nobody's that is known. own_until: a process that was
-  // seen on each GPU then, or before, was that of an all-reduce of this agent.
-  std::function<std::string(WallTime own_until)> job = [](WallTime) { return std::string(); };
+  // seen on that GPU then, or before, was that of a test of this agent.
+  using OwnUntil = std::function<WallTime(const std::string& gpu)>;
+  std::function<std::string(const OwnUntil& own_until)> job = [](const OwnUntil&) { return std::string(); };
+  // See BandwidthDoors.
+  std::function<void(const std::string& gpu, std::function<void(const std::string& busy)> done)> look_at_gpu =
+      [](const auto&, const auto& done) { done("nobody looks who uses the GPUs"); };
   // Judges anew what the board has of that check.
   std::function<void(const std::string& check)> look = {};
   std::shared_ptr<host::TestBoard> board = {};
@@ -71,7 +75,9 @@ class NetworkTests {
  private:
   [[nodiscard]] PingTester::Doors ping_doors();
   [[nodiscard]] TesterDoors tester_doors(std::string_view check);
-  [[nodiscard]] std::string job() const { return context_.job(ends_.has_gpus_until()); }
+  [[nodiscard]] std::string job() const {
+    return context_.job([this](const std::string& gpu) { return ends_.has_gpu_until(gpu); });
+  }
   [[nodiscard]] Result<BandwidthTester*> tester_for(const net::HttpRequest& request);
   void answer_plan(const net::HttpRequest& request, net::Responder responder);
   [[nodiscard]] BandwidthEnds::Doors end_doors(std::optional<runtime::Lanes>& lanes);
@@ -87,6 +93,7 @@ class NetworkTests {
   BandwidthEnds standing_;
   BandwidthTester bandwidth_;
   BandwidthTester rdma_;
+  BandwidthTester rdma_of_gpus_;
   BandwidthTester nccl_;
   GroupTester groups_;
   LoopbackTester loopback_;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/network_tests.hpp"
 
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "api/bandwidth.hpp"
+#include "api/bandwidth_plan.hpp"
 #include "api/network.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/files/test_folder.hpp"
@@ -31,17 +34,19 @@ class NetworkTestsTest : public ::testing::Test {
     context.peers = [](const auto& done) { done(std::vector<Peer>{}); };
     context.tls = [] { return nullptr; };
     context.is_open = true;
-    context.job = [this](WallTime) { return job_; };
+    context.job = [this](const auto&) { return job_; };
     return context;
   }
   Result<net::HttpResponse> ask(const std::string& method, const std::string& path,
-                                const std::string& body = "") {
+                                const std::string& body = "",
+                                const std::map<std::string, std::string, std::less<>>& query = {}) {
     std::optional<Result<net::HttpResponse>> answer;
     net::HttpSession session(loop_, url_, {});
     net::HttpRequest request;
     request.method = method;
     request.path = path;
     request.body = body;
+    request.query = query;
     const net::Exchange exchange =
         session.send(request, net::testing::kPatience, [&answer](auto got) { answer = std::move(got); });
     const bool is_over = net::testing::run_until(loop_, [&answer] { return answer.has_value(); });
@@ -83,6 +88,39 @@ TEST_F(NetworkTestsTest, beside_a_job_no_test_begins) {
   // Without it the next question is whether the address is one of this node.
   job_.clear();
   EXPECT_EQ(ask("POST", api::kServersPath, servers).value().status, 400);
+}
+
+// Everybody may have lines tested here.
+TEST_F(NetworkTestsTest, nobody_takes_the_memory_of_gpus_without_being_an_agent) {
+  api::ServersRequest servers{.address = "192.0.2.1",
+                              .allowed = "192.0.2.2",
+                              .seconds = 5,
+                              .rdma_port = "mlx5_0/1",
+                              .test_seconds = 1};
+  api::BandwidthRequest bandwidth{.address = "192.0.2.1",
+                                  .node = "node-b",
+                                  .to = "192.0.2.2",
+                                  .ports = {1, 2, 3},
+                                  .seconds = 1,
+                                  .rdma_port = "mlx5_0/1"};
+  EXPECT_EQ(ask("POST", api::kServersPath, api::to_json(servers)).value().status, 400);
+  EXPECT_EQ(ask("POST", api::kBandwidthPath, api::to_json(bandwidth)).value().status, 404);
+  servers.memory = bandwidth.memory = api::Memory::gpu;
+  EXPECT_EQ(ask("POST", api::kServersPath, api::to_json(servers)).value().status, 403);
+  EXPECT_EQ(ask("POST", api::kBandwidthPath, api::to_json(bandwidth)).value().status, 403);
+}
+
+TEST_F(NetworkTestsTest, a_plan_out_of_the_memory_of_gpus_is_one_by_rdma) {
+  const auto plan_for = [this](const std::string& kind, const std::string& memory) {
+    return ask("GET", api::kBandwidthPlanPath, "", {{"kind", kind}, {"memory", memory}});
+  };
+  EXPECT_EQ(plan_for("tcp", "gpu").value().status, 400);
+  EXPECT_EQ(plan_for("nccl", "gpu").value().status, 400);
+  EXPECT_EQ(plan_for("rdma", "disk").value().status, 400);
+  const auto plan = plan_for("rdma", "gpu");
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->status, 501);
+  EXPECT_THAT(plan->body, HasSubstr("with a GPU beside it"));
 }
 
 }  // namespace

@@ -104,19 +104,20 @@ TEST_F(OwnNetworkTest, rdma_ports_are_those_that_are_active) {
 // As in a machine with two adapters and two GPUs below each of its switches.
 TEST_F(OwnNetworkTest, ports_that_are_as_near_to_several_gpus_do_not_all_have_the_first) {
   const host::TestFolder folder;
-  const std::string bridge = "/sys/devices/pci0000:37/0000:37:01.0";
-  const auto add = [&](const std::string& address, const std::string& vendor, const std::string& kind) {
-    folder.write(bridge + "/" + address + "/vendor", vendor + "\n");
-    folder.write(bridge + "/" + address + "/device", "0x2330\n");
-    folder.write(bridge + "/" + address + "/class", kind + "\n");
-    folder.link("/sys/bus/pci/devices/" + address, bridge + "/" + address);
+  const auto add = [&folder](const std::string& address, const std::string& vendor, const std::string& kind) {
+    std::string device = "/sys/devices/pci0000:37/0000:37:01.0/" + address;
+    folder.write(device + "/vendor", vendor);
+    folder.write(device + "/device", "0x2330\n");
+    folder.write(device + "/class", kind);
+    folder.link("/sys/bus/pci/devices/" + address, device);
+    return device;
   };
-  add("0000:3b:00.0", "0x10de", "0x030200");
-  add("0000:3c:00.0", "0x10de", "0x030200");
-  for (const std::string& number : {std::string("0"), std::string("1"), std::string("2")}) {
-    const std::string device = "/sys/class/infiniband/mlx5_" + number;
-    add("0000:4" + number + ":00.0", "0x15b3", "0x020700");
-    folder.link(device + "/device", bridge + "/0000:4" + number + ":00.0");
+  add("0000:3b:00.0", "0x10de\n", "0x030200\n");
+  add("0000:3c:00.0", "0x10de\n", "0x030200\n");
+  for (const auto& [name, address] :
+       {std::pair{"mlx5_0", "0000:40:00.0"}, {"mlx5_1", "0000:41:00.0"}, {"mlx5_2", "0000:42:00.0"}}) {
+    const std::string device = std::string("/sys/class/infiniband/") + name;
+    folder.link(device + "/device", add(address, "0x15b3\n", "0x020700\n"));
     folder.write(device + "/ports/1/state", "4: ACTIVE\n");
     folder.write(device + "/ports/1/phys_state", "5: LinkUp\n");
     folder.write(device + "/ports/1/rate", "200 Gb/sec (4X HDR)\n");

@@ -34,7 +34,8 @@ void PairExchange::listen() {
                                    .seconds = seconds_to_give_up(wish_),
                                    .rdma_port = wish_.destination.rdma_port,
                                    .test_seconds = wish_.seconds,
-                                   .gpus = wish_.gpus};
+                                   .gpus = wish_.gpus,
+                                   .memory = wish_.memory};
   exchange_ = destination_.send(request_of("POST", api::kServersPath, api::to_json(wanted)),
                                 wish_.gpus > 0 ? kToListenNccl : kToListen, [this](const auto& answer) {
                                   const auto body = body_of(wish_.destination.peer.node, answer);
@@ -62,7 +63,8 @@ void PairExchange::measure(const api::ServersAnswer& servers) {
                                      .most = wish_.most,
                                      .rdma_port = wish_.source.rdma_port,
                                      .gpus = wish_.gpus,
-                                     .nccl_id = servers.nccl_id};
+                                     .nccl_id = servers.nccl_id,
+                                     .memory = wish_.memory};
   exchange_ = source_.send(request_of("POST", api::kBandwidthPath, api::to_json(wanted)),
                            seconds{seconds_to_give_up(wish_)}, [this](const auto& answer) {
                              const auto body = body_of(wish_.source.peer.node, answer);

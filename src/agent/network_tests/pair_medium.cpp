@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "agent/network_tests/bandwidth_observations.hpp"
@@ -48,6 +49,16 @@ std::vector<Line> rdma_ports_of(const api::NodeNetwork& network) {
   for (const api::RdmaPort& one : network.rdma)
     lines.push_back({one.port, one.rate});
   return lines;
+}
+
+// Those that have a GPU; of several with the same one the first, because a GPU is in one test at a time.
+std::vector<Line> rdma_ports_with_gpu(const api::NodeNetwork& network) {
+  api::NodeNetwork near = network;
+  std::set<std::string> gpus;
+  std::erase_if(near.rdma, [&gpus](const api::RdmaPort& one) {
+    return one.gpu.empty() || !gpus.insert(one.gpu).second;
+  });
+  return rdma_ports_of(near);
 }
 
 // "gpus-8"
@@ -114,6 +125,14 @@ Result<PairExchange::Wish> wish_by_rdma(const PeerNetwork& source, const std::st
   return wish;
 }
 
+Result<PairExchange::Wish> wish_by_rdma_of_gpus(const PeerNetwork& source, const std::string& source_line,
+                                                const PeerNetwork& destination,
+                                                const std::string& destination_line) {
+  auto wish = TRY(wish_by_rdma(source, source_line, destination, destination_line));
+  wish.memory = api::Memory::gpu;
+  return wish;
+}
+
 // Without RDMA the data go that way, too: over the fastest interface that both have, of those of which a rate
 // is known first; where they have none, over that at which the agents are asked.
 Result<PairExchange::Wish> wish_by_nccl(const PeerNetwork& source, const std::string&,
@@ -151,6 +170,15 @@ const PairMedium kByRdma{.check = kRdmaBandwidthCheck,
                          .settings = settings_of_rdma(),
                          .lines_of = rdma_ports_of,
                          .wish_of = wish_by_rdma};
+const PairMedium kByRdmaOfGpus{.check = kRdmaGpuCheck,
+                               .line = "RDMA port of the same name with a GPU beside it",
+                               .lack =
+                                   "it has no RDMA port that is active with a GPU of NVIDIA below the same "
+                                   "PCIe bridge, or no address of IPv4",
+                               .no_share = kNoRates,
+                               .settings = settings_of_rdma(),
+                               .lines_of = rdma_ports_with_gpu,
+                               .wish_of = wish_by_rdma_of_gpus};
 const PairMedium kByNccl{.check = kNcclCheck,
                          .line = "equal number of GPUs",
                          .lack = "its agent tells of no GPU of NVIDIA",

@@ -41,6 +41,8 @@ extern const PairMedium kByTcp;
 // Writes and reads of RDMA between ports of one name; who may begin is agreed over the nodes' addresses of
 // IPv4.
 extern const PairMedium kByRdma;
+// Likewise out of the memory of the GPU that is nearest to each port and into it.
+extern const PairMedium kByRdmaOfGpus;
 // All-reduces by NCCL of all GPUs of two nodes that have as many; NCCL takes whatever lines it finds.
 extern const PairMedium kByNccl;
 

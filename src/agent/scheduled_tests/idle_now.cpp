@@ -100,7 +100,8 @@ std::string known_holder(const GpuSight& sight) {
       return to_string(one.subject) + " is held by " + to_string(*workload);
     const double processes =
         one.name == host::reading::kProcesses && one.value ? as_number(*one.value).value_or(0) : 0;
-    if (processes > sight.own_processes) return to_string(one.subject) + " " + in_use_by(processes);
+    if (processes > sight.own_processes(one.subject))
+      return to_string(one.subject) + " " + in_use_by(processes);
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,8 +21,8 @@ struct GpuSight {
   // empty: none does. An error: it is not known. Nothing: the node is of no cluster, and all processes of the
   // machine must be visible. The kubelet, where it is among those that looked, knows better.
   std::optional<Result<std::string>> holder;
-  // On each GPU, of a test of this agent that is no reservation here (an all-reduce with another node).
-  double own_processes = 0;
+  // On that GPU, of a test of this agent that is no reservation here (one of the network).
+  std::function<double(const Subject& gpu)> own_processes = [](const Subject&) { return 0; };
 };
 
 struct IdleGpus {

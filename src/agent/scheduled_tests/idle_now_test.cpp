@@ -71,15 +71,17 @@ TEST_F(GpusOfAMachine, a_holder_is_known_by_its_pod_or_by_a_process) {
   EXPECT_THAT(known_holder(sight()), HasSubstr("is held by"));
 }
 
-// An all-reduce with another node, which a job that begins here would end. Nobody has to see its name.
+// One with another node, which a job that begins here would end. Nobody has to see its name.
 TEST_F(GpusOfAMachine, are_not_held_by_a_test_of_ours) {
   processes(0, 1);
   GpuSight seen = sight();
-  seen.own_processes = 1;
+  seen.own_processes = [](const Subject&) { return 1; };
   EXPECT_EQ(known_holder(seen), "");
+  seen.own_processes = [](const Subject& one) { return one == gpu(1) ? 1 : 0; };
+  EXPECT_EQ(known_holder(seen), "gpu/0000:00:00.0 is in use by 1 process");
   processes(1, 2);
   seen = sight();
-  seen.own_processes = 1;
+  seen.own_processes = [](const Subject&) { return 1; };
   EXPECT_EQ(known_holder(seen), "gpu/0000:01:00.0 is in use by 2 processes");
 }
 

@@ -100,12 +100,12 @@ std::string lowest(Ways ways, const TableStyle& style) {
   return render_columns({"FROM", "TO", "GBIT/S", "OF WHAT IS USUAL"}, std::move(rows), style);
 }
 
-std::string interface_table(const std::string& interface, const Ways& ways, const TableStyle& style) {
+std::string interface_table(const std::string& title, const Ways& ways, const TableStyle& style) {
   std::set<std::string> nodes;
   for (const Way& way : ways)
     nodes.insert({way.source, way.destination});
   const bool has_room = nodes.size() <= kMostMatrixNodes;
-  return printable(interface) + (has_room ? ", Gbit/s\n" : ", the lowest\n") +
+  return title + (has_room ? ", Gbit/s\n" : ", the lowest\n") +
          (has_room ? matrix(ways, nodes, style) : lowest(ways, style));
 }
 
@@ -127,7 +127,8 @@ std::string suspects_table(std::vector<const Observation*> suspects, const Table
 
 }  // namespace
 
-std::string render_bandwidth(const Observations& observations, const TableStyle& style) {
+std::string render_bandwidth(const Observations& observations, std::string_view out_of,
+                             const TableStyle& style) {
   std::map<std::string, Ways> interfaces;
   std::vector<const Observation*> suspects;
   for (const Observation& one : observations) {
@@ -138,7 +139,9 @@ std::string render_bandwidth(const Observations& observations, const TableStyle&
   if (interfaces.empty()) return "";
   std::string text;
   for (const auto& [interface, ways] : interfaces)
-    text += interface_table(interface, ways, style) + "\n";
+    text += interface_table(printable(interface) + (out_of.empty() ? "" : ", " + std::string(out_of)), ways,
+                            style) +
+            "\n";
   return text + suspects_table(std::move(suspects), style);
 }
 

@@ -26,7 +26,7 @@ Observation way(const std::string& source, const std::string& destination, doubl
 TEST(BandwidthTable, a_matrix_shows_each_way_and_what_is_not_known) {
   Observation unmeasured = way("b", "c", 0);
   unmeasured.value.reset();
-  EXPECT_EQ(render_bandwidth({way("a", "b", 24.5e9), way("b", "a", 9.413e9), unmeasured}, {}),
+  EXPECT_EQ(render_bandwidth({way("a", "b", 24.5e9), way("b", "a", 9.413e9), unmeasured}, "", {}),
             "eth2, Gbit/s\n"
             "FROM \\ TO  1     2     3\n"
             "1 a        -     24.5  .\n"
@@ -36,17 +36,23 @@ TEST(BandwidthTable, a_matrix_shows_each_way_and_what_is_not_known) {
             "Suspects: none\n");
 }
 
+TEST(BandwidthTable, says_out_of_what_it_was_measured) {
+  EXPECT_THAT(render_bandwidth({way("a", "b", 24.5e9)}, "GPU memory", {}),
+              StartsWith("eth2, GPU memory, Gbit/s\n"));
+}
+
 TEST(BandwidthTable, what_is_low_has_a_colour) {
-  const std::string shown = render_bandwidth({way("a", "b", 24.5e9), way("b", "a", 20e9)}, {.color = true});
+  const std::string shown =
+      render_bandwidth({way("a", "b", 24.5e9), way("b", "a", 20e9)}, "", {.color = true});
   EXPECT_THAT(shown, HasSubstr("\x1b["));
-  EXPECT_THAT(render_bandwidth({way("a", "b", 24.5e9)}, {.color = true}), Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(render_bandwidth({way("a", "b", 24.5e9)}, "", {.color = true}), Not(HasSubstr("\x1b[")));
 }
 
 TEST(BandwidthTable, of_many_nodes_the_lowest_pairs_are_told) {
   Observations pairs;
   for (std::size_t i = 0; i < 2 * kMostMatrixNodes; ++i)
     pairs.push_back(way("n" + std::to_string(i), "hub", i == 5 ? 5e9 : 25e9));
-  const std::string shown = render_bandwidth(pairs, {});
+  const std::string shown = render_bandwidth(pairs, "", {});
   EXPECT_THAT(shown, StartsWith("eth2, the lowest\n"));
   EXPECT_THAT(shown, HasSubstr("OF WHAT IS USUAL\nn5    hub  5.00    20 %\n"));
 }
@@ -61,14 +67,14 @@ TEST(BandwidthTable, suspects_come_with_the_surest_first) {
     said.attributes = {{"kind", std::string("node")}, {"loss", 0.4}, {"sentence", node + " is slow"}};
     return said;
   };
-  EXPECT_THAT(render_bandwidth({way("a", "b", 1e9), suspect("a", 0.6), suspect("b", 0.99)}, {}),
+  EXPECT_THAT(render_bandwidth({way("a", "b", 1e9), suspect("a", 0.6), suspect("b", 0.99)}, "", {}),
               HasSubstr("SUSPECT  KIND  LESS  SURE  WHY\n"
                         "peer/b   node  40 %  0.99  b is slow\n"
                         "peer/a   node  40 %  0.60  a is slow\n"));
 }
 
 TEST(BandwidthTable, without_a_pair_there_is_nothing_to_show) {
-  EXPECT_EQ(render_bandwidth({}, {}), "");
+  EXPECT_EQ(render_bandwidth({}, "", {}), "");
 }
 
 }  // namespace

@@ -107,6 +107,10 @@ Command command_with(const std::string& program, std::vector<std::string> argume
   return command;
 }
 
+void add_gpu(std::vector<std::string>& arguments, const std::string& gpu) {
+  if (!gpu.empty()) arguments.insert(arguments.end(), {"--gpu", gpu});
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words)
@@ -158,9 +162,17 @@ Command command_of(const std::string& program, const BandwidthTest& test) {
 }
 
 Command command_of(const std::string& program, const RdmaServer& server) {
-  return command_with(
-      program, {"rdma-serve", "--bind", server.address, "--device", server.port, "--seconds",
-                std::to_string(server.seconds), "--test-seconds", std::to_string(server.test_seconds)});
+  std::vector<std::string> arguments{"rdma-serve",
+                                     "--bind",
+                                     server.address,
+                                     "--device",
+                                     server.port,
+                                     "--seconds",
+                                     std::to_string(server.seconds),
+                                     "--test-seconds",
+                                     std::to_string(server.test_seconds)};
+  add_gpu(arguments, server.gpu);
+  return command_with(program, std::move(arguments));
 }
 
 Command command_of(const std::string& program, const RdmaTest& test) {
@@ -175,6 +187,7 @@ Command command_of(const std::string& program, const RdmaTest& test) {
                                      joined(test.ports),
                                      "--seconds",
                                      std::to_string(test.seconds)};
+  add_gpu(arguments, test.gpu);
   if (test.most) arguments.insert(arguments.end(), {"--limit", std::to_string(*test.most)});
   return command_with(program, std::move(arguments));
 }
@@ -182,7 +195,7 @@ Command command_of(const std::string& program, const RdmaTest& test) {
 Command command_of(const std::string& program, const RdmaLoopback& test) {
   std::vector<std::string> arguments{"rdma-loopback", "--device", test.port, "--seconds",
                                      std::to_string(test.seconds)};
-  if (!test.gpu.empty()) arguments.insert(arguments.end(), {"--gpu", test.gpu});
+  add_gpu(arguments, test.gpu);
   return command_with(program, std::move(arguments));
 }
 

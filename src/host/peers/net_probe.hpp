@@ -46,6 +46,7 @@ struct RdmaServer {
   std::string port;      // "mlx5_0/1"
   int seconds = 0;       // then all end
   int test_seconds = 0;  // both ends must say the same
+  std::string gpu = {};  // in whose memory its buffers are, by PCI address; empty: in that of the host
 };
 // Both ways: what is written to the other end, and what is read of it.
 struct RdmaTest {
@@ -55,13 +56,14 @@ struct RdmaTest {
   std::vector<int> ports;                  // of its processes
   int seconds = 0;                         // each way
   std::optional<std::uint64_t> most = {};  // bits/s; nothing: what the network has
+  std::string gpu = {};                    // see RdmaServer
 };
 
 // What a port writes to itself.
 struct RdmaLoopback {
   std::string port;  // "mlx5_0/1"
   int seconds = 0;
-  std::string gpu = {};  // whose memory it writes from and to, by PCI address; empty: that of the host
+  std::string gpu = {};  // see RdmaServer
 };
 
 struct Carried {

@@ -147,6 +147,9 @@ TEST(NetProbe, by_rdma_a_port_of_a_device_is_named_on_both_ends) {
   EXPECT_THAT(command_of("/p", RdmaServer{"10.1.0.7", "mlx5_0/1", 30, 3}).arguments,
               ElementsAre("rdma-serve", "--bind", "10.1.0.7", "--device", "mlx5_0/1", "--seconds", "30",
                           "--test-seconds", "3"));
+  EXPECT_THAT(command_of("/p", RdmaServer{"10.1.0.7", "mlx5_0/1", 30, 3, "0000:1b:00.0"}).arguments,
+              ElementsAre("rdma-serve", "--bind", "10.1.0.7", "--device", "mlx5_0/1", "--seconds", "30",
+                          "--test-seconds", "3", "--gpu", "0000:1b:00.0"));
   RdmaTest test{.address = "10.1.0.9",
                 .port = "mlx5_2/1",
                 .to = "10.1.0.7",
@@ -155,6 +158,8 @@ TEST(NetProbe, by_rdma_a_port_of_a_device_is_named_on_both_ends) {
   EXPECT_THAT(command_of("/p", test).arguments,
               ElementsAre("rdma-measure", "--to", "10.1.0.7", "--bind", "10.1.0.9", "--device", "mlx5_2/1",
                           "--port", "41000,41001,41002", "--seconds", "3"));
+  test.gpu = "0000:1b:00.0";
+  EXPECT_THAT(command_of("/p", test).arguments, ::testing::IsSupersetOf({"--gpu", "0000:1b:00.0"}));
   test.most = 40'000'000'000;
   EXPECT_THAT(command_of("/p", test).arguments, Contains("40000000000"));
   EXPECT_THAT(command_of("/p", RdmaLoopback{"mlx5_2/1", 3}).arguments,
