@@ -19,11 +19,17 @@
 #define AUTOPILOT_MEMBER __attribute__((device, always_inline))
 // Bytes that the threads of a block share, at most 48 KiB.
 #define AUTOPILOT_SHARED(name, bytes) static __attribute__((shared, aligned(16))) unsigned char name[bytes]
+// The same, as many as the launch says: more than 48 KiB where the GPU has them.
+#define AUTOPILOT_SHARED_OF_LAUNCH(name) extern __attribute__((shared, aligned(1024))) unsigned char name[]
+// Of a kernel that is launched with so many threads in a block and needs all registers that they can have.
+#define AUTOPILOT_BLOCK_OF(threads) __attribute__((launch_bounds(threads, 1)))
 #else
 #define AUTOPILOT_KERNEL inline void
 #define AUTOPILOT_DEVICE static inline
 #define AUTOPILOT_MEMBER
 #define AUTOPILOT_SHARED(name, bytes) unsigned char* name = ::autopilot::probes::gpu::kernels::place.shared
+#define AUTOPILOT_SHARED_OF_LAUNCH(name) AUTOPILOT_SHARED(name, )
+#define AUTOPILOT_BLOCK_OF(threads)
 #endif
 
 namespace autopilot::probes::gpu::kernels {
@@ -64,6 +70,11 @@ AUTOPILOT_DEVICE void block_barrier() {
   __syncthreads();
 }
 
+// Where it is in the shared memory of the block, as instructions name it.
+AUTOPILOT_DEVICE uint32_t shared_address(const unsigned char* of) {
+  return static_cast<uint32_t>((uint64_t)(__attribute__((address_space(3))) const void*)of);
+}
+
 // Rounded to nearest, never contracted with what stands beside it: the same bits as on the host.
 AUTOPILOT_DEVICE float fused(float a, float b, float c) {
   return __nvvm_fma_rn_f(a, b, c);
@@ -90,6 +101,17 @@ class Cooperation {
   // c += a * b of one warp, the fragments as the tensor instruction of the name lays them out.
   virtual void multiply_bf16(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) = 0;
   virtual void multiply_f64(double (&c)[2], double a, double b) = 0;
+  // c += a * b of a warpgroup, whose factors its tensor cores read from shared memory by descriptors.
+  virtual void multiply_shared_bf16(float (&c)[128], std::uint64_t a, std::uint64_t b) = 0;
+  // Copies into shared memory and products out of it go on beside the thread, in groups: all begun since the
+  // last commit is one. A wait leaves so many groups, the last ones, in progress.
+  virtual void copy(unsigned char* to, const unsigned char* from, std::size_t bytes) = 0;
+  virtual void commit_copies() = 0;
+  virtual void wait_copies(std::size_t left) = 0;
+  virtual void commit_products() = 0;
+  virtual void wait_products(std::size_t left) = 0;
+  // Tensor cores that read shared memory themselves see what this thread has copied.
+  virtual void show_copies() = 0;
 };
 
 struct Place {
@@ -128,6 +150,11 @@ inline std::uint64_t nanosecond_clock() {
 }
 inline void block_barrier() {
   place.together->block_barrier();
+}
+
+inline constexpr std::uint32_t kSharedBegin = 1024;  // as on a GPU it is not 0
+inline std::uint32_t shared_address(const unsigned char* of) {
+  return kSharedBegin + static_cast<std::uint32_t>(of - place.shared);
 }
 
 template <class To, class From>

@@ -9,6 +9,7 @@ namespace autopilot::probes::gpu::kernels {
 
 inline constexpr unsigned kBf16Rows = 128;
 inline constexpr unsigned kBf16Depth = 32;
+inline constexpr BlockShape kBf16Block{.rows = kBf16Rows, .columns = kBf16Rows, .depth = kBf16Depth};
 
 #ifdef __CUDA__
 AUTOPILOT_DEVICE void tensor_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {

@@ -10,6 +10,7 @@ namespace autopilot::probes::gpu::kernels {
 
 inline constexpr unsigned kF64Rows = 64;
 inline constexpr unsigned kF64Depth = 16;
+inline constexpr BlockShape kF64Block{.rows = kF64Rows, .columns = kF64Rows, .depth = kF64Depth};
 
 #ifdef __CUDA__
 AUTOPILOT_DEVICE void tensor_f64(double (&c)[2], double a, double b) {

@@ -3,6 +3,7 @@
 
 #include "probes/gpu/kernels/block_fixture.hpp"
 #include "probes/gpu/kernels/gemm_bf16.hpp"
+#include "probes/gpu/kernels/gemm_bf16_wgmma.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
 
 namespace autopilot::probes::gpu::kernels {
@@ -34,9 +35,10 @@ struct Shape {
 
 // What a kernel makes of matrices that the fill kernels made.
 template <class Sum, class In, class Fill, class Gemm>
-std::vector<Sum> run_gemm(const Shape& shape, unsigned rows_of_tile, Fill fill, Gemm gemm) {
-  const std::size_t rows = std::size_t{shape.tile_rows} * rows_of_tile;
-  const std::size_t columns = std::size_t{shape.tile_columns} * rows_of_tile;
+std::vector<Sum> run_gemm(const Shape& shape, const BlockShape& block, Fill fill, Gemm gemm,
+                          First first = First::copies) {
+  const std::size_t rows = std::size_t{shape.tile_rows} * block.rows;
+  const std::size_t columns = std::size_t{shape.tile_columns} * block.columns;
   std::vector<In> a(rows * shape.depth);
   std::vector<In> b(columns * shape.depth);
   std::vector<Sum> c(rows * columns);
@@ -44,26 +46,45 @@ std::vector<Sum> run_gemm(const Shape& shape, unsigned rows_of_tile, Fill fill, 
     fill(a.data(), a.size(), kSeedA);
     fill(b.data(), b.size(), kSeedB);
   });
-  run_grid(shape.tile_rows * shape.tile_columns, kGemmThreads,
-           [&] { gemm(c.data(), a.data(), b.data(), shape.tile_rows, shape.tile_columns, shape.depth); });
+  run_grid(
+      shape.tile_rows * shape.tile_columns, block.threads,
+      [&] { gemm(c.data(), a.data(), b.data(), shape.tile_rows, shape.tile_columns, shape.depth); }, first);
   return c;
 }
 
-TEST(Gemm, bf16_on_tensor_cores_is_the_product) {
+// Copies and products may be done at once or as late as the kernel's waits allow: it must wait for both.
+class GemmBeside : public testing::TestWithParam<First> {};
+INSTANTIATE_TEST_SUITE_P(Gemm, GemmBeside, testing::Values(First::copies, First::products));
+
+TEST_P(GemmBeside, bf16_on_tensor_cores_is_the_product) {
   const Shape shape{.tile_rows = 2, .tile_columns = 1, .depth = 2 * kBf16Depth};
-  EXPECT_EQ((run_gemm<float, std::uint16_t>(shape, kBf16Rows, fill_bf16, gemm_bf16)),
+  EXPECT_EQ((run_gemm<float, std::uint16_t>(shape, kBf16Block, fill_bf16, gemm_bf16, GetParam())),
             product_of<float>(2 * kBf16Rows, kBf16Rows, shape.depth, kMostBf16));
+}
+
+// So deep that every stage of shared memory is used again.
+TEST_P(GemmBeside, bf16_by_warpgroups_is_the_product) {
+  const Shape shape{.tile_rows = 2, .tile_columns = 1, .depth = 2 * kWgmmaStages * kWgmmaDepth};
+  EXPECT_EQ((run_gemm<float, std::uint16_t>(shape, kWgmmaBlock, fill_bf16, gemm_bf16_wgmma, GetParam())),
+            product_of<float>(2 * kWgmmaRows, kWgmmaColumns, shape.depth, kMostBf16));
+}
+
+// The least that a launch asks for.
+TEST(Gemm, bf16_by_warpgroups_of_two_steps_in_two_columns_is_the_product) {
+  const Shape shape{.tile_rows = 1, .tile_columns = 2, .depth = 2 * kWgmmaDepth};
+  EXPECT_EQ((run_gemm<float, std::uint16_t>(shape, kWgmmaBlock, fill_bf16, gemm_bf16_wgmma)),
+            product_of<float>(kWgmmaRows, 2 * kWgmmaColumns, shape.depth, kMostBf16));
 }
 
 TEST(Gemm, double_precision_on_tensor_cores_is_the_product) {
   const Shape shape{.tile_rows = 2, .tile_columns = 2, .depth = 2 * kF64Depth};
-  EXPECT_EQ((run_gemm<double, double>(shape, kF64Rows, fill_f64, gemm_f64_tensor)),
+  EXPECT_EQ((run_gemm<double, double>(shape, kF64Block, fill_f64, gemm_f64_tensor)),
             product_of<double>(2 * kF64Rows, 2 * kF64Rows, shape.depth, kMostF64));
 }
 
 TEST(Gemm, double_precision_by_fused_multiplications_is_the_product) {
   const Shape shape{.tile_rows = 2, .tile_columns = 2, .depth = 2 * kF64Depth};
-  EXPECT_EQ((run_gemm<double, double>(shape, kF64Rows, fill_f64, gemm_f64_fused)),
+  EXPECT_EQ((run_gemm<double, double>(shape, kF64Block, fill_f64, gemm_f64_fused)),
             product_of<double>(2 * kF64Rows, 2 * kF64Rows, shape.depth, kMostF64));
 }
 

@@ -8,3 +8,6 @@
 #if __CUDA_ARCH__ >= 800
 #include "probes/gpu/kernels/gemm_bf16.hpp"
 #endif
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#include "probes/gpu/kernels/gemm_bf16_wgmma.hpp"
+#endif

@@ -10,13 +10,21 @@ namespace autopilot::probes::gpu::kernels {
 inline constexpr unsigned kGemmThreads = 128;
 inline constexpr unsigned kChunkBytes = 16;
 
+// What a block of a kernel makes of a product, and how it is launched.
+struct BlockShape {
+  unsigned rows;
+  unsigned columns;
+  unsigned depth;  // of one step: the depth of a product is a multiple of it
+  unsigned threads = kGemmThreads;
+  unsigned shared_bytes = 0;  // that the launch must ask for
+};
+
 #ifdef __CUDA__
 
 // GPUs of compute capability 8.0 copy beside their arithmetic; older ones do it with the next instruction.
 AUTOPILOT_DEVICE void begin_chunk(unsigned char* to, const unsigned char* from) {
 #if __CUDA_ARCH__ >= 800
-  const auto shared = static_cast<uint32_t>((uint64_t)(__attribute__((address_space(3))) void*)to);
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared), "l"(from) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared_address(to)), "l"(from) : "memory");
 #else
   *reinterpret_cast<Pair*>(to) = *reinterpret_cast<const Pair*>(from);
 #endif
@@ -31,9 +39,12 @@ AUTOPILOT_DEVICE void end_chunks() {
 #else
 
 inline void begin_chunk(unsigned char* to, const unsigned char* from) {
-  std::memcpy(to, from, kChunkBytes);
+  place.together->copy(to, from, kChunkBytes);
 }
-inline void end_chunks() {}
+inline void end_chunks() {
+  place.together->commit_copies();
+  place.together->wait_copies(0);
+}
 
 #endif
 
