@@ -46,8 +46,8 @@ bench-fleet: ## one question to a thousand agents, over plain HTTP and inside TL
 fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)
 
-kernels: ## the PTX texts of the GPU kernels from their sources, by clang++-16
-	@tools/install-deps.sh build
+kernels: ## the PTX texts of the GPU kernels from their sources, by clang++-16 and clang++-19
+	@tools/install-deps.sh build lint
 	@tools/kernels/generate.py
 
 manifests: ## deploy/manifests/ from the Helm chart

@@ -17,7 +17,7 @@ build=(
 )
 test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
 extras=(curl jq prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base iperf3 nftables)
-lint=(clang-format-16 clang-tidy-16 shellcheck)
+lint=(clang-format-16 clang-tidy-16 clang-19 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
 
 # Services that a test drives as plain programs and that must not start with the machine because of us.

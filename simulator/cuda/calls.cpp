@@ -44,12 +44,32 @@ double seconds_of(std::size_t bytes, double gb_per_s) {
   return static_cast<double>(bytes) / kGiga / gb_per_s;
 }
 
-// "sm_80" of a text: what compute capability it needs, or 0.
-int level_of(const std::string& text) {
-  constexpr std::string_view kTarget = ".target sm_";
-  const auto at = text.find(kTarget);
-  if (at == std::string::npos) return 0;
-  return autopilot::parse_number<int>(std::string_view(text).substr(at + kTarget.size(), 2)).value_or(0);
+// What stands behind a word of a text, to the end of its line; empty where it has no such word.
+std::string_view behind(std::string_view text, std::string_view word) {
+  const auto at = text.find(word);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + word.size());
+  return text.substr(0, text.find('\n'));
+}
+
+// The GPU has what the text is for: ".target sm_80", or "sm_90a" for that capability alone.
+Return check_target(std::string_view text, int capability) {
+  std::string_view level = behind(text, ".target sm_");
+  const bool is_for_it_alone = level.ends_with('a');
+  if (is_for_it_alone) level.remove_suffix(1);
+  const auto needed = autopilot::parse_number<int>(level);
+  if (!needed) return kInvalidPtx;
+  return (is_for_it_alone ? *needed == capability : *needed <= capability) ? kSuccess : kNoBinaryForGpu;
+}
+
+// CUDA 11.8 (11080) knows PTX up to 7.8, 12.0 up to 8.0, and so on.
+Return check_version(std::string_view text, int cuda_version) {
+  const auto parts = autopilot::split(behind(text, ".version "), '.');
+  const auto major = autopilot::parse_number<int>(parts.front());
+  const auto minor = autopilot::parse_number<int>(parts.back());
+  if (parts.size() != 2 || !major || !minor) return kInvalidPtx;
+  const int first_with_it = (*major + 4) * 1000 + *minor * 10;
+  return cuda_version >= first_with_it ? kSuccess : kUnsupportedPtxVersion;
 }
 
 const std::map<Return, const char*>& names() {
@@ -65,6 +85,7 @@ const std::map<Return, const char*>& names() {
       {kEccUncorrectable, "CUDA_ERROR_ECC_UNCORRECTABLE"},
       {kPeerAccessUnsupported, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
       {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},
+      {kUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
       {kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE"},
       {kNotFound, "CUDA_ERROR_NOT_FOUND"},
       {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
@@ -340,9 +361,8 @@ Return cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
 Return cuModuleLoadData(Module* module, const void* text) {
   AUTOPILOT_CUDA_ENTER_CURRENT();
   std::string copy = static_cast<const char*>(text);
-  const int level = level_of(copy);
-  if (level == 0) return kInvalidPtx;
-  if (level > gpu_here().capability) return kNoBinaryForGpu;
+  if (const Return code = check_version(copy, driver().table().version); code != kSuccess) return code;
+  if (const Return code = check_target(copy, gpu_here().capability); code != kSuccess) return code;
   *module = driver().load(driver().current(), std::move(copy));
   return kSuccess;
 }
@@ -356,9 +376,15 @@ Return cuModuleGetFunction(Function* function, Module module, const char* name) 
   return driver().function_of(module, name, *function);
 }
 
+Return cuFuncSetAttribute(Function function, int attribute, int value) {
+  AUTOPILOT_CUDA_ENTER_CURRENT();
+  return attribute == kMostSharedBytesOfLaunch ? driver().allow_shared(function, value) : kInvalidValue;
+}
+
 Return cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                      unsigned block_y, unsigned block_z, unsigned, Stream stream, void** arguments, void**) {
+                      unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
+                      void** arguments, void**) {
   AUTOPILOT_CUDA_ENTER_CURRENT();
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || block_x > 1024) return kInvalidValue;
-  return driver().launch(function, grid_x, block_x, stream, arguments);
+  return driver().launch(function, grid_x, block_x, shared_bytes, stream, arguments);
 }

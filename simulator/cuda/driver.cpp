@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kTable = "AUTOPILOT_SIM_CUDA";
 constexpr const char* kRecord = "AUTOPILOT_SIM_CUDA_RECORD";
+constexpr unsigned kMostSharedBytes = 227U << 10;  // of compute capability 9.0
 
 thread_local abi::Context current_context = nullptr;
 
@@ -194,10 +195,19 @@ abi::Return Driver::function_of(abi::Module module, const std::string& name, abi
   return abi::kSuccess;
 }
 
-abi::Return Driver::launch(abi::Function function, unsigned blocks, unsigned threads, abi::Stream stream,
-                           void** arguments) {
+abi::Return Driver::allow_shared(abi::Function function, int bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (bytes < 0 || static_cast<unsigned>(bytes) > kMostSharedBytes) return abi::kInvalidValue;
+  function->most_shared_bytes = static_cast<unsigned>(bytes);
+  return abi::kSuccess;
+}
+
+abi::Return Driver::launch(abi::Function function, unsigned blocks, unsigned threads, unsigned shared_bytes,
+                           abi::Stream stream, void** arguments) {
   if (!is_known(stream)) return abi::kInvalidHandle;
   const HostKernel& kernel = *function->kernel;
+  if (shared_bytes < kernel.shared_bytes || shared_bytes > function->most_shared_bytes)
+    return abi::kInvalidValue;
   const Launch launch{
       .gpu = gpu_of(stream->context), .blocks = blocks, .threads = threads, .arguments = arguments};
   std::vector<std::uint64_t> key = kernel.values(arguments);

@@ -21,6 +21,7 @@ struct ContextTag {
 };
 struct FunctionTag {
   const simulator::cuda::HostKernel* kernel;
+  unsigned most_shared_bytes = 48U << 10;  // that a launch may ask for
 };
 struct ModuleTag {
   Context context;
@@ -85,8 +86,10 @@ class Driver {
   [[nodiscard]] abi::Module load(abi::Context context, std::string text);
   abi::Return unload(abi::Module module);
   abi::Return function_of(abi::Module module, const std::string& name, abi::Function& function);
-  abi::Return launch(abi::Function function, unsigned blocks, unsigned threads, abi::Stream stream,
-                     void** arguments);
+  // Bytes of shared memory that a launch may ask for.
+  abi::Return allow_shared(abi::Function function, int bytes);
+  abi::Return launch(abi::Function function, unsigned blocks, unsigned threads, unsigned shared_bytes,
+                     abi::Stream stream, void** arguments);
 
   [[nodiscard]] abi::Stream make_stream(abi::Context context);
   abi::Return free_stream(abi::Stream stream);

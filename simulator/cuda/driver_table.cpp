@@ -76,6 +76,7 @@ void read_faults(YamlMap& map, YamlProblems& problems, GpuTable& gpu) {
           static_cast<std::uint64_t>(std::max<std::int64_t>(one.required_integer("offset"), 0));
       gpu.stuck.push_back({.offset = offset / 8 * 8, .bits = bits_of(one, "bits")});
     }
+  if (map.has("wrong_wgmma")) gpu.wrong_wgmma = bits_of(map, "wrong_wgmma");
   if (map.has("copy_bits")) gpu.copy_bits = bits_of(map, "copy_bits");
   if (const YamlNode* calls = map.map("calls")) gpu.calls = read_call_faults(*calls, kCode, problems);
 }
@@ -99,6 +100,8 @@ GpuTable read_gpu(const YamlNode& node, YamlProblems& problems) {
   read_speed(map, "peer_gb_per_s", gpu.peer_gb_per_s);
   read_speed(map, "f64_tflops", gpu.f64_tflops);
   read_speed(map, "bf16_tflops", gpu.bf16_tflops);
+  gpu.wgmma_tflops = gpu.bf16_tflops;
+  read_speed(map, "wgmma_tflops", gpu.wgmma_tflops);
   gpu.has_peer_access = map.boolean("peer_access").value_or(true);
   read_faults(map, problems, gpu);
   return gpu;

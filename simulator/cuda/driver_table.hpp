@@ -34,8 +34,10 @@ struct GpuTable {
   double peer_gb_per_s = 400;
   double f64_tflops = 60;
   double bf16_tflops = 600;
+  double wgmma_tflops = 600;  // of bf16 by the instructions of compute capability 9.0
   bool has_peer_access = true;
   std::map<unsigned, std::uint64_t> wrong_bits;  // multiprocessor -> what it turns over in what it computes
+  std::uint64_t wrong_wgmma = 0;  // what is turned over in products by those instructions, everywhere
   std::vector<StuckWord> stuck;
   std::uint64_t copy_bits = 0;  // turned over in the first word of every copy to the host
   CallFaults calls;

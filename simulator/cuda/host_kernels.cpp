@@ -8,6 +8,7 @@
 
 #include "probes/gpu/kernels/canary.hpp"
 #include "probes/gpu/kernels/gemm_bf16.hpp"
+#include "probes/gpu/kernels/gemm_bf16_wgmma.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
 #include "probes/gpu/kernels/pattern.hpp"
 #include "probes/gpu/kernels/spin.hpp"
@@ -85,23 +86,24 @@ void turn_over(double& number, std::uint64_t bits) {
   number = kernels::bits_as<double>(kernels::bits_as<std::uint64_t>(number) ^ bits);
 }
 
-// The first element of each tile that a wrong multiprocessor made.
+// All elements of each tile that a wrong multiprocessor made.
 template <class Sum>
-void spoil(const Launch& launch, Sum* c, unsigned tile_rows, unsigned tile_columns, unsigned rows_of_tile) {
+void spoil(const Launch& launch, Sum* c, unsigned tile_rows, unsigned tile_columns,
+           const kernels::BlockShape& tile) {
   for (unsigned block = 0; block < launch.blocks; ++block) {
-    const std::uint64_t row = std::uint64_t{block % tile_rows} * rows_of_tile;
-    const std::uint64_t column = std::uint64_t{block / tile_rows} * rows_of_tile;
-    for (unsigned i = 0; i < rows_of_tile * rows_of_tile; ++i)
-      turn_over(c[(row + i / rows_of_tile) * tile_columns * rows_of_tile + column + i % rows_of_tile],
+    const std::uint64_t row = std::uint64_t{block % tile_rows} * tile.rows;
+    const std::uint64_t column = std::uint64_t{block / tile_rows} * tile.columns;
+    for (unsigned i = 0; i < tile.rows * tile.columns; ++i)
+      turn_over(c[(row + i / tile.columns) * tile_columns * tile.columns + column + i % tile.columns],
                 wrong_bits_of(launch.gpu, block % launch.gpu.multiprocessors));
   }
 }
 
-template <auto Function, unsigned RowsOfTile>
+template <auto Function, const kernels::BlockShape& Tile>
 void multiply(const Launch& launch) {
   const auto [c, a, b, tile_rows, tile_columns, depth] = arguments_of(Function, launch.arguments);
-  const std::size_t rows = std::size_t{tile_rows} * RowsOfTile;
-  const std::size_t columns = std::size_t{tile_columns} * RowsOfTile;
+  const std::size_t rows = std::size_t{tile_rows} * Tile.rows;
+  const std::size_t columns = std::size_t{tile_columns} * Tile.columns;
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t column = 0; column < columns; ++column) {
       std::remove_reference_t<decltype(*c)> sum = 0;
@@ -109,13 +111,24 @@ void multiply(const Launch& launch) {
         sum += value_of(a[row * depth + k]) * value_of(b[column * depth + k]);
       c[row * columns + column] = sum;
     }
-  if (!launch.gpu.wrong_bits.empty()) spoil(launch, c, tile_rows, tile_columns, RowsOfTile);
+  if (!launch.gpu.wrong_bits.empty()) spoil(launch, c, tile_rows, tile_columns, Tile);
 }
 
-template <auto Function, unsigned RowsOfTile, double GpuTable::*Speed>
+// A kernel of ours that is wrong on this GPU, whatever multiprocessor runs it.
+void multiply_by_warpgroups(const Launch& launch) {
+  multiply<kernels::gemm_bf16_wgmma, kernels::kWgmmaBlock>(launch);
+  const auto [c, a, b, tile_rows, tile_columns, depth] =
+      arguments_of(kernels::gemm_bf16_wgmma, launch.arguments);
+  const std::size_t elements =
+      std::size_t{tile_rows} * kernels::kWgmmaBlock.rows * tile_columns * kernels::kWgmmaBlock.columns;
+  for (std::size_t i = 0; i < elements; ++i)
+    turn_over(c[i], launch.gpu.wrong_wgmma);
+}
+
+template <auto Function, const kernels::BlockShape& Tile, double GpuTable::*Speed>
 double seconds_of_product(const Launch& launch) {
   const auto [c, a, b, tile_rows, tile_columns, depth] = arguments_of(Function, launch.arguments);
-  return 2.0 * tile_rows * RowsOfTile * tile_columns * RowsOfTile * depth / kTera / launch.gpu.*Speed;
+  return 2.0 * tile_rows * Tile.rows * tile_columns * Tile.columns * depth / kTera / launch.gpu.*Speed;
 }
 
 // Of kernels whose last parameter is the number of pairs.
@@ -156,6 +169,7 @@ using kernels::fill_bf16;
 using kernels::fill_f64;
 using kernels::fill_stream;
 using kernels::gemm_bf16;
+using kernels::gemm_bf16_wgmma;
 using kernels::gemm_f64_fused;
 using kernels::gemm_f64_tensor;
 using kernels::pattern_verify;
@@ -171,10 +185,9 @@ constexpr HostKernel simple(std::string_view name, bool repeatable,
   return {name, repeatable, run_threads<Function>, seconds, values_of<Function>};
 }
 
-template <auto Function, unsigned RowsOfTile, double GpuTable::*Speed>
-constexpr HostKernel product(std::string_view name) {
-  return {name, true, multiply<Function, RowsOfTile>, seconds_of_product<Function, RowsOfTile, Speed>,
-          values_of<Function>};
+template <auto Function, const kernels::BlockShape& Tile, double GpuTable::*Speed>
+constexpr HostKernel product(std::string_view name, void (*run)(const Launch&) = multiply<Function, Tile>) {
+  return {name, true, run, seconds_of_product<Function, Tile, Speed>, values_of<Function>, Tile.shared_bytes};
 }
 
 constexpr std::array kKernels{
@@ -189,9 +202,11 @@ constexpr std::array kKernels{
     simple<spin>("spin", true, seconds_of_spin),
     simple<fill_bf16>("fill_bf16", true),
     simple<fill_f64>("fill_f64", true),
-    product<gemm_bf16, kernels::kBf16Rows, &GpuTable::bf16_tflops>("gemm_bf16"),
-    product<gemm_f64_tensor, kernels::kF64Rows, &GpuTable::f64_tflops>("gemm_f64_tensor"),
-    product<gemm_f64_fused, kernels::kF64Rows, &GpuTable::f64_tflops>("gemm_f64_fused"),
+    product<gemm_bf16, kernels::kBf16Block, &GpuTable::bf16_tflops>("gemm_bf16"),
+    product<gemm_bf16_wgmma, kernels::kWgmmaBlock, &GpuTable::wgmma_tflops>("gemm_bf16_wgmma",
+                                                                            multiply_by_warpgroups),
+    product<gemm_f64_tensor, kernels::kF64Block, &GpuTable::f64_tflops>("gemm_f64_tensor"),
+    product<gemm_f64_fused, kernels::kF64Block, &GpuTable::f64_tflops>("gemm_f64_fused"),
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ struct HostKernel {
   double (*seconds)(const Launch& launch);  // that the simulated GPU takes
   // The values of the arguments, to tell two launches apart.
   std::vector<std::uint64_t> (*values)(void** arguments);
+  unsigned shared_bytes = 0;  // that a launch must ask for
 };
 
 // Null: there is none of that name.

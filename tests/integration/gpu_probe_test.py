@@ -29,18 +29,18 @@ class ProbeCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.record = os.path.join(self.folder, "record.json")
 
-    def environment(self, gpus, calls=None):
+    def environment(self, gpus, **driver):
         table = os.path.join(self.folder, "cuda.yaml")
         with open(table, "w", encoding="utf-8") as file:
-            json.dump({"gpus": gpus} | ({"calls": calls} if calls else {}), file)
+            json.dump({"gpus": gpus} | driver, file)
         return os.environ | {"AUTOPILOT_SIM_CUDA": table, "AUTOPILOT_SIM_CUDA_RECORD": self.record}
 
-    def probe(self, gpus, *arguments, code=0, calls=None, library=LIBRARY):
-        """The report of a run that ends with the code."""
+    def probe(self, gpus, *arguments, code=0, library=LIBRARY, **driver):
+        """The report of a run that ends with the code. `driver`: what its table says beside the GPUs."""
         usual = [] if "--seconds" in arguments else QUICK
         # A simulated GPU computes on the processors, with sanitizers many times slower.
         patient = ["--patience", "200"] if harness.is_sanitized(PROBE) and "--patience" not in arguments else []
-        done = subprocess.run([PROBE, "--library", library, *usual, *patient, *arguments], env=self.environment(gpus, calls),
+        done = subprocess.run([PROBE, "--library", library, *usual, *patient, *arguments], env=self.environment(gpus, **driver),
                               capture_output=True, text=True, check=False, timeout=240)
         self.assertEqual(done.returncode, code, done.stderr + done.stdout)
         self.stderr = done.stderr
@@ -130,9 +130,28 @@ class Measurements(ProbeCase):
         self.assertEqual([one["index"] for one in report["gpus"]], [1, 2])
         self.assertEqual(self.recorded()["peak_bytes"][0], 0)
 
-    def test_an_old_gpu_takes_the_kernels_of_its_level(self):
-        report = self.probe([gpu(1, compute_capability="7.5")], "--tests", "hbm")
-        self.assertEqual(report["gpus"][0]["kernels"], "sm_70")
+    def test_a_gpu_takes_the_kernels_of_its_level(self):
+        levels = {"7.5": "sm_70", "8.6": "sm_80", "9.0": "sm_90a", "10.0": "sm_90"}
+        report = self.probe([gpu(1 + i, compute_capability=word) for i, word in enumerate(levels)], "--tests", "hbm")
+        self.assertEqual([one["kernels"] for one in report["gpus"]], list(levels.values()))
+        self.assertFalse(any("refused_kernels" in one for one in report["gpus"]))
+
+    def test_lower_kernels_are_used_where_somebody_says_so(self):
+        machine = [gpu(1, bf16_tflops=120, wgmma_tflops=350)]
+        best = self.probe(machine, "--tests", "gemm")
+        self.assertAlmostEqual(series_of(tests_of(best)["gemm", "alone"])["bf16"]["median"], 350, delta=0.5)
+        report = self.probe(machine, "--tests", "gemm", "--kernels", "sm_90")
+        self.assertEqual(report["gpus"][0]["kernels"], "sm_90")
+        self.assertAlmostEqual(series_of(tests_of(report)["gemm", "alone"])["bf16"]["median"], 120, delta=0.1)
+
+    def test_an_older_driver_gets_what_it_takes(self):
+        report = self.probe([gpu(1)], "--tests", "gemm", version=11080)
+        self.assertEqual(report["gpus"][0]["kernels"], "sm_90")
+        self.assertEqual(report["gpus"][0]["refused_kernels"],
+                         "sm_90a: cuModuleLoadData: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)")
+        self.assertIn("those of sm_90 are used", self.stderr)
+        self.assertEqual(list(series_of(tests_of(report)["gemm", "alone"])), ["f64", "bf16"])
+        self.assert_nothing_left()
 
 
 class Faults(ProbeCase):
@@ -153,6 +172,26 @@ class Faults(ProbeCase):
         wrong = tests_of(report)["gemm", "alone"]["wrong"]
         self.assertRegex(wrong[0]["where"], r"^f64 product, row \d+, column \d+$")
         self.assertTrue(any(one["where"].startswith("bf16") for one in wrong))
+
+    def test_a_product_that_one_kernel_gets_wrong_and_the_other_right_accuses_no_gpu(self):
+        report = self.probe([gpu(1, wrong_wgmma="0x4", bf16_tflops=120, wgmma_tflops=350)], "--tests", "gemm")
+        test = tests_of(report)["gemm", "alone"]
+        self.assertEqual(test["wrong"], [])
+        self.assertRegex(test["disputed"][0]["where"], r"^bf16 product, row \d+, column \d+$")
+        self.assertAlmostEqual(series_of(test)["bf16"]["median"], 120, delta=0.1, msg="of the kernel that is right")
+        self.assertIn("the kernels disagree: gemm_bf16_wgmma is wrong where gemm_bf16 is right", self.stderr)
+        self.assert_nothing_left()
+
+    def test_a_product_that_both_kernels_get_wrong_is_wrong(self):
+        wrong_bits = [{"multiprocessor": 0, "bits": "0x8"}]
+        report = self.probe([gpu(1, wrong_wgmma="0x4", wrong_bits=wrong_bits)], "--tests", "gemm", code=2)
+        test = tests_of(report)["gemm", "alone"]
+        self.assertTrue(any(one["where"].startswith("bf16") for one in test["wrong"]))
+        self.assertNotIn("disputed", test)
+
+    def test_a_kernel_that_fails_is_named(self):
+        report = self.probe([gpu(1, calls={"cuFuncSetAttribute": {"result": 719, "after": 1}})], "--tests", "gemm", code=3)
+        self.assertEqual(report["gpus"][0]["error"], "gemm: gemm_bf16_wgmma: cuFuncSetAttribute: CUDA_ERROR_LAUNCH_FAILED (719)")
 
     def test_stuck_bits_of_memory_are_counted_with_their_first_place(self):
         report = self.probe([gpu(1, stuck=[{"offset": 8192, "bits": "0x10"}, {"offset": 65536, "bits": "0x2"}])],
@@ -222,8 +261,8 @@ class SensorCase(ProbeCase):
         self.tree = os.path.join(self.folder, "machine")
         subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", self.tree], check=True, stdout=subprocess.DEVNULL)
 
-    def environment(self, gpus, calls=None):
-        return super().environment(gpus, calls) | {"AUTOPILOT_SIM_MACHINE": self.tree}
+    def environment(self, gpus, **driver):
+        return super().environment(gpus, **driver) | {"AUTOPILOT_SIM_MACHINE": self.tree}
 
     def change(self, old, new):
         """In what NVML says of the first GPU."""
@@ -317,7 +356,7 @@ class Program(ProbeCase):
         for calls, hanging in (({"cuInit": {"result": "hang"}}, gpu(1)),
                                (None, gpu(1, calls={"cuCtxCreate_v2": {"result": "hang"}}))):
             process = harness.Process([PROBE, "--library", LIBRARY, "--tests", "pcie"],
-                                      self.environment([hanging, gpu(2)], calls), stdout=subprocess.PIPE)
+                                      self.environment([hanging, gpu(2)], calls=calls), stdout=subprocess.PIPE)
             try:
                 harness.wait_until(lambda: process.find("SIMULATED"), "the driver is open")
             finally:

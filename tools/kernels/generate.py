@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes probes/gpu/kernels/ptx/sm_*.ptx from kernels.cu with Debian's clang, which needs no toolkit of NVIDIA's.
+"""Makes probes/gpu/kernels/ptx/sm_*.ptx from kernels.cu with Debian's clangs, which need no toolkit of NVIDIA's.
 
   generate.py            writes the texts
   generate.py --check    ends with 1 where a text is not what the sources make
@@ -13,28 +13,29 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPILER = "clang++-16"
 SOURCE = Path("probes/gpu/kernels/kernels.cu")
 TEXTS = Path("probes/gpu/kernels/ptx")
-LEVELS = ["sm_70", "sm_80", "sm_90"]
+# The compiler of each level. PTX 8.0, which sm_90a needs and beyond which none may go, is what clang 19 writes for it.
+LEVELS = {"sm_70": "clang++-16", "sm_80": "clang++-16", "sm_90": "clang++-16", "sm_90a": "clang++-19"}
+COMPILERS = sorted(set(LEVELS.values()))
 HEAD = """// SPDX-License-Identifier: Apache-2.0
 // Made from kernels.cu by tools/kernels/generate.py; `make kernels` makes it again.
 """
 
 
-def why_not() -> str | None:
-    """What is missing here, or nothing."""
+def why_not(compiler: str) -> str | None:
+    """Why it cannot make texts here, or nothing."""
     try:
-        known = subprocess.run([COMPILER, "--print-targets"], capture_output=True, text=True, check=True).stdout
+        known = subprocess.run([compiler, "--print-targets"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as problem:
-        return f"{COMPILER} cannot be run: {problem}"
-    return None if "nvptx64" in known else f"{COMPILER} was built without the target nvptx64"
+        return f"{compiler} cannot be run: {problem}"
+    return None if "nvptx64" in known else f"{compiler} was built without the target nvptx64"
 
 
 def text_of(level: str, root: Path = ROOT) -> str:
     # Loops over the parts of a tile must be written out in full: what they index is meant to lie in registers.
     done = subprocess.run(
-        [COMPILER, "-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={level}", "-nocudainc", "-nocudalib",
+        [LEVELS[level], "-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={level}", "-nocudainc", "-nocudalib",
          "-ffreestanding", "-std=c++20", "-O3", "-mllvm", "-unroll-threshold=4000", "-Wall", "-Wextra", "-Werror", "-I.",
          "-S", str(SOURCE), "-o", "-"], cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -42,10 +43,10 @@ def text_of(level: str, root: Path = ROOT) -> str:
     return HEAD + done.stdout.lstrip()
 
 
-def stale(root: Path = ROOT) -> list[str]:
-    """One line for each text that is not what the sources make."""
+def stale(compiler: str, root: Path = ROOT) -> list[str]:
+    """One line for each text of this compiler that is not what the sources make."""
     problems = []
-    for level in LEVELS:
+    for level in (level for level, own in LEVELS.items() if own == compiler):
         path = TEXTS / f"{level}.ptx"
         old = (root / path).read_text(encoding="utf-8") if (root / path).exists() else None
         if old != text_of(level, root):
@@ -57,12 +58,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    if reason := why_not():
-        print(f"generate.py: {reason}", file=sys.stderr)
+    if reasons := [reason for compiler in COMPILERS if (reason := why_not(compiler))]:
+        print("\n".join(f"generate.py: {reason}" for reason in reasons), file=sys.stderr)
         return 1
     try:
         if options.check:
-            problems = stale()
+            problems = [problem for compiler in COMPILERS for problem in stale(compiler)]
             print("\n".join(problems), end="\n" if problems else "", file=sys.stderr)
             return 1 if problems else 0
         for level in LEVELS:

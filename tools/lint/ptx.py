@@ -12,13 +12,16 @@ import generate  # noqa: E402  (its folder is known only now)
 
 
 def run(root: Path) -> list[str]:
-    if reason := generate.why_not():
-        print(f"SKIP: {reason}")
-        return []
-    try:
-        return generate.stale(root)
-    except RuntimeError as problem:
-        return [str(problem)]
+    problems = []
+    for compiler in generate.COMPILERS:
+        if reason := generate.why_not(compiler):
+            print(f"SKIP: {reason}")
+            continue
+        try:
+            problems += generate.stale(compiler, root)
+        except RuntimeError as problem:
+            problems.append(str(problem))
+    return problems
 
 
 if __name__ == "__main__":

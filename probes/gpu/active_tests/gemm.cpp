@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <utility>
 
 #include "probes/gpu/active_tests/busy.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/gemm_bf16.hpp"
+#include "probes/gpu/kernels/gemm_bf16_wgmma.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
 
 namespace autopilot::probes::gpu {
@@ -20,12 +23,11 @@ constexpr double kLongestRun = 0.05;       // seconds; a GPU that is slow in thi
 constexpr unsigned kTiles = 512;           // in each of which one element is compared
 constexpr unsigned kShortestRunSteps = 2;  // of the run that shows how slow it is
 
-// One precision: the kernels, and their tiles.
+// One precision: the kernels, and the tiles of their blocks.
 template <class In, class Sum>
 struct Kind {
   const char* name;
-  unsigned rows_of_tile;
-  unsigned depth_of_step;
+  kernels::BlockShape tile;
   int most;
   Kernel<cuda::DevicePointer, std::uint64_t, std::uint64_t> fill;
   Kernel<cuda::DevicePointer, cuda::DevicePointer, cuda::DevicePointer, unsigned, unsigned, unsigned>
@@ -41,8 +43,8 @@ struct Shape {
 
 template <class In, class Sum>
 std::size_t bytes_of(const Kind<In, Sum>& kind, const Shape& shape) {
-  const std::size_t rows = shape.tile_rows * kind.rows_of_tile;
-  const std::size_t columns = shape.tile_columns * kind.rows_of_tile;
+  const std::size_t rows = shape.tile_rows * kind.tile.rows;
+  const std::size_t columns = shape.tile_columns * kind.tile.columns;
   return (rows + columns) * shape.depth * sizeof(In) + rows * columns * sizeof(Sum);
 }
 
@@ -55,7 +57,7 @@ Result<Shape> shape_for(const Session& session, const Kind<In, Sum>& kind) {
   const std::size_t most = std::min(kMostBytes, session.budget_bytes());
   while (bytes_of(kind, shape) > most) {
     const std::size_t least_depth =
-        shape.tile_rows > 1 ? kWideDepth : std::size_t{kind.depth_of_step} * kShortestRunSteps;
+        shape.tile_rows > 1 ? kWideDepth : std::size_t{kind.tile.depth} * kShortestRunSteps;
     if (shape.depth > least_depth)
       shape.depth /= 2;
     else if (shape.tile_rows > 1)
@@ -74,8 +76,8 @@ class Product {
       : session_(session), kind_(kind), shape_(shape), a_(std::move(a)), b_(std::move(b)), c_(std::move(c)) {}
 
   static Result<Product> make(Session& session, const Kind<In, Sum>& kind, const Shape& shape) {
-    const std::size_t rows = shape.tile_rows * kind.rows_of_tile;
-    const std::size_t columns = shape.tile_columns * kind.rows_of_tile;
+    const std::size_t rows = shape.tile_rows * kind.tile.rows;
+    const std::size_t columns = shape.tile_columns * kind.tile.columns;
     auto a = TRY(session.allocate(rows * shape.depth * sizeof(In)));
     auto b = TRY(session.allocate(columns * shape.depth * sizeof(In)));
     auto c = TRY(session.allocate(rows * columns * sizeof(Sum)));
@@ -85,11 +87,11 @@ class Product {
   // Shortens the depth until one run takes no longer than kLongestRun, then makes the matrices.
   Status prepare() {
     const std::size_t most = shape_.depth;
-    shape_.depth = std::size_t{kind_.depth_of_step} * kShortestRunSteps;
+    shape_.depth = std::size_t{kind_.tile.depth} * kShortestRunSteps;
     TRY_STATUS(run());
     const double seconds = TRY(session_.seconds_of([this] { return run(); }));
     while (shape_.depth < most &&
-           seconds * 2 * static_cast<double>(shape_.depth) / (kind_.depth_of_step * kShortestRunSteps) <
+           seconds * 2 * static_cast<double>(shape_.depth) / (kind_.tile.depth * kShortestRunSteps) <
                kLongestRun)
       shape_.depth *= 2;
     const Grid grid = wide_grid(session_.facts());
@@ -99,7 +101,8 @@ class Product {
 
   Status run() {
     const Grid grid{.blocks = static_cast<unsigned>(shape_.tile_rows * shape_.tile_columns),
-                    .threads = kernels::kGemmThreads};
+                    .threads = kind_.tile.threads,
+                    .shared_bytes = kind_.tile.shared_bytes};
     return session_.launch(kind_.multiply, grid, c_.pointer(), a_.pointer(), b_.pointer(),
                            static_cast<unsigned>(shape_.tile_rows),
                            static_cast<unsigned>(shape_.tile_columns), static_cast<unsigned>(shape_.depth));
@@ -116,9 +119,9 @@ class Product {
     for (std::size_t i = 0; i < compared; ++i) {
       const std::size_t tile = i * tiles / compared;
       const std::uint64_t place = kernels::mixed(tile);
-      const std::size_t row = tile % shape_.tile_rows * kind_.rows_of_tile + place % kind_.rows_of_tile;
+      const std::size_t row = tile % shape_.tile_rows * kind_.tile.rows + place % kind_.tile.rows;
       const std::size_t column =
-          tile / shape_.tile_rows * kind_.rows_of_tile + (place >> 32) % kind_.rows_of_tile;
+          tile / shape_.tile_rows * kind_.tile.columns + (place >> 32) % kind_.tile.columns;
       Sum seen = 0;
       TRY_STATUS(session_.read(&seen, c_, (row * columns() + column) * sizeof(Sum), sizeof seen));
       const auto right = static_cast<Sum>(element(row, column));
@@ -132,8 +135,8 @@ class Product {
   }
 
  private:
-  [[nodiscard]] std::size_t rows() const { return shape_.tile_rows * kind_.rows_of_tile; }
-  [[nodiscard]] std::size_t columns() const { return shape_.tile_columns * kind_.rows_of_tile; }
+  [[nodiscard]] std::size_t rows() const { return shape_.tile_rows * kind_.tile.rows; }
+  [[nodiscard]] std::size_t columns() const { return shape_.tile_columns * kind_.tile.columns; }
 
   [[nodiscard]] std::int64_t element(std::size_t row, std::size_t column) const {
     std::int64_t sum = 0;
@@ -151,8 +154,16 @@ class Product {
   Buffer c_;
 };
 
+// A kernel that faults ends all tests of the GPU: whoever reads it must know which one.
+template <class T>
+Result<T> by_kernel(const char* name, Result<T> outcome) {
+  if (!outcome) outcome.error().what = std::string(name) + ": " + outcome.error().what;
+  return outcome;
+}
+
 template <class In, class Sum>
-Status measure_kind(Session& session, const Kind<In, Sum>& kind, double seconds, Measurement& measurement) {
+Status measure_product(Session& session, const Kind<In, Sum>& kind, double seconds,
+                       Measurement& measurement) {
   const Shape shape = TRY(shape_for(session, kind));
   auto product = TRY((Product<In, Sum>::make(session, kind, shape)));
   TRY_STATUS(product.prepare());
@@ -162,7 +173,14 @@ Status measure_kind(Session& session, const Kind<In, Sum>& kind, double seconds,
 }
 
 template <class In, class Sum>
-Status run_kind(Session& session, const Kind<In, Sum>& kind, const std::function<bool()>& more) {
+Result<Measurement> measure_kind(Session& session, const Kind<In, Sum>& kind, double seconds) {
+  Measurement measurement;
+  TRY_STATUS(by_kernel(kind.multiply.name, measure_product(session, kind, seconds, measurement)));
+  return measurement;
+}
+
+template <class In, class Sum>
+Status multiply_often(Session& session, const Kind<In, Sum>& kind, const std::function<bool()>& more) {
   const Shape shape = TRY(shape_for(session, kind));
   auto product = TRY((Product<In, Sum>::make(session, kind, shape)));
   TRY_STATUS(product.prepare());
@@ -174,42 +192,78 @@ Status run_kind(Session& session, const Kind<In, Sum>& kind, const std::function
   return {};
 }
 
-bool has_tensor_cores(const Session& session) {
-  return session.facts().capability() >= 80;
+template <class In, class Sum>
+Status run_kind(Session& session, const Kind<In, Sum>& kind, const std::function<bool()>& more) {
+  return by_kernel(kind.multiply.name, multiply_often(session, kind, more));
+}
+
+template <class In, class Sum>
+bool has(const Session& session, const Kind<In, Sum>& kind) {
+  return session.kernels().has(kind.multiply.name);
 }
 
 Kind<double, double> f64_kind(const Session& session) {
-  return {.name = "f64",
-          .rows_of_tile = kernels::kF64Rows,
-          .depth_of_step = kernels::kF64Depth,
-          .most = kernels::kMostF64,
-          .fill = AUTOPILOT_GPU_KERNEL(fill_f64),
-          .multiply = has_tensor_cores(session) ? AUTOPILOT_GPU_KERNEL(gemm_f64_tensor)
-                                                : AUTOPILOT_GPU_KERNEL(gemm_f64_fused)};
+  Kind<double, double> kind{.name = "f64",
+                            .tile = kernels::kF64Block,
+                            .most = kernels::kMostF64,
+                            .fill = AUTOPILOT_GPU_KERNEL(fill_f64),
+                            .multiply = AUTOPILOT_GPU_KERNEL(gemm_f64_tensor)};
+  if (!has(session, kind)) kind.multiply = AUTOPILOT_GPU_KERNEL(gemm_f64_fused);
+  return kind;
 }
 
 Kind<std::uint16_t, float> bf16_kind() {
   return {.name = "bf16",
-          .rows_of_tile = kernels::kBf16Rows,
-          .depth_of_step = kernels::kBf16Depth,
+          .tile = kernels::kBf16Block,
           .most = kernels::kMostBf16,
           .fill = AUTOPILOT_GPU_KERNEL(fill_bf16),
           .multiply = AUTOPILOT_GPU_KERNEL(gemm_bf16)};
 }
 
+Kind<std::uint16_t, float> bf16_wgmma_kind() {
+  return {.name = "bf16",
+          .tile = kernels::kWgmmaBlock,
+          .most = kernels::kMostBf16,
+          .fill = AUTOPILOT_GPU_KERNEL(fill_bf16),
+          .multiply = AUTOPILOT_GPU_KERNEL(gemm_bf16_wgmma)};
+}
+
+// By the faster kernel where the GPU has it. It has not proven itself on any: what it gets wrong is the GPU's
+// fault only where the other kernel gets its product wrong as well.
+Result<Measurement> measure_bf16(Session& session, double seconds) {
+  if (!has(session, bf16_wgmma_kind())) return measure_kind(session, bf16_kind(), seconds);
+  Measurement fast = TRY(measure_kind(session, bf16_wgmma_kind(), seconds));
+  if (fast.wrong.empty()) return fast;
+  Measurement sure = TRY(measure_kind(session, bf16_kind(), seconds));
+  if (sure.wrong.empty()) {
+    std::fprintf(stderr, "gpu %d: gemm: the kernels disagree: %s is wrong where %s is right\n",
+                 session.facts().index, bf16_wgmma_kind().multiply.name, bf16_kind().multiply.name);
+    sure.disputed = std::move(fast.wrong);
+  }
+  return sure;
+}
+
+void append(Measurement& all, Measurement more) {
+  std::ranges::move(more.series, std::back_inserter(all.series));
+  for (Wrong& wrong : more.wrong)
+    add_wrong(all, std::move(wrong));
+  std::ranges::move(more.disputed, std::back_inserter(all.disputed));
+}
+
 }  // namespace
 
 Result<Measurement> test_gemm(Session& session, const TestLimits& limits) {
-  Measurement measurement;
-  const double seconds = limits.seconds / (has_tensor_cores(session) ? 2 : 1);
-  TRY_STATUS(measure_kind(session, f64_kind(session), seconds, measurement));
-  if (has_tensor_cores(session)) TRY_STATUS(measure_kind(session, bf16_kind(), seconds, measurement));
+  const bool has_bf16 = has(session, bf16_kind());
+  const double seconds = limits.seconds / (has_bf16 ? 2 : 1);
+  Measurement measurement = TRY(measure_kind(session, f64_kind(session), seconds));
+  if (has_bf16) append(measurement, TRY(measure_bf16(session, seconds)));
   return measurement;
 }
 
 Status multiply_while(Session& session, const std::function<bool()>& more) {
-  return has_tensor_cores(session) ? run_kind(session, bf16_kind(), more)
-                                   : run_kind(session, f64_kind(session), more);
+  for (const auto& kind : {bf16_wgmma_kind(), bf16_kind()})
+    if (has(session, kind)) return run_kind(session, kind, more);
+  return run_kind(session, f64_kind(session), more);
 }
 
 }  // namespace autopilot::probes::gpu

@@ -32,6 +32,9 @@ struct Wrong {
 struct Measurement {
   std::vector<Series> series;
   std::vector<Wrong> wrong;
+  // Results that one kernel of ours got wrong and another one right on this GPU: no fault of the GPU's is
+  // known by them.
+  std::vector<Wrong> disputed;
   std::vector<std::pair<std::string, std::int64_t>> facts;  // "bytes_tested"
 };
 
@@ -59,7 +62,7 @@ inline constexpr std::size_t kMostSamples = 2000;
 [[nodiscard]] Result<Series> measure(Session& session, std::string name, std::string unit, double amount,
                                      double seconds, const std::function<Status()>& work);
 
-// Adds one unless there are kMostWrong already.
+// Adds one to `wrong` unless there are kMostWrong already.
 void add_wrong(Measurement& measurement, Wrong wrong);
 
 [[nodiscard]] std::string hex_text(std::uint64_t bits);

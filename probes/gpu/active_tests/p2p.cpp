@@ -87,7 +87,7 @@ Result<Measurement> test_p2p(Session& session, const TestLimits& limits) {
   std::int64_t direct = 0;
   const auto result = TRY(session.allocate(sizeof(kernels::PatternResult)));
   for (const GpuFacts& other : limits.others) {
-    auto peer = TRY(Session::open(session.driver(), other, limits.memory_share, Session::Kernels::none));
+    auto peer = TRY(Session::open(session.driver(), other, limits.memory_share));
     // Every other GPU takes as much of this one at the same time.
     const std::size_t share =
         std::min(session.budget_bytes(), peer->budget_bytes()) / 2 / (limits.others.size() + 1);

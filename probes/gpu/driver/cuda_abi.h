@@ -59,6 +59,9 @@ inline constexpr int kMultiprocessorCount = 16;
 inline constexpr int kComputeCapabilityMajor = 75;
 inline constexpr int kComputeCapabilityMinor = 76;
 
+// Attribute of a function: bytes of shared memory that a launch may ask for.
+inline constexpr int kMostSharedBytesOfLaunch = 8;
+
 inline constexpr unsigned kBlockingSync = 4;       // of a context: who waits sleeps
 inline constexpr unsigned kPortable = 1;           // pinned memory of every context
 inline constexpr unsigned kStreamNonBlocking = 1;  // beside the default stream
@@ -108,5 +111,6 @@ inline constexpr unsigned kStreamNonBlocking = 1;  // beside the default stream
   X(module_load, cuModuleLoadData, (Module* module, const void* text)) \
   X(module_unload, cuModuleUnload, (Module module)) \
   X(module_function, cuModuleGetFunction, (Function* function, Module module, const char* name)) \
+  X(function_set_attribute, cuFuncSetAttribute, (Function function, int attribute, int value)) \
   X(launch, cuLaunchKernel, (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** arguments, void** extra))
 // clang-format on

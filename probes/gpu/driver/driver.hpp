@@ -12,9 +12,10 @@ namespace autopilot::probes::gpu {
 
 // Between who calls the driver and who watches over it. Thread-safe.
 struct Watch {
-  std::atomic<const char*> call = nullptr;  // what the thread is in, and may hang in
-  std::atomic<std::uint64_t> calls = 0;     // how many it has begun
-  std::atomic<bool> stop = false;           // it shall free everything and end
+  std::atomic<const char*> call = nullptr;    // what the thread is in, and may hang in
+  std::atomic<std::uint64_t> calls = 0;       // how many it has begun
+  std::atomic<const char*> kernel = nullptr;  // that it launched last
+  std::atomic<bool> stop = false;             // it shall free everything and end
 };
 
 // A call that may hang, from here to the end of the block.
@@ -67,6 +68,9 @@ class Driver {
     const InCall in_call(*watch_, call.name);
     call.address(arguments...);
   }
+
+  // What is about to be launched, for who watches: a kernel that never ends shows in a later call.
+  void note_kernel(const char* name) const { watch_->kernel = name; }
 
   // Errc::conflict once the watch says stop.
   [[nodiscard]] Status go_on() const;

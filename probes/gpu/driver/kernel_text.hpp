@@ -2,18 +2,28 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 
 namespace autopilot::probes::gpu {
 
+// The kernels of one feature level.
 struct KernelText {
   std::string level;  // "sm_80"
   const std::string* text = nullptr;
+
+  // Levels differ in what their GPUs can do.
+  [[nodiscard]] bool has(std::string_view kernel) const;
 };
 
-// The text of the highest feature level that a GPU of this compute capability ("8.6" is 86) takes.
-// Errc::unsupported: it is older than all of them.
-[[nodiscard]] Result<KernelText> kernel_text_for(int capability);
+// From the lowest to the highest.
+[[nodiscard]] std::vector<std::string> kernel_levels();
+
+// The texts that a GPU of this compute capability ("8.6" is 86) takes, the best first: levels up to its own,
+// and up to `highest` where that is said. A level with an "a" is for exactly its capability.
+// Errc::unsupported: the GPU is older than all of them.
+[[nodiscard]] Result<std::vector<KernelText>> kernel_texts_for(int capability, std::string_view highest = {});
 
 }  // namespace autopilot::probes::gpu

@@ -9,34 +9,68 @@
 namespace autopilot::probes::gpu {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(KernelText, a_gpu_takes_the_highest_level_that_it_knows) {
-  EXPECT_EQ(kernel_text_for(70)->level, "sm_70");
-  EXPECT_EQ(kernel_text_for(75)->level, "sm_70");
-  EXPECT_EQ(kernel_text_for(80)->level, "sm_80");
-  EXPECT_EQ(kernel_text_for(89)->level, "sm_80");
-  EXPECT_EQ(kernel_text_for(90)->level, "sm_90");
-  EXPECT_EQ(kernel_text_for(120)->level, "sm_90");
+std::vector<std::string> levels_of(int capability, std::string_view highest = {}) {
+  std::vector<std::string> levels;
+  const auto texts = kernel_texts_for(capability, highest);
+  for (const KernelText& one : texts.value())
+    levels.push_back(one.level);
+  return levels;
+}
+
+TEST(KernelText, a_gpu_takes_the_levels_that_it_knows_the_highest_first) {
+  EXPECT_THAT(levels_of(70), ElementsAre("sm_70"));
+  EXPECT_THAT(levels_of(75), ElementsAre("sm_70"));
+  EXPECT_THAT(levels_of(80), ElementsAre("sm_80", "sm_70"));
+  EXPECT_THAT(levels_of(89), ElementsAre("sm_80", "sm_70"));
+  EXPECT_THAT(levels_of(90), ElementsAre("sm_90a", "sm_90", "sm_80", "sm_70"));
+}
+
+TEST(KernelText, what_is_for_one_capability_alone_is_not_for_newer_ones) {
+  EXPECT_THAT(levels_of(100), ElementsAre("sm_90", "sm_80", "sm_70"));
+  EXPECT_THAT(levels_of(120).front(), "sm_90");
+}
+
+TEST(KernelText, a_lower_level_can_be_asked_for) {
+  EXPECT_THAT(levels_of(90, "sm_90a").front(), "sm_90a");
+  EXPECT_THAT(levels_of(90, "sm_90"), ElementsAre("sm_90", "sm_80", "sm_70"));
+  EXPECT_THAT(levels_of(75, "sm_80"), ElementsAre("sm_70"));
+  EXPECT_THAT(kernel_levels(), ElementsAre("sm_70", "sm_80", "sm_90", "sm_90a"));
 }
 
 TEST(KernelText, an_older_gpu_is_unsupported) {
-  const auto text = kernel_text_for(61);
-  ASSERT_FALSE(text);
-  EXPECT_EQ(text.error().code, Errc::unsupported);
-  EXPECT_THAT(text.error().what, HasSubstr("6.1"));
+  const auto texts = kernel_texts_for(61);
+  ASSERT_FALSE(texts);
+  EXPECT_EQ(texts.error().code, Errc::unsupported);
+  EXPECT_THAT(texts.error().what, HasSubstr("6.1"));
+}
+
+TEST(KernelText, levels_have_what_their_gpus_can_do) {
+  const auto has = [](int capability, std::string_view kernel) {
+    return kernel_texts_for(capability)->front().has(kernel);
+  };
+  EXPECT_TRUE(has(70, "gemm_f64_fused"));
+  EXPECT_FALSE(has(70, "gemm_bf16"));
+  EXPECT_TRUE(has(80, "gemm_f64_tensor"));
+  EXPECT_TRUE(has(80, "gemm_bf16"));
+  EXPECT_FALSE(has(100, "gemm_bf16_wgmma"));
+  EXPECT_TRUE(has(90, "gemm_bf16_wgmma"));
+  EXPECT_TRUE(has(90, "gemm_bf16"));
 }
 
 // Drivers from 525 on take version 8.0 and nothing newer.
 TEST(KernelText, drivers_of_2022_take_every_level) {
-  for (const int capability : {70, 80, 90}) {
-    const std::string& text = *kernel_text_for(capability)->text;
+  const auto texts = kernel_texts_for(90);
+  for (const KernelText& one : texts.value()) {
+    const std::string& text = *one.text;
     const auto at = text.find(".version ");
     ASSERT_NE(at, std::string::npos);
     const auto version = parse_number<double>(std::string_view(text).substr(at + 9, 3));
     ASSERT_TRUE(version);
     EXPECT_LE(*version, 8.0);
-    EXPECT_THAT(text, HasSubstr(".target sm_" + std::to_string(capability)));
+    EXPECT_THAT(text, HasSubstr(".target " + one.level + "\n"));
   }
 }
 

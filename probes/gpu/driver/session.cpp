@@ -5,12 +5,11 @@
 #include <chrono>
 #include <utility>
 
-#include "probes/gpu/driver/kernel_text.hpp"
-
 namespace autopilot::probes::gpu {
 namespace {
 
 constexpr double kMostOfFree = 0.9;
+constexpr unsigned kUsualSharedBytes = 48U << 10;  // that a block gets without being allowed to
 
 void* address_of(cuda::DevicePointer pointer) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the GPU, kept only
@@ -43,10 +42,9 @@ cuda::DevicePointer Buffer::pointer() const {
 }
 
 Result<std::unique_ptr<Session>> Session::open(const Driver& driver, const GpuFacts& facts,
-                                               double memory_share, Kernels kernels, In where) {
+                                               double memory_share, In where) {
   std::unique_ptr<Session> session(new Session(driver, facts, where));
   TRY_STATUS(session->begin(memory_share));
-  if (kernels == Kernels::loaded) TRY_STATUS(session->load());
   return session;
 }
 
@@ -95,13 +93,20 @@ Status Session::begin(double memory_share) {
   return {};
 }
 
-Status Session::load() {
-  const KernelText kernels = TRY(kernel_text_for(facts_.capability()));
-  level_ = kernels.level;
+Status Session::load_kernels(std::string_view highest) {
+  const auto texts = TRY(kernel_texts_for(facts_.capability(), highest));
   const auto begin = std::chrono::steady_clock::now();
-  TRY_STATUS(driver_.run(driver_.calls().module_load, &module_, kernels.text->c_str()));
-  load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return {};
+  for (const KernelText& kernels : texts) {
+    const Status loaded = driver_.run(driver_.calls().module_load, &module_, kernels.text->c_str());
+    if (loaded) {
+      kernels_ = kernels;
+      load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      return {};
+    }
+    if (loaded.error().code != Errc::unsupported) return loaded;
+    if (!refused_kernels_) refused_kernels_ = kernels.level + ": " + loaded.error().what;
+  }
+  return fail(Errc::unsupported, *refused_kernels_);
 }
 
 Status Session::make_current() const {
@@ -126,8 +131,12 @@ Result<Buffer> Session::allocate_on_host(std::size_t bytes) {
 Status Session::launch_named(const char* name, Grid grid, void** arguments) {
   cuda::Function function = nullptr;
   TRY_STATUS(driver_.run(driver_.calls().module_function, &function, module_, name));
-  return driver_.run(driver_.calls().launch, function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream_,
-                     arguments, nullptr);
+  if (grid.shared_bytes > kUsualSharedBytes)
+    TRY_STATUS(driver_.run(driver_.calls().function_set_attribute, function, cuda::kMostSharedBytesOfLaunch,
+                           static_cast<int>(grid.shared_bytes)));
+  driver_.note_kernel(name);
+  return driver_.run(driver_.calls().launch, function, grid.blocks, 1, 1, grid.threads, 1, 1,
+                     grid.shared_bytes, stream_, arguments, nullptr);
 }
 
 Status Session::copy_to_gpu(const Buffer& to, const void* from, std::size_t bytes) {

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 
 #include "probes/gpu/driver/gpu_facts.hpp"
+#include "probes/gpu/driver/kernel_text.hpp"
 
 namespace autopilot::probes::gpu {
 
@@ -57,24 +59,21 @@ constexpr Kernel<OnGpu<Parameters>...> kernel_of(const char* name, void (*)(Para
 struct Grid {
   unsigned blocks;
   unsigned threads;
+  unsigned shared_bytes = 0;  // of a block, for kernels that leave it to the launch
 };
 
-// A context on one GPU, with our kernels where they are wanted. Used by one thread; frees everything at its
+// A context on one GPU, with our kernels once they are loaded. Used by one thread; frees everything at its
 // end.
 class Session {
  public:
-  enum class Kernels { loaded, none };
   // NCCL, as all that uses the CUDA runtime in threads of its own, works in the primary context of a GPU and
   // sees neither memory nor streams of another one. Nobody else in this process shares a context of our own.
   enum class In { own_context, primary_context };
 
   // Leaves other users at least a tenth of the memory that is free now, takes no more than `memory_share` (0
-  // to 1) of all of it. Errc::exhausted: that would be less than kLeastBytes. Errc::unsupported: the GPU is
-  // too old for our kernels.
+  // to 1) of all of it. Errc::exhausted: that would be less than kLeastBytes.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open(const Driver& driver, const GpuFacts& facts,
-                                                             double memory_share,
-                                                             Kernels kernels = Kernels::loaded,
-                                                             In where = In::own_context);
+                                                             double memory_share, In where = In::own_context);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -83,7 +82,12 @@ class Session {
 
   [[nodiscard]] const GpuFacts& facts() const { return facts_; }
   [[nodiscard]] const Driver& driver() const { return driver_; }
-  [[nodiscard]] const std::string& kernel_level() const { return level_; }
+  // Once, before anything is launched: the best level that GPU and driver take, up to `highest` where that is
+  // said. Errc::unsupported: they take none.
+  [[nodiscard]] Status load_kernels(std::string_view highest = {});
+  [[nodiscard]] const KernelText& kernels() const { return kernels_; }
+  // The best level of the GPU and why the driver did not take it; nothing where it did.
+  [[nodiscard]] const std::optional<std::string>& refused_kernels() const { return refused_kernels_; }
   // How long the driver took to make the kernels ready; in no other figure.
   [[nodiscard]] double load_seconds() const { return load_seconds_; }
   [[nodiscard]] std::size_t free_bytes() const { return free_bytes_; }  // when it was opened
@@ -125,13 +129,13 @@ class Session {
       : driver_(driver), facts_(std::move(facts)), where_(where) {}
   Status begin(double memory_share);
   Status make_context();
-  Status load();
   Status launch_named(const char* name, Grid grid, void** arguments);
 
   Driver driver_;
   GpuFacts facts_;
   In where_;
-  std::string level_;
+  KernelText kernels_;
+  std::optional<std::string> refused_kernels_;
   double load_seconds_ = 0;
   std::size_t free_bytes_ = 0;
   std::size_t budget_bytes_ = 0;

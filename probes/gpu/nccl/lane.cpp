@@ -28,8 +28,7 @@ std::string number_text(float number) {
 }  // namespace
 
 Result<Lane> Lane::open(const Driver& driver, const GpuFacts& gpu, std::size_t most_bytes) {
-  auto session =
-      TRY(Session::open(driver, gpu, kMemoryShare, Session::Kernels::none, Session::In::primary_context));
+  auto session = TRY(Session::open(driver, gpu, kMemoryShare, Session::In::primary_context));
   const std::size_t bytes = whole_pages(std::min(most_bytes, (session->budget_bytes() - kPage) / 2));
   auto send = TRY(session->allocate(bytes));
   auto receive = TRY(session->allocate(bytes));

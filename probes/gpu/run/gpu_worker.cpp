@@ -25,9 +25,14 @@ class Worker {
     if (sensors != nullptr) watts_ = watts_by(*sensors, facts);
     const auto node = stay_near(facts.pci_address);
     auto session = TRY(Session::open(Driver(library, slot_.watch), facts, options_.memory_share));
+    TRY_STATUS(session->load_kernels(options_.kernels));
+    if (const auto& refused = session->refused_kernels())
+      std::fprintf(stderr, "gpu %d: the driver refuses the kernels %s; those of %s are used\n", facts.index,
+                   refused->c_str(), session->kernels().level.c_str());
     slot_.change([&](GpuReport& report) {
       report.numa_node = node;
-      report.kernel_level = session->kernel_level();
+      report.kernel_level = session->kernels().level;
+      report.refused_kernels = session->refused_kernels();
       report.load_seconds = session->load_seconds();
       report.free_bytes = session->free_bytes();
       report.budget_bytes = session->budget_bytes();

@@ -7,6 +7,7 @@
 
 #include "core/nearest.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
+#include "probes/gpu/driver/kernel_text.hpp"
 #include "probes/gpu/nccl/commands.hpp"
 #include "probes/gpu/run/exit_code.hpp"
 
@@ -68,6 +69,9 @@ void add_test_options(CLI::App& app, Options& options) {
   app.add_option("--memory-share", options.memory_share, "Of a GPU's memory that may be taken")
       ->check(CLI::Range(0.001, 0.95))
       ->capture_default_str();
+  app.add_option("--kernels", options.kernels, "No kernels of a higher feature level than this")
+      ->check(CLI::IsMember(kernel_levels()))
+      ->type_name("LEVEL");
   app.add_option("--patience", options.patience_seconds, "Seconds in one call before a GPU is given up")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();

@@ -16,6 +16,7 @@ struct Options {
   std::vector<std::string> gpus;   // as said; all where it is empty
   double seconds = 0.4;            // of each test
   double memory_share = 0.1;       // of the memory of a GPU
+  std::string kernels;             // the highest level of kernels; empty: any
   double patience_seconds = 30;    // for one call of the driver
   std::string library = kDriverLibrary;
   std::string sensor_library = kSensorLibrary;

@@ -22,6 +22,16 @@ TEST(Patience, one_call_that_stays_is_named) {
   EXPECT_EQ(patience.text(), "cuInit has not come back for 0 s");
 }
 
+TEST(Patience, the_kernel_that_was_launched_last_is_named) {
+  Watch watch;
+  watch.kernel = "spin";
+  Patience patience(watch, 0);
+  const InCall in_call(watch, "cuStreamSynchronize");
+  EXPECT_FALSE(patience.is_over());
+  EXPECT_TRUE(patience.is_over());
+  EXPECT_EQ(patience.text(), "cuStreamSynchronize has not come back for 0 s; the last kernel was spin");
+}
+
 TEST(Patience, many_short_calls_are_no_long_one) {
   Watch watch;
   Patience patience(watch, 0);

@@ -29,6 +29,13 @@ json::object series_json(const Series& series) {
   return object;
 }
 
+json::array wrong_json(const std::vector<Wrong>& wrong) {
+  json::array all;
+  for (const Wrong& one : wrong)
+    all.push_back(json::object{{"where", one.where}, {"count", one.count}, {"detail", one.detail}});
+  return all;
+}
+
 json::object test_json(const TestReport& test) {
   json::object object{{"test", test.test}, {"scope", test.together ? "together" : "alone"}};
   if (test.skipped) {
@@ -38,11 +45,9 @@ json::object test_json(const TestReport& test) {
   json::array measured;
   for (const Series& series : test.measured.series)
     measured.push_back(series_json(series));
-  json::array wrong;
-  for (const Wrong& one : test.measured.wrong)
-    wrong.push_back(json::object{{"where", one.where}, {"count", one.count}, {"detail", one.detail}});
   object["measured"] = std::move(measured);
-  object["wrong"] = std::move(wrong);
+  object["wrong"] = wrong_json(test.measured.wrong);
+  if (!test.measured.disputed.empty()) object["disputed"] = wrong_json(test.measured.disputed);
   for (const auto& [name, value] : test.measured.facts)
     object[name] = value;
   return object;
@@ -77,6 +82,7 @@ json::object gpu_json(const GpuReport& gpu) {
                       {"budget_bytes", gpu.budget_bytes},
                       {"kernels", gpu.kernel_level},
                       {"load_seconds", gpu.load_seconds}};
+  if (gpu.refused_kernels) object["refused_kernels"] = to_utf8(*gpu.refused_kernels);
   object["numa_node"] = gpu.numa_node ? json::value(*gpu.numa_node) : json::value(nullptr);
   json::array tests;
   for (const TestReport& test : gpu.tests)

@@ -33,6 +33,7 @@ struct GpuReport {
   GpuFacts facts;
   std::optional<int> numa_node;
   std::string kernel_level;
+  std::optional<std::string> refused_kernels;  // a higher level, and why the driver did not take it
   double load_seconds = 0;
   std::size_t free_bytes = 0;
   std::size_t budget_bytes = 0;

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+import io
 import shutil
 import unittest
+from contextlib import redirect_stdout
+from unittest import mock
 
 from support import TreeCase
 
@@ -13,8 +16,9 @@ KERNELS = "probes/gpu/kernels"
 class Ptx(TreeCase):
     def setUp(self):
         super().setUp()
-        if reason := ptx.generate.why_not():
-            self.skipTest(reason)
+        for compiler in ptx.generate.COMPILERS:
+            if reason := ptx.generate.why_not(compiler):
+                self.skipTest(reason)
         shutil.copytree(tree.ROOT / KERNELS, self.root / KERNELS)
 
     def test_the_committed_texts_are_current(self):
@@ -32,6 +36,13 @@ class Ptx(TreeCase):
     def test_what_does_not_compile_is_told(self):
         (self.root / KERNELS / "kernels.cu").write_text("#error here\n")
         self.assertRegex("\n".join(ptx.run(self.root)), "kernels.cu for sm_70: .*here")
+
+    def test_levels_whose_compiler_is_missing_are_skipped_with_the_reason(self):
+        levels = {"sm_80": "clang++-16", "sm_90a": "clang++-of-nobody"}
+        with mock.patch.multiple(ptx.generate, LEVELS=levels, COMPILERS=sorted(levels.values())), \
+                redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(ptx.run(self.root), [])
+        self.assertIn("SKIP: clang++-of-nobody cannot be run", said.getvalue())
 
 
 if __name__ == "__main__":
