@@ -79,7 +79,7 @@ def best_of(report: dict, test: str, name: str) -> dict | None:
 def rows_of_series(report: dict) -> list[Row]:
     rows = []
     for gpu in report["gpus"]:
-        whose = f"GPU {gpu['index']}"
+        whose = f"GPU {gpu['index']}" + (f", {gpu['kernels']}" if gpu["kernels"] else "")
         for test in gpu["tests"]:
             what = f"{whose}: {test['test']}, {test['scope']}"
             for series in test.get("measured", []):
@@ -89,9 +89,21 @@ def rows_of_series(report: dict) -> list[Row]:
                 rows.append(Row(what, "not measured", how=test["skipped"]))
             for wrong in test.get("wrong", []):
                 rows.append(Row(what, "wrong", "right", "NO", json.dumps(wrong)))
+            for disputed in test.get("disputed", []):
+                rows.append(Row(what, "kernels disagree", "right", "NO", json.dumps(disputed)))
         if "error" in gpu:
             rows.append(Row(whose, "ended early", "", "NO", gpu["error"]))
     return rows
+
+
+def rows_of_second_kernel(figures: Figures, report: dict) -> list[Row]:
+    """Of the product by mma.sync, where the GPU has another one."""
+    if not any(gpu["kernels"] == "sm_90a" for gpu in report["gpus"]):
+        return []
+    second = figures.json("mma_sync")
+    if second is None:
+        return [Row("kernels sm_90", "not measured", how=figures.why_not("mma_sync"))]
+    return rows_of_series(second)
 
 
 def rows_of_references(figures: Figures, report: dict) -> list[Row]:
@@ -193,7 +205,7 @@ def page(figures: Figures) -> str:
              ("program", figures.text("version.json").splitlines()[0]), ("command", "tests/hardware/run")]
     parts = [f"# {title}", "\n".join(f"- {name}: {value}" for name, value in facts),
              "## Compared in the same run", table(rows_of_references(figures, report) + rows_of_quick(figures) + rows_of_agent(figures)),
-             "## Measured by the GPU probe", table(rows_of_series(report)),
+             "## Measured by the GPU probe", table(rows_of_series(report) + rows_of_second_kernel(figures, report)),
              "## Passive checks", table(rows_of_checks(figures))]
     return "\n\n".join(parts) + "\n"
 

@@ -61,10 +61,27 @@ class Hardware(unittest.TestCase):
     def test_the_page_says_what_was_measured_and_that_nothing_was_of_a_gpu(self):
         self.assertRegex(self.page(), r"^# Simulated GPU \(SIMULATED")
         rows = self.rows()
-        self.assertRegex(rows["GPU 0: pcie, alone: host_to_device"][0], r"^[\d.]+ GB/s$")
+        self.assertRegex(rows["GPU 0, sm_90a: pcie, alone: host_to_device"][0], r"^[\d.]+ GB/s$")
         self.assertEqual(rows["gpu.xid"][0], "healthy")
         self.assertRegex(rows["agent and helpers at rest: PSS"][0], r"MiB$")
         self.assertRegex(rows["quick tests, all GPUs"][0], r"^[\d.]+ s$")
+
+    def test_both_kernels_of_a_gpu_that_has_two_stand_on_the_page(self):
+        rows = self.rows()
+        for level in ("sm_90a", "sm_90"):
+            self.assertRegex(rows[f"GPU 0, {level}: gemm, alone: bf16"][0], r"^[\d.]+ TFLOP/s$")
+        os.remove(self.path("mma_sync.json"))
+        self.assertEqual(self.rows()["kernels sm_90"][0], "not measured")
+        report = self.read("all.json")
+        report["gpus"][0]["kernels"] = "sm_80"
+        self.write("all.json", report)
+        self.assertNotIn("kernels sm_90", self.rows())
+
+    def test_kernels_that_disagree_stand_on_the_page(self):
+        report = self.read("mma_sync.json")
+        report["gpus"][0]["tests"][0]["disputed"] = [{"where": "bf16 product, row 3, column 9"}]
+        self.write("all.json", report)
+        self.assertRegex(self.page(), r"\| kernels disagree \| right \| NO \| .*row 3, column 9")
 
     def test_the_own_copies_are_compared_with_those_of_the_driver(self):
         if harness.is_sanitized(os.path.join(harness.BIN, "libcuda-sim.so")):
