@@ -24,12 +24,21 @@ TEST(DriverTable, a_gpu_needs_only_its_names) {
   EXPECT_EQ(table->gpus[0].free_bytes, 64U << 20);
 }
 
+TEST(DriverTable, both_kernels_for_bf16_are_as_fast_unless_it_says_otherwise) {
+  const auto speed = [](const std::string& lines) {
+    return parse_driver_table(kGpu + lines, "t.yaml")->gpus[0].wgmma_tflops;
+  };
+  EXPECT_EQ(speed("    bf16_tflops: 120\n"), 120);
+  EXPECT_EQ(speed("    bf16_tflops: 120\n    wgmma_tflops: 350\n"), 350);
+}
+
 TEST(DriverTable, faults_are_read) {
   const auto table = parse_driver_table(std::string(kGpu) + R"(
     compute_capability: "8.6"
     memory_mib: 32
     free_mib: 8
     wrong_bits: [{multiprocessor: 2, bits: 0x4}]
+    wrong_wgmma: 0x8
     stuck: [{offset: 4096, bits: 0x10}]
     calls:
       cuMemAlloc_v2: {result: 2, after: 3}
@@ -43,6 +52,7 @@ calls:
   EXPECT_EQ(gpu.capability, 86);
   EXPECT_EQ(gpu.free_bytes, 8U << 20);
   EXPECT_EQ(gpu.wrong_bits.at(2), 4U);
+  EXPECT_EQ(gpu.wrong_wgmma, 8U);
   EXPECT_EQ(gpu.stuck[0].offset, 4096U);
   EXPECT_EQ(gpu.calls.at("cuMemAlloc_v2").code, 2);
   EXPECT_EQ(gpu.calls.at("cuMemAlloc_v2").after, 3);

@@ -123,6 +123,15 @@ class GpuTests(unittest.TestCase):
                 code, operation, result = self.make(agent, check)
                 self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
 
+    def test_kernels_that_disagree_accuse_no_gpu(self):
+        agent = self.agent({1: {"wrong_wgmma": "0x4", "bf16_tflops": 100}})
+        code, operation, result = self.make(agent, "gpu.compute")
+        self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
+        self.assertEqual(self.values(operation, "compute.wrong"), dict.fromkeys(GPUS, 0))
+        self.assertEqual(list(self.values(operation, "compute.disputed")), [GPUS[1]])
+        self.assertEqual(self.values(operation, "compute.bf16_mma_sync"), {GPUS[1]: 100})
+        self.assertEqual(set(self.values(operation, "compute.bf16")), set(GPUS) - {GPUS[1]})
+
     def test_only_gpus_that_are_reserved_are_tested(self):
         agent = self.agent()
         status, body = agent.request("POST", "/v1/operations", unix=True, headers={"Content-Type": "application/json"},

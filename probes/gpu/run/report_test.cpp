@@ -40,6 +40,22 @@ TEST(Report, a_test_that_was_skipped_has_no_figures) {
   EXPECT_EQ(exit_code_of(report), exit_measured);
 }
 
+TEST(Report, what_kernels_disagree_on_is_no_wrong_result) {
+  Report report = measured();
+  EXPECT_THAT(to_json(report), Not(HasSubstr("disputed")));
+  report.gpus[0].tests[0].measured.disputed = {{.where = "row 3", .count = 1, .detail = "4 instead of 7"}};
+  EXPECT_THAT(to_json(report),
+              HasSubstr(R"("wrong":[],"disputed":[{"where":"row 3","count":1,"detail":"4 instead of 7"}])"));
+  EXPECT_EQ(exit_code_of(report), exit_measured);
+}
+
+TEST(Report, kernels_that_the_driver_refused_are_told) {
+  Report report = measured();
+  EXPECT_THAT(to_json(report), Not(HasSubstr("refused_kernels")));
+  report.gpus[0].refused_kernels = "sm_90a: cuModuleLoadData: CUDA_ERROR_INVALID_PTX (218)";
+  EXPECT_THAT(to_json(report), HasSubstr(R"("refused_kernels":"sm_90a: cuModuleLoadData)"));
+}
+
 TEST(Report, names_that_are_no_utf8_do_not_break_it) {
   Report report = measured();
   report.gpus[0].facts.name = "\xff";

@@ -28,7 +28,9 @@ constexpr std::string_view kIdle = "gpu_idle";
 // How many of the numbers that were compared were not the only right ones.
 constexpr std::string_view kWrong = "compute.wrong";
 // Not judged, for the table of IBM Autopilot: copies of pinned memory in GB/s, which gpu.pcie_bandwidth
-// judges, compute.temperature, .power and .sm_clock under load.
+// judges, compute.temperature, .power and .sm_clock under load. Nor are compute.disputed, what one kernel
+// of the probe got wrong and another one right, and compute.bf16_mma_sync, the rate of the latter: both tell
+// of the kernels, and siblings may have the rate of the faster one.
 constexpr std::string_view kHostToDevice = "compute.host_to_device_pinned";
 constexpr std::array kFound{kHostToDevice, kDaxpy, kDgemm, kBf16, kWrong};
 

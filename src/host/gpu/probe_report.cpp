@@ -100,6 +100,7 @@ Result<GpuProbeReport::Test> read_test(const json::object& item) {
   test.skipped = TRY(text_of(item, "skipped"));
   test.measured = TRY(items_of(item, "measured", read_series));
   test.wrong = TRY(items_of(item, "wrong", read_wrong));
+  test.disputed = TRY(items_of(item, "disputed", read_wrong));
   test.facts = numbers_of(item);
   return test;
 }

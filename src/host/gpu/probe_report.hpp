@@ -31,6 +31,7 @@ struct GpuProbeReport {
     std::string skipped;    // why the GPU cannot do it; empty: it did
     std::vector<Series> measured;
     std::vector<Wrong> wrong;
+    std::vector<Wrong> disputed;  // by kernels of the probe, of which another one was right
     std::map<std::string, double, std::less<>> facts;  // "bytes_tested"
   };
   struct Sensors {

@@ -18,7 +18,7 @@ constexpr std::string_view kReport =
   {"test":"pcie","scope":"alone","measured":[{"name":"host_to_device","unit":"GB/s","best":51,"median":50.5,"samples":[51,50]},
     {"name":"both_ways","unit":"GB/s","samples":[]}],
    "wrong":[{"where":"byte 0 of a copy","count":2,"detail":"bits 0x8"}],"bytes_of_a_copy":2514944},
-  {"test":"pcie","scope":"together","measured":[],"wrong":[]},
+  {"test":"pcie","scope":"together","measured":[],"wrong":[],"disputed":[{"where":"row 3","count":1,"detail":"4 instead of 7"}]},
   {"test":"p2p","scope":"alone","skipped":"needs a second GPU"}],
  "sensors":[{"seconds":0.1,"test":"pcie","power_w":310.5,"pcie_generation":5,"throttle_reasons":["sw_power_cap"]}],
  "error":"hbm: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE (214)"}]})json";
@@ -37,6 +37,7 @@ TEST(GpuProbeReport, tells_what_was_measured_of_each_gpu) {
   ASSERT_EQ(pcie->wrong.size(), 1U);
   EXPECT_EQ(pcie->wrong[0].count, 2U);
   EXPECT_THAT(pcie->facts, ElementsAre(Pair("bytes_of_a_copy", 2514944)));
+  EXPECT_EQ(gpu->find("pcie", true)->disputed.size(), 1U);
   EXPECT_EQ(gpu->find("p2p", false)->skipped, "needs a second GPU");
   ASSERT_EQ(gpu->sensors.size(), 1U);
   EXPECT_EQ(gpu->sensors[0].values.at("power_w"), 310.5);

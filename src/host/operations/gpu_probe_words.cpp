@@ -53,6 +53,7 @@ constexpr std::array kReadings{
     Reading{"gpu.compute", "daxpy", "hbm", "daxpy", kGigabytes},
     Reading{"gpu.compute", "dgemm", "gemm", "f64", kTeraflops},
     Reading{"gpu.compute", "bf16", "gemm", "bf16", kTeraflops, true},
+    Reading{"gpu.compute", "bf16_mma_sync", "gemm", "bf16_mma_sync", kTeraflops, true},
 };
 
 // What a check is told of a number that a test of the probe tells beside its series.
@@ -142,6 +143,7 @@ class GpuWords {
     if (test_.check == "gpu.compute") add_sensors(*gpu);
     if (test_.check == "gpu.p2p") add_pairs(*gpu);
     add_wrong(*gpu);
+    if (has_any(*gpu, &Report::Test::disputed)) add_places("disputed", *gpu, &Report::Test::disputed);
   }
 
  private:
@@ -247,21 +249,31 @@ class GpuWords {
 
   // Not where a part of the test is missing and what there is of it is right: that proves nothing.
   void add_wrong(const Report::Gpu& gpu) {
+    if (!has_any(gpu, &Report::Test::wrong) && !is_complete(gpu)) return add_missing("wrong", &gpu);
+    add_places("wrong", gpu, &Report::Test::wrong);
+  }
+
+  // How many there are of all tests, with the first places.
+  void add_places(std::string_view name, const Report::Gpu& gpu,
+                  std::vector<Report::Wrong> Report::Test::*of) {
     std::int64_t count = 0;
     std::string places;
     std::string detail;
     std::size_t named = 0;
     for (const Report::Test& made : gpu.tests)
-      for (const Report::Wrong& wrong : made.wrong) {
+      for (const Report::Wrong& wrong : made.*of) {
         count += static_cast<std::int64_t>(std::min<std::uint64_t>(wrong.count, INT32_MAX));
         if (detail.empty()) detail = wrong.detail;
         if (++named <= kMostPlaces) places += (places.empty() ? "" : ", ") + wrong.where;
       }
-    if (count == 0 && !is_complete(gpu)) return add_missing("wrong", &gpu);
-    add_value("wrong", count, "count");
+    add_value(name, count, "count");
     if (count == 0) return;
     all_.back().attributes = {{"where", to_printable(places, kMaxChildMessage)},
                               {"detail", to_printable(detail, kMaxChildMessage)}};
+  }
+
+  static bool has_any(const Report::Gpu& gpu, std::vector<Report::Wrong> Report::Test::*of) {
+    return std::ranges::any_of(gpu.tests, [of](const Report::Test& made) { return !(made.*of).empty(); });
   }
 
   [[nodiscard]] bool is_complete(const Report::Gpu& gpu) const {

@@ -28,8 +28,9 @@ struct GpuProbeTest {
 
 // Names begin with that of the check, without "gpu.". Of the host `outcome`: measured, or no_peers where only
 // several GPUs can be tested. Of each GPU what was measured (median, GB/s of 10^9 bytes, TFLOP/s),
-// `gpu.model`, `wrong` (how many results were not the right one, with the first places), and what could not
-// be measured, with the reason as `error`. unavailable: why the report says nothing of any GPU.
+// `gpu.model`, `wrong` (how many results were not the right one, with the first places), `disputed` (the same
+// of what one kernel of the probe got wrong and another one right; absent where there is none), and what
+// could not be measured, with the reason as `error`. unavailable: why the report says nothing of any GPU.
 [[nodiscard]] Result<Observations> gpu_probe_observations(const GpuProbeTest& test,
                                                           const GpuProbeReport& report,
                                                           std::span<const GpuDevice> gpus);

@@ -11,6 +11,7 @@
 namespace autopilot::host {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -108,6 +109,22 @@ TEST(GpuProbeWords, name_the_places_of_wrong_results) {
   const auto all = gpu_probe_observations(*find_gpu_probe_test("gpu.sdc"), report, std::vector{device(1)});
   EXPECT_EQ(attribute_text(all->back(), "where"), "multiprocessor 3, multiprocessor 7");
   EXPECT_EQ(attribute_text(all->back(), "detail"), "bits 0x4");
+}
+
+TEST(GpuProbeWords, what_kernels_disagree_on_is_told_and_is_not_wrong) {
+  GpuProbeReport report;
+  report.gpus = {gpu(1)};
+  report.gpus[0].tests = {test_of("pcie", {{"host_to_device", "", 50}, {"device_to_host", "", 49}}),
+                          test_of("hbm", {{"daxpy", "", 2500}}),
+                          test_of("gemm", {{"f64", "", 40}, {"bf16_mma_sync", "", 310}})};
+  report.gpus[0].tests[2].disputed = {{"bf16 product, row 3, column 9", 1, "4 instead of 7"}};
+  const auto all =
+      gpu_probe_observations(*find_gpu_probe_test("gpu.compute"), report, std::vector{device(1)});
+  const auto lines = said("gpu.compute", report, {device(1)});
+  EXPECT_THAT(lines, Contains("gpu/0000:01:00.0 compute.bf16_mma_sync 310"));
+  EXPECT_THAT(lines, Contains("gpu/0000:01:00.0 compute.wrong 0"));
+  EXPECT_EQ(lines.back(), "gpu/0000:01:00.0 compute.disputed 1");
+  EXPECT_EQ(attribute_text(all->back(), "where"), "bf16 product, row 3, column 9");
 }
 
 TEST(GpuProbeWords, what_was_not_measured_has_not_passed_and_says_why) {
