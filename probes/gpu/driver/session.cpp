@@ -97,7 +97,7 @@ Status Session::load_kernels(std::string_view highest) {
   const auto texts = TRY(kernel_texts_for(facts_.capability(), highest));
   const auto begin = std::chrono::steady_clock::now();
   for (const KernelText& kernels : texts) {
-    const Status loaded = driver_.run(driver_.calls().module_load, &module_, kernels.text->c_str());
+    Status loaded = driver_.run(driver_.calls().module_load, &module_, kernels.text->c_str());
     if (loaded) {
       kernels_ = kernels;
       load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
