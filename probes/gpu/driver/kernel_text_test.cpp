@@ -68,8 +68,7 @@ TEST(KernelText, drivers_of_2022_take_every_level) {
     const auto at = text.find(".version ");
     ASSERT_NE(at, std::string::npos);
     const auto version = parse_number<double>(std::string_view(text).substr(at + 9, 3));
-    ASSERT_TRUE(version);
-    EXPECT_LE(*version, 8.0);
+    EXPECT_LE(version.value_or(99), 8.0);
     EXPECT_THAT(text, HasSubstr(".target " + one.level + "\n"));
   }
 }
