@@ -392,7 +392,8 @@ class Others(NcclProbeTest):
         serving, told = self.serve("--seconds", "0.1", nccl={"wrong_rank": 1})
         joining = self.join(told["id"], "--seconds", "0.1", nccl={"wrong_rank": 2})
         for end, own in ((serving, "gpu 1 "), (joining, "gpu 0 ")):
-            self.assert_reason(end, "wrong_result", "^" + own, code=2, wrong_rank=1)
+            report = self.assert_reason(end, "wrong_result", "^" + own, code=2, wrong_rank=1)
+            self.assertEqual(report["wrong_last_rank"], 2)
 
     def test_a_wrong_sum_is_told_though_another_rank_goes_then(self):
         serving, told = self.serve("--seconds", "60", nccl={"wrong_rank": 1})

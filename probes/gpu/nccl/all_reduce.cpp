@@ -132,6 +132,7 @@ class Measurement {
 
   // What comes after the first may follow from it.
   void note_wrong(std::string text, std::optional<int> rank) {
+    if (rank) last_wrong_ = *rank;
     if (wrong_) return;
     wrong_ = WrongSum{std::move(text), rank};
     listener_.on_wrong(*wrong_);
@@ -155,16 +156,19 @@ class Measurement {
     return fail(Errc::malformed, std::move(text));
   }
 
-  // A job is as wrong on all machines as on the one whose GPU added wrongly.
+  // A job is as wrong on all machines as on the one whose GPU added wrongly. What a GPU spoils before the
+  // others have it is wrong on all of them: the first and the last tell whether it is one alone.
   Status tell_wrong() {
     const auto none = static_cast<std::uint64_t>(communicator_.ranks());
     const int own = wrong_ ? wrong_->rank.value_or(first_rank_) : communicator_.ranks();
     const std::uint64_t told = TRY(smallest(static_cast<std::uint64_t>(own), 0));
+    const std::uint64_t ranks_up_to_last = TRY(largest(static_cast<std::uint64_t>(last_wrong_ + 1), none));
     if (told == none) return {};
     const int rank = static_cast<int>(told);
     if (!wrong_)
       wrong_ = WrongSum{"rank " + std::to_string(rank) + ", of another machine, got a wrong sum", {}};
     wrong_->rank = rank;
+    wrong_->last = static_cast<int>(ranks_up_to_last) - 1;
     listener_.on_wrong(*wrong_);
     return {};
   }
@@ -220,6 +224,7 @@ class Measurement {
   const AllReduceListener& listener_;
   AllReduceFigures figures_;
   std::optional<WrongSum> wrong_;
+  int last_wrong_ = -1;  // rank of this process; -1: none
   std::vector<Transfer> transfers_;
   std::vector<Transfer> words_;
 };

@@ -14,8 +14,9 @@ namespace autopilot::probes::gpu {
 
 // A GPU got a wrong sum.
 struct WrongSum {
-  std::string text;         // the first place of this process; where only others did, which rank
-  std::optional<int> rank;  // the first one of all that is known; nothing where it may be any of several
+  std::string text;              // the first place of this process; where only others did, which rank
+  std::optional<int> rank;       // the first one of all that is known; nothing where it may be any of several
+  std::optional<int> last = {};  // likewise the last one, once the ranks have agreed on it
 };
 
 // Who is told what comes out before the end.

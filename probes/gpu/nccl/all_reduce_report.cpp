@@ -44,6 +44,7 @@ std::string to_json(const AllReduceReport& report) {
     object["reason"] = to_string(report.failure->reason);
     object["error"] = to_utf8(report.failure->text);
     if (report.wrong_rank) object["wrong_rank"] = *report.wrong_rank;
+    if (report.wrong_last_rank) object["wrong_last_rank"] = *report.wrong_last_rank;
   } else if (report.figures) {
     add_figures(object, *report.figures);
   }

@@ -26,8 +26,9 @@ struct AllReduceReport {
   int ranks = 0;
   std::optional<int> gpus;  // of this process
   std::optional<AllReduceFigures> figures;
-  std::optional<Failure> failure;  // outranks figures
-  std::optional<int> wrong_rank;   // the first one, where the failure is a wrong result
+  std::optional<Failure> failure;           // outranks figures
+  std::optional<int> wrong_rank;            // the first one, where the failure is a wrong result
+  std::optional<int> wrong_last_rank = {};  // likewise
 };
 
 // One line of JSON; docs/gpu-probe.md explains it.

@@ -168,6 +168,7 @@ class Worker {
       if (report.failure && report.failure->reason != Reason::wrong_result) return;
       report.failure = failure_of_wrong_sum(wrong.text);
       report.wrong_rank = wrong.rank;
+      report.wrong_last_rank = wrong.last;
     });
   }
 

@@ -100,10 +100,13 @@ api::BandwidthAnswer measure_by_rdma(const Run& run, const std::string& program,
           .latency = api::BandwidthLatency{latency.typical, latency.p99, latency.most}};
 }
 
-// Of a wrong sum, for the node that has these ranks; empty: not known.
-std::string place_of(const std::optional<int>& rank, int first, int gpus) {
-  if (!rank) return {};
-  return *rank >= first && *rank < first + gpus ? api::kWrongHere : api::kWrongThere;
+// Of wrong sums, for the node that has these ranks; empty: not known, or here and there.
+std::string place_of(const host::AllReduceReport& report, int first, int gpus) {
+  if (!report.wrong_rank) return {};
+  const int from = *report.wrong_rank;
+  const int to = report.wrong_last_rank.value_or(from);
+  if (from >= first && to < first + gpus) return api::kWrongHere;
+  return to < first || from >= first + gpus ? api::kWrongThere : "";
 }
 
 // On a thread that may block, likewise.
@@ -124,7 +127,7 @@ api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
   const std::optional<host::AllReduce>& measured = report->measured;
   if (!measured) {
     api::BandwidthAnswer answer = no_measurement(report->reason, report->error);
-    answer.wrong_at = place_of(report->wrong_rank, test.first, test.end.gpus);
+    answer.wrong_at = place_of(*report, test.first, test.end.gpus);
     return answer;
   }
   const api::BandwidthWay way{.sent = measured->bus,
@@ -147,7 +150,7 @@ api::ServersEnd found_by(const host::AllReduceServer& server, const Result<host:
   const std::string_view output = trim(child->output);
   const auto report = host::parse_all_reduce(output.substr(output.rfind('\n') + 1));
   if (!report || report->reason != api::kWrongResult) return {};
-  return {report->reason, report->error, place_of(report->wrong_rank, 0, server.end.gpus)};
+  return {report->reason, report->error, place_of(*report, 0, server.end.gpus)};
 }
 
 Result<api::ServersAnswer> ports_in(std::string_view line) {

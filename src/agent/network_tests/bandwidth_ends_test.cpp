@@ -169,6 +169,9 @@ TEST_F(BandwidthEndsTest, a_wrong_sum_is_of_whoever_has_its_rank) {
   EXPECT_EQ((*measured_)->wrong_at, api::kWrongHere);
   measure_by_nccl(32, 16);
   EXPECT_EQ((*measured_)->wrong_at, api::kWrongThere) << "of four nodes it is the second one";
+  nccl_report_ = R"({"reason":"wrong_result","error":"x","wrong_rank":0,"wrong_last_rank":15})";
+  measure_by_nccl();
+  EXPECT_EQ((*measured_)->wrong_at, "") << "all have it, so nobody knows where it came from";
   nccl_report_ = R"({"reason":"wrong_result","error":"a word that is not the same everywhere"})";
   measure_by_nccl();
   EXPECT_EQ((*measured_)->wrong_at, "");

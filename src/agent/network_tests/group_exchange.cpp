@@ -17,13 +17,24 @@ constexpr std::size_t kMaxProblem = 300;
 
 // What a node says of itself; other words are of the others, or of nobody (docs/gpu-probe.md).
 bool is_of_itself(std::string_view reason) {
-  constexpr std::array<std::string_view, 7> kOwn{"busy",       "no_driver", "no_library", "no_memory",
-                                                 "no_address", "killed",    "internal"};
+  constexpr std::array<std::string_view, 5> kOwn{"busy", "no_driver", "no_library", "no_memory",
+                                                 "no_address"};
   return std::ranges::find(kOwn, reason) != kOwn.end();
 }
 
+// What may be of the node, or follow from the end of the others.
+bool may_be_of_itself(std::string_view reason) {
+  return reason == "killed" || reason == "internal";
+}
+
+// Whether the agent said no, or nothing.
+bool is_refusal(const Error& error) {
+  return error.code == Errc::conflict || error.code == Errc::denied;
+}
+
+// Whose fault it is nobody says.
 std::string problem_of(const std::string& node, const std::string& said) {
-  return node + ": " + to_printable(said, kMaxProblem);
+  return "told by " + node + ": " + to_printable(said, kMaxProblem);
 }
 
 }  // namespace
@@ -33,6 +44,7 @@ GroupExchange::GroupExchange(net::EventLoop& loop, const std::shared_ptr<const n
     : group_(std::move(group)),
       addresses_(addresses_in(group_)),
       seconds_(seconds),
+      loop_(loop),
       on_end_(std::move(on_end)) {
   for (const PeerNetwork& member : group_.members)
     sessions_.push_back(
@@ -62,7 +74,7 @@ void GroupExchange::take_servers(const Result<net::HttpResponse>& answer) {
   const auto servers =
       body ? api::parse_servers_answer(*body) : Result<api::ServersAnswer>(fail(body.error()));
   if (!servers) {
-    answer_.refused[node_of(0)] = to_printable(servers.error().what, kMaxProblem);
+    note_refusal(node_of(0), servers.error());
     return end_when_all_have();
   }
   servers_ = servers->id;
@@ -99,22 +111,29 @@ void GroupExchange::take(std::size_t member, const Result<net::HttpResponse>& an
   end_when_all_have();
 }
 
-// Once all are told to end, a reason may be that.
 void GroupExchange::note(const std::string& node, const Result<api::BandwidthAnswer>& answer) {
-  if (answer && answer->to_peer) {
+  if (!answer) return note_refusal(node, answer.error());
+  if (answer->to_peer) {
     answer_.bus = std::min(answer_.bus.value_or(answer->to_peer->received), answer->to_peer->received);
-    return;
-  }
-  const std::string said = answer ? answer->error : answer.error().what;
-  if (answer && answer->reason == api::kWrongResult) {
-    const bool is_its_own = answer->wrong_at == api::kWrongHere;
-    if (!answer_.wrong || is_its_own)
-      answer_.wrong = WrongSum{to_printable(said, kMaxProblem), is_its_own ? node : ""};
-  } else if (!is_ending_ && (!answer || is_of_itself(answer->reason))) {
-    answer_.refused[node] = to_printable(said, kMaxProblem);
+  } else if (answer->reason == api::kWrongResult) {
+    note_wrong(answer->error, answer->wrong_at == api::kWrongHere ? node : "");
+  } else if (is_of_itself(answer->reason) || (may_be_of_itself(answer->reason) && !is_ending_)) {
+    answer_.refused[node] = to_printable(answer->error, kMaxProblem);
   } else if (answer_.problem.empty()) {
-    answer_.problem = problem_of(node, said);
+    answer_.problem = problem_of(node, answer->error);
   }
+}
+
+void GroupExchange::note_refusal(const std::string& node, const Error& error) {
+  // One that was told to end in time may be late all the same.
+  if (!is_refusal(error) && is_ending_) return;
+  answer_.refused[node] = to_printable(error.what, kMaxProblem);
+  if (error.code == Errc::conflict) answer_.in_use.insert(node);
+}
+
+void GroupExchange::note_wrong(const std::string& problem, const std::string& node) {
+  if (answer_.wrong && !answer_.wrong->node.empty()) return;
+  if (!answer_.wrong || !node.empty()) answer_.wrong = WrongSum{to_printable(problem, kMaxProblem), node};
 }
 
 void GroupExchange::end_servers() {
@@ -129,10 +148,8 @@ void GroupExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
   is_waited_for_ = false;
   const auto body = body_of(node_of(0), answer);
   const auto found = body ? api::parse_servers_end(*body) : Result<api::ServersEnd>(fail(body.error()));
-  const bool is_named = answer_.wrong && !answer_.wrong->node.empty();
-  if (found && found->reason == api::kWrongResult && !is_named)
-    answer_.wrong = WrongSum{to_printable(found->error, kMaxProblem),
-                             found->wrong_at == api::kWrongHere ? node_of(0) : ""};
+  if (found && found->reason == api::kWrongResult)
+    note_wrong(found->error, found->wrong_at == api::kWrongHere ? node_of(0) : "");
   end_when_all_have();
 }
 
@@ -150,7 +167,10 @@ void GroupExchange::end_when_all_have() {
 void GroupExchange::abandon(std::function<void()> done) {
   on_end_ = [done = std::move(done)](const GroupAnswer&) { done(); };
   is_abandoned_ = true;
-  if (pending_ > 0 && !is_ending_) end_servers();
+  if (is_ending_)
+    soon_ = loop_.after(Duration{0}, [this] { end_when_all_have(); });
+  else if (pending_ > 0)
+    end_servers();
 }
 
 }  // namespace autopilot::agent

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct GroupAnswer {
   std::optional<double> bus;                   // bits/s, the lowest that one of them saw
   std::optional<WrongSum> wrong;               // in place of it
   std::map<std::string, std::string> refused;  // likewise: nodes that take no part, and why
+  std::set<std::string> in_use;                // of them: in another test, or beside a job, now
   std::string problem;                         // likewise, where nobody says that it is he
 };
 
@@ -51,6 +53,8 @@ class GroupExchange {
   void join(std::size_t member, std::size_t first_rank, const api::ServersAnswer& servers);
   void take(std::size_t member, const Result<net::HttpResponse>& answer);
   void note(const std::string& node, const Result<api::BandwidthAnswer>& answer);
+  void note_refusal(const std::string& node, const Error& error);
+  void note_wrong(const std::string& problem, const std::string& node);
   void end_servers();
   void take_servers_end(const Result<net::HttpResponse>& answer);
   void end_when_all_have();
@@ -59,6 +63,7 @@ class GroupExchange {
   const NodeGroup group_;
   const std::vector<std::string> addresses_;  // of the members
   const std::size_t seconds_;
+  net::EventLoop& loop_;
   OnEnd on_end_;
   GroupAnswer answer_;
   std::string servers_;         // their id
@@ -67,6 +72,7 @@ class GroupExchange {
   bool is_waited_for_ = false;  // its word that it has ended
   bool is_abandoned_ = false;
   bool has_ended_ = false;
+  net::Subscription soon_;
   std::vector<std::unique_ptr<net::HttpSession>> sessions_;  // by member
   std::vector<net::Exchange> exchanges_;                     // likewise; last: they call
 };

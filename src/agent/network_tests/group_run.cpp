@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/group_run.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace autopilot::agent {
@@ -65,21 +66,55 @@ void GroupRun::take(const std::string& name, const GroupAnswer& answer) {
   auto found = tries_.extract(name);
   if (found.empty()) return;
   Try ended = std::move(found.mapped());
-  left_out_.insert(answer.refused.begin(), answer.refused.end());
-  if (answer.wrong) ended.wrong = answer.wrong;
-  if (answer.refused.empty()) {
+  ended.exchange.reset();
+  if (answer.wrong && (!ended.wrong || ended.wrong->node.empty())) ended.wrong = answer.wrong;
+  if (answer.refused.empty())
     conclude(std::move(ended), answer.bus, answer.problem);
-  } else if (ended.number == kMostTries) {
-    conclude(std::move(ended), {}, "each time another node took no part");
-  } else {
-    listener_.on_progress(ended.group.name + ": again, without " + answer.refused.begin()->first + ": " +
-                          answer.refused.begin()->second);
-    begin({.group = std::move(ended.group), .number = ended.number + 1, .wrong = std::move(ended.wrong)});
-  }
+  else
+    try_again(std::move(ended), answer);
   end_step_when_all_have();
 }
 
+// The one that is to wait is asked alone; then another one does, and all are asked.
+void GroupRun::ask_another_to_wait(Try next) {
+  std::vector<PeerNetwork>& members = next.group.members;
+  next.moved.insert(members.front().peer.node);
+  std::ranges::rotate(members, members.begin() + 1);
+  begin(std::move(next));
+}
+
+void GroupRun::try_again(Try ended, const GroupAnswer& answer) {
+  const std::string waiter = ended.group.members.front().peer.node;
+  const bool were_all_asked = answer.refused.size() > 1 || !answer.refused.contains(waiter);
+  if (!were_all_asked && answer.in_use.contains(waiter) && !ended.moved.contains(waiter))
+    return ask_another_to_wait(std::move(ended));
+  bool waits = false;
+  for (const auto& [node, why] : answer.refused)
+    if (answer.in_use.contains(node) && ended.waited_for.insert(node).second)
+      waits = true;
+    else
+      left_out_.emplace(node, why);
+  listener_.on_progress(ended.group.name + ": again" + (waits ? "" : ", without those that take no part") +
+                        ": " + answer.refused.begin()->second);
+  if (waits) return pause(std::move(ended));
+  if (were_all_asked && ended.number == kMostTries)
+    return conclude(std::move(ended), {}, "each time other nodes took no part");
+  if (were_all_asked) ++ended.number;
+  begin(std::move(ended));
+}
+
+void GroupRun::pause(Try next) {
+  const std::string name = next.group.name;
+  next.pause = loop_.after(listener_.before_again, [this, name] {
+    auto found = tries_.extract(name);
+    begin(std::move(found.mapped()));
+    end_step_when_all_have();
+  });
+  tries_.insert_or_assign(name, std::move(next));
+}
+
 void GroupRun::conclude(Try ended, const std::optional<double>& bus, std::string problem) {
+  std::ranges::sort(ended.group.members, {}, [](const PeerNetwork& one) { return one.peer.node; });
   found_.push_back({std::move(ended.group), bus, std::move(ended.wrong), std::move(problem)});
 }
 
@@ -90,7 +125,7 @@ void GroupRun::end_step_when_all_have() {
 std::vector<std::unique_ptr<GroupExchange>> GroupRun::take_exchanges() {
   std::vector<std::unique_ptr<GroupExchange>> exchanges;
   for (auto& [name, one] : tries_)
-    if (!one.exchange->has_ended()) exchanges.push_back(std::move(one.exchange));
+    if (one.exchange && !one.exchange->has_ended()) exchanges.push_back(std::move(one.exchange));
   tries_.clear();
   return exchanges;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,10 +30,11 @@ struct GroupFound {
 };
 
 // Has groups of nodes make all-reduces, step after step. A node that takes no part is left out, of later
-// groups too, and the others try again without it. Ends with this. On the loop's thread.
+// groups too, and the others try again without it; one that is in use is asked once more first. Ends with
+// this. On the loop's thread.
 class GroupRun {
  public:
-  // Of one group: each of its nodes may be the first to say no.
+  // Of one group that had all of its nodes asked.
   static constexpr std::size_t kMostTries = 3;
   static constexpr std::size_t kSeconds = 3;  // that count
 
@@ -39,6 +42,8 @@ class GroupRun {
     std::function<void(std::string message)> on_progress;
     // Once, not from within the beginning; it may end this.
     std::function<void()> on_end;
+    // Who is in another test may soon be free.
+    Duration before_again = std::chrono::seconds{4};
   };
 
   GroupRun(net::EventLoop& loop, std::shared_ptr<const net::TlsContext> tls,
@@ -58,12 +63,18 @@ class GroupRun {
   struct Try {
     NodeGroup group;
     std::size_t number = 1;
-    std::optional<WrongSum> wrong = {};  // of the ones before
-    std::unique_ptr<GroupExchange> exchange = {};
+    std::set<std::string> waited_for = {};         // nodes that were in use, and
+    std::set<std::string> moved = {};              // those of them that were to wait, alone
+    std::optional<WrongSum> wrong = {};            // of the ones before
+    std::unique_ptr<GroupExchange> exchange = {};  // null: it waits
+    net::Subscription pause = {};
   };
   void begin_step();
   void begin(Try next);
   void take(const std::string& name, const GroupAnswer& answer);
+  void try_again(Try ended, const GroupAnswer& answer);
+  void ask_another_to_wait(Try next);
+  void pause(Try next);
   void conclude(Try ended, const std::optional<double>& bus, std::string problem);
   void end_step_when_all_have();
 

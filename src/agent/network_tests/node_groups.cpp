@@ -59,12 +59,9 @@ std::size_t ranks_of(const NodeGroup& group) {
 
 std::string why_no_group(const NodeGroup& group) {
   if (group.members.size() < 2) return "fewer than two of its nodes take part";
-  if (group.members.size() > kMostMembers)
-    return "it has " + std::to_string(group.members.size()) + " nodes, and one all-reduce is made by " +
-           std::to_string(kMostMembers) + " at most";
-  if (ranks_of(group) <= api::kMostRanks) return {};
-  return "it has " + std::to_string(ranks_of(group)) + " GPUs, and one all-reduce is made by " +
-         std::to_string(api::kMostRanks) + " at most";
+  if (group.members.size() <= kMostMembers) return {};
+  return "it has " + std::to_string(group.members.size()) + " nodes, and one all-reduce is made by " +
+         std::to_string(kMostMembers) + " at most";
 }
 
 std::vector<std::string> addresses_in(const NodeGroup& group) {

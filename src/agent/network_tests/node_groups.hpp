@@ -11,8 +11,10 @@
 // Which nodes make an all-reduce together. Pure.
 namespace autopilot::agent {
 
-// Each is asked over a connection of its own.
-inline constexpr std::size_t kMostMembers = 512;
+// All ask the one that waits where it is reached, at about the same time, and join it within
+// host::kNcclPatience.
+inline constexpr std::size_t kMostMembers = 64;
+static_assert(kMostMembers * api::NodeNetwork::kMostGpus <= api::kMostRanks);
 
 struct NodeGroup {
   std::string name;      // "leaf L1", "all nodes"

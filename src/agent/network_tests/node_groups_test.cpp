@@ -53,10 +53,8 @@ TEST(NodeGroups, an_all_reduce_has_two_nodes_and_no_more_than_can_be) {
   group.members.push_back(node("b", "", 8));
   EXPECT_THAT(why_no_group(group), IsEmpty());
   EXPECT_EQ(ranks_of(group), 15U);
-  group.members.assign(65, node("c", "", 64));
-  EXPECT_THAT(why_no_group(group), HasSubstr("4160 GPUs"));
   group.members.assign(kMostMembers + 1, node("c", "", 1));
-  EXPECT_THAT(why_no_group(group), HasSubstr("513 nodes"));
+  EXPECT_THAT(why_no_group(group), HasSubstr("65 nodes"));
 }
 
 TEST(NodeGroups, they_talk_on_the_fastest_interface_that_all_have) {

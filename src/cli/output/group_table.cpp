@@ -22,12 +22,11 @@ Row row_of(const Observation& group) {
           {rate ? attribute_text(group, "members") : attribute_text(group, "error")}};
 }
 
+// The subject is the node whose GPU got it, or the group where nobody knows which.
 Row wrong_row_of(const Observation& wrong) {
-  return {{attribute_text(wrong, "group")},
-          {},
-          {},
-          {"!", color_of(Health::degraded)},
-          {attribute_text(wrong, "members")}};
+  const std::string group = attribute_text(wrong, "group");
+  const std::string at = wrong.subject.key == group ? "" : wrong.subject.key + ": ";
+  return {{group}, {}, {}, {"!", color_of(Health::degraded)}, {at + attribute_text(wrong, "problem")}};
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ TEST(GroupTable, each_all_reduce_is_a_line_with_what_it_had_or_why_not) {
            {{"nodes", std::int64_t{2}}, {"ranks", std::int64_t{16}}, {"members", std::string("a1, a2")}});
   leaf.value = 3004e9;
   const Observation absent = said("group.bus", "b2", {{"error", std::string("gpu 3 is in use")}});
-  const Observation wrong = said(
-      "group.wrong", "a2", {{"group", std::string("all nodes")}, {"members", std::string("a1, a2, b1")}});
+  const Observation wrong =
+      said("group.wrong", "a2",
+           {{"group", std::string("all nodes")}, {"problem", std::string("119 in place of 136")}});
   EXPECT_EQ(render_groups({leaf, wrong, absent}, {}),
             "TOGETHER   NODES  GPUS  GBIT/S  WHO, OR WHY NOT\n"
             "leaf L1    2      16    3004    a1, a2\n"

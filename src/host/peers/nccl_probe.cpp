@@ -97,6 +97,7 @@ Result<AllReduceReport> parse_all_reduce(std::string_view text) {
   report.reason = probe_text(object, "reason");
   report.error = probe_text(object, "error");
   report.wrong_rank = rank_of(object.if_contains("wrong_rank"));
+  report.wrong_last_rank = rank_of(object.if_contains("wrong_last_rank"));
   if (!report.reason.empty()) return report;
   const auto bus = rate_of(object.if_contains("bus_bits_per_second"));
   if (!bus) return refuse("it has neither a reason nor a bus bandwidth");

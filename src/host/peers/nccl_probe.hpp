@@ -46,9 +46,10 @@ struct AllReduce {
 // What came of it: `measured`, or why nothing was.
 struct AllReduceReport {
   std::optional<AllReduce> measured;
-  std::string reason;                  // one word of docs/gpu-probe.md: "busy", "no_library"
-  std::string error;                   // the same as a sentence
-  std::optional<int> wrong_rank = {};  // the first one whose sum was wrong, where that is the reason
+  std::string reason;                       // one word of docs/gpu-probe.md: "busy", "no_library"
+  std::string error;                        // the same as a sentence
+  std::optional<int> wrong_rank = {};       // the first one whose sum was wrong, where that is the reason
+  std::optional<int> wrong_last_rank = {};  // and the last one; nothing: not known
 };
 
 // Both use only GPUs of which it is known that nobody else does. The id is in the environment of one that
