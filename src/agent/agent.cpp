@@ -181,7 +181,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       tests_(
           loop_, machine_.host->clock, operations_, runtime_, [this] { note_operations(); },
           [this] { poll_soon(); }),
-      operations_(machine_.host->clock, machine_.boot_id, runtime::builtin_operations(),
+      operations_(machine_.host->clock, machine_.boot_id, machine_.simulated, runtime::builtin_operations(),
                   std::move(journal.operations), [this] { poll_soon(); }) {
   runtime_.events().set_listener([this](const std::vector<Event>& events) {
     streams_.send(events);

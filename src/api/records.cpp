@@ -101,6 +101,7 @@ void write_operation_members(JsonWriter& out, const Operation& operation) {
   if (operation.finished) out.time("finished", *operation.finished);
   out.number("deadlineSeconds", to_seconds(operation.deadline));
   write_observations(out, operation.observations);
+  out.flag("simulated", operation.simulated);
 }
 
 void write_operation(JsonWriter& out, const Operation& operation) {
@@ -123,6 +124,7 @@ Operation read_operation(const JsonObject& object) {
   operation.finished = object.time_if_any("finished");
   operation.deadline = object.seconds("deadlineSeconds");
   operation.observations = object.list("observations", read_observation);
+  operation.simulated = object.flag_or_false("simulated");
   return operation;
 }
 

@@ -206,6 +206,7 @@ using namespace std::chrono_literals;
   operation.finished = sample_time();
   operation.deadline = 60s;
   operation.observations = sample_observations();
+  operation.simulated = true;
   return operation;
 }
 

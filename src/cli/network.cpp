@@ -85,7 +85,8 @@ void print(const FinishedTest& test, const NetworkTestOptions& options) {
   const std::string_view out_of = options.memory == kGpuMemory ? "GPU memory" : "";
   const Observations found = test.result ? test.result->observations.all() : Observations{};
   const std::string table = render_bandwidth(found, out_of, style) + render_groups(found, style);
-  std::cout << table << (table.empty() ? "" : "\n") << render_tests({test}, style);
+  std::cout << simulated_line({test}, style) << table << (table.empty() ? "" : "\n")
+            << render_tests({test}, style);
 }
 
 // For the agent of another node.

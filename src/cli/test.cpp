@@ -44,7 +44,7 @@ int list(const AgentClient& agent, OutputFormat format) {
 void print(const std::vector<FinishedTest>& tests, OutputFormat format) {
   if (tests.empty()) return;
   if (format == OutputFormat::table)
-    std::cout << render_tests(tests, terminal_style());
+    std::cout << simulated_line(tests, terminal_style()) << render_tests(tests, terminal_style());
   else
     print_json(tests_json(tests), format);
 }

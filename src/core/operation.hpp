@@ -40,6 +40,7 @@ struct Operation {
   std::optional<WallTime> finished;
   Duration deadline{};
   Observations observations;
+  bool simulated = false;  // of a machine that does not exist
 
   [[nodiscard]] bool is_over() const {
     return state != OperationState::queued && state != OperationState::running;

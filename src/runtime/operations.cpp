@@ -68,12 +68,18 @@ std::vector<OperationKind> builtin_operations() {
            host::helper_command("self_test", {"--seconds", "5"}, {})}};
 }
 
-Operations::Operations(const Clock& clock, std::string boot_id, std::vector<OperationKind> kinds,
-                       std::vector<Operation> remembered, std::function<void()> wake)
-    : clock_(clock), boot_id_(std::move(boot_id)), kinds_(std::move(kinds)), wake_(std::move(wake)) {
+Operations::Operations(const Clock& clock, std::string boot_id, bool simulated,
+                       std::vector<OperationKind> kinds, std::vector<Operation> remembered,
+                       std::function<void()> wake)
+    : clock_(clock),
+      boot_id_(std::move(boot_id)),
+      simulated_(simulated),
+      kinds_(std::move(kinds)),
+      wake_(std::move(wake)) {
   std::reverse(remembered.begin(), remembered.end());
   for (Operation& operation : remembered) {
     next_number_ = std::max(next_number_, number_of(operation.id) + 1);
+    operation.simulated = simulated_;
     if (!operation.is_over()) {
       operation.state = OperationState::failed;
       operation.message = "the agent was restarted";
@@ -131,6 +137,7 @@ Result<Operation> Operations::start(const OperationStart& wanted) {
   Entry entry;
   Operation& operation = entry.operation;
   operation.id = "op-" + boot_id_.substr(0, 8) + "-" + std::to_string(next_number_++);
+  operation.simulated = simulated_;
   operation.kind = wanted.kind;
   operation.owner = wanted.owner;
   operation.reservation = wanted.reservation;

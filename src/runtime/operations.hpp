@@ -67,9 +67,9 @@ class Operations {
   static constexpr std::size_t kMaxReserved = 64;
   static constexpr Duration kMaxDeadline = std::chrono::hours{1};
 
-  // `remembered`: what the journal knows, newest first; ids go on after them, and those that were running
-  // have failed. `wake` is called from any thread: call poll() soon.
-  Operations(const Clock& clock, std::string boot_id, std::vector<OperationKind> kinds,
+  // `simulated`: the machine does not exist. `remembered`: what the journal knows, newest first; ids go on
+  // after them, and those that were running have failed. `wake` is called from any thread: call poll() soon.
+  Operations(const Clock& clock, std::string boot_id, bool simulated, std::vector<OperationKind> kinds,
              std::vector<Operation> remembered, std::function<void()> wake);
   Operations(const Operations&) = delete;
   Operations& operator=(const Operations&) = delete;
@@ -134,6 +134,7 @@ class Operations {
 
   const Clock& clock_;
   std::string boot_id_;
+  const bool simulated_;
   std::vector<OperationKind> kinds_;
   std::function<void()> wake_;
   std::uint64_t next_number_ = 1;

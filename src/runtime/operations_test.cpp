@@ -72,13 +72,14 @@ class OperationsTest : public ::testing::Test {
  protected:
   OperationsTest() { restart({}); }
 
-  void restart(std::vector<Operation> remembered) {
+  void restart(std::vector<Operation> remembered, bool simulated = false) {
     operations_.reset();
-    operations_ = std::make_unique<Operations>(clock_, kBoot, kinds(), std::move(remembered), [this] {
-      const std::lock_guard lock(mutex_);
-      awake_ = true;
-      woken_.notify_all();
-    });
+    operations_ =
+        std::make_unique<Operations>(clock_, kBoot, simulated, kinds(), std::move(remembered), [this] {
+          const std::lock_guard lock(mutex_);
+          awake_ = true;
+          woken_.notify_all();
+        });
   }
 
   Result<Operation> start(const std::string& name, std::vector<Subject> reservation = {},
@@ -165,6 +166,17 @@ TEST_F(OperationsTest, a_test_that_passes_gives_its_observations) {
   EXPECT_EQ(ended.observations[0].source, "passes");
   EXPECT_EQ(operations_->find(ended.id)->state, OperationState::succeeded);
   EXPECT_THAT(operations_->poll(), IsEmpty());
+}
+
+TEST_F(OperationsTest, those_of_a_machine_that_does_not_exist_say_so_also_when_they_are_remembered) {
+  Operation old;
+  old.id = "op-00000000-1";
+  old.state = OperationState::succeeded;
+  restart({old}, true);
+  EXPECT_TRUE(operations_->find(old.id)->simulated);
+  EXPECT_TRUE(run("passes").simulated);
+  restart({old});
+  EXPECT_FALSE(run("passes").simulated);
 }
 
 TEST_F(OperationsTest, a_test_that_fails_says_how_and_what_it_complained_about) {

@@ -9,7 +9,8 @@ namespace autopilot::fleet {
 
 HttpDoor::HttpDoor(const Parts& parts, const config::Config& config)
     : parts_(parts),
-      operations_(parts.machine.host->clock, parts.machine.boot_id, {}, {}, parts.poll_soon),
+      operations_(parts.machine.host->clock, parts.machine.boot_id, parts.machine.simulated, {}, {},
+                  parts.poll_soon),
       tests_(
           parts.loop, parts.machine.host->clock, operations_, parts.runtime, [] {}, parts.poll_soon),
       routes_(context(config)),

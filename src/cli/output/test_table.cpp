@@ -18,11 +18,20 @@ Row row_of(const FinishedTest& test) {
   return {{test.operation.kind}, {std::move(word), color_of(health)}, {test.operation.message}};
 }
 
+// All of them are of one machine.
+bool is_simulated(const std::vector<FinishedTest>& tests) {
+  return !tests.empty() && tests.front().operation.simulated;
+}
+
 }  // namespace
 
 Health health_of(const FinishedTest& test) {
   if (test.operation.state != OperationState::succeeded) return Health::unknown;
   return test.result ? test.result->health : Health::healthy;
+}
+
+std::string simulated_line(const std::vector<FinishedTest>& tests, const TableStyle& style) {
+  return is_simulated(tests) ? painted("SIMULATED", "\033[1;36m", style) + "\n" : "";
 }
 
 std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyle& style) {
@@ -41,10 +50,12 @@ std::string tests_json(const std::vector<FinishedTest>& tests) {
   for (const FinishedTest& test : tests) {
     items += items.empty() ? "{\"operation\":" : ",{\"operation\":";
     items += api::to_json(test.operation);
-    if (test.result) items += ",\"result\":" + api::to_json(*test.result);
+    if (test.result)
+      items += ",\"result\":" + api::to_json(*test.result, {.simulated = test.operation.simulated});
     items += "}";
   }
-  return "{\"items\":[" + items + "]}";
+  return std::string("{\"simulated\":") + (is_simulated(tests) ? "true" : "false") + ",\"items\":[" + items +
+         "]}";
 }
 
 std::string render_test_list(const std::vector<api::TestInfo>& tests, const TableStyle& style) {

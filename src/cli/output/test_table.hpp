@@ -22,8 +22,10 @@ struct FinishedTest {
 // What it says of the machine: unknown where it did not come to its end.
 [[nodiscard]] Health health_of(const FinishedTest& test);
 
+// The line above what they found, where their machine does not exist; else empty.
+[[nodiscard]] std::string simulated_line(const std::vector<FinishedTest>& tests, const TableStyle& style);
 [[nodiscard]] std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyle& style);
-// `{"items":[{"operation":..,"result":..}]}`
+// `{"simulated":false,"items":[{"operation":..,"result":..}]}`
 [[nodiscard]] std::string tests_json(const std::vector<FinishedTest>& tests);
 [[nodiscard]] std::string render_test_list(const std::vector<api::TestInfo>& tests, const TableStyle& style);
 

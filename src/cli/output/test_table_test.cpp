@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/test_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace autopilot::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+FinishedTest test_of(bool simulated) {
+  FinishedTest test{.operation = {}, .result = CheckResult{}};
+  test.operation.kind = "gpu.sdc";
+  test.operation.state = OperationState::succeeded;
+  test.operation.simulated = simulated;
+  return test;
+}
+
+TEST(TestTable, of_a_machine_that_does_not_exist_says_so) {
+  EXPECT_EQ(simulated_line({test_of(true)}, {}), "SIMULATED\n");
+  EXPECT_EQ(simulated_line({test_of(false)}, {}), "");
+  EXPECT_EQ(simulated_line({}, {}), "");
+}
+
+// In the list, in the operation, in what the check says.
+TEST(TestTable, each_part_of_the_json_says_whether_the_machine_exists) {
+  const std::string simulated = tests_json({test_of(true)});
+  EXPECT_THAT(simulated, testing::StartsWith(R"({"simulated":true,"items":[)"));
+  EXPECT_THAT(simulated, Not(HasSubstr(R"("simulated":false)")));
+  const std::string real = tests_json({test_of(false)});
+  EXPECT_THAT(real, testing::StartsWith(R"({"simulated":false,"items":[)"));
+  EXPECT_THAT(real, Not(HasSubstr(R"("simulated":true)")));
+}
+
+}  // namespace
+}  // namespace autopilot::cli
