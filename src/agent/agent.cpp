@@ -108,6 +108,7 @@ class Agent {
 
   AgentOptions options_;
   Machine machine_;
+  const host::Files this_machine_;  // whatever machine_ is
   net::EventLoop loop_;
   std::unique_ptr<store::JournalWriter> journal_;
   std::string journal_problem_;
@@ -386,14 +387,15 @@ void Agent::begin_schedule() {
   schedule_->start();
 }
 
-// Of this machine alone: one that does not exist can be reached nowhere.
+// A machine that does not exist can be reached nowhere, but by interfaces of this one that somebody names.
 Status Agent::offer_network_tests() {
-  if (machine_.host->files.is_tree()) return {};
+  if (machine_.simulated && options_.config.network.interfaces.empty()) return {};
   configured_peers_ = TRY(parse_peers(options_.config.peers));
   network_tests_.emplace(network_test_context(
       {.loop = loop_,
        .clock = machine_.host->clock,
-       .files = machine_.host->files,
+       .files = machine_.simulated ? this_machine_ : machine_.host->files,
+       .is_simulated = machine_.simulated,
        .runtime = runtime_,
        .node = machine_.node,
        .pod = options_.cluster ? options_.cluster->pod : "",

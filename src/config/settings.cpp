@@ -555,11 +555,13 @@ constexpr std::array kSettings{
         "The agents of other nodes, where no cluster lists them: /status asks them, and the network tests "
         "do (docs/network-tests.md). With TLS on, the port where they speak it.",
         AUTOPILOT_READ(read_words(m, s, &is_peer, c.peers)), AUTOPILOT_SHOW(join(c.peers))},
-    Setting{"network.interfaces", "a list of names such as eth0", kAtStart, kNoVariable,
-            "The interfaces at which other nodes reach this one, for network tests. Empty: those that are a "
-            "device or stand on one; in a pod all.",
-            AUTOPILOT_READ(read_words(m, s, &is_interface, c.network.interfaces)),
-            AUTOPILOT_SHOW(join(c.network.interfaces))},
+    Setting{
+        "network.interfaces", "a list of names such as eth0", kAtStart, kNoVariable,
+        "The interfaces at which other nodes reach this one, for network tests. Empty: those that are a "
+        "device or stand on one; in a pod all. A simulated machine takes part in them only with some named: "
+        "interfaces of the machine that it runs on.",
+        AUTOPILOT_READ(read_words(m, s, &is_interface, c.network.interfaces)),
+        AUTOPILOT_SHOW(join(c.network.interfaces))},
     Setting{"network.leaf", "a name, or nothing in quotes", kAtStart, kNoVariable,
             "The switch that this node is plugged into, for tests of bandwidth: pairs below one switch are "
             "compared with each other.",

@@ -51,6 +51,7 @@ NetworkTestContext network_test_context(const NetworkTestParts& parts) {
   NetworkTestContext context{.loop = parts.loop, .clock = parts.clock, .files = parts.files};
   context.node = parts.node;
   context.pod = parts.pod;
+  context.is_simulated = parts.is_simulated;
   context.interfaces = parts.config().network.interfaces;
   context.leaf = [config = parts.config, cluster = parts.cluster] {
     const ClusterLink* link = cluster();

@@ -17,7 +17,8 @@ namespace autopilot::agent {
 struct NetworkTestParts {
   net::EventLoop& loop;
   const Clock& clock;
-  const host::Files& files;
+  const host::Files& files;  // of the machine whose network it is
+  bool is_simulated;         // see NetworkTestContext
   runtime::Runtime& runtime;
   std::string node;
   std::string pod;  // of this agent; empty: it is in none

@@ -74,7 +74,8 @@ NetworkTests::NetworkTests(NetworkTestContext context)
           [this] {
             return api::NodeNetwork{context_.node, context_.pod, {}, context_.leaf()};
           },
-          [files = context_.files, wanted = context_.interfaces] { return read_networks(files, wanted); },
+          [files = context_.files, wanted = context_.interfaces,
+           read = context_.is_simulated ? read_addresses : read_networks] { return read(files, wanted); },
           [this](std::function<void()> task) { return submit(lanes_, kLanes, std::move(task)); }),
       book_(context_.loop, context_.clock, context_.tls),
       ping_(context_.loop, context_.clock, book_, context_.node, context_.pod, context_.ping, ping_doors(),
@@ -176,19 +177,22 @@ BandwidthDoors NetworkTests::bandwidth_doors() {
 }
 
 std::vector<runtime::OperationKind> NetworkTests::operations() {
-  return {{std::string(kPingCheck), title_of(kPingCheck), PingTester::kLongestRound + AddressBook::kPatience,
-           runtime::OwnTest{[this](auto calls) { return ping_.test_now(std::move(calls)); },
-                            [this] { ping_.forget_asked(); }}},
-          pair_tests_by(kByTcp, bandwidth_),
-          pair_tests_by(kByRdma, rdma_),
-          pair_tests_by(kByRdmaOfGpus, rdma_of_gpus_),
-          pair_tests_by(kByNccl, nccl_),
-          {std::string(kGroupCheck), title_of(kGroupCheck), GroupTester::kDeadline,
-           runtime::OwnTest{[this](auto calls) { return groups_.begin(std::move(calls)); },
-                            [this] { groups_.cancel(); }}},
-          {std::string(kLoopbackCheck), title_of(kLoopbackCheck), LoopbackTester::kDeadline,
-           runtime::OwnTest{[this](auto calls) { return loopback_.begin(std::move(calls)); },
-                            [this] { loopback_.cancel(); }}}};
+  std::vector<runtime::OperationKind> kinds{
+      {std::string(kPingCheck), title_of(kPingCheck), PingTester::kLongestRound + AddressBook::kPatience,
+       runtime::OwnTest{[this](auto calls) { return ping_.test_now(std::move(calls)); },
+                        [this] { ping_.forget_asked(); }}},
+      pair_tests_by(kByTcp, bandwidth_)};
+  if (context_.is_simulated) return kinds;
+  kinds.push_back(pair_tests_by(kByRdma, rdma_));
+  kinds.push_back(pair_tests_by(kByRdmaOfGpus, rdma_of_gpus_));
+  kinds.push_back(pair_tests_by(kByNccl, nccl_));
+  kinds.push_back({std::string(kGroupCheck), title_of(kGroupCheck), GroupTester::kDeadline,
+                   runtime::OwnTest{[this](auto calls) { return groups_.begin(std::move(calls)); },
+                                    [this] { groups_.cancel(); }}});
+  kinds.push_back({std::string(kLoopbackCheck), title_of(kLoopbackCheck), LoopbackTester::kDeadline,
+                   runtime::OwnTest{[this](auto calls) { return loopback_.begin(std::move(calls)); },
+                                    [this] { loopback_.cancel(); }}});
+  return kinds;
 }
 
 }  // namespace autopilot::agent

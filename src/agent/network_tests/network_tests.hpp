@@ -31,7 +31,10 @@ struct NetworkTestContext {
   std::string node = {};                     // this one
   std::string pod = {};                      // of this agent; empty: it is in none
   std::vector<std::string> interfaces = {};  // see addresses_for_peers
-  std::function<std::string()> leaf = {};    // of this node, see api::NodeNetwork
+  // This node is a machine that does not exist: of the one that it runs on it has the network, and neither
+  // RDMA devices nor GPUs.
+  bool is_simulated = false;
+  std::function<std::string()> leaf = {};  // of this node, see api::NodeNetwork
   std::function<PingSettings()> ping = {};
   std::function<int()> most_percent = [] { return 100; };  // see TesterDoors
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers = {};

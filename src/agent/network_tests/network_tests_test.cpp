@@ -20,6 +20,9 @@ namespace autopilot::agent {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::UnorderedElementsAre;
 
 class NetworkTestsTest : public ::testing::Test {
  protected:
@@ -121,6 +124,31 @@ TEST_F(NetworkTestsTest, a_plan_out_of_the_memory_of_gpus_is_one_by_rdma) {
   ASSERT_TRUE(plan) << plan.error().what;
   EXPECT_EQ(plan->status, 501);
   EXPECT_THAT(plan->body, HasSubstr("with a GPU beside it"));
+}
+
+std::vector<std::string> ids_of(const std::vector<runtime::OperationKind>& kinds) {
+  std::vector<std::string> ids;
+  for (const runtime::OperationKind& kind : kinds)
+    ids.push_back(kind.id);
+  return ids;
+}
+
+// Its GPUs and RDMA devices are not those of the machine that it runs on, and nothing may be tested on these.
+TEST_F(NetworkTestsTest, a_machine_that_does_not_exist_takes_part_with_addresses_alone) {
+  folder_.write("/sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
+  folder_.write("/sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+  EXPECT_THAT(ids_of(tests_.operations()),
+              IsSupersetOf({"network.ping", "network.bandwidth", "network.rdma_bandwidth", "network.rdma_gpu",
+                            "network.nccl_group", "network.nccl_allreduce", "network.rdma_loopback"}));
+  EXPECT_EQ(api::parse_node_network(ask("GET", api::kNetworkPath).value().body)->rdma.size(), 1U);
+  NetworkTestContext simulated = context();
+  simulated.is_simulated = true;
+  NetworkTests tests(std::move(simulated));
+  EXPECT_THAT(ids_of(tests.operations()), UnorderedElementsAre("network.ping", "network.bandwidth"));
+  net::HttpServer server(loop_, {});
+  tests.add_to(server);
+  url_ = {false, "127.0.0.1", server.listen_tcp("127.0.0.1:0").value(), ""};
+  EXPECT_THAT(api::parse_node_network(ask("GET", api::kNetworkPath).value().body)->rdma, IsEmpty());
 }
 
 }  // namespace

@@ -57,12 +57,17 @@ std::vector<api::RdmaPort> read_rdma_ports(const host::Files& files, const std::
 
 }  // namespace
 
-Result<OwnLines> read_networks(const host::Files& files, const std::vector<std::string>& wanted) {
+Result<OwnLines> read_addresses(const host::Files& files, const std::vector<std::string>& wanted) {
   auto all = TRY(host::read_own_addresses());
   OwnLines lines;
   for (const host::OwnAddress& own : host::addresses_for_peers(files, std::move(all), wanted))
     if (lines.addresses.size() < api::NodeNetwork::kMostAddresses)
       lines.addresses.push_back({own.interface, own.address, own.mtu, host::line_rate(files, own.interface)});
+  return lines;
+}
+
+Result<OwnLines> read_networks(const host::Files& files, const std::vector<std::string>& wanted) {
+  OwnLines lines = TRY(read_addresses(files, wanted));
   const std::vector<std::string> gpus = read_gpus(files);
   lines.rdma = read_rdma_ports(files, gpus);
   lines.gpus = std::min(gpus.size(), api::NodeNetwork::kMostGpus);

@@ -28,8 +28,11 @@ struct OwnLines {
   return port.interface.empty() ? port.port : port.interface;
 }
 
-// Of this machine, or of the network namespace of this process; wanted: see addresses_for_peers. An adapter
-// that does not answer is left out. Blocks as files of the kernel may.
+// Of this machine, or of the network namespace of this process; wanted: see addresses_for_peers. Blocks as
+// files of the kernel may.
+[[nodiscard]] Result<OwnLines> read_addresses(const host::Files& files,
+                                              const std::vector<std::string>& wanted);
+// Likewise, with RDMA and GPUs. An adapter that does not answer is left out.
 [[nodiscard]] Result<OwnLines> read_networks(const host::Files& files,
                                              const std::vector<std::string>& wanted);
 
