@@ -187,6 +187,7 @@ def remove_from_machine() -> None:
     """What every cluster is called by outside its folder; its processes have ended."""
     for number in range(MAX_REAL):
         Node(FOLDER, number).remove()
+    network.remove_hosts()
     network.remove_bridge()
     remove_cgroups(PARENT)
 

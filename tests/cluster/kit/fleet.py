@@ -18,6 +18,7 @@ MARK = "autopilot-test/endpoints"
 EVERYWHERE = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "patch"]},
     {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},
 ]
 IN_DEFAULT = [{"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]}]
 IN_OWN = [{"apiGroups": ["autopilot.ibm.com"], "resources": ["nodehealthreports"],
@@ -34,11 +35,8 @@ def start(cluster, programs: Path, count: int, *arguments: str, prefix: str = "s
     """The process id. `programs` is the folder of our own ones, `arguments` those of the fleet but for its cluster and its nodes, which
     are PREFIX0, PREFIX1, ... Each agent answers at its url()."""
     reports.make(cluster.api, NAMESPACE)
-    _make_account(cluster.api)
-    _tell_addresses(cluster.api, [f"{prefix}{number}" for number in range(count)])
-    kubeconfig = cluster.control_plane.kubeconfig(ACCOUNT)
-    keys = cluster.control_plane.keys
-    keys.write_kubeconfig(kubeconfig, SERVER, *keys.make(ACCOUNT, f"/CN={ACCOUNT}"))
+    kubeconfig = make_account(cluster)
+    tell_addresses(cluster.api, {f"{prefix}{number}": network.agent_address(number) for number in range(count)})
     return cluster.processes.start(PROGRAM, [
         programs / PROGRAM, "--kubeconfig", kubeconfig, "--allow-simulated", "--nodes", str(count), "--prefix", prefix,
         "--listen", f"{network.agent_address(0)}:{PORT}", *arguments])
@@ -59,19 +57,21 @@ def forget_addresses(api) -> None:
     api.run("delete", "endpointslices", "-n", NAMESPACE, "-l", f"{MARK}=fleet", "--ignore-not-found")
 
 
-def _tell_addresses(api, nodes: list[str]) -> None:
-    """As a Service does whose pods these agents were; none of an earlier fleet stays."""
+def tell_addresses(api, nodes: dict[str, str], **ports: int) -> None:
+    """Node -> where its agent answers, as a Service does whose pods these agents were; `ports`: further ones, by name. None of an
+    earlier fleet stays."""
     forget_addresses(api)
-    endpoints = [{"addresses": [network.agent_address(number)], "nodeName": node, "conditions": {"ready": True}}
-                 for number, node in enumerate(nodes)]
+    named = [{"name": name, "port": port} for name, port in ({"healthcheck": PORT} | ports).items()]
+    endpoints = [{"addresses": [address], "nodeName": node, "conditions": {"ready": True}} for node, address in nodes.items()]
     api.apply(*({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
                  "metadata": {"name": f"{PROGRAM}-{first}", "namespace": NAMESPACE,
                               "labels": {"kubernetes.io/service-name": SERVICE, MARK: "fleet"}},
-                 "endpoints": endpoints[first:first + MOST_IN_A_SLICE], "ports": [{"name": "healthcheck", "port": PORT}]}
+                 "endpoints": endpoints[first:first + MOST_IN_A_SLICE], "ports": named}
                 for first in range(0, len(endpoints), MOST_IN_A_SLICE)))
 
 
-def _make_account(api) -> None:
+def make_account(cluster) -> Path:
+    """The kubeconfig of somebody who may all that these agents may."""
     group = "rbac.authorization.k8s.io"
     objects = []
     for kind, where, rules in (("ClusterRole", {}, EVERYWHERE), ("Role", {"namespace": "default"}, IN_DEFAULT),
@@ -80,4 +80,8 @@ def _make_account(api) -> None:
         objects += [{**name, "kind": kind, "rules": rules},
                     {**name, "kind": f"{kind}Binding", "roleRef": {"apiGroup": group, "kind": kind, "name": ACCOUNT},
                      "subjects": [{"apiGroup": group, "kind": "User", "name": ACCOUNT}]}]
-    api.apply(*objects)
+    cluster.api.apply(*objects)
+    kubeconfig = cluster.control_plane.kubeconfig(ACCOUNT)
+    keys = cluster.control_plane.keys
+    keys.write_kubeconfig(kubeconfig, SERVER, *keys.make(ACCOUNT, f"/CN={ACCOUNT}"))
+    return kubeconfig

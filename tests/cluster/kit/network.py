@@ -18,10 +18,16 @@ API_SERVICE = "10.215.0.1"
 DNS_SERVICE = "10.215.0.10"
 # Of simulated agents. Every address of it is one of this machine, and reached from the pods of real nodes.
 AGENTS = "10.217.0.0/16"
+INTERFACE = "eth0"  # in the namespace of a node, to the bridge
 
 
 def node_address(number: int) -> str:
     return f"10.213.0.{10 + number}"
+
+
+def host_address(number: int) -> str:
+    """Of a simulated agent with a network of its own: the first has the number 0."""
+    return f"10.213.0.{100 + number}"
 
 
 def agent_address(number: int) -> str:
@@ -40,6 +46,10 @@ def namespace_of(node: str) -> str:
 def outside_end(number: int) -> str:
     """The end of a node's cable that is on the bridge."""
     return f"apkit-n{number}"
+
+
+def outside_end_of_host(number: int) -> str:
+    return f"apkit-h{number}"
 
 
 def ip(*arguments, may_fail: bool = False) -> bool:
@@ -105,17 +115,28 @@ def remove_bridge() -> None:
     ip("link", "delete", BRIDGE, may_fail=True)
 
 
+def _add_namespace(node: str, address: str, outside: str) -> None:
+    """With a cable to the bridge."""
+    namespace = namespace_of(node)
+    ip("netns", "add", namespace)
+    ip("link", "add", outside, "type", "veth", "peer", "name", INTERFACE, "netns", namespace)
+    ip("link", "set", outside, "master", BRIDGE, "up")
+    for command in (["link", "set", "lo", "up"], ["address", "add", f"{address}/24", "dev", INTERFACE],
+                    ["link", "set", INTERFACE, "up"], ["route", "add", "default", "via", API_ADDRESS]):
+        ip("-netns", namespace, *command)
+
+
 def add_node(node: str, number: int) -> None:
     """A namespace with the node's address; this machine reaches the node's pods through it."""
-    namespace = namespace_of(node)
-    outside, address = outside_end(number), node_address(number)
-    ip("netns", "add", namespace)
-    ip("link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", namespace)
-    ip("link", "set", outside, "master", BRIDGE, "up")
-    for command in (["link", "set", "lo", "up"], ["address", "add", f"{address}/24", "dev", "eth0"],
-                    ["link", "set", "eth0", "up"], ["route", "add", "default", "via", API_ADDRESS]):
-        ip("-netns", namespace, *command)
-    ip("route", "add", pods_of(number), "via", address)
+    _add_namespace(node, node_address(number), outside_end(number))
+    ip("route", "add", pods_of(number), "via", node_address(number))
+
+
+def add_host(node: str, number: int, nodes: list[int]) -> None:
+    """A namespace for the agent of a simulated node, which knows where the pods of these real ones are."""
+    _add_namespace(node, host_address(number), outside_end_of_host(number))
+    for other in nodes:
+        ip("-netns", namespace_of(node), "route", "add", pods_of(other), "via", node_address(other))
 
 
 def connect_pods(nodes: dict[str, int]) -> None:
@@ -130,3 +151,14 @@ def remove_node(node: str, number: int) -> None:
     ip("route", "delete", pods_of(number), may_fail=True)
     ip("link", "delete", outside_end(number), may_fail=True)
     ip("netns", "delete", namespace_of(node), may_fail=True)
+
+
+def remove_host(node: str) -> None:
+    """Once nothing runs in it: its cable goes with it."""
+    ip("netns", "delete", namespace_of(node), may_fail=True)
+
+
+def remove_hosts() -> None:
+    """Of whatever names. Those of real nodes are gone before."""
+    for namespace in Path("/run/netns").glob(namespace_of("*")):
+        ip("netns", "delete", namespace.name, may_fail=True)
