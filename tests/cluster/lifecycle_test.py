@@ -114,6 +114,7 @@ class LifecycleTest(unittest.TestCase):
             gone = Path(folder) / "run"
             Processes(gone).start("sleeper", ["sleep", "1000"])
             network.make_bridge(gone)
+            network.add_host("gone-0", 0, [])
         code, said = kit("up")
         self.assertEqual((code, "make cluster-down takes it away" in said), (CANNOT_RUN, True), said)
         self.assertIn("took away what was left", kit("down")[1])
