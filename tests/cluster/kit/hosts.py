@@ -36,9 +36,9 @@ class Hosts:
             api.wait(lambda name=name: self._is_ready(name), f"the agent of {name} is ready")
 
     def stop(self) -> None:
-        for name in self._numbers:
+        for name, number in self._numbers.items():
             self._cluster.processes.stop(_process(name))
-            network.remove_host(name)
+            network.remove_host(name, number)
         fleet.forget_addresses(self._cluster.api)
         self._cluster.api.run("delete", "node", "--ignore-not-found", *self._numbers)
 

@@ -48,7 +48,7 @@ def outside_end(number: int) -> str:
     return f"apkit-n{number}"
 
 
-def outside_end_of_host(number: int) -> str:
+def outside_end_of_host(number: int | str) -> str:
     return f"apkit-h{number}"
 
 
@@ -153,12 +153,15 @@ def remove_node(node: str, number: int) -> None:
     ip("netns", "delete", namespace_of(node), may_fail=True)
 
 
-def remove_host(node: str) -> None:
-    """Once nothing runs in it: its cable goes with it."""
+def remove_host(node: str, number: int) -> None:
+    # With its namespace it would go later.
+    ip("link", "delete", outside_end_of_host(number), may_fail=True)
     ip("netns", "delete", namespace_of(node), may_fail=True)
 
 
 def remove_hosts() -> None:
-    """Of whatever names. Those of real nodes are gone before."""
+    """Of whatever names and numbers. Namespaces of real nodes are gone before."""
+    for cable in Path("/sys/class/net").glob(outside_end_of_host("*")):
+        ip("link", "delete", cable.name, may_fail=True)
     for namespace in Path("/run/netns").glob(namespace_of("*")):
         ip("netns", "delete", namespace.name, may_fail=True)
