@@ -113,8 +113,8 @@ void GroupExchange::take(std::size_t member, const Result<net::HttpResponse>& an
 
 void GroupExchange::note(const std::string& node, const Result<api::BandwidthAnswer>& answer) {
   if (!answer) return note_refusal(node, answer.error());
-  if (answer->to_peer) {
-    answer_.bus = std::min(answer_.bus.value_or(answer->to_peer->received), answer->to_peer->received);
+  if (const std::optional<api::BandwidthWay>& way = answer->to_peer) {
+    answer_.bus = std::min(answer_.bus.value_or(way->received), way->received);
   } else if (answer->reason == api::kWrongResult) {
     note_wrong(answer->error, answer->wrong_at == api::kWrongHere ? node : "");
   } else if (is_of_itself(answer->reason) || (may_be_of_itself(answer->reason) && !is_ending_)) {

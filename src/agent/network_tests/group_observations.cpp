@@ -19,16 +19,14 @@ std::string members_of(const NodeGroup& group) {
   return text;
 }
 
-void add_wrong(const GroupFound& found, ObservationWriter& writer) {
-  const std::string& node = found.wrong->node;
-  Observation& told = writer.add(subject_of(SubjectKind::peer, node.empty() ? found.group.name : node),
-                                 "group.wrong", 1.0, "");
-  told.attributes = {
-      {"group", found.group.name}, {"members", members_of(found.group)}, {"problem", found.wrong->problem}};
+void add_wrong(const NodeGroup& group, const WrongSum& wrong, ObservationWriter& writer) {
+  const std::string& name = wrong.node.empty() ? group.name : wrong.node;
+  Observation& told = writer.add(subject_of(SubjectKind::peer, name), "group.wrong", 1.0, "");
+  told.attributes = {{"group", group.name}, {"members", members_of(group)}, {"problem", wrong.problem}};
 }
 
 void add_group(const GroupFound& found, ObservationWriter& writer) {
-  if (found.wrong) return add_wrong(found, writer);
+  if (const auto& wrong = found.wrong) return add_wrong(found.group, *wrong, writer);
   Observation& told = writer.add(subject_of(SubjectKind::peer, found.group.name), "group.bus",
                                  found.bus.value_or(0), "bits_per_second");
   told.attributes = {{"kind", std::string(found.group.is_leaf ? "leaf" : "all")},

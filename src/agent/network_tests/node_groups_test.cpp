@@ -58,7 +58,7 @@ TEST(NodeGroups, an_all_reduce_has_two_nodes_and_no_more_than_can_be) {
 }
 
 TEST(NodeGroups, they_talk_on_the_fastest_interface_that_all_have) {
-  const auto at = [](const std::string& number, std::vector<std::string> interfaces) {
+  const auto at = [](const std::string& number, const std::vector<std::string>& interfaces) {
     std::vector<api::NetworkAddress> addresses;
     for (const std::string& name : interfaces)
       addresses.push_back(
