@@ -199,20 +199,22 @@ def main():
         time.sleep(1)
     if how in ("early_hang", "no_device", "exit"):
         misbehave(how)
-    with peer_of(options) as peer, on_gpu(facts.get("nvml"), gpu):
-        asked = [options.D, options.s, options.q, options.n]
-        other = exchange(peer, {"asked": asked, **facts})
-        if other is None or other["asked"] != asked:
-            give_up(" Failed to exchange data between server and clients")
-        if facts.get("is_dead") or other.get("is_dead"):
-            give_up(" Completion with error at client", " Failed status 12: wr_id 0 syndrom 0x81", "scnt=128, ccnt=0")
-        misbehave(how)
-        peer.settimeout(600)
-        if how == "vanish":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if how == "status_10":
-            give_up(" Completion with error at client", " Failed status 10: wr_id 0 syndrom 0x88", "scnt=128, ccnt=0")
-        time.sleep((options.D or 1) / facts["speed"])
+    with peer_of(options) as peer:
+        with on_gpu(facts.get("nvml"), gpu):
+            asked = [options.D, options.s, options.q, options.n]
+            other = exchange(peer, {"asked": asked, **facts})
+            if other is None or other["asked"] != asked:
+                give_up(" Failed to exchange data between server and clients")
+            if facts.get("is_dead") or other.get("is_dead"):
+                give_up(" Completion with error at client", " Failed status 12: wr_id 0 syndrom 0x81", "scnt=128, ccnt=0")
+            misbehave(how)
+            peer.settimeout(600)
+            if how == "vanish":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if how == "status_10":
+                give_up(" Completion with error at client", " Failed status 10: wr_id 0 syndrom 0x88", "scnt=128, ccnt=0")
+            time.sleep((options.D or 1) / facts["speed"])
+        # Whoever reads that word may end the other one, which shall have left the GPU by then.
         if exchange(peer, "done") != "done":
             give_up(" Completion with error at client", " Failed status 12: wr_id 0 syndrom 0x81", "scnt=128, ccnt=0")
     if options.host:

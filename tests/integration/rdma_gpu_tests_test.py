@@ -4,6 +4,7 @@
 cannot be here: programs and folders play perftest and the kernel's lists of devices (fake_perftest.py, rdma_host.py), and a library plays
 the driver, which tells who uses the GPUs (libnvidia-ml-sim.so)."""
 
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -120,6 +121,12 @@ class RdmaGpuTestsTest(unittest.TestCase):
         self.write(path, text.replace("processes.count: 0", "processes.count: 1"))
 
     @staticmethod
+    def most_processes(host):
+        """On one GPU, by a look of the agent now."""
+        _, told = host.request("POST", "/v1/checks/gpu.processes")
+        return max(one["value"] for one in json.loads(told)["observations"] if one["name"] == "processes.count")
+
+    @staticmethod
     def write(path, text):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -213,8 +220,13 @@ class RdmaGpuTestsTest(unittest.TestCase):
         self.assert_said("no two nodes have an RDMA port of the same name with a GPU beside it")
 
     def test_each_port_by_itself_is_measured_with_its_own_gpu(self):
+        """Both ends are processes on it, which the agent sees in the middle of a test, and which are no job."""
         host = self.lab[7]
-        code, out, err = host.command("test", CHECK_ALONE, timeout=120)
+        self.plant(host, default={"nvml": os.path.join(self.tree_of(host), "nvml.yaml"), "speed": 1})
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            test = pool.submit(host.command, "test", CHECK_ALONE, timeout=120)
+            harness.wait_until(lambda: self.most_processes(host) == 2, "the agent sees both", 60)
+            code, out, err = test.result()
         self.assertEqual(code, 0, out + err)
         written = {one["subject"]["key"]: one["value"] / 1e9 for one in host.get(f"/v1/checks/{CHECK_ALONE}")["observations"]
                    if one["name"] == "rdma_loopback.written_by_gpu"}

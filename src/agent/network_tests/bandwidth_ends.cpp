@@ -19,6 +19,11 @@ constexpr int kAroundRdma = 24;
 // end waits as long for the other, and what was measured has a margin of ten seconds.
 constexpr int kAroundNccl = 2 * host::kNcclPatience + 10;
 
+// Processes of one end on one GPU. perftest is a process for each of its tests: a client beside a server
+// where a port writes to itself, and a server that ends while the next one begins.
+constexpr int kByPerftest = 2;
+constexpr int kByGpuProbe = 1;
+
 constexpr std::string_view kNetProbe = "autopilot-net-probe";
 constexpr std::string_view kGpuProbe = "autopilot-gpu-probe";
 
@@ -250,22 +255,24 @@ void BandwidthEnds::take_line(const std::string& id, const std::string& line) {
   done(std::move(answer));
 }
 
-WallTime BandwidthEnds::has_gpu_until(const std::string& gpu) const {
-  const auto has_it = [&gpu](const auto& one) {
-    return one.second.interface == kAllLines || one.second.gpu == gpu;
-  };
-  if (std::ranges::any_of(ends_, has_it)) return WallTime::max();
-  WallTime until{};
-  for (const std::string& had : {gpu, std::string(kAllLines)})
-    if (const auto found = gpus_until_.find(had); found != gpus_until_.end())
-      until = std::max(until, found->second);
-  return until;
+int BandwidthEnds::processes_on(const std::string& gpu, WallTime look) const {
+  for (const std::string& held : {gpu, std::string(kAllLines)}) {
+    const auto ended = gpus_until_.find(held);
+    const bool had_it = ended != gpus_until_.end() && look <= ended->second;
+    const auto has_it = [&held](const auto& one) { return one.second.held() == held; };
+    if (had_it || std::ranges::any_of(ends_, has_it)) return held == kAllLines ? kByGpuProbe : kByPerftest;
+  }
+  return 0;
+}
+
+bool BandwidthEnds::holds_gpus(const std::string& id) const {
+  const auto end = ends_.find(id);
+  return found_.contains(id) || (end != ends_.end() && !end->second.held().empty());
 }
 
 void BandwidthEnds::note_end(const End& end) {
-  const std::string had = end.interface == kAllLines ? kAllLines : end.gpu;
-  if (had.empty()) return;
-  gpus_until_[had] = clock_.now().wall;
+  if (end.held().empty()) return;
+  gpus_until_[end.held()] = clock_.now().wall;
   if (doors_.on_gpus_free) doors_.on_gpus_free();
 }
 

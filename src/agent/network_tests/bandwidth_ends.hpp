@@ -90,8 +90,10 @@ class BandwidthEnds {
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
   // By a test of bandwidth.
   [[nodiscard]] bool is_in_use(const std::string& interface) const;
-  // A process of this is on that GPU until then, while a test has it for ever; epoch: none was.
-  [[nodiscard]] WallTime has_gpu_until(const std::string& gpu) const;
+  // How many processes of tests of this may be seen on that GPU by a look that began then.
+  [[nodiscard]] int processes_on(const std::string& gpu, WallTime look) const;
+  // Those with that id have GPUs or the memory of one, or had them and what they found was not told yet.
+  [[nodiscard]] bool holds_gpus(const std::string& id) const;
 
  private:
   // What the first line of a server says of it, without its id.
@@ -106,6 +108,8 @@ class BandwidthEnds {
     OnListening on_listening;
     std::optional<Error> refusal;  // why it does not listen; told when its child has ended
     std::vector<std::function<void()>> on_end;
+    // The GPU that it has; kAllLines: all of them; empty: none.
+    [[nodiscard]] std::string held() const { return interface == kAllLines ? interface : gpu; }
   };
 
   using Run = std::function<Result<host::ChildReport>(const host::Command& command)>;

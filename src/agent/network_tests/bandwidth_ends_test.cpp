@@ -119,6 +119,7 @@ class BandwidthEndsTest : public ::testing::Test {
          .rdma_port = rdma_port},
         [this](auto told) { measured_ = std::move(told); }, gpu);
   }
+  [[nodiscard]] WallTime now() const { return clock_.now().wall; }
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
     return net::testing::run_until(loop_, is_so);
   }
@@ -194,33 +195,50 @@ TEST_F(BandwidthEndsTest, who_waits_for_an_all_reduce_tells_whom_to_join_and_has
 
 TEST_F(BandwidthEndsTest, has_a_process_on_the_gpus_until_its_all_reduce_has_ended) {
   const std::string gpu = "0000:1b:00.0";
-  EXPECT_EQ(ends_.has_gpu_until(gpu), WallTime{});
+  EXPECT_EQ(ends_.processes_on(gpu, now()), 0);
   const auto joinable = serve_by_nccl();
   ASSERT_TRUE(joinable) << joinable.error().what;
-  EXPECT_EQ(ends_.has_gpu_until(gpu), WallTime::max());
+  const WallTime meanwhile = now();
+  EXPECT_EQ(ends_.processes_on(gpu, meanwhile), 1);
   EXPECT_EQ(gpus_freed_, 0);
   ends_.end(joinable->id, [](const auto&) {});
   ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
-  EXPECT_NE(ends_.has_gpu_until(gpu), WallTime::max());
-  EXPECT_NE(ends_.has_gpu_until(gpu), WallTime{});
+  EXPECT_EQ(ends_.processes_on(gpu, meanwhile), 1) << "that look saw it";
+  EXPECT_EQ(ends_.processes_on(gpu, now()), 0);
   measure_by_nccl();
   EXPECT_EQ(gpus_freed_, 2);
 }
 
-TEST_F(BandwidthEndsTest, out_of_the_memory_of_a_gpu_has_a_process_on_that_one_alone) {
+// perftest ends one process and begins another one, or is client and server of a port.
+TEST_F(BandwidthEndsTest, out_of_the_memory_of_a_gpu_has_two_processes_on_that_one_alone) {
   const auto listening = serve_by_rdma("ib0", "0000:1b:00.0");
   ASSERT_TRUE(listening) << listening.error().what;
-  EXPECT_EQ(ends_.has_gpu_until("0000:1b:00.0"), WallTime::max());
-  EXPECT_EQ(ends_.has_gpu_until("0000:2b:00.0"), WallTime{});
+  const WallTime meanwhile = now();
+  EXPECT_EQ(ends_.processes_on("0000:1b:00.0", meanwhile), 2);
+  EXPECT_EQ(ends_.processes_on("0000:2b:00.0", meanwhile), 0);
   ends_.end(listening->id, [](const auto&) {});
   ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
   EXPECT_EQ(gpus_freed_, 1);
-  EXPECT_NE(ends_.has_gpu_until("0000:1b:00.0"), WallTime::max());
-  EXPECT_NE(ends_.has_gpu_until("0000:1b:00.0"), WallTime{});
-  EXPECT_EQ(ends_.has_gpu_until("0000:2b:00.0"), WallTime{});
+  EXPECT_EQ(ends_.processes_on("0000:1b:00.0", meanwhile), 2);
+  EXPECT_EQ(ends_.processes_on("0000:1b:00.0", now()), 0);
+  EXPECT_EQ(ends_.processes_on("0000:2b:00.0", meanwhile), 0);
   measure("ib0", "mlx5_0/1");
   ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
   EXPECT_EQ(gpus_freed_, 1) << "nobody used a GPU";
+}
+
+TEST_F(BandwidthEndsTest, those_that_have_gpus_are_known) {
+  const std::string lines = serve();
+  EXPECT_FALSE(ends_.holds_gpus(lines));
+  const auto memory = serve_by_rdma("ib1", "0000:1b:00.0");
+  ASSERT_TRUE(memory) << memory.error().what;
+  EXPECT_TRUE(ends_.holds_gpus(memory->id));
+  ends_.stop();
+  ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
+  EXPECT_FALSE(ends_.holds_gpus(memory->id));
+  const auto joinable = serve_by_nccl();
+  ASSERT_TRUE(joinable) << joinable.error().what;
+  EXPECT_TRUE(ends_.holds_gpus(joinable->id));
 }
 
 TEST_F(BandwidthEndsTest, a_gpu_takes_part_in_one_test_at_a_time) {

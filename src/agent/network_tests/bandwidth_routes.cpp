@@ -84,18 +84,16 @@ void find_idle(const BandwidthContext& context, const Claim& claim, const OnClai
   });
 }
 
-// The interface of an address of this node or, by RDMA, of a port; by NCCL all of them. The GPU is idle, and
-// servers that wait for a test of somebody else have made room.
+// The interface of an address of this node or, by RDMA, of a port; by NCCL all of them. Servers that wait for
+// a test of somebody else have made room, which takes its time: only then is the GPU looked at, so that the
+// test begins as soon as it is seen to be idle.
 void take_claim(const BandwidthContext& context, const OwnEnd& end, const OnClaim& done) {
   context.doors.own.find([context, end, done](const OwnNetwork::Lines& lines) {
-    const auto wanted = lines ? claim_in(*lines, end) : fail(lines.error());
-    if (!wanted) return done(wanted);
-    find_idle(context, *wanted, [context, done](const Result<Claim>& claim) {
-      if (!claim) return done(claim);
-      const auto taken = [done, claim] { done(claim); };
-      if (claim->interface == kAllLines) return context.doors.standing.end_all(taken);
-      context.doors.standing.end_on(claim->interface, taken);
-    });
+    const auto claim = lines ? claim_in(*lines, end) : fail(lines.error());
+    if (!claim) return done(claim);
+    const auto look = [context, claim = *claim, done] { find_idle(context, claim, done); };
+    if (claim->interface == kAllLines) return context.doors.standing.end_all(look);
+    context.doors.standing.end_on(claim->interface, look);
   });
 }
 
@@ -175,8 +173,9 @@ void serve(const BandwidthContext& context, const HttpRequest& request, Responde
 
 void end_servers(const BandwidthContext& context, const HttpRequest& request, Responder responder) {
   const auto shared = std::make_shared<Responder>(std::move(responder));
-  find_right(context, request, context.is_open,
-             [context, id = request.parameters.at("id"), shared](const std::optional<Error>& refusal) {
+  const std::string& id = request.parameters.at("id");
+  find_right(context, request, context.is_open && !context.doors.ends.holds_gpus(id),
+             [context, id, shared](const std::optional<Error>& refusal) {
                if (refusal) return shared->respond(*refusal);
                context.doors.ends.end(
                    id, [shared](const api::ServersEnd& end) { shared->respond(json(api::to_json(end))); });

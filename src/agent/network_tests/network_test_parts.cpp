@@ -19,11 +19,11 @@ std::string leaf_of(const config::Network& network, const kube::Node* node) {
 constexpr std::string_view kLook = "gpu.processes";
 
 std::string job_in(const NodeSnapshot& snapshot, const ClusterLink* cluster,
-                   const NetworkTestContext::OwnUntil& own_until) {
+                   const NetworkTestContext::OwnProcesses& own) {
   const auto look = std::ranges::find(snapshot.results, kLook, &CheckResult::check);
   GpuSight sight{.gpus = {}, .look = look == snapshot.results.end() ? nullptr : &*look, .holder = {}};
-  sight.own_processes = [&sight, &own_until](const Subject& gpu) {
-    return sight.look->completed - sight.look->duration <= own_until(gpu.key) ? 1 : 0;
+  sight.own_processes = [&sight, &own](const Subject& gpu) {
+    return own(gpu.key, sight.look->completed - sight.look->duration);
   };
   if (cluster != nullptr) sight.holder = cluster->gpu_holder();
   return known_holder(sight);
@@ -65,8 +65,8 @@ NetworkTestContext network_test_context(const NetworkTestParts& parts) {
   context.tls = parts.tls;
   context.rights = parts.rights;
   context.is_open = parts.config().compat.open_actions;
-  context.job = [&runtime = parts.runtime, cluster = parts.cluster](const auto& own_until) {
-    return job_in(*runtime.snapshot(), cluster(), own_until);
+  context.job = [&runtime = parts.runtime, cluster = parts.cluster](const auto& own) {
+    return job_in(*runtime.snapshot(), cluster(), own);
   };
   context.look_at_gpu = [&runtime = parts.runtime, &clock = parts.clock, poll_soon = parts.poll_soon,
                          cluster = parts.cluster](const std::string& gpu, const auto& done) {

@@ -41,10 +41,10 @@ struct NetworkTestContext {
   std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
   CallerRights rights = {};  // of agents, to have tests of bandwidth made
   bool is_open = false;      // whoever reaches the port may
-  // Whose job is on this node, in a sentence; empty: nobody's that is known. own_until: a process that was
-  // seen on that GPU then, or before, was that of a test of this agent.
-  using OwnUntil = std::function<WallTime(const std::string& gpu)>;
-  std::function<std::string(const OwnUntil& own_until)> job = [](const OwnUntil&) { return std::string(); };
+  // Whose job is on this node, in a sentence; empty: nobody's that is known. own: how many processes that a
+  // look which began then saw on that GPU may be of tests of this agent.
+  using OwnProcesses = std::function<int(const std::string& gpu, WallTime look)>;
+  std::function<std::string(const OwnProcesses& own)> job = [](const OwnProcesses&) { return std::string(); };
   // See BandwidthDoors.
   std::function<void(const std::string& gpu, std::function<void(const std::string& busy)> done)> look_at_gpu =
       [](const auto&, const auto& done) { done("nobody looks who uses the GPUs"); };
@@ -79,7 +79,8 @@ class NetworkTests {
   [[nodiscard]] PingTester::Doors ping_doors();
   [[nodiscard]] TesterDoors tester_doors(std::string_view check);
   [[nodiscard]] std::string job() const {
-    return context_.job([this](const std::string& gpu) { return ends_.has_gpu_until(gpu); });
+    return context_.job(
+        [this](const std::string& gpu, WallTime look) { return ends_.processes_on(gpu, look); });
   }
   [[nodiscard]] Result<BandwidthTester*> tester_for(const net::HttpRequest& request);
   void answer_plan(const net::HttpRequest& request, net::Responder responder);
