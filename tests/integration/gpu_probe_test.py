@@ -154,6 +154,15 @@ class Measurements(ProbeCase):
         self.assert_nothing_left()
 
 
+    def test_a_gpu_without_the_shared_memory_for_the_best_kernels_gets_the_next(self):
+        report = self.probe([gpu(1, calls={"cuFuncSetAttribute": {"result": 1}})], "--tests", "gemm,power")
+        self.assertEqual(report["gpus"][0]["kernels"], "sm_90")
+        self.assertEqual(report["gpus"][0]["refused_kernels"], "sm_90a: gemm_bf16_wgmma: cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (1)")
+        self.assertIn("those of sm_90 are used", self.stderr)
+        self.assertEqual(list(series_of(tests_of(report)["gemm", "alone"])), ["f64", "bf16"])
+        self.assert_nothing_left()
+
+
 class Faults(ProbeCase):
     def test_a_link_that_turns_bits_over_gives_wrong_results(self):
         report = self.probe([gpu(1, copy_bits="0x8")], "--tests", "pcie", code=2)

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "probes/gpu/kernels/gemm_bf16_wgmma.hpp"
+
 namespace autopilot::probes::gpu {
 namespace {
 
@@ -96,17 +98,39 @@ Status Session::begin(double memory_share) {
 Status Session::load_kernels(std::string_view highest) {
   const auto texts = TRY(kernel_texts_for(facts_.capability(), highest));
   const auto begin = std::chrono::steady_clock::now();
-  for (const KernelText& kernels : texts) {
-    Status loaded = driver_.run(driver_.calls().module_load, &module_, kernels.text->c_str());
+  for (const KernelText& text : texts) {
+    Status loaded = load(text);
     if (loaded) {
-      kernels_ = kernels;
+      kernels_ = text;
       load_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       return {};
     }
     if (loaded.error().code != Errc::unsupported) return loaded;
-    if (!refused_kernels_) refused_kernels_ = kernels.level + ": " + loaded.error().what;
+    if (!refused_kernels_) refused_kernels_ = text.level + ": " + loaded.error().what;
   }
   return fail(Errc::unsupported, *refused_kernels_);
+}
+
+// A text is of no use where its best kernel does not get the shared memory that it needs.
+Status Session::load(const KernelText& text) {
+  constexpr auto kWide = AUTOPILOT_GPU_KERNEL(gemm_bf16_wgmma);
+  TRY_STATUS(driver_.run(driver_.calls().module_load, &module_, text.text->c_str()));
+  if (!text.has(kWide.name)) return {};
+  const auto function = function_of(kWide.name, kernels::kWgmmaBlock.shared_bytes);
+  if (function) return {};
+  driver_.give_back(driver_.calls().module_unload, std::exchange(module_, nullptr));
+  const bool is_refused = function.error().code == Errc::internal;  // that value
+  return fail(is_refused ? Errc::unsupported : function.error().code,
+              std::string(kWide.name) + ": " + function.error().what);
+}
+
+Result<cuda::Function> Session::function_of(const char* name, unsigned shared_bytes) {
+  cuda::Function function = nullptr;
+  TRY_STATUS(driver_.run(driver_.calls().module_function, &function, module_, name));
+  if (shared_bytes > kUsualSharedBytes)
+    TRY_STATUS(driver_.run(driver_.calls().function_set_attribute, function, cuda::kMostSharedBytesOfLaunch,
+                           static_cast<int>(shared_bytes)));
+  return function;
 }
 
 Status Session::make_current() const {
@@ -129,11 +153,7 @@ Result<Buffer> Session::allocate_on_host(std::size_t bytes) {
 }
 
 Status Session::launch_named(const char* name, Grid grid, void** arguments) {
-  cuda::Function function = nullptr;
-  TRY_STATUS(driver_.run(driver_.calls().module_function, &function, module_, name));
-  if (grid.shared_bytes > kUsualSharedBytes)
-    TRY_STATUS(driver_.run(driver_.calls().function_set_attribute, function, cuda::kMostSharedBytesOfLaunch,
-                           static_cast<int>(grid.shared_bytes)));
+  const auto function = TRY(function_of(name, grid.shared_bytes));
   driver_.note_kernel(name);
   return driver_.run(driver_.calls().launch, function, grid.blocks, 1, 1, grid.threads, 1, 1,
                      grid.shared_bytes, stream_, arguments, nullptr);

@@ -129,6 +129,9 @@ class Session {
       : driver_(driver), facts_(std::move(facts)), where_(where) {}
   Status begin(double memory_share);
   Status make_context();
+  Status load(const KernelText& text);
+  // Of a kernel that may be launched with so much of it.
+  [[nodiscard]] Result<cuda::Function> function_of(const char* name, unsigned shared_bytes);
   Status launch_named(const char* name, Grid grid, void** arguments);
 
   Driver driver_;
