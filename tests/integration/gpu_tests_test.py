@@ -123,14 +123,22 @@ class GpuTests(unittest.TestCase):
                 code, operation, result = self.make(agent, check)
                 self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
 
-    def test_kernels_that_disagree_accuse_no_gpu(self):
+    def test_kernels_that_disagree_on_one_gpu_alone_accuse_it(self):
         agent = self.agent({1: {"wrong_wgmma": "0x4", "bf16_tflops": 100}})
         code, operation, result = self.make(agent, "gpu.compute")
-        self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
+        self.assertEqual((code, operation["state"]), (1, "succeeded"), operation)
+        self.assertEqual(self.findings(result), [(GPUS[1], "degraded", "compute_wrong")])
+        self.assertIn("got the right ones by the same kernel", result["findings"][0]["message"])
         self.assertEqual(self.values(operation, "compute.wrong"), dict.fromkeys(GPUS, 0))
         self.assertEqual(list(self.values(operation, "compute.disputed")), [GPUS[1]])
         self.assertEqual(self.values(operation, "compute.bf16_mma_sync"), {GPUS[1]: 100})
         self.assertEqual(set(self.values(operation, "compute.bf16")), set(GPUS) - {GPUS[1]})
+
+    def test_kernels_that_disagree_on_all_gpus_leave_it_open(self):
+        agent = self.agent({number: {"wrong_wgmma": "0x4"} for number in range(len(GPUS))})
+        _, operation, result = self.make(agent, "gpu.compute")
+        self.assertEqual(operation["state"], "succeeded", operation)
+        self.assertEqual(sorted(self.findings(result)), [(gpu, "unknown", "could_not_look") for gpu in sorted(GPUS)])
 
     def test_only_gpus_that_are_reserved_are_tested(self):
         agent = self.agent()

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "checks/builtin.hpp"
+#include "checks/gpu/gpu_check.hpp"
 #include "checks/gpu/measured.hpp"
 #include "checks/last_results.hpp"
 #include "core/attribute_text.hpp"
@@ -27,12 +30,16 @@ constexpr std::string_view kThrottled = "compute.throttled";
 constexpr std::string_view kIdle = "gpu_idle";
 // How many of the numbers that were compared were not the only right ones.
 constexpr std::string_view kWrong = "compute.wrong";
+// Likewise of a product that one kernel of the probe got wrong and another one right; absent where none is.
+constexpr std::string_view kDisputed = "compute.disputed";
 // Not judged, for the table of IBM Autopilot: copies of pinned memory in GB/s, which gpu.pcie_bandwidth
-// judges, compute.temperature, .power and .sm_clock under load. Nor are compute.disputed, what one kernel
-// of the probe got wrong and another one right, and compute.bf16_mma_sync, the rate of the latter: both tell
-// of the kernels, and siblings may have the rate of the faster one.
+// judges, compute.temperature, .power and .sm_clock under load. Nor is compute.bf16_mma_sync, the rate of the
+// slower kernel where the faster one was wrong: siblings may have the rate of the latter.
 constexpr std::string_view kHostToDevice = "compute.host_to_device_pinned";
 constexpr std::array kFound{kHostToDevice, kDaxpy, kDgemm, kBf16, kWrong};
+
+constexpr std::string_view kComputeWrong = "compute_wrong";
+constexpr std::string_view kWrongNumbers = "got wrong numbers from its arithmetic";
 
 std::optional<double> fp64_peak(const catalog::GpuPeaks& peaks) {
   return peaks.fp64_tensor_teraflops ? peaks.fp64_tensor_teraflops : peaks.fp64_teraflops;
@@ -74,10 +81,39 @@ void add_throttled(const JudgeInput& input, Finding& finding) {
   finding.evidence.emplace_back("throttled", throttled);
 }
 
+// The kernel and its numbers are the same on every GPU of a model: where another one got them right, this GPU
+// is wrong; else nobody knows which of the two is. A GPU has kBf16 only where it has no dispute.
+void add_disputed(const JudgeInput& input, Findings& findings) {
+  const std::vector<Measured> right = measured(input, kBf16);
+  for (const Measured& one : measured(input, kDisputed)) {
+    const Subject& gpu = one.said->subject;
+    const bool is_wrong_anyway = std::ranges::any_of(findings, [&gpu](const Finding& finding) {
+      return finding.subject == gpu && finding.reason == kComputeWrong;
+    });
+    if (one.value <= 0 || is_wrong_anyway) continue;
+    const auto model = input.history.word(gpu, kGpuModel);
+    const auto sibling = std::ranges::find_if(right, [&](const Measured& other) {
+      return model && input.history.word(other.said->subject, kGpuModel) == model;
+    });
+    if (sibling != right.end()) {
+      findings.push_back(make_wrong_finding(input, one, kComputeWrong, kWrongNumbers));
+      findings.back().message +=
+          "; " + gpu_text(sibling->said->subject) + " got the right ones by the same kernel";
+      continue;
+    }
+    findings.push_back(
+        make_finding(input, gpu, "could_not_look", Health::unknown,
+                     "two kernels of the probe disagree on " + gpu_text(gpu) +
+                         ", and on no other GPU of its model was the one right that is wrong here"));
+    add_source(findings.back(), *one.said);
+  }
+}
+
 Findings judge(const JudgeInput& input) {
   Findings findings;
   add_unusable(input, {kOutcome, kMeasuredOutcomes, {}, kFound, {}}, findings);
-  add_wrong(input, kWrong, "compute_wrong", "got wrong numbers from its arithmetic", findings);
+  add_wrong(input, kWrong, kComputeWrong, kWrongNumbers, findings);
+  add_disputed(input, findings);
   Findings slow;
   judge_rates(input, kRates, "compute_slow", "compute_sibling_differs", slow);
   for (Finding& finding : slow) {

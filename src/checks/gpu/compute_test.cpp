@@ -55,6 +55,43 @@ TEST_F(ComputeTest, to_be_held_back_is_no_fault_of_one_that_is_fast) {
   EXPECT_TRUE(findings().empty());
 }
 
+TEST_F(ComputeTest, a_kernel_that_is_right_on_another_gpu_of_the_model_accuses_this_one) {
+  multiplies(0, 51.0);
+  multiplies(1, 51.0);
+  says("compute.bf16", 0, 482.0);
+  says("compute.bf16_mma_sync", 1, 241.0);
+  says("compute.disputed", 1, 3.0, {{"where", "row 17"}, {"detail", "12 instead of 14"}});
+  const Findings found = findings();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].subject, gpu(1));
+  EXPECT_EQ(found[0].reason, "compute_wrong");
+  EXPECT_EQ(found[0].health, Health::degraded);
+  EXPECT_EQ(found[0].message,
+            "GPU 1 (0000:11:00.0) got wrong numbers from its arithmetic: 3 (row 17: 12 instead of 14); "
+            "GPU 0 (0000:10:00.0) got the right ones by the same kernel");
+}
+
+TEST_F(ComputeTest, one_that_nobody_of_the_model_has_proven_leaves_it_open) {
+  multiplies(0, 51.0);
+  says("gpu.model", 1, std::string("NVIDIA H200"));
+  says("compute.bf16", 1, 482.0);
+  says("compute.disputed", 0, 3.0);
+  const Findings found = findings();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].subject, gpu(0));
+  EXPECT_EQ(found[0].health, Health::unknown);
+  EXPECT_EQ(found[0].reason, "could_not_look");
+}
+
+TEST_F(ComputeTest, a_gpu_that_is_wrong_anyway_is_told_once) {
+  multiplies(0, 51.0);
+  says("compute.wrong", 0, 2.0);
+  says("compute.disputed", 0, 3.0);
+  const Findings found = findings();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].reason, "compute_wrong");
+}
+
 TEST_F(ComputeTest, double_precision_is_that_of_tensor_cores_where_there_are_some) {
   multiplies(0, 15.0);  // enough for the 33.5 of the vector units
   EXPECT_EQ(findings().size(), 1U);

@@ -105,20 +105,23 @@ void add_source(Finding& finding, const Observation& said) {
   finding.evidence.emplace_back("witness", said.source);
 }
 
+Finding make_wrong_finding(const JudgeInput& input, const Measured& wrong, std::string_view reason,
+                           std::string_view what) {
+  const Observation& said = *wrong.said;
+  Finding finding = make_finding(
+      input, said.subject, reason, Health::degraded,
+      gpu_text(said.subject) + " " + std::string(what) + ": " + rounded(wrong.value) + place_of(said));
+  finding.evidence = said.attributes;
+  finding.evidence.emplace_back("value", wrong.value);
+  finding.evidence.emplace_back("failed", "results");
+  finding.evidence.emplace_back("witness", said.source);
+  return finding;
+}
+
 void add_wrong(const JudgeInput& input, std::string_view name, std::string_view reason, std::string_view what,
                Findings& findings) {
-  for (const Measured& wrong : measured(input, name)) {
-    if (wrong.value <= 0) continue;
-    const Observation& said = *wrong.said;
-    findings.push_back(make_finding(
-        input, said.subject, reason, Health::degraded,
-        gpu_text(said.subject) + " " + std::string(what) + ": " + rounded(wrong.value) + place_of(said)));
-    Finding& finding = findings.back();
-    finding.evidence = said.attributes;
-    finding.evidence.emplace_back("value", wrong.value);
-    finding.evidence.emplace_back("failed", "results");
-    finding.evidence.emplace_back("witness", said.source);
-  }
+  for (const Measured& wrong : measured(input, name))
+    if (wrong.value > 0) findings.push_back(make_wrong_finding(input, wrong, reason, what));
 }
 
 Finding make_slow_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,

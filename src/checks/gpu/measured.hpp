@@ -39,10 +39,12 @@ struct Measured {
 // A finding about what was measured has as evidence besides: when, and by whom.
 void add_source(Finding& finding, const Observation& said);
 
-// One finding of each subject with a number above 0 under `name`, how often a result differed from the only
-// right one. `what` stands between the name of the GPU and that number: "got wrong words over its link".
-// Where and how is told as the test tells it, in its attributes `where` and `detail`; its `failed` is
-// "results".
+// A GPU so often had a result that differed from the only right one. `what` stands between its name and that
+// number: "got wrong words over its link". Where and how is told as the test tells it, in its attributes
+// `where` and `detail`; its `failed` is "results".
+[[nodiscard]] Finding make_wrong_finding(const JudgeInput& input, const Measured& wrong,
+                                         std::string_view reason, std::string_view what);
+// One such finding of each subject with a number above 0 under `name`.
 void add_wrong(const JudgeInput& input, std::string_view name, std::string_view reason, std::string_view what,
                Findings& findings);
 
