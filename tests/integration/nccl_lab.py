@@ -27,8 +27,10 @@ def gpu(address):
 
 
 def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
+    """At once: who reads half of it would not look again, because the file has changed within one tick of the clock."""
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(text)
+    os.replace(f"{path}.new", path)
 
 
 class NcclLabTest(unittest.TestCase):

@@ -128,8 +128,10 @@ class RdmaGpuTestsTest(unittest.TestCase):
 
     @staticmethod
     def write(path, text):
-        with open(path, "w", encoding="utf-8") as file:
+        """At once: who reads half of it would not look again, because the file has changed within one tick of the clock."""
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
             file.write(text)
+        os.replace(f"{path}.new", path)
 
     def test_agents_tell_the_gpu_beside_each_port(self):
         self.assertEqual([(one["port"], one["gpu"]) for one in self.lab[1].get("/v1/network")["rdma"]],
