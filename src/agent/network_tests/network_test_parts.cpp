@@ -2,9 +2,14 @@
 #include "agent/network_tests/network_test_parts.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
 
 #include "agent/fresh_look.hpp"
 #include "agent/scheduled_tests/idle_now.hpp"
+#include "host/gpu/helper_gpus.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -17,6 +22,12 @@ std::string leaf_of(const config::Network& network, const kube::Node* node) {
 }
 
 constexpr std::string_view kLook = "gpu.processes";
+
+// Looks that begin soon.
+struct Waiting {
+  std::uint64_t last = 0;
+  std::map<std::uint64_t, net::Subscription> looks;
+};
 
 std::string job_in(const NodeSnapshot& snapshot, const ClusterLink* cluster,
                    const NetworkTestContext::OwnProcesses& own) {
@@ -68,12 +79,22 @@ NetworkTestContext network_test_context(const NetworkTestParts& parts) {
   context.job = [&runtime = parts.runtime, cluster = parts.cluster](const auto& own) {
     return job_in(*runtime.snapshot(), cluster(), own);
   };
-  context.look_at_gpu = [&runtime = parts.runtime, &clock = parts.clock, poll_soon = parts.poll_soon,
+  const auto look_now = [&runtime = parts.runtime, &clock = parts.clock, poll_soon = parts.poll_soon,
                          cluster = parts.cluster](const std::string& gpu, const auto& done) {
     const bool is_looking =
         look_afresh(runtime, clock, kLook, poll_soon,
                     [cluster, gpu, done](const CheckResult& look) { done(why_busy(look, cluster(), gpu)); });
     if (!is_looking) done("nobody looks who uses the GPUs");
+  };
+  context.look_at_gpu = [&loop = parts.loop, look_now, waiting = std::make_shared<Waiting>()](
+                            const std::string& gpu, const auto& done) {
+    // What the driver said shortly before would be told once more.
+    const std::uint64_t number = ++waiting->last;
+    waiting->looks[number] =
+        loop.after(host::HelperGpus::kShared, [look_now, gpu, done, number, &waiting = *waiting] {
+          const net::Subscription over = std::move(waiting.looks.extract(number).mapped());
+          look_now(gpu, done);
+        });
   };
   context.look = [&runtime = parts.runtime, poll_soon = parts.poll_soon](const std::string& check) {
     if (runtime.run_now(check, [](const CheckResult&) {})) poll_soon();
