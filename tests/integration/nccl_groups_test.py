@@ -9,7 +9,8 @@ import unittest
 import harness
 import network_lab
 import own_namespaces
-from nccl_lab import GPUS, USUAL, NcclLabTest
+from gpu_lab import GPUS
+from nccl_lab import USUAL, NcclLabTest
 
 CHECK = "network.nccl_group"
 

@@ -8,7 +8,8 @@ import unittest
 import harness
 import network_lab
 import own_namespaces
-from nccl_lab import GPUS, TLS_PORT, USUAL, NcclLabTest
+from gpu_lab import GPUS, TLS_PORT
+from nccl_lab import USUAL, NcclLabTest
 
 HOSTS = 8
 CHECK = "network.nccl_allreduce"

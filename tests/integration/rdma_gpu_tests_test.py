@@ -7,60 +7,34 @@ the driver, which tells who uses the GPUs (libnvidia-ml-sim.so)."""
 import concurrent.futures
 import json
 import os
-import subprocess
-import sys
 import unittest
 
 import harness
 import network_lab
 import own_namespaces
-from certificates import Certificates
+from gpu_lab import GPUS, HERE, TLS_PORT, GpuLabTest
 
 HOSTS = 8
-GPUS = ("0000:4a:00.0", "0000:61:00.0")  # of four of the simulated machine; one beside the adapter of each rail
-MACHINE = "l40s-4"
 CHECK = "network.rdma_gpu"
 CHECK_OF_HOSTS = "network.rdma_bandwidth"
 CHECK_ALONE = "network.rdma_loopback"
-TLS_PORT = 3343
-HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("ib_write_bw", "ib_read_bw", "ib_send_lat")
 OF_HOST = {"ib_write_bw": 197.0, "ib_read_bw": 181.0, "ib_send_lat": 1.5}  # Gbit/s, microseconds
 OF_GPU = {"ib_write_bw": 190.0, "ib_read_bw": 152.0, "ib_send_lat": 1.5}
 
 
-class RdmaGpuTestsTest(unittest.TestCase):
+class RdmaGpuTestsTest(GpuLabTest):
+    LEAVES = {number: "" for number in range(1, HOSTS + 1)}
+    RAILS = len(GPUS)  # one beside the adapter of each
+    SANITIZED = "rdma_probe_test"
+
     @classmethod
-    def setUpClass(cls):
-        if harness.is_sanitized(harness.AUTOPILOT):
-            raise unittest.SkipTest("eight agents with sanitizers are too much for two processors; rdma_probe_test has the probe")
-        cls.lab = network_lab.Lab(hosts=HOSTS, rails=len(GPUS))
-        cls.addClassCleanup(cls.lab.close)
-        cls.programs = os.path.join(cls.lab.folder, "programs")
-        os.makedirs(cls.programs)
-        for name in PROGRAMS:
-            os.symlink(os.path.join(HERE, "fake_perftest.py"), os.path.join(cls.programs, name))
-        cls.libraries = os.path.join(cls.lab.folder, "libraries")
-        os.makedirs(cls.libraries)
-        os.symlink(os.path.join(harness.BIN, "libnvidia-ml-sim.so"), os.path.join(cls.libraries, "libnvidia-ml.so.1"))
-        cls.keys = Certificates(cls.lab.folder)
-        cls.keys.make_authority("ca")
-        for host in cls.lab.hosts.values():
-            cls.keys.make(host.name, "ca", f"DNS:{host.name}")
-            subprocess.run([harness.AUTOPILOT_SIM, "create", MACHINE, "--out", cls.tree_of(host)], check=True, stdout=subprocess.DEVNULL)
-            cls.play(host)
-            cls.start(host)
-        for host in cls.lab.hosts.values():
-            host.wait_ready()
+    def prepare(cls):
+        cls.programs = cls.folder_of("programs", {name: os.path.join(HERE, "fake_perftest.py") for name in PROGRAMS})
 
     @staticmethod
     def facts_of(host):
         return os.path.join(host.folder, "perftest.json")
-
-    @staticmethod
-    def tree_of(host):
-        """What plays NVML."""
-        return os.path.join(host.folder, "machine")
 
     @classmethod
     def play(cls, host, default=None, **devices):
@@ -74,23 +48,8 @@ class RdmaGpuTestsTest(unittest.TestCase):
 
     @classmethod
     def start(cls, host, gpus=GPUS):
-        devices = [f"mlx5_{rail}={host.interface(rail)}" + (f"={gpus[rail]}" if rail < len(gpus) else "") for rail in range(cls.lab.rails)]
-        words = [f"PATH={cls.programs}:{os.environ['PATH']}", f"FAKE_PERFTEST={cls.facts_of(host)}", f"LD_LIBRARY_PATH={cls.libraries}",
-                 f"AUTOPILOT_SIM_MACHINE={cls.tree_of(host)}"]
-        peers = [f"{one.name}={one.address(0)}:{TLS_PORT}" for one in cls.lab.hosts.values()]
-        keys = {"certificate": f"{host.name}.crt", "key": f"{host.name}.key", "authorities": "ca.crt"}
-        tls = {"mode": "files", "listen": f":{TLS_PORT}"} | {name: cls.keys.path(file) for name, file in keys.items()}
-        host.start(peers, prefix=["env", *words, sys.executable, "-B", os.path.join(HERE, "rdma_host.py"), *devices, "--"],
-                   settings=f"tls: {json.dumps(tls)}\ncompat: {{open_actions: true}}\n")
-
-    def plant(self, host, **what):
-        self.play(host, **what)
-        self.addCleanup(self.play, host)
-
-    def start_again(self, host, **what):
-        host.stop()
-        self.start(host, **what)
-        host.wait_ready()
+        devices = [f"mlx5_{rail}={host.interface(rail)}" + (f"={gpus[rail]}" if rail < len(gpus) else "") for rail in range(cls.RAILS)]
+        cls.start_with(host, [f"PATH={cls.programs}:{os.environ['PATH']}", f"FAKE_PERFTEST={cls.facts_of(host)}"], "rdma_host.py", *devices)
 
     def measure(self, host, *words, memory="gpu", codes=(0, 1)):
         """What the verb prints, and the findings of its check since."""
@@ -98,9 +57,6 @@ class RdmaGpuTestsTest(unittest.TestCase):
         self.said = out + err
         self.assertIn(code, codes, self.said)
         return out, host.findings(CHECK if memory == "gpu" else CHECK_OF_HOSTS)
-
-    def assert_said(self, words):
-        self.assertIn(words.replace(" ", ""), "".join(self.said.split()), "lines are wrapped")
 
     def to_listen(self, host, port):
         return {"address": host.address(0), "allowed": self.lab[1].address(0), "processes": 1, "seconds": 5, "rdmaPort": port, "testSeconds": 1}
@@ -111,27 +67,11 @@ class RdmaGpuTestsTest(unittest.TestCase):
                                      f"http://{host.address(0)}:{network_lab.PORT}{path}").rsplit("\n", 1)
         return code, told
 
-    def use_gpu(self, host):
-        """Somebody does, since the last look of the agent."""
-        path = os.path.join(self.tree_of(host), "nvml.yaml")
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        self.addCleanup(self.start_again, host)  # its next look would be in a minute
-        self.addCleanup(self.write, path, text)
-        self.write(path, text.replace("processes.count: 0", "processes.count: 1"))
-
     @staticmethod
     def most_processes(host):
         """On one GPU, by a look of the agent now."""
         _, told = host.request("POST", "/v1/checks/gpu.processes")
         return max(one["value"] for one in json.loads(told)["observations"] if one["name"] == "processes.count")
-
-    @staticmethod
-    def write(path, text):
-        """At once: who reads half of it would not look again, because the file has changed within one tick of the clock."""
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(f"{path}.new", path)
 
     def test_agents_tell_the_gpu_beside_each_port(self):
         self.assertEqual([(one["port"], one["gpu"]) for one in self.lab[1].get("/v1/network")["rdma"]],
@@ -199,7 +139,7 @@ class RdmaGpuTestsTest(unittest.TestCase):
     def test_a_gpu_that_somebody_uses_is_left_alone(self):
         """The agent looks once more before; the node that asks looks at its own GPU likewise."""
         for number in (7, 8):
-            self.use_gpu(self.lab[number])
+            self.use(self.lab[number])
         self.measure(self.lab[1], "--nodes", "h2,h7", codes=(3,))
         self.assert_said("is in use by 1 process")
         self.measure(self.lab[8], "--nodes", "h2,h8", codes=(3,))

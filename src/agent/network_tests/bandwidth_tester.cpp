@@ -16,7 +16,7 @@ BandwidthTester::BandwidthTester(net::EventLoop& loop, const Clock& clock, const
       book_(book),
       doors_(std::move(doors)),
       board_(std::move(board)),
-      way_back_(loop) {}
+      abandoned_(loop) {}
 
 Status BandwidthTester::begin(runtime::OwnTest::Calls calls) {
   if (asked_) return fail(Errc::conflict, "bandwidth between nodes is being measured already");
@@ -116,7 +116,7 @@ void BandwidthTester::conclude() {
                        .is_line_node = medium_.is_line_node};
   for (const PeerNetwork& network : run.networks())
     found.pods.push_back(network.network.pod);
-  abandon(run_->take_pairs());
+  abandoned_.add(run_->take_pairs());
   run_.reset();
   if (found.verdict.measured == 0 && found.wrong.empty() && !found.problems.empty()) {
     const std::string& problem = found.problems.begin()->second;
@@ -127,14 +127,6 @@ void BandwidthTester::conclude() {
     return end(fail(Errc::unavailable, "ended before a pair was measured"));
   board_->put(std::string(medium_.check), bandwidth_observations(found, clock_.now()));
   end(bandwidth_sentence(found));
-}
-
-// Their interfaces would be in use until these tests are over, and the next run would not find them idle.
-void BandwidthTester::abandon(std::vector<std::unique_ptr<PairExchange>> pairs) {
-  for (std::unique_ptr<PairExchange>& pair : pairs) {
-    const auto place = abandoned_.insert(abandoned_.end(), std::move(pair));
-    (*place)->abandon([this, place] { way_back_.post()([this, place] { abandoned_.erase(place); }); });
-  }
 }
 
 void BandwidthTester::cancel() {

@@ -3,19 +3,18 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/network_tests/abandoned.hpp"
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/bandwidth_run.hpp"
 #include "agent/network_tests/pair_exchange.hpp"
 #include "agent/network_tests/pair_medium.hpp"
 #include "agent/network_tests/tester_doors.hpp"
-#include "agent/network_tests/way_back.hpp"
 #include "api/bandwidth_plan.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
@@ -63,7 +62,6 @@ class BandwidthTester {
   void take_peers(const Result<std::vector<Peer>>& peers);
   void run(std::vector<PeerNetwork> networks);
   void conclude();
-  void abandon(std::vector<std::unique_ptr<PairExchange>> pairs);
   void end(const Result<std::string>& said);
 
   net::EventLoop& loop_;
@@ -76,8 +74,7 @@ class BandwidthTester {
   std::uint64_t number_ = 0;  // of the test that was asked for last
   std::optional<BandwidthRun> run_;
   std::map<std::string, Plan> plans_;  // by the names of the nodes
-  WayBack way_back_;
-  std::list<std::unique_ptr<PairExchange>> abandoned_;  // until their agents have ended
+  Abandoned<PairExchange> abandoned_;
 };
 
 }  // namespace autopilot::agent

@@ -33,7 +33,7 @@ GroupTester::GroupTester(net::EventLoop& loop, const Clock& clock, AddressBook& 
       book_(book),
       doors_(std::move(doors)),
       board_(std::move(board)),
-      way_back_(loop) {}
+      abandoned_(loop) {}
 
 Status GroupTester::begin(runtime::OwnTest::Calls calls) {
   if (asked_) return fail(Errc::conflict, "an all-reduce of many nodes is being made already");
@@ -83,19 +83,11 @@ void GroupTester::conclude() {
   found.left_out.insert(run_->left_out().begin(), run_->left_out().end());
   std::ranges::sort(found.groups, {},
                     [](const GroupFound& one) { return std::pair(!one.group.is_leaf, one.group.name); });
-  abandon(run_->take_exchanges());
+  abandoned_.add(run_->take_exchanges());
   run_.reset();
   if (found.groups.empty()) return end(fail(Errc::unavailable, "ended before a group was measured"));
   board_->put(std::string(kGroupCheck), group_observations(found, clock_.now()));
   end(group_sentence(found));
-}
-
-// Their GPUs would be in use until these tests are over, and the next run would not find them idle.
-void GroupTester::abandon(std::vector<std::unique_ptr<GroupExchange>> exchanges) {
-  for (std::unique_ptr<GroupExchange>& exchange : exchanges) {
-    const auto place = abandoned_.insert(abandoned_.end(), std::move(exchange));
-    (*place)->abandon([this, place] { way_back_.post()([this, place] { abandoned_.erase(place); }); });
-  }
 }
 
 void GroupTester::cancel() {

@@ -3,18 +3,17 @@
 
 #include <chrono>
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/network_tests/abandoned.hpp"
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/group_exchange.hpp"
 #include "agent/network_tests/group_run.hpp"
 #include "agent/network_tests/tester_doors.hpp"
-#include "agent/network_tests/way_back.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/tests/results.hpp"
@@ -48,7 +47,6 @@ class GroupTester {
   void take_peers(const Result<std::vector<Peer>>& peers);
   void run(std::vector<PeerNetwork> networks);
   void conclude();
-  void abandon(std::vector<std::unique_ptr<GroupExchange>> exchanges);
   void end(const Result<std::string>& said);
 
   net::EventLoop& loop_;
@@ -60,8 +58,7 @@ class GroupTester {
   std::uint64_t number_ = 0;                     // of the test that was asked for last
   std::map<std::string, std::string> left_out_;  // of it, from its beginning: nodes, and why
   std::optional<GroupRun> run_;
-  WayBack way_back_;
-  std::list<std::unique_ptr<GroupExchange>> abandoned_;  // until their agents have ended
+  Abandoned<GroupExchange> abandoned_;
 };
 
 }  // namespace autopilot::agent

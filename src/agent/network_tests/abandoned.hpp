@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "agent/network_tests/way_back.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::agent {
+
+// Exchanges for which nobody waits any more, until their agents have ended: what these hold would be in use,
+// and the next run would not find it idle. On the loop's thread.
+template <typename Exchange>
+class Abandoned {
+ public:
+  explicit Abandoned(net::EventLoop& loop) : way_back_(loop) {}
+
+  void add(std::vector<std::unique_ptr<Exchange>> exchanges) {
+    for (std::unique_ptr<Exchange>& exchange : exchanges) {
+      const auto place = list_.insert(list_.end(), std::move(exchange));
+      (*place)->abandon([this, place] { way_back_.post()([this, place] { list_.erase(place); }); });
+    }
+  }
+
+ private:
+  WayBack way_back_;
+  std::list<std::unique_ptr<Exchange>> list_;  // last: they call
+};
+
+}  // namespace autopilot::agent
