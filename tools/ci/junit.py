@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
-from stage import Outcome
+from stage import Failure, Outcome
 
 
 def _reason(case: xml.Element) -> str:
@@ -16,14 +16,18 @@ def _reason(case: xml.Element) -> str:
     return " ".join(lines).strip() or "no reason given"
 
 
+def _failure(name: str, said: str, why: str = "") -> Outcome:
+    return Outcome(failed=1, notes=[f"failed: {name}{f': {why}' if why else ''}"], failures=[Failure(name, said.strip("\n"))])
+
+
 def count_googletest(report: Path) -> Outcome:
     outcome = Outcome()
     for suite in xml.parse(report).getroot().iter("testsuite"):
         for case in suite.findall("testcase"):
             name = f"{case.get('classname')}.{case.get('name')}"
             if case.find("failure") is not None:
-                outcome.failed += 1
-                outcome.notes.append(f"failed: {name}")
+                said = "\n".join(failure.get("message", "") for failure in case.findall("failure"))
+                outcome.add(_failure(name, said))
             elif case.get("result") == "skipped" or case.find("skipped") is not None:
                 outcome.skipped += 1
                 outcome.notes.append(f"skipped: {name}: {_reason(case)}")
@@ -34,12 +38,25 @@ def count_googletest(report: Path) -> Outcome:
 
 UNITTEST = re.compile(r"^.*\.\.\. (?P<result>ok|FAIL|ERROR|skipped (?P<reason>.+))$")
 NAMED = re.compile(r"^((?:test_|setUp)\w+) \(")
+DOUBLE_RULE, RULE = "=" * 70, "-" * 70
+
+
+def _said_by_unittest(output: str) -> dict[str, str]:
+    """Of each test that failed, by its name; those of its subtests one after the other."""
+    said: dict[str, str] = {}
+    for block in output.split(DOUBLE_RULE + "\n")[1:]:
+        title, _, rest = block.partition("\n")
+        if (match := re.match(r"(?:FAIL|ERROR): (\w+)", title)) is None:
+            continue
+        _, _, text = rest.partition(RULE + "\n")
+        said[match.group(1)] = said.get(match.group(1), "") + text.partition("\n" + RULE + "\n")[0]
+    return said
 
 
 def count_unittest(entry: str, output: str) -> Outcome:
     """A test with a docstring is named on the line before its result."""
     outcome = Outcome()
-    name = entry
+    name, said = entry, _said_by_unittest(output)
     for line in output.splitlines():
         if named := NAMED.match(line):
             name = f"{entry}.{named.group(1)}"
@@ -51,8 +68,7 @@ def count_unittest(entry: str, output: str) -> Outcome:
             outcome.skipped += 1
             outcome.notes.append(f"skipped: {name}: " + match.group("reason").strip("'\""))
         else:
-            outcome.failed += 1
-            outcome.notes.append(f"failed: {name}")
+            outcome.add(_failure(name, said.get(name.rpartition(".")[2], "")))
     return outcome
 
 
@@ -62,19 +78,19 @@ def count(ctest_report: Path, googletest_folder: Path) -> Outcome:
     total = Outcome()
     for entry in xml.parse(ctest_report).getroot().iter("testcase"):
         name = entry.get("name", "")
-        status = entry.get("status")
+        status, said = entry.get("status"), entry.findtext("system-out") or ""
         report = googletest_folder / f"autopilot_{name}_tests.xml"
-        inner = count_googletest(report) if report.exists() else count_unittest(name, entry.findtext("system-out") or "")
+        inner = count_googletest(report) if report.exists() else count_unittest(name, said)
         if inner.passed + inner.failed + inner.skipped:
             if status == "fail" and inner.failed == 0:
-                inner.add(Outcome(failed=1, notes=[f"failed: {name}: its program ended badly (crash, leak or timeout)"]))
+                inner.add(_failure(name, said, "its program ended badly (crash, leak or timeout)"))
             total.add(inner)
         elif status == "run":
             total.passed += 1
         elif status in ("notrun", "disabled"):
-            total.add(Outcome(skipped=1, notes=[f"skipped: {name}: {skip_reason(entry.findtext('system-out') or '')}"]))
+            total.add(Outcome(skipped=1, notes=[f"skipped: {name}: {skip_reason(said)}"]))
         else:
-            total.add(Outcome(failed=1, notes=[f"failed: {name}"]))
+            total.add(_failure(name, said))
     return total
 
 

@@ -7,11 +7,14 @@ import os
 import sys
 import time
 
-from stage import ROOT, Beside, Options, Outcome, execute, tail
+from stage import ROOT, Beside, Failure, Options, Outcome, execute, failures_of
 from stages import PLANS
 
 BUDGETS = {"fuzz_seconds": {"verify": 60}, "tidy_seconds": {"verify": 0}}
 NOTES_SHOWN = 25
+FAILURES_SHOWN = 10
+LINES_OF_FAILURE = 25
+LINE_LENGTH = 400
 
 
 def spoken(seconds: float) -> str:
@@ -30,6 +33,16 @@ def show(outcome: Outcome) -> None:
         print(f"        {note}")
     if len(outcome.notes) > NOTES_SHOWN:
         print(f"        ... and {len(outcome.notes) - NOTES_SHOWN} more lines of this kind")
+
+
+def show_failures(failures: list[Failure]) -> None:
+    """At the end, where whoever looks for them looks first, and what keeps only the end of long output keeps them."""
+    for failure in failures[:FAILURES_SHOWN]:
+        print(f"failed: {failure.name}")
+        for line in failure.text.splitlines()[-LINES_OF_FAILURE:]:
+            print(f"        | {line[:LINE_LENGTH]}")
+    for failure in failures[FAILURES_SHOWN:]:
+        print(f"failed: {failure.name}")
 
 
 def parse() -> argparse.Namespace:
@@ -62,6 +75,7 @@ def main() -> int:
     begin = time.monotonic()
     total = Outcome()
     failed: list[str] = []
+    failures: list[Failure] = []
     skipped: list[str] = []
     beside: dict[str, Beside] = {}
     for number, stage in enumerate(stages, 1):
@@ -74,13 +88,13 @@ def main() -> int:
         show(outcome)
         if outcome.failed:
             failed.append(stage.name)
-            print(f"        the end of build/ci/{stage.name}.log:")
-            for line in tail(ROOT / "build" / "ci" / f"{stage.name}.log"):
-                print(f"        | {line}")
+            failures += failures_of(stage, outcome)
+            print(f"        see build/ci/{stage.name}.log, and the end of this run")
         elif not outcome.passed:
             skipped.append(stage.name)
         total.add(outcome)
         sys.stdout.flush()
+    show_failures(failures)
     summary = f"{arguments.plan}: {len(stages)} stages in {spoken(time.monotonic() - begin)}; "
     summary += f"FAILED: {', '.join(failed)}" if failed else "none failed"
     summary += f"; skipped: {', '.join(skipped)}" if skipped else ""

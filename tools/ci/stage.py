@@ -16,19 +16,29 @@ LOGS = ROOT / "build" / "ci"
 
 
 @dataclass
+class Failure:
+    """A test that failed, and what it said of it."""
+
+    name: str
+    text: str
+
+
+@dataclass
 class Outcome:
-    """Counts of tests, or of one thing that passed or failed. Notes are shown under the stage."""
+    """Counts of tests, or of one thing that passed or failed. Notes are shown under the stage, failures at the end of all."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     notes: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
 
     def add(self, other: "Outcome") -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
         self.notes += other.notes
+        self.failures += other.failures
 
 
 def one(ok: bool, note: str = "") -> Outcome:
@@ -98,10 +108,12 @@ def configure(run: Run, preset: str) -> bool:
     return run.command(["cmake", "--preset", preset, "-DAUTOPILOT_TESTS=ON", f"-DAUTOPILOT_BENCH={bench}"], 300) == 0
 
 
-def tail(path: Path, lines: int = 40) -> list[str]:
-    if not path.exists():
-        return []
-    return path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
+def failures_of(stage: Stage, outcome: Outcome) -> list[Failure]:
+    """Those of its tests; without any the end of its log, which says why."""
+    if outcome.failures:
+        return [Failure(f"{stage.name}: {failure.name}", failure.text) for failure in outcome.failures]
+    log = LOGS / f"{stage.name}.log"
+    return [Failure(stage.name, log.read_text(encoding="utf-8", errors="replace") if log.exists() else "")]
 
 
 def execute(stage: Stage, options: Options, failed: set[str]) -> tuple[Outcome, float]:

@@ -11,7 +11,28 @@ import junit
 CTEST = """<testsuite>
 <testcase name="core" status="run"><system-out>x</system-out></testcase>
 <testcase name="host" status="fail"><failure message=""/></testcase>
-<testcase name="net" status="fail"><failure message=""/></testcase>
+<testcase name="net" status="fail"><failure message=""/><system-out>AddressSanitizer: no</system-out></testcase>
+<testcase name="integration.pairs_test" status="fail"><failure message=""/><system-out>test_a (__main__.Pairs.test_a) ... ok
+test_b (__main__.Pairs.test_b) ... FAIL
+test_c (__main__.Pairs.test_c)
+Says something. ... ERROR
+
+======================================================================
+ERROR: test_c (__main__.Pairs.test_c)
+Says something.
+----------------------------------------------------------------------
+Traceback of c
+OSError: gone
+
+======================================================================
+FAIL: test_b (__main__.Pairs.test_b) (word='x')
+----------------------------------------------------------------------
+Traceback of b
+AssertionError: 1 != 2
+
+----------------------------------------------------------------------
+Ran 3 tests in no time
+</system-out></testcase>
 <testcase name="integration.systemd_test" status="run"><system-out>test_a (systemd_test.Unit.test_a) ... ok
 test_b (systemd_test.Unit.test_b)
 Says something. ... skipped 'zsh is not installed'
@@ -33,7 +54,7 @@ CORE = """<testsuites><testsuite name="A">
 <testcase name="off" status="notrun" result="suppressed" classname="A"/>
 </testsuite></testsuites>"""
 HOST = """<testsuites><testsuite name="B">
-<testcase name="bad" status="run" result="completed" classname="B"><failure message="x"/></testcase>
+<testcase name="bad" status="run" result="completed" classname="B"><failure message="host_test.cpp:3&#x0A;1 is not 2"/></testcase>
 </testsuite></testsuites>"""
 NET = """<testsuites><testsuite name="C"><testcase name="fine" status="run" result="completed" classname="C"/></testsuite></testsuites>"""
 
@@ -46,11 +67,13 @@ class Count(unittest.TestCase):
             for program, text in (("core", CORE), ("host", HOST), ("net", NET)):
                 (folder / f"autopilot_{program}_tests.xml").write_text(text)
             outcome = junit.count(folder / "ctest.xml", folder)
-        self.assertEqual((4, 2, 7), (outcome.passed, outcome.failed, outcome.skipped))
+        self.assertEqual((5, 4, 7), (outcome.passed, outcome.failed, outcome.skipped))
         self.assertEqual([
             "skipped: A.two: needs root",
             "failed: B.bad",
             "failed: net: its program ended badly (crash, leak or timeout)",
+            "failed: integration.pairs_test.test_b",
+            "failed: integration.pairs_test.test_c",
             "skipped: integration.systemd_test.test_b: zsh is not installed",
             "skipped: integration.nvml_test.setUpModule: no library",
             "skipped: probe: no loop device",
@@ -58,6 +81,12 @@ class Count(unittest.TestCase):
             "skipped: cluster.x: there is none",
             "skipped: later: not run",
         ], outcome.notes)
+        self.assertEqual([
+            ("B.bad", "host_test.cpp:3\n1 is not 2"),
+            ("net", "AddressSanitizer: no"),
+            ("integration.pairs_test.test_b", "Traceback of b\nAssertionError: 1 != 2"),
+            ("integration.pairs_test.test_c", "Traceback of c\nOSError: gone"),
+        ], [(failure.name, failure.text) for failure in outcome.failures])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import run
 import stage
-from stage import Options, Outcome, Stage, one, skip
+from stage import Failure, Options, Outcome, Stage, one, skip
 
 
 class Runner(unittest.TestCase):
@@ -46,6 +46,20 @@ class Runner(unittest.TestCase):
         self.assertRegex(lines[-2], r"^check: 5 stages in .*; FAILED: a, c; skipped: b, e$")
         self.assertIn("        skipped: a failed", lines)
         self.assertIn("        skipped: x: no GPU", lines)
+
+    def test_what_failed_is_told_at_the_end(self):
+        def builds(job):
+            return one(job.command(["bash", "-c", "echo ld: no space left; exit 3"], timeout=10) == 0)
+        lines = self.lines([
+            Stage("a", "builds", builds),
+            Stage("b", "tests", lambda _: Outcome(failed=1, failures=[Failure("x.test", "\n".join(map(str, range(40))))])),
+            Stage("c", "tests more", lambda _: one(True)),
+        ], 1)
+        end = lines[lines.index("failed: a"):]
+        self.assertEqual(["failed: a", "        | $ bash -c echo ld: no space left; exit 3", "        | ld: no space left",
+                          "failed: b: x.test", "        | 15"], end[:5])
+        self.assertEqual("        | 39", end[-3])
+        self.assertRegex(end[-2], "FAILED: a, b$")
 
     def test_a_stage_that_a_plan_does_not_have_is_refused(self):
         errors = io.StringIO()
@@ -98,13 +112,6 @@ class Runner(unittest.TestCase):
         self.assertEqual(124, job.command(["bash", "-c", "echo begun; sleep 600 & wait"], timeout=1))
         self.assertIn("begun", job.log.read_text())
         self.assertIn("not done after 1 s", job.log.read_text())
-
-    def test_the_end_of_a_log_is_shown_on_failure(self):
-        def fails(job):
-            return one(job.command(["bash", "-c", "echo the reason; exit 3"], timeout=10) == 0)
-        with mock.patch.object(run, "ROOT", Path("/")), mock.patch.object(run, "tail", lambda _: stage.tail(stage.LOGS / "a.log")):
-            lines = self.lines([Stage("a", "fails", fails)], 1)
-        self.assertIn("        | the reason", lines)
 
 
 class Plans(unittest.TestCase):
