@@ -23,7 +23,8 @@ BandwidthPlan read_plan(const JsonObject& object) {
           .pairs = object.list("firstRound", read_pair),
           .seconds = object.count("firstRoundSeconds"),
           .most_percent = object.count("mostPercent"),
-          .left_out = object.list("leftOut", read_left_out)};
+          .left_out = object.list("leftOut", read_left_out),
+          .simulated = object.flag("simulated")};
 }
 
 }  // namespace
@@ -31,6 +32,7 @@ BandwidthPlan read_plan(const JsonObject& object) {
 std::string to_json(const BandwidthPlan& plan) {
   JsonWriter out;
   out.begin_object();
+  out.flag("simulated", plan.simulated);
   out.begin_list("rails");
   for (const PlannedRail& rail : plan.rails) {
     out.begin_object();

@@ -42,6 +42,7 @@ struct BandwidthPlan {
   std::size_t seconds = 0;         // that the first round takes when nothing goes wrong
   std::size_t most_percent = 100;  // of the rate of a line that is taken; 100: all that it carries
   std::vector<LeftOut> left_out;
+  bool simulated = false;  // the node that made it
 
   friend bool operator==(const BandwidthPlan&, const BandwidthPlan&) = default;
 };

@@ -11,7 +11,8 @@ TEST(BandwidthPlan, comes_back_as_it_was) {
                            .pairs = {{"ib0", "a", "b"}},
                            .seconds = 10,
                            .most_percent = 40,
-                           .left_out = {{"d", "does not answer"}}};
+                           .left_out = {{"d", "does not answer"}},
+                           .simulated = true};
   const auto back = parse_bandwidth_plan(to_json(plan));
   ASSERT_TRUE(back) << back.error().what;
   EXPECT_EQ(*back, plan);
@@ -19,9 +20,10 @@ TEST(BandwidthPlan, comes_back_as_it_was) {
 }
 
 TEST(BandwidthPlan, half_a_plan_is_none) {
-  for (const char* text :
-       {"", "{}",
-        R"({"rails":[],"firstRound":[{"rail":"ib0"}],"firstRoundSeconds":1,"mostPercent":1,"leftOut":[]})"})
+  for (
+      const char* text :
+      {"", "{}",
+       R"({"simulated":false,"rails":[],"firstRound":[{"rail":"ib0"}],"firstRoundSeconds":1,"mostPercent":1,"leftOut":[]})"})
     EXPECT_FALSE(parse_bandwidth_plan(text)) << text;
 }
 

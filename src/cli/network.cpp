@@ -21,6 +21,7 @@
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
 #include "cli/output/group_table.hpp"
+#include "cli/output/paint.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/test_table.hpp"
 #include "cli/settings.hpp"
@@ -85,7 +86,7 @@ void print(const FinishedTest& test, const NetworkTestOptions& options) {
   const std::string_view out_of = options.memory == kGpuMemory ? "GPU memory" : "";
   const Observations found = test.result ? test.result->observations.all() : Observations{};
   const std::string table = render_bandwidth(found, out_of, style) + render_groups(found, style);
-  std::cout << simulated_line({test}, style) << table << (table.empty() ? "" : "\n")
+  std::cout << simulated_line(are_simulated({test}), style) << table << (table.empty() ? "" : "\n")
             << render_tests({test}, style);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/kubectl/run_on_node.hpp"
 #include "cli/output/exit_code.hpp"
 #include "cli/output/format.hpp"
+#include "cli/output/paint.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/output/test_table.hpp"
 #include "cli/settings.hpp"
@@ -44,7 +45,8 @@ int list(const AgentClient& agent, OutputFormat format) {
 void print(const std::vector<FinishedTest>& tests, OutputFormat format) {
   if (tests.empty()) return;
   if (format == OutputFormat::table)
-    std::cout << simulated_line(tests, terminal_style()) << render_tests(tests, terminal_style());
+    std::cout << simulated_line(are_simulated(tests), terminal_style())
+              << render_tests(tests, terminal_style());
   else
     print_json(tests_json(tests), format);
 }

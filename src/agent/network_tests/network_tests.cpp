@@ -154,8 +154,9 @@ void NetworkTests::answer_plan(const net::HttpRequest& request, net::Responder r
   if (!tester) return to->respond(tester.error());
   const auto nodes = named_nodes(request);
   if (!nodes) return to->respond(nodes.error());
-  (*tester)->plan(*nodes, [to](const Result<api::BandwidthPlan>& plan) {
+  (*tester)->plan(*nodes, [to, is_simulated = context_.is_simulated](Result<api::BandwidthPlan> plan) {
     if (!plan) return to->respond(plan.error());
+    plan->simulated = is_simulated;
     to->respond(json(api::to_json(*plan)));
   });
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/output/columns.hpp"
+#include "cli/output/paint.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -40,8 +41,8 @@ std::string render_plan(const api::BandwidthPlan& plan, const TableStyle& style)
   const std::string share = plan.most_percent < 100
                                 ? " with " + std::to_string(plan.most_percent) + " % of each line"
                                 : " with all that the lines carry";
-  return rails_table(plan, style) + "\nThe first round takes about " + std::to_string(plan.seconds) + " s" +
-         share +
+  return simulated_line(plan.simulated, style) + rails_table(plan, style) + "\nThe first round takes about " +
+         std::to_string(plan.seconds) + " s" + share +
          ". What it shows chooses the pairs\nof the second; a third confirms. Nothing has been tested.\n" +
          left_out_table(plan, style);
 }

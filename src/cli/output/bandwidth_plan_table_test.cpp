@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(BandwidthPlanTable, tells_who_is_measured_with_whom_for_how_long_and_who_is_not) {
   const api::BandwidthPlan plan{.rails = {{"ib0", {"a", "b", "c"}}, {"ib1", {"c"}}},
@@ -30,6 +31,14 @@ TEST(BandwidthPlanTable, of_many_pairs_the_rest_is_counted) {
   EXPECT_THAT(text, HasSubstr("and 3 more"));
   EXPECT_THAT(text, HasSubstr("with all that the lines carry"));
   EXPECT_THAT(text, Not(HasSubstr("LEFT OUT")));
+}
+
+TEST(BandwidthPlanTable, says_that_a_machine_does_not_exist) {
+  api::BandwidthPlan plan{
+      .rails = {{"ib0", {"a", "b"}}}, .pairs = {{"ib0", "a", "b"}}, .seconds = 10, .left_out = {}};
+  EXPECT_THAT(render_plan(plan, {}), StartsWith("RAIL"));
+  plan.simulated = true;
+  EXPECT_THAT(render_plan(plan, {}), StartsWith("SIMULATED\nRAIL"));
 }
 
 }  // namespace

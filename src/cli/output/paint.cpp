@@ -26,6 +26,10 @@ std::string painted(std::string_view text, std::string_view color, const TableSt
   return std::string(color) + std::string(text) + "\033[0m";
 }
 
+std::string simulated_line(bool is_simulated, const TableStyle& style) {
+  return is_simulated ? painted("SIMULATED", "\033[1;36m", style) + "\n" : "";
+}
+
 std::string padded(std::string_view text, std::size_t width) {
   std::string cell(text);
   cell.resize(std::max(width, cell.size() + 1), ' ');

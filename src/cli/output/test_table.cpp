@@ -18,11 +18,6 @@ Row row_of(const FinishedTest& test) {
   return {{test.operation.kind}, {std::move(word), color_of(health)}, {test.operation.message}};
 }
 
-// All of them are of one machine.
-bool is_simulated(const std::vector<FinishedTest>& tests) {
-  return !tests.empty() && tests.front().operation.simulated;
-}
-
 }  // namespace
 
 Health health_of(const FinishedTest& test) {
@@ -30,8 +25,8 @@ Health health_of(const FinishedTest& test) {
   return test.result ? test.result->health : Health::healthy;
 }
 
-std::string simulated_line(const std::vector<FinishedTest>& tests, const TableStyle& style) {
-  return is_simulated(tests) ? painted("SIMULATED", "\033[1;36m", style) + "\n" : "";
+bool are_simulated(const std::vector<FinishedTest>& tests) {
+  return !tests.empty() && tests.front().operation.simulated;
 }
 
 std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyle& style) {
@@ -54,7 +49,7 @@ std::string tests_json(const std::vector<FinishedTest>& tests) {
       items += ",\"result\":" + api::to_json(*test.result, {.simulated = test.operation.simulated});
     items += "}";
   }
-  return std::string("{\"simulated\":") + (is_simulated(tests) ? "true" : "false") + ",\"items\":[" + items +
+  return std::string("{\"simulated\":") + (are_simulated(tests) ? "true" : "false") + ",\"items\":[" + items +
          "]}";
 }
 

@@ -22,8 +22,8 @@ struct FinishedTest {
 // What it says of the machine: unknown where it did not come to its end.
 [[nodiscard]] Health health_of(const FinishedTest& test);
 
-// The line above what they found, where their machine does not exist; else empty.
-[[nodiscard]] std::string simulated_line(const std::vector<FinishedTest>& tests, const TableStyle& style);
+// Their machine, which is one, does not exist.
+[[nodiscard]] bool are_simulated(const std::vector<FinishedTest>& tests);
 [[nodiscard]] std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyle& style);
 // `{"simulated":false,"items":[{"operation":..,"result":..}]}`
 [[nodiscard]] std::string tests_json(const std::vector<FinishedTest>& tests);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/output/paint.hpp"
+
 namespace autopilot::cli {
 namespace {
 
@@ -19,9 +21,9 @@ FinishedTest test_of(bool simulated) {
 }
 
 TEST(TestTable, of_a_machine_that_does_not_exist_says_so) {
-  EXPECT_EQ(simulated_line({test_of(true)}, {}), "SIMULATED\n");
-  EXPECT_EQ(simulated_line({test_of(false)}, {}), "");
-  EXPECT_EQ(simulated_line({}, {}), "");
+  EXPECT_EQ(simulated_line(are_simulated({test_of(true)}), {}), "SIMULATED\n");
+  EXPECT_EQ(simulated_line(are_simulated({test_of(false)}), {}), "");
+  EXPECT_FALSE(are_simulated({}));
 }
 
 // In the list, in the operation, in what the check says.
