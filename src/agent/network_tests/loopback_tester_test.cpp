@@ -47,9 +47,10 @@ class LoopbackTesterTest : public ::testing::Test {
     const std::string& port = command.arguments.at(2);
     const bool uses_gpu = command.arguments.size() > 5;
     tested_.push_back(uses_gpu ? port + " by " + command.arguments.at(6) : port);
-    if (uses_gpu)
+    if (uses_gpu) {
       EXPECT_EQ(ends_.processes_on(command.arguments.at(6), clock_.now().wall), 2) << "client and server";
-    if (uses_gpu) return told(gpu_problem_.empty() ? kGpuWritten : problem_report(gpu_problem_));
+      return told(gpu_problem_.empty() ? kGpuWritten : problem_report(gpu_problem_));
+    }
     if (port == cancels_at_) loop_.post([this] { tester_.cancel(); });
     if (port == job_comes_at_) job_ = "team/train holds GPU 0";
     const auto problem = problems_.find(port);
