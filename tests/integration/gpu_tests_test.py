@@ -140,6 +140,21 @@ class GpuTests(unittest.TestCase):
         self.assertEqual(operation["state"], "succeeded", operation)
         self.assertEqual(sorted(self.findings(result)), [(gpu, "unknown", "could_not_look") for gpu in sorted(GPUS)])
 
+    def test_a_kernel_that_fails_on_all_gpus_is_left_out(self):
+        fails = {"bf16_tflops": 100, "calls": {"cuFuncSetAttribute": {"result": 719, "after": 1}}}
+        agent = self.agent(dict.fromkeys(range(len(GPUS)), fails))
+        code, operation, result = self.make(agent, "gpu.compute")
+        self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
+        self.assertTrue(operation["message"].endswith("on 4 GPUs, without the kernel gemm_bf16_wgmma, which failed"), operation["message"])
+        self.assertEqual(self.values(operation, "compute.bf16"), dict.fromkeys(GPUS, 100))
+
+    def test_a_kernel_that_fails_on_one_gpu_alone_leaves_that_one_open(self):
+        agent = self.agent({2: {"calls": {"cuFuncSetAttribute": {"result": 719, "after": 1}}}})
+        _, operation, result = self.make(agent, "gpu.compute")
+        self.assertEqual(self.findings(result), [(GPUS[2], "unknown", "could_not_look")])
+        self.assertIn("gemm_bf16_wgmma", result["findings"][0]["message"])
+        self.assertNotIn("without", operation["message"])
+
     def test_only_gpus_that_are_reserved_are_tested(self):
         agent = self.agent()
         status, body = agent.request("POST", "/v1/operations", unix=True, headers={"Content-Type": "application/json"},
