@@ -13,7 +13,7 @@ build=(
   clang-16 lld-16 llvm-16 g++-12 libstdc++-12-dev cmake ninja-build ccache pkg-config git make python3 python3-yaml
   libboost1.81-dev libboost-json1.81-dev libexpected-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev
   libsqlite3-dev libre2-dev libnl-3-dev libnl-route-3-dev libnl-genl-3-dev libnghttp2-dev libssl-dev ca-certificates
-  libiperf-dev libsctp-dev
+  libiperf-dev libsctp-dev perftest ibverbs-providers
 )
 test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
 extras=(curl jq prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base iperf3 nftables)

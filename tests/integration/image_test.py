@@ -53,7 +53,8 @@ class ImageTest(unittest.TestCase):
         if not IS_SANITIZED:  # three times as large, and never shipped
             self.assertLess(self.layer_bytes, 60_000_000)
         programs = sorted(one.name for one in self.members if one.isfile() and one.mode & 0o111 and "/lib" not in "/" + one.name)
-        self.assertEqual(programs, ["usr/bin/autopilot", "usr/bin/autopilot-gpu-probe", "usr/bin/autopilot-net-probe"])
+        self.assertEqual(programs, ["usr/bin/autopilot", "usr/bin/autopilot-gpu-probe", "usr/bin/autopilot-net-probe",
+                                    "usr/bin/ib_read_bw", "usr/bin/ib_send_lat", "usr/bin/ib_write_bw"])
         self.assertEqual({(one.uid, one.gid, one.mtime) for one in self.members}, {(0, 0, 0)})
         self.assertFalse([one.name for one in self.members if one.mode & 0o6000])
 
@@ -69,7 +70,7 @@ class ImageTest(unittest.TestCase):
         with open(self.path.with_suffix(".spdx.json"), encoding="utf-8") as file:
             self.assertEqual(json.load(file), parts)
         packages = {one["name"]: one for one in parts["packages"]}
-        self.assertLessEqual({"libc6", "autopilot", "autopilot-gpu-probe", "autopilot-net-probe"}, set(packages))
+        self.assertLessEqual({"libc6", "autopilot", "autopilot-gpu-probe", "autopilot-net-probe", "perftest", "ibverbs-providers", "librdmacm1"}, set(packages))
         installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libssl-dev"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(packages["libssl-dev"]["versionInfo"], installed)
         known = {one["SPDXID"] for one in parts["packages"]} | {"SPDXRef-DOCUMENT"}
@@ -135,6 +136,38 @@ class ImageTest(unittest.TestCase):
                               capture_output=True, text=True, env={})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertGreater(json.loads(done.stdout)["directions"][0]["received_bits_per_second"], 0)
+
+    def test_libraries_of_drivers_find_in_it_what_they_are_linked_with(self):
+        """An empty one in the place of libcuda.so.1 and libnccl.so.2, which need these."""
+        if os.geteuid() != 0:
+            self.skipTest("chroot needs root")
+        if IS_SANITIZED:
+            self.skipTest("a program built with AddressSanitizer needs /proc, which is not there")
+        needed = [f"-l:{name}" for name in ("libpthread.so.0", "libm.so.6", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6")]
+        # Where NVIDIA's container runtime puts it, in an image that says that it is a Debian.
+        self.assertTrue((self.root / "etc/debian_version").exists())
+        library = next((self.root / "usr/lib").glob("*-linux-gnu")) / "libcuda.so.1"
+        subprocess.run([shutil.which("clang-16"), "-shared", "-o", library, "-Wl,--no-as-needed", *needed], check=True)
+        self.addCleanup(library.unlink)
+        done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", self.root, "/usr/bin/autopilot-gpu-probe"],
+                              capture_output=True, text=True, env={})
+        self.assertIn("is no CUDA driver", json.loads(done.stdout)["error"])
+
+    def test_perftest_runs_in_it_with_the_parts_for_every_adapter(self):
+        if os.geteuid() != 0:
+            self.skipTest("chroot needs root")
+        [folder] = (self.root / "usr/lib").glob("*/libibverbs")
+        parts = [f"/{one.relative_to(self.root)}" for one in folder.iterdir()]
+        drivers = {one.read_text(encoding="utf-8").split()[1] for one in (self.root / "etc/libibverbs.d").iterdir()}
+        self.assertLessEqual({"mlx5", "bnxt_re", "irdma", "efa"}, drivers)
+        self.assertEqual({Path(one).name.partition("-rdmav")[0] for one in parts}, {f"lib{driver}" for driver in drivers})
+        # As libibverbs opens the one of an adapter: with all that it needs.
+        environment = {"LD_PRELOAD": ":".join(parts), "LD_BIND_NOW": "1"}
+        for name in ("ib_write_bw", "ib_read_bw", "ib_send_lat"):
+            done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", self.root, f"/usr/bin/{name}"],
+                                  capture_output=True, text=True, env=environment)
+            self.assertIn("Did not detect devices", done.stdout + done.stderr)
+            self.assertNotIn("cannot be preloaded", done.stdout + done.stderr)
 
     def test_what_is_wrong_is_said(self):
         with tempfile.TemporaryDirectory() as folder:

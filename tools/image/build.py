@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The container image, made of what was built and of Debian's C library, without a registry or a daemon.
+"""The container image, made of what was built, of Debian's C library and its perftest, without a registry or a daemon.
 
   build.py --image registry.example.com/autopilot --tag 1.2.3
   docker load -i build/image/autopilot-1.2.3.tar        ctr -n k8s.io images import build/image/autopilot-1.2.3.tar
@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import rdma
 import sbom
 from archive import Image, libraries_of
 
@@ -26,6 +27,11 @@ CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 # A registry, with its port, and folders: what a reference is made of before its tag.
 NAME = r"(([a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+(:[0-9]{1,5})?|[a-zA-Z0-9-]+:[0-9]{1,5}|localhost)/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
 PROBES = ("autopilot-gpu-probe", "autopilot-net-probe")  # beside the program, here and in the image
+# What libraries are linked with that the programs open at run time and the image does not have: those of NVIDIA's driver, which the container
+# runtime adds (libnvidia-ml.so.1 and libcuda.so.1 of 535.261.03), and NCCL (libnccl.so.2 of 2.32.3). Read with objdump, 2026-11-27.
+FOR_OPENED = ("libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1", "libstdc++.so.6")
+# Where it is, NVIDIA's container runtime puts these libraries into the folder in which Debian's loader looks (libnvidia-container).
+DEBIAN = Path("/etc/debian_version")
 PASSWD = b"root:x:0:0::/:/bin/false\nautopilot:x:65532:65532::/:/bin/false\n"
 SBOM = "/usr/share/doc/autopilot/sbom.spdx.json"
 
@@ -67,7 +73,9 @@ def build(name: str, tag: str, program: Path, path: Path) -> Image:
     probes = [program.with_name(name) for name in PROBES]
     content = stripped(program)
     programs = {"autopilot": content} | {probe.name: stripped(probe) for probe in probes}
-    libraries = sorted({library for one in (program, *probes) for library in libraries_of(one)})
+    linked = {library for one in (program, *probes) for library in libraries_of(one)}
+    [folder] = {library.parent for library in linked if library.name == "libc.so.6"}
+    libraries = sorted(linked | {folder / name for name in FOR_OPENED})
     image = Image(f"{name}:{tag}", ["/usr/bin/autopilot"], user="65532:65532", labels={
         "org.opencontainers.image.title": "Autopilot", "org.opencontainers.image.version": version,
         "org.opencontainers.image.revision": revision_of(program), "org.opencontainers.image.licenses": "Apache-2.0"})
@@ -75,10 +83,12 @@ def build(name: str, tag: str, program: Path, path: Path) -> Image:
         image.add_text(text, f"/usr/bin/{one}", 0o755)
     for library in libraries:
         image.add_file(library.resolve(), str(library))
+    for_rdma = rdma.add_to(image, libraries)
     image.add_text(b"".join(one.read_bytes() for one in authorities()), CERTIFICATES)
+    image.add_file(DEBIAN, str(DEBIAN), 0o644)
     image.add_folder("/tmp", 0o1777)
     image.add_text(PASSWD, "/etc/passwd")
-    parts = json.dumps(sbom.document(f"{name}:{tag}", version, programs, libraries, [AUTHORITIES]), indent=2).encode() + b"\n"
+    parts = json.dumps(sbom.document(f"{name}:{tag}", version, programs, libraries, [AUTHORITIES, sbom.package_of(DEBIAN), *for_rdma]), indent=2).encode() + b"\n"
     image.add_text(parts, SBOM)
     # A program with a sanitizer is three times as large, and never ships.
     if image.layer_bytes() > MOST_BYTES and b"__asan_init" not in content:

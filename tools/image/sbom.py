@@ -40,7 +40,10 @@ def package_of(file: Path) -> str:
 
 
 def files_of(package: str) -> list[Path]:
-    return [Path(line) for line in _asked("dpkg-query", "-L", package).splitlines()]
+    done = subprocess.run(["dpkg-query", "-L", package], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LookupError(f"the package {package} is not installed (tools/install-deps.sh build)")
+    return [Path(line) for line in done.stdout.splitlines()]
 
 
 def _entry(name: str, version: str, licence: str, purl: str = "") -> dict:
@@ -68,8 +71,9 @@ def document(image: str, version: str, programs: dict[str, bytes], libraries: li
     own, *others = [_program(name, version, content) for name, content in programs.items()]
     digest = own["checksums"][0]["checksumValue"]
     linked = [_debian(package, licence) for package, licence in LINKED.items()]
-    shared = [_debian(package, "NOASSERTION") for package in sorted({package_of(file.resolve()) for file in libraries})]
-    contained = [_debian(package, "NOASSERTION") for package in beside]
+    names = sorted({package_of(file.resolve()) for file in libraries})
+    shared = [_debian(package, "NOASSERTION") for package in names]
+    contained = [_debian(package, "NOASSERTION") for package in beside if package not in names]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     relations += [("SPDXRef-DOCUMENT", "DESCRIBES", one["SPDXID"]) for one in others]
     relations += [(own["SPDXID"], "STATIC_LINK", one["SPDXID"]) for one in linked if one["name"] not in _LIBIPERF]

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests by RDMA need in an image: the programs of perftest that the network probe runs, and the parts of libibverbs for the adapters
+of each maker, which it opens by the names in its configuration."""
+
+from pathlib import Path
+
+import sbom
+from archive import Image, libraries_of
+
+PACKAGES = ("perftest", "ibverbs-providers")  # of Debian
+PROGRAMS = ("ib_write_bw", "ib_read_bw", "ib_send_lat")
+
+
+def add_to(image: Image, known: list[Path]) -> list[str]:
+    """Without the libraries that are in it already. Gives the packages of what was added."""
+    programs = [_program(name) for name in PROGRAMS]
+    files = sbom.files_of(PACKAGES[1])
+    parts = sorted(one for one in files if one.match("libibverbs/*-rdmav*.so"))
+    libraries = sorted({library for one in (*programs, *parts) for library in libraries_of(one)} - set(known))
+    for one in (*programs, *libraries):
+        image.add_file(one.resolve(), str(one))
+    names = {library.resolve(): str(library) for library in libraries}
+    for part in parts:
+        # Some are another name of a library that programs are linked with: the same file, or it would be loaded twice.
+        if part.resolve() in names:
+            image.add_link(str(part), names[part.resolve()])
+        else:
+            image.add_file(part.resolve(), str(part))
+    for one in sorted(file for file in files if file.match("/etc/libibverbs.d/*.driver")):
+        image.add_file(one, str(one), 0o644)
+    return sorted({*PACKAGES, *(sbom.package_of(library.resolve()) for library in libraries)})
+
+
+def _program(name: str) -> Path:
+    """That of Debian, whatever else the machine has."""
+    for file in sbom.files_of(PACKAGES[0]):
+        if file == Path("/usr/bin") / name:
+            return file
+    raise LookupError(f"the package {PACKAGES[0]} has no {name}")
