@@ -543,6 +543,19 @@ class ChartTest(unittest.TestCase):
         self.assertEqual((asked, pod["hostPID"]), (set(full["allowedCapabilities"]), True))
         self.assertLessEqual({next(key for key in volume if key != "name") for volume in pod["volumes"]}, set(full["volumes"]))
 
+    def test_the_driver_is_asked_for_without_a_variable_where_the_runtime_takes_none(self):
+        values = "driverRequest: volumeMount"
+        agent = self.agent(values)
+        self.assertEqual([one["name"] for one in agent["env"] if one["name"].startswith("NVIDIA_")], ["NVIDIA_DRIVER_CAPABILITIES"])
+        [mount] = [one for one in agent["volumeMounts"] if one["mountPath"] == "/var/run/nvidia-container-devices/all"]
+        [volume] = [one for one in self.pod(values)["spec"]["volumes"] if one["name"] == mount["name"]]
+        self.assertEqual(volume["hostPath"], {"path": "/dev/null", "type": "CharDevice"})
+        self.assertFalse([one for one in self.pod("")["spec"]["volumes"] if "hostPath" in one])
+        granted = self.helm.objects(values, "--api-versions", "security.openshift.io/v1")["SecurityContextConstraints", "scc-autopilot"]
+        self.assertTrue(granted["allowHostDirVolumePlugin"])
+        self.assertIn("hostPath", granted["volumes"])
+        self.assertEqual(granted["runAsUser"], {"type": "MustRunAs", "uid": 65532})
+
     def test_openshift_lets_the_pods_of_tests_be_a_user_of_their_own(self):
         objects = self.helm.objects("profile: full", "--api-versions", "security.openshift.io/v1")
         tests = objects["SecurityContextConstraints", "scc-autopilot-tests"]
@@ -580,7 +593,7 @@ class ChartTest(unittest.TestCase):
                               ("tls: {mode: secret, secretName: }", "tls.secretName: expected"),
                               ("tls: {mode: secret, port: }", "tls.port: expected a port"),
                               ("tls: {mode: secret, port: 3333}", "tls.port: expected another port than service.port, 3333"),
-                              ("webhook: {enabled: true}", "webhook.enabled: nobody would answer"),
+                              ("driverRequest: mount", "driverRequest"), ("webhook: {enabled: true}", "webhook.enabled: nobody would answer"),
                               ("webhook: {failurePolicy: Maybe}", "webhook.failurePolicy"), ("webhook: {on: true}", "webhook"),
                               ("pullSecrets: {create: true}", "pullSecrets.imagePullSecretData: expected")):
             with self.subTest(values=values), self.assertRaisesRegex(AssertionError, words):

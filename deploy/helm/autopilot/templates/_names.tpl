@@ -36,6 +36,15 @@ readOnlyRootFilesystem: true
 {{- if eq $kind "hostPath" }}true{{ end -}}
 {{- end }}
 
+{{- define "autopilot.asksByMount" -}}
+{{- if eq .Values.driverRequest "volumeMount" }}true{{ end -}}
+{{- end }}
+
+{{- /* Whether pods mount folders or files of the node. */ -}}
+{{- define "autopilot.mountsNode" -}}
+{{- if or (include "autopilot.isFull" .) (include "autopilot.keepsState" .) (include "autopilot.asksByMount" .) }}true{{ end -}}
+{{- end }}
+
 {{- /* It becomes part of expressions of the admission policies. */ -}}
 {{- define "autopilot.prefix" -}}
 {{- if not (regexMatch "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" .Values.labelPrefix) -}}
