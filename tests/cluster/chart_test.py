@@ -551,6 +551,8 @@ class ChartTest(unittest.TestCase):
         [volume] = [one for one in self.pod(values)["spec"]["volumes"] if one["name"] == mount["name"]]
         self.assertEqual(volume["hostPath"], {"path": "/dev/null", "type": "CharDevice"})
         self.assertFalse([one for one in self.pod("")["spec"]["volumes"] if "hostPath" in one])
+        # As an upgrade with the values of an older release has it.
+        self.assertEqual(self.pod("driverRequest:"), self.pod(""))
         granted = self.helm.objects(values, "--api-versions", "security.openshift.io/v1")["SecurityContextConstraints", "scc-autopilot"]
         self.assertTrue(granted["allowHostDirVolumePlugin"])
         self.assertIn("hostPath", granted["volumes"])

@@ -37,7 +37,7 @@ readOnlyRootFilesystem: true
 {{- end }}
 
 {{- define "autopilot.asksByMount" -}}
-{{- if eq .Values.driverRequest "volumeMount" }}true{{ end -}}
+{{- if eq (.Values.driverRequest | default "environment") "volumeMount" }}true{{ end -}}
 {{- end }}
 
 {{- /* Whether pods mount folders or files of the node. */ -}}
