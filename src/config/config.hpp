@@ -99,6 +99,7 @@ struct GpuProbe {
   Duration time = std::chrono::milliseconds{400};  // of each test of the probe
   int memory_percent = 50;                         // of each GPU, that gpu.memory_test takes
   Duration deadline = std::chrono::minutes{3};
+  std::string kernels = "best";  // that its GPUs take, or the highest level: "sm_90"
 };
 
 // The operation gpu.nccl_allreduce on this machine (docs/gpu-tests.md).

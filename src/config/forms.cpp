@@ -133,6 +133,10 @@ bool is_log_level(std::string_view text) {
   return text == "debug" || text == "info" || text == "warning" || text == "error";
 }
 
+bool is_kernel_level(std::string_view text) {
+  return text == "best" || text == "sm_90" || text == "sm_80" || text == "sm_70";
+}
+
 bool is_log_format(std::string_view text) {
   return text == "text" || text == "json";
 }

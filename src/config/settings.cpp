@@ -531,6 +531,11 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{1}, c.gpu_probe.deadline)),
             AUTOPILOT_SHOW(format_duration(c.gpu_probe.deadline))},
+    Setting{"gpu_probe.kernels", "best, sm_90, sm_80 or sm_70", kAtStart, kNoVariable,
+            "The highest level of kernels in tests of the GPU probe; best: what each GPU takes. sm_90 leaves "
+            "the kernel gemm_bf16_wgmma out (docs/gpu-probe.md).",
+            AUTOPILOT_READ(read_word(m, s, &is_kernel_level, c.gpu_probe.kernels)),
+            AUTOPILOT_SHOW(c.gpu_probe.kernels)},
     Setting{"nccl.command", "a list: a program and its arguments", kAtStart, kNoVariable,
             "What measures in the test gpu.nccl_allreduce, as all_reduce_perf of nccl-tests does "
             "(docs/gpu-tests.md). None: "

@@ -20,6 +20,7 @@ std::vector<OperationKind> gpu_probe_operations(const config::GpuProbe& settings
       arguments.push_back(std::move(value));
     };
     if (test.takes_memory_share) add("--memory-share", to_string(Value{settings.memory_percent / 100.0}));
+    if (settings.kernels != config::GpuProbe{}.kernels) add("--kernels", settings.kernels);
     if (!simulated.tree.empty()) {
       add("--tree", simulated.tree);
       add("--library", simulated.library);

@@ -28,6 +28,11 @@ TEST(GpuProbeOperations, take_their_time_and_their_memory_from_the_configuration
   }
 }
 
+TEST(GpuProbeOperations, use_no_kernels_above_the_level_of_the_configuration) {
+  EXPECT_THAT(arguments_of(gpu_probe_operations({.kernels = "sm_90"}), "gpu.compute"),
+              ElementsAre("helper", "gpu_probe", "gpu.compute", "--seconds", "0.4", "--kernels", "sm_90"));
+}
+
 TEST(GpuProbeOperations, of_a_machine_that_does_not_exist_its_drivers_are_asked) {
   EXPECT_THAT(
       arguments_of(gpu_probe_operations(config::GpuProbe{}, {"/tree", "/nvml.so", "/cuda.so"}), "gpu.p2p"),

@@ -153,8 +153,8 @@ Result<Buffer> Session::allocate_on_host(std::size_t bytes) {
 }
 
 Status Session::launch_named(const char* name, Grid grid, void** arguments) {
-  driver_.note_kernel(name);
   const auto function = TRY(function_of(name, grid.shared_bytes));
+  driver_.note_kernel(name);
   return driver_.run(driver_.calls().launch, function, grid.blocks, 1, 1, grid.threads, 1, 1,
                      grid.shared_bytes, stream_, arguments, nullptr);
 }

@@ -110,7 +110,10 @@ class Worker {
 void run_gpu(const Library& library, const Sensors* sensors, const Options& options, Meeting& meeting,
              std::size_t member, std::span<const GpuFacts> all, GpuSlot& slot) {
   const Status outcome = Worker(options, meeting, member, all, slot).run(library, sensors);
-  if (!outcome) slot.fail(outcome.error().what);
+  if (!outcome)
+    slot.change([&](GpuReport& report) {
+      if (!report.error) report.error = outcome.error().what;
+    });
   meeting.leave(member);
   slot.done = true;
 }

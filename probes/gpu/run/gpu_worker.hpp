@@ -26,15 +26,6 @@ class GpuSlot {
     const std::scoped_lock lock(mutex_);
     change(report_);
   }
-  // What ended its tests; what failed first counts.
-  void fail(const std::string& why) {
-    const char* const kernel = watch.kernel;
-    change([&](GpuReport& report) {
-      if (report.error) return;
-      report.error = why;
-      if (kernel != nullptr) report.last_kernel = kernel;
-    });
-  }
   [[nodiscard]] GpuReport report() const {
     const std::scoped_lock lock(mutex_);
     return report_;

@@ -93,7 +93,6 @@ json::object gpu_json(const GpuReport& gpu) {
     sensors.push_back(sensor_json(sample));
   object["sensors"] = std::move(sensors);
   if (gpu.error) object["error"] = to_utf8(*gpu.error);
-  if (!gpu.last_kernel.empty()) object["last_kernel"] = gpu.last_kernel;
   return object;
 }
 

@@ -40,7 +40,6 @@ struct GpuReport {
   std::vector<TestReport> tests;
   std::vector<SensorSample> sensors;
   std::optional<std::string> error;  // what ended its tests early, or why it had none
-  std::string last_kernel;           // that was launched before the error; empty: none was
 };
 
 struct Report {

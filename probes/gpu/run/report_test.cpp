@@ -56,14 +56,6 @@ TEST(Report, kernels_that_the_driver_refused_are_told) {
   EXPECT_THAT(to_json(report), HasSubstr(R"("refused_kernels":"sm_90a: cuModuleLoadData)"));
 }
 
-TEST(Report, the_kernel_before_an_error_is_told) {
-  Report report = measured();
-  EXPECT_THAT(to_json(report), Not(HasSubstr("last_kernel")));
-  report.gpus[0].error = "gemm: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719)";
-  report.gpus[0].last_kernel = "gemm_bf16_wgmma";
-  EXPECT_THAT(to_json(report), HasSubstr(R"("last_kernel":"gemm_bf16_wgmma")"));
-}
-
 TEST(Report, names_that_are_no_utf8_do_not_break_it) {
   Report report = measured();
   report.gpus[0].facts.name = "\xff";

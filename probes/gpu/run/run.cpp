@@ -99,7 +99,7 @@ class Crew {
 
   void give_up(std::size_t i) {
     members_[i].hangs = true;
-    members_[i].slot.fail(members_[i].patience.text());
+    members_[i].slot.change([&](GpuReport& report) { report.error = members_[i].patience.text(); });
     meeting_.leave(i);
   }
 

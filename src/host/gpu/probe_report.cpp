@@ -122,9 +122,7 @@ Result<GpuProbeReport::Gpu> read_gpu(const json::object& item) {
   if (gpu.pci_address.empty()) return refuse("a GPU has no `pci_address`");
   gpu.uuid = TRY(text_of(item, "uuid"));
   gpu.name = TRY(text_of(item, "name"));
-  gpu.kernels = TRY(text_of(item, "kernels"));
   gpu.error = TRY(text_of(item, "error"));
-  gpu.last_kernel = TRY(text_of(item, "last_kernel"));
   gpu.tests = TRY(items_of(item, "tests", read_test));
   gpu.sensors = TRY(items_of(item, "sensors", read_sensors));
   return gpu;
@@ -141,15 +139,6 @@ const GpuProbeReport::Test* GpuProbeReport::Gpu::find(std::string_view test, boo
 const GpuProbeReport::Gpu* GpuProbeReport::find(std::string_view pci_address) const {
   const auto found = std::ranges::find(gpus, pci_address, &Gpu::pci_address);
   return found == gpus.end() ? nullptr : &*found;
-}
-
-bool is_fault_of_kernel(const GpuProbeReport& report) {
-  const auto took_it = [](const GpuProbeReport::Gpu& gpu) { return gpu.kernels == kUnprovenKernels; };
-  const auto failed_in_it = [&](const GpuProbeReport::Gpu& gpu) {
-    return took_it(gpu) && !gpu.error.empty() && gpu.last_kernel == kUnprovenKernel;
-  };
-  const auto is_through = [&](const GpuProbeReport::Gpu& gpu) { return took_it(gpu) && gpu.error.empty(); };
-  return std::ranges::any_of(report.gpus, failed_in_it) && std::ranges::none_of(report.gpus, is_through);
 }
 
 Result<GpuProbeReport> parse_gpu_probe_report(std::string_view text) {

@@ -43,9 +43,7 @@ struct GpuProbeReport {
     std::string pci_address;  // in lower case
     std::string uuid;
     std::string name;
-    std::string kernels;      // the level that was used: "sm_90a"; empty: none was loaded
-    std::string error;        // what ended its tests early; empty: nothing did
-    std::string last_kernel;  // that was launched before the error; empty: none was
+    std::string error;  // what ended its tests early; empty: nothing did
     std::vector<Test> tests;
     std::vector<Sensors> sensors;
 
@@ -58,15 +56,6 @@ struct GpuProbeReport {
 
   [[nodiscard]] const Gpu* find(std::string_view pci_address) const;
 };
-
-// A product by the instructions of compute capability 9.0. No GPU of ours has run it.
-inline constexpr std::string_view kUnprovenKernel = "gemm_bf16_wgmma";
-inline constexpr std::string_view kUnprovenKernels = "sm_90a";  // the level that has it, and
-inline constexpr std::string_view kProvenKernels = "sm_90";     // the one in its place
-
-// The tests of all GPUs that took the level of that kernel failed, of one at least in that kernel: it may be
-// what is at fault, and not they.
-[[nodiscard]] bool is_fault_of_kernel(const GpuProbeReport& report);
 
 inline constexpr std::size_t kMaxGpuProbeReport = std::size_t{16} << 20;  // bytes
 inline constexpr std::size_t kMaxProbedGpus = 64;

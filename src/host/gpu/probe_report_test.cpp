@@ -14,14 +14,14 @@ using ::testing::Pair;
 constexpr std::string_view kReport =
     R"json({"program":"autopilot-gpu-probe","format":1,"began":"2026-11-25T12:00:00.000Z",
  "cuda_version":"12.4","gpus":[{"index":0,"uuid":"GPU-1","name":"NVIDIA H100","pci_address":"0000:1B:00.0",
- "memory_bytes":1024,"numa_node":null,"kernels":"sm_90a","tests":[
+ "memory_bytes":1024,"numa_node":null,"tests":[
   {"test":"pcie","scope":"alone","measured":[{"name":"host_to_device","unit":"GB/s","best":51,"median":50.5,"samples":[51,50]},
     {"name":"both_ways","unit":"GB/s","samples":[]}],
    "wrong":[{"where":"byte 0 of a copy","count":2,"detail":"bits 0x8"}],"bytes_of_a_copy":2514944},
   {"test":"pcie","scope":"together","measured":[],"wrong":[],"disputed":[{"where":"row 3","count":1,"detail":"4 instead of 7"}]},
   {"test":"p2p","scope":"alone","skipped":"needs a second GPU"}],
  "sensors":[{"seconds":0.1,"test":"pcie","power_w":310.5,"pcie_generation":5,"throttle_reasons":["sw_power_cap"]}],
- "error":"hbm: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE (214)","last_kernel":"copy"}]})json";
+ "error":"hbm: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE (214)"}]})json";
 
 TEST(GpuProbeReport, tells_what_was_measured_of_each_gpu) {
   const auto report = parse_gpu_probe_report(kReport);
@@ -29,8 +29,6 @@ TEST(GpuProbeReport, tells_what_was_measured_of_each_gpu) {
   const auto* gpu = report->find("0000:1b:00.0");
   ASSERT_NE(gpu, nullptr);
   EXPECT_EQ(gpu->error, "hbm: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE (214)");
-  EXPECT_EQ(gpu->kernels, "sm_90a");
-  EXPECT_EQ(gpu->last_kernel, "copy");
   const auto* pcie = gpu->find("pcie", false);
   ASSERT_NE(pcie, nullptr);
   ASSERT_EQ(pcie->measured.size(), 2U);
@@ -44,29 +42,6 @@ TEST(GpuProbeReport, tells_what_was_measured_of_each_gpu) {
   ASSERT_EQ(gpu->sensors.size(), 1U);
   EXPECT_EQ(gpu->sensors[0].values.at("power_w"), 310.5);
   EXPECT_THAT(gpu->sensors[0].throttle_reasons, ElementsAre("sw_power_cap"));
-}
-
-TEST(GpuProbeReport, tells_a_kernel_that_fails_everywhere_from_a_gpu_that_fails) {
-  const auto gpu = [](std::string_view kernels, std::string_view last_kernel) {
-    GpuProbeReport::Gpu one;
-    one.kernels = kernels;
-    one.last_kernel = last_kernel;
-    one.error = last_kernel.empty() ? "" : "gemm: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719)";
-    return one;
-  };
-  const auto is_fault = [](std::vector<GpuProbeReport::Gpu> gpus) {
-    GpuProbeReport report;
-    report.gpus = std::move(gpus);
-    return is_fault_of_kernel(report);
-  };
-  const auto fails = gpu("sm_90a", "gemm_bf16_wgmma");
-  EXPECT_TRUE(is_fault({fails, fails}));
-  EXPECT_TRUE(is_fault({fails, gpu("sm_80", "")})) << "that one does not take it";
-  EXPECT_TRUE(is_fault({fails, gpu("sm_90a", "fill_f64")})) << "that one failed before it";
-  EXPECT_FALSE(is_fault({fails, gpu("sm_90a", "")})) << "that one ran it";
-  EXPECT_FALSE(is_fault({gpu("sm_90a", "gemm_bf16"), gpu("sm_90a", "spin")}));
-  EXPECT_FALSE(is_fault({gpu("sm_90a", "")}));
-  EXPECT_FALSE(is_fault({}));
 }
 
 TEST(GpuProbeReport, that_is_none_is_refused_with_the_place) {

@@ -27,7 +27,7 @@ struct Options {
 };
 
 Status take(const std::string& name, const std::string& value, Options& options) {
-  if (name == "--seconds" || name == "--memory-share")
+  if (name == "--seconds" || name == "--memory-share" || name == "--kernels")
     options.limits.insert(options.limits.end(), {name, value});
   else if (name == "--cuda-library")
     options.cuda_library = value;
@@ -96,16 +96,10 @@ bool is_conclusive(const Result<GpuProbeReport>& report) {
          std::ranges::all_of(report->gpus, [](const auto& gpu) { return gpu.error.empty(); });
 }
 
-GpuTestEnd test(Options options, const SimulatedMachine& simulated, std::span<const GpuDevice> gpus) {
-  std::string said = std::string(options.test->tests) + " on " + count_text(gpus.size());
-  auto report = run_probe(options, simulated, gpus);
-  if (report && is_fault_of_kernel(*report)) {
-    said += ", without the kernel " + std::string(kUnprovenKernel) + ", which failed";
-    options.limits.insert(options.limits.end(), {"--kernels", std::string(kProvenKernels)});
-    report = run_probe(options, simulated, gpus);
-  }
+GpuTestEnd test(const Options& options, const SimulatedMachine& simulated, std::span<const GpuDevice> gpus) {
+  const auto report = run_probe(options, simulated, gpus);
   return {report ? gpu_probe_observations(*options.test, *report, gpus) : fail(report.error()),
-          std::move(said), is_conclusive(report)};
+          std::string(options.test->tests) + " on " + count_text(gpus.size()), is_conclusive(report)};
 }
 
 }  // namespace
