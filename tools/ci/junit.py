@@ -37,29 +37,29 @@ def count_googletest(report: Path) -> Outcome:
 
 
 UNITTEST = re.compile(r"^.*\.\.\. (?P<result>ok|FAIL|ERROR|skipped (?P<reason>.+))$")
-NAMED = re.compile(r"^((?:test_|setUp)\w+) \(")
+NAMED = re.compile(r"^((?:test_|setUp|tearDown)\w+) (\([\w.]+\))")
 DOUBLE_RULE, RULE = "=" * 70, "-" * 70
 
 
 def _said_by_unittest(output: str) -> dict[str, str]:
-    """Of each test that failed, by its name; those of its subtests one after the other."""
+    """Of each test that failed, by its name and class; of one with subtests what the first of them said that failed."""
     said: dict[str, str] = {}
     for block in output.split(DOUBLE_RULE + "\n")[1:]:
         title, _, rest = block.partition("\n")
-        if (match := re.match(r"(?:FAIL|ERROR): (\w+)", title)) is None:
-            continue
-        _, _, text = rest.partition(RULE + "\n")
-        said[match.group(1)] = said.get(match.group(1), "") + text.partition("\n" + RULE + "\n")[0]
+        match = NAMED.match(title.removeprefix("FAIL: ").removeprefix("ERROR: "))
+        if match is not None:
+            text = rest.partition(RULE + "\n")[2].partition("\n" + RULE + "\n")[0]
+            said.setdefault(match.group(), text.strip("\n"))
     return said
 
 
 def count_unittest(entry: str, output: str) -> Outcome:
     """A test with a docstring is named on the line before its result."""
     outcome = Outcome()
-    name, said = entry, _said_by_unittest(output)
+    name, title, said = entry, "", _said_by_unittest(output)
     for line in output.splitlines():
-        if named := NAMED.match(line):
-            name = f"{entry}.{named.group(1)}"
+        if named := NAMED.match(line.strip()):
+            name, title = f"{entry}.{named.group(1)}", named.group()
         if not (match := UNITTEST.match(line)):
             continue
         if match.group("result") == "ok":
@@ -68,7 +68,10 @@ def count_unittest(entry: str, output: str) -> Outcome:
             outcome.skipped += 1
             outcome.notes.append(f"skipped: {name}: " + match.group("reason").strip("'\""))
         else:
-            outcome.add(_failure(name, said.get(name.rpartition(".")[2], "")))
+            outcome.failed += 1
+            outcome.notes.append(f"failed: {name}")
+            if title in said:
+                outcome.failures.append(Failure(name, said.pop(title)))
     return outcome
 
 

@@ -16,6 +16,11 @@ CTEST = """<testsuite>
 test_b (__main__.Pairs.test_b) ... FAIL
 test_c (__main__.Pairs.test_c)
 Says something. ... ERROR
+test_d (__main__.Pairs.test_d) ...
+  test_d (__main__.Pairs.test_d) (word='x') ... FAIL
+  test_d (__main__.Pairs.test_d) (word='y') ... FAIL
+test_b (__main__.Others.test_b) ... FAIL
+tearDownClass (__main__.Others) ... ERROR
 
 ======================================================================
 ERROR: test_c (__main__.Pairs.test_c)
@@ -25,10 +30,30 @@ Traceback of c
 OSError: gone
 
 ======================================================================
-FAIL: test_b (__main__.Pairs.test_b) (word='x')
+ERROR: tearDownClass (__main__.Others)
+----------------------------------------------------------------------
+Traceback of the end
+
+======================================================================
+FAIL: test_b (__main__.Pairs.test_b)
 ----------------------------------------------------------------------
 Traceback of b
 AssertionError: 1 != 2
+
+======================================================================
+FAIL: test_d (__main__.Pairs.test_d) (word='x')
+----------------------------------------------------------------------
+Traceback of x
+
+======================================================================
+FAIL: test_d (__main__.Pairs.test_d) (word='y')
+----------------------------------------------------------------------
+Traceback of y
+
+======================================================================
+FAIL: test_b (__main__.Others.test_b)
+----------------------------------------------------------------------
+Traceback of the other b
 
 ----------------------------------------------------------------------
 Ran 3 tests in no time
@@ -67,13 +92,17 @@ class Count(unittest.TestCase):
             for program, text in (("core", CORE), ("host", HOST), ("net", NET)):
                 (folder / f"autopilot_{program}_tests.xml").write_text(text)
             outcome = junit.count(folder / "ctest.xml", folder)
-        self.assertEqual((5, 4, 7), (outcome.passed, outcome.failed, outcome.skipped))
+        self.assertEqual((5, 8, 7), (outcome.passed, outcome.failed, outcome.skipped))
         self.assertEqual([
             "skipped: A.two: needs root",
             "failed: B.bad",
             "failed: net: its program ended badly (crash, leak or timeout)",
             "failed: integration.pairs_test.test_b",
             "failed: integration.pairs_test.test_c",
+            "failed: integration.pairs_test.test_d",
+            "failed: integration.pairs_test.test_d",
+            "failed: integration.pairs_test.test_b",
+            "failed: integration.pairs_test.tearDownClass",
             "skipped: integration.systemd_test.test_b: zsh is not installed",
             "skipped: integration.nvml_test.setUpModule: no library",
             "skipped: probe: no loop device",
@@ -86,6 +115,9 @@ class Count(unittest.TestCase):
             ("net", "AddressSanitizer: no"),
             ("integration.pairs_test.test_b", "Traceback of b\nAssertionError: 1 != 2"),
             ("integration.pairs_test.test_c", "Traceback of c\nOSError: gone"),
+            ("integration.pairs_test.test_d", "Traceback of x"),
+            ("integration.pairs_test.test_b", "Traceback of the other b"),
+            ("integration.pairs_test.tearDownClass", "Traceback of the end"),
         ], [(failure.name, failure.text) for failure in outcome.failures])
 
 
