@@ -24,7 +24,7 @@ BandwidthPlan read_plan(const JsonObject& object) {
           .seconds = object.count("firstRoundSeconds"),
           .most_percent = object.count("mostPercent"),
           .left_out = object.list("leftOut", read_left_out),
-          .simulated = object.flag("simulated")};
+          .simulated = object.flag_or_false("simulated")};
 }
 
 }  // namespace

@@ -73,6 +73,11 @@ class ImageTest(unittest.TestCase):
         self.assertLessEqual({"libc6", "autopilot", "autopilot-gpu-probe", "autopilot-net-probe", "perftest", "ibverbs-providers", "librdmacm1"}, set(packages))
         installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libssl-dev"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(packages["libssl-dev"]["versionInfo"], installed)
+        linked = {one["relatedSpdxElement"] for one in parts["relationships"] if one["relationshipType"] == "DYNAMIC_LINK"}
+        self.assertEqual(linked, {"SPDXRef-libc6"})
+        for name in packages:
+            if name not in ("autopilot", "autopilot-gpu-probe", "autopilot-net-probe") and not name.endswith("-dev"):
+                self.assertTrue((self.root / "usr/share/doc" / name / "copyright").stat().st_size, name)
         known = {one["SPDXID"] for one in parts["packages"]} | {"SPDXRef-DOCUMENT"}
         for relation in parts["relationships"]:
             self.assertLessEqual({relation["spdxElementId"], relation["relatedSpdxElement"]}, known)

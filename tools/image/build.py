@@ -75,21 +75,25 @@ def build(name: str, tag: str, program: Path, path: Path) -> Image:
     programs = {"autopilot": content} | {probe.name: stripped(probe) for probe in probes}
     linked = {library for one in (program, *probes) for library in libraries_of(one)}
     [folder] = {library.parent for library in linked if library.name == "libc.so.6"}
-    libraries = sorted(linked | {folder / name for name in FOR_OPENED})
+    libraries = sorted(linked)
+    for_opened = sorted({folder / name for name in FOR_OPENED} - linked)
     image = Image(f"{name}:{tag}", ["/usr/bin/autopilot"], user="65532:65532", labels={
         "org.opencontainers.image.title": "Autopilot", "org.opencontainers.image.version": version,
-        "org.opencontainers.image.revision": revision_of(program), "org.opencontainers.image.licenses": "Apache-2.0"})
+        "org.opencontainers.image.revision": revision_of(program)})
     for one, text in programs.items():
         image.add_text(text, f"/usr/bin/{one}", 0o755)
-    for library in libraries:
+    for library in (*libraries, *for_opened):
         image.add_file(library.resolve(), str(library))
-    for_rdma = rdma.add_to(image, libraries)
+    beside = {AUTHORITIES, sbom.package_of(DEBIAN), *(sbom.package_of(library.resolve()) for library in for_opened)}
+    beside |= rdma.add_to(image, [*libraries, *for_opened])
     image.add_text(b"".join(one.read_bytes() for one in authorities()), CERTIFICATES)
     image.add_file(DEBIAN, str(DEBIAN), 0o644)
     image.add_folder("/tmp", 0o1777)
     image.add_text(PASSWD, "/etc/passwd")
-    parts = json.dumps(sbom.document(f"{name}:{tag}", version, programs, libraries, [AUTHORITIES, sbom.package_of(DEBIAN), *for_rdma]), indent=2).encode() + b"\n"
+    parts = json.dumps(sbom.document(f"{name}:{tag}", version, programs, libraries, sorted(beside)), indent=2).encode() + b"\n"
     image.add_text(parts, SBOM)
+    for package in sorted(beside | {sbom.package_of(library.resolve()) for library in libraries}):
+        image.add_file(sbom.copyright_of(package), f"/usr/share/doc/{package}/copyright", 0o644)
     # A program with a sanitizer is three times as large, and never ships.
     if image.layer_bytes() > MOST_BYTES and b"__asan_init" not in content:
         raise RuntimeError(f"the image has {image.layer_bytes():,} bytes, and may have {MOST_BYTES:,}")

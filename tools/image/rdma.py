@@ -11,7 +11,7 @@ PACKAGES = ("perftest", "ibverbs-providers")  # of Debian
 PROGRAMS = ("ib_write_bw", "ib_read_bw", "ib_send_lat")
 
 
-def add_to(image: Image, known: list[Path]) -> list[str]:
+def add_to(image: Image, known: list[Path]) -> set[str]:
     """Without the libraries that are in it already. Gives the packages of what was added."""
     programs = [_program(name) for name in PROGRAMS]
     files = sbom.files_of(PACKAGES[1])
@@ -28,7 +28,7 @@ def add_to(image: Image, known: list[Path]) -> list[str]:
             image.add_file(part.resolve(), str(part))
     for one in sorted(file for file in files if file.match("/etc/libibverbs.d/*.driver")):
         image.add_file(one, str(one), 0o644)
-    return sorted({*PACKAGES, *(sbom.package_of(library.resolve()) for library in libraries)})
+    return {*PACKAGES, *(sbom.package_of(library.resolve()) for library in libraries)}
 
 
 def _program(name: str) -> Path:

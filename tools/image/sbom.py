@@ -46,6 +46,11 @@ def files_of(package: str) -> list[Path]:
     return [Path(line) for line in done.stdout.splitlines()]
 
 
+def copyright_of(package: str) -> Path:
+    """What its authors want said. Some packages have a link to that of another one."""
+    return Path(f"/usr/share/doc/{package}/copyright").resolve(strict=True)
+
+
 def _entry(name: str, version: str, licence: str, purl: str = "") -> dict:
     entry = {"SPDXID": "SPDXRef-" + "".join(letter if letter.isalnum() else "-" for letter in name), "name": name,
              "versionInfo": version, "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
