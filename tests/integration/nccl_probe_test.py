@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""autopilot-gpu-probe nccl-serve and nccl-measure against libraries in the place of CUDA's and NCCL's: several processes that
-really talk with each other, and how each of them ends where another one, or its machine, fails. No test here has seen NCCL."""
+"""autopilot-gpu-probe nccl-serve and nccl-measure against libraries in the place of CUDA's and NCCL's, or of HIP's and RCCL's: several
+processes that really talk with each other, and how each of them ends where another one, or its machine, fails. No test here has seen
+NCCL or RCCL."""
 
 import json
 import os
@@ -13,10 +14,13 @@ import time
 import unittest
 
 import harness
+import kfd
 
 PROBE = os.path.join(harness.BIN, "autopilot-gpu-probe")
 CUDA = os.path.join(harness.BIN, "libcuda-sim.so")
 NCCL = os.path.join(harness.BIN, "libnccl-sim.so")
+HIP = os.path.join(harness.BIN, "libamdhip64-sim.so")
+RCCL = os.path.join(harness.BIN, "librccl-sim.so")
 NVML = os.path.join(harness.BIN, "libnvidia-ml-sim.so")
 HERE = "127.0.0.1"
 GIGABITS = 2.0  # of a bus: an iteration is much longer than what the exchange itself takes
@@ -306,6 +310,88 @@ class Machines(NcclProbeTest):
         self.assert_reason(self.alone(nccl={"calls": {"ncclGetUniqueId": {"result": 5}}}), "internal", r"ncclGetUniqueId: .*\(5\).*as its table says")
 
 
+class Amd(NcclProbeTest):
+    """The same with HIP, RCCL and the kernel driver that tells who uses a GPU (KFD)."""
+    GPUS = ("0000:01:00.0", "0000:02:00.0")
+
+    def setUp(self):
+        self.root = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
+        self.kfd = os.path.join(self.root, "sys", "class", "kfd", "kfd")
+        kfd.make(self.kfd, *self.GPUS)
+        self.words = ["--vendor", "amd", "--library", HIP, "--nccl-library", RCCL]
+
+    def alone(self, *words, ranks=4, **tables):
+        root = [] if "--root" in words else ["--root", self.root]
+        return End(self, "nccl-serve", "--ranks", str(ranks), *self.words, *root, *words, **tables)
+
+    def pair(self, *words, **tables):
+        machine = [*self.words, "--root", self.root, "--require-idle"]
+        serving, told = self.serve(*machine)
+        joining = self.join(told["id"], *machine, *words, **tables)
+        return told, serving, joining
+
+    def test_a_pair_of_machines(self):
+        told, serving, joining = self.pair()
+        self.assertEqual((told["simulated"], told["gpus"], told["rccl_version"]), (True, 2, "2.21.5"))
+        self.assertNotIn("nccl_version", told)
+        for end in (serving, joining):
+            report = self.report(end)
+            self.assertEqual((report["gpus"], report["rccl_version"]), (2, "2.21.5"))
+            self.assert_rate(report, GIGABITS)
+            left = {name: count for name, count in end.recorded().items() if name in NOTHING_LEFT and name != "contexts"}
+            self.assertEqual(set(left.values()), {0}, "HIP's contexts stay to the end of the process")
+
+    def test_a_wrong_sum_is_named_and_all_ends_know_it(self):
+        _, serving, joining = self.pair(nccl={"wrong_rank": 3})
+        self.assert_reason(joining, "wrong_result", r"^gpu 1 \(0000:02:00.0\): byte \d+ of the sum is -10, not 10$", code=2, wrong_rank=3)
+        self.assert_reason(serving, "wrong_result", "^rank 3, of another machine", code=2, wrong_rank=3)
+
+    def test_numbers_that_ranks_cannot_have_agreed_on_are_said_to_be_sums_of_rccl(self):
+        end = self.alone(ranks=2, nccl={"wrong_word": {"rank": 1, "call": 0, "value": 0}})
+        self.assertIn("id", end.line())
+        self.assert_reason(end, "wrong_result", "sums of RCCL are wrong here$", code=2, wrong_rank=1)
+
+    def test_libraries_are_found_by_their_usual_names(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
+        for name, path in (("libamdhip64.so.6", HIP), ("librccl.so.1", RCCL)):
+            os.symlink(os.path.abspath(path), os.path.join(folder, name))
+        self.words = ["--vendor", "amd"]
+        alone = self.alone(ranks=2, libraries=False, environment={"LD_LIBRARY_PATH": folder})
+        self.assertIn("id", alone.line())
+        self.assertEqual(self.report(alone)["gpus"], 2)
+
+    def test_what_is_missing_is_told_by_its_name(self):
+        self.words = ["--vendor", "amd"]
+        self.assert_reason(self.alone("--library", HIP, "--nccl-library", "/nowhere/librccl.so.1"), "no_library",
+                           r"no RCCL is installed here; install RCCL \(rccl\)")
+        self.assert_reason(self.alone("--library", "/nowhere/libamdhip64.so.6"), "no_driver", "no HIP is installed here")
+        self.assert_reason(self.alone("--library", CUDA), "no_driver", "is no HIP, or older than 4.2: it lacks hipInit")
+        self.assert_reason(self.alone("--library", HIP, calls={"hipInit": {"result": 101}}), "no_driver", "hipInit: hipErrorInvalidDevice")
+        self.assert_reason(self.alone("--library", HIP, calls={"hipMalloc": {"result": 2}}), "no_memory", "hipMalloc: hipErrorOutOfMemory")
+
+    def test_a_gpu_that_others_use(self):
+        kfd.use(self.kfd, 4200, number=1)
+        for words in ([], ["--require-idle"]):
+            busy = self.alone(*words)
+            self.assert_reason(busy, "busy", r"gpu 1 \(0000:02:00.0\) is in use by 4200; --beside-others")
+            self.assertEqual(busy.recorded()["peak_bytes"], [0, 0], "nothing was put on them")
+        self.assertIn("id", self.alone("--beside-others").line())
+        self.assertIn("id", self.alone("--require-idle", "--count", "1").line(), "only those that take part have to be idle")
+
+    def test_a_gpu_of_which_nobody_tells_who_uses_it_is_busy_where_that_must_be_known(self):
+        empty = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
+        for root, why in ((empty, "/sys/class/kfd/kfd/topology/nodes"), (self.root, r"\(KFD\) does not list it")):
+            with self.subTest(why):
+                tables = {"gpus": [gpu(7)]}
+                self.assert_reason(self.alone("--require-idle", "--root", root, **tables), "busy", f"may be in use, and nobody tells by whom: .*{why}")
+                self.assertIn("id", self.alone("--root", root, **tables).line(), "who does not ask for it gets it")
+
+    def test_a_divided_gpu_is_busy_where_its_use_must_be_known(self):
+        kfd.make(self.kfd, *self.GPUS, self.GPUS[1])
+        self.assert_reason(self.alone("--require-idle"), "busy", r"gpu 1 \(0000:02:00.0\) is divided \(compute partitions\)")
+        self.assertIn("id", self.alone().line())
+
+
 class Others(NcclProbeTest):
     """What is wrong with the other machines, or between them."""
 
@@ -492,6 +578,7 @@ class Program(NcclProbeTest):
                               ("--ranks", ["nccl-serve", "--ranks", "1"]),
                               ("--bind", [*serve, "--bind", "eth0"]),
                               ("--seconds", [*serve, "--seconds", "0"]),
+                              ("--vendor", [*serve, "--vendor", "intel"]),
                               ("--count", [*serve, "--count", "0"]),
                               ("--megabytes", [*serve, "--megabytes", "-5"]),
                               ("--id", [*measure, "--first", "1"]),

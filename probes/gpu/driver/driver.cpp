@@ -31,6 +31,10 @@ Status Driver::status_of(const char* name, cuda::Return code) const {
   return fail(errc_of_code(code), std::string(name) + ": " + library_->text_of(code));
 }
 
+tl::unexpected<Error> Driver::not_asked_for(const char* name) {
+  return fail(Errc::unsupported, std::string(name) + ": this driver's library is not asked for it");
+}
+
 Status Driver::go_on() const {
   if (watch_->stop) return fail(Errc::conflict, "stopped before its end");
   return {};

@@ -43,9 +43,11 @@ class Driver {
   [[nodiscard]] const Library& library() const { return *library_; }
 
   // The error says which function gave what: "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2)".
+  // Errc::unsupported also of one that this library is not asked for.
   template <class... Parameters>
   [[nodiscard]] Status run(const cuda::Call<cuda::Return(Parameters...)>& call,
                            std::type_identity_t<Parameters>... arguments) const {
+    if (call.address == nullptr) return not_asked_for(call.name);
     const InCall in_call(*watch_, call.name);
     return status_of(call.name, call.address(arguments...));
   }
@@ -54,6 +56,7 @@ class Driver {
   template <class... Parameters>
   [[nodiscard]] Result<bool> is_through(const cuda::Call<cuda::Return(Parameters...)>& call,
                                         std::type_identity_t<Parameters>... arguments) const {
+    if (call.address == nullptr) return not_asked_for(call.name);
     const InCall in_call(*watch_, call.name);
     const cuda::Return code = call.address(arguments...);
     if (code == cuda::kNotReady) return false;
@@ -65,6 +68,7 @@ class Driver {
   template <class... Parameters>
   void give_back(const cuda::Call<cuda::Return(Parameters...)>& call,
                  std::type_identity_t<Parameters>... arguments) const {
+    if (call.address == nullptr) return;
     const InCall in_call(*watch_, call.name);
     call.address(arguments...);
   }
@@ -77,6 +81,7 @@ class Driver {
 
  private:
   [[nodiscard]] Status status_of(const char* name, cuda::Return code) const;
+  [[nodiscard]] static tl::unexpected<Error> not_asked_for(const char* name);
 
   const Library* library_;
   Watch* watch_;

@@ -26,6 +26,18 @@ Result<int> attribute_of(const Driver& driver, cuda::Device device, int attribut
   return value;
 }
 
+// What tests with kernels need, and how people name a GPU of NVIDIA.
+Status read_what_cuda_tells(const Driver& driver, GpuFacts& gpu) {
+  cuda::Uuid uuid{};
+  TRY_STATUS(driver.run(driver.calls().device_uuid, &uuid, gpu.device));
+  gpu.uuid = uuid_text(uuid);
+  gpu.capability_major = TRY(attribute_of(driver, gpu.device, cuda::kComputeCapabilityMajor));
+  gpu.capability_minor = TRY(attribute_of(driver, gpu.device, cuda::kComputeCapabilityMinor));
+  const int multiprocessors = TRY(attribute_of(driver, gpu.device, cuda::kMultiprocessorCount));
+  gpu.multiprocessors = static_cast<unsigned>(std::max(multiprocessors, 1));
+  return {};
+}
+
 Result<GpuFacts> read_gpu(const Driver& driver, int index) {
   const cuda::Calls& calls = driver.calls();
   GpuFacts gpu;
@@ -34,18 +46,12 @@ Result<GpuFacts> read_gpu(const Driver& driver, int index) {
   std::array<char, 96> name{};
   TRY_STATUS(driver.run(calls.device_name, name.data(), static_cast<int>(name.size() - 1), gpu.device));
   gpu.name = to_printable(name.data());
-  cuda::Uuid uuid{};
-  TRY_STATUS(driver.run(calls.device_uuid, &uuid, gpu.device));
-  gpu.uuid = uuid_text(uuid);
   std::array<char, 32> address{};
   TRY_STATUS(
       driver.run(calls.device_pci_address, address.data(), static_cast<int>(address.size() - 1), gpu.device));
   gpu.pci_address = to_lower(to_printable(address.data()));
-  gpu.capability_major = TRY(attribute_of(driver, gpu.device, cuda::kComputeCapabilityMajor));
-  gpu.capability_minor = TRY(attribute_of(driver, gpu.device, cuda::kComputeCapabilityMinor));
-  const int multiprocessors = TRY(attribute_of(driver, gpu.device, cuda::kMultiprocessorCount));
-  gpu.multiprocessors = static_cast<unsigned>(std::max(multiprocessors, 1));
   TRY_STATUS(driver.run(calls.device_memory, &gpu.memory_bytes, gpu.device));
+  if (driver.library().vendor() == Vendor::nvidia) TRY_STATUS(read_what_cuda_tells(driver, gpu));
   return gpu;
 }
 

@@ -8,23 +8,24 @@
 
 namespace autopilot::probes::gpu {
 
-// A GPU as the driver shows it to this process: CUDA_VISIBLE_DEVICES hides and reorders.
+// A GPU as the driver shows it to this process: CUDA_VISIBLE_DEVICES, of AMD HIP_VISIBLE_DEVICES, hides and
+// reorders.
 struct GpuFacts {
   cuda::Device device = 0;
   int index = 0;
   std::string name;
-  std::string uuid;         // "GPU-01234567-89ab-..."
+  std::string uuid;         // "GPU-01234567-89ab-..."; of NVIDIA alone, as the capability
   std::string pci_address;  // "0000:3b:00.0"
   int capability_major = 0;
   int capability_minor = 0;
-  unsigned multiprocessors = 0;
+  unsigned multiprocessors = 0;  // likewise
   std::size_t memory_bytes = 0;
 
   // "8.0" is 80.
   [[nodiscard]] int capability() const { return capability_major * 10 + capability_minor; }
 };
 
-// cuInit and what it found. Errc::not_found: the driver has no GPU.
+// What the driver found when it was initialised. Errc::not_found: the driver has no GPU.
 [[nodiscard]] Result<std::vector<GpuFacts>> list_gpus(const Driver& driver);
 
 // Those that `wanted` names by index, UUID (its beginning will do, if it is one GPU's) or PCI address; all

@@ -4,9 +4,11 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "core/result.hpp"
 #include "probes/gpu/driver/cuda_abi.h"
+#include "probes/gpu/driver/vendor.hpp"
 
 namespace autopilot::probes::gpu {
 
@@ -19,34 +21,49 @@ struct Call {
   Signature* address = nullptr;
 };
 
-// All of them, under names of ours.
+// All of them, under names of ours. Of HIP those of hip_abi.h, under the same; the others are null then.
 struct Calls {
 #define AUTOPILOT_CUDA_MEMBER(member, name, arguments) \
   std::type_identity<Call<Return arguments>>::type member{#name};
   AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_MEMBER)
 #undef AUTOPILOT_CUDA_MEMBER
+  // Of HIP alone, in place of contexts: the GPU of this thread from now on.
+  Call<Return(Device)> device_set{"hipSetDevice"};
 };
 
 }  // namespace cuda
 
 inline constexpr const char* kDriverLibrary = "libcuda.so.1";
 
-// The CUDA driver's library, opened while we run and never closed: it has threads of its own. Thread-safe.
+// By which names a driver's library is looked for, the best one first: HIP's of ROCm 7, 6 and 5.
+[[nodiscard]] std::vector<std::string> driver_libraries(Vendor vendor);
+
+// The driver's library, CUDA's or HIP's, opened while we run and never closed: it has threads of its own.
+// Thread-safe.
 class Library {
  public:
   // `path`: a file, or a name that the loader looks for. Errc::not_found: there is none. Errc::unsupported:
   // it cannot be used; the text says what is missing.
-  [[nodiscard]] static Result<Library> open(const std::string& path);
+  [[nodiscard]] static Result<Library> open(const std::string& path, Vendor vendor = Vendor::nvidia);
+  // The first of them that is there.
+  [[nodiscard]] static Result<Library> open_first(const std::vector<std::string>& paths, Vendor vendor);
 
   [[nodiscard]] const cuda::Calls& calls() const { return calls_; }
+  [[nodiscard]] Vendor vendor() const { return vendor_; }
   // It is the simulated driver, which says so by a symbol that no real one has.
   [[nodiscard]] bool is_simulated() const { return is_simulated_; }
-  // "CUDA_ERROR_OUT_OF_MEMORY (2)".
+  // "CUDA_ERROR_OUT_OF_MEMORY (2)", "hipErrorOutOfMemory (2)".
   [[nodiscard]] std::string text_of(cuda::Return code) const;
 
  private:
-  Library() = default;
+  explicit Library(Vendor vendor) : vendor_(vendor) {}
+  Status load_cuda(const std::string& path);
+  Status load_hip(const std::string& path);
+  [[nodiscard]] const char* name_of(cuda::Return code) const;
+
+  Vendor vendor_;
   cuda::Calls calls_;
+  const char* (*hip_error_name_)(cuda::Return code) = nullptr;  // of HIP alone
   bool is_simulated_ = false;
 };
 

@@ -30,7 +30,7 @@ Buffer::Buffer(Buffer&& other) noexcept
 Buffer::~Buffer() {
   if (address_ == nullptr) return;
   const Driver& driver = session_->driver_;
-  driver.give_back(driver.calls().context_set, session_->context_);
+  static_cast<void>(session_->make_current());
   if (where_ == Where::host) {
     driver.give_back(driver.calls().host_free, address_);
     return;
@@ -52,13 +52,18 @@ Result<std::unique_ptr<Session>> Session::open(const Driver& driver, const GpuFa
 
 Session::~Session() {
   const cuda::Calls& calls = driver_.calls();
-  if (context_ == nullptr) return;
-  driver_.give_back(calls.context_set, context_);
+  if (context_ == nullptr && stream_ == nullptr) return;
+  static_cast<void>(make_current());
   for (cuda::Event event : {begin_, end_, fork_})
     if (event != nullptr) driver_.give_back(calls.event_destroy, event);
   for (cuda::Stream stream : {stream_, second_stream_})
     if (stream != nullptr) driver_.give_back(calls.stream_destroy, stream);
   if (module_ != nullptr) driver_.give_back(calls.module_unload, module_);
+  if (context_ != nullptr) give_context_back();
+}
+
+void Session::give_context_back() {
+  const cuda::Calls& calls = driver_.calls();
   if (where_ == In::own_context) {
     driver_.give_back(calls.context_destroy, context_);
     return;
@@ -70,6 +75,7 @@ Session::~Session() {
 
 Status Session::make_context() {
   const cuda::Calls& calls = driver_.calls();
+  if (driver_.library().vendor() == Vendor::amd && where_ == In::primary_context) return make_current();
   if (where_ == In::own_context)
     return driver_.run(calls.context_create, &context_, cuda::kBlockingSync, facts_.device);
   TRY_STATUS(driver_.run(calls.primary_context_retain, &context_, facts_.device));
@@ -134,6 +140,8 @@ Result<cuda::Function> Session::function_of(const char* name, unsigned shared_by
 }
 
 Status Session::make_current() const {
+  if (driver_.library().vendor() == Vendor::amd)
+    return driver_.run(driver_.calls().device_set, facts_.device);
   return driver_.run(driver_.calls().context_set, context_);
 }
 

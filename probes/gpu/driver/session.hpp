@@ -68,6 +68,7 @@ class Session {
  public:
   // NCCL, as all that uses the CUDA runtime in threads of its own, works in the primary context of a GPU and
   // sees neither memory nor streams of another one. Nobody else in this process shares a context of our own.
+  // HIP has no contexts but the primary ones, which nobody holds: a thread says which GPU it means.
   enum class In { own_context, primary_context };
 
   // Leaves other users at least a tenth of the memory that is free now, takes no more than `memory_share` (0
@@ -93,8 +94,8 @@ class Session {
   [[nodiscard]] std::size_t free_bytes() const { return free_bytes_; }  // when it was opened
   [[nodiscard]] std::size_t budget_bytes() const {
     return budget_bytes_;
-  }  // of all buffers on the GPU together
-  [[nodiscard]] cuda::Context context() const { return context_; }
+  }                                                                 // of all buffers on the GPU together
+  [[nodiscard]] cuda::Context context() const { return context_; }  // null: of HIP
   [[nodiscard]] cuda::Stream stream() const { return stream_; }
   [[nodiscard]] cuda::Stream second_stream() const { return second_stream_; }
 
@@ -129,6 +130,7 @@ class Session {
       : driver_(driver), facts_(std::move(facts)), where_(where) {}
   Status begin(double memory_share);
   Status make_context();
+  void give_context_back();
   Status load(const KernelText& text);
   // Of a kernel that may be launched with so much of it.
   [[nodiscard]] Result<cuda::Function> function_of(const char* name, unsigned shared_bytes);

@@ -138,11 +138,14 @@ class Measurement {
     listener_.on_wrong(*wrong_);
   }
 
+  [[nodiscard]] std::string are_wrong() const {
+    return ": sums of " + communicator_.name() + " are wrong here";
+  }
+
   // A sum of one number went wrong, which is worse than what was to be measured.
   tl::unexpected<Error> impossible(std::uint64_t said, std::uint64_t told, int rank) {
     std::string text = "rank " + std::to_string(rank) + " said " + std::to_string(said) +
-                       " and was told that all agree on " + std::to_string(told) +
-                       ": sums of NCCL are wrong here";
+                       " and was told that all agree on " + std::to_string(told) + are_wrong();
     note_wrong(text, rank);
     return fail(Errc::malformed, std::move(text));
   }
@@ -151,7 +154,7 @@ class Measurement {
   tl::unexpected<Error> contradicting(std::uint64_t first, std::uint64_t other, int rank) {
     std::string text = "rank " + std::to_string(first_rank_) + " was told that all agree on " +
                        std::to_string(first) + ", rank " + std::to_string(rank) + " on " +
-                       std::to_string(other) + ": sums of NCCL are wrong here";
+                       std::to_string(other) + are_wrong();
     note_wrong(text, std::nullopt);
     return fail(Errc::malformed, std::move(text));
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "probes/gpu/driver/library.hpp"
-#include "probes/gpu/nccl/nccl_library.hpp"
+#include "probes/gpu/driver/vendor.hpp"
+#include "probes/gpu/nccl/nccl_abi.h"
 #include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {
@@ -25,9 +25,11 @@ struct AllReduceOptions {
   double patience_seconds = 30;  // for the others, and for one call
   bool beside_others = false;    // on GPUs that others use as well
   bool require_idle = false;     // not on GPUs of which nobody tells whether others use them
-  std::string library = kDriverLibrary;
+  Vendor vendor = Vendor::nvidia;
+  std::optional<std::string> library;       // of the driver; its usual names where it is not said
+  std::optional<std::string> nccl_library;  // likewise
   std::string sensor_library = kSensorLibrary;
-  std::string nccl_library = kNcclLibrary;
+  std::string root;  // where the files of this machine are, by which AMD's driver tells who uses a GPU
 };
 
 }  // namespace autopilot::probes::gpu

@@ -20,6 +20,10 @@ json::object beginning_of(const AllReduceReport& report) {
   return {{"program", "autopilot-gpu-probe"}, {"format", 1}, {"simulated", report.simulated}};
 }
 
+const char* version_key(Vendor vendor) {
+  return vendor == Vendor::amd ? "rccl_version" : "nccl_version";
+}
+
 void add_figures(json::object& object, const AllReduceFigures& figures) {
   object["bytes"] = figures.bytes;
   object["iterations"] = figures.iterations;
@@ -37,7 +41,7 @@ void add_figures(json::object& object, const AllReduceFigures& figures) {
 std::string to_json(const AllReduceReport& report) {
   json::object object = beginning_of(report);
   if (report.address) object["address"] = *report.address;
-  if (report.nccl_version) object["nccl_version"] = *report.nccl_version;
+  if (report.nccl_version) object[version_key(report.vendor)] = *report.nccl_version;
   object["ranks"] = report.ranks;
   if (report.gpus) object["gpus"] = *report.gpus;
   if (report.failure) {
@@ -55,7 +59,7 @@ std::string to_invitation(const AllReduceReport& report, const std::string& id) 
   json::object object = beginning_of(report);
   object["id"] = id;
   object["gpus"] = report.gpus.value_or(0);
-  object["nccl_version"] = report.nccl_version.value_or("");
+  object[version_key(report.vendor)] = report.nccl_version.value_or("");
   return json::serialize(object);
 }
 

@@ -21,8 +21,9 @@ struct AllReduceFigures {
 
 struct AllReduceReport {
   bool simulated = false;
+  Vendor vendor = Vendor::nvidia;
   std::optional<std::string> address;       // that was bound
-  std::optional<std::string> nccl_version;  // "2.21.5"
+  std::optional<std::string> nccl_version;  // "2.21.5"; of AMD that of RCCL
   int ranks = 0;
   std::optional<int> gpus;  // of this process
   std::optional<AllReduceFigures> figures;

@@ -60,6 +60,15 @@ TEST(AllReduceReport, a_wrong_result_has_a_code_of_its_own) {
   EXPECT_EQ(exit_code_of(report), exit_wrong);
 }
 
+TEST(AllReduceReport, a_version_is_that_of_the_library_that_was_asked) {
+  AllReduceReport report = measured();
+  report.vendor = Vendor::amd;
+  for (const std::string& text : {to_json(report), to_invitation(report, "0f")}) {
+    EXPECT_NE(text.find(R"("rccl_version":"2.21.5")"), std::string::npos) << text;
+    EXPECT_EQ(text.find("nccl"), std::string::npos) << text;
+  }
+}
+
 TEST(AllReduceReport, an_invitation_has_what_others_need) {
   EXPECT_EQ(to_invitation(measured(), "0f"),
             R"({"program":"autopilot-gpu-probe","format":1,"simulated":false,"id":"0f","gpus":8,)"

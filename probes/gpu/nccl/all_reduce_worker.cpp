@@ -8,6 +8,7 @@
 
 #include "probes/gpu/nccl/all_reduce.hpp"
 #include "probes/gpu/nccl/unique_id.hpp"
+#include "probes/gpu/sensors/amd_use.hpp"
 #include "probes/gpu/sensors/guard.hpp"
 #include "probes/gpu/sensors/mps.hpp"
 
@@ -22,6 +23,7 @@ class Worker {
 
   Status run() {
     begin(Stage::driver);
+    if (is_amd()) look_at_use();
     TRY_STATUS(open_driver());
     TRY_STATUS(check_ranks());
     begin(Stage::guard);
@@ -41,16 +43,28 @@ class Worker {
   // What NCCL said is worth more than what came of it.
   [[nodiscard]] Failure failure_of_error(const Error& error) const {
     const auto said = nccl_ ? nccl_->error() : std::nullopt;
-    return said ? failure_of(slot_.stage, *said) : failure_of(slot_.stage, error);
+    return said ? failure_of(slot_.stage, *said, options_.vendor)
+                : failure_of(slot_.stage, error, options_.vendor);
   }
 
  private:
   void begin(Stage stage) { slot_.stage = stage; }
+  [[nodiscard]] bool is_amd() const { return options_.vendor == Vendor::amd; }
+
+  // Once HIP is open this process is among those who use the GPUs, in a container by a number that it does
+  // not know.
+  void look_at_use() {
+    if (options_.beside_others) return;
+    const InCall in_call(slot_.watch, "KFD");
+    amd_use_ = host::read_kfd_processes(host::Files(options_.root));
+  }
 
   Status open_driver() {
     {
       const InCall in_call(slot_.watch, "dlopen");
-      auto opened = TRY(Library::open(options_.library));
+      auto opened =
+          TRY(options_.library ? Library::open(*options_.library, options_.vendor)
+                               : Library::open_first(driver_libraries(options_.vendor), options_.vendor));
       library_ = std::make_unique<Library>(opened);
     }
     note_simulated(library_->is_simulated());
@@ -81,19 +95,37 @@ class Worker {
 
   Status check_use() {
     if (options_.beside_others) return {};
+    return is_amd() ? check_use_by_kfd() : check_use_by_nvml();
+  }
+
+  Status check_use_by_kfd() {
+    if (!amd_use_ && !options_.require_idle) say_nobody_tells(amd_use_.error());
+    for (const GpuFacts& gpu : gpus_)
+      TRY_STATUS(of_gpu(gpu, check_amd_use(amd_use_, gpu.pci_address, options_.require_idle)));
+    return {};
+  }
+
+  Status check_use_by_nvml() {
     const InCall in_call(slot_.watch, "NVML");
     const auto sensors = Sensors::open(options_.sensor_library);
     if (!sensors && !options_.require_idle) {
-      std::fprintf(stderr, "nobody tells who else uses the GPUs: %s\n", sensors.error().what.c_str());
+      say_nobody_tells(sensors.error());
       return {};
     }
-    for (const GpuFacts& gpu : gpus_) {
-      const Status status = sensors ? check_use_of(gpu, *sensors) : refuse_unknown_use(sensors.error().what);
-      if (!status)
-        return fail(status.error().code,
-                    "gpu " + std::to_string(gpu.index) + " (" + gpu.pci_address + ") " + status.error().what);
-    }
+    for (const GpuFacts& gpu : gpus_)
+      TRY_STATUS(
+          of_gpu(gpu, sensors ? check_use_of(gpu, *sensors) : refuse_unknown_use(sensors.error().what)));
     return {};
+  }
+
+  static void say_nobody_tells(const Error& why) {
+    std::fprintf(stderr, "nobody tells who else uses the GPUs: %s\n", why.what.c_str());
+  }
+
+  static Status of_gpu(const GpuFacts& gpu, Status status) {
+    if (status) return status;
+    return fail(status.error().code,
+                "gpu " + std::to_string(gpu.index) + " (" + gpu.pci_address + ") " + status.error().what);
   }
 
   [[nodiscard]] Status check_use_of(const GpuFacts& gpu, const Sensors& sensors) const {
@@ -112,7 +144,8 @@ class Worker {
   }
 
   Status open_nccl() {
-    auto opened = TRY(NcclLibrary::open(options_.nccl_library, slot_.watch));
+    auto opened = TRY(NcclLibrary::open(options_.nccl_library.value_or(nccl_library(options_.vendor)),
+                                        slot_.watch, options_.vendor));
     nccl_ = std::make_unique<NcclLibrary>(std::move(opened));
     note_simulated(nccl_->is_simulated());
     auto version = TRY(nccl_->version());
@@ -178,6 +211,7 @@ class Worker {
   std::unique_ptr<Library> library_;  // and the others: null until they are open
   std::unique_ptr<Driver> driver_;
   std::vector<GpuFacts> gpus_;
+  Result<host::KfdProcesses> amd_use_;  // before HIP was opened
   std::unique_ptr<NcclLibrary> nccl_;
   std::vector<Lane> lanes_;
 };

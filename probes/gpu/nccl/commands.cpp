@@ -16,6 +16,9 @@ constexpr int kMostGpus = 64;
 constexpr int kMostMegabytes = 16384;
 constexpr double kLeastSeconds = 0.1;
 
+constexpr const char* kNvidia = "nvidia";
+constexpr const char* kAmd = "amd";
+
 constexpr const char* kFromEnvironment = "-";
 constexpr const char* kIdVariable = "AUTOPILOT_NCCL_ID";
 
@@ -52,11 +55,21 @@ void add_bind(CLI::App& command, AllReduceOptions& options) {
             if (!is_address(text)) refuse("--bind", "'" + to_printable(text, 80) + "' is no numeric address");
             options.bind = text;
           },
-          "Address of this machine, on whose interface NCCL talks")
+          "Of this machine; on its interface they talk")
       ->type_name("ADDRESS");
 }
 
 void add_gpus(CLI::App& command, AllReduceOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--vendor",
+          [&options](const std::string& word) {
+            options.vendor = word == kAmd ? Vendor::amd : Vendor::nvidia;
+          },
+          "Whose GPUs: by CUDA and NCCL, or by HIP and RCCL")
+      ->check(CLI::IsMember({kNvidia, kAmd}))
+      ->default_str(kNvidia)
+      ->type_name("WORD");
   command.add_option("--gpus", options.gpus, "Index, UUID or PCI address; all where not said")
       ->delimiter(',')
       ->type_name("GPU,...");
@@ -87,9 +100,18 @@ void add_amounts(CLI::App& command, AllReduceOptions& options) {
 }
 
 void add_libraries(CLI::App& command, AllReduceOptions& options) {
-  command.add_option("--library", options.library, "The driver's library")->capture_default_str();
-  command.add_option("--nvml-library", options.sensor_library, "NVML: who uses a GPU")->capture_default_str();
-  command.add_option("--nccl-library", options.nccl_library, "NCCL")->capture_default_str();
+  const auto add = [&command](const char* name, std::optional<std::string>& file, const char* about) {
+    command
+        .add_option_function<std::string>(
+            name, [&file](const std::string& said) { file = said; }, about)
+        ->type_name("FILE");
+  };
+  add("--library", options.library, "CUDA: libcuda.so.1; HIP: libamdhip64.so.7, .6, .5");
+  add("--nccl-library", options.nccl_library, "NCCL: libnccl.so.2; RCCL: librccl.so.1");
+  command.add_option("--nvml-library", options.sensor_library, "NVML: who uses a GPU of NVIDIA")
+      ->capture_default_str();
+  command.add_option("--root", options.root, "Above /sys/class/kfd: who uses a GPU of AMD")
+      ->type_name("FOLDER");
 }
 
 CLI::App* add_command(CLI::App& app, const char* name, const char* about, AllReduceOptions& options) {

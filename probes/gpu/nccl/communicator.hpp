@@ -32,6 +32,8 @@ class Communicator {
   ~Communicator();
 
   [[nodiscard]] int ranks() const { return ranks_; }
+  // Of the library: "NCCL".
+  [[nodiscard]] std::string name() const { return nccl_name(library_->vendor()); }
 
   // Something failed that is none of NCCL's calls: the others shall not wait for us.
   void give_up() { is_sound_ = false; }

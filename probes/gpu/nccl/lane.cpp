@@ -72,7 +72,8 @@ Result<std::optional<std::string>> Lane::find_wrong(std::size_t bytes, float sum
 Status Lane::write_own_word(std::uint64_t value) {
   TRY_STATUS(session_->make_current());
   const std::array<std::uint64_t, 2> words{value, kNoWord};
-  return session_->copy_to_gpu(words_, words.data(), sizeof words);
+  TRY_STATUS(session_->copy_to_gpu(words_, words.data(), sizeof words));
+  return session_->wait();  // not every driver has read by now what stands in this function
 }
 
 Result<std::uint64_t> Lane::read_agreed_word() {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of NCCL's binary interface that we use, in our own words: names of functions are the library's,
 // nothing else is. The probe calls through it, the simulated library is built against it. Values were
-// compared with the documentation of NCCL and with nvidia-nccl-cu12 2.32.3 (PyPI), 2026-11-26.
+// compared with the documentation of NCCL and with nvidia-nccl-cu12 2.32.3 (PyPI), 2026-11-26. RCCL has the
+// same names, arguments and values (src/nccl.h.in of ROCm/rccl with RCCL_BFLOAT16 alone, and of
+// ROCm/rocm-systems with RCCL_SUSPEND_RESUME), 2026-11-27; its stream is HIP's.
 #pragma once
 
 #include <cstddef>

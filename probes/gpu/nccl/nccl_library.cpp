@@ -17,14 +17,22 @@ std::string nccl_version_text(int version) {
          std::to_string(version % 100);
 }
 
-Result<NcclLibrary> NcclLibrary::open(const std::string& path, Watch& watch) {
-  NcclLibrary library(watch);
+std::string nccl_name(Vendor vendor) {
+  return vendor == Vendor::amd ? "RCCL" : "NCCL";
+}
+
+std::string nccl_library(Vendor vendor) {
+  return vendor == Vendor::amd ? "librccl.so.1" : "libnccl.so.2";
+}
+
+Result<NcclLibrary> NcclLibrary::open(const std::string& path, Watch& watch, Vendor vendor) {
+  NcclLibrary library(watch, vendor);
   const InCall in_call(watch, "dlopen");
-  auto file = TRY(SharedLibrary::open(path, "NCCL"));
+  auto file = TRY(SharedLibrary::open(path, nccl_name(vendor)));
 #define AUTOPILOT_NCCL_LOAD(result, member, name, arguments) file.load(#name, library.calls_.member.address);
   AUTOPILOT_NCCL_FUNCTIONS(AUTOPILOT_NCCL_LOAD)
 #undef AUTOPILOT_NCCL_LOAD
-  TRY_STATUS(file.complete("is no NCCL, or older than 2.4"));
+  TRY_STATUS(file.complete("is no " + nccl_name(vendor) + ", or older than 2.4"));
 #define AUTOPILOT_NCCL_LOAD(result, member, name, arguments) file.load(#name, library.calls_.member.address);
   AUTOPILOT_NCCL_OPTIONAL_FUNCTIONS(AUTOPILOT_NCCL_LOAD)
 #undef AUTOPILOT_NCCL_LOAD

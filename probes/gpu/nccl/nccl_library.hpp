@@ -7,6 +7,7 @@
 
 #include "core/result.hpp"
 #include "probes/gpu/driver/driver.hpp"
+#include "probes/gpu/driver/vendor.hpp"
 #include "probes/gpu/nccl/nccl_abi.h"
 
 namespace autopilot::probes::gpu {
@@ -31,7 +32,10 @@ struct Calls {
 
 }  // namespace nccl
 
-inline constexpr const char* kNcclLibrary = "libnccl.so.2";
+// "NCCL", or "RCCL", which is NCCL for GPUs of AMD.
+[[nodiscard]] std::string nccl_name(Vendor vendor);
+// By which name the loader finds it.
+[[nodiscard]] std::string nccl_library(Vendor vendor);
 
 // "2.21.5" of 22105. Before 2.9 NCCL wrote 2.8.4 as 2804.
 [[nodiscard]] std::string nccl_version_text(int version);
@@ -43,14 +47,17 @@ struct NcclError {
   std::string text;  // of the code, and what it said last, where it tells that
 };
 
-// NCCL's library, opened while we run and never closed: it has threads of its own. Called by one thread.
+// NCCL's library, or RCCL's, opened while we run and never closed: it has threads of its own. Called by one
+// thread.
 class NcclLibrary {
  public:
   // `path`: a file, or a name that the loader looks for. The watch must outlive it. Errc::not_found: there is
   // none. Errc::unsupported: it cannot be used; the text says what is missing.
-  [[nodiscard]] static Result<NcclLibrary> open(const std::string& path, Watch& watch);
+  [[nodiscard]] static Result<NcclLibrary> open(const std::string& path, Watch& watch,
+                                                Vendor vendor = Vendor::nvidia);
 
   [[nodiscard]] const nccl::Calls& calls() const { return calls_; }
+  [[nodiscard]] Vendor vendor() const { return vendor_; }
   // It is the simulated library, which says so by a symbol that no real one has.
   [[nodiscard]] bool is_simulated() const { return is_simulated_; }
   [[nodiscard]] Result<std::string> version();
@@ -76,7 +83,8 @@ class NcclLibrary {
   [[nodiscard]] const std::optional<NcclError>& error() const { return error_; }
 
  private:
-  explicit NcclLibrary(Watch& watch) : watch_(&watch) {}
+  NcclLibrary(Watch& watch, Vendor vendor) : vendor_(vendor), watch_(&watch) {}
+  Vendor vendor_;
   nccl::Calls calls_;
   bool is_simulated_ = false;
   Watch* watch_;

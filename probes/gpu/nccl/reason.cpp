@@ -60,12 +60,12 @@ Reason reason_of(Stage stage, const NcclError& error) {
   return Reason::internal;
 }
 
-std::string_view before(Reason reason) {
+std::string before(Reason reason, Vendor vendor) {
   switch (reason) {
     case Reason::refused:
       return "who made the id does not listen any more: ";
     case Reason::wrong_version:
-      return "all machines need the same version of NCCL: ";
+      return "all machines need the same version of " + nccl_name(vendor) + ": ";
     case Reason::peer_vanished:
       return "another rank is gone: ";
     default:
@@ -73,14 +73,16 @@ std::string_view before(Reason reason) {
   }
 }
 
-std::string_view after(Reason reason) {
-  return reason == Reason::no_library ? "; install NCCL (libnccl2), or name its file with --nccl-library"
-                                      : "";
+std::string after(Reason reason, Vendor vendor) {
+  if (reason != Reason::no_library) return "";
+  const std::string package = vendor == Vendor::amd ? "rccl" : "libnccl2";
+  return "; install " + nccl_name(vendor) + " (" + package + "), or name its file with --nccl-library";
 }
 
-Failure make_failure(Reason reason, const std::string& what) {
-  const std::string text = std::string(before(reason)) + what;
-  return {reason, to_printable(text, kLongestText - after(reason).size()) + std::string(after(reason))};
+Failure make_failure(Reason reason, const std::string& what, Vendor vendor = Vendor::nvidia) {
+  const std::string text = before(reason, vendor) + what;
+  const std::string cure = after(reason, vendor);
+  return {reason, to_printable(text, kLongestText - cure.size()) + cure};
 }
 
 }  // namespace
@@ -89,12 +91,12 @@ std::string_view to_string(Reason reason) {
   return word_of(kWords, reason);
 }
 
-Failure failure_of(Stage stage, const Error& error) {
-  return make_failure(reason_of(stage, error.code), error.what);
+Failure failure_of(Stage stage, const Error& error, Vendor vendor) {
+  return make_failure(reason_of(stage, error.code), error.what, vendor);
 }
 
-Failure failure_of(Stage stage, const NcclError& error) {
-  return make_failure(reason_of(stage, error), error.call + ": " + error.text);
+Failure failure_of(Stage stage, const NcclError& error, Vendor vendor) {
+  return make_failure(reason_of(stage, error), error.call + ": " + error.text, vendor);
 }
 
 Failure failure_of_wrong_sum(const std::string& text) {

@@ -10,7 +10,8 @@ namespace {
 using testing::HasSubstr;
 
 Reason reason_of(Stage stage, nccl::Return code, const std::string& text) {
-  return failure_of(stage, NcclError{.code = code, .call = "ncclCommInitRank", .text = text}).reason;
+  return failure_of(stage, NcclError{.code = code, .call = "ncclCommInitRank", .text = text}, Vendor::nvidia)
+      .reason;
 }
 
 TEST(Reason, every_one_has_its_word) {
@@ -19,17 +20,27 @@ TEST(Reason, every_one_has_its_word) {
 }
 
 TEST(Reason, where_something_failed_says_why) {
-  EXPECT_EQ(failure_of(Stage::driver, Error{Errc::not_found, "x"}).reason, Reason::no_driver);
-  EXPECT_EQ(failure_of(Stage::guard, Error{Errc::conflict, "x"}).reason, Reason::busy);
-  EXPECT_EQ(failure_of(Stage::memory, Error{Errc::exhausted, "x"}).reason, Reason::no_memory);
-  EXPECT_EQ(failure_of(Stage::memory, Error{Errc::unavailable, "x"}).reason, Reason::internal);
-  EXPECT_EQ(failure_of(Stage::measuring, Error{Errc::unavailable, "x"}).reason, Reason::internal);
+  EXPECT_EQ(failure_of(Stage::driver, Error{Errc::not_found, "x"}, Vendor::nvidia).reason, Reason::no_driver);
+  EXPECT_EQ(failure_of(Stage::guard, Error{Errc::conflict, "x"}, Vendor::nvidia).reason, Reason::busy);
+  EXPECT_EQ(failure_of(Stage::memory, Error{Errc::exhausted, "x"}, Vendor::nvidia).reason, Reason::no_memory);
+  EXPECT_EQ(failure_of(Stage::memory, Error{Errc::unavailable, "x"}, Vendor::nvidia).reason,
+            Reason::internal);
+  EXPECT_EQ(failure_of(Stage::measuring, Error{Errc::unavailable, "x"}, Vendor::nvidia).reason,
+            Reason::internal);
 }
 
 TEST(Reason, a_missing_library_comes_with_its_cure) {
-  const Failure failure = failure_of(Stage::library, Error{Errc::not_found, "libnccl.so.2: none"});
+  const Failure failure =
+      failure_of(Stage::library, Error{Errc::not_found, "libnccl.so.2: none"}, Vendor::nvidia);
   EXPECT_EQ(failure.reason, Reason::no_library);
   EXPECT_THAT(failure.text, HasSubstr("--nccl-library"));
+}
+
+TEST(Reason, what_is_of_rccl_is_not_said_to_be_of_nccl) {
+  EXPECT_THAT(failure_of(Stage::library, Error{Errc::not_found, "x"}, Vendor::amd).text,
+              HasSubstr("install RCCL (rccl)"));
+  const NcclError mismatch{.code = nccl::kInvalidUsage, .call = "c", .text = "Mismatched version"};
+  EXPECT_THAT(failure_of(Stage::joining, mismatch, Vendor::amd).text, HasSubstr("same version of RCCL"));
 }
 
 TEST(Reason, nobody_who_listens_is_told_from_nobody_who_answers) {
@@ -69,7 +80,8 @@ TEST(Reason, who_hangs_is_blamed_and_nobody_else) {
 
 TEST(Reason, what_a_library_says_is_cut_and_made_printable) {
   const Failure failure = failure_of(
-      Stage::joining, NcclError{.code = 3, .call = "c", .text = "\x1b[31m" + std::string(5000, 'x')});
+      Stage::joining, NcclError{.code = 3, .call = "c", .text = "\x1b[31m" + std::string(5000, 'x')},
+      Vendor::nvidia);
   EXPECT_LE(failure.text.size(), 300U);
   EXPECT_THAT(failure.text, HasSubstr("c: ?[31m"));
 }

@@ -78,6 +78,7 @@ class Deadline {
 
 AllReduceReport first_report(const AllReduceOptions& options) {
   AllReduceReport report;
+  report.vendor = options.vendor;
   report.address = options.bind;
   report.ranks = options.ranks;
   return report;

@@ -199,6 +199,7 @@ TEST_F(AmdGpusTest, processes_are_those_that_hold_memory_to_compute) {
   ASSERT_TRUE(processes) << processes.error().what;
   EXPECT_THAT(processes->by_gpu,
               testing::ElementsAre(testing::Pair("0000:05:00.0", testing::ElementsAre(777, 4242))));
+  EXPECT_THAT(processes->divided, testing::ElementsAre("0000:05:00.0"));
   const GpuReport report = read({GpuGroup::processes});
   EXPECT_EQ(value(report.gpus.at(0), kProcesses), Value{std::int64_t{2}});
   EXPECT_EQ(value(report.gpus.at(0), kProcessPids), Value{std::string("777 4242")});

@@ -61,7 +61,7 @@ Result<KfdProcesses> read_kfd_processes(const Files& files) {
   KfdProcesses processes;
   processes.some_denied = ids.some_denied;
   for (const auto& [id, address] : ids.addresses)
-    processes.by_gpu.try_emplace(address);
+    if (!processes.by_gpu.try_emplace(address).second) processes.divided.insert(address);
   std::size_t looked_at = 0;
   for (const std::string& name : TRY(files.list(kProcesses))) {
     const auto pid = parse_number<std::int64_t>(name);

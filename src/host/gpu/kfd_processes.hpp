@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ inline constexpr std::size_t kMostKfdProcesses = 4096;  // looked at
 struct KfdProcesses {
   // Process numbers in order, by PCI address. Every GPU that the driver tells of has an entry.
   std::map<std::string, std::vector<std::int64_t>, std::less<>> by_gpu;
+  // Those of them that are divided (compute partitions): the driver tells of several parts.
+  std::set<std::string, std::less<>> divided;
   bool some_denied = false;  // it tells this process of a part of its GPUs only (device control group)
 };
 
