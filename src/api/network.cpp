@@ -2,8 +2,10 @@
 #include "api/network.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "api/wire.hpp"
+#include "core/word_table.hpp"
 
 namespace autopilot::api {
 namespace {
@@ -20,11 +22,21 @@ RdmaPort read_rdma_port(const JsonObject& object) {
           object.word_or_empty("interface"), object.word_or_empty("gpu")};
 }
 
+constexpr WordTable<GpuVendor, 2> kGpuVendors{{
+    {GpuVendor::nvidia, "nvidia"},
+    {GpuVendor::amd, "amd"},
+}};
+
+std::optional<GpuVendor> parse_gpu_vendor(std::string_view word) {
+  return value_of(kGpuVendors, word);
+}
+
 NodeNetwork read_network(const JsonObject& object) {
   NodeNetwork network{object.word("node"), object.word_or_empty("pod"),
                       object.list("addresses", read_address), object.word_or_empty("leaf")};
   if (object.has("rdma")) network.rdma = object.list("rdma", read_rdma_port);
   if (object.has("gpus")) network.gpus = object.count("gpus");
+  if (object.has("gpuVendor")) network.gpu_vendor = object.choice("gpuVendor", parse_gpu_vendor);
   return network;
 }
 
@@ -69,7 +81,10 @@ std::string to_json(const NodeNetwork& network) {
   out.end_list();
   out.word_if_any("leaf", network.leaf);
   write_rdma(out, network.rdma);
-  if (network.gpus > 0) out.count("gpus", network.gpus);
+  if (network.gpus > 0) {
+    out.count("gpus", network.gpus);
+    out.word("gpuVendor", word_of(kGpuVendors, network.gpu_vendor));
+  }
   out.end_object();
   return out.take();
 }

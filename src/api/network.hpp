@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ struct RdmaPort {
 // Of each interface its first address; its others are of the same line.
 [[nodiscard]] std::vector<NetworkAddress> lines_of(const std::vector<NetworkAddress>& addresses);
 
+// Whose GPUs; agents that do not say it mean NVIDIA's.
+enum class GpuVendor : std::uint8_t { nvidia, amd };
+
 struct NodeNetwork {
   static constexpr std::size_t kMostAddresses = 64;
   static constexpr std::size_t kMostRdmaPorts = 64;
@@ -49,12 +53,14 @@ struct NodeNetwork {
   std::vector<NetworkAddress> addresses;
   std::string leaf = {};  // the switch that the node is plugged into; empty: not known
   std::vector<RdmaPort> rdma = {};
-  std::size_t gpus = 0;  // of NVIDIA, with or without a driver
+  std::size_t gpus = 0;  // of one vendor, with or without a driver
+  GpuVendor gpu_vendor = GpuVendor::nvidia;
 
   friend bool operator==(const NodeNetwork&, const NodeNetwork&) = default;
 };
 [[nodiscard]] std::string to_json(const NodeNetwork& network);
-// malformed: something is missing, or there are more than kMostAddresses, kMostRdmaPorts or kMostGpus.
+// malformed: something is missing, or there are more than kMostAddresses, kMostRdmaPorts or kMostGpus, or
+// GPUs of another vendor.
 [[nodiscard]] Result<NodeNetwork> parse_node_network(std::string_view json);
 
 }  // namespace autopilot::api

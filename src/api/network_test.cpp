@@ -38,6 +38,17 @@ TEST(NodeNetwork, what_is_missing_or_too_much_is_refused) {
   network = {"a", "", {}};
   network.gpus = NodeNetwork::kMostGpus + 1;
   EXPECT_EQ(parse_node_network(to_json(network)).error().what, "gpus: at most 64");
+  EXPECT_FALSE(parse_node_network(R"({"node":"a","addresses":[],"gpus":8,"gpuVendor":"acme"})"));
+}
+
+TEST(NodeNetwork, gpus_of_which_nobody_says_whose_they_are_are_of_nvidia) {
+  NodeNetwork network{"a", "", {}};
+  network.gpus = 8;
+  network.gpu_vendor = GpuVendor::amd;
+  EXPECT_EQ(parse_node_network(to_json(network)).value(), network);
+  EXPECT_NE(to_json(network).find(R"("gpus":8,"gpuVendor":"amd")"), std::string::npos);
+  network.gpu_vendor = GpuVendor::nvidia;
+  EXPECT_EQ(parse_node_network(R"({"node":"a","addresses":[],"gpus":8})").value(), network);
 }
 
 }  // namespace

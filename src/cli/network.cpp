@@ -220,7 +220,7 @@ void add_network(CLI::App& app, int& exit_code) {
       "Three rounds of pairs find out whom slow pairs have in common. They fill the\n"
       "lines meanwhile: not beside jobs. Ctrl-C ends it. By RDMA every node needs the\n"
       "programs of perftest, with --memory gpu such that are built with CUDA, and idle\n"
-      "GPUs; by NCCL idle GPUs and libnccl.so.2.\n"
+      "GPUs; by NCCL idle GPUs and libnccl.so.2, of AMD HIP and librccl.so.1.\n"
       "In a matrix `.` is a pair that was not tested, `?` one that could not be, `!`\n"
       "one whose GPUs sum up wrongly together.\n"
       "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not tested; 64 usage, 70 the\n"

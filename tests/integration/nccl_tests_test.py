@@ -92,7 +92,7 @@ class NcclTestsTest(NcclLabTest):
         self.assertEqual(code, 0, out + err)
         plan = json.loads(out)
         self.assertEqual([one["rail"] for one in plan["rails"]], ["gpus-2", "gpus-1"])
-        self.assertEqual(plan["leftOut"], [{"node": "h8", "why": "no other node has an equal number of GPUs"}])
+        self.assertEqual(plan["leftOut"], [{"node": "h8", "why": "no other node has an equal number of GPUs of the same vendor"}])
         self.measure(self.lab[6], CHECK, "--nodes", "h6,h8", codes=(3,))
         self.assert_said("no two nodes have an equal number of GPUs")
 

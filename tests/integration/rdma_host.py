@@ -10,20 +10,12 @@ import os
 import subprocess
 import sys
 
-CLASSES = "/sys/class"
+import own_classes
+
 BUS = "/sys/bus"
 GPU = {"vendor": "0x10de", "device": "0x2330", "class": "0x030200"}  # an H100 SXM5
 ADAPTER = {"vendor": "0x15b3", "device": "0x1021", "class": "0x020700"}  # a ConnectX-7
 PORT = {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": "200 Gb/sec (4X HDR)", "link_layer": "InfiniBand"}
-
-
-def links():
-    """Of the classes that there are: what is in them are links into /sys/devices."""
-    found = {}
-    for name in os.listdir(CLASSES):
-        folder = os.path.join(CLASSES, name)
-        found[name] = {one: os.readlink(os.path.join(folder, one)) for one in os.listdir(folder) if os.path.islink(os.path.join(folder, one))}
-    return found
 
 
 def write(path, text):
@@ -46,17 +38,12 @@ def plug_in(number, gpu):
 def main():
     middle = sys.argv.index("--")
     wanted = [word.split("=") for word in sys.argv[1:middle]]
-    classes = links()
-    subprocess.run(["mount", "-t", "tmpfs", "none", CLASSES], check=True)
-    for name, targets in classes.items():
-        os.makedirs(os.path.join(CLASSES, name))
-        for one, target in targets.items():
-            os.symlink(target, os.path.join(CLASSES, name, one))
+    own_classes.take()
     if any(gpus for _, _, *gpus in wanted):
         subprocess.run(["mount", "-t", "tmpfs", "none", BUS], check=True)
         os.makedirs(os.path.join(BUS, "pci", "devices"))
     for number, (device, interface, *gpus) in enumerate(wanted):
-        folder = os.path.join(CLASSES, "infiniband", device)
+        folder = os.path.join(own_classes.CLASSES, "infiniband", device)
         for name, text in PORT.items():
             write(os.path.join(folder, "ports", "1", name), text)
         for gpu in gpus:

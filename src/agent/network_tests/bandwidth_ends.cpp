@@ -116,13 +116,14 @@ std::string place_of(const host::AllReduceReport& report, int first, int gpus) {
 
 // On a thread that may block, likewise.
 api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
-                                     const api::BandwidthRequest& request) {
+                                     const api::BandwidthRequest& request, host::GpuVendor vendor) {
   const std::size_t first = request.ranks == 0 ? request.gpus : request.first_rank;
   const host::AllReduceTest test{
       .end = {.address = request.address,
               .gpus = static_cast<int>(request.gpus),
               .ranks = static_cast<int>(api::ranks_of(request.ranks, request.gpus)),
-              .seconds = static_cast<int>(request.seconds)},
+              .seconds = static_cast<int>(request.seconds),
+              .vendor = vendor},
       .first = static_cast<int>(first),
       .id = request.nccl_id};
   const auto child = run(host::command_of(program, test));
@@ -356,7 +357,7 @@ std::string BandwidthEnds::take_part(const std::string& interface, const std::st
 }
 
 void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,
-                            OnMeasured done, const std::string& gpu) {
+                            OnMeasured done, const std::string& gpu, host::GpuVendor vendor) {
   // By TCP one child for each way; one makes all tests of RDMA.
   const int seconds = static_cast<int>(request.seconds);
   int longest = seconds;
@@ -368,7 +369,9 @@ void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRe
     };
   } else if (request.gpus > 0) {
     longest = seconds + kAroundNccl;
-    measure_so = measure_by_nccl;
+    measure_so = [vendor](const Run& run, const std::string& program, const api::BandwidthRequest& asked) {
+      return measure_by_nccl(run, program, asked, vendor);
+    };
   }
   take_part<Result<api::BandwidthAnswer>>(
       interface, gpu, longest,

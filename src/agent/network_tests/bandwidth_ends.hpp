@@ -65,7 +65,7 @@ class BandwidthEnds {
   void serve(const std::string& interface, const host::BandwidthServer& server, OnListening done);
   // Likewise, by RDMA. interface: the one of the same line, or the port where it has none.
   void serve(const std::string& interface, const host::RdmaServer& server, OnListening done);
-  // Likewise, by NCCL, on kAllLines; seconds: until nobody is waited for any more.
+  // Likewise, by NCCL or RCCL, on kAllLines; seconds: until nobody is waited for any more.
   void serve(const host::AllReduceServer& server, int seconds, OnListening done);
   // Ends these servers, and calls back, at once or later, when they have ended: then the interface is free.
   // What they found is told once.
@@ -76,9 +76,9 @@ class BandwidthEnds {
   // Likewise all of them.
   void end_all(const std::function<void()>& done);
   // Likewise, by TCP, RDMA or, on kAllLines, NCCL; what could not be measured is an answer with its reason.
-  // gpu: see host::RdmaTest.
+  // gpu: see host::RdmaTest. vendor: of the GPUs of this node, where they sum up.
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done,
-               const std::string& gpu = {});
+               const std::string& gpu = {}, host::GpuVendor vendor = host::GpuVendor::nvidia);
   // Likewise, and one way alone.
   void measure_to(const std::string& interface, const host::BandwidthTest& test, OnReport done);
   // Likewise what the RDMA port of that interface writes to itself. The id of this end; empty: it did not

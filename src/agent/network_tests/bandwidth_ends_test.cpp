@@ -61,6 +61,7 @@ class BandwidthEndsTest : public ::testing::Test {
   }
   [[nodiscard]] host::ChildReport measured_by_nccl(const host::Command& command) {
     joined_by_ = command.program;
+    asked_by_nccl_ = command.arguments;
     for (const std::string& variable : command.environment)
       if (variable.ends_with(kNcclId)) joined_by_ += " " + variable;
     host::ChildReport report;
@@ -74,19 +75,21 @@ class BandwidthEndsTest : public ::testing::Test {
     EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
     return answer.value_or(fail(Errc::internal, "it told nothing"));
   }
-  void measure_by_nccl(std::size_t ranks = 0, std::size_t first_rank = 0) {
+  void measure_by_nccl(std::size_t ranks = 0, std::size_t first_rank = 0,
+                       host::GpuVendor vendor = host::GpuVendor::nvidia) {
     measured_.reset();
-    ends_.measure(kAllLines,
-                  {.address = "10.1.0.7",
-                   .node = "gpu-9",
-                   .to = "10.1.0.9",
-                   .ports = {},
-                   .seconds = 3,
-                   .gpus = 8,
-                   .ranks = ranks,
-                   .first_rank = first_rank,
-                   .nccl_id = kNcclId},
-                  [this](auto told) { measured_ = std::move(told); });
+    ends_.measure(
+        kAllLines,
+        {.address = "10.1.0.7",
+         .node = "gpu-9",
+         .to = "10.1.0.9",
+         .ports = {},
+         .seconds = 3,
+         .gpus = 8,
+         .ranks = ranks,
+         .first_rank = first_rank,
+         .nccl_id = kNcclId},
+        [this](auto told) { measured_ = std::move(told); }, {}, vendor);
     ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
   }
   std::string serve() {
@@ -134,6 +137,7 @@ class BandwidthEndsTest : public ::testing::Test {
   std::string joinable_ = R"({"id":")" + kNcclId + R"("})";
   std::string nccl_report_ = R"({"bus_bits_per_second":3e12,"samples":[1e12,3e12,3e12,5e12,2e12,4e12]})";
   std::string joined_by_;
+  std::vector<std::string> asked_by_nccl_;
   int gpus_freed_ = 0;
   BandwidthEnds ends_{loop_, clock_, "gpu-7-", doors()};
 };
@@ -148,6 +152,13 @@ TEST_F(BandwidthEndsTest, an_all_reduce_has_one_figure_for_both_ways) {
   // Batches are of a quarter of a second, and answers second by second.
   EXPECT_THAT(answer.to_peer->samples, ::testing::ElementsAre(2e12, 4e12, 3e12));
   EXPECT_EQ(joined_by_, "/opt/gpu-probe AUTOPILOT_NCCL_ID=" + kNcclId);
+}
+
+TEST_F(BandwidthEndsTest, the_probe_is_told_whose_gpus_sum_up) {
+  measure_by_nccl();
+  EXPECT_THAT(asked_by_nccl_, ::testing::Not(::testing::Contains("--vendor")));
+  measure_by_nccl(0, 0, host::GpuVendor::amd);
+  EXPECT_THAT(asked_by_nccl_, ::testing::IsSupersetOf({"--vendor", "amd", "--require-idle"}));
 }
 
 TEST_F(BandwidthEndsTest, or_why_it_was_not_made) {

@@ -51,7 +51,8 @@ bool is_open_for(const BandwidthContext& context, const OwnEnd& end) {
 // What nobody else may test meanwhile.
 struct Claim {
   std::string interface;
-  std::string gpu = {};  // that has the buffers, by PCI address; else empty
+  std::string gpu = {};                              // that has the buffers, by PCI address; else empty
+  host::GpuVendor vendor = host::GpuVendor::nvidia;  // of all GPUs, on kAllLines
 };
 
 Result<Claim> claim_in(const OwnLines& lines, const OwnEnd& end) {
@@ -60,9 +61,8 @@ Result<Claim> claim_in(const OwnLines& lines, const OwnEnd& end) {
   if (found == lines.addresses.end())
     return fail(Errc::malformed, "address: " + address + " is none of this node; GET /v1/network");
   if (gpus > lines.gpus)
-    return fail(Errc::malformed,
-                "gpus: this node has " + std::to_string(lines.gpus) + " of NVIDIA; GET /v1/network");
-  if (gpus > 0) return Claim{kAllLines};
+    return fail(Errc::malformed, "gpus: this node has " + std::to_string(lines.gpus) + "; GET /v1/network");
+  if (gpus > 0) return Claim{.interface = kAllLines, .vendor = lines.gpu_vendor};
   if (rdma_port.empty()) return Claim{found->interface};
   const auto port = std::ranges::find(lines.rdma, rdma_port, &api::RdmaPort::port);
   if (port == lines.rdma.end())
@@ -137,7 +137,8 @@ void begin_servers(const BandwidthContext& context, const Claim& claim, const ap
         host::AllReduceServer{{.address = wanted.address,
                                .gpus = static_cast<int>(wanted.gpus),
                                .ranks = static_cast<int>(api::ranks_of(wanted.ranks, wanted.gpus)),
-                               .seconds = test_seconds}},
+                               .seconds = test_seconds,
+                               .vendor = claim.vendor}},
         seconds, answer);
   if (!wanted.rdma_port.empty())
     return context.doors.ends.serve(claim.interface,
@@ -189,7 +190,7 @@ void measure(const BandwidthContext& context, const api::BandwidthRequest& wante
       if (!measured) return shared->respond(measured.error());
       shared->respond(json(api::to_json(*measured)));
     };
-    context.doors.ends.measure(claim->interface, wanted, answer, claim->gpu);
+    context.doors.ends.measure(claim->interface, wanted, answer, claim->gpu, claim->vendor);
   });
 }
 

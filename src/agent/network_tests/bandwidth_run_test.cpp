@@ -95,7 +95,22 @@ TEST(FabricOf, by_nccl_nodes_with_as_many_gpus_are_compared) {
   networks.pop_back();
   networks.pop_back();
   EXPECT_THAT(fabric_of(networks, kByNccl, false).error().what,
-              HasSubstr("no two nodes have an equal number of GPUs: "));
+              HasSubstr("no two nodes have an equal number of GPUs of the same vendor: "));
+}
+
+TEST(FabricOf, by_nccl_gpus_of_two_vendors_are_no_pair) {
+  std::vector<PeerNetwork> networks;
+  for (const api::GpuVendor vendor : {api::GpuVendor::amd, api::GpuVendor::nvidia, api::GpuVendor::amd}) {
+    networks.push_back(network_of(std::string(1, static_cast<char>('a' + networks.size())), {}));
+    networks.back().network.gpus = 8;
+    networks.back().network.gpu_vendor = vendor;
+  }
+  const auto fabric = fabric_of(networks, kByNccl, false);
+  ASSERT_TRUE(fabric) << fabric.error().what;
+  EXPECT_THAT(fabric->rails(), ElementsAre("amd-gpus-8", "gpus-8"));
+  EXPECT_EQ(fabric->nic(0, 1), nullptr);
+  networks.pop_back();
+  EXPECT_FALSE(fabric_of(networks, kByNccl, false));
 }
 
 api::BandwidthAnswer answer_of(const api::BandwidthWay& to_peer, const api::BandwidthWay& from_peer) {

@@ -12,15 +12,21 @@ namespace {
 
 constexpr int kAllOfLine = 100;  // percent
 
-// Nobody asked for nodes without GPUs, unless by name.
-std::map<std::string, std::string> not_to_use(const std::vector<PeerNetwork>& networks, bool are_named) {
+// Takes out of the networks who takes no part, and says why. Nobody asked for nodes without GPUs, unless by
+// name.
+std::map<std::string, std::string> leave_out(std::vector<PeerNetwork>& networks, bool are_named) {
   std::map<std::string, std::string> nodes;
-  for (const PeerNetwork& node : networks) {
-    if (!node.problem.empty())
-      nodes[node.peer.node] = node.problem;
-    else if (are_named && node.network.gpus == 0)
-      nodes[node.peer.node] = kByNccl.lack;
-  }
+  std::erase_if(networks, [&nodes, are_named](const PeerNetwork& node) {
+    if (node.problem.empty() && node.network.gpus > 0) return false;
+    if (!node.problem.empty() || are_named)
+      nodes[node.peer.node] = node.problem.empty() ? std::string(kByNccl.lack) : node.problem;
+    return true;
+  });
+  std::erase_if(networks, [&nodes, vendor = vendor_of_most(networks)](const PeerNetwork& node) {
+    const std::string why = why_not_beside(vendor, node.network);
+    if (!why.empty()) nodes[node.peer.node] = why;
+    return !why.empty();
+  });
   return nodes;
 }
 
@@ -59,11 +65,10 @@ void GroupTester::take_peers(const Result<std::vector<Peer>>& peers) {
 
 void GroupTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
-  left_out_ = not_to_use(networks, !asked_->reservation.empty());
-  std::erase_if(networks,
-                [](const PeerNetwork& node) { return !node.problem.empty() || node.network.gpus == 0; });
+  left_out_ = leave_out(networks, !asked_->reservation.empty());
   if (networks.size() < 2) {
-    const std::string why = "fewer than two nodes have GPUs of NVIDIA: there is no all-reduce to make";
+    const std::string why =
+        "fewer than two nodes have GPUs of the same vendor: there is no all-reduce to make";
     // Whoever names nodes wants them tested.
     if (!asked_->reservation.empty()) return end(fail(Errc::unsupported, why));
     board_->put(std::string(kGroupCheck), no_groups(clock_.now()));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace autopilot::agent {
@@ -37,7 +38,29 @@ std::optional<std::vector<std::string>> addresses_on(const NodeGroup& group, con
   return addresses;
 }
 
+std::string_view name_of(api::GpuVendor vendor) {
+  return vendor == api::GpuVendor::amd ? "AMD" : "NVIDIA";
+}
+
 }  // namespace
+
+api::GpuVendor vendor_of_most(const std::vector<PeerNetwork>& networks) {
+  const auto count = [&networks](api::GpuVendor vendor) {
+    return std::ranges::count_if(networks, [vendor](const PeerNetwork& node) {
+      return node.network.gpus > 0 && node.network.gpu_vendor == vendor;
+    });
+  };
+  return count(api::GpuVendor::amd) > count(api::GpuVendor::nvidia) ? api::GpuVendor::amd
+                                                                    : api::GpuVendor::nvidia;
+}
+
+std::string why_not_beside(api::GpuVendor vendor, const api::NodeNetwork& network) {
+  if (network.gpu_vendor == vendor) return {};
+  return std::string("its GPUs are of ")
+      .append(name_of(network.gpu_vendor))
+      .append(", and do not sum up with those of ")
+      .append(name_of(vendor));
+}
 
 std::vector<std::vector<NodeGroup>> group_steps(const std::vector<PeerNetwork>& networks) {
   NodeGroup all{"all nodes", false, {}};

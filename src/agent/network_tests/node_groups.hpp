@@ -16,6 +16,12 @@ namespace autopilot::agent {
 inline constexpr std::size_t kMostMembers = 64;
 static_assert(kMostMembers * api::NodeNetwork::kMostGpus <= api::kMostRanks);
 
+// Whose GPUs sum up together, as those of two vendors do not: the one that most nodes have, NVIDIA's where as
+// many have either.
+[[nodiscard]] api::GpuVendor vendor_of_most(const std::vector<PeerNetwork>& networks);
+// Why a node with GPUs takes no part beside those of that vendor; empty: it does.
+[[nodiscard]] std::string why_not_beside(api::GpuVendor vendor, const api::NodeNetwork& network);
+
 struct NodeGroup {
   std::string name;      // "leaf L1", "all nodes"
   bool is_leaf = false;  // those below one switch: comparable with others

@@ -47,6 +47,18 @@ TEST(NodeGroups, one_leaf_is_what_all_are) {
   EXPECT_EQ(group_steps({node("a", ""), node("b", "")}).size(), 1U);
 }
 
+TEST(NodeGroups, the_gpus_that_sum_up_are_of_the_vendor_that_most_nodes_have) {
+  std::vector<PeerNetwork> nodes{node("a", ""), node("b", ""), node("c", "", 0), node("d", "", 0)};
+  for (const std::size_t i : {1U, 2U, 3U})
+    nodes[i].network.gpu_vendor = api::GpuVendor::amd;
+  EXPECT_EQ(vendor_of_most(nodes), api::GpuVendor::nvidia) << "as many have either";
+  EXPECT_THAT(why_not_beside(api::GpuVendor::nvidia, nodes[0].network), IsEmpty());
+  EXPECT_EQ(why_not_beside(api::GpuVendor::nvidia, nodes[1].network),
+            "its GPUs are of AMD, and do not sum up with those of NVIDIA");
+  nodes[2].network.gpus = 1;
+  EXPECT_EQ(vendor_of_most(nodes), api::GpuVendor::amd);
+}
+
 TEST(NodeGroups, an_all_reduce_has_two_nodes_and_no_more_than_can_be) {
   NodeGroup group{"all nodes", false, {node("a", "", 7)}};
   EXPECT_THAT(why_no_group(group), HasSubstr("fewer than two"));

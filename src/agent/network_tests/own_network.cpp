@@ -16,9 +16,9 @@ namespace autopilot::agent {
 
 namespace {
 
-std::vector<std::string> read_gpus(const host::Files& files) {
+std::vector<std::string> read_gpus(const host::Files& files, host::GpuVendor vendor) {
   std::vector<std::string> addresses;
-  if (const auto gpus = host::GpuScan(files).gpus(host::GpuVendor::nvidia))
+  if (const auto gpus = host::GpuScan(files).gpus(vendor))
     for (const host::PciDevice& gpu : *gpus)
       addresses.push_back(gpu.address);
   return addresses;
@@ -68,8 +68,12 @@ Result<OwnLines> read_addresses(const host::Files& files, const std::vector<std:
 
 Result<OwnLines> read_networks(const host::Files& files, const std::vector<std::string>& wanted) {
   OwnLines lines = TRY(read_addresses(files, wanted));
-  const std::vector<std::string> gpus = read_gpus(files);
+  std::vector<std::string> gpus = read_gpus(files, host::GpuVendor::nvidia);
   lines.rdma = read_rdma_ports(files, gpus);
+  if (gpus.empty()) {
+    gpus = read_gpus(files, host::GpuVendor::amd);
+    if (!gpus.empty()) lines.gpu_vendor = host::GpuVendor::amd;
+  }
   lines.gpus = std::min(gpus.size(), api::NodeNetwork::kMostGpus);
   return lines;
 }
@@ -98,6 +102,8 @@ void OwnNetwork::answer(net::Responder responder) {
     network.addresses = lines->addresses;
     network.rdma = lines->rdma;
     network.gpus = lines->gpus;
+    network.gpu_vendor =
+        lines->gpu_vendor == host::GpuVendor::amd ? api::GpuVendor::amd : api::GpuVendor::nvidia;
     shared->respond(json(api::to_json(network)));
   });
 }

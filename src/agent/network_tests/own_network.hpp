@@ -11,6 +11,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/files/files.hpp"
+#include "host/gpu/gpus.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
 
@@ -21,6 +22,7 @@ struct OwnLines {
   std::vector<api::NetworkAddress> addresses;
   std::vector<api::RdmaPort> rdma = {};
   std::size_t gpus = 0;
+  host::GpuVendor gpu_vendor = host::GpuVendor::nvidia;  // where there are both, NVIDIA's count
 };
 
 // What nobody else may test while this port is tested.

@@ -62,11 +62,35 @@ class OwnNetworkTest : public ::testing::Test {
                   }};
 };
 
-TEST_F(OwnNetworkTest, says_how_many_gpus_may_take_part_in_an_all_reduce) {
+TEST_F(OwnNetworkTest, says_how_many_gpus_may_take_part_in_an_all_reduce_and_whose) {
   lines_->gpus = 8;
+  lines_->gpu_vendor = host::GpuVendor::amd;
   const auto answer = get();
   ASSERT_TRUE(answer) << answer.error().what;
-  EXPECT_EQ(api::parse_node_network(answer->body)->gpus, 8U);
+  const auto network = api::parse_node_network(answer->body);
+  EXPECT_EQ(network->gpus, 8U);
+  EXPECT_EQ(network->gpu_vendor, api::GpuVendor::amd);
+}
+
+TEST_F(OwnNetworkTest, where_there_are_gpus_of_two_vendors_those_of_nvidia_count) {
+  const host::TestFolder folder;
+  const auto add = [&folder](const std::string& address, const std::string& vendor) {
+    const std::string device = "/sys/bus/pci/devices/" + address;
+    folder.write(device + "/vendor", vendor);
+    folder.write(device + "/device", "0x74a1\n");
+    folder.write(device + "/class", "0x120000\n");
+  };
+  add("0000:05:00.0", "0x1002\n");
+  add("0000:26:00.0", "0x1002\n");
+  const auto amd = read_networks(host::Files(folder.path()), {});
+  ASSERT_TRUE(amd) << amd.error().what;
+  EXPECT_EQ(amd->gpus, 2U);
+  EXPECT_EQ(amd->gpu_vendor, host::GpuVendor::amd);
+  add("0000:3b:00.0", "0x10de\n");
+  folder.write("/sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
+  const auto both = read_networks(host::Files(folder.path()), {});
+  EXPECT_EQ(both->gpus, 1U);
+  EXPECT_EQ(both->gpu_vendor, host::GpuVendor::nvidia);
 }
 
 TEST_F(OwnNetworkTest, says_where_the_node_can_be_reached_and_remembers_it_for_seconds) {

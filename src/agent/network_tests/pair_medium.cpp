@@ -61,10 +61,11 @@ std::vector<Line> rdma_ports_with_gpu(const api::NodeNetwork& network) {
   return rdma_ports_of(near);
 }
 
-// "gpus-8"
+// "gpus-8", "amd-gpus-8": those of two vendors do not sum up together.
 std::vector<Line> gpus_of(const api::NodeNetwork& network) {
   if (network.gpus == 0) return {};
-  return {{"gpus-" + std::to_string(network.gpus), 0}};
+  const std::string vendor = network.gpu_vendor == api::GpuVendor::amd ? "amd-" : "";
+  return {{vendor + "gpus-" + std::to_string(network.gpus), 0}};
 }
 
 using Addresses = std::vector<std::string>;
@@ -180,8 +181,8 @@ const PairMedium kByRdmaOfGpus{.check = kRdmaGpuCheck,
                                .lines_of = rdma_ports_with_gpu,
                                .wish_of = wish_by_rdma_of_gpus};
 const PairMedium kByNccl{.check = kNcclCheck,
-                         .line = "equal number of GPUs",
-                         .lack = "its agent tells of no GPU of NVIDIA",
+                         .line = "equal number of GPUs of the same vendor",
+                         .lack = "its agent tells of no GPU of NVIDIA or AMD",
                          .no_share =
                              "an all-reduce takes whatever it finds, and network.most_percent allows a "
                              "share of each line: there is no pair to test",

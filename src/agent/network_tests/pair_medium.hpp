@@ -43,7 +43,8 @@ extern const PairMedium kByTcp;
 extern const PairMedium kByRdma;
 // Likewise out of the memory of the GPU that is nearest to each port and into it.
 extern const PairMedium kByRdmaOfGpus;
-// All-reduces by NCCL of all GPUs of two nodes that have as many; NCCL takes whatever lines it finds.
+// All-reduces by NCCL of all GPUs of two nodes that have as many of NVIDIA, or by RCCL of AMD; it takes
+// whatever lines it finds.
 extern const PairMedium kByNccl;
 
 }  // namespace autopilot::agent

@@ -2,7 +2,9 @@
 #include "host/operations/gpu_probe_helper.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -43,8 +45,10 @@ std::string addresses_of(std::span<const GpuDevice> gpus) {
   return addresses;
 }
 
-bool is_of_cuda(const std::string& variable) {
-  return variable.starts_with("CUDA_") || variable.starts_with("NVIDIA_VISIBLE_DEVICES=");
+bool chooses_gpus(const std::string& variable) {
+  constexpr std::array<std::string_view, 5> kOnes{"CUDA_", "NVIDIA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=",
+                                                  "ROCR_VISIBLE_DEVICES=", "GPU_DEVICE_ORDINAL="};
+  return std::ranges::any_of(kOnes, [&](std::string_view one) { return variable.starts_with(one); });
 }
 
 Result<Command> command_of(const Options& options, const SimulatedMachine& simulated,
@@ -110,7 +114,7 @@ Result<std::string> gpu_probe_program() {
 
 std::vector<std::string> gpu_probe_environment() {
   std::vector<std::string> environment = own_environment();
-  std::erase_if(environment, is_of_cuda);
+  std::erase_if(environment, chooses_gpus);
   return environment;
 }
 

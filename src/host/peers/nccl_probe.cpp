@@ -61,6 +61,7 @@ Command command_with(const std::string& program, const AllReduceEnd& end,
                            {"--bind", end.address, "--count", std::to_string(end.gpus), "--ranks",
                             std::to_string(end.ranks), "--seconds", std::to_string(end.seconds), "--patience",
                             std::to_string(kNcclPatience), "--require-idle"});
+  if (end.vendor == GpuVendor::amd) command.arguments.insert(command.arguments.end(), {"--vendor", "amd"});
   command.environment = gpu_probe_environment();
   std::erase_if(command.environment, [](const std::string& one) { return one.starts_with(kIdVariable); });
   return command;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "host/gpu/gpus.hpp"
 #include "host/process/child.hpp"
 
 // The program that measures GPUs, autopilot-gpu-probe, as an end of an all-reduce between nodes: how it is
@@ -26,6 +27,7 @@ struct AllReduceEnd {
   int gpus = 0;         // the first so many of this node
   int ranks = 0;        // GPUs of all nodes together
   int seconds = 0;      // that count
+  GpuVendor vendor = GpuVendor::nvidia;
 };
 // The end that waits for the others. Its ranks come first.
 struct AllReduceServer {

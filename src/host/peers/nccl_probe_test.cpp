@@ -25,6 +25,14 @@ TEST(NcclProbe, all_say_how_many_ranks_there_are_and_one_that_joins_which_are_it
                           "--ranks", "24", "--seconds", "3", "--patience", "20", "--require-idle"));
 }
 
+TEST(NcclProbe, gpus_of_amd_are_asked_for_by_name) {
+  AllReduceEnd end;
+  EXPECT_THAT(command_of("/probe", AllReduceServer{end}).arguments, Not(Contains("--vendor")));
+  end.vendor = GpuVendor::amd;
+  EXPECT_EQ(command_of("/probe", AllReduceServer{end}).arguments.back(), "amd");
+  EXPECT_THAT(command_of("/probe", AllReduceTest{end, 8, kId}).arguments, Contains("--vendor"));
+}
+
 TEST(NcclProbe, the_id_is_no_argument_and_comes_from_nobody_else) {
   ::setenv("AUTOPILOT_NCCL_ID", "somebody's", 1);
   const Command server = command_of("/probe", AllReduceServer{});
@@ -37,11 +45,12 @@ TEST(NcclProbe, the_id_is_no_argument_and_comes_from_nobody_else) {
 }
 
 TEST(NcclProbe, what_would_show_it_other_gpus_is_kept_from_it) {
-  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  const auto environment = command_of("/probe", AllReduceServer{}).environment;
-  ::unsetenv("CUDA_VISIBLE_DEVICES");
-  for (const std::string& variable : environment)
-    EXPECT_THAT(variable, Not(HasSubstr("CUDA_VISIBLE_DEVICES")));
+  for (const char* chooses : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    ::setenv(chooses, "", 1);
+    const auto environment = command_of("/probe", AllReduceServer{}).environment;
+    ::unsetenv(chooses);
+    EXPECT_THAT(environment, Not(Contains(StartsWith(chooses))));
+  }
 }
 
 TEST(NcclProbe, a_server_tells_whom_to_join_or_why_nobody_can) {
