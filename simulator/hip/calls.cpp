@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // HIP's names for what the simulated driver of CUDA does. Each first does what the table asks of it by either
 // name.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <string>
+#include <system_error>
+#include <unistd.h>
 
 #include "cuda/driver.hpp"
 #include "probes/gpu/driver/hip_abi.h"
@@ -47,6 +53,20 @@ const std::map<Return, const char*>& names() {
   return known;
 }
 
+// From now on this process is among those who use the first GPU, in the folder that stands for
+// /sys/class/kfd/kfd, if one does. It stays there.
+void tell_kfd() {
+  const char* const folder = std::getenv("AUTOPILOT_SIM_KFD");
+  if (folder == nullptr) return;
+  const std::filesystem::path kfd = folder;
+  std::string id;
+  std::ifstream(kfd / "topology/nodes/1/gpu_id") >> id;
+  const std::filesystem::path process = kfd / "proc" / std::to_string(::getpid());
+  std::error_code ignored;
+  std::filesystem::create_directories(process, ignored);
+  std::ofstream(process / ("vram_" + id)) << (1 << 20) << "\n";
+}
+
 }  // namespace
 
 // No real driver has it: so a client knows whom it asks.
@@ -62,6 +82,7 @@ const char* hipGetErrorName(Return code) {
 
 Return hipInit(unsigned flags) {
   AUTOPILOT_HIP_ENTER();
+  tell_kfd();
   return cuInit(flags);
 }
 

@@ -2,6 +2,7 @@
 """What the kernel driver of AMD's GPUs tells of them, as a folder in the place of /sys/class/kfd/kfd."""
 
 import os
+import shutil
 
 FIRST_ID = 20001  # of a GPU; a processor is a node as well, and has 0
 
@@ -34,3 +35,7 @@ def make(folder, *addresses):
 def use(folder, pid, number=0, mebibytes=1024):
     """That process has memory of the GPU with this number, from 0 on."""
     write(folder, f"proc/{pid}/vram_{FIRST_ID + number}", mebibytes << 20)
+
+
+def leave(folder, pid):
+    shutil.rmtree(os.path.join(folder, "proc", str(pid)))

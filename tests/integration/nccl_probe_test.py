@@ -378,6 +378,18 @@ class Amd(NcclProbeTest):
         self.assertIn("id", self.alone("--beside-others").line())
         self.assertIn("id", self.alone("--require-idle", "--count", "1").line(), "only those that take part have to be idle")
 
+    def test_a_process_that_has_just_ended_is_waited_for(self):
+        kfd.use(self.kfd, 4200)
+        end = self.alone("--require-idle")
+        harness.wait_until(lambda: any("waiting for some seconds" in line for line in end.process.log), "it waits")
+        kfd.leave(self.kfd, 4200)
+        self.assertIn("id", end.line())
+
+    def test_its_own_process_is_nobody_else(self):
+        end = self.alone("--require-idle", environment={"AUTOPILOT_SIM_KFD": self.kfd})
+        self.assertIn("id", end.line())
+        self.assertTrue(os.listdir(os.path.join(self.kfd, "proc")), "HIP has told the kernel driver of it")
+
     def test_a_gpu_of_which_nobody_tells_who_uses_it_is_busy_where_that_must_be_known(self):
         empty = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
         for root, why in ((empty, "/sys/class/kfd/kfd/topology/nodes"), (self.root, r"\(KFD\) does not list it")):

@@ -2,8 +2,10 @@
 #include "probes/gpu/nccl/all_reduce_worker.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "probes/gpu/nccl/all_reduce.hpp"
@@ -14,6 +16,9 @@
 
 namespace autopilot::probes::gpu {
 namespace {
+
+constexpr std::chrono::seconds kGivenBack{3};
+constexpr std::chrono::milliseconds kLookAgain{500};
 
 class Worker {
  public:
@@ -52,11 +57,25 @@ class Worker {
   [[nodiscard]] bool is_amd() const { return options_.vendor == Vendor::amd; }
 
   // Once HIP is open this process is among those who use the GPUs, in a container by a number that it does
-  // not know.
+  // not know. One that has ended is among them until its memory has been given back, which takes a moment:
+  // so it is where a test ended just now.
   void look_at_use() {
     if (options_.beside_others) return;
+    const auto end = std::chrono::steady_clock::now() + kGivenBack;
+    read_use();
+    if (is_any_used()) std::fprintf(stderr, "GPUs are in use; waiting for some seconds\n");
+    while (is_any_used() && !slot_.watch.stop && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(kLookAgain);
+      read_use();
+    }
+  }
+  void read_use() {
     const InCall in_call(slot_.watch, "KFD");
     amd_use_ = host::read_kfd_processes(host::Files(options_.root));
+  }
+  [[nodiscard]] bool is_any_used() const {
+    return amd_use_ &&
+           std::ranges::any_of(amd_use_->by_gpu, [](const auto& gpu) { return !gpu.second.empty(); });
   }
 
   Status open_driver() {

@@ -25,6 +25,8 @@ Status check_amd_use(const Result<host::KfdProcesses>& seen, const std::string& 
     return must_be_idle ? Status(refuse("the kernel driver (KFD) does not list it")) : Status();
   if (must_be_idle && seen->divided.contains(pci_address))
     return fail(Errc::conflict, "is divided (compute partitions), and its parts may be in use");
+  if (must_be_idle && found->second.empty() && seen->some_untold)
+    return refuse("of a process the kernel driver (KFD) does not tell what it holds");
   std::vector<unsigned> pids;
   std::ranges::transform(found->second, std::back_inserter(pids),
                          [](std::int64_t pid) { return static_cast<unsigned>(pid); });

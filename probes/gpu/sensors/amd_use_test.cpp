@@ -41,6 +41,15 @@ TEST(AmdUse, what_nobody_tells_refuses_only_where_it_must_be_known) {
   expect_refused(check_amd_use(seen({}), "0000:99:00.0", true), "(KFD) does not list it");
 }
 
+TEST(AmdUse, a_process_of_which_nothing_is_told_may_use_it) {
+  auto some = seen({});
+  some->some_untold = true;
+  EXPECT_TRUE(check_amd_use(some, kGpu, false));
+  expect_refused(check_amd_use(some, kGpu, true), "does not tell what it holds");
+  some->by_gpu[kGpu] = {41};
+  expect_refused(check_amd_use(some, kGpu, true), "is in use by 41");
+}
+
 TEST(AmdUse, a_divided_gpu_is_none_that_is_known_to_be_idle) {
   auto divided = seen({});
   divided->divided.insert(kGpu);

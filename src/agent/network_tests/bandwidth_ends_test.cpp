@@ -215,7 +215,8 @@ TEST_F(BandwidthEndsTest, has_a_process_on_the_gpus_until_its_all_reduce_has_end
   ends_.end(joinable->id, [](const auto&) {});
   ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
   EXPECT_EQ(ends_.processes_on(gpu, meanwhile), 1) << "that look saw it";
-  EXPECT_EQ(ends_.processes_on(gpu, now()), 0);
+  EXPECT_EQ(ends_.processes_on(gpu, now() + std::chrono::seconds{2}), 1) << "its memory is being given back";
+  EXPECT_EQ(ends_.processes_on(gpu, now() + std::chrono::seconds{4}), 0);
   measure_by_nccl();
   EXPECT_EQ(gpus_freed_, 2);
 }

@@ -16,11 +16,10 @@ namespace autopilot::agent {
 
 namespace {
 
-std::vector<std::string> read_gpus(const host::Files& files, host::GpuVendor vendor) {
+Result<std::vector<std::string>> read_gpus(const host::Files& files, host::GpuVendor vendor) {
   std::vector<std::string> addresses;
-  if (const auto gpus = host::GpuScan(files).gpus(vendor))
-    for (const host::PciDevice& gpu : *gpus)
-      addresses.push_back(gpu.address);
+  for (const host::PciDevice& gpu : TRY(host::GpuScan(files).gpus(vendor)))
+    addresses.push_back(gpu.address);
   return addresses;
 }
 
@@ -68,10 +67,11 @@ Result<OwnLines> read_addresses(const host::Files& files, const std::vector<std:
 
 Result<OwnLines> read_networks(const host::Files& files, const std::vector<std::string>& wanted) {
   OwnLines lines = TRY(read_addresses(files, wanted));
-  std::vector<std::string> gpus = read_gpus(files, host::GpuVendor::nvidia);
+  const auto nvidia = read_gpus(files, host::GpuVendor::nvidia);
+  auto gpus = nvidia.value_or(std::vector<std::string>{});
   lines.rdma = read_rdma_ports(files, gpus);
-  if (gpus.empty()) {
-    gpus = read_gpus(files, host::GpuVendor::amd);
+  if (nvidia && nvidia->empty()) {
+    gpus = read_gpus(files, host::GpuVendor::amd).value_or(std::vector<std::string>{});
     if (!gpus.empty()) lines.gpu_vendor = host::GpuVendor::amd;
   }
   lines.gpus = std::min(gpus.size(), api::NodeNetwork::kMostGpus);

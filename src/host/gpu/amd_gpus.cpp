@@ -74,6 +74,7 @@ constexpr auto kFiles = std::to_array<std::string_view>({
     "pp_dpm_sclk",
     "gpu_busy_percent",
     "pcie_replay_count",
+    "current_compute_partition",
     "mem_info_vram_total",
     "mem_info_vram_used",
     "hwmon/*/name",

@@ -205,6 +205,53 @@ TEST_F(AmdGpusTest, processes_are_those_that_hold_memory_to_compute) {
   EXPECT_EQ(value(report.gpus.at(0), kProcessPids), Value{std::string("777 4242")});
 }
 
+// As newer drivers number them: by functions that the bus does not have.
+TEST_F(AmdGpusTest, processes_on_a_part_of_a_divided_gpu_are_those_of_the_gpu) {
+  const std::string kfd = "/sys/class/kfd/kfd/";
+  for (int part = 0; part < 2; ++part) {
+    const std::string node = kfd + "topology/nodes/" + std::to_string(part + 1);
+    folder_.write(node + "/gpu_id", std::to_string(11743 + part) + "\n");
+    folder_.write(node + "/properties", "location_id " + std::to_string(1280 + part) + "\ndomain 0\n");
+  }
+  folder_.write(kfd + "proc/4200/vram_11744", "4096\n");
+  const auto processes = read_kfd_processes(files_);
+  ASSERT_TRUE(processes) << processes.error().what;
+  EXPECT_THAT(processes->by_gpu,
+              testing::ElementsAre(testing::Pair("0000:05:00.0", testing::ElementsAre(4200))));
+  EXPECT_THAT(processes->divided, testing::ElementsAre("0000:05:00.0"));
+}
+
+// One part of eight, where the others are not for this container.
+TEST_F(AmdGpusTest, a_gpu_whose_driver_says_so_is_divided) {
+  const std::string kfd = "/sys/class/kfd/kfd/";
+  folder_.write(kfd + "topology/nodes/1/gpu_id", "11743\n");
+  folder_.write(kfd + "topology/nodes/1/properties", "location_id 1280\ndomain 0\n");
+  folder_.write(kfd + "proc/none", "");
+  for (const auto& [mode, is_divided] : {std::pair{"SPX", false}, {"CPX", true}}) {
+    write("current_compute_partition", std::string(mode) + "\n");
+    const auto processes = read_kfd_processes(files_);
+    ASSERT_TRUE(processes) << processes.error().what;
+    EXPECT_EQ(processes->divided.contains("0000:05:00.0"), is_divided) << mode;
+  }
+}
+
+TEST_F(AmdGpusTest, who_holds_a_queue_uses_the_gpu_and_of_whom_nothing_is_told_may) {
+  const std::string kfd = "/sys/class/kfd/kfd/";
+  folder_.write(kfd + "topology/nodes/1/gpu_id", "11743\n");
+  folder_.write(kfd + "topology/nodes/1/properties", "location_id 1280\ndomain 0\n");
+  folder_.write(kfd + "proc/41/vram_11743", "0\n");
+  folder_.write(kfd + "proc/42/vram_11743", "0\n");
+  folder_.write(kfd + "proc/42/queues/0/gpuid", "11743\n");
+  auto processes = read_kfd_processes(files_);
+  ASSERT_TRUE(processes) << processes.error().what;
+  EXPECT_THAT(processes->by_gpu,
+              testing::ElementsAre(testing::Pair("0000:05:00.0", testing::ElementsAre(42))));
+  EXPECT_FALSE(processes->some_untold);
+  folder_.write(kfd + "proc/43/pasid", "32770\n");  // of an older driver
+  processes = read_kfd_processes(files_);
+  EXPECT_TRUE(processes->some_untold);
+}
+
 TEST_F(AmdGpusTest, numbers_that_no_chip_has_are_not_believed) {
   write("hwmon/hwmon4/temp2_input", "65535000\n");
   write("hwmon/hwmon4/power1_cap", "0\n");

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view kNodes = "/sys/class/kfd/kfd/topology/nodes";
 constexpr std::string_view kProcesses = "/sys/class/kfd/kfd/proc";
+constexpr std::string_view kDevices = "/sys/bus/pci/devices/";
+constexpr std::string_view kWhole = "SPX";  // one part
 
 // The numbers by which the driver knows its GPUs.
 struct GpuIds {
@@ -38,6 +40,21 @@ std::string address_of(std::uint64_t domain, std::uint64_t location) {
   return text.data();
 }
 
+// The parts of a divided GPU have in some versions of the driver the numbers of functions that are not on the
+// bus.
+std::string on_bus(const Files& files, const std::string& address) {
+  std::string first = address.substr(0, address.size() - 1) + "0";
+  const auto is_there = [&files](const std::string& one) {
+    return files.exists(std::string(kDevices) + one);
+  };
+  return !is_there(address) && is_there(first) ? first : address;
+}
+
+bool says_divided(const Files& files, const std::string& address) {
+  const auto word = files.read_word(std::string(kDevices) + address + "/current_compute_partition");
+  return word && !word->empty() && *word != kWhole;
+}
+
 // A processor is a node as well; its number is 0.
 Result<GpuIds> read_gpu_ids(const Files& files) {
   GpuIds ids;
@@ -49,9 +66,31 @@ Result<GpuIds> read_gpu_ids(const Files& files) {
     const auto properties = files.read(folder + "/properties", 65536);
     if (!properties) continue;
     const auto location = property(*properties, "location_id");
-    if (location) ids.addresses[*id] = address_of(property(*properties, "domain").value_or(0), *location);
+    if (!location) continue;
+    ids.addresses[*id] = on_bus(files, address_of(property(*properties, "domain").value_or(0), *location));
   }
   return ids;
+}
+
+// Of one process: the GPUs of which it holds memory or queues; nothing where the driver does not tell.
+std::optional<std::set<std::string>> gpus_of(const Files& files, const std::string& process,
+                                             const GpuIds& ids) {
+  std::set<std::string> held;
+  bool is_told = false;
+  for (const auto& [id, address] : ids.addresses) {
+    const auto bytes = files.read_integer(std::string(process).append("/vram_").append(id));
+    is_told = is_told || bytes;
+    if (bytes.value_or(0) > 0) held.insert(address);
+  }
+  const std::string queues = process + "/queues/";
+  for (const std::string& queue : files.list(queues).value_or(std::vector<std::string>{})) {
+    const auto id = files.read_word(std::string(queues).append(queue).append("/gpuid"));
+    const auto known = id ? ids.addresses.find(*id) : ids.addresses.end();
+    if (known != ids.addresses.end()) held.insert(known->second);
+  }
+  // It may have ended meanwhile.
+  if (is_told || !held.empty() || !files.exists(process)) return held;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -61,21 +100,21 @@ Result<KfdProcesses> read_kfd_processes(const Files& files) {
   KfdProcesses processes;
   processes.some_denied = ids.some_denied;
   for (const auto& [id, address] : ids.addresses)
-    if (!processes.by_gpu.try_emplace(address).second) processes.divided.insert(address);
+    if (!processes.by_gpu.try_emplace(address).second || says_divided(files, address))
+      processes.divided.insert(address);
   std::size_t looked_at = 0;
   for (const std::string& name : TRY(files.list(kProcesses))) {
     const auto pid = parse_number<std::int64_t>(name);
-    if (!pid || looked_at++ >= kMostKfdProcesses) continue;
-    for (const auto& [id, address] : ids.addresses) {
-      const std::string file = std::string(kProcesses).append("/").append(name).append("/vram_").append(id);
-      if (files.read_integer(file).value_or(0) > 0) processes.by_gpu[address].push_back(*pid);
-    }
+    if (!pid || ids.addresses.empty()) continue;
+    const auto held = ++looked_at > kMostKfdProcesses
+                          ? std::nullopt
+                          : gpus_of(files, std::string(kProcesses).append("/").append(name), ids);
+    processes.some_untold = processes.some_untold || !held;
+    for (const std::string& address : held.value_or(std::set<std::string>{}))
+      processes.by_gpu[address].push_back(*pid);
   }
-  // A GPU that is divided has a number for each of its parts.
-  for (auto& [address, pids] : processes.by_gpu) {
+  for (auto& [address, pids] : processes.by_gpu)
     std::sort(pids.begin(), pids.end());
-    pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
-  }
   return processes;
 }
 
