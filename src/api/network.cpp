@@ -2,7 +2,6 @@
 #include "api/network.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "api/wire.hpp"
 #include "core/word_table.hpp"
@@ -27,16 +26,17 @@ constexpr WordTable<GpuVendor, 2> kGpuVendors{{
     {GpuVendor::amd, "amd"},
 }};
 
-std::optional<GpuVendor> parse_gpu_vendor(std::string_view word) {
-  return value_of(kGpuVendors, word);
-}
-
 NodeNetwork read_network(const JsonObject& object) {
   NodeNetwork network{object.word("node"), object.word_or_empty("pod"),
                       object.list("addresses", read_address), object.word_or_empty("leaf")};
   if (object.has("rdma")) network.rdma = object.list("rdma", read_rdma_port);
   if (object.has("gpus")) network.gpus = object.count("gpus");
-  if (object.has("gpuVendor")) network.gpu_vendor = object.choice("gpuVendor", parse_gpu_vendor);
+  if (object.has("gpuVendor")) {
+    // A newer agent may know more of them. Its node is reached all the same.
+    const auto vendor = value_of(kGpuVendors, object.word("gpuVendor"));
+    network.gpu_vendor = vendor.value_or(GpuVendor::nvidia);
+    if (!vendor) network.gpus = 0;
+  }
   return network;
 }
 

@@ -59,8 +59,8 @@ struct NodeNetwork {
   friend bool operator==(const NodeNetwork&, const NodeNetwork&) = default;
 };
 [[nodiscard]] std::string to_json(const NodeNetwork& network);
-// malformed: something is missing, or there are more than kMostAddresses, kMostRdmaPorts or kMostGpus, or
-// GPUs of another vendor.
+// malformed: something is missing, or there are more than kMostAddresses, kMostRdmaPorts or kMostGpus.
+// GPUs of a vendor that is not known are none.
 [[nodiscard]] Result<NodeNetwork> parse_node_network(std::string_view json);
 
 }  // namespace autopilot::api
