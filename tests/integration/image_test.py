@@ -74,7 +74,8 @@ class ImageTest(unittest.TestCase):
         installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libssl-dev"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(packages["libssl-dev"]["versionInfo"], installed)
         linked = {one["relatedSpdxElement"] for one in parts["relationships"] if one["relationshipType"] == "DYNAMIC_LINK"}
-        self.assertEqual(linked, {"SPDXRef-libc6"})
+        if not IS_SANITIZED:  # for that all but the C library is linked otherwise
+            self.assertEqual(linked, {"SPDXRef-libc6"})
         for name in packages:
             if name not in ("autopilot", "autopilot-gpu-probe", "autopilot-net-probe") and not name.endswith("-dev"):
                 self.assertTrue((self.root / "usr/share/doc" / name / "copyright").stat().st_size, name)

@@ -123,7 +123,8 @@ class NcclProbeTest(unittest.TestCase):
         for name, factor in (("bus_bits_per_second", 1), ("algorithm_bits_per_second", report["ranks"] / (2 * (report["ranks"] - 1)))):
             self.assertLess(report[name], gigabits * 1e9 * factor * 1.01)
             self.assertGreater(report[name], gigabits * 1e9 * factor * LEAST_SHARE)
-        self.assertGreaterEqual(report["seconds"], 0.5)
+        # It goes on until the end that took longest has the half second that was asked for.
+        self.assertGreater(report["seconds"], 0.4)
         self.assertGreater(len(report["samples"]), 0)
         rate = report["bytes"] * 8 * report["iterations"] / report["seconds"]
         self.assertAlmostEqual(rate / report["algorithm_bits_per_second"], 1, delta=0.001)
@@ -145,6 +146,7 @@ class Healthy(NcclProbeTest):
             self.assertEqual((report["program"], report["format"], report["simulated"], report["address"], report["ranks"], report["gpus"]),
                              ("autopilot-gpu-probe", 1, True, HERE, 4, 2))
             self.assert_rate(report, GIGABITS)
+        self.assertGreaterEqual(max(report["seconds"] for report in reports), 0.5)
         self.assertEqual(reports[0]["iterations"], reports[1]["iterations"])
         self.assertEqual(reports[0]["bytes"], reports[1]["bytes"])
         for end in (serving, joining):
