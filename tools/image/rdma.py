@@ -7,14 +7,14 @@ from pathlib import Path
 import sbom
 from archive import Image, libraries_of
 
-PACKAGES = ("perftest", "ibverbs-providers")  # of Debian
+PERFTEST, PROVIDERS = "perftest", "ibverbs-providers"  # packages of Debian
 PROGRAMS = ("ib_write_bw", "ib_read_bw", "ib_send_lat")
 
 
 def add_to(image: Image, known: list[Path]) -> set[str]:
     """Without the libraries that are in it already. Gives the packages of what was added."""
     programs = [_program(name) for name in PROGRAMS]
-    files = sbom.files_of(PACKAGES[1])
+    files = sbom.files_of(PROVIDERS)
     parts = sorted(one for one in files if one.match("libibverbs/*-rdmav*.so"))
     libraries = sorted({library for one in (*programs, *parts) for library in libraries_of(one)} - set(known))
     for one in (*programs, *libraries):
@@ -28,12 +28,12 @@ def add_to(image: Image, known: list[Path]) -> set[str]:
             image.add_file(part.resolve(), str(part))
     for one in sorted(file for file in files if file.match("/etc/libibverbs.d/*.driver")):
         image.add_file(one, str(one), 0o644)
-    return {*PACKAGES, *(sbom.package_of(library.resolve()) for library in libraries)}
+    return {PERFTEST, PROVIDERS, *(sbom.package_of(library.resolve()) for library in libraries)}
 
 
 def _program(name: str) -> Path:
     """That of Debian, whatever else the machine has."""
-    for file in sbom.files_of(PACKAGES[0]):
+    for file in sbom.files_of(PERFTEST):
         if file == Path("/usr/bin") / name:
             return file
-    raise LookupError(f"the package {PACKAGES[0]} has no {name}")
+    raise LookupError(f"the package {PERFTEST} has no {name}")

@@ -3,8 +3,8 @@
 // cuda_abi.h: HIP follows CUDA. The codes and flags that we use have the same values, an ordinal is the
 // device, and an address of a GPU, a pointer there, is as wide as our number. Names, arguments and values
 // were compared with the header and the library of HIP 5.2.3 (libamdhip64-dev and libamdhip64-5 5.2.3-8 of
-// Debian 12); the codes with hip_runtime_api.h of HIP 7.12, the names with what its library exports
-// (hip_hcc.map.in), both of ROCm/rocm-systems; 2026-11-27.
+// Debian 12); the codes from 801 on with hip_runtime_api.h of HIP 7.12 as well, and the names with what its
+// library exports (hip_hcc.map.in), both of ROCm/rocm-systems; 2026-11-27.
 #pragma once
 
 #include "probes/gpu/driver/cuda_abi.h"

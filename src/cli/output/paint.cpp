@@ -26,8 +26,12 @@ std::string painted(std::string_view text, std::string_view color, const TableSt
   return std::string(color) + std::string(text) + "\033[0m";
 }
 
+std::string simulated_word(const TableStyle& style) {
+  return painted("SIMULATED", "\033[1;36m", style);
+}
+
 std::string simulated_line(bool is_simulated, const TableStyle& style) {
-  return is_simulated ? painted("SIMULATED", "\033[1;36m", style) + "\n" : "";
+  return is_simulated ? simulated_word(style) + "\n" : "";
 }
 
 std::string padded(std::string_view text, std::size_t width) {

@@ -157,7 +157,7 @@ std::string headline(const NodeSnapshot& snapshot, const TableStyle& style) {
   std::string text = painted(printable(snapshot.node), "\033[1m", style) + "  ";
   text += painted(to_string(snapshot.health), color_of(snapshot.health), style);
   if (snapshot.verdict != Verdict::none) text += "  verdict " + std::string(to_string(snapshot.verdict));
-  if (snapshot.simulated) text += "  " + painted("SIMULATED", "\033[1;36m", style);
+  if (snapshot.simulated) text += "  " + simulated_word(style);
   return text + "  " + format_time(snapshot.time) + "\n";
 }
 

@@ -22,6 +22,9 @@ const std::vector<GpuGroup> kAll{GpuGroup::identity,    GpuGroup::ecc,  GpuGroup
                                  GpuGroup::temperature, GpuGroup::pcie, GpuGroup::power,
                                  GpuGroup::processes};
 
+const std::string kKfd = "/sys/class/kfd/kfd/";
+constexpr int kLocation = 5 << 8;  // of 0000:05:00.0
+
 // One MI300X as its driver shows it.
 class AmdGpusTest : public testing::Test {
  protected:
@@ -62,6 +65,12 @@ class AmdGpusTest : public testing::Test {
   }
   void write(const std::string& file, const std::string& text) {
     folder_.write("/sys/bus/pci/devices/0000:05:00.0/" + file, text);
+  }
+  void add_compute_node(int number, int gpu_id, int location) {
+    const std::string node = kKfd + "topology/nodes/" + std::to_string(number);
+    folder_.write(node + "/gpu_id", std::to_string(gpu_id) + "\n");
+    folder_.write(node + "/properties",
+                  "simd_count 1216\nlocation_id " + std::to_string(location) + "\ndomain 0\n");
   }
   [[nodiscard]] GpuReport read(const std::vector<GpuGroup>& groups = kAll) const {
     auto report = AmdGpus(files_, clock_).read(groups, clock_.now().mono + 5s);
@@ -182,19 +191,14 @@ TEST_F(AmdGpusTest, without_its_module_the_driver_is_not_loaded) {
 }
 
 TEST_F(AmdGpusTest, processes_are_those_that_hold_memory_to_compute) {
-  const std::string kfd = "/sys/class/kfd/kfd/";
-  folder_.write(kfd + "topology/nodes/0/gpu_id", "0\n");
-  folder_.write(kfd + "topology/nodes/0/properties", "location_id 0\n");
-  folder_.write(kfd + "topology/nodes/1/gpu_id", "11743\n");
-  folder_.write(kfd + "topology/nodes/1/properties", "simd_count 1216\nlocation_id 1280\ndomain 0\n");
-  // A part of the same GPU.
-  folder_.write(kfd + "topology/nodes/2/gpu_id", "11744\n");
-  folder_.write(kfd + "topology/nodes/2/properties", "simd_count 152\nlocation_id 268436736\ndomain 0\n");
-  folder_.write(kfd + "proc/4242/vram_11744", "4096\n");
-  folder_.write(kfd + "proc/4242/vram_11743", "17179869184\n");
-  folder_.write(kfd + "proc/777/vram_11743", "4096\n");
-  folder_.write(kfd + "proc/900/vram_11743", "0\n");
-  folder_.write(kfd + "proc/garbage/vram_11743", "1\n");
+  add_compute_node(0, 0, 0);
+  add_compute_node(1, 11743, kLocation);
+  add_compute_node(2, 11744, (1 << 28) + kLocation);  // a part of the same GPU
+  folder_.write(kKfd + "proc/4242/vram_11744", "4096\n");
+  folder_.write(kKfd + "proc/4242/vram_11743", "17179869184\n");
+  folder_.write(kKfd + "proc/777/vram_11743", "4096\n");
+  folder_.write(kKfd + "proc/900/vram_11743", "0\n");
+  folder_.write(kKfd + "proc/garbage/vram_11743", "1\n");
   const auto processes = read_kfd_processes(files_);
   ASSERT_TRUE(processes) << processes.error().what;
   EXPECT_THAT(processes->by_gpu,
@@ -207,13 +211,9 @@ TEST_F(AmdGpusTest, processes_are_those_that_hold_memory_to_compute) {
 
 // As newer drivers number them: by functions that the bus does not have.
 TEST_F(AmdGpusTest, processes_on_a_part_of_a_divided_gpu_are_those_of_the_gpu) {
-  const std::string kfd = "/sys/class/kfd/kfd/";
-  for (int part = 0; part < 2; ++part) {
-    const std::string node = kfd + "topology/nodes/" + std::to_string(part + 1);
-    folder_.write(node + "/gpu_id", std::to_string(11743 + part) + "\n");
-    folder_.write(node + "/properties", "location_id " + std::to_string(1280 + part) + "\ndomain 0\n");
-  }
-  folder_.write(kfd + "proc/4200/vram_11744", "4096\n");
+  add_compute_node(1, 11743, kLocation);
+  add_compute_node(2, 11744, kLocation + 1);
+  folder_.write(kKfd + "proc/4200/vram_11744", "4096\n");
   const auto processes = read_kfd_processes(files_);
   ASSERT_TRUE(processes) << processes.error().what;
   EXPECT_THAT(processes->by_gpu,
@@ -223,10 +223,8 @@ TEST_F(AmdGpusTest, processes_on_a_part_of_a_divided_gpu_are_those_of_the_gpu) {
 
 // One part of eight, where the others are not for this container.
 TEST_F(AmdGpusTest, a_gpu_whose_driver_says_so_is_divided) {
-  const std::string kfd = "/sys/class/kfd/kfd/";
-  folder_.write(kfd + "topology/nodes/1/gpu_id", "11743\n");
-  folder_.write(kfd + "topology/nodes/1/properties", "location_id 1280\ndomain 0\n");
-  folder_.write(kfd + "proc/none", "");
+  add_compute_node(1, 11743, kLocation);
+  folder_.write(kKfd + "proc/none", "");
   for (const auto& [mode, is_divided] : {std::pair{"SPX", false}, {"CPX", true}}) {
     write("current_compute_partition", std::string(mode) + "\n");
     const auto processes = read_kfd_processes(files_);
@@ -236,18 +234,16 @@ TEST_F(AmdGpusTest, a_gpu_whose_driver_says_so_is_divided) {
 }
 
 TEST_F(AmdGpusTest, who_holds_a_queue_uses_the_gpu_and_of_whom_nothing_is_told_may) {
-  const std::string kfd = "/sys/class/kfd/kfd/";
-  folder_.write(kfd + "topology/nodes/1/gpu_id", "11743\n");
-  folder_.write(kfd + "topology/nodes/1/properties", "location_id 1280\ndomain 0\n");
-  folder_.write(kfd + "proc/41/vram_11743", "0\n");
-  folder_.write(kfd + "proc/42/vram_11743", "0\n");
-  folder_.write(kfd + "proc/42/queues/0/gpuid", "11743\n");
+  add_compute_node(1, 11743, kLocation);
+  folder_.write(kKfd + "proc/41/vram_11743", "0\n");
+  folder_.write(kKfd + "proc/42/vram_11743", "0\n");
+  folder_.write(kKfd + "proc/42/queues/0/gpuid", "11743\n");
   auto processes = read_kfd_processes(files_);
   ASSERT_TRUE(processes) << processes.error().what;
   EXPECT_THAT(processes->by_gpu,
               testing::ElementsAre(testing::Pair("0000:05:00.0", testing::ElementsAre(42))));
   EXPECT_FALSE(processes->some_untold);
-  folder_.write(kfd + "proc/43/pasid", "32770\n");  // of an older driver
+  folder_.write(kKfd + "proc/43/pasid", "32770\n");  // of an older driver
   processes = read_kfd_processes(files_);
   EXPECT_TRUE(processes->some_untold);
 }
