@@ -109,6 +109,19 @@ class Limits(NetProbeCase):
         self.assertLess(way_of(report, 0)["received_bits_per_second"], 110e6)
         self.assertGreater(way_of(report, 1)["received_bits_per_second"], 200e6)
 
+    def test_processes_measure_at_the_same_time_though_a_server_is_late(self):
+        self.limit("200mbit")
+        self.serve()
+        child = self.start("--to", THERE, "--processes", "2", "--seconds", "1")
+        harness.wait_until(lambda: "ESTAB" in subprocess.run(["ss", "-Htn"], capture_output=True, text=True, check=True).stdout,
+                           "the first process has its server")
+        time.sleep(0.5)
+        self.serve("--port", "5202")
+        out, errors = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 0, errors)
+        # Half a second alone each would make it 300.
+        self.assertAlmostEqual(way_of(json.loads(out))["received_bits_per_second"] / 200e6, 1, delta=0.12)
+
     def test_no_more_is_taken_than_was_allowed(self):
         self.serve("--count", "2")
         for way in ([], ["--reverse"]):

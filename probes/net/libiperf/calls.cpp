@@ -2,9 +2,11 @@
 #include "probes/net/libiperf/calls.hpp"
 
 #include <cerrno>
+#include <iperf_api.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 #include "probes/net/iperf/server_output.hpp"
 #include "probes/net/libiperf/session.hpp"
@@ -34,12 +36,23 @@ struct Calls {
   bool has_no_filter = false;  // the kernel lets everybody in
   bool has_peer = false;       // since the last socket began to listen one of those who may came
   int first_errno = 0;
+  std::function<void()> before_streams;
 };
 Calls calls;
 
 ssize_t noted(ssize_t result) {
   if (result < 0 && calls.first_errno == 0 && errno != EAGAIN && errno != EINTR) calls.first_errno = errno;
   return result;
+}
+
+// The peer tells its state in one byte; data come in blocks.
+bool is_told_to_connect(const void* place, ssize_t size) {
+  return size == 1 && *static_cast<const signed char*>(place) == CREATE_STREAMS;
+}
+
+ssize_t received(const void* place, size_t asked, ssize_t result) {
+  if (asked == 1 && is_told_to_connect(place, result) && calls.before_streams) calls.before_streams();
+  return noted(result);
 }
 
 int listened(int socket, int backlog) {
@@ -79,6 +92,10 @@ void tell_of_listening(int output) {
   calls.output = output;
 }
 
+void before_streams(std::function<void()> work) {
+  calls.before_streams = std::move(work);
+}
+
 bool has_listened() {
   return calls.has_listened;
 }
@@ -102,7 +119,7 @@ int accept_of_some(int socket, sockaddr* address, socklen_t* size) {
 }
 
 ssize_t read_and_note(int descriptor, void* place, size_t size) {
-  return autopilot::probes::net::noted(read_itself(descriptor, place, size));
+  return autopilot::probes::net::received(place, size, read_itself(descriptor, place, size));
 }
 
 ssize_t write_and_note(int descriptor, const void* place, size_t size) {

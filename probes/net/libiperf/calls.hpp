@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "probes/net/machine/address.hpp"
@@ -19,6 +20,10 @@ void listen_only_for(std::span<const Address> allowed);
 void tell_of_listening(int output);
 // Whether a socket has listened yet.
 [[nodiscard]] bool has_listened();
+
+// What is done each time that a client has agreed with its peer about the test and has not connected the
+// streams of data yet.
+void before_streams(std::function<void()> work);
 
 // The number of the first call on a descriptor that failed since forget_errors(); 0: none did.
 [[nodiscard]] int first_errno();

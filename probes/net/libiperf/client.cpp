@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kPatience{3};  // with the peer, and with the others at the line
 constexpr std::chrono::milliseconds kPause{50};
 
 // The output of one try.
@@ -27,8 +27,9 @@ std::string try_once(const ClientTest& test) {
 
 }  // namespace
 
-void run_client(const ClientTest& test, int output) {
+void run_client(const ClientTest& test, StartLine& line, int output) {
   use_scratch_in_memory();
+  before_streams([&line] { line.wait(kPatience); });
   const Clock::time_point end = Clock::now() + kPatience;
   std::string said = try_once(test);
   while (may_be_a_pause(said) && Clock::now() < end) {

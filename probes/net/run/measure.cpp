@@ -105,8 +105,9 @@ void stop(MeasureReport& report, int signal) {
 MeasureReport run_plan(const MeasureOptions& options, const Plan& plan, const Client& client, int& signal) {
   MeasureReport report = report_of(options, plan);
   const auto crew = Crew::create();
-  if (!crew) {
-    report.failure = Failure{Reason::internal, crew.error().what};
+  const auto line = StartLine::create();
+  if (!crew || !line) {
+    report.failure = Failure{Reason::internal, (!crew ? crew.error() : line.error()).what};
     return report;
   }
   std::vector<std::size_t> children;
@@ -116,7 +117,7 @@ MeasureReport run_plan(const MeasureOptions& options, const Plan& plan, const Cl
     const auto child = (*crew)->start(
         [&](int output) {
           if (!processors.empty() && !run_only_on(processors)) return;
-          client(test, output);
+          client(test, **line, output);
         },
         mono_now() + time_for(test));
     if (!child) {
@@ -125,6 +126,7 @@ MeasureReport run_plan(const MeasureOptions& options, const Plan& plan, const Cl
     }
     children.push_back(*child);
   }
+  (*line)->step_aside();
   signal = follow(**crew, children, plan, report);
   if (signal != 0) stop(report, signal);
   return report;

@@ -3,13 +3,16 @@
 
 #include <functional>
 
+#include "probes/net/processes/start_line.hpp"
 #include "probes/net/run/placement.hpp"
 #include "probes/net/run/report.hpp"
 
 namespace autopilot::probes::net {
 
-// Makes one test and writes client_output(); called in a child process, where it may crash, hang and exit.
-using Client = std::function<void(const ClientTest&, int output)>;
+// Makes one test and writes client_output(); called in a child process, where it may crash, hang and exit. It
+// waits at the line for the others: the sum of bandwidths that were not measured at the same time is more
+// than there is.
+using Client = std::function<void(const ClientTest&, StartLine&, int output)>;
 
 // All processes of a plan at once, each killed at its deadline. SIGTERM, SIGINT and SIGHUP are blocked from
 // then on; one of them ends the measurement, and is left in `signal`. Nobody outlives it.

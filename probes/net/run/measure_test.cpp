@@ -26,7 +26,7 @@ std::string report_of(double bits_per_second) {
 }
 
 // Measures what its port is for.
-void client(const ClientTest& test, int output) {
+void client(const ClientTest& test, StartLine& line, int output) {
   switch (test.port) {
     case 1:
       ::raise(SIGKILL);
@@ -45,6 +45,9 @@ void client(const ClientTest& test, int output) {
       ::kill(::getppid(), SIGTERM);
       for (;;)
         ::pause();
+    case 7:
+      line.wait(std::chrono::seconds(60));
+      [[fallthrough]];
     default:
       say(output, client_output(0, 0, report_of(test.port)));
   }
@@ -96,6 +99,13 @@ TEST(Measure, a_process_that_fails_does_so_alone_and_with_its_reason) {
     reasons.push_back(reason(process));
   EXPECT_THAT(reasons, testing::ElementsAre("none", "killed", "internal", "internal", "garbage", "none"));
   EXPECT_THAT(to_json(report), testing::HasSubstr(R"("directions":[],"processes")"));
+}
+
+TEST(Measure, all_begin_together_and_none_waits_for_one_that_failed) {
+  const MeasureReport report = run({7, 2, 7});
+  EXPECT_EQ(reason(report.processes[0]), "none");
+  EXPECT_EQ(reason(report.processes[1]), "internal");
+  EXPECT_EQ(reason(report.processes[2]), "none");
 }
 
 TEST(Measure, one_that_hangs_is_over_at_its_deadline) {
