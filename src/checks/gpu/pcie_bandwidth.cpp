@@ -19,7 +19,8 @@ namespace {
 constexpr std::string_view kId = "gpu.pcie_bandwidth";
 
 constexpr std::string_view kOutcome = "pcie_bandwidth.outcome";
-// Of each GPU, in GB/s: copies of pinned memory of the host, while no other GPU copied; both ways are the sum.
+// Of each GPU, in GB/s: copies of pinned memory of the host, while no other GPU copied; both ways are the
+// sum.
 constexpr std::string_view kHostToDevice = "pcie_bandwidth.host_to_device";
 constexpr std::string_view kDeviceToHost = "pcie_bandwidth.device_to_host";
 constexpr std::string_view kBothWays = "pcie_bandwidth.both_ways";

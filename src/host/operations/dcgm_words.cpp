@@ -113,7 +113,7 @@ Result<Observations> dcgm_observations(const DeepTestSummary& summary, const Dcg
   all.push_back(result_of(host_subject(), verdicts.at(host_subject())));
   for (const Subject& gpu : test.gpus) {
     const auto verdict = verdicts.find(gpu);
-    if (verdict != verdicts.end())
+    if (verdict != verdicts.end() && verdict->second.worst > DcgmStatus::pass)
       all.push_back(result_of(gpu, verdict->second));
     else if (!was_tested(gpu, summary, test))
       all.push_back(untested(gpu, "DCGM did not test it"));

@@ -101,6 +101,50 @@ TEST(DcgmWords, a_gpu_that_was_not_tested_has_not_passed) {
   EXPECT_EQ(lines_of(all).back(), "gpu/0000:02:00.0 unavailable");
 }
 
+// The second of two GPUs, by its words in a test of the hardware; both passed what looks at the software.
+std::string document_with_second(std::string_view result) {
+  return R"({"DCGM Diagnostic": {"test_categories": [
+    {"category": "Deployment", "tests": [{"name": "software", "results": [
+      {"entity_group": "GPU", "entity_id": 0, "status": "Pass"},
+      {"entity_group": "GPU", "entity_id": 1, "status": "Pass"}]}]},
+    {"category": "Hardware", "tests": [{"name": "memory", "results": [
+      {"entity_group": "GPU", "entity_id": 0, "status": "Pass"})" +
+         std::string(result) + R"(], "test_summary": {"status": "Pass"}}]}]},
+  "entity_groups": [{"entity_group": "GPU", "entities": [{"entity_id": 0}, {"entity_id": 1}]}]})";
+}
+
+TEST(DcgmWords, a_gpu_that_was_named_and_left_out_has_not_passed) {
+  for (const std::string_view result :
+       {"", R"(, {"entity_group": "GPU", "entity_id": 1, "status": "Skip"})",
+        R"(, {"entity_group": "GPU", "entity_id": 1, "status": "Not Run"})"}) {
+    const auto all = said(document_with_second(result), test_of({gpu(0), gpu(1)}));
+    EXPECT_THAT(lines_of(all),
+                ElementsAre("host passed", "gpu/0000:00:00.0 passed", "gpu/0000:01:00.0 unavailable"))
+        << result;
+  }
+}
+
+TEST(DcgmWords, a_look_at_the_software_is_no_test_of_a_gpu_where_others_were_skipped) {
+  const auto all = said(R"({"DCGM Diagnostic": {"test_categories": [
+    {"category": "Deployment", "tests": [{"name": "software", "results": [
+      {"entity_group": "GPU", "entity_id": 0, "status": "Pass"}]}]},
+    {"category": "Hardware", "tests": [{"name": "memory", "results": [
+      {"entity_group": "GPU", "entity_id": 0, "status": "Skip"}]}]}]}})",
+                        test_of({gpu(0)}));
+  ASSERT_FALSE(all);
+  EXPECT_EQ(all.error().what, "no GPU was tested, only software");
+}
+
+TEST(DcgmWords, a_result_that_cannot_be_read_hides_no_failure) {
+  const auto all = said(R"({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
+    {"name": "pcie", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Great"}]},
+    {"name": "memory", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Pass"},
+                                   {"entity_group": "GPU", "entity_id": 1, "status": "Fail"}]}]}]}})",
+                        test_of({gpu(0), gpu(1)}));
+  EXPECT_THAT(lines_of(all),
+              ElementsAre("host passed", "gpu/0000:00:00.0 unavailable", "gpu/0000:01:00.0 fatal memory"));
+}
+
 TEST(DcgmWords, an_answer_that_names_no_gpu_is_about_all) {
   const auto all = said(R"({"DCGM GPU Diagnostic": {"test_categories": [{"category": "Deployment", "tests": [
       {"name": "NVML Library", "results": [{"status": "Pass"}]}]}]}})",

@@ -45,6 +45,14 @@ TEST(DeepTestHelper, what_was_not_tested_did_not_pass) {
   EXPECT_EQ(exit_code_of(odd), 2);
 }
 
+TEST(DeepTestHelper, a_gpu_that_was_skipped_is_not_among_the_tested) {
+  const std::string_view skips =
+      R"({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
+    {"name": "memory", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Pass"},
+                                   {"entity_group": "GPU", "entity_id": 1, "status": "Skip"}]}]}]}})";
+  EXPECT_EQ(read_deep_test(ended(0, std::string(skips)), 2).problem, "1 of 2 GPUs were tested");
+}
+
 TEST(DeepTestHelper, says_why_it_cannot_say_anything) {
   EXPECT_THAT(read_deep_test(ended(1, "", "dcgmi: cannot connect\n"), 1).problem,
               HasSubstr("exit code 1, no JSON of a DCGM diagnostic: dcgmi: cannot connect"));

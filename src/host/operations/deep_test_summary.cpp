@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -41,6 +43,21 @@ void add(const DcgmResult& result, DeepTestSummary& summary) {
   if (test->message.empty() && !result.messages.empty())
     test->message = cut((result.entity.empty() ? "" : result.entity + ": ") + result.messages.front().text,
                         kLongestMessage);
+}
+
+// Whether a test ran on it. Which one must have: where tests ran that use GPUs, no look at the software
+// counts. Nothing: no result names a GPU, as of DCGM 2 at a level with tests of the machine alone.
+std::optional<std::set<std::uint32_t>> tested_gpus(const DcgmDiagnosis& diagnosis) {
+  const bool uses_gpus = std::ranges::any_of(
+      diagnosis.results, [](const DcgmResult& result) { return result.category != kDcgmSoftware; });
+  std::set<std::uint32_t> tested;
+  bool names_any = false;
+  for (const DcgmResult& result : diagnosis.results) {
+    names_any = names_any || !result.gpus.empty();
+    if (result.status < DcgmStatus::pass || (uses_gpus && result.category == kDcgmSoftware)) continue;
+    tested.insert(result.gpus.begin(), result.gpus.end());
+  }
+  return names_any ? std::optional(std::move(tested)) : std::nullopt;
 }
 
 std::string render(const DeepTestSummary& summary) {
@@ -93,15 +110,22 @@ Result<DeepTestSummary::Test> parse_test(const json::value& value) {
 
 DeepTestSummary summary_of(const DcgmDiagnosis& diagnosis) {
   DeepTestSummary summary;
-  summary.problem = cut(diagnosis.runtime_error, kLongestProblem);
+  summary.problem =
+      cut(diagnosis.runtime_error.empty() ? diagnosis.unreadable : diagnosis.runtime_error, kLongestProblem);
   for (const DcgmResult& result : diagnosis.results)
     add(result, summary);
   std::ranges::stable_sort(summary.tests, [](const auto& one, const auto& other) {
     // Skips say the least.
     return one.status > other.status;
   });
+  const auto tested = tested_gpus(diagnosis);
+  const bool has_pass =
+      std::ranges::any_of(summary.tests, [](const auto& test) { return test.status >= DcgmStatus::pass; });
+  if (summary.problem.empty() && has_pass && tested && tested->empty())
+    summary.problem = "no GPU was tested, only software";
   for (const DcgmGpu& gpu : diagnosis.gpus)
-    summary.gpus.push_back({gpu.id, cut(gpu.serial, kLongestSerial)});
+    if (!tested || tested->contains(gpu.id))
+      summary.gpus.push_back({gpu.id, cut(gpu.serial, kLongestSerial)});
   return summary;
 }
 

@@ -55,6 +55,12 @@ std::optional<std::uint32_t> number_of(const json::value& value) {
   return !value.is_number() || error ? std::nullopt : std::optional(number);
 }
 
+// Newer versions of DCGM have a word for it, older ones say nothing.
+bool did_not_run(std::string_view status) {
+  const std::string lower = to_lower(trim(status));
+  return lower == "not run" || lower == "not_run";
+}
+
 const json::object* diagnostic_of(const json::object& document) {
   const json::object* found = object_of(document, "DCGM Diagnostic");
   return found == nullptr ? object_of(document, "DCGM GPU Diagnostic") : found;
@@ -140,16 +146,24 @@ class Reader {
     return {};
   }
 
+  void note_unreadable(std::string what) {
+    if (diagnosis_.unreadable.empty()) diagnosis_.unreadable = std::move(what);
+  }
+
   Status read_category(const json::value& value) {
     const json::object* category = value.if_object();
     const json::array* tests = category == nullptr ? nullptr : list_of(*category, "tests");
-    if (tests == nullptr) return fail(Errc::malformed, "a category of tests has no `tests`");
+    if (tests == nullptr) {
+      note_unreadable("a category of tests has no `tests`");
+      return {};
+    }
     const std::string name = clean(text_of(*category, "category"), kMaxDcgmWord);
     for (const json::value& test : *tests) {
       const json::object* members = test.if_object();
       if (members == nullptr || text_of(*members, "name").empty())
-        return fail(Errc::malformed, "a test of `" + name + "` has no name");
-      TRY_STATUS(read_test(name, *members));
+        note_unreadable("a test of `" + name + "` has no name");
+      else
+        TRY_STATUS(read_test(name, *members));
     }
     return {};
   }
@@ -165,9 +179,10 @@ class Reader {
     const json::array* results = list_of(test, "results");
     if (results != nullptr)
       for (const json::value& result : *results) {
-        const json::object* members = result.if_object();
-        if (members == nullptr) return fail(Errc::malformed, "`" + like.test + "`: a result is no object");
-        TRY_STATUS(add_result(like, *members));
+        if (const json::object* members = result.if_object())
+          TRY_STATUS(add_result(like, *members));
+        else
+          note_unreadable("`" + like.test + "`: a result is no object");
       }
     const bool has_results = diagnosis_.results.size() > first;
     for (std::size_t i = first; i < diagnosis_.results.size(); ++i)
@@ -175,8 +190,10 @@ class Reader {
     // What is said of the test as a whole counts where no entity shows it.
     const json::object* summary = object_of(test, "test_summary");
     if (summary == nullptr) return {};
+    const std::size_t before = diagnosis_.results.size();
     TRY_STATUS(add_result(like, *summary));
-    if (!has_results || diagnosis_.results.back().status > worst) return {};
+    if (!has_results || diagnosis_.results.size() == before || diagnosis_.results.back().status > worst)
+      return {};
     const bool says_more =
         diagnosis_.results.back().status == worst && !diagnosis_.results.back().messages.empty();
     if (!says_more) diagnosis_.results.pop_back();
@@ -185,11 +202,12 @@ class Reader {
 
   Status add_result(DcgmResult result, const json::object& members) {
     const std::string_view word = text_of(members, "status");
-    if (word.empty()) return {};  // did not run
+    if (word.empty() || did_not_run(word)) return {};
     const auto status = parse_dcgm_status(word);
-    if (!status)
-      return fail(Errc::malformed,
-                  "`" + result.test + "`: unknown status `" + clean(word, kMaxDcgmWord) + '`');
+    if (!status) {
+      note_unreadable("`" + result.test + "`: unknown status `" + clean(word, kMaxDcgmWord) + '`');
+      return {};
+    }
     result.status = *status;
     TRY_STATUS(read_subject(members, result));
     read_messages(members, result);
@@ -198,7 +216,8 @@ class Reader {
     return {};
   }
 
-  // "gpu_id": "0" or "gpu_ids": "0,1" up to DCGM 3, entity_group and entity_id since DCGM 4.
+  // "gpu_id": "0" or "gpu_ids": "0,1" up to DCGM 3, entity_group and entity_id since DCGM 4. What cannot be
+  // read leaves the result without a subject: it is about the machine then.
   Status read_subject(const json::object& members, DcgmResult& result) {
     for (const std::string_view key : {"gpu_id", "gpu_ids"}) {
       const json::value* value = members.if_contains(key);
@@ -212,14 +231,16 @@ class Reader {
         if (const auto id = list == nullptr ? number_of(*value) : parse_number<std::uint32_t>(trim(part)))
           TRY_STATUS(add_gpu(*id, result));
         else
-          return fail(Errc::malformed,
-                      "`" + result.test + "`: no number of a GPU: `" + clean(part, 32) + '`');
+          note_unreadable("`" + result.test + "`: no number of a GPU: `" + clean(part, 32) + '`');
     }
     const std::string_view group = text_of(members, "entity_group");
     if (group.empty()) return {};
     const json::value* number = members.if_contains("entity_id");
     const auto id = number == nullptr ? std::nullopt : number_of(*number);
-    if (!id) return fail(Errc::malformed, "`" + result.test + "`: expected `entity_id`");
+    if (!id) {
+      note_unreadable("`" + result.test + "`: expected `entity_id`");
+      return {};
+    }
     if (group == "GPU") return add_gpu(*id, result);
     result.entity = clean(group, kMaxDcgmWord) + ' ' + std::to_string(*id);
     return {};

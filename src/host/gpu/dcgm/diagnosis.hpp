@@ -27,9 +27,12 @@ struct DcgmMessage {
   std::optional<std::int64_t> error;  // dcgmError_t, where it is told
 };
 
+// The category of tests that look at the software of the machine and run nothing on a GPU.
+inline constexpr std::string_view kDcgmSoftware = "Deployment";
+
 // Of one test on one entity, or on all of them.
 struct DcgmResult {
-  std::string category;             // "Deployment", "Hardware", "Integration", "Stress"; DCGM's words
+  std::string category;             // kDcgmSoftware, "Hardware", "Integration", "Stress"; DCGM's words
   std::string test;                 // "GPU Memory" (3), "memory" (4)
   std::vector<std::uint32_t> gpus;  // DCGM's numbers; empty: not about certain GPUs
   std::string entity;               // "CPU 0": what else it is about; empty: GPUs or everything
@@ -47,6 +50,7 @@ struct DcgmDiagnosis {
   std::string version;
   std::string driver;
   std::string runtime_error;        // why it could not test; then there are few results, or none
+  std::string unreadable;           // the first result that nobody can read; empty: all could be read
   std::vector<DcgmGpu> gpus;        // all that are named, by their numbers
   std::vector<DcgmResult> results;  // in the order of the text; tests that did not run are not there
 };
@@ -58,9 +62,10 @@ inline constexpr std::size_t kMaxDcgmWord = 256;      // bytes of a name; longer
 inline constexpr std::size_t kMaxDcgmMessage = 1024;  // bytes of a message, likewise
 inline constexpr std::size_t kMaxDcgmMessages = 8;    // of one result; the rest is dropped
 
-// The document may stand among other lines: dcgmi prints such. malformed: there is none, or it is not of that
-// shape; a status that is no known word makes the whole malformed, so that nobody takes it for a pass.
-// exhausted: beyond the limits. Texts are printable UTF-8. Pure.
+// The document may stand among other lines: dcgmi prints such. malformed: there is none, or no tests are in
+// it. A result of another shape, or with a status that is no known word, is told in `unreadable`, so that
+// nobody takes the whole for a pass, and what else failed is not lost with it. exhausted: beyond the limits.
+// Texts are printable UTF-8. Pure.
 [[nodiscard]] Result<DcgmDiagnosis> parse_dcgm_diagnosis(std::string_view text);
 
 }  // namespace autopilot::host

@@ -137,18 +137,53 @@ TEST(DcgmDiagnosis, what_is_no_diagnosis_is_refused) {
                                       "{\"DCGM Diagnostic\": []}", "{\"DCGM Diagnostic\": {}}"})
     EXPECT_THAT(problem_of(text), HasSubstr("malformed")) << text;
   EXPECT_THAT(problem_of(kDcgm4.substr(0, kDcgm4.size() - 40)), HasSubstr("malformed"));
-  EXPECT_THAT(problem_of(R"({"DCGM Diagnostic": {"test_categories": [{"category": "A"}]}})"),
-              HasSubstr("tests"));
-  EXPECT_THAT(problem_of(R"({"DCGM Diagnostic": {"test_categories": [{"tests": [{"results": []}]}]}})"),
-              HasSubstr("has no name"));
+}
+
+std::string unreadable_of(std::string_view categories) {
+  return parsed(R"({"DCGM Diagnostic": {"test_categories": [)" + std::string(categories) + "]}}").unreadable;
+}
+
+TEST(DcgmDiagnosis, tells_what_cannot_be_read) {
+  EXPECT_THAT(unreadable_of(R"({"category": "A"})"), HasSubstr("has no `tests`"));
+  EXPECT_THAT(unreadable_of(R"({"tests": [{"results": []}]})"), HasSubstr("has no name"));
+  EXPECT_THAT(unreadable_of(R"({"tests": [{"name": "pcie", "results": [7]}]})"), HasSubstr("is no object"));
+  EXPECT_THAT(unreadable_of(R"({"tests": [{"name": "pcie", "results": [
+                {"entity_group": "GPU", "status": "Pass"}]}]})"),
+              HasSubstr("expected `entity_id`"));
+  EXPECT_THAT(
+      unreadable_of(R"({"tests": [{"name": "pcie", "results": [], "test_summary": {"status": "Good"}}]})"),
+      HasSubstr("unknown status `Good`"));
+  EXPECT_EQ(parsed(kDcgm4).unreadable, "");
+}
+
+TEST(DcgmDiagnosis, what_failed_is_kept_beside_what_cannot_be_read) {
+  const DcgmDiagnosis diagnosis = parsed(R"({"DCGM Diagnostic": {"test_categories": [{"tests": [
+    {"name": "pcie", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Great"}]},
+    {"name": "memory", "results": [{"entity_group": "GPU", "entity_id": 3, "status": "Fail"},
+                                   {"gpu_id": "x", "status": "Fail"}]}]}]}})");
+  ASSERT_THAT(diagnosis.results, SizeIs(2));
+  EXPECT_EQ(diagnosis.results[0].status, DcgmStatus::fail);
+  EXPECT_THAT(diagnosis.results[0].gpus, ElementsAre(3U));
+  EXPECT_EQ(diagnosis.results[1].status, DcgmStatus::fail);
+  EXPECT_THAT(diagnosis.results[1].gpus, IsEmpty());
+}
+
+TEST(DcgmDiagnosis, a_test_that_did_not_run_is_not_there) {
+  for (const std::string word : {"", "Not Run", "NOT_RUN"}) {
+    const DcgmDiagnosis diagnosis = parsed(R"({"DCGM Diagnostic": {"test_categories": [{"tests": [
+      {"name": "pcie", "results": [{"entity_group": "GPU", "entity_id": 0, "status": ")" +
+                                           word + R"("}]}]}]}})");
+    EXPECT_EQ(diagnosis.unreadable, "");
+    EXPECT_THAT(diagnosis.results, IsEmpty());
+  }
 }
 
 TEST(DcgmDiagnosis, an_unknown_word_is_never_a_pass) {
-  EXPECT_THAT(problem_of(R"({"DCGM Diagnostic": {"test_categories": [{"tests": [
-    {"name": "pcie", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Great"}]}]}]}})"),
+  EXPECT_THAT(unreadable_of(R"({"tests": [
+    {"name": "pcie", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Great"}]}]})"),
               HasSubstr("unknown status `Great`"));
-  EXPECT_THAT(problem_of(R"({"DCGM Diagnostic": {"test_categories": [{"tests": [
-    {"name": "pcie", "results": [{"gpu_id": "x", "status": "Pass"}]}]}]}})"),
+  EXPECT_THAT(unreadable_of(R"({"tests": [
+    {"name": "pcie", "results": [{"gpu_id": "x", "status": "Pass"}]}]})"),
               HasSubstr("no number of a GPU"));
   EXPECT_EQ(parse_dcgm_status(" SKIPPED "), DcgmStatus::skip);
   EXPECT_EQ(parse_dcgm_status("Warn"), DcgmStatus::warn);
