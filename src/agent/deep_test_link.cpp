@@ -26,15 +26,14 @@ WallTime last_news(const DeepTestRecord& record) {
 DeepTestLink::DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer,
                            ListBudget& lists, const Clock& clock, DeepTestPolicy policy, std::string pod,
                            DeepTestOutlets outlets)
-    : clock_(clock),
-      prefix_(policy.job.prefix),
+    : prefix_(policy.job.prefix),
       fatal_(policy.fatal),
       longest_(longest_deep_test(policy)),
       outlets_(std::move(outlets)),
       view_({.record = {}, .gpus = {}, .is_on = policy.every > Duration{0}, .has_accelerators = false}),
       tester_(loop, client, writer, lists, clock, std::move(policy), std::move(pod),
               [this](const std::string& test, const DeepTestResult& result) {
-                outlets_.pass(pass_records_of(result, test, view_.gpus, clock_.now().wall, boot_id_));
+                outlets_.pass(pass_records_of(result, test, view_.gpus, boot_id_));
               }) {}
 
 void DeepTestLink::see(const kube::Node& node) {

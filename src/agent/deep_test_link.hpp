@@ -68,7 +68,6 @@ class DeepTestLink {
   void reserve();
   void tell_end();
 
-  const Clock& clock_;
   const std::string prefix_;
   const std::vector<std::string> fatal_;
   const Duration longest_;

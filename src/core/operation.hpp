@@ -51,7 +51,7 @@ struct Operation {
 struct PassRecord {
   std::string gpu_uuid;
   std::string test;
-  WallTime time{};
+  WallTime time{};  // when the test began
   std::string boot_id;
   std::string operation;
 };

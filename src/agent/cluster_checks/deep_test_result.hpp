@@ -16,6 +16,7 @@ namespace autopilot::agent {
 // What one deep test said. Pure.
 struct DeepTestResult {
   DeepTestOutcome outcome = DeepTestOutcome::not_tested;
+  WallTime began{};                 // when the node was reserved for it
   std::string why;                  // not_tested: for a person
   std::string failed;               // "pcie.3,memory_bandwidth.0.1": tests and GPUs, in words of our own form
   host::DeepTestSummary summary{};  // each test, and the GPUs that were tested

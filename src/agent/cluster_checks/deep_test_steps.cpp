@@ -199,6 +199,7 @@ class Question {
   }
 
   [[nodiscard]] DeepTestStep release_with(const Reservation& kept, DeepTestResult result) const {
+    result.began = kept.since;
     if (result.outcome == DeepTestOutcome::not_tested) {
       DeepTestStep step = release(result.why);
       step.result = std::move(result);

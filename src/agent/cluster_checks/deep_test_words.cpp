@@ -114,12 +114,12 @@ Result<Observations> deep_test_observations(const DeepTestView& view, std::span<
 }
 
 std::vector<PassRecord> pass_records_of(const DeepTestResult& result, const std::string& test,
-                                        std::span<const Subject> gpus, WallTime at,
-                                        const std::string& boot_id) {
+                                        std::span<const Subject> gpus, const std::string& boot_id) {
   std::vector<PassRecord> records;
   for (const host::DcgmGpu& passed : result.passed_gpus()) {
     const Subject* gpu = host::gpu_of(passed, gpus);
-    if (gpu != nullptr && !gpu->uuid.empty()) records.push_back({gpu->uuid, "deep_test", at, boot_id, test});
+    if (gpu != nullptr && !gpu->uuid.empty())
+      records.push_back({gpu->uuid, "deep_test", result.began, boot_id, test});
   }
   return records;
 }

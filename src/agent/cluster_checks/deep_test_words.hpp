@@ -35,9 +35,9 @@ struct DeepTestView {
 [[nodiscard]] Result<Observations> deep_test_observations(const DeepTestView& view,
                                                           std::span<const std::string> fatal);
 
-// One for each GPU that passed and is known, of the test "deep_test". at: when it ended.
+// One for each GPU that passed and is known, of the test "deep_test".
 [[nodiscard]] std::vector<PassRecord> pass_records_of(const DeepTestResult& result, const std::string& test,
-                                                      std::span<const Subject> gpus, WallTime at,
+                                                      std::span<const Subject> gpus,
                                                       const std::string& boot_id);
 
 // EVICT stands for want of a passed test alone, and no test has said anything since.

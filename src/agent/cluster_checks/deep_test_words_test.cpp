@@ -122,14 +122,16 @@ TEST(DeepTestWords, without_a_test_nothing_is_healthy) {
 TEST(DeepTestWords, gpus_that_passed_are_recorded_by_their_uuid) {
   DeepTestResult result;
   result.outcome = DeepTestOutcome::failed;
+  result.began = kBegan;
   result.summary.tests = {{"targeted_power", host::DcgmStatus::fail, {1}, ""},
                           {"pcie", host::DcgmStatus::pass, {0, 1, 2}, ""}};
   result.summary.gpus = {{0, "S0"}, {1, "S1"}, {2, ""}};
-  const auto records = pass_records_of(result, "test-1", kGpus, kBegan, "boot");
+  const auto records = pass_records_of(result, "test-1", kGpus, "boot");
   ASSERT_THAT(records, SizeIs(2));
   EXPECT_EQ(records[0].gpu_uuid, "GPU-0");
   EXPECT_EQ(records[1].gpu_uuid, "GPU-2");
   EXPECT_EQ(records[0].operation, "test-1");
+  EXPECT_EQ(records[0].time, kBegan);
   std::vector<PassRecord> kept{{"GPU-0", "deep_test", {}, "", "test-0"}, {"GPU-0", "other", {}, "", "x"}};
   add_pass_records(kept, records);
   ASSERT_THAT(kept, SizeIs(3));

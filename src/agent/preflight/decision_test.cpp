@@ -46,7 +46,7 @@ struct Case {
   }
   // What a test of both GPUs found.
   void end(Health a, Health b, std::string_view id = kTest) {
-    JudgedTest test{std::string(id), "op-7", kNow, {}};
+    JudgedTest test{std::string(id), "op-7", kNow, {}, {}};
     for (const auto& [key, health] : {std::pair("a", a), std::pair("b", b)}) {
       TestedGpu& tested = test.gpus.emplace_back(TestedGpu{gpu(key), health, {}});
       if (health == Health::healthy) continue;
@@ -199,7 +199,7 @@ const std::vector<Row>& rows() {
       {"what_is_wrong_with_the_host_is_said_once",
        [](Case& one) {
          one.wanted = {"self_test"};
-         JudgedTest test{"self_test", "op-7", kNow, {}};
+         JudgedTest test{"self_test", "op-7", kNow, {}, {}};
          TestedGpu& host = test.host.emplace();
          host.health = Health::degraded;
          host.findings.emplace_back().message = "a processor computes wrongly";
@@ -223,7 +223,7 @@ const std::vector<Row>& rows() {
       {"a_host_that_passed",
        [](Case& one) {
          one.wanted = {"self_test"};
-         JudgedTest passed{"self_test", "op-7", kNow, {}};
+         JudgedTest passed{"self_test", "op-7", kNow, {}, {}};
          passed.host.emplace();
          one.made["self_test"] = {"op-7", passed, {}};
        },

@@ -120,7 +120,7 @@ class GateTest : public testing::Test {
     operation.message = "it is like that";
     std::optional<JudgedTest> verdict;
     if (state == OperationState::succeeded) {
-      verdict = JudgedTest{kTest, operation.id, clock_.now().wall, {}};
+      verdict = JudgedTest{kTest, operation.id, clock_.now().wall, clock_.now().wall, {}};
       for (const char* key : {"a", "b"}) {
         TestedGpu& tested = verdict->gpus.emplace_back(TestedGpu{gpu(key), Health::healthy, {}});
         if (health == Health::healthy || key == std::string("a")) continue;
@@ -142,7 +142,7 @@ class GateTest : public testing::Test {
     operation.kind = kPings;
     operation.state = OperationState::succeeded;
     operation.reservation = begun.reservation;
-    JudgedTest verdict{kPings, id, clock_.now().wall, {}};
+    JudgedTest verdict{kPings, id, clock_.now().wall, {}, {}};
     TestedGpu& host = verdict.host.emplace();
     if (!wrong.empty()) {
       host.health = Health::degraded;

@@ -17,7 +17,10 @@ std::optional<JudgedTest> GpuTests::note(const Operation& operation) {
   const SnapshotPtr snapshot = sources_.snapshot();
   const auto gpus = gpus_in(*snapshot);
   auto judged = has_check ? judge(*check, operation, gpus) : judge_host_test(operation);
-  if (judged) sources_.passes.add(pass_records_of(*judged, gpus, snapshot->boot_id));
+  if (judged) {
+    sources_.passes.add(pass_records_of(*judged, gpus, snapshot->boot_id));
+    sources_.passes.note(*snapshot);
+  }
   return judged;
 }
 

@@ -54,8 +54,12 @@ Health health_of(const Findings& findings) {
   return findings.empty() ? Health::healthy : Health::unknown;
 }
 
-WallTime end_of(const Operation& operation) {
-  return operation.finished.value_or(operation.created);
+JudgedTest test_of(const Operation& operation) {
+  return {.check = operation.kind,
+          .operation = operation.id,
+          .began = operation.started.value_or(operation.created),
+          .finished = operation.finished.value_or(operation.created),
+          .gpus = {}};
 }
 
 // Other oddities of all ways of an interface are as likely the fabric's, and no reason to move a pod.
@@ -106,7 +110,7 @@ const TestedGpu* JudgedTest::find(const Subject& gpu) const {
 
 JudgedTest judge_test(const checks::Check& check, const Operation& operation, const catalog::Catalog& facts,
                       const Expectation& expectation) {
-  JudgedTest test{check.info.id, operation.id, end_of(operation), {}};
+  JudgedTest test = test_of(operation);
   const Findings findings = findings_in(check, operation.observations, test.finished, facts, expectation);
   for (const Subject& gpu : gpus_of(operation)) {
     TestedGpu& tested = test.gpus.emplace_back(TestedGpu{gpu, Health::healthy, {}});
@@ -121,7 +125,7 @@ JudgedTest judge_test(const checks::Check& check, const Operation& operation, co
 
 JudgedTest judge_pings(const checks::Check& check, const Operation& operation, const Observations& seen,
                        const catalog::Catalog& facts, const Expectation& expectation) {
-  JudgedTest test{check.info.id, operation.id, end_of(operation), {}};
+  JudgedTest test = test_of(operation);
   TestedGpu& host = test.host.emplace();
   for (Finding& finding : findings_in(check, seen, test.finished, facts, expectation))
     if (is_own_fault(finding)) host.findings.push_back(std::move(finding));
@@ -135,7 +139,7 @@ std::optional<JudgedTest> judge_host_test(const Operation& operation) {
       std::ranges::find(operation.observations, Interned(operation.kind + ".mismatches"), &Observation::name);
   const auto wrong = told == operation.observations.end() ? std::nullopt : number_of(*told);
   if (!wrong) return std::nullopt;
-  JudgedTest test{operation.kind, operation.id, operation.finished.value_or(operation.created), {}};
+  JudgedTest test = test_of(operation);
   TestedGpu& host = test.host.emplace();
   if (*wrong == 0) return test;
   host.health = Health::failed;
@@ -161,7 +165,7 @@ std::vector<PassRecord> pass_records_of(const JudgedTest& test, std::span<const 
                                         const std::string& boot_id) {
   std::vector<PassRecord> records;
   const auto add = [&](const Subject& gpu) {
-    if (!gpu.uuid.empty()) records.push_back({gpu.uuid, test.check, test.finished, boot_id, test.operation});
+    if (!gpu.uuid.empty()) records.push_back({gpu.uuid, test.check, test.began, boot_id, test.operation});
   };
   for (const TestedGpu& tested : test.gpus)
     if (tested.health == Health::healthy) add(tested.gpu);

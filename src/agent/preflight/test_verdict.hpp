@@ -27,6 +27,7 @@ struct TestedGpu {
 struct JudgedTest {
   std::string check;
   std::string operation;
+  WallTime began{};
   WallTime finished{};
   std::vector<TestedGpu> gpus;  // that it was to test, or without a reservation those that it told of
   std::optional<TestedGpu> host = std::nullopt;  // of a test that is about no single GPU
@@ -54,7 +55,8 @@ struct JudgedTest {
 // The child of an operation names GPUs by their keys alone: what else is known of them comes from `known`.
 void complete_subjects(Operation& operation, std::span<const Subject> known);
 
-// One for each GPU that passed and whose UUID is known. A host that passed counts for `all` of its GPUs: that
+// One for each GPU that passed and whose UUID is known, of the time when the test began: what happened to a
+// GPU while it was tested came after it. A host that passed counts for `all` of its GPUs: that
 // is how whoever holds the node learns of it.
 [[nodiscard]] std::vector<PassRecord> pass_records_of(const JudgedTest& test, std::span<const Subject> all,
                                                       const std::string& boot_id);

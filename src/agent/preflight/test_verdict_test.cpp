@@ -33,6 +33,7 @@ Operation measured(Observations observations, std::vector<Subject> reservation =
   operation.id = "op-7";
   operation.kind = "gpu.pcie_bandwidth";
   operation.state = OperationState::succeeded;
+  operation.started = kNoon - 1min;
   operation.finished = kNoon;
   operation.reservation = std::move(reservation);
   observations.insert(observations.begin(), about(host_subject(), "outcome", std::string("measured")));
@@ -139,7 +140,7 @@ TEST(TestVerdict, who_passed_gets_a_record_by_uuid) {
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].gpu_uuid, "GPU-a");
   EXPECT_EQ(records[0].test, "gpu.pcie_bandwidth");
-  EXPECT_EQ(records[0].time, kNoon);
+  EXPECT_EQ(records[0].time, kNoon - 1min);
   EXPECT_EQ(records[0].boot_id, "boot");
   EXPECT_EQ(records[0].operation, "op-7");
 }

@@ -24,7 +24,7 @@ constexpr WordTable<Outcome, 5> kOutcomes{{{Outcome::passed, "passed"},
                                            {Outcome::aborted, "aborted"},
                                            {Outcome::not_supported, "not_supported"}}};
 
-bool has_unread(const CheckResult& result) {
+bool has_no_answer(const CheckResult& result) {
   return result.observations.empty() ||
          std::ranges::any_of(result.observations, [](const Observation& one) { return !one.value; });
 }
@@ -72,7 +72,7 @@ Said pvc(const NodeSnapshot& snapshot, const CheckResult& result) {
   if (outcomes.contains("no_class")) return {Outcome::aborted, "", "Create PVC Failed. ABORT"};
   if (words(snapshot, result.check, "pvc.left_behind").contains("true"))
     return {Outcome::aborted, "", "[PVC Create-Delete] Error in deleting the PVC. ABORT "};
-  if (has_unread(result)) return {Outcome::aborted, "", "[PVC Create-Delete] PVC not found. ABORT "};
+  if (has_no_answer(result)) return {Outcome::aborted, "", "[PVC Create-Delete] PVC not found. ABORT "};
   return {Outcome::passed, "", "[PVC Create-Delete] PVC SUCCESS"};
 }
 

@@ -21,11 +21,6 @@ std::optional<bool> has_failed(const NodeSnapshot& snapshot, const CheckResult& 
   return std::nullopt;
 }
 
-bool has_unread(const CheckResult& result) {
-  return std::ranges::any_of(result.findings,
-                             [](const Finding& finding) { return finding.health == Health::unknown; });
-}
-
 // Whose work kept the last test from running, in lower case: the line has the tag of its check.
 std::string user_of(const CheckResult& result) {
   for (const Observation& observation : result.observations)
@@ -58,7 +53,8 @@ Said dcgm(const NodeSnapshot& snapshot, const CheckResult& result) {
 
 std::optional<bool> has_failed_dcgm(const NodeSnapshot& snapshot) {
   const CheckResult* result = result_of(*find_check("dcgm"), snapshot);
-  return result == nullptr ? std::nullopt : has_failed(snapshot, *result);
+  const auto failed = result == nullptr ? std::nullopt : has_failed(snapshot, *result);
+  return failed == false && has_unread(*result) ? std::nullopt : failed;
 }
 
 }  // namespace autopilot::compat::ibm_autopilot

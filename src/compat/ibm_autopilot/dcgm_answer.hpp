@@ -15,7 +15,7 @@ namespace autopilot::compat::ibm_autopilot {
 
 // Of the result of either check of DCGM: a deep test of the node, or one on this machine.
 [[nodiscard]] Said dcgm(const NodeSnapshot& snapshot, const CheckResult& result);
-// Whether the last test failed; nothing: none has said anything.
+// Whether the last test failed; nothing: none has said anything, or what it said does not suffice for a pass.
 [[nodiscard]] std::optional<bool> has_failed_dcgm(const NodeSnapshot& snapshot);
 
 }  // namespace autopilot::compat::ibm_autopilot

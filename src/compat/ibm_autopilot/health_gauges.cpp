@@ -60,8 +60,11 @@ void HealthGauges::note_measured(const NodeSnapshot& snapshot) {
   for (const auto& [gpu, rate] : of_gpus(snapshot, "gpu.pcie_bandwidth", "pcie_bandwidth.host_to_device"))
     if (const auto number = rate->value ? as_number(*rate->value) : std::nullopt) set("pciebw", gpu, *number);
   const CheckResult* compute = find_result(snapshot, "gpu.compute");
-  if (compute != nullptr && has_measured(*compute))
-    set("gpumem", host_subject(), has_fault(*compute) ? 1 : 0);
+  if (compute == nullptr || !has_measured(*compute)) return;
+  if (has_fault(*compute))
+    set("gpumem", host_subject(), 1);
+  else if (!has_unread(*compute))
+    set("gpumem", host_subject(), 0);
 }
 
 void HealthGauges::note_peers(const NodeSnapshot& snapshot) {

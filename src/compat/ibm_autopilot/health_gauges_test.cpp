@@ -137,6 +137,22 @@ TEST_F(HealthGaugesTest, a_test_of_memory_that_failed_stays_1_until_one_passes) 
   EXPECT_THAT(all(), ElementsAre("gpumem/0=0"));
 }
 
+TEST_F(HealthGaugesTest, a_test_that_left_a_gpu_out_passed_nobody) {
+  Finding unread;
+  unread.health = Health::unknown;
+  look("gpu.compute", {reading("compute.daxpy", 0, 2890.0)}, {unread});
+  look("gpu.dcgm", {reading("dcgm.result", 0, std::string("passed"))}, {unread});
+  EXPECT_THAT(all(), IsEmpty());
+  look("gpu.compute", {reading("compute.daxpy", 0, 2890.0)});
+  look("gpu.dcgm", {reading("dcgm.result", 0, std::string("passed"))});
+  EXPECT_THAT(all(), ElementsAre("dcgm/=0", "gpumem/0=0"));
+  Finding slow = unread;
+  slow.health = Health::degraded;
+  look("gpu.compute", {reading("compute.daxpy", 0, 640.0)}, {unread, slow});
+  look("gpu.dcgm", {reading("dcgm.result", 0, std::string("failed"))}, {unread});
+  EXPECT_THAT(all(), ElementsAre("dcgm/=1", "gpumem/0=1"));
+}
+
 TEST_F(HealthGaugesTest, nodes_are_those_asked_last_and_those_silent_within_the_hour) {
   const auto asked = [](const std::string& node, std::int64_t silent) {
     Observation observation;

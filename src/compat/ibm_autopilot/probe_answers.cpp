@@ -62,11 +62,6 @@ Said aborted(std::string_view tag, const NodeSnapshot& snapshot, const CheckResu
   return {Outcome::aborted, "", std::string(tag) + " ABORT\n" + abort_line(snapshot, result)};
 }
 
-bool has_unread(const CheckResult& result) {
-  return std::ranges::any_of(result.findings,
-                             [](const Finding& finding) { return finding.health == Health::unknown; });
-}
-
 // Copies to and from the host, pinned and not; vector and matrix arithmetic; and what the GPU was like.
 struct Column {
   std::string_view reading;  // empty: it is not measured here

@@ -82,6 +82,11 @@ bool has_fault(const CheckResult& result) {
   return std::ranges::any_of(result.findings, is_fault);
 }
 
+bool has_unread(const CheckResult& result) {
+  return std::ranges::any_of(result.findings,
+                             [](const Finding& finding) { return finding.health == Health::unknown; });
+}
+
 bool is_before(const Subject& gpu, const Subject& other) {
   constexpr int kLast = std::numeric_limits<int>::max();
   return std::tuple(gpu.index.value_or(kLast), std::string_view(gpu.key)) <

@@ -42,6 +42,8 @@ struct GpuReading {
 [[nodiscard]] bool has_measured(const CheckResult& result);
 // True when a finding is degraded or failed.
 [[nodiscard]] bool has_fault(const CheckResult& result);
+// True when something could not be looked at.
+[[nodiscard]] bool has_unread(const CheckResult& result);
 
 // First those with a number of the driver's, in its order.
 [[nodiscard]] bool is_before(const Subject& gpu, const Subject& other);
