@@ -176,6 +176,17 @@ class Faults(ProbeCase):
         self.assertEqual(wrong["where"], "multiprocessor 2")
         self.assertGreater(wrong["count"], 0)
 
+    def test_a_gpu_that_runs_nothing_has_passed_nothing(self):
+        planted = "a word that was made wrong was not found: the GPU ran nothing"
+        for test, said in (("sdc", r"the GPU computed 0 of [0-9]+ digests, on 0 of its 4 multiprocessors"), ("memory", planted), ("p2p", planted)):
+            with self.subTest(test):
+                report = self.probe([gpu(1), gpu(2, runs_kernels=False)], "--tests", test, code=3)
+                self.assertNotIn("error", report["gpus"][0])
+                self.assertRegex(report["gpus"][1]["error"], f"^{test}: {said}$")
+        for test in ("hbm", "gemm"):
+            with self.subTest(test):
+                self.assertTrue(tests_of(self.probe([gpu(1, runs_kernels=False)], "--tests", test, code=2))[test, "alone"]["wrong"])
+
     def test_a_wrong_matrix_product_is_seen(self):
         report = self.probe([gpu(1, wrong_bits=[{"multiprocessor": 1, "bits": "0x4"}])], "--tests", "gemm", code=2)
         wrong = tests_of(report)["gemm", "alone"]["wrong"]
