@@ -117,13 +117,13 @@ Result<NcclReport> run_program(const std::vector<std::string>& named, std::span<
                                      "; one of nccl-tests that knows -J is needed");
 }
 
-// Somebody's work that began meanwhile takes the memory and the links: where nothing was measured it may be
-// why.
+// Somebody's work that began meanwhile takes the memory and the links: where it was slow, or nothing was
+// measured, it may be why.
 GpuTestEnd test(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
   const auto report = run_program(named, gpus);
   auto found = report ? nccl_observations(*report, gpus) : fail(report.error());
-  const bool has_found = found.has_value();
-  return {std::move(found), "all-reduce on " + count_text(gpus.size()), has_found};
+  const bool has_wrong = report && wrong_of(*report).value_or(0) > 0;
+  return {std::move(found), "all-reduce on " + count_text(gpus.size()), has_wrong};
 }
 
 std::optional<GpuTestEnd> nothing_to_test(std::size_t gpus) {
