@@ -253,8 +253,9 @@ class Faults(ProbeCase):
         self.assertIn("too little memory: 4 of 1000 MiB are free", report["gpus"][0]["error"])
 
     def test_no_more_than_the_share_is_taken(self):
-        self.probe([gpu(1, memory_mib=48)], "--tests", "all", "--memory-share", "0.25")
+        report = self.probe([gpu(1, memory_mib=48)], "--tests", "all", "--memory-share", "0.25")
         self.assertLessEqual(self.recorded()["peak_bytes"][0], 12 << 20)
+        self.assertEqual(report["gpus"][0]["most_used_bytes"], self.recorded()["peak_bytes"][0])
 
     def test_an_older_gpu_than_the_kernels_is_told(self):
         report = self.probe([gpu(1, compute_capability="6.1")], "--tests", "hbm", code=3)
@@ -354,7 +355,8 @@ class Program(ProbeCase):
             self.assertIn(text, done.stdout)
 
     def test_wrong_usage_is_64_and_names_the_nearest_test(self):
-        for arguments in (["--tests", "hbn"], ["--seconds", "-1"], ["--memory-share", "2"], ["--no-such"]):
+        for arguments in (["--tests", "hbn"], ["--seconds", "-1"], ["--memory-share", "2"], ["--no-such"],
+                          ["--seconds", "nan"], ["--memory-share", "nan"], ["--patience", "nan"]):
             with self.subTest(arguments):
                 done = self.run_probe(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (64, ""))
