@@ -148,6 +148,25 @@ class Paths(NetProbeCase):
             self.assertGreater(moved_over(name) - before[0], 1_000_000)
             self.assertLess(moved_over(other) - before[1], 1_000_000)
 
+    def test_an_interface_whose_neighbours_the_kernel_reaches_by_another_one_is_not_measured(self):
+        # Both links have the neighbours 10.77.0.*; what is sent from the second one's address goes over the first.
+        run("ip", "address", "add", "10.77.0.51/24", "dev", "vc")
+        self.addCleanup(run, "ip", "address", "delete", "10.77.0.51/24", "dev", "vc")
+        self.serve()
+        report = self.measure("--bind", "10.77.0.51", code=3)
+        self.assertEqual(report["reason"], "no_route")
+        self.assertIn("from 10.77.0.51 of vc the kernel sends to 10.77.0.2 by va", report["error"])
+        serving = subprocess.run([PROBE, "serve", "--bind", "10.77.0.51", "--port", "5301", "--allow", THERE], capture_output=True, text=True,
+                                 check=False, timeout=60)
+        self.assertIn("the kernel sends to 10.77.0.2 by va", serving.stdout)
+        # A rule makes it what it says.
+        run("ip", "route", "add", "10.77.0.0/24", "dev", "vc", "table", "77")
+        run("ip", "rule", "add", "from", "10.77.0.51", "table", "77")
+        self.addCleanup(run, "ip", "rule", "delete", "from", "10.77.0.51", "table", "77")
+        run(*there("ip", "address", "add", "10.77.0.52/24", "dev", "vd"))
+        self.addCleanup(run, *there("ip", "address", "delete", "10.77.0.52/24", "dev", "vd"))
+        self.assertNotEqual(self.measure("--bind", "10.77.0.51", to="10.77.0.52", code=3)["reason"], "no_route")
+
     def test_what_is_not_of_this_machine_is_not_used(self):
         self.assertEqual(self.not_measured("--interface", "nosuch0"), "no_address")
         self.assertEqual(self.not_measured("--bind", "10.77.0.99"), "no_address")

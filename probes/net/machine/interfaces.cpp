@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <ifaddrs.h>
@@ -25,6 +26,20 @@ std::optional<Address> address_in(const sockaddr* place) {
   auto address = parse_address(text.data());
   if (!address) return std::nullopt;
   return std::move(*address);
+}
+
+// Of a mask; 0: there is none.
+int bits_of(const sockaddr* mask) {
+  if (mask == nullptr || (mask->sa_family != AF_INET && mask->sa_family != AF_INET6)) return 0;
+  std::array<std::uint8_t, 16> bytes{};
+  if (mask->sa_family == AF_INET)
+    std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in*>(mask)->sin_addr, 4);
+  else
+    std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6*>(mask)->sin6_addr, 16);
+  int bits = 0;
+  for (const std::uint8_t byte : bytes)
+    bits += std::popcount(byte);
+  return bits;
 }
 
 sockaddr_storage place_of(const Address& address, socklen_t& size) {
@@ -58,7 +73,8 @@ Result<std::vector<InterfaceAddress>> read_interface_addresses() {
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, &::freeifaddrs);
   std::vector<InterfaceAddress> known;
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next)
-    if (auto address = address_in(one->ifa_addr)) known.push_back({one->ifa_name, std::move(*address)});
+    if (auto address = address_in(one->ifa_addr))
+      known.push_back({one->ifa_name, std::move(*address), bits_of(one->ifa_netmask)});
   return known;
 }
 
@@ -86,6 +102,16 @@ std::optional<std::string> interface_of(std::span<const InterfaceAddress> known,
   });
   if (found == known.end()) return std::nullopt;
   return found->interface;
+}
+
+bool is_neighbour(const InterfaceAddress& own, const Address& other) {
+  if (own.prefix == 0 || own.address.is_ipv6 != other.is_ipv6) return false;
+  for (int bit = 0; bit < own.prefix; ++bit) {
+    const auto byte = static_cast<std::size_t>(bit / 8);
+    const int mask = 0x80 >> (bit % 8);
+    if (((own.address.bytes[byte] ^ other.bytes[byte]) & mask) != 0) return false;
+  }
+  return true;
 }
 
 std::optional<Address> address_on(std::span<const InterfaceAddress> known, const std::string& interface,

@@ -14,6 +14,7 @@ namespace autopilot::probes::net {
 struct InterfaceAddress {
   std::string interface;
   Address address;
+  int prefix = 0;  // bits of it that its neighbours have too; 0: not known
 };
 
 // Of all interfaces of this machine, in the kernel's order.
@@ -26,6 +27,9 @@ struct InterfaceAddress {
 // The interface that has an address. Nothing: none of this machine has.
 [[nodiscard]] std::optional<std::string> interface_of(std::span<const InterfaceAddress> known,
                                                       const Address& address);
+
+// Whether another address is in the neighbourhood of one of these.
+[[nodiscard]] bool is_neighbour(const InterfaceAddress& own, const Address& other);
 
 // The first address of an interface from which `target` can be reached: of its family, and link-local only
 // where the target is.

@@ -5,6 +5,7 @@
 
 #include "core/parse.hpp"
 #include "probes/net/machine/locality.hpp"
+#include "probes/net/machine/route.hpp"
 
 namespace autopilot::probes::net {
 namespace {
@@ -14,6 +15,11 @@ constexpr int kMostPeerLines = 5000;
 
 bool contains(const std::vector<int>& list, int number) {
   return std::find(list.begin(), list.end(), number) != list.end();
+}
+
+bool is_of_this_machine(const Machine& machine, const Address& address) {
+  return std::ranges::any_of(
+      machine.addresses, [&](const InterfaceAddress& own) { return is_same_address(own.address, address); });
 }
 
 std::variant<Plan, Failure> path_of(const MeasureOptions& options, const Machine& machine) {
@@ -35,6 +41,8 @@ std::variant<Plan, Failure> path_of(const MeasureOptions& options, const Machine
   if (!interface && options.bind)
     return Failure{Reason::no_address, source->text + ": no address of this machine"};
   plan.interface = interface.value_or("");
+  if (options.bind)
+    if (auto failure = why_not_over_own(*options.bind, options.to, machine)) return *std::move(failure);
   return plan;
 }
 
@@ -68,6 +76,18 @@ Result<Machine> read_machine(const std::optional<Address>& peer) {
   // Without a way there libiperf will say so.
   if (auto source = read_source_towards(*peer)) machine.source = std::move(*source);
   return machine;
+}
+
+std::optional<Failure> why_not_over_own(const Address& from, const Address& to, const Machine& machine) {
+  for (const InterfaceAddress& own : machine.addresses) {
+    if (!is_same_address(own.address, from) || !is_neighbour(own, to)) continue;
+    const auto used = way_out(from, to);
+    if (!used || *used == own.interface || is_of_this_machine(machine, to)) return std::nullopt;
+    return Failure{Reason::no_route, "from " + from.text + " of " + own.interface + " the kernel sends to " +
+                                         to.text + " by " + *used +
+                                         ": both have the same neighbours, and no rule says which to take"};
+  }
+  return std::nullopt;
 }
 
 std::variant<Placement, Failure> place(const Pinning& pinning, int processes, const std::string& interface,

@@ -33,6 +33,12 @@ struct Placement {
 [[nodiscard]] std::variant<Placement, Failure> place(const Pinning& pinning, int processes,
                                                      const std::string& interface, const Machine& machine);
 
+// Why a test between these would not go over the interface of the first: it has the other one for a
+// neighbour, and the kernel sends to it by another interface, as where two have addresses of one subnet.
+// Nothing: it would, or nobody knows.
+[[nodiscard]] std::optional<Failure> why_not_over_own(const Address& from, const Address& to,
+                                                      const Machine& machine);
+
 // What a measurement is made of.
 struct Plan {
   std::string address;    // of this end; empty: the kernel has to choose
@@ -41,7 +47,7 @@ struct Plan {
   std::vector<ClientTest> tests;  // of each process
 };
 
-// no_address: what was to be used is not of this machine.
+// no_address: what was to be used is not of this machine. no_route: the kernel uses another interface.
 [[nodiscard]] std::variant<Plan, Failure> plan_of(const MeasureOptions& options, const Machine& machine);
 
 }  // namespace autopilot::probes::net

@@ -186,6 +186,8 @@ class Service {
 std::variant<Placement, Failure> placement_of(const ServeOptions& options) {
   const auto machine = read_machine(std::nullopt);
   if (!machine) return Failure{Reason::internal, machine.error().what};
+  for (const Address& peer : options.allowed)
+    if (auto failure = why_not_over_own(options.bind, peer, *machine)) return *std::move(failure);
   const std::string interface = interface_of(machine->addresses, options.bind).value_or("");
   return place(options.pinning, options.count, interface, *machine);
 }
