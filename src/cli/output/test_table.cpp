@@ -18,6 +18,27 @@ Row row_of(const FinishedTest& test) {
   return {{test.operation.kind}, {std::move(word), color_of(health)}, {test.operation.message}};
 }
 
+// What could not be looked at often has one cause.
+constexpr std::size_t kMostUnknown = 8;
+
+std::string text_of(const Finding& finding) {
+  const bool needs_name = finding.health == Health::unknown && finding.subject.kind != SubjectKind::host;
+  return (needs_name ? to_string(finding.subject) + ": " : "") + finding.message;
+}
+
+void add_findings(const Findings& findings, std::vector<Row>& rows) {
+  std::size_t unknown = 0;
+  for (const Finding& finding : findings)
+    if (finding.health != Health::unknown || ++unknown <= kMostUnknown)
+      rows.push_back({{""}, {""}, {text_of(finding), color_of(finding.health)}});
+  if (unknown > kMostUnknown)
+    rows.push_back(
+        {{""},
+         {""},
+         {"and " + std::to_string(unknown - kMostUnknown) + " more that are unknown; -o json tells all",
+          color_of(Health::unknown)}});
+}
+
 }  // namespace
 
 Health health_of(const FinishedTest& test) {
@@ -34,8 +55,7 @@ std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyl
   for (const FinishedTest& test : tests) {
     rows.push_back(row_of(test));
     if (!test.result || test.operation.state != OperationState::succeeded) continue;
-    for (const Finding& finding : test.result->findings)
-      rows.push_back({{""}, {""}, {finding.message, color_of(finding.health)}});
+    add_findings(test.result->findings, rows);
   }
   return render_columns({"TEST", "RESULT", "SAID"}, std::move(rows), style);
 }
