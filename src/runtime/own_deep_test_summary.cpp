@@ -24,7 +24,7 @@ constexpr std::string_view kWitness = "probe";
 constexpr std::array kNames{
     DeepTestNames{"gpu.pcie_bandwidth", "pcie", "host_bandwidth"},
     DeepTestNames{"gpu.memory_bandwidth", "compute", "memory_bandwidth"},
-    DeepTestNames{"gpu.compute", "compute", "compute_speed"},
+    DeepTestNames{"gpu.compute", "compute", "arithmetic_speed"},
     DeepTestNames{"gpu.memory_test", "memory", ""},
     DeepTestNames{"gpu.sdc", "sdc", ""},
     DeepTestNames{"gpu.p2p", "nvlink", "peer_bandwidth"},

@@ -21,9 +21,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-constexpr std::array kAllNames{"pcie",          "host_bandwidth", "compute", "memory_bandwidth",
-                               "compute_speed", "memory",         "sdc",     "nvlink",
-                               "peer_bandwidth"};
+constexpr std::array kAllNames{
+    "pcie", "host_bandwidth", "compute",       "memory_bandwidth", "arithmetic_speed", "memory",
+    "sdc",  "nvlink",         "peer_bandwidth"};
 
 host::GpuDevice device(int number) {
   host::GpuDevice device;
@@ -178,7 +178,7 @@ TEST(OwnDeepTestSummary, a_slow_gpu_fails_and_what_it_got_right_stands) {
   find(report, 0, "pcie").measured.front().median = 1;
   const auto summary = summary_of(report, devices(3));
   EXPECT_THAT(tests_of(summary, DcgmStatus::fail),
-              ElementsAre("host_bandwidth.0", "memory_bandwidth.2", "compute_speed.2"));
+              ElementsAre("host_bandwidth.0", "memory_bandwidth.2", "arithmetic_speed.2"));
   EXPECT_THAT(tests_of(summary, DcgmStatus::pass),
               ElementsAre("pcie.0.1.2", "compute.0.1.2", "memory.0.1.2", "sdc.0.1.2", "nvlink.0.1.2",
                           "peer_bandwidth.0.1.2"));

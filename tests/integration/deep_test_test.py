@@ -65,7 +65,7 @@ class DeepTestTest(unittest.TestCase):
 GPUS = ["0000:4a:00.0", "0000:61:00.0", "0000:ca:00.0", "0000:e1:00.0"]
 SOUND = {"host_to_device_gb_per_s": 25, "device_to_host_gb_per_s": 25, "memory_gb_per_s": 780, "f64_tflops": 1.3, "bf16_tflops": 240,
          "peer_gb_per_s": 24, "memory_mib": 48}
-TESTS = ["pcie", "host_bandwidth", "compute", "memory_bandwidth", "compute_speed", "memory", "sdc", "nvlink", "peer_bandwidth"]
+TESTS = ["pcie", "host_bandwidth", "compute", "memory_bandwidth", "arithmetic_speed", "memory", "sdc", "nvlink", "peer_bandwidth"]
 WRONG_BITS = {"wrong_bits": [{"multiprocessor": 2, "bits": "0x1"}]}
 
 
@@ -149,7 +149,7 @@ class OwnDeepTestTest(unittest.TestCase):
         code, summary = self.make(self.machine({2: {"host_to_device_gb_per_s": 12, "memory_gb_per_s": 300, "peer_gb_per_s": 3}}))
         self.assertEqual(code, 1, summary)
         self.assertEqual(self.named(summary, "fail"),
-                         dict.fromkeys(("host_bandwidth", "memory_bandwidth", "compute_speed", "peer_bandwidth"), [2]))
+                         dict.fromkeys(("host_bandwidth", "memory_bandwidth", "arithmetic_speed", "peer_bandwidth"), [2]))
         for name in ("pcie", "memory", "compute", "sdc", "nvlink"):
             self.assertIn(2, self.named(summary, "pass")[name], "all that it gave was right")
 
