@@ -287,6 +287,15 @@ TEST(OwnDeepTestSummary, no_name_of_what_is_slow_is_fatal_by_default) {
   EXPECT_THAT(fatal, ElementsAre("pcie", "memory", "nvlink"));
 }
 
+TEST(OwnDeepTestSummary, wrong_results_can_be_made_fatal_without_what_is_slow) {
+  std::vector<std::string> fatal = config::DeepTest{}.fatal;
+  fatal.insert(fatal.end(), {"sdc", "compute"});
+  for (const DeepTestNames& names : deep_test_names()) {
+    EXPECT_TRUE(host::is_fatal_test(names.wrong, fatal)) << names.wrong;
+    EXPECT_FALSE(host::is_fatal_test(names.slow, fatal)) << names.slow;
+  }
+}
+
 // Who gives one of these checks another reason says there what a deep test makes of it.
 TEST(OwnDeepTestSummary, every_reason_of_its_checks_is_known_as_wrong_or_slow) {
   std::vector<std::string> reasons;

@@ -84,14 +84,18 @@ class DeepTestTest(unittest.TestCase):
 
     # --- who tests ---
 
-    def settings(self, *command, soonest=15):
+    def settings(self, *command, soonest=15, deep_test=None):
         """A configuration in which the node has its turn soon."""
         file = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
         self.addCleanup(file.close)
         json.dump({"kubernetes": {"write_node": True, "kubeconfig": str(self.cluster.kubeconfig), "namespace": SPACE},
-                   "node": NODE, "deep_test": self.deep_test(*command, soonest=soonest)}, file)
+                   "node": NODE, "deep_test": deep_test or self.deep_test(*command, soonest=soonest)}, file)
         file.flush()
         return file.name
+
+    @staticmethod
+    def own_deep_test(soonest=15):
+        return {"every": f"{period_with_turn(soonest)}s", "deadline": "2m", "image": images.name_of("autopilot"), "tests": "own"}
 
     @staticmethod
     def deep_test(*command, soonest):
@@ -236,6 +240,19 @@ class DeepTestTest(unittest.TestCase):
             self.assertLess(abs(datetime.datetime.fromisoformat(record["tried"]).timestamp() - time.time()), 300)
             self.assertIsNone(self.label("dcgm.level.3"))
             self.assertEqual(agent.result("gpu.diagnosis")["health"], "unknown")
+
+    def test_our_own_tests_begin_in_the_image_of_the_agent(self):
+        """They find no driver in a cluster without GPUs, and say so."""
+        with self.agent(self.settings(deep_test=self.own_deep_test())) as agent:
+            agent.wait_ready()
+            self.wait_for_label("TESTING")
+            container = self.api.wait(self.jobs, "the Job is there", 90)[0]["spec"]["template"]["spec"]["containers"][0]
+            self.assertEqual(container["env"], [{"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute,utility"}])
+            self.wait_for_end("PASS")
+            record = json.loads(self.annotation("deep-test"))
+            self.assertNotIn("outcome", record)
+            self.assertIn("the driver does not say which GPUs are in use: library_missing", record["why"])
+            self.assertIsNone(self.label("dcgm.level.3"))
 
     def test_with_the_rights_image_and_owner_of_the_installed_agent(self):
         deep_test = self.deep_test("--for", "3s", soonest=60)
