@@ -221,7 +221,7 @@ abi::Return Driver::launch(abi::Function function, unsigned blocks, unsigned thr
     repeats = kernel.repeatable && last == key;
     last = std::move(key);
   }
-  if (!repeats) kernel.run(launch);
+  if (!repeats && launch.gpu.runs_kernels) kernel.run(launch);
   stream->now += kernel.seconds(launch);
   return abi::kSuccess;
 }

@@ -103,6 +103,7 @@ GpuTable read_gpu(const YamlNode& node, YamlProblems& problems) {
   gpu.wgmma_tflops = gpu.bf16_tflops;
   read_speed(map, "wgmma_tflops", gpu.wgmma_tflops);
   gpu.has_peer_access = map.boolean("peer_access").value_or(true);
+  gpu.runs_kernels = map.boolean("runs_kernels").value_or(true);
   read_faults(map, problems, gpu);
   return gpu;
 }

@@ -134,6 +134,12 @@ int show_plan(const AgentClient& agent, const NetworkTestOptions& options) {
   return 0;
 }
 
+// Who asks for a kind of test wants it made: that this node has nothing for it is no answer.
+int exit_code_of_test(const FinishedTest& test) {
+  const Health health = health_of(test);
+  return exit_code_of(health == Health::unsupported ? Health::unknown : health);
+}
+
 int test_once(TestFollower& follower, const NetworkTestOptions& options) {
   const auto test = follower.make(request_of(options));
   if (!test) {
@@ -141,7 +147,7 @@ int test_once(TestFollower& follower, const NetworkTestOptions& options) {
     return follower.has_begun() ? exit_code_of(Health::unknown) : exit_code_of(test.error());
   }
   print(*test, options);
-  return exit_code_of(health_of(*test));
+  return exit_code_of_test(*test);
 }
 
 // The last one before an interrupt decides; an agent that begins none ends it.
@@ -223,8 +229,8 @@ void add_network(CLI::App& app, int& exit_code) {
       "GPUs; by NCCL idle GPUs and libnccl.so.2, of AMD HIP and librccl.so.1.\n"
       "In a matrix `.` is a pair that was not tested, `?` one that could not be, `!`\n"
       "one whose GPUs sum up wrongly together.\n"
-      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not tested; 64 usage, 70 the\n"
-      "agent refuses or does not answer.\n"
+      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not or not wholly tested, even if\n"
+      "somebody is suspect; 64 usage, 70 the agent refuses or does not answer.\n"
       "Examples:\n  autopilot network test\n  autopilot network test --nodes gpu-1,gpu-2,gpu-7\n"
       "  autopilot network test --plan\n  autopilot network test --watch --nodes gpu-1,gpu-7\n"
       "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"

@@ -274,7 +274,7 @@ class DeepTestTest(unittest.TestCase):
         agent = self.own_tests("wrong_gpus")
         self.api.wait(lambda: self.label() == "EVICT", "the label says EVICT", 180)
         self.api.wait(lambda: self.annotation("dcgm.level.3.output"), "what failed is told")
-        self.assertEqual(self.annotation("dcgm.level.3.output"), "pcie.1,compute.1,memory.1,nvlink.1")
+        self.assertEqual(self.annotation("dcgm.level.3.output"), "pcie.1,compute.1")
         found = agent.result("gpu.diagnosis")["findings"]
         self.assertEqual([(one["reason"], one["subject"]["index"]) for one in found], [("deep_test_fatal", 1)])
 

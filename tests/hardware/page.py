@@ -14,11 +14,20 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[2]
 # What is compared: by which test of the probe, and what share of the best reference one H200 must reach. Of other models
 # the share is only told.
 COMPARED = {"copy": ("hbm", 0.98), "host_to_device": ("pcie", 0.98), "device_to_host": ("pcie", 0.98), "bf16": ("gemm", 0.55), "f64": ("gemm", 0.80)}
 MOST_QUICK_SECONDS = 3.0
+MOST_QUICK_GIB = 2
+GIB = 1 << 30
+CATALOG = ROOT / "catalog" / "gpu_models.yaml"
+# Test and name in the probe's report, and what the catalog calls it.
+PROMISED = {"memory copy": ("hbm", "copy", ("memory_gigabytes_per_second",)),
+            "f64 product": ("gemm", "f64", ("fp64_tensor_teraflops", "fp64_teraflops")),
+            "bf16 product": ("gemm", "bf16", ("bf16_teraflops",))}
 MOST_CALLS = 1500
 MOST_PSS = 20.0
 
@@ -129,8 +138,31 @@ def rows_of_quick(figures: Figures) -> list[Row]:
     if report is None:
         return [Row("quick tests", "not measured", how=figures.why_not("quick"))]
     seconds = float(figures.text("quick.seconds"))
+    memory = max((gpu["most_used_bytes"] for gpu in report["gpus"]), default=0) / GIB
     return [Row("quick tests, all GPUs", f"{seconds:.1f} s", f"<= {MOST_QUICK_SECONDS:.0f} s", judged(seconds <= MOST_QUICK_SECONDS),
-                "autopilot-gpu-probe from its start to its end")]
+                "autopilot-gpu-probe from its start to its end"),
+            Row("quick tests, memory of a GPU", spoken(memory, "GiB"), f"<= {MOST_QUICK_GIB} GiB", judged(memory <= MOST_QUICK_GIB),
+                "all buffers at one time, without the driver's context")]
+
+
+def peaks_of(model: str) -> dict:
+    """What the vendor promises of the model, by the catalog; nothing where it does not know it."""
+    with open(CATALOG, encoding="utf-8") as file:
+        known = yaml.safe_load(file)["gpu_models"]
+    return next((one.get("peaks", {}) for one in known if model in one["names"]), {})
+
+
+def rows_of_shares(report: dict) -> list[Row]:
+    """Of the data sheet: told, and no gate."""
+    peaks = peaks_of(report["gpus"][0]["name"])
+    rows = []
+    for what, (test, name, words) in PROMISED.items():
+        own = best_of(report, test, name)
+        peak = next((peaks[word] for word in words if word in peaks), None)
+        if own is not None and peak is not None:
+            rows.append(Row(f"{what}, of the data sheet", f"{100 * own['best'] / peak:.1f} %",
+                            how=f"{spoken(own['best'], own['unit'])} of {peak:,}; {peaks['source']}"))
+    return rows
 
 
 class Process:
@@ -204,7 +236,7 @@ def page(figures: Figures) -> str:
     facts = [("date", report["began"][:10]), ("CUDA of the driver", report["cuda_version"]), ("kernel", figures.text("kernel")),
              ("program", figures.text("version.json").splitlines()[0]), ("command", "tests/hardware/run")]
     parts = [f"# {title}", "\n".join(f"- {name}: {value}" for name, value in facts),
-             "## Compared in the same run", table(rows_of_references(figures, report) + rows_of_quick(figures) + rows_of_agent(figures)),
+             "## Compared in the same run", table(rows_of_references(figures, report) + rows_of_shares(report) + rows_of_quick(figures) + rows_of_agent(figures)),
              "## Measured by the GPU probe", table(rows_of_series(report) + rows_of_second_kernel(figures, report)),
              "## Passive checks", table(rows_of_checks(figures))]
     return "\n\n".join(parts) + "\n"

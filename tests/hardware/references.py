@@ -15,6 +15,7 @@ import time
 MIB = 1 << 20
 LONGEST_COPY = 256 * MIB
 SIDE = 8192  # of a matrix
+MOST_F64, MOST_BF16 = (1 << 20) - 1, 63  # as in probes/gpu/kernels/numbers.hpp
 
 
 class DriverError(RuntimeError):
@@ -115,11 +116,12 @@ def measure_framework(seconds):
     found = {"copy": {"unit": "GB/s", "how": f"{version}: copy_ of {moved // 2 // MIB} MiB, reads and writes together",
                       "best": moved / shortest(lambda: seconds_of(lambda: target.copy_(source)), seconds) / 1e9}}
     del source, target
-    for name, kind in (("f64", torch.float64), ("bf16", torch.bfloat16)):
-        left, right = (torch.rand(SIDE, SIDE, generator=generator, device="cuda", dtype=torch.float32).to(kind) for _ in range(2))
+    # The probe's numbers: what is multiplied changes what the GPU draws, and with it how fast it is.
+    for name, kind, most in (("f64", torch.float64, MOST_F64), ("bf16", torch.bfloat16, MOST_BF16)):
+        left, right = (torch.randint(-most, most + 1, (SIDE, SIDE), generator=generator, device="cuda").to(kind) for _ in range(2))
         best = shortest(lambda left=left, right=right: seconds_of(lambda: left @ right), seconds)
         found[name] = {"unit": "TFLOP/s", "best": 2 * SIDE**3 / best / 1e12,
-                       "how": f"{version}: product of two {name} matrices of {SIDE} rows"}
+                       "how": f"{version}: product of two {name} matrices of {SIDE} rows, whole numbers up to {most}"}
     return found
 
 

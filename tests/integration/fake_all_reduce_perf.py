@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stands in the place of all_reduce_perf of nccl-tests: fake_all_reduce_perf.py HOW [--log FILE] [-g N] [-J FILE] [ignored ...]
 
-HOW: pass, slow, wrong, old (knows no -J), garbage, crash, hang.
+HOW: pass, slow, wrong, unchecked, exit (with 3, and a report in which nothing is wrong), old (knows no -J), garbage, crash, hang.
 FILE of --log gets a line of JSON at its start: its process, its arguments and the GPUs that it may see."""
 
 import json
@@ -19,9 +19,10 @@ def value_of(flag):
 def rows(how):
     for size in (256 << 20, 1 << 30, 2 << 30):
         rate = 20.0 if how == "slow" else 470.0
-        way = {"time": 1.0, "alg_bw": rate / 1.75, "bus_bw": rate, "nwrong": 2.0 if how == "wrong" and size == 1 << 30 else 0.0}
+        checked = "N/A" if how == "unchecked" else 0.0
+        way = {"time": 1.0, "alg_bw": rate / 1.75, "bus_bw": rate, "nwrong": 2.0 if how == "wrong" and size == 1 << 30 else checked}
         yield {"size": size, "count": size // 4, "type": "float", "redop": "sum", "root": "    -1", "out_of_place": way,
-               "in_place": way | {"nwrong": 0.0}}
+               "in_place": way | {"nwrong": checked}}
 
 
 def main():
@@ -42,7 +43,7 @@ def main():
         else:
             json.dump({"version": 2, "results": list(rows(how))}, file)
     print("# Avg bus bandwidth    : 470")
-    return 1 if how == "wrong" else 0
+    return {"wrong": 1, "exit": 3}.get(how, 0)
 
 
 sys.exit(main())

@@ -176,6 +176,17 @@ class Faults(ProbeCase):
         self.assertEqual(wrong["where"], "multiprocessor 2")
         self.assertGreater(wrong["count"], 0)
 
+    def test_a_gpu_that_runs_nothing_has_passed_nothing(self):
+        planted = "a word that was made wrong was not found: the GPU ran nothing"
+        for test, said in (("sdc", r"the GPU computed 0 of [0-9]+ digests, on 0 of its 4 multiprocessors"), ("memory", planted), ("p2p", planted)):
+            with self.subTest(test):
+                report = self.probe([gpu(1), gpu(2, runs_kernels=False)], "--tests", test, code=3)
+                self.assertNotIn("error", report["gpus"][0])
+                self.assertRegex(report["gpus"][1]["error"], f"^{test}: {said}$")
+        for test in ("hbm", "gemm"):
+            with self.subTest(test):
+                self.assertTrue(tests_of(self.probe([gpu(1, runs_kernels=False)], "--tests", test, code=2))[test, "alone"]["wrong"])
+
     def test_a_wrong_matrix_product_is_seen(self):
         report = self.probe([gpu(1, wrong_bits=[{"multiprocessor": 1, "bits": "0x4"}])], "--tests", "gemm", code=2)
         wrong = tests_of(report)["gemm", "alone"]["wrong"]
@@ -242,8 +253,9 @@ class Faults(ProbeCase):
         self.assertIn("too little memory: 4 of 1000 MiB are free", report["gpus"][0]["error"])
 
     def test_no_more_than_the_share_is_taken(self):
-        self.probe([gpu(1, memory_mib=48)], "--tests", "all", "--memory-share", "0.25")
+        report = self.probe([gpu(1, memory_mib=48)], "--tests", "all", "--memory-share", "0.25")
         self.assertLessEqual(self.recorded()["peak_bytes"][0], 12 << 20)
+        self.assertEqual(report["gpus"][0]["most_used_bytes"], self.recorded()["peak_bytes"][0])
 
     def test_an_older_gpu_than_the_kernels_is_told(self):
         report = self.probe([gpu(1, compute_capability="6.1")], "--tests", "hbm", code=3)
@@ -343,7 +355,8 @@ class Program(ProbeCase):
             self.assertIn(text, done.stdout)
 
     def test_wrong_usage_is_64_and_names_the_nearest_test(self):
-        for arguments in (["--tests", "hbn"], ["--seconds", "-1"], ["--memory-share", "2"], ["--no-such"]):
+        for arguments in (["--tests", "hbn"], ["--seconds", "-1"], ["--memory-share", "2"], ["--no-such"],
+                          ["--seconds", "nan"], ["--memory-share", "nan"], ["--patience", "nan"]):
             with self.subTest(arguments):
                 done = self.run_probe(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (64, ""))

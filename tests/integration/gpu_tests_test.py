@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import harness
@@ -166,6 +167,25 @@ class GpuTests(unittest.TestCase):
         code, operation, _ = self.make(agent, "gpu.pcie_bandwidth")
         self.assertEqual((code, operation["state"]), (3, "skipped"), operation)
         self.assertRegex(operation["message"], r"^GPU in use by process \d+ on GPU 0 \(0000:4a:00.0\)")
+
+    def test_who_comes_in_the_middle_makes_no_gpu_slow(self):
+        agent = self.agent({2: {"memory_gb_per_s": 40, "host_to_device_gb_per_s": 1}})
+        driver = os.path.join(self.folder, "machine", "nvml.yaml")
+        with open(driver, encoding="utf-8") as file:
+            idle = file.read()
+
+        def come():
+            harness.wait_until(lambda: probes_of(agent.pid), "the probe has started")
+            with open(driver + ".new", "w", encoding="utf-8") as file:
+                file.write(idle.replace("processes.count: 0", "processes.count: 1"))
+            os.replace(driver + ".new", driver)
+
+        coming = threading.Thread(target=come)
+        coming.start()
+        code, operation, _ = self.make(agent, "gpu.compute")
+        coming.join()
+        self.assertEqual((code, operation["state"]), (3, "skipped"), operation)
+        self.assertIn("GPU in use by process", operation["message"])
 
     def test_a_gpu_whose_driver_errs_in_the_middle_is_unknown_and_the_others_are_tested(self):
         agent = self.agent({1: {"calls": {"cuMemcpyHtoDAsync_v2": {"result": 214, "after": 2}}}})

@@ -105,6 +105,25 @@ class Hardware(unittest.TestCase):
             share = self.rows()["copy, of the best reference"]
             self.assertEqual((share[1], share[2]), (">= 98 %" if kept else "", kept), name)
 
+    def test_shares_of_the_data_sheet_are_told_of_a_model_that_is_known(self):
+        self.assertNotIn("memory copy, of the data sheet", self.rows())
+        report = self.read("all.json")
+        report["gpus"][0]["name"] = "NVIDIA H200"
+        best = {series["name"]: series["best"] for test in report["gpus"][0]["tests"] for series in test.get("measured", [])}
+        self.write("all.json", report)
+        rows = self.rows()
+        for what, name, promised in (("memory copy", "copy", 4800), ("f64 product", "f64", 67), ("bf16 product", "bf16", 989)):
+            share, wanted, kept, how = rows[f"{what}, of the data sheet"]
+            self.assertEqual((share, wanted, kept), (f"{100 * best[name] / promised:.1f} %", "", ""))
+            self.assertIn(f"of {promised:,}; ", how)
+
+    def test_the_memory_that_quick_tests_took_is_held_to_its_limit(self):
+        self.assertEqual(self.rows()["quick tests, memory of a GPU"][1:3], ["<= 2 GiB", "yes"])
+        report = self.read("quick.json")
+        report["gpus"][0]["most_used_bytes"] = 3 << 30
+        self.write("quick.json", report)
+        self.assertEqual(self.rows()["quick tests, memory of a GPU"][:3], ["3.00 GiB", "<= 2 GiB", "NO"])
+
     def test_a_wrong_result_stands_on_the_page(self):
         report = self.read("all.json")
         report["gpus"][0]["tests"][0]["wrong"] = [{"place": "multiprocessor 3"}]

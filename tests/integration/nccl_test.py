@@ -58,13 +58,19 @@ class NcclTest(unittest.TestCase):
                 agent.close()
 
     def test_what_says_nothing_is_unknown_and_names_the_cause(self):
-        for how, cause in (("old", "invalid option 'J'"), ("garbage", "report of all_reduce_perf"), ("crash", "signal 11")):
+        for how, cause in (("old", "invalid option 'J'"), ("garbage", "report of all_reduce_perf"), ("crash", "signal 11"),
+                           ("exit", "exit code 3, and its report tells no wrong sum")):
             with self.subTest(how):
                 agent = self.agent(how)
                 code, operation, _ = self.make(agent)
                 self.assertEqual((code, operation["state"]), (3, "failed"), operation)
                 self.assertIn(cause, operation["message"])
                 agent.close()
+
+    def test_sums_that_nobody_checked_are_not_known_to_be_right(self):
+        code, operation, result = self.make(self.agent("unchecked"))
+        self.assertEqual((code, operation["state"], result["health"]), (3, "succeeded", "unknown"), operation)
+        self.assertTrue(any("did not check its sums" in finding["message"] for finding in result["findings"]), result)
 
     def test_only_gpus_that_are_reserved_are_seen(self):
         agent = self.agent("pass")

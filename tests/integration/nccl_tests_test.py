@@ -97,7 +97,7 @@ class NcclTestsTest(NcclLabTest):
         self.assert_said("no two nodes have an equal number of GPUs")
 
     def test_nobody_listens_afterwards(self):
-        self.measure(self.lab[8], CHECK, "--nodes", "h2,h8")
+        self.measure(self.lab[8], CHECK, "--nodes", "h2,h6,h8")
         for host in self.lab.hosts.values():
             harness.wait_until(lambda host=host: all(line.split()[3].endswith((f":{network_lab.PORT}", f":{TLS_PORT}"))
                                                      for line in host.run("ss", "-Hltn").splitlines()), "nobody listens", 10)

@@ -35,10 +35,10 @@ class PairTestsTest(unittest.TestCase):
         # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
         cls.lab.start(settings=OPEN)
 
-    def measure(self, host, *words):
+    def measure(self, host, *words, codes=(0, 1)):
         """What the verb prints, and the findings of the check since."""
         code, out, err = host.command("network", "test", *words, timeout=240)
-        self.assertIn(code, (0, 1), out + err)
+        self.assertIn(code, codes, out + err)
         self.said = out + err
         return out, host.findings(CHECK)
 
@@ -71,8 +71,11 @@ class PairTestsTest(unittest.TestCase):
             dead.wait_ready()
         self.addCleanup(begin_again)
         host = self.lab[3]
-        shown, found = self.measure(host)
-        self.assertEqual(found, [("link/h2/net0", "nic_slower_than_others"), ("link/h5/net0", "nic_slower_than_others")], self.said)
+        shown, found = self.measure(host, codes=(3,))
+        self.assertEqual(found, [("link/h2/net0", "nic_slower_than_others"), ("link/h5/net0", "nic_slower_than_others"),
+                                 ("peer/h8", "could_not_look")], self.said)
+        self.assertRegex(shown, r"\nNOT TESTED +WHY\npeer/h8 ")
+        self.assertIn("without h8", " ".join(self.said.split()))
         self.assertEqual(self.suspect(host, "link/h2/net0")["kind"], "nic_receives")
         self.assertEqual(self.suspect(host, "link/h5/net0")["kind"], "nic")
         self.assertIn("\nSUSPECT", shown)
@@ -94,8 +97,7 @@ class PairTestsTest(unittest.TestCase):
         self.wait_idle()
 
         def is_measured_at_once():
-            _, found = self.measure(host, "--nodes", "h1,h2")
-            self.assertEqual(found, [], self.said)
+            self.measure(host, "--nodes", "h1,h2,h3")
             return "again" not in self.said
         # An agent takes a moment to see that what listened has ended.
         harness.wait_until(is_measured_at_once, "the lines of h1 and h2 are not in use", 20)
@@ -103,8 +105,9 @@ class PairTestsTest(unittest.TestCase):
     def test_the_nodes_can_be_named(self):
         host = self.lab[6]
         code, out, err = host.command("network", "test", "--nodes", "h1,h4", "-o", "json", timeout=120)
-        self.assertEqual(code, 0, out + err)
+        self.assertEqual(code, 3, "with one pair there is nothing to compare: " + out + err)
         [test] = json.loads(out)["items"]
+        self.assertEqual([one["message"] for one in test["result"]["findings"]], ["too few pairs to compare them"])
         self.assertEqual(sorted(one["key"] for one in test["operation"]["reservation"]), ["h1", "h4"])
         measured = [one for one in test["result"]["observations"] if one["name"] == "bandwidth.received"]
         self.assertEqual({one["attributes"]["source"] for one in measured}, {"h1", "h4"})
@@ -127,7 +130,7 @@ class PairTestsTest(unittest.TestCase):
     def test_it_is_tested_again_until_somebody_ends_it(self):
         host = self.lab[7]
         with tempfile.TemporaryFile("w+") as shown:
-            verb = harness.Process([harness.AUTOPILOT, "network", "test", "--watch", "--nodes", "h1,h4"],
+            verb = harness.Process([harness.AUTOPILOT, "network", "test", "--watch", "--nodes", "h1,h4,h6"],
                                    {**os.environ, "AUTOPILOT_SOCKET": host.socket}, shown)
             harness.wait_until(lambda: sum("begun as" in line for line in verb.log) == 2, "the second test begins", 120)
             self.assertEqual(verb.stop(signal.SIGINT), 0, verb.log)

@@ -121,7 +121,7 @@ class RdmaGpuTestsTest(GpuLabTest):
 
     def test_a_node_whose_perftest_has_no_cuda_is_unknown_and_nobody_suspect(self):
         self.plant(self.lab[6], default={"has_cuda": False})
-        self.measure(self.lab[1], "--nodes", "h2,h4,h6,h8", codes=(3,))
+        self.measure(self.lab[1], codes=(3,))
         found = self.lab[1].get(f"/v1/checks/{CHECK}")["findings"]
         self.assertEqual({one["health"] for one in found}, {"unknown"}, self.said)
         for one in found:
@@ -181,7 +181,7 @@ class RdmaGpuTestsTest(GpuLabTest):
             self.assertIn("add --kind rdma", err)
 
     def test_nobody_listens_afterwards(self):
-        self.measure(self.lab[8], "--nodes", "h2,h8")
+        self.measure(self.lab[8], "--nodes", "h2,h4,h6,h8")
         for host in self.lab.hosts.values():
             harness.wait_until(lambda host=host: all(line.split()[3].endswith((f":{network_lab.PORT}", f":{TLS_PORT}"))
                                                      for line in host.run("ss", "-Hltn").splitlines()), "nobody listens", 10)

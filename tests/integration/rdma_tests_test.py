@@ -134,7 +134,7 @@ class RdmaTestsTest(unittest.TestCase):
         self.assertEqual(plan["leftOut"], [])
 
     def test_nobody_listens_afterwards(self):
-        self.measure(self.lab[8], "--nodes", "h2,h8")
+        self.measure(self.lab[8], "--nodes", "h2,h4,h6,h8")
         for host in self.lab.hosts.values():
             harness.wait_until(lambda host=host: all(line.split()[3].endswith(f":{network_lab.PORT}")
                                                      for line in host.run("ss", "-Hltn").splitlines()), "nobody listens", 10)

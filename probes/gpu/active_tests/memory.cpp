@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "probes/gpu/active_tests/pattern_check.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/pattern.hpp"
 
@@ -62,6 +63,7 @@ Result<Measurement> test_memory(Session& session, const TestLimits& limits) {
       all.bits |= found.bits;
       ++passes;
     }
+  TRY_STATUS(find_a_planted_word(session, memory, result));
   Measurement measurement;
   measurement.facts.emplace_back("bytes_tested", memory.bytes());
   measurement.facts.emplace_back("passes", passes);

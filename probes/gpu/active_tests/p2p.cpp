@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "probes/gpu/active_tests/pattern_check.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/pattern.hpp"
 
@@ -100,6 +101,7 @@ Result<Measurement> test_p2p(Session& session, const TestLimits& limits) {
     TRY_STATUS(
         measure_pair(pair, limits.seconds / (2.0 * static_cast<double>(limits.others.size())), measurement));
     TRY_STATUS(compare(pair, result, measurement));
+    TRY_STATUS(find_a_planted_word(session, pair.ours, result));
   }
   TRY_STATUS(session.make_current());
   measurement.facts.emplace_back("peers", limits.others.size());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -34,6 +35,21 @@ Status run_seed(Session& session, const Buffer& expected, const Buffer& counts, 
   return session.wait();
 }
 
+// A GPU that left some out, or ran nothing, had no wrong one among them.
+Status all_ran(const std::vector<CanaryCount>& counts, std::uint64_t seeds, unsigned multiprocessors) {
+  std::uint64_t digests = 0;
+  for (const CanaryCount& count : counts)
+    digests += count.threads;
+  const std::uint64_t launched =
+      seeds * kLaunches * multiprocessors * kBlocksOfMultiprocessor * std::uint64_t{kernels::kCanaryThreads};
+  const auto tested =
+      std::ranges::count_if(counts, [](const CanaryCount& count) { return count.threads > 0; });
+  if (digests == launched && tested == static_cast<std::ptrdiff_t>(multiprocessors)) return {};
+  return fail(Errc::unavailable, "the GPU computed " + std::to_string(digests) + " of " +
+                                     std::to_string(launched) + " digests, on " + std::to_string(tested) +
+                                     " of its " + std::to_string(multiprocessors) + " multiprocessors");
+}
+
 void tell(const std::vector<CanaryCount>& counts, Measurement& measurement) {
   std::int64_t tested = 0;
   std::uint64_t threads = 0;
@@ -67,6 +83,7 @@ Result<Measurement> test_sdc(Session& session, const TestLimits& limits) {
     TRY_STATUS(run_seed(session, expected, counts, ++seed));
   } while (Clock::now() < end);
   TRY_STATUS(session.read(seen.data(), counts, 0, counts.bytes()));
+  TRY_STATUS(all_ran(seen, seed, session.facts().multiprocessors));
   Measurement measurement;
   tell(seen, measurement);
   return measurement;

@@ -151,6 +151,7 @@ Result<Buffer> Session::allocate(std::size_t bytes) {
   cuda::DevicePointer pointer = 0;
   TRY_STATUS(driver_.run(driver_.calls().memory_allocate, &pointer, bytes));
   used_bytes_ += bytes;
+  most_used_bytes_ = std::max(most_used_bytes_, used_bytes_);
   return Buffer(*this, Buffer::Where::gpu, address_of(pointer), bytes);
 }
 

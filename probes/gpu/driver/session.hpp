@@ -94,7 +94,9 @@ class Session {
   [[nodiscard]] std::size_t free_bytes() const { return free_bytes_; }  // when it was opened
   [[nodiscard]] std::size_t budget_bytes() const {
     return budget_bytes_;
-  }                                                                 // of all buffers on the GPU together
+  }  // of all buffers on the GPU together
+  // That all buffers on the GPU together had at one time.
+  [[nodiscard]] std::size_t most_used_bytes() const { return most_used_bytes_; }
   [[nodiscard]] cuda::Context context() const { return context_; }  // null: of HIP
   [[nodiscard]] cuda::Stream stream() const { return stream_; }
   [[nodiscard]] cuda::Stream second_stream() const { return second_stream_; }
@@ -145,6 +147,7 @@ class Session {
   std::size_t free_bytes_ = 0;
   std::size_t budget_bytes_ = 0;
   std::size_t used_bytes_ = 0;
+  std::size_t most_used_bytes_ = 0;
   cuda::Context context_ = nullptr;
   cuda::Module module_ = nullptr;
   cuda::Stream stream_ = nullptr;

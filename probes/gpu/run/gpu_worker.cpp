@@ -92,7 +92,10 @@ class Worker {
       report.skipped = measured.error().what;
     else
       return fail(measured.error().code, report.test + ": " + measured.error().what);
-    slot_.change([&](GpuReport& gpu) { gpu.tests.push_back(std::move(report)); });
+    slot_.change([&](GpuReport& gpu) {
+      gpu.tests.push_back(std::move(report));
+      gpu.most_used_bytes = session.most_used_bytes();
+    });
     return {};
   }
 

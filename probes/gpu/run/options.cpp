@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "core/nearest.hpp"
+#include "core/parse.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/driver/kernel_text.hpp"
 #include "probes/gpu/nccl/commands.hpp"
@@ -57,6 +58,11 @@ std::vector<std::string> chosen_tests(const std::vector<std::string>& said) {
   return chosen;
 }
 
+// For the parser "nan" is a number, and within every range.
+std::string check_number(const std::string& text) {
+  return parse_number<double>(text) ? "" : text + " is no number";
+}
+
 void add_test_options(CLI::App& app, Options& options) {
   app.add_option("--tests", options.tests, "Names, or 'all'")
       ->delimiter(',')
@@ -64,15 +70,18 @@ void add_test_options(CLI::App& app, Options& options) {
       ->type_name("NAME,...");
   app.add_option("--gpus", options.gpus, "Index, UUID or PCI address")->delimiter(',')->type_name("GPU,...");
   app.add_option("--seconds", options.seconds, "Of each test")
+      ->check(check_number)
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   app.add_option("--memory-share", options.memory_share, "Of a GPU's memory that may be taken")
+      ->check(check_number)
       ->check(CLI::Range(0.001, 0.95))
       ->capture_default_str();
   app.add_option("--kernels", options.kernels, "No kernels of a higher feature level than this")
       ->check(CLI::IsMember(kernel_levels()))
       ->type_name("LEVEL");
   app.add_option("--patience", options.patience_seconds, "Seconds in one call before a GPU is given up")
+      ->check(check_number)
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   app.add_flag("--beside-others", options.beside_others, "Test GPUs that others use as well");

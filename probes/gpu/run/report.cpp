@@ -80,6 +80,7 @@ json::object gpu_json(const GpuReport& gpu) {
                       {"memory_bytes", gpu.facts.memory_bytes},
                       {"free_bytes", gpu.free_bytes},
                       {"budget_bytes", gpu.budget_bytes},
+                      {"most_used_bytes", gpu.most_used_bytes},
                       {"kernels", gpu.kernel_level},
                       {"load_seconds", gpu.load_seconds}};
   if (gpu.refused_kernels) object["refused_kernels"] = to_utf8(*gpu.refused_kernels);

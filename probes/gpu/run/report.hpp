@@ -37,6 +37,7 @@ struct GpuReport {
   double load_seconds = 0;
   std::size_t free_bytes = 0;
   std::size_t budget_bytes = 0;
+  std::size_t most_used_bytes = 0;  // that the tests so far had at one time
   std::vector<TestReport> tests;
   std::vector<SensorSample> sensors;
   std::optional<std::string> error;  // what ended its tests early, or why it had none

@@ -155,6 +155,63 @@ void add_way(const BandwidthFound& found, std::uint32_t test, const WayFound& wa
     told.attributes.emplace_back(told.value ? "problem" : "error", why->second);
 }
 
+Observation& add_unknown(const Subject& subject, std::string_view name, const std::string& why,
+                         ObservationWriter& writer) {
+  Observation& told = writer.add(subject, name, 0.0, "");
+  told.value.reset();
+  told.missing = "not_tested";
+  told.attributes = {{"error", why}};
+  return told;
+}
+
+// Those of which somebody might think that they were tested.
+void add_left_out(const BandwidthFound& found, ObservationWriter& writer) {
+  std::size_t count = 0;
+  for (const LeftOut& left : found.left_out) {
+    if (!left.is_missed || ++count > kMostLeftOutTold) continue;
+    const bool is_node = left.line.empty() || found.is_line_node;
+    Observation& told = add_unknown(is_node ? subject_of(SubjectKind::peer, left.node)
+                                            : subject_of(SubjectKind::link, left.node + "/" + left.line),
+                                    "bandwidth.left_out", left.why, writer);
+    told.attributes.emplace_back("node", left.node);
+    if (!is_node) told.attributes.emplace_back("interface", left.line);
+  }
+}
+
+// Below different switches a pair has one flow of many through shared links: what it alone shows is the luck
+// of the draw.
+bool is_open_question(const Fabric& fabric, const Suspect& suspect) {
+  if (suspect.kind != SuspectKind::undecided || suspect.nodes.empty()) return false;
+  return suspect.nodes.size() != 2 ||
+         fabric.locality(suspect.nodes[0], suspect.nodes[1]) != fleet::Locality::cross_leaf;
+}
+
+void add_open_questions(const BandwidthFound& found, ObservationWriter& writer) {
+  for (const Suspect& suspect : found.verdict.suspects)
+    if (is_open_question(found.fabric, suspect))
+      add_unknown(suspect_of(found.fabric, suspect, false), "bandwidth.decision", suspect.sentence, writer);
+  if (found.verdict.measured > 0 && found.verdict.references.empty())
+    add_unknown(host_subject(), "bandwidth.comparison", "too few pairs to compare them", writer);
+}
+
+std::size_t tested_nodes(const fleet::Verdict& verdict) {
+  std::set<NodeNumber> nodes;
+  for (const fleet::Cell& cell : verdict.cells)
+    nodes.insert({cell.source, cell.destination});
+  return nodes.size();
+}
+
+// ", without h6 and 2 more"
+std::string missed_text(const BandwidthFound& found) {
+  std::vector<std::string> missed;
+  for (const LeftOut& left : found.left_out)
+    if (left.is_missed)
+      missed.push_back(left.node + (left.line.empty() || found.is_line_node ? "" : "/" + left.line));
+  if (missed.empty()) return "";
+  return ", without " + missed.front() +
+         (missed.size() > 1 ? " and " + std::to_string(missed.size() - 1) + " more" : "");
+}
+
 }  // namespace
 
 Observations bandwidth_observations(const BandwidthFound& found, Instant ended) {
@@ -180,6 +237,8 @@ Observations bandwidth_observations(const BandwidthFound& found, Instant ended) 
   }
   for (const Suspect& suspect : verdict.suspects)
     add_suspect(found, suspect, writer);
+  add_open_questions(found, writer);
+  add_left_out(found, writer);
   return writer.take();
 }
 
@@ -192,9 +251,9 @@ Observations no_bandwidth_targets(Instant now) {
 std::string bandwidth_sentence(const BandwidthFound& found) {
   const fleet::Verdict& verdict = found.verdict;
   std::string text = std::to_string(verdict.measured) + " of " + std::to_string(verdict.tests) +
-                     " tests of pairs of " + std::to_string(found.fabric.nodes().size()) +
-                     " nodes measured in " + std::to_string(verdict.rounds) +
-                     (verdict.rounds == 1 ? " round: " : " rounds: ");
+                     " tests of pairs of " + std::to_string(tested_nodes(verdict)) + " nodes measured in " +
+                     std::to_string(verdict.rounds) + (verdict.rounds == 1 ? " round" : " rounds") +
+                     missed_text(found) + ": ";
   if (!found.wrong.empty())
     text += "what GPUs summed up was wrong in " + std::to_string(found.wrong.size()) + " of them; ";
   if (verdict.suspects.empty())

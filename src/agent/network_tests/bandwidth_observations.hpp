@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/network_tests/left_out.hpp"
 #include "agent/network_tests/wrong_sum.hpp"
 #include "api/bandwidth.hpp"
 #include "core/observation.hpp"
@@ -24,6 +25,7 @@ inline constexpr std::string_view kRdmaGpuCheck = "network.rdma_gpu";
 inline constexpr std::string_view kNcclCheck = "network.nccl_allreduce";
 // Beyond, those that are best are left out, and the outcome says how many.
 inline constexpr std::size_t kMostPairsTold = 1000;
+inline constexpr std::size_t kMostLeftOutTold = 100;
 // What stands for nothing among samples, which must be more than 0; bits/s.
 inline constexpr double kNothingArrived = 1;
 
@@ -35,6 +37,7 @@ struct BandwidthFound {
   std::vector<std::string> pods;                  // of the agents, by number of the node; empty: in none
   std::map<std::uint32_t, api::BandwidthLatency> latencies;  // to the destination, by id of the test
   bool is_line_node = false;                                 // see PairMedium
+  std::vector<LeftOut> left_out;
 };
 [[nodiscard]] Observations bandwidth_observations(const BandwidthFound& found, Instant ended);
 // There are no two nodes to test.

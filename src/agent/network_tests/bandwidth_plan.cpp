@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/network_tests/bandwidth_run.hpp"
+#include "agent/network_tests/left_out.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -14,18 +15,6 @@ api::PlannedRail rail_of(const fleet::Fabric& fabric, fleet::RailNumber rail) {
   for (fleet::NodeNumber node = 0; node < fabric.nodes().size(); ++node)
     if (fabric.nic(rail, node) != nullptr) planned.nodes.push_back(fabric.nodes()[node].name);
   return planned;
-}
-
-std::string why_left_out(const PeerNetwork& network, const PairMedium& medium,
-                         const std::vector<api::PlannedRail>& rails) {
-  if (!network.problem.empty()) return network.problem;
-  const auto has_partner = [&network](const api::PlannedRail& rail) {
-    return rail.nodes.size() > 1 && std::ranges::find(rail.nodes, network.peer.node) != rail.nodes.end();
-  };
-  if (std::ranges::any_of(rails, has_partner)) return "";
-  if (medium.lines_of(network.network).empty()) return std::string(medium.lack);
-  return "no other node has an " + std::string(medium.line) +
-         (medium.is_line_node ? "" : " and a known or equal rate");
 }
 
 // Each has its servers begin and end; both ways have a second before they count.
@@ -64,9 +53,8 @@ api::BandwidthPlan plan_of(const std::vector<PeerNetwork>& found, const PairMedi
   for (const fleet::PairTest& test : tests)
     plan.pairs.push_back(
         {fabric.rails()[test.rail], fabric.nodes()[test.source].name, fabric.nodes()[test.destination].name});
-  for (const PeerNetwork& network : found)
-    if (std::string why = why_left_out(network, medium, plan.rails); !why.empty())
-      plan.left_out.push_back({network.peer.node, std::move(why)});
+  for (const LeftOut& left : left_out_of(found, medium, fabric, false))
+    plan.left_out.push_back({left.node, reason_of(left, medium)});
   return plan;
 }
 

@@ -88,6 +88,7 @@ void BandwidthTester::take_peers(const Result<std::vector<Peer>>& peers) {
 void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
   const int most_percent = doors_.most_percent();
+  const std::vector<PeerNetwork> found = networks;
   auto pairs = plan_run(networks, medium_, most_percent);
   // Whoever names nodes wants them tested.
   if (!pairs && pairs.error().code == Errc::unsupported && asked_->reservation.empty()) {
@@ -95,6 +96,7 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
     return end(Result<std::string>(pairs.error().what));
   }
   if (!pairs) return end(fail(pairs.error()));
+  left_out_ = left_out_of(found, medium_, pairs->fabric(), !asked_->reservation.empty());
   run_.emplace(loop_, doors_.tls ? doors_.tls() : nullptr, medium_, std::move(networks), *std::move(pairs),
                most_percent,
                BandwidthRun::Listener{.on_progress =
@@ -113,7 +115,8 @@ void BandwidthTester::conclude() {
                        .wrong = run.wrong(),
                        .pods = {},
                        .latencies = run.latencies(),
-                       .is_line_node = medium_.is_line_node};
+                       .is_line_node = medium_.is_line_node,
+                       .left_out = std::exchange(left_out_, {})};
   for (const PeerNetwork& network : run.networks())
     found.pods.push_back(network.network.pod);
   abandoned_.add(run_->take_pairs());

@@ -73,6 +73,7 @@ class BandwidthTester {
   std::optional<runtime::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;  // of the test that was asked for last
   std::optional<BandwidthRun> run_;
+  std::vector<LeftOut> left_out_;      // of the run
   std::map<std::string, Plan> plans_;  // by the names of the nodes
   Abandoned<PairExchange> abandoned_;
 };

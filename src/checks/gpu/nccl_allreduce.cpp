@@ -22,11 +22,11 @@ constexpr std::array<std::string_view, 3> kOutcomes{kMeasuredOutcomes[0], kMeasu
 
 // Of the host, in GB/s: what the links carried for the largest size, whatever the number of GPUs.
 constexpr std::string_view kBusBandwidth = "nccl_allreduce.busbw";
-// Of the host: how many elements of all sizes were not the right ones.
+// Of the host: how many elements of all sizes were not the right ones; missing where nobody checked them.
 constexpr std::string_view kWrong = "nccl_allreduce.wrong";
 // Of each GPU that took part, which has `gpu.model` too.
 constexpr std::string_view kRank = "nccl_allreduce.rank";
-constexpr std::array kFound{kBusBandwidth, kRank};
+constexpr std::array kFound{kBusBandwidth, kRank, kWrong};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   return last_results(host, request, kId, kWitness);

@@ -26,7 +26,8 @@ constexpr std::array<std::string_view, 3> kOutcomes{kMeasuredOutcomes[0], kMeasu
 constexpr std::string_view kWrite = "p2p.write";
 constexpr std::string_view kRead = "p2p.read";
 // Of each GPU: how many others took part, and how many of these it reaches without the host. That some or all
-// are reached through the host is how the machine is built, and no fault.
+// are reached through the host is how the machine is built, and no fault; a single GPU that reaches none
+// where all others reach each other has lost it.
 constexpr std::string_view kPeers = "p2p.peers";
 constexpr std::string_view kDirect = "p2p.direct";
 // Of each GPU: how many words of copies to the others and back were not what was sent.
@@ -52,7 +53,8 @@ bool has_end(const Subject& link, const Subject& gpu) {
 
 class LinksJudge {
  public:
-  explicit LinksJudge(const JudgeInput& input) : input_(input), share_(limit(input, "gpu.p2p.pair_share")) {
+  explicit LinksJudge(const JudgeInput& input)
+      : input_(input), share_(limit(input, "gpu.p2p.pair_share")), cut_off_(cut_off_gpu()) {
     for (const Direction& direction : kDirections)
       look_at(direction);
   }
@@ -92,16 +94,45 @@ class LinksJudge {
     }
   }
 
-  // Told of GPUs as counts: nothing where both ends reach some of the others and not all.
+  [[nodiscard]] auto model_of(const Subject& gpu) const { return input_.history.word(gpu, kGpuModel); }
+
+  // How many of its peers a GPU does not reach; nothing: not told.
+  [[nodiscard]] std::optional<double> unreached(const Subject& gpu) const {
+    const auto peers = input_.history.number(gpu, kPeers);
+    const auto direct = input_.history.number(gpu, kDirect);
+    return peers && direct ? std::optional(*peers - *direct) : std::nullopt;
+  }
+
+  // The one that reaches nobody, where every other one reaches all but it and all are of one model: another
+  // card may have no such access.
+  [[nodiscard]] std::optional<Subject> cut_off_gpu() const {
+    std::optional<Subject> alone;
+    std::size_t others = 0;
+    const auto all = measured(input_, kPeers);
+    for (const Measured& peers : all) {
+      const Subject& gpu = peers.said->subject;
+      if (model_of(gpu) != model_of(all.front().said->subject)) return std::nullopt;
+      const auto lacking = unreached(gpu);
+      if (lacking == 1.0 && peers.value > 1)
+        ++others;
+      else if (lacking == peers.value && !alone)
+        alone = gpu;
+      else
+        return std::nullopt;
+    }
+    return others >= kFewestAlike ? alone : std::nullopt;
+  }
+
+  // Told of GPUs as counts: nothing where both ends reach some of the others and not all. The links of one
+  // that was cut off are compared with those that it should be like.
   [[nodiscard]] std::optional<Access> access_of(const Subject& link) const {
     const auto [from, to] = ends_of(link);
     for (const std::string_view end : {from, to}) {
       const Subject gpu = gpu_subject(std::string(end));
-      const auto peers = input_.history.number(gpu, kPeers);
-      const auto direct = input_.history.number(gpu, kDirect);
-      if (!peers || !direct) continue;
-      if (*direct == 0) return Access::through_host;
-      if (*direct == *peers) return Access::direct;
+      const auto lacking = unreached(gpu);
+      if (!lacking) continue;
+      if (cut_off_ || *lacking == 0) return Access::direct;
+      if (*lacking == input_.history.number(gpu, kPeers)) return Access::through_host;
     }
     return std::nullopt;
   }
@@ -118,6 +149,7 @@ class LinksJudge {
 
   const JudgeInput& input_;
   const Limit share_;
+  const std::optional<Subject> cut_off_;
   std::map<Subject, std::vector<TooLow>> slow_;  // by link
   std::vector<Subject> told_;                    // GPUs
 };

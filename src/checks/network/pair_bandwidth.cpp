@@ -31,9 +31,14 @@ constexpr std::string_view kSuspect = "bandwidth.suspect";
 // `interface`, `problem` and, where it is known, `wrong_at`, the node whose GPU got the wrong sum. The
 // subject is that of the pair, of which nothing else is told.
 constexpr std::string_view kWrong = "bandwidth.wrong";
+// Without a value, with an `error`: of peer/<node> or link/<node>/<interface>, that should have been tested
+// and was not; of a suspect, who of its ends it is; of the host, that there was too little to compare.
+constexpr std::string_view kLeftOut = "bandwidth.left_out";
+constexpr std::string_view kDecision = "bandwidth.decision";
+constexpr std::string_view kComparison = "bandwidth.comparison";
 constexpr std::string_view kNode = "node";
 constexpr std::string_view kUndecided = "undecided";
-constexpr std::array kFound{kReceived, kSuspect, kWrong};
+constexpr std::array kFound{kReceived, kSuspect, kWrong, kLeftOut, kDecision, kComparison};
 
 constexpr std::string_view kNoTargets = "no_targets";
 constexpr std::array<std::string_view, 2> kOutcomes{"measured", kNoTargets};

@@ -22,13 +22,14 @@ namespace {
 
 constexpr double kLowShare = 0.9;  // of what is usual: worth a colour, not a verdict
 constexpr std::size_t kMostPairs = 20;
+constexpr std::size_t kMostSuspects = 20;
 
 // One way of a pair.
 struct Way {
   std::string source;
   std::string destination;
   std::optional<double> received;  // bits/s; nothing: not measured
-  double share = 1;                // of what is usual, where that is known
+  std::optional<double> share;     // of what is usual, where that is known
   bool is_wrong = false;           // what was summed up there
 };
 using Ways = std::vector<Way>;
@@ -68,8 +69,8 @@ std::string format(const char* form, double number) {
 Cell cell_of(const Way& way) {
   if (way.is_wrong) return {"!", color_of(Health::degraded)};
   if (!way.received) return {"?"};
-  const std::string_view color = way.share < kLowShare ? color_of(Health::degraded) : std::string_view{};
-  return {gigabits(*way.received), color};
+  const bool is_low = way.share && *way.share < kLowShare;
+  return {gigabits(*way.received), is_low ? color_of(Health::degraded) : std::string_view{}};
 }
 
 // Names are told once, at the left; above stand their numbers.
@@ -91,13 +92,23 @@ std::string matrix(const Ways& ways, const std::set<std::string>& nodes, const T
   return render_columns(titles, std::move(rows), style);
 }
 
+// Those of which nothing is known stand before all that is known.
+double order_of(const Way& way) {
+  return way.received || way.is_wrong ? way.share.value_or(1) : -1;
+}
+
 std::string lowest(Ways ways, const TableStyle& style) {
-  std::ranges::stable_sort(ways, {}, &Way::share);
-  if (ways.size() > kMostPairs) ways.resize(kMostPairs);
+  std::ranges::stable_sort(ways, {}, order_of);
+  const std::size_t more = ways.size() > kMostPairs ? ways.size() - kMostPairs : 0;
+  ways.resize(ways.size() - more);
   std::vector<Row> rows;
   for (const Way& way : ways)
-    rows.push_back({{way.source}, {way.destination}, cell_of(way), {format("%.0f %%", 100 * way.share)}});
-  return render_columns({"FROM", "TO", "GBIT/S", "OF WHAT IS USUAL"}, std::move(rows), style);
+    rows.push_back({{way.source},
+                    {way.destination},
+                    cell_of(way),
+                    {way.share ? format("%.0f %%", 100 * *way.share) : "?"}});
+  return render_columns({"FROM", "TO", "GBIT/S", "OF WHAT IS USUAL"}, std::move(rows), style) +
+         (more > 0 ? "and " + std::to_string(more) + " that are no lower\n" : "");
 }
 
 std::string interface_table(const std::string& title, const Ways& ways, const TableStyle& style) {
@@ -109,12 +120,22 @@ std::string interface_table(const std::string& title, const Ways& ways, const Ta
          (has_room ? matrix(ways, nodes, style) : lowest(ways, style));
 }
 
+std::string not_tested_table(const std::vector<const Observation*>& left_out, const TableStyle& style) {
+  if (left_out.empty()) return "";
+  std::vector<Row> rows;
+  for (const Observation* left : left_out)
+    rows.push_back({{to_string(left->subject)}, {attribute_text(*left, "error")}});
+  return "\n" + render_columns({"NOT TESTED", "WHY"}, std::move(rows), style);
+}
+
 std::string suspects_table(std::vector<const Observation*> suspects, const TableStyle& style) {
   if (suspects.empty()) return "Suspects: none\n";
   const auto confidence_of = [](const Observation* suspect) {
     return suspect->value ? as_number(*suspect->value).value_or(0) : 0;
   };
   std::ranges::stable_sort(suspects, std::ranges::greater{}, confidence_of);
+  const std::size_t more = suspects.size() > kMostSuspects ? suspects.size() - kMostSuspects : 0;
+  suspects.resize(suspects.size() - more);
   std::vector<Row> rows;
   for (const Observation* suspect : suspects)
     rows.push_back({{to_string(suspect->subject)},
@@ -122,7 +143,8 @@ std::string suspects_table(std::vector<const Observation*> suspects, const Table
                     {format("%.0f %%", 100 * number_of(*suspect, "loss", 0))},
                     {format("%.2f", confidence_of(suspect))},
                     {attribute_text(*suspect, "sentence")}});
-  return render_columns({"SUSPECT", "KIND", "LESS", "SURE", "WHY"}, std::move(rows), style);
+  return render_columns({"SUSPECT", "KIND", "LESS", "SURE", "WHY"}, std::move(rows), style) +
+         (more > 0 ? "and " + std::to_string(more) + " more, less sure\n" : "");
 }
 
 }  // namespace
@@ -131,10 +153,12 @@ std::string render_bandwidth(const Observations& observations, std::string_view 
                              const TableStyle& style) {
   std::map<std::string, Ways> interfaces;
   std::vector<const Observation*> suspects;
+  std::vector<const Observation*> left_out;
   for (const Observation& one : observations) {
     if (one.name == "bandwidth.received") interfaces[attribute_text(one, "interface")].push_back(way_of(one));
     if (one.name == "bandwidth.wrong") add_wrong(one, interfaces[attribute_text(one, "interface")]);
     if (one.name == "bandwidth.suspect") suspects.push_back(&one);
+    if (one.name == "bandwidth.left_out") left_out.push_back(&one);
   }
   if (interfaces.empty()) return "";
   std::string text;
@@ -142,7 +166,7 @@ std::string render_bandwidth(const Observations& observations, std::string_view 
     text += interface_table(printable(interface) + (out_of.empty() ? "" : ", " + std::string(out_of)), ways,
                             style) +
             "\n";
-  return text + suspects_table(std::move(suspects), style);
+  return text + suspects_table(std::move(suspects), style) + not_tested_table(left_out, style);
 }
 
 }  // namespace autopilot::cli

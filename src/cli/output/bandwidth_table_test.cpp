@@ -57,6 +57,26 @@ TEST(BandwidthTable, of_many_nodes_the_lowest_pairs_are_told) {
   EXPECT_THAT(shown, HasSubstr("OF WHAT IS USUAL\nn5    hub  5.00    20 %\n"));
 }
 
+TEST(BandwidthTable, pairs_of_which_nothing_is_known_stand_first) {
+  Observations pairs;
+  for (std::size_t i = 0; i < 2 * kMostMatrixNodes; ++i)
+    pairs.push_back(way("n" + std::to_string(i), "hub", 25e9));
+  pairs.back().value.reset();
+  const std::string shown = render_bandwidth(pairs, "", {});
+  EXPECT_THAT(shown, HasSubstr("OF WHAT IS USUAL\nn" + std::to_string(2 * kMostMatrixNodes - 1)));
+  EXPECT_THAT(shown, HasSubstr(" ?       ?\n"));
+  EXPECT_THAT(shown, HasSubstr("that are no lower\n"));
+}
+
+TEST(BandwidthTable, who_was_not_tested_is_told_with_the_reason) {
+  Observation left;
+  left.name = "bandwidth.left_out";
+  left.subject = {SubjectKind::peer, "h6", {}, {}, {}};
+  left.attributes = {{"error", std::string("does not answer")}};
+  EXPECT_THAT(render_bandwidth({way("a", "b", 24.5e9), left}, "", {}),
+              HasSubstr("NOT TESTED  WHY\npeer/h6     does not answer\n"));
+}
+
 TEST(BandwidthTable, suspects_come_with_the_surest_first) {
   const auto suspect = [](const std::string& node, double confidence) {
     Observation said;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
+#include <span>
 
 namespace autopilot::host {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kMaxDepth = 8;
-constexpr double kMostWrong = 1e15;  // told as a floating-point number
+constexpr double kMostWrong = 1e15;     // told as a floating-point number
+constexpr double kMostBandwidth = 1e6;  // GB/s, which no links have
 
 tl::unexpected<Error> refuse(const std::string& what) {
   return fail(Errc::malformed, "report of all_reduce_perf: " + what);
@@ -26,17 +28,40 @@ std::optional<double> number_of(const json::object& object, std::string_view nam
   return !error && std::isfinite(number) && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
-// What was measured one way.
-void add(const json::object& row, std::string_view name, NcclReport::Row& read) {
+struct Way {
+  double algorithm_bandwidth = 0;
+  double bus_bandwidth = 0;
+  std::optional<double> wrong;
+};
+
+// What was measured in place, or out of place; nothing: it was not.
+std::optional<Way> way_of(const json::object& row, std::string_view name) {
   const json::value* const member = row.if_contains(name);
-  const json::object* const way = member == nullptr ? nullptr : member->if_object();
-  if (way == nullptr) return;
-  const double bus = number_of(*way, "bus_bw").value_or(0);
-  if (bus > read.bus_bandwidth) {
-    read.bus_bandwidth = bus;
-    read.algorithm_bandwidth = number_of(*way, "alg_bw").value_or(0);
+  const json::object* const object = member == nullptr ? nullptr : member->if_object();
+  if (object == nullptr) return std::nullopt;
+  Way way{.algorithm_bandwidth = number_of(*object, "alg_bw").value_or(0),
+          .bus_bandwidth = number_of(*object, "bus_bw").value_or(0),
+          .wrong = number_of(*object, "nwrong")};
+  if (way.bus_bandwidth > kMostBandwidth) way.bus_bandwidth = 0;
+  return way.bus_bandwidth > 0 || way.wrong.value_or(0) > 0 ? std::optional(way) : std::nullopt;
+}
+
+void add(const Way& way, NcclReport::Row& read) {
+  if (way.bus_bandwidth == 0) return;
+  if (read.bus_bandwidth == 0 || way.bus_bandwidth < read.bus_bandwidth) {
+    read.bus_bandwidth = way.bus_bandwidth;
+    read.algorithm_bandwidth = way.algorithm_bandwidth;
   }
-  read.wrong += static_cast<std::uint64_t>(std::min(number_of(*way, "nwrong").value_or(0), kMostWrong));
+}
+
+std::optional<std::uint64_t> wrong_of(std::span<const Way> ways) {
+  double wrong = 0;
+  for (const Way& way : ways)
+    wrong += std::min(way.wrong.value_or(0), kMostWrong);
+  const bool are_checked =
+      !ways.empty() && std::ranges::all_of(ways, [](const Way& way) { return way.wrong.has_value(); });
+  if (wrong == 0 && !are_checked) return std::nullopt;
+  return static_cast<std::uint64_t>(wrong);
 }
 
 Result<NcclReport::Row> read_row(const json::value& item) {
@@ -45,8 +70,12 @@ Result<NcclReport::Row> read_row(const json::value& item) {
   if (!size || *size > kMostWrong) return refuse("an item of `results` has no `size`");
   NcclReport::Row read;
   read.bytes = static_cast<std::uint64_t>(*size);
-  add(*row, "out_of_place", read);
-  add(*row, "in_place", read);
+  std::vector<Way> ways;
+  for (const std::string_view name : {"out_of_place", "in_place"})
+    if (const auto way = way_of(*row, name)) ways.push_back(*way);
+  for (const Way& way : ways)
+    add(way, read);
+  read.wrong = wrong_of(ways);
   return read;
 }
 

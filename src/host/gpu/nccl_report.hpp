@@ -16,9 +16,11 @@ namespace autopilot::host {
 struct NcclReport {
   struct Row {
     std::uint64_t bytes = 0;
-    double algorithm_bandwidth = 0;  // GB/s of 10^9 bytes, the better one of in place and out of place
+    double algorithm_bandwidth = 0;  // GB/s of 10^9 bytes, the slower one of in place and out of place
     double bus_bandwidth = 0;        // likewise: what the links carried, whatever the number of GPUs
-    std::uint64_t wrong = 0;         // elements that were not the right ones, of both
+    // Elements that were not the right ones, of both. Nothing: those that were measured were not all checked,
+    // and no wrong one was told.
+    std::optional<std::uint64_t> wrong;
   };
   std::vector<Row> rows;  // as written
 };

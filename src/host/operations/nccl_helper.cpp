@@ -92,6 +92,13 @@ std::string last_words(const ChildReport& child) {
   return words.empty() ? "" : ": " + to_printable(words.substr(words.rfind('\n') + 1), kMaxChildMessage);
 }
 
+// What it says where its exit code is not 0, as it is where sums were wrong.
+Result<NcclReport> believed(NcclReport report, const std::string& program, const ChildReport& child) {
+  if (child.status.code == 0 || wrong_of(report).value_or(0) > 0) return report;
+  return fail(Errc::unavailable, program + " ended by " + to_string(child.status) +
+                                     ", and its report tells no wrong sum" + last_words(child));
+}
+
 Result<NcclReport> run_program(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
   for (const GpuDevice& gpu : gpus)
     if (gpu.subject.uuid.empty())
@@ -102,21 +109,21 @@ Result<NcclReport> run_program(const std::vector<std::string>& named, std::span<
   const std::jthread telling = begin_telling("all-reduce on " + count_text(gpus.size()));
   ChildRunner runner;
   const auto child = TRY(runner.run(command, mono_now() + kNoDeadlineOfTest));
-  // Where results are wrong its exit code is not 0, and the report says it.
   const auto text = Files().read(path, kMaxNcclReport);
-  if (text && child.end == ChildEnd::exited) return parse_nccl_report(*text);
+  if (text && child.end == ChildEnd::exited)
+    return believed(TRY(parse_nccl_report(*text)), command.program, child);
   return fail(Errc::unavailable, command.program + " ended by " + to_string(child.status) +
                                      " and left no report" + last_words(child) +
                                      "; one of nccl-tests that knows -J is needed");
 }
 
-// Somebody's work that began meanwhile takes the memory and the links: where nothing was measured it may be
-// why.
+// Somebody's work that began meanwhile takes the memory and the links: where it was slow, or nothing was
+// measured, it may be why.
 GpuTestEnd test(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
   const auto report = run_program(named, gpus);
   auto found = report ? nccl_observations(*report, gpus) : fail(report.error());
-  const bool has_found = found.has_value();
-  return {std::move(found), "all-reduce on " + count_text(gpus.size()), has_found};
+  const bool has_wrong = report && wrong_of(*report).value_or(0) > 0;
+  return {std::move(found), "all-reduce on " + count_text(gpus.size()), has_wrong};
 }
 
 std::optional<GpuTestEnd> nothing_to_test(std::size_t gpus) {

@@ -19,25 +19,45 @@ Observation about(const Subject& subject, std::string_view name, Value value, st
   return observation;
 }
 
+Observation wrong_sums(const NcclReport& report) {
+  const auto wrong = wrong_of(report);
+  if (wrong) return about(host_subject(), "wrong", static_cast<std::int64_t>(*wrong), "count");
+  Observation unchecked = about(host_subject(), "wrong", std::int64_t{0}, "count");
+  unchecked.value.reset();
+  unchecked.missing = to_string(Errc::unavailable);
+  unchecked.attributes = {{"error", std::string("all_reduce_perf did not check its sums")}};
+  return unchecked;
+}
+
 Observations outcome(std::string word) {
   return {about(host_subject(), "outcome", std::move(word))};
 }
 
 }  // namespace
 
+std::optional<std::uint64_t> wrong_of(const NcclReport& report) {
+  std::uint64_t wrong = 0;
+  bool are_checked = true;
+  for (const NcclReport::Row& row : report.rows) {
+    wrong += row.wrong.value_or(0);
+    are_checked = are_checked && (row.wrong || row.bus_bandwidth == 0);
+  }
+  return wrong > 0 || are_checked ? std::optional(wrong) : std::nullopt;
+}
+
 Result<Observations> nccl_observations(const NcclReport& report, std::span<const GpuDevice> gpus) {
   const auto largest = std::ranges::max_element(report.rows, {}, &NcclReport::Row::bytes);
-  if (largest == report.rows.end() || largest->bus_bandwidth == 0)
+  const bool has_measured = largest != report.rows.end() && largest->bus_bandwidth > 0;
+  if (!has_measured && wrong_of(report).value_or(0) == 0)
     return fail(Errc::unavailable, "all_reduce_perf measured nothing");
-  std::uint64_t wrong = 0;
-  for (const NcclReport::Row& row : report.rows)
-    wrong += row.wrong;
   Observations all = outcome("measured");
   const Subject host = host_subject();
-  all.push_back(about(host, "busbw", largest->bus_bandwidth, kGigabytes));
-  all.push_back(about(host, "algbw", largest->algorithm_bandwidth, kGigabytes));
-  all.push_back(about(host, "bytes", static_cast<std::int64_t>(largest->bytes), "bytes"));
-  all.push_back(about(host, "wrong", static_cast<std::int64_t>(wrong), "count"));
+  if (has_measured) {
+    all.push_back(about(host, "busbw", largest->bus_bandwidth, kGigabytes));
+    all.push_back(about(host, "algbw", largest->algorithm_bandwidth, kGigabytes));
+    all.push_back(about(host, "bytes", static_cast<std::int64_t>(largest->bytes), "bytes"));
+  }
+  all.push_back(wrong_sums(report));
   std::int64_t rank = 0;
   for (const GpuDevice& gpu : gpus) {
     all.push_back(about(gpu.subject, "rank", rank++));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -11,6 +13,10 @@
 
 // What an all-reduce on one machine says, as observations for the check gpu.nccl_allreduce. Pure.
 namespace autopilot::host {
+
+// Elements of all sizes that were not the right ones. Nothing: not all were checked, and no wrong one is
+// told.
+[[nodiscard]] std::optional<std::uint64_t> wrong_of(const NcclReport& report);
 
 // Of the host: nccl_allreduce.outcome, busbw and algbw of the largest size (GB/s of 10^9 bytes), its bytes,
 // and wrong, of all sizes. Of each GPU its rank and its model. unavailable: nothing was measured.

@@ -42,6 +42,21 @@ TEST(NcclWords, are_of_the_largest_size_and_of_all_that_was_wrong) {
                           "gpu/0000:01:00.0 gpu.model NVIDIA H200"));
 }
 
+TEST(NcclWords, sums_that_nobody_checked_are_not_known_to_be_right) {
+  const auto all = nccl_observations({{{1 << 30, 270, 472, std::nullopt}, {8, 1, 2, 0}}}, two_gpus());
+  ASSERT_TRUE(all);
+  const auto wrong = std::ranges::find(*all, Interned("nccl_allreduce.wrong"), &Observation::name);
+  ASSERT_NE(wrong, all->end());
+  EXPECT_FALSE(wrong->value);
+  EXPECT_EQ(wrong->missing.text(), "unavailable");
+}
+
+TEST(NcclWords, wrong_sums_are_told_without_a_bandwidth) {
+  const auto all = nccl_observations({{{8, 0, 0, 4}}}, two_gpus());
+  ASSERT_TRUE(all);
+  EXPECT_EQ(lines_of(*all)[1], "host nccl_allreduce.wrong 4");
+}
+
 TEST(NcclWords, where_nothing_was_measured_nothing_is_said) {
   EXPECT_EQ(nccl_observations({}, two_gpus()).error().code, Errc::unavailable);
   EXPECT_FALSE(nccl_observations({{{8, 0, 0, 0}}}, two_gpus()));

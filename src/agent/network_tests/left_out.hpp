@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/network_tests/address_book.hpp"
+#include "agent/network_tests/pair_medium.hpp"
+#include "fleet/pair_tests/fabric.hpp"
+
+namespace autopilot::agent {
+
+// A node, or one of its lines, that is tested with nobody.
+struct LeftOut {
+  std::string node;
+  std::string line;  // "net1"; empty: the node as a whole
+  std::string why;
+  // It should have been: the node was named or does not answer, or most others have such a line. Nothing is
+  // known of it, and a run that tells nothing else is not whole.
+  bool is_missed = false;
+};
+
+// found: all nodes that were wanted. fabric: of those of them that are reached, in the same order. are_named:
+// somebody wants these nodes tested, and no others. By node and line. Pure.
+[[nodiscard]] std::vector<LeftOut> left_out_of(const std::vector<PeerNetwork>& found,
+                                               const PairMedium& medium, const fleet::Fabric& fabric,
+                                               bool are_named);
+
+// "net1: no other node has ..."; of a line that is all that a node has only why.
+[[nodiscard]] std::string reason_of(const LeftOut& left, const PairMedium& medium);
+
+}  // namespace autopilot::agent
