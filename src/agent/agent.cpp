@@ -336,8 +336,8 @@ void Agent::join_cluster() {
       poll_soon();
     };
   const bool is_report_unread = cluster_memory_.is_report_unread;
-  cluster_.emplace(loop_, machine_.host->clock, *options_.cluster, std::move(options),
-                   options_.config.deep_test, std::move(sources), std::move(cluster_memory_));
+  cluster_.emplace(loop_, machine_.host->clock, *options_.cluster, std::move(options), options_.config,
+                   std::move(sources), std::move(cluster_memory_));
   runtime_.remember(kLastInstance, cluster_->instance());
   if (is_report_unread) cluster_->recall_report(machine_.simulated);
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);

@@ -11,6 +11,7 @@
 #include "agent/exporters/node_report.hpp"
 #include "agent/tls/cert_manager.hpp"
 #include "kube/dice.hpp"
+#include "runtime/own_deep_test_run.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
@@ -43,8 +44,17 @@ bool is_complete(const NodeSnapshot& snapshot) {
   });
 }
 
-DeepTestPolicy policy_of(const config::DeepTest& settings, const kube::ClusterDoor& door,
+// What follows `--` on the command line of its helper.
+std::vector<std::string> command_of(const config::Config& config) {
+  const config::DeepTest& settings = config.deep_test;
+  if (settings.is_own()) return runtime::own_deep_test_arguments(config);
+  if (!settings.command.empty()) return settings.command;
+  return {"dcgmi", "diag", "-j", "-r", std::to_string(settings.level)};
+}
+
+DeepTestPolicy policy_of(const config::Config& config, const kube::ClusterDoor& door,
                          const NodeWriterOptions& options) {
+  const config::DeepTest& settings = config.deep_test;
   DeepTestPolicy policy;
   policy.every = settings.every;
   policy.holder = door.pod.empty() ? options.node : door.pod;
@@ -54,13 +64,12 @@ DeepTestPolicy policy_of(const config::DeepTest& settings, const kube::ClusterDo
   policy.job = {.prefix = options.prefix,
                 .name_space = door.name_space,
                 .image = settings.image,
-                .command = settings.command,
+                .is_own = settings.is_own(),
+                .command = command_of(config),
                 .pull_secrets = settings.pull_secrets,
                 .tolerated = settings.tolerate,
                 .deadline = settings.deadline,
                 .owner = {}};
-  if (policy.job.command.empty())
-    policy.job.command = {"dcgmi", "diag", "-j", "-r", std::to_string(settings.level)};
   return policy;
 }
 
@@ -74,7 +83,7 @@ Status may_be_written(bool is_simulated, bool allow_simulated) {
 }
 
 ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::ClusterDoor& door,
-                         NodeWriterOptions options, const config::DeepTest& deep_test, ClusterSources sources,
+                         NodeWriterOptions options, const config::Config& config, ClusterSources sources,
                          ClusterMemory memory)
     : loop_(loop),
       clock_(clock),
@@ -99,7 +108,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
       writer_(loop, clock, kube::dice()),
       events_(client_, writer_, clock, options.node),
       report_(client_, writer_, clock, {.name_space = name_space_, .node = options.node}),
-      deep_tests_(loop, client_, writer_, lists_, clock, policy_of(deep_test, door, options), door.pod,
+      deep_tests_(loop, client_, writer_, lists_, clock, policy_of(config, door, options), door.pod,
                   sources_.deep_test),
       node_(loop, client_, writer_, clock, with_instance(std::move(options), instance_), kube::dice(),
             [this](const kube::Node& node) { take_over(node); }) {

@@ -65,7 +65,7 @@ struct ClusterSources {
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::ClusterDoor& door,
-              NodeWriterOptions options, const config::DeepTest& deep_test, ClusterSources sources,
+              NodeWriterOptions options, const config::Config& config, ClusterSources sources,
               ClusterMemory memory);
   ClusterLink(const ClusterLink&) = delete;
   ClusterLink& operator=(const ClusterLink&) = delete;

@@ -55,7 +55,7 @@ class ClusterLinkTest : public ::testing::Test {
     NodeWriterOptions options;
     options.node = "gpu-7";
     link_ = std::make_unique<ClusterLink>(loop_, clock_, std::move(door), std::move(options),
-                                          config::DeepTest{}, std::move(sources), std::move(memory));
+                                          config::Config{}, std::move(sources), std::move(memory));
     link_->start();
     note();
   }

@@ -27,6 +27,7 @@
 #include "host/process/allocator.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
+#include "runtime/own_deep_test_run.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -58,7 +59,10 @@ constexpr std::array kKinds = {
                }},
     HelperKind{"self_test", host::run_self_test},
     HelperKind{"simulated_probe", host::run_simulated_probe},
-    HelperKind{"deep-test", host::run_deep_test},
+    HelperKind{"deep-test",
+               [](const std::vector<std::string>& arguments) {
+                 return host::run_deep_test(arguments, runtime::run_own_deep_test);
+               }},
     HelperKind{"dcgm", host::run_dcgm},
     HelperKind{"gpu_probe", host::run_gpu_probe},
     HelperKind{"nccl_allreduce", host::run_nccl_allreduce},

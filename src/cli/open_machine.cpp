@@ -16,7 +16,7 @@
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/open_host.hpp"
 #include "host/operations/dcgm_helper.hpp"
-#include "host/operations/gpu_probe_helper.hpp"
+#include "host/operations/gpu_probe_run.hpp"
 #include "host/operations/nccl_helper.hpp"
 #include "runtime/dcgm_operation.hpp"
 #include "runtime/gpu_probe_operations.hpp"

@@ -95,6 +95,9 @@ Result<Config> parse(std::string_view text, std::string_view name, Config base) 
     problems.add(root.line, "`limits.event_streams`: expected at most `limits.connections`, " +
                                 std::to_string(base.limits.connections));
   check_custom_ids(base, root.line, problems);
+  if (base.deep_test.is_own() && !base.deep_test.command.empty())
+    problems.add(root.line,
+                 "`deep_test.tests`: own runs the GPU probe and no `deep_test.command`: take one away");
   if (base.tls.mode == "files" && (base.tls.certificate.empty() || base.tls.key.empty()))
     problems.add(root.line, "`tls.mode`: files needs `tls.certificate` and `tls.key`");
   if (base.tls.mode == "controller" &&

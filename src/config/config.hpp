@@ -78,13 +78,17 @@ struct Pvc {
 struct DeepTest {
   Duration every{};  // 0: none of the agent's own accord
   Duration deadline = std::chrono::minutes{45};
-  int level = 3;                     // of dcgmi, and of the label that tells the result
-  std::string image;                 // empty: that of the agent
-  std::vector<std::string> command;  // empty: dcgmi diag -j -r <level>
+  std::string tests = "dcgm";                // or "own": those of the GPU probe
+  Duration time = std::chrono::seconds{10};  // of each of our own
+  int level = 3;                             // of dcgmi, and of the label that tells the result
+  std::string image;                         // empty: that of the agent
+  std::vector<std::string> command;          // of dcgm; empty: dcgmi diag -j -r <level>
   std::vector<std::string> fatal = {"PCIe", "NVLink", "ECC", "GPU Memory"};
   std::vector<std::string> tolerate;      // keys of taints of the nodes
   std::vector<std::string> pull_secrets;  // names
   bool ask_controller = false;            // before a node is reserved
+
+  [[nodiscard]] bool is_own() const { return tests == "own"; }
 };
 
 // The operation gpu.dcgm: DCGM's diagnostic on this machine (docs/dcgm.md). What is fatal says DeepTest.

@@ -213,6 +213,20 @@ TEST(ParseConfig, tls_is_off_or_has_all_that_it_needs) {
   EXPECT_THAT(problems_of("tls: {listen: ''}\n"), HasSubstr("an address and a port"));
 }
 
+TEST(ParseConfig, a_deep_test_is_that_of_dcgm_or_our_own) {
+  EXPECT_FALSE(base().deep_test.is_own());
+  const auto own = parse("deep_test: {tests: own, time: 30s, level: 2}", "config.yaml", base());
+  ASSERT_TRUE(own) << own.error().what;
+  EXPECT_TRUE(own->deep_test.is_own());
+  EXPECT_EQ(own->deep_test.time, seconds{30});
+  EXPECT_FALSE(
+      parse("deep_test: {tests: dcgm, command: [dcgmi]}", "config.yaml", base())->deep_test.is_own());
+  EXPECT_THAT(problems_of("deep_test: {tests: ours}\n"), HasSubstr("expected dcgm or own, found `ours`"));
+  EXPECT_THAT(problems_of("deep_test: {time: 11m}\n"), HasSubstr("100ms to 10m"));
+  EXPECT_THAT(problems_of("deep_test: {tests: own, command: [dcgmi, diag]}\n"),
+              HasSubstr("`deep_test.tests`: own runs the GPU probe and no `deep_test.command`"));
+}
+
 TEST(ParseConfig, a_deep_test_is_off_or_not_too_often) {
   EXPECT_EQ(base().deep_test.every, Duration{0});
   EXPECT_EQ(parse("deep_test: {every: 0s}", "config.yaml", base())->deep_test.every, Duration{0});

@@ -137,6 +137,10 @@ bool is_kernel_level(std::string_view text) {
   return text == "best" || text == "sm_90" || text == "sm_80" || text == "sm_70";
 }
 
+bool is_deep_test(std::string_view text) {
+  return text == "dcgm" || text == "own";
+}
+
 bool is_log_format(std::string_view text) {
   return text == "text" || text == "json";
 }

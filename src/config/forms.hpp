@@ -27,6 +27,7 @@ namespace autopilot::config {
 [[nodiscard]] bool is_log_level(std::string_view text);
 [[nodiscard]] bool is_log_format(std::string_view text);
 [[nodiscard]] bool is_kernel_level(std::string_view text);
+[[nodiscard]] bool is_deep_test(std::string_view text);
 [[nodiscard]] bool is_peer(std::string_view text);       // "node-b=10.0.0.2:3333", "node-c=[fd00::3]:3333"
 [[nodiscard]] bool is_interface(std::string_view text);  // "eth0", "mlx5_0/1"
 

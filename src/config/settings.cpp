@@ -474,14 +474,26 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), minutes{1}, hours{12}, c.deep_test.deadline)),
             AUTOPILOT_SHOW(format_duration(c.deep_test.deadline))},
+    Setting{
+        "deep_test.tests", "dcgm or own", kAtStart, kNoVariable,
+        "What is run. dcgm: `deep_test.command`. own: all tests of the GPU probe, which need no DCGM, with "
+        "`gpu_probe.memory_percent` and `gpu_probe.kernels` (docs/deep-test.md).",
+        AUTOPILOT_READ(read_word(m, s, &is_deep_test, c.deep_test.tests)), AUTOPILOT_SHOW(c.deep_test.tests)},
+    Setting{"deep_test.time", "100ms to 10m", kAtStart, kNoVariable,
+            "How long each of our own tests measures in a deep test.",
+            AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), milliseconds{100}, minutes{10},
+                                         c.deep_test.time)),
+            AUTOPILOT_SHOW(format_duration(c.deep_test.time))},
     Setting{"deep_test.level", "1 to 4", kAtStart, kNoVariable,
             "The level of `dcgmi diag`, and of the label that tells the result.",
             AUTOPILOT_READ(read_integer(m, s, 1, 4, c.deep_test.level)),
             AUTOPILOT_SHOW(std::to_string(c.deep_test.level))},
-    Setting{"deep_test.image", "the name of an image, or nothing in quotes", kAtStart, kVariable,
-            "The image of the test: with `autopilot` and the program that tests. Empty: that of the agent.",
-            AUTOPILOT_READ(read_word(m, s, &is_image_or_empty, c.deep_test.image)),
-            AUTOPILOT_SHOW(c.deep_test.image)},
+    Setting{
+        "deep_test.image", "the name of an image, or nothing in quotes", kAtStart, kVariable,
+        "The image of the test: with `autopilot` and the program that tests. Empty: that of the agent, which "
+        "has all that `deep_test.tests: own` needs.",
+        AUTOPILOT_READ(read_word(m, s, &is_image_or_empty, c.deep_test.image)),
+        AUTOPILOT_SHOW(c.deep_test.image)},
     Setting{"deep_test.command", "a list: a program and its arguments", kAtStart, kNoVariable,
             "What tests, and prints what `dcgmi diag -j` does. None: dcgmi, of that level.",
             AUTOPILOT_READ(read_words(m, s, &is_argument, c.deep_test.command)),

@@ -84,14 +84,18 @@ class DeepTestTest(unittest.TestCase):
 
     # --- who tests ---
 
-    def settings(self, *command, soonest=15):
+    def settings(self, *command, soonest=15, deep_test=None):
         """A configuration in which the node has its turn soon."""
         file = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
         self.addCleanup(file.close)
         json.dump({"kubernetes": {"write_node": True, "kubeconfig": str(self.cluster.kubeconfig), "namespace": SPACE},
-                   "node": NODE, "deep_test": self.deep_test(*command, soonest=soonest)}, file)
+                   "node": NODE, "deep_test": deep_test or self.deep_test(*command, soonest=soonest)}, file)
         file.flush()
         return file.name
+
+    @staticmethod
+    def own_deep_test(image, soonest=15):
+        return {"every": f"{period_with_turn(soonest)}s", "deadline": "2m", "image": images.name_of(image), "tests": "own", "time": "100ms"}
 
     @staticmethod
     def deep_test(*command, soonest):
@@ -99,8 +103,8 @@ class DeepTestTest(unittest.TestCase):
                 "command": ["autopilot-sim", "deep-test", *command]}
 
     @staticmethod
-    def agent(settings):
-        return harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", settings)
+    def agent(settings, machine="hgx-h100-8"):
+        return harness.Agent("--simulate", machine, "--allow-simulated", "--config", settings)
 
     # --- what is there ---
 
@@ -236,6 +240,43 @@ class DeepTestTest(unittest.TestCase):
             self.assertLess(abs(datetime.datetime.fromisoformat(record["tried"]).timestamp() - time.time()), 300)
             self.assertIsNone(self.label("dcgm.level.3"))
             self.assertEqual(agent.result("gpu.diagnosis")["health"], "unknown")
+
+    def test_our_own_tests_begin_in_the_image_of_the_agent(self):
+        """They find no driver in a cluster without GPUs, and say so."""
+        with self.agent(self.settings(deep_test=self.own_deep_test("autopilot"))) as agent:
+            agent.wait_ready()
+            self.wait_for_label("TESTING")
+            container = self.api.wait(self.jobs, "the Job is there", 90)[0]["spec"]["template"]["spec"]["containers"][0]
+            self.assertEqual(container["env"], [{"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute,utility"}])
+            self.wait_for_end("PASS")
+            record = json.loads(self.annotation("deep-test"))
+            self.assertNotIn("outcome", record)
+            self.assertIn("the driver does not say which GPUs are in use: library_missing", record["why"])
+            self.assertIsNone(self.label("dcgm.level.3"))
+
+    def own_tests(self, image):
+        """An agent whose node has the four GPUs that this image plays."""
+        self.give_gpus(4)
+        self.addCleanup(self.give_gpus, 8)
+        agent = self.enterContext(self.agent(self.settings(deep_test=self.own_deep_test(image)), "l40s-4"))
+        agent.wait_ready()
+        self.wait_for_label("TESTING")
+        return agent
+
+    def test_gpus_pass_without_dcgm(self):
+        self.own_tests("gpus")
+        self.wait_for_end("PASS")
+        self.assertEqual(json.loads(self.annotation("deep-test"))["outcome"], "passed")
+        self.api.wait(lambda: (self.label("dcgm.level.3") or "").startswith("PASS_"), "the label of the level says so")
+        self.api.wait(lambda: len(self.proven_gpus()) == 4, "pass records of all GPUs are reported", 60)
+
+    def test_wrong_words_of_a_gpu_evict_without_dcgm(self):
+        agent = self.own_tests("wrong_gpus")
+        self.api.wait(lambda: self.label() == "EVICT", "the label says EVICT", 180)
+        self.api.wait(lambda: self.annotation("dcgm.level.3.output"), "what failed is told")
+        self.assertEqual(self.annotation("dcgm.level.3.output"), "pcie.1,compute.1")
+        found = agent.result("gpu.diagnosis")["findings"]
+        self.assertEqual([(one["reason"], one["subject"]["index"]) for one in found], [("deep_test_fatal", 1)])
 
     def test_with_the_rights_image_and_owner_of_the_installed_agent(self):
         deep_test = self.deep_test("--for", "3s", soonest=60)

@@ -17,13 +17,15 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 class Image:
     """One layer of files, everything owned by root and dated 1970, so that the same files make the same image.
 
-    name: with its tag, as it is to be loaded.
+    name: with its tag, as it is to be loaded. variables: of the environment, beside PATH.
     """
 
-    def __init__(self, name: str, entrypoint: list[str], user: str = "0:0", labels: dict[str, str] | None = None):
+    def __init__(self, name: str, entrypoint: list[str], user: str = "0:0", labels: dict[str, str] | None = None,
+                 variables: dict[str, str] | None = None):
         self.name = name
         self._config = {"Entrypoint": entrypoint, "User": user, "WorkingDir": "/",
-                        "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"], **({"Labels": labels} if labels else {})}
+                        "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", *(f"{name}={value}" for name, value in (variables or {}).items())],
+                        **({"Labels": labels} if labels else {})}
         self._bytes = io.BytesIO()
         self._layer = tarfile.open(fileobj=self._bytes, mode="w", format=tarfile.PAX_FORMAT)
         self._known = set()

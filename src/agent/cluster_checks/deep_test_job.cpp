@@ -35,8 +35,9 @@ json::array helper_command(const DeepTestJobSettings& settings, std::int64_t gpu
                                    "--deadline",
                                    format_duration(settings.deadline),
                                    "--gpus",
-                                   std::to_string(gpus),
-                                   "--"};
+                                   std::to_string(gpus)};
+  if (settings.is_own) command.insert(command.end(), {"--tests", "own"});
+  command.emplace_back("--");
   command.insert(command.end(), settings.command.begin(), settings.command.end());
   return words(command);
 }
@@ -48,14 +49,20 @@ json::object container(const DeepTestJobSettings& settings, const DeepTestJob& j
     devices[resource] = std::to_string(count);
     gpus += count;
   }
-  return {{"name", kTestContainer},
-          {"image", settings.image},
-          {"command", helper_command(settings, gpus)},
-          {"terminationMessagePath", "/dev/termination-log"},
-          {"terminationMessagePolicy", "File"},
-          {"resources", json::object{{"requests", devices}, {"limits", devices}}},
-          {"securityContext", json::object{{"allowPrivilegeEscalation", false},
-                                           {"capabilities", json::object{{"drop", json::array{"ALL"}}}}}}};
+  json::object container{
+      {"name", kTestContainer},
+      {"image", settings.image},
+      {"command", helper_command(settings, gpus)},
+      {"terminationMessagePath", "/dev/termination-log"},
+      {"terminationMessagePolicy", "File"},
+      {"resources", json::object{{"requests", devices}, {"limits", devices}}},
+      {"securityContext", json::object{{"allowPrivilegeEscalation", false},
+                                       {"capabilities", json::object{{"drop", json::array{"ALL"}}}}}}};
+  // CUDA's library, and NVML beside it: our image does not say what of the driver it needs.
+  if (settings.is_own)
+    container["env"] =
+        json::array{json::object{{"name", "NVIDIA_DRIVER_CAPABILITIES"}, {"value", "compute,utility"}}};
+  return container;
 }
 
 json::array tolerations(const DeepTestJobSettings& settings, bool is_cordoned) {

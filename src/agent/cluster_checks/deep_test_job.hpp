@@ -25,7 +25,8 @@ struct DeepTestJobSettings {
   std::string prefix;                     // of labels and taints
   std::string name_space;                 // our own
   std::string image;                      // with our executable and the program
-  std::vector<std::string> command;       // the program that tests, with its arguments
+  bool is_own = false;                    // no program: all tests of the GPU probe
+  std::vector<std::string> command;       // the program that tests, with its arguments; or those of our own
   std::vector<std::string> pull_secrets;  // names, in the same namespace
   std::vector<std::string> tolerated;     // keys of further taints of the nodes
   Duration deadline{};                    // of the program

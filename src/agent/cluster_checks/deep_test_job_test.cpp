@@ -60,6 +60,20 @@ TEST(DeepTestJob, starts_our_helper_with_the_program) {
   EXPECT_EQ(at(job, kPod + "/containers/0/image"), "\"registry/deep-test:1\"");
 }
 
+TEST(DeepTestJob, starts_our_own_tests_with_what_they_need_of_the_driver) {
+  DeepTestJobSettings settings = deep_test_policy().job;
+  EXPECT_FALSE(job_of(settings).at_pointer(kPod + "/containers/0").as_object().contains("env"));
+  settings.is_own = true;
+  settings.command = {"--seconds", "10"};
+  const json::value job = job_of(settings);
+  EXPECT_EQ(
+      at(job, kPod + "/containers/0/command"),
+      R"(["autopilot","helper","deep-test","--output","/dev/termination-log","--deadline","5m","--gpus","4",)"
+      R"("--tests","own","--","--seconds","10"])");
+  EXPECT_EQ(at(job, kPod + "/containers/0/env"),
+            R"([{"name":"NVIDIA_DRIVER_CAPABILITIES","value":"compute,utility"}])");
+}
+
 TEST(DeepTestJob, has_what_the_installation_gives_it) {
   DeepTestJobSettings settings = deep_test_policy().job;
   settings.pull_secrets = {"registry"};

@@ -44,7 +44,8 @@ TEST(DeepTestResult, the_list_says_what_is_fatal) {
   EXPECT_EQ(result_of(kFatal, 1).outcome, DeepTestOutcome::fatal);  // DCGM 4 calls it memory
   for (const std::string test : {"GPU Memory", "PCIe", "pcie", "NVLink", "Memory/ECC"})
     EXPECT_EQ(result_of(one_failure(test), 1).outcome, DeepTestOutcome::fatal) << test;
-  for (const std::string test : {"Memory Bandwidth", "memory_bandwidth", "software", "Targeted Power"})
+  for (const std::string test : {"Memory Bandwidth", "memory_bandwidth", "software", "Targeted Power",
+                                 "host_bandwidth", "peer_bandwidth", "arithmetic_speed", "compute", "sdc"})
     EXPECT_EQ(result_of(one_failure(test), 1).outcome, DeepTestOutcome::failed) << test;
   EXPECT_EQ(result_of(one_failure("Page Retirement/Row Remap"), 1).failed, "page_retirement_row_remap.3");
 }

@@ -10,7 +10,7 @@
 #include "agent/responses.hpp"
 #include "checks/check.hpp"
 #include "core/parse.hpp"
-#include "host/operations/gpu_probe_helper.hpp"
+#include "host/operations/gpu_probe_run.hpp"
 #include "host/peers/ping_helper.hpp"
 #include "host/process/poll.hpp"
 #include "kube/dice.hpp"

@@ -24,7 +24,8 @@ struct Options {
   std::string output;
   Duration deadline = std::chrono::hours{1};
   std::size_t gpus = 0;
-  std::vector<std::string> command;
+  bool is_own = false;
+  std::vector<std::string> command;  // or the options of our own test
 };
 
 Result<Options> parse_options(const std::vector<std::string>& arguments) {
@@ -41,13 +42,16 @@ Result<Options> parse_options(const std::vector<std::string>& arguments) {
       options.deadline = *deadline;
     else if (*at == "--gpus" && gpus)
       options.gpus = *gpus;
+    else if (*at == "--tests" && (value == "own" || value == "dcgm"))
+      options.is_own = value == "own";
     else
       return fail(Errc::malformed, *at + ": cannot be " + value);
   }
   if (at != arguments.end() && *at == "--") ++at;
   options.command.assign(at, arguments.end());
   if (options.output.empty()) return fail(Errc::malformed, "--output: expected a file");
-  if (options.command.empty()) return fail(Errc::malformed, "expected the program that tests");
+  if (options.command.empty() && !options.is_own)
+    return fail(Errc::malformed, "expected the program that tests");
   return options;
 }
 
@@ -81,7 +85,19 @@ std::string last_words(const ChildReport& report) {
   return words.empty() ? "" : ": " + to_printable(words.substr(words.rfind('\n') + 1), 200);
 }
 
-DeepTestSummary run(const Options& options) {
+void expect_gpus(std::size_t gpus, DeepTestSummary& summary) {
+  if (summary.problem.empty() && summary.gpus.size() < gpus)
+    summary.problem =
+        std::to_string(summary.gpus.size()) + " of " + std::to_string(gpus) + " GPUs were tested";
+}
+
+DeepTestSummary run_own(const Options& options, const OwnDeepTest& own) {
+  DeepTestSummary summary = own(options.command, mono_now() + options.deadline);
+  expect_gpus(options.gpus, summary);
+  return summary;
+}
+
+DeepTestSummary run_program(const Options& options) {
   Command command;
   command.environment = own_environment();
   auto program = find_program(options.command.front(), command.environment);
@@ -107,11 +123,9 @@ DeepTestSummary read_deep_test(const ChildReport& report, std::size_t gpus) {
   if (!diagnosis)
     return problem(to_string(report.status) + ", " + diagnosis.error().what + last_words(report));
   DeepTestSummary summary = summary_of(*diagnosis);
+  expect_gpus(gpus, summary);
   if (!summary.problem.empty()) return summary;
-  if (summary.gpus.size() < gpus)
-    summary.problem =
-        std::to_string(summary.gpus.size()) + " of " + std::to_string(gpus) + " GPUs were tested";
-  else if (report.status.code != 0 && !has_failure(summary))
+  if (report.status.code != 0 && !has_failure(summary))
     summary.problem = to_string(report.status) + ", but no test failed" + last_words(report);
   return summary;
 }
@@ -123,13 +137,13 @@ int exit_code_of(const DeepTestSummary& summary) {
   return summary.problem.empty() && has_pass ? 0 : kCannotSay;
 }
 
-int run_deep_test(const std::vector<std::string>& arguments) {
+int run_deep_test(const std::vector<std::string>& arguments, const OwnDeepTest& own) {
   const auto options = parse_options(arguments);
   if (!options) {
     std::cerr << "autopilot helper deep-test: " << options.error().what << "\n";
     return kCannotSay;
   }
-  const DeepTestSummary summary = run(*options);
+  const DeepTestSummary summary = options->is_own ? run_own(*options, own) : run_program(*options);
   const std::string text = format_deep_test_summary(summary);
   if (const Status written = write_file(options->output, text); !written) {
     std::cerr << "autopilot helper deep-test: " << written.error().what << "\n";

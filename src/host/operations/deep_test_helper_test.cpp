@@ -67,6 +67,10 @@ TEST(DeepTestHelper, says_why_it_cannot_say_anything) {
   EXPECT_EQ(read_deep_test(ended(1, refused), 1).problem, "MIG is enabled");
 }
 
+int run_deep_test(const std::vector<std::string>& arguments) {
+  return host::run_deep_test(arguments, [](const auto&, MonoTime) { return DeepTestSummary{}; });
+}
+
 TEST(DeepTestHelper, leaves_its_summary_in_the_file) {
   const TestFolder folder;
   const std::string path = folder.path() + "/message";
@@ -84,12 +88,39 @@ TEST(DeepTestHelper, leaves_its_summary_in_the_file) {
   EXPECT_EQ(run_deep_test({"--output", folder.path(), "--", "true"}), 2);
 }
 
+TEST(DeepTestHelper, leaves_what_our_own_test_says_as_well) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/message";
+  DeepTestSummary said;
+  std::vector<std::string> heard;
+  const auto run = [&](const std::string& gpus) {
+    return host::run_deep_test({"--output", path, "--gpus", gpus, "--tests", "own", "--", "--seconds", "5"},
+                               [&](const std::vector<std::string>& arguments, MonoTime) {
+                                 heard = arguments;
+                                 return said;
+                               });
+  };
+  said.tests = {{.name = "sdc", .status = DcgmStatus::pass, .gpus = {0, 1}, .message = {}}};
+  said.gpus = {{0, "S0"}, {1, "S1"}};
+  EXPECT_EQ(run("2"), 0);
+  EXPECT_THAT(heard, ::testing::ElementsAre("--seconds", "5"));
+  std::ifstream file(path);
+  EXPECT_EQ(parse_deep_test_summary(std::string(std::istreambuf_iterator<char>(file), {})).value(), said);
+  EXPECT_EQ(run("3"), 2) << "one GPU was not tested";
+  said.tests.front().status = DcgmStatus::fail;
+  EXPECT_EQ(run("3"), 1) << "what failed, failed";
+  said = {};
+  said.problem = "NVIDIA's driver lists no GPU";
+  EXPECT_EQ(run("0"), 2);
+}
+
 TEST(DeepTestHelper, refuses_what_it_does_not_understand) {
   EXPECT_EQ(run_deep_test({}), 2);
   EXPECT_EQ(run_deep_test({"--output", "/dev/null"}), 2);
   EXPECT_EQ(run_deep_test({"--output", "/dev/null", "--deadline", "soon", "--", "true"}), 2);
   EXPECT_EQ(run_deep_test({"--output", "/dev/null", "--gpus", "-1", "--", "true"}), 2);
   EXPECT_EQ(run_deep_test({"--output"}), 2);
+  EXPECT_EQ(run_deep_test({"--output", "/dev/null", "--tests", "ours", "--", "true"}), 2);
   EXPECT_EQ(run_deep_test({"--", "true"}), 2);
 }
 

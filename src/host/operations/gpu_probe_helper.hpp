@@ -4,15 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/result.hpp"
-
 namespace autopilot::host {
-
-// The program beside this one. not_found: it is not there.
-[[nodiscard]] Result<std::string> gpu_probe_program();
-// The environment of this process without what would show that program other GPUs than the driver lists, or
-// in another way than jobs see them.
-[[nodiscard]] std::vector<std::string> gpu_probe_environment();
 
 // The operations of host/operations/gpu_probe_words.hpp: `autopilot helper gpu_probe CHECK [--seconds S]
 // [--memory-share F] [--kernels LEVEL] [--tree DIR --library FILE --cuda-library FILE] [SUBJECT...]`. Runs

@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 #include <utility>
 
-#include "host/operations/gpu_probe_helper.hpp"
+#include "host/operations/gpu_probe_run.hpp"
 #include "host/peers/probe_json.hpp"
 
 namespace autopilot::host {

@@ -139,7 +139,9 @@ class Cluster:
         made = [images.make_pause(IMAGES), images.make_busybox(IMAGES), images.make_coredns(IMAGES, self.programs["coredns"]),
                 images.make_device_plugin(IMAGES, self.programs["device_plugin"])]
         if (build_folder / "autopilot").exists():
-            made += [images.make_autopilot(IMAGES, build_folder), images.make_product(IMAGES, build_folder)]
+            made += [images.make_autopilot(IMAGES, build_folder), images.make_product(IMAGES, build_folder),
+                     images.make_gpus(IMAGES, build_folder, "gpus"),
+                     images.make_gpus(IMAGES, build_folder, "wrong_gpus", {}, {"copy_bits": "0x8"})]
         return made
 
     def _bind_proxy(self) -> None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The images of the cluster, made of files of this machine and of Debian packages."""
 
+import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from kit.reason import CannotRun
@@ -63,6 +65,30 @@ def make_autopilot(folder: Path, programs: Path) -> Path:
     image.add_folder("/tmp", 0o1777)
     image.add_text(b"root:x:0:0::/:/bin/false\nautopilot:x:65532:65532::/:/bin/false\n", "/etc/passwd")
     return image.write(folder / "autopilot.tar")
+
+
+GPUS = ("0000:4a:00.0", "0000:61:00.0", "0000:ca:00.0", "0000:e1:00.0")  # of the machine l40s-4
+SOUND_GPU = {"host_to_device_gb_per_s": 25, "device_to_host_gb_per_s": 25, "memory_gb_per_s": 780, "f64_tflops": 1.3, "bf16_tflops": 240,
+             "peer_gb_per_s": 24, "memory_mib": 48}
+
+
+def make_gpus(folder: Path, programs: Path, name: str, *changes: dict) -> Path:
+    """The product with its GPU probe and NVIDIA's drivers, which play the machine l40s-4; changes: of what its first GPUs are, each in turn."""
+    image = Image(name_of(name), ["/usr/bin/autopilot"], user="65532:65532",
+                  variables={"AUTOPILOT_SIM_MACHINE": "/machine", "AUTOPILOT_SIM_CUDA": "/machine/cuda.yaml"})
+    for program in ("autopilot", "autopilot-gpu-probe"):
+        add_program(image, programs / program, f"/usr/bin/{program}")
+    for library, played_by in (("libnvidia-ml.so.1", "libnvidia-ml-sim.so"), ("libcuda.so.1", "libcuda-sim.so")):
+        add_program(image, programs / played_by, f"/usr/lib/{library}")
+    with tempfile.TemporaryDirectory() as tree:
+        subprocess.run([programs / "autopilot-sim", "create", "l40s-4", "--out", f"{tree}/machine"], check=True, stdout=subprocess.DEVNULL)
+        image.add_file(Path(tree) / "machine" / "nvml.yaml", "/machine/nvml.yaml", 0o644)
+    changed = [*changes, *({} for _ in GPUS[len(changes):])]
+    gpus = [{"uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "pci_address": address} | SOUND_GPU | changed[number]
+            for number, address in enumerate(GPUS)]
+    image.add_text(json.dumps({"gpus": gpus}).encode(), "/machine/cuda.yaml")
+    image.add_folder("/tmp", 0o1777)
+    return image.write(folder / f"{name}.tar")
 
 
 def make_product(folder: Path, programs: Path) -> Path:
