@@ -20,6 +20,16 @@ EndNumber receiver_of(const Reading& reading) {
   return 2 * reading.to + 1;
 }
 
+// In the middle between the low value and the usual one.
+double bar_of_bits(const Reading& low) {
+  return low.usual * (1 + low.share) / 2;
+}
+
+// A test that was not low and in which an end below those bits/s would have been.
+bool has_passed_above(const Reading& reading, double bits) {
+  return !reading.is_low && reading.usual * std::max(1.0, reading.share) > bits;
+}
+
 }  // namespace
 
 Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& settings)
@@ -38,7 +48,6 @@ Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& setti
       const Reading& reading = readings_.list[number];
       is_low = is_low || reading.is_low;
       if (reading.is_low) continue;
-      view.has_passed = true;
       view.has_passed_in_leaf = view.has_passed_in_leaf || !reading.is_cross;
     }
     if (is_low) doubtful.push_back(end);
@@ -92,32 +101,47 @@ double Ends::deviation_of(const Reading& reading) const {
   return std::hypot(reading.error, readings_.noise.between);
 }
 
-// What the end gave in tests with others that were not low; `otherwise` where there is none.
-double Ends::passed_share(EndNumber end, EndNumber other, double otherwise) const {
+// What the end gave in tests with others that passed above the bar; `otherwise` where there is none.
+double Ends::passed_share(EndNumber end, EndNumber other, const Bar& bar, double otherwise) const {
   std::vector<std::uint32_t> passed;
   for (const std::uint32_t number : readings_of(end)) {
     const Reading& reading = readings_.list[number];
-    if (!reading.is_low && other_end(reading, end) != other) passed.push_back(number);
+    if (has_passed_above(reading, bar.bits) && other_end(reading, end) != other) passed.push_back(number);
   }
   return passed.empty() ? otherwise : mean_of(passed).first;
 }
 
-// With others it came nearer to what is usual than to that share: a slow end may pass now and then.
-bool Ends::is_cleared(EndNumber end, EndNumber other, double share) const {
+// With others it came nearer to what is usual than to the low share: a slow end may pass now and then.
+bool Ends::is_cleared(EndNumber end, EndNumber other, const Bar& bar) const {
   if (views_[end].state == EndState::bad) return false;
-  return passed_share(end, other, 0) > (1 + share) / 2;
+  return passed_share(end, other, bar, 0) > bar.share;
+}
+
+// A test that clears it of every one in which it was low.
+bool Ends::has_passed(EndNumber end) const {
+  double bits = 0;
+  for (const std::uint32_t number : readings_of(end))
+    if (readings_.list[number].is_low) bits = std::max(bits, bar_of_bits(readings_.list[number]));
+  return std::ranges::any_of(
+      readings_of(end), [&](std::uint32_t number) { return has_passed_above(readings_.list[number], bits); });
 }
 
 // A low test counts against an end only where its partner is fine with others, and across leaves only where
-// the end is not fine within its own.
+// the end is not fine within its own; what passed counts for it where it would not pass if it were that slow.
 std::vector<std::uint32_t> Ends::what_counts(EndNumber end, const EndView& view) const {
   std::vector<std::uint32_t> counting;
+  double bits = 0;
   for (const std::uint32_t number : readings_of(end)) {
     const Reading& reading = readings_.list[number];
-    const bool is_against = reading.is_low && !(reading.is_cross && view.has_passed_in_leaf) &&
-                            is_cleared(other_end(reading, end), end, reading.share);
-    if (is_against || !reading.is_low) counting.push_back(number);
+    if (!reading.is_low || (reading.is_cross && view.has_passed_in_leaf)) continue;
+    const Bar bar{(1 + reading.share) / 2, bar_of_bits(reading)};
+    if (!is_cleared(other_end(reading, end), end, bar)) continue;
+    counting.push_back(number);
+    bits = std::max(bits, bar.bits);
   }
+  for (const std::uint32_t number : readings_of(end))
+    if (has_passed_above(readings_.list[number], bits)) counting.push_back(number);
+  std::ranges::sort(counting);
   return counting;
 }
 
@@ -139,7 +163,7 @@ bool Ends::is_significant(double share, double deviation) const {
 
 EndView Ends::weigh(EndNumber end) const {
   EndView view;
-  view.has_passed = views_[end].has_passed;
+  view.has_passed = has_passed(end);
   view.has_passed_in_leaf = views_[end].has_passed_in_leaf;
   view.state = EndState::fine;
   const std::vector<std::uint32_t> counting = what_counts(end, view);
@@ -218,11 +242,13 @@ std::vector<LowPair> Ends::low_pairs() const {
   std::vector<LowPair> list;
   for (auto& [ends, pair] : pairs) {
     pair.is_silent = true;
+    double usual_bits = 0;
     for (const std::uint32_t number : readings_of(2 * pair.from)) {
       const Reading& reading = readings_.list[number];
       if (reading.to != pair.to) continue;
       pair.readings.push_back(number);
       pair.low += reading.is_low ? 1 : 0;
+      usual_bits = std::max(usual_bits, reading.usual);
       pair.is_silent = pair.is_silent && reading.is_silent;
     }
     const auto [mean, deviation] = mean_of(pair.readings);
@@ -230,10 +256,12 @@ std::vector<LowPair> Ends::low_pairs() const {
     const EndNumber sender = 2 * pair.from;
     const EndNumber receiver = 2 * pair.to + 1;
     // Two ends that are both a little low are no broken link.
-    const double usual = std::min(passed_share(sender, receiver, 1), passed_share(receiver, sender, 1));
+    const Bar bar{(1 + mean) / 2, usual_bits * (1 + mean) / 2};
+    const double usual =
+        std::min(passed_share(sender, receiver, bar, 1), passed_share(receiver, sender, bar, 1));
     pair.is_significant = is_significant(mean + 1 - std::min(1.0, usual), deviation);
     pair.confidence = std::min(views_[sender].link_confidence, views_[receiver].link_confidence);
-    pair.are_ends_fine = is_cleared(sender, receiver, mean) && is_cleared(receiver, sender, mean);
+    pair.are_ends_fine = is_cleared(sender, receiver, bar) && is_cleared(receiver, sender, bar);
     list.push_back(std::move(pair));
   }
   return list;

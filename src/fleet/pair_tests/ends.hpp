@@ -22,7 +22,7 @@ enum class EndState : std::uint8_t {
 
 struct EndView {
   EndState state = EndState::unmeasured;
-  bool has_passed = false;          // a test that was not low
+  bool has_passed = false;          // a test that was not low, of which it would else be
   bool has_passed_in_leaf = false;  // likewise, with a NIC under the same leaf
   bool is_silent = false;           // nothing came through in any test that counts against it
   double share = 1;                 // of what is usual, in the tests that count; the lowest while it is open
@@ -61,6 +61,12 @@ class Ends {
   [[nodiscard]] std::vector<LowPair> low_pairs() const;
 
  private:
+  // What an end has to reach in other tests to be cleared of a low one. The usual across leaves may be lower
+  // than what is low within a leaf: who is as usual there may still be slow.
+  struct Bar {
+    double share = 0;  // of what is usual in these tests
+    double bits = 0;   // a second, which are usual there
+  };
   // Readings of one partner together.
   struct Partner {
     EndNumber end = 0;
@@ -71,8 +77,9 @@ class Ends {
   void index_readings();
   [[nodiscard]] EndNumber other_end(const Reading& reading, EndNumber end) const;
   [[nodiscard]] double deviation_of(const Reading& reading) const;
-  [[nodiscard]] double passed_share(EndNumber end, EndNumber other, double otherwise) const;
-  [[nodiscard]] bool is_cleared(EndNumber end, EndNumber other, double share) const;
+  [[nodiscard]] double passed_share(EndNumber end, EndNumber other, const Bar& bar, double otherwise) const;
+  [[nodiscard]] bool is_cleared(EndNumber end, EndNumber other, const Bar& bar) const;
+  [[nodiscard]] bool has_passed(EndNumber end) const;
   [[nodiscard]] std::vector<std::uint32_t> what_counts(EndNumber end, const EndView& view) const;
   [[nodiscard]] EndView weigh(EndNumber end) const;
   void weigh_against_link(EndNumber end, std::span<const std::uint32_t> counting, EndView& view) const;

@@ -213,6 +213,7 @@ Readings read_records(const Fabric& fabric, std::span<const Record> records, con
     if (usual.count < kLeastValues) continue;
     Reading reading = reading_of(fabric, record, value.record, value.is_forward);
     reading.share = value.amount / usual.centre;
+    reading.usual = usual.centre * record.expected.value_or(1);
     // The flows of a pair under two leaves differ by their paths as well: many say no more than a few.
     const std::size_t samples = reading.is_cross ? std::min(value.samples, settings.samples) : value.samples;
     reading.error = made.noise.within * error_of_median(samples);

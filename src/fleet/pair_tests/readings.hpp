@@ -61,6 +61,7 @@ struct Reading {
   NicNumber from = 0;  // which sends
   NicNumber to = 0;
   double share = 0;  // of what is usual; 0: nothing came through
+  double usual = 0;  // bits/s; of a way back by other means what is usual of the way there
   double error = 0;  // by noise within the pair: standard deviation
   bool is_low = false;
   bool is_cross = false;

@@ -17,7 +17,8 @@ constexpr std::size_t kLeastOfLeaf = 4;  // fewer may be bad by chance
 constexpr double kRailLoss = 0.1;  // beside the middle one of the rails: less is a matter of slots and models
 constexpr std::size_t kLeastRails = 3;
 constexpr double kLeastOfLink = 0.99;  // confidence: ends that are a little slow look like links
-constexpr double kUndecided = 0.4;     // of two and what is between them
+constexpr double kMostConfidence = 0.99;
+constexpr double kUndecided = 0.4;  // of two and what is between them
 
 class Telling {
  public:
@@ -116,34 +117,98 @@ class Telling {
         tell_leaf(rail, leaf);
   }
 
-  void tell_leaf(RailNumber rail, LeafNumber leaf) {
+  // The NICs under a leaf, as far as they were measured.
+  struct Members {
     std::size_t measured = 0;
-    std::size_t low = 0;
-    std::vector<NicNumber> bad;
-    std::vector<NodeNumber> all;
+    std::vector<NicNumber> low;  // bad, or not known to be fine
+    std::vector<NicNumber> bad;  // of them
+  };
+
+  [[nodiscard]] Members members_of(RailNumber rail, LeafNumber leaf) const {
+    Members members;
     for (const NodeNumber node : fabric_.members(rail, leaf)) {
       const NicNumber nic = fabric_.number(rail, node);
       if (gone_[node] || !is_measured(nic)) continue;
-      ++measured;
+      ++members.measured;
       const bool is_open =
           ends_.sends(nic).state == EndState::open || ends_.receives(nic).state == EndState::open;
-      if (!ends_.is_bad(nic) && !is_open) continue;
-      ++low;
-      all.push_back(node);
-      if (ends_.is_bad(nic)) bad.push_back(nic);
+      if (ends_.is_bad(nic) || is_open) members.low.push_back(nic);
+      if (ends_.is_bad(nic)) members.bad.push_back(nic);
     }
-    if (low < kLeastOfLeaf || static_cast<double>(low) < kMostOfLeaf * static_cast<double>(measured)) return;
-    // Without NICs elsewhere that are fine nobody knows what is usual.
-    if (bad.empty()) return;
+    return members;
+  }
+
+  // Low tests between two of these NICs.
+  [[nodiscard]] std::vector<const Reading*> low_among(const std::vector<NicNumber>& nics) const {
+    std::vector<const Reading*> low;
+    for (const NicNumber nic : nics)
+      for (const std::uint32_t number : ends_.readings_of(2 * nic)) {
+        const Reading& reading = readings_.list[number];
+        if (reading.is_low && std::ranges::find(nics, reading.to) != nics.end()) low.push_back(&reading);
+      }
+    std::ranges::sort(low, {}, &Reading::record);
+    return low;
+  }
+
+  // So many NICs at least are bad if it is not the leaf: those that are known, and one of each low pair that
+  // shares none with another one.
+  [[nodiscard]] static std::size_t fewest_bad(const Members& members,
+                                              const std::vector<const Reading*>& low) {
+    std::set<NicNumber> taken(members.bad.begin(), members.bad.end());
+    std::size_t fewest = taken.size();
+    for (const Reading* reading : low) {
+      if (taken.contains(reading->from) || taken.contains(reading->to)) continue;
+      taken.insert({reading->from, reading->to});
+      ++fewest;
+    }
+    return fewest;
+  }
+
+  // Without NICs elsewhere that are fine nobody knows what is usual.
+  [[nodiscard]] bool are_as_many_fine_elsewhere(RailNumber rail, LeafNumber leaf, std::size_t count) const {
+    std::size_t fine = 0;
+    for (NodeNumber node = 0; node < fabric_.nodes().size(); ++node)
+      if (fabric_.leaf(node) != leaf && !gone_[node] && ends_.is_fine(fabric_.number(rail, node))) ++fine;
+    return fine >= count;
+  }
+
+  void tell_leaf(RailNumber rail, LeafNumber leaf) {
+    const Members members = members_of(rail, leaf);
+    const std::size_t count = members.low.size();
+    if (count < kLeastOfLeaf ||
+        static_cast<double>(count) < kMostOfLeaf * static_cast<double>(members.measured))
+      return;
+    const std::vector<const Reading*> low = low_among(members.low);
+    const std::size_t fewest = fewest_bad(members, low);
+    if (fewest < std::min(kLeastOfLeaf, members.measured - 1)) return;
+    if (!are_as_many_fine_elsewhere(rail, leaf, members.bad.empty() ? count : 1)) return;
     Suspect suspect;
     suspect.kind = SuspectKind::leaf;
     suspect.leaf = leaf;
     suspect.rail = rail;
-    weigh_in(suspect, bad);
-    for (const NodeNumber node : all)
-      told_[fabric_.number(rail, node)] = true;
-    suspect.nodes = std::move(all);
+    weigh_in(suspect, members.bad);
+    weigh_among(suspect, low, fewest);
+    if (suspect.loss < settings_.least_loss) return;
+    for (const NicNumber nic : members.low) {
+      told_[nic] = true;
+      suspect.nodes.push_back(fabric_.node_of(nic));
+    }
     tell(std::move(suspect));
+  }
+
+  // What NICs under a leaf give each other says more of it than what they give others: nobody else's NIC, and
+  // nothing between leaves, has a part in it.
+  void weigh_among(Suspect& suspect, const std::vector<const Reading*>& low, std::size_t fewest) const {
+    if (low.empty()) return;
+    std::vector<double> losses;
+    for (const Reading* reading : low) {
+      losses.push_back(1 - reading->share);
+      suspect.is_unreachable = suspect.is_unreachable && reading->is_silent;
+      add_evidence(suspect, *reading);
+    }
+    suspect.loss = median_of(losses);
+    const double by_chance = std::pow(0.5, static_cast<double>(fewest));
+    suspect.confidence = std::max(suspect.confidence, std::min(kMostConfidence, 1 - by_chance));
   }
 
   void tell_nodes() {
