@@ -117,11 +117,15 @@ bool Ends::is_cleared(EndNumber end, EndNumber other, const Bar& bar) const {
   return passed_share(end, other, bar, 0) > bar.share;
 }
 
-// A test that clears it of every one in which it was low.
-bool Ends::has_passed(EndNumber end) const {
+double Ends::least_to_pass(EndNumber end) const {
   double bits = 0;
   for (const std::uint32_t number : readings_of(end))
     if (readings_.list[number].is_low) bits = std::max(bits, bar_of_bits(readings_.list[number]));
+  return bits;
+}
+
+bool Ends::has_passed(EndNumber end) const {
+  const double bits = least_to_pass(end);
   return std::ranges::any_of(
       readings_of(end), [&](std::uint32_t number) { return has_passed_above(readings_.list[number], bits); });
 }

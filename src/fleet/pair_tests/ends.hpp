@@ -57,6 +57,8 @@ class Ends {
   [[nodiscard]] bool is_bad(NicNumber nic) const;
   // Readings in which it takes part.
   [[nodiscard]] std::span<const std::uint32_t> readings_of(EndNumber end) const;
+  // Bits/s above which a test clears it of every one in which it was low; 0 where it was in none.
+  [[nodiscard]] double least_to_pass(EndNumber end) const;
   // Pairs with a low reading whose two ends are not bad.
   [[nodiscard]] std::vector<LowPair> low_pairs() const;
 
