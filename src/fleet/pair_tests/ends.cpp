@@ -52,6 +52,10 @@ Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& setti
     }
     if (is_low) doubtful.push_back(end);
   }
+  // Each pair has one way there, and another one in its next test: what met once may have met each time.
+  do_flows_meet_ = settings.is_one_flow() && std::ranges::any_of(readings.list, [&](const Reading& reading) {
+                     return is_low_between_fine(reading);
+                   });
   // So many are looked at that rare noise is among them; a share of a run may hit a healthy one.
   least_deviations_ = quantile_of_normal(settings.false_accusations /
                                          static_cast<double>(std::max<std::size_t>(measured, 1)));
@@ -63,6 +67,12 @@ Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& setti
     for (std::size_t i = 0; i < doubtful.size(); ++i)
       views_[doubtful[i]] = weighed[i];
   }
+}
+
+// Between leaves, although both ends are fine within theirs.
+bool Ends::is_low_between_fine(const Reading& reading) const {
+  return reading.is_cross && !reading.is_silent && 1 - reading.share >= settings_.least_loss &&
+         views_[sender_of(reading)].has_passed_in_leaf && views_[receiver_of(reading)].has_passed_in_leaf;
 }
 
 void Ends::index_readings() {
@@ -130,14 +140,19 @@ bool Ends::has_passed(EndNumber end) const {
       readings_of(end), [&](std::uint32_t number) { return has_passed_above(readings_.list[number], bits); });
 }
 
-// A low test counts against an end only where its partner is fine with others, and across leaves only where
-// the end is not fine within its own; what passed counts for it where it would not pass if it were that slow.
+// Across leaves only where the end is not fine within its own, and no flows met.
+bool Ends::may_be_of_end(const Reading& low, const EndView& view) const {
+  return !low.is_cross || (!view.has_passed_in_leaf && (low.is_silent || !do_flows_meet_));
+}
+
+// A low test counts against an end only where its partner is fine with others; what passed counts for it
+// where it would not pass if it were that slow.
 std::vector<std::uint32_t> Ends::what_counts(EndNumber end, const EndView& view) const {
   std::vector<std::uint32_t> counting;
   double bits = 0;
   for (const std::uint32_t number : readings_of(end)) {
     const Reading& reading = readings_.list[number];
-    if (!reading.is_low || (reading.is_cross && view.has_passed_in_leaf)) continue;
+    if (!reading.is_low || !may_be_of_end(reading, view)) continue;
     const Bar bar{(1 + reading.share) / 2, bar_of_bits(reading)};
     if (!is_cleared(other_end(reading, end), end, bar)) continue;
     counting.push_back(number);

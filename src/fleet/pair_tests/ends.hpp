@@ -77,11 +77,13 @@ class Ends {
   };
 
   void index_readings();
+  [[nodiscard]] bool is_low_between_fine(const Reading& reading) const;
   [[nodiscard]] EndNumber other_end(const Reading& reading, EndNumber end) const;
   [[nodiscard]] double deviation_of(const Reading& reading) const;
   [[nodiscard]] double passed_share(EndNumber end, EndNumber other, const Bar& bar, double otherwise) const;
   [[nodiscard]] bool is_cleared(EndNumber end, EndNumber other, const Bar& bar) const;
   [[nodiscard]] bool has_passed(EndNumber end) const;
+  [[nodiscard]] bool may_be_of_end(const Reading& low, const EndView& view) const;
   [[nodiscard]] std::vector<std::uint32_t> what_counts(EndNumber end, const EndView& view) const;
   [[nodiscard]] EndView weigh(EndNumber end) const;
   void weigh_against_link(EndNumber end, std::span<const std::uint32_t> counting, EndView& view) const;
@@ -95,6 +97,7 @@ class Ends {
   std::vector<std::uint32_t> begins_;  // of the readings of each end in by_end_
   std::vector<std::uint32_t> by_end_;
   double least_deviations_ = 0;  // of what may be held against anybody
+  bool do_flows_meet_ = false;   // between leaves, and nobody knows which
 };
 
 }  // namespace autopilot::fleet

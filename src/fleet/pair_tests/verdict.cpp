@@ -289,10 +289,15 @@ class Telling {
     std::set<std::pair<NicNumber, NicNumber>> seen;
     for (const bool are_links : {true, false})
       for (const LowPair& pair : pairs) {
-        const bool is_link = pair.are_ends_fine && pair.low >= 2 && pair.confidence >= kLeastOfLink;
+        const bool is_link = may_be_link(pair) && pair.low >= 2 && pair.confidence >= kLeastOfLink;
         if (is_link != are_links || !is_told(pair)) continue;
         if (seen.insert(std::minmax(pair.from, pair.to)).second) tell_pair(pair, is_link);
       }
+  }
+
+  // Between leaves one flow may meet another one each time.
+  [[nodiscard]] bool may_be_link(const LowPair& pair) const {
+    return pair.are_ends_fine && (!pair.is_cross || pair.is_silent || !settings_.is_one_flow());
   }
 
   [[nodiscard]] bool is_told(const LowPair& pair) const {
