@@ -288,12 +288,24 @@ class LaterRound {
   std::optional<NodeNumber> fine_partner(NodeNumber node) {
     const LeafNumber own = known_.fabric.leaf(node);
     if (const std::optional<NodeNumber> partner = take_fine(own, node)) return partner;
+    if (const std::optional<NodeNumber> partner = one_of_few(own, node)) return partner;
     for (std::size_t step = 1; step < fine_.size(); ++step) {
       const std::size_t other = (own + step) % fine_.size();
       if (fine_[other].empty() || !would_tell(node, fine_[other].front())) continue;
       if (const std::optional<NodeNumber> partner = take_fine(other, node)) return partner;
     }
     return std::nullopt;
+  }
+
+  // So few under a leaf meet each other all: that tells who of them is bad, whatever is usual elsewhere. Of
+  // three all pairs are low where two are bad: they do so only as long as no test between leaves tells more.
+  [[nodiscard]] std::optional<NodeNumber> one_of_few(LeafNumber leaf, NodeNumber node) const {
+    if (leaf == known_.fabric.no_leaf()) return std::nullopt;
+    const std::vector<NodeNumber> members = known_.fabric.members(rail_, leaf);
+    if (members.size() > kFullTable || (members.size() < kFullTable && usual_across_)) return std::nullopt;
+    const auto other =
+        std::ranges::find_if(members, [&](NodeNumber one) { return one != node && can_meet(node, one); });
+    return other == members.end() ? std::nullopt : std::optional(*other);
   }
 
   std::optional<NodeNumber> take_fine(std::size_t leaf, NodeNumber node) {

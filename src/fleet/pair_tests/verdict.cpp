@@ -11,9 +11,10 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr double kMostOfRails = 0.75;    // so many are low of a node that is bad as a whole
-constexpr double kMostOfLeaf = 0.85;     // likewise of the NICs under a leaf
-constexpr std::size_t kLeastOfLeaf = 4;  // fewer may be bad by chance
+constexpr double kMostOfRails = 0.75;     // so many are low of a node that is bad as a whole
+constexpr double kMostOfLeaf = 0.85;      // likewise of the NICs under a leaf
+constexpr std::size_t kLeastOfLeaf = 4;   // fewer may be bad by chance
+constexpr std::size_t kEnoughOfLeaf = 7;  // more are no likelier to be bad all at once
 constexpr double kRailLoss = 0.1;  // beside the middle one of the rails: less is a matter of slots and models
 constexpr std::size_t kLeastRails = 3;
 constexpr double kLeastOfLink = 0.99;  // confidence: ends that are a little slow look like links
@@ -150,18 +151,25 @@ class Telling {
     return low;
   }
 
-  // So many NICs at least are bad if it is not the leaf: those that are known, and one of each low pair that
-  // shares none with another one.
+  // So many NICs at least are bad if it is not the leaf, up to kEnoughOfLeaf: those that are known, and an
+  // end of each low pair.
   [[nodiscard]] static std::size_t fewest_bad(const Members& members,
                                               const std::vector<const Reading*>& low) {
-    std::set<NicNumber> taken(members.bad.begin(), members.bad.end());
-    std::size_t fewest = taken.size();
-    for (const Reading* reading : low) {
-      if (taken.contains(reading->from) || taken.contains(reading->to)) continue;
-      taken.insert({reading->from, reading->to});
-      ++fewest;
+    std::vector<std::set<NicNumber>> choices{{members.bad.begin(), members.bad.end()}};
+    while (choices.front().size() < kEnoughOfLeaf) {
+      std::vector<std::set<NicNumber>> larger;
+      for (const std::set<NicNumber>& bad : choices) {
+        const auto open = std::ranges::find_if(
+            low, [&](const Reading* one) { return !bad.contains(one->from) && !bad.contains(one->to); });
+        if (open == low.end()) return bad.size();
+        for (const NicNumber nic : {(*open)->from, (*open)->to}) {
+          larger.push_back(bad);
+          larger.back().insert(nic);
+        }
+      }
+      choices = std::move(larger);
     }
-    return fewest;
+    return choices.front().size();
   }
 
   // Without NICs elsewhere that are fine nobody knows what is usual.
