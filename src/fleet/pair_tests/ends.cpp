@@ -10,8 +10,9 @@ namespace autopilot::fleet {
 namespace {
 
 constexpr int kPasses = 3;  // whom a partner clears depends on who is bad, and the other way round
-constexpr double kLeastConfidence = 0.98;  // to call an end bad
-constexpr double kMostConfidence = 0.99;   // the tests say nothing about what they do not reach
+constexpr std::size_t kLeastBetweenFine = 8;  // readings: fewer do not tell whether flows meet
+constexpr double kLeastConfidence = 0.98;     // to call an end bad
+constexpr double kMostConfidence = 0.99;      // the tests say nothing about what they do not reach
 
 EndNumber sender_of(const Reading& reading) {
   return 2 * reading.from;
@@ -52,10 +53,7 @@ Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& setti
     }
     if (is_low) doubtful.push_back(end);
   }
-  // Each pair has one way there, and another one in its next test: what met once may have met each time.
-  do_flows_meet_ = settings.is_one_flow() && std::ranges::any_of(readings.list, [&](const Reading& reading) {
-                     return is_low_between_fine(reading);
-                   });
+  may_flows_meet_ = settings.is_one_flow() && may_flows_meet();
   // So many are looked at that rare noise is among them; a share of a run may hit a healthy one.
   least_deviations_ = quantile_of_normal(settings.false_accusations /
                                          static_cast<double>(std::max<std::size_t>(measured, 1)));
@@ -69,10 +67,23 @@ Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& setti
   }
 }
 
-// Between leaves, although both ends are fine within theirs.
-bool Ends::is_low_between_fine(const Reading& reading) const {
-  return reading.is_cross && !reading.is_silent && 1 - reading.share >= settings_.least_loss &&
-         views_[sender_of(reading)].has_passed_in_leaf && views_[receiver_of(reading)].has_passed_in_leaf;
+bool Ends::is_between_fine(const Reading& reading) const {
+  return reading.is_cross && !reading.is_silent && views_[sender_of(reading)].has_passed_in_leaf &&
+         views_[receiver_of(reading)].has_passed_in_leaf;
+}
+
+// Each pair has one way between leaves, and another one in its next test: what met once may have met each
+// time. By tests whose ends are both fine within their leaves; where nobody is, nobody is looked at
+// otherwise.
+bool Ends::may_flows_meet() const {
+  std::size_t between_fine = 0;
+  for (const Reading& reading : readings_.list) {
+    if (!is_between_fine(reading)) continue;
+    if (1 - reading.share >= settings_.least_loss) return true;
+    ++between_fine;
+  }
+  const bool is_known_within = std::ranges::any_of(views_, &EndView::has_passed_in_leaf);
+  return is_known_within && between_fine < kLeastBetweenFine;
 }
 
 void Ends::index_readings() {
@@ -142,7 +153,7 @@ bool Ends::has_passed(EndNumber end) const {
 
 // Across leaves only where the end is not fine within its own, and no flows met.
 bool Ends::may_be_of_end(const Reading& low, const EndView& view) const {
-  return !low.is_cross || (!view.has_passed_in_leaf && (low.is_silent || !do_flows_meet_));
+  return !low.is_cross || (!view.has_passed_in_leaf && (low.is_silent || !may_flows_meet_));
 }
 
 // A low test counts against an end only where its partner is fine with others; what passed counts for it

@@ -77,7 +77,8 @@ class Ends {
   };
 
   void index_readings();
-  [[nodiscard]] bool is_low_between_fine(const Reading& reading) const;
+  [[nodiscard]] bool is_between_fine(const Reading& reading) const;
+  [[nodiscard]] bool may_flows_meet() const;
   [[nodiscard]] EndNumber other_end(const Reading& reading, EndNumber end) const;
   [[nodiscard]] double deviation_of(const Reading& reading) const;
   [[nodiscard]] double passed_share(EndNumber end, EndNumber other, const Bar& bar, double otherwise) const;
@@ -97,7 +98,7 @@ class Ends {
   std::vector<std::uint32_t> begins_;  // of the readings of each end in by_end_
   std::vector<std::uint32_t> by_end_;
   double least_deviations_ = 0;  // of what may be held against anybody
-  bool do_flows_meet_ = false;   // between leaves, and nobody knows which
+  bool may_flows_meet_ = false;  // between leaves, and nobody knows which
 };
 
 }  // namespace autopilot::fleet
