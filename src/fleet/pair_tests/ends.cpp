@@ -151,19 +151,31 @@ bool Ends::has_passed(EndNumber end) const {
       readings_of(end), [&](std::uint32_t number) { return has_passed_above(readings_.list[number], bits); });
 }
 
+// In a test it came clearly above that.
+bool Ends::has_given_more(EndNumber end, const Reading& low) const {
+  const double bits = low.share * low.usual / (1 - settings_.least_loss);
+  return std::ranges::any_of(readings_of(end), [&](std::uint32_t number) {
+    const Reading& reading = readings_.list[number];
+    return reading.share * reading.usual > bits;
+  });
+}
+
 // Across leaves only where the end is not fine within its own, and no flows met.
-bool Ends::may_be_of_end(const Reading& low, const EndView& view) const {
-  return !low.is_cross || (!view.has_passed_in_leaf && (low.is_silent || !may_flows_meet_));
+bool Ends::may_be_of_end(EndNumber end, const Reading& low) const {
+  if (!low.is_cross) return true;
+  if (views_[end].has_passed_in_leaf) return false;
+  if (low.is_silent || !settings_.is_one_flow()) return true;
+  return !may_flows_meet_ && !has_given_more(end, low);
 }
 
 // A low test counts against an end only where its partner is fine with others; what passed counts for it
 // where it would not pass if it were that slow.
-std::vector<std::uint32_t> Ends::what_counts(EndNumber end, const EndView& view) const {
+std::vector<std::uint32_t> Ends::what_counts(EndNumber end) const {
   std::vector<std::uint32_t> counting;
   double bits = 0;
   for (const std::uint32_t number : readings_of(end)) {
     const Reading& reading = readings_.list[number];
-    if (!reading.is_low || !may_be_of_end(reading, view)) continue;
+    if (!reading.is_low || !may_be_of_end(end, reading)) continue;
     const Bar bar{(1 + reading.share) / 2, bar_of_bits(reading)};
     if (!is_cleared(other_end(reading, end), end, bar)) continue;
     counting.push_back(number);
@@ -196,7 +208,7 @@ EndView Ends::weigh(EndNumber end) const {
   view.has_passed = has_passed(end);
   view.has_passed_in_leaf = views_[end].has_passed_in_leaf;
   view.state = EndState::fine;
-  const std::vector<std::uint32_t> counting = what_counts(end, view);
+  const std::vector<std::uint32_t> counting = what_counts(end);
   const bool counts_against =
       std::ranges::any_of(counting, [&](std::uint32_t number) { return readings_.list[number].is_low; });
   if (counts_against) {

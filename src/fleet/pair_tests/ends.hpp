@@ -84,8 +84,9 @@ class Ends {
   [[nodiscard]] double passed_share(EndNumber end, EndNumber other, const Bar& bar, double otherwise) const;
   [[nodiscard]] bool is_cleared(EndNumber end, EndNumber other, const Bar& bar) const;
   [[nodiscard]] bool has_passed(EndNumber end) const;
-  [[nodiscard]] bool may_be_of_end(const Reading& low, const EndView& view) const;
-  [[nodiscard]] std::vector<std::uint32_t> what_counts(EndNumber end, const EndView& view) const;
+  [[nodiscard]] bool has_given_more(EndNumber end, const Reading& low) const;
+  [[nodiscard]] bool may_be_of_end(EndNumber end, const Reading& low) const;
+  [[nodiscard]] std::vector<std::uint32_t> what_counts(EndNumber end) const;
   [[nodiscard]] EndView weigh(EndNumber end) const;
   void weigh_against_link(EndNumber end, std::span<const std::uint32_t> counting, EndView& view) const;
   // The mean of the shares and its standard deviation.
