@@ -437,6 +437,20 @@ TEST(PairRun, small_clusters) {
     EXPECT_THAT(accused(verdict_of({.nodes = n}, {})), IsEmpty()) << n;
 }
 
+TEST(PairRun, where_half_of_a_few_nodes_are_slow_it_is_undecided_and_not_healthy) {
+  for (const bool knows_leaves : {true, false})
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const Shape shape{.nodes = 4, .knows_leaves = knows_leaves, .seed = seed};
+      const Verdict verdict = verdict_by_one_flow(shape, {0, 1}, 0.5);
+      EXPECT_THAT(accused(verdict), IsEmpty());
+      ASSERT_FALSE(verdict.suspects.empty());
+      EXPECT_NEAR(verdict.suspects.front().loss, 0.5, 0.05);
+      EXPECT_THAT(verdict_by_one_flow(shape, {}, 0).suspects, IsEmpty());
+    }
+  // Every pair has a slow end.
+  EXPECT_THAT(verdict_by_one_flow({.nodes = 4}, {0, 1, 2}, 0.5).suspects, IsEmpty());
+}
+
 TEST(PairRun, finds_a_slow_node_whatever_is_known_of_the_fabric) {
   const std::vector<Planted> fault{{.kind = Fault::nic, .rail = 1, .one = 16, .loss = 0.3}};
   const std::vector<Shape> shapes{

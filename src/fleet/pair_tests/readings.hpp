@@ -45,6 +45,7 @@ struct Reference {
   Locality locality = Locality::unknown;
   bool has_expected = false;  // the centre is a share of what is expected; else bits/s
   bool is_pooled = false;     // of all rails, because this one has too few
+  bool is_doubtful = false;   // of few that gave more than most: it may as well be these that are unusual
   Usual usual;
   std::optional<double> usual_back;  // of ways back, as a share of ways there; nothing: they are not compared
 };

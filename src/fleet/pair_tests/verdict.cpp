@@ -180,7 +180,13 @@ class Telling {
     return fine >= count;
   }
 
+  [[nodiscard]] bool is_doubtful(RailNumber rail) const {
+    return std::ranges::any_of(readings_.references,
+                               [&](const Reference& one) { return one.rail == rail && one.is_doubtful; });
+  }
+
   void tell_leaf(RailNumber rail, LeafNumber leaf) {
+    if (is_doubtful(rail)) return;
     const Members members = members_of(rail, leaf);
     const std::size_t count = members.low.size();
     if (count < kLeastOfLeaf ||
@@ -227,7 +233,11 @@ class Telling {
         const NicNumber nic = fabric_.number(rail, node);
         if (gone_[node] || told_[nic] || !is_measured(nic)) continue;
         ++measured;
-        if (ends_.is_bad(nic)) bad.push_back(nic);
+        if (!ends_.is_bad(nic)) continue;
+        if (is_doubtful(rail))
+          tell_doubt(nic);
+        else
+          bad.push_back(nic);
       }
       if (bad.size() >= 2 && static_cast<double>(bad.size()) >= kMostOfRails * static_cast<double>(measured))
         tell_node(node, bad);
@@ -261,6 +271,27 @@ class Telling {
     told_[nic] = true;
     for (RailNumber rail = 0; rail < fabric_.rails().size(); ++rail)
       if (ends_.is_fine(fabric_.number(rail, fabric_.node_of(nic)))) ++suspect.fine_rails;
+    tell(std::move(suspect));
+  }
+
+  // With the one that it is lowest with: it may be either, or that the fast ones are unusual.
+  void tell_doubt(NicNumber nic) {
+    const Reading* lowest = nullptr;
+    for (const EndNumber end : {2 * nic, 2 * nic + 1})
+      for (const std::uint32_t number : ends_.readings_of(end))
+        if (const Reading& one = readings_.list[number]; lowest == nullptr || one.share < lowest->share)
+          lowest = &one;
+    told_[nic] = true;
+    Suspect suspect;
+    suspect.nodes = {std::min(fabric_.node_of(lowest->from), fabric_.node_of(lowest->to)),
+                     std::max(fabric_.node_of(lowest->from), fabric_.node_of(lowest->to))};
+    if (std::ranges::any_of(suspects_, [&](const Suspect& one) { return one.nodes == suspect.nodes; }))
+      return;
+    suspect.rail = fabric_.rail_of(nic);
+    suspect.is_unreachable = lowest->is_silent;
+    suspect.loss = 1 - lowest->share;
+    suspect.confidence = kUndecided;
+    add_evidence(suspect, *lowest);
     tell(std::move(suspect));
   }
 
@@ -305,7 +336,8 @@ class Telling {
 
   // Between leaves one flow may meet another one each time.
   [[nodiscard]] bool may_be_link(const LowPair& pair) const {
-    return pair.are_ends_fine && (!pair.is_cross || pair.is_silent || !settings_.is_one_flow());
+    return pair.are_ends_fine && !is_doubtful(fabric_.rail_of(pair.from)) &&
+           (!pair.is_cross || pair.is_silent || !settings_.is_one_flow());
   }
 
   [[nodiscard]] bool is_told(const LowPair& pair) const {
