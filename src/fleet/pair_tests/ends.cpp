@@ -73,8 +73,7 @@ bool Ends::is_between_fine(const Reading& reading) const {
 }
 
 // Each pair has one way between leaves, and another one in its next test: what met once may have met each
-// time. By tests whose ends are both fine within their leaves; where nobody is, nobody is looked at
-// otherwise.
+// time. By tests whose ends are both fine within their leaves; where no end is, there are only others.
 bool Ends::may_flows_meet() const {
   std::size_t between_fine = 0;
   for (const Reading& reading : readings_.list) {

@@ -51,6 +51,10 @@ class Telling {
            ends_.receives(nic).state != EndState::unmeasured;
   }
 
+  [[nodiscard]] bool is_silent(NicNumber nic) const {
+    return ends_.sends(nic).is_silent || ends_.receives(nic).is_silent;
+  }
+
   void tell(Suspect suspect, const PathFault* path = nullptr) {
     std::ranges::stable_sort(suspect.evidence, {}, &Evidence::share);
     if (suspect.evidence.size() > Suspect::kMostEvidence) suspect.evidence.resize(Suspect::kMostEvidence);
@@ -234,7 +238,7 @@ class Telling {
         if (gone_[node] || told_[nic] || !is_measured(nic)) continue;
         ++measured;
         if (!ends_.is_bad(nic)) continue;
-        if (is_doubtful(rail))
+        if (is_doubtful(rail) && !is_silent(nic))
           tell_doubt(nic);
         else
           bad.push_back(nic);
@@ -285,9 +289,11 @@ class Telling {
     Suspect suspect;
     suspect.nodes = {std::min(fabric_.node_of(lowest->from), fabric_.node_of(lowest->to)),
                      std::max(fabric_.node_of(lowest->from), fabric_.node_of(lowest->to))};
-    if (std::ranges::any_of(suspects_, [&](const Suspect& one) { return one.nodes == suspect.nodes; }))
-      return;
     suspect.rail = fabric_.rail_of(nic);
+    const auto is_same = [&](const Suspect& one) {
+      return one.nodes == suspect.nodes && one.rail == suspect.rail;
+    };
+    if (std::ranges::any_of(suspects_, is_same)) return;
     suspect.is_unreachable = lowest->is_silent;
     suspect.loss = 1 - lowest->share;
     suspect.confidence = kUndecided;
