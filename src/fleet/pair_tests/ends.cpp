@@ -10,14 +10,25 @@ namespace autopilot::fleet {
 namespace {
 
 constexpr int kPasses = 3;  // whom a partner clears depends on who is bad, and the other way round
-constexpr double kLeastConfidence = 0.98;  // to call an end bad
-constexpr double kMostConfidence = 0.99;   // the tests say nothing about what they do not reach
+constexpr std::size_t kLeastBetweenFine = 8;  // readings: fewer do not tell whether flows meet
+constexpr double kLeastConfidence = 0.98;     // to call an end bad
+constexpr double kMostConfidence = 0.99;      // the tests say nothing about what they do not reach
 
 EndNumber sender_of(const Reading& reading) {
   return 2 * reading.from;
 }
 EndNumber receiver_of(const Reading& reading) {
   return 2 * reading.to + 1;
+}
+
+// In the middle between the low value and the usual one.
+double bar_of_bits(const Reading& low) {
+  return low.usual * (1 + low.share) / 2;
+}
+
+// A test that was not low and in which an end below those bits/s would have been.
+bool has_passed_above(const Reading& reading, double bits) {
+  return !reading.is_low && reading.usual * std::max(1.0, reading.share) > bits;
 }
 
 }  // namespace
@@ -38,11 +49,11 @@ Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& setti
       const Reading& reading = readings_.list[number];
       is_low = is_low || reading.is_low;
       if (reading.is_low) continue;
-      view.has_passed = true;
       view.has_passed_in_leaf = view.has_passed_in_leaf || !reading.is_cross;
     }
     if (is_low) doubtful.push_back(end);
   }
+  may_flows_meet_ = settings.is_one_flow() && may_flows_meet();
   // So many are looked at that rare noise is among them; a share of a run may hit a healthy one.
   least_deviations_ = quantile_of_normal(settings.false_accusations /
                                          static_cast<double>(std::max<std::size_t>(measured, 1)));
@@ -54,6 +65,24 @@ Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& setti
     for (std::size_t i = 0; i < doubtful.size(); ++i)
       views_[doubtful[i]] = weighed[i];
   }
+}
+
+bool Ends::is_between_fine(const Reading& reading) const {
+  return reading.is_cross && !reading.is_silent && views_[sender_of(reading)].has_passed_in_leaf &&
+         views_[receiver_of(reading)].has_passed_in_leaf;
+}
+
+// Each pair has one way between leaves, and another one in its next test: what met once may have met each
+// time. By tests whose ends are both fine within their leaves; where no end is, there are only others.
+bool Ends::may_flows_meet() const {
+  std::size_t between_fine = 0;
+  for (const Reading& reading : readings_.list) {
+    if (!is_between_fine(reading)) continue;
+    if (1 - reading.share >= settings_.least_loss) return true;
+    ++between_fine;
+  }
+  const bool is_known_within = std::ranges::any_of(views_, &EndView::has_passed_in_leaf);
+  return is_known_within && between_fine < kLeastBetweenFine;
 }
 
 void Ends::index_readings() {
@@ -92,32 +121,68 @@ double Ends::deviation_of(const Reading& reading) const {
   return std::hypot(reading.error, readings_.noise.between);
 }
 
-// What the end gave in tests with others that were not low; `otherwise` where there is none.
-double Ends::passed_share(EndNumber end, EndNumber other, double otherwise) const {
+// What the end gave in tests with others that passed above the bar; `otherwise` where there is none.
+double Ends::passed_share(EndNumber end, EndNumber other, const Bar& bar, double otherwise) const {
   std::vector<std::uint32_t> passed;
   for (const std::uint32_t number : readings_of(end)) {
     const Reading& reading = readings_.list[number];
-    if (!reading.is_low && other_end(reading, end) != other) passed.push_back(number);
+    if (has_passed_above(reading, bar.bits) && other_end(reading, end) != other) passed.push_back(number);
   }
   return passed.empty() ? otherwise : mean_of(passed).first;
 }
 
-// With others it came nearer to what is usual than to that share: a slow end may pass now and then.
-bool Ends::is_cleared(EndNumber end, EndNumber other, double share) const {
+// With others it came nearer to what is usual than to the low share: a slow end may pass now and then.
+bool Ends::is_cleared(EndNumber end, EndNumber other, const Bar& bar) const {
   if (views_[end].state == EndState::bad) return false;
-  return passed_share(end, other, 0) > (1 + share) / 2;
+  return passed_share(end, other, bar, 0) > bar.share;
 }
 
-// A low test counts against an end only where its partner is fine with others, and across leaves only where
-// the end is not fine within its own.
-std::vector<std::uint32_t> Ends::what_counts(EndNumber end, const EndView& view) const {
+double Ends::least_to_pass(EndNumber end) const {
+  double bits = 0;
+  for (const std::uint32_t number : readings_of(end))
+    if (readings_.list[number].is_low) bits = std::max(bits, bar_of_bits(readings_.list[number]));
+  return bits;
+}
+
+bool Ends::has_passed(EndNumber end) const {
+  const double bits = least_to_pass(end);
+  return std::ranges::any_of(
+      readings_of(end), [&](std::uint32_t number) { return has_passed_above(readings_.list[number], bits); });
+}
+
+// In a test it came clearly above that.
+bool Ends::has_given_more(EndNumber end, const Reading& low) const {
+  const double bits = low.share * low.usual / (1 - settings_.least_loss);
+  return std::ranges::any_of(readings_of(end), [&](std::uint32_t number) {
+    const Reading& reading = readings_.list[number];
+    return reading.share * reading.usual > bits;
+  });
+}
+
+// Across leaves only where the end is not fine within its own, and no flows met.
+bool Ends::may_be_of_end(EndNumber end, const Reading& low) const {
+  if (!low.is_cross) return true;
+  if (views_[end].has_passed_in_leaf) return false;
+  if (low.is_silent || !settings_.is_one_flow()) return true;
+  return !may_flows_meet_ && !has_given_more(end, low);
+}
+
+// A low test counts against an end only where its partner is fine with others; what passed counts for it
+// where it would not pass if it were that slow.
+std::vector<std::uint32_t> Ends::what_counts(EndNumber end) const {
   std::vector<std::uint32_t> counting;
+  double bits = 0;
   for (const std::uint32_t number : readings_of(end)) {
     const Reading& reading = readings_.list[number];
-    const bool is_against = reading.is_low && !(reading.is_cross && view.has_passed_in_leaf) &&
-                            is_cleared(other_end(reading, end), end, reading.share);
-    if (is_against || !reading.is_low) counting.push_back(number);
+    if (!reading.is_low || !may_be_of_end(end, reading)) continue;
+    const Bar bar{(1 + reading.share) / 2, bar_of_bits(reading)};
+    if (!is_cleared(other_end(reading, end), end, bar)) continue;
+    counting.push_back(number);
+    bits = std::max(bits, bar.bits);
   }
+  for (const std::uint32_t number : readings_of(end))
+    if (has_passed_above(readings_.list[number], bits)) counting.push_back(number);
+  std::ranges::sort(counting);
   return counting;
 }
 
@@ -139,10 +204,10 @@ bool Ends::is_significant(double share, double deviation) const {
 
 EndView Ends::weigh(EndNumber end) const {
   EndView view;
-  view.has_passed = views_[end].has_passed;
+  view.has_passed = has_passed(end);
   view.has_passed_in_leaf = views_[end].has_passed_in_leaf;
   view.state = EndState::fine;
-  const std::vector<std::uint32_t> counting = what_counts(end, view);
+  const std::vector<std::uint32_t> counting = what_counts(end);
   const bool counts_against =
       std::ranges::any_of(counting, [&](std::uint32_t number) { return readings_.list[number].is_low; });
   if (counts_against) {
@@ -218,11 +283,13 @@ std::vector<LowPair> Ends::low_pairs() const {
   std::vector<LowPair> list;
   for (auto& [ends, pair] : pairs) {
     pair.is_silent = true;
+    double usual_bits = 0;
     for (const std::uint32_t number : readings_of(2 * pair.from)) {
       const Reading& reading = readings_.list[number];
       if (reading.to != pair.to) continue;
       pair.readings.push_back(number);
       pair.low += reading.is_low ? 1 : 0;
+      usual_bits = std::max(usual_bits, reading.usual);
       pair.is_silent = pair.is_silent && reading.is_silent;
     }
     const auto [mean, deviation] = mean_of(pair.readings);
@@ -230,10 +297,12 @@ std::vector<LowPair> Ends::low_pairs() const {
     const EndNumber sender = 2 * pair.from;
     const EndNumber receiver = 2 * pair.to + 1;
     // Two ends that are both a little low are no broken link.
-    const double usual = std::min(passed_share(sender, receiver, 1), passed_share(receiver, sender, 1));
+    const Bar bar{(1 + mean) / 2, usual_bits * (1 + mean) / 2};
+    const double usual =
+        std::min(passed_share(sender, receiver, bar, 1), passed_share(receiver, sender, bar, 1));
     pair.is_significant = is_significant(mean + 1 - std::min(1.0, usual), deviation);
     pair.confidence = std::min(views_[sender].link_confidence, views_[receiver].link_confidence);
-    pair.are_ends_fine = is_cleared(sender, receiver, mean) && is_cleared(receiver, sender, mean);
+    pair.are_ends_fine = is_cleared(sender, receiver, bar) && is_cleared(receiver, sender, bar);
     list.push_back(std::move(pair));
   }
   return list;

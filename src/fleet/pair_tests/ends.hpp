@@ -22,7 +22,7 @@ enum class EndState : std::uint8_t {
 
 struct EndView {
   EndState state = EndState::unmeasured;
-  bool has_passed = false;          // a test that was not low
+  bool has_passed = false;          // a test that was not low, of which it would else be
   bool has_passed_in_leaf = false;  // likewise, with a NIC under the same leaf
   bool is_silent = false;           // nothing came through in any test that counts against it
   double share = 1;                 // of what is usual, in the tests that count; the lowest while it is open
@@ -57,10 +57,18 @@ class Ends {
   [[nodiscard]] bool is_bad(NicNumber nic) const;
   // Readings in which it takes part.
   [[nodiscard]] std::span<const std::uint32_t> readings_of(EndNumber end) const;
+  // Bits/s above which a test clears it of every one in which it was low; 0 where it was in none.
+  [[nodiscard]] double least_to_pass(EndNumber end) const;
   // Pairs with a low reading whose two ends are not bad.
   [[nodiscard]] std::vector<LowPair> low_pairs() const;
 
  private:
+  // What an end has to reach in other tests to be cleared of a low one. The usual across leaves may be lower
+  // than what is low within a leaf: who is as usual there may still be slow.
+  struct Bar {
+    double share = 0;  // of what is usual in these tests
+    double bits = 0;   // a second, which are usual there
+  };
   // Readings of one partner together.
   struct Partner {
     EndNumber end = 0;
@@ -69,11 +77,16 @@ class Ends {
   };
 
   void index_readings();
+  [[nodiscard]] bool is_between_fine(const Reading& reading) const;
+  [[nodiscard]] bool may_flows_meet() const;
   [[nodiscard]] EndNumber other_end(const Reading& reading, EndNumber end) const;
   [[nodiscard]] double deviation_of(const Reading& reading) const;
-  [[nodiscard]] double passed_share(EndNumber end, EndNumber other, double otherwise) const;
-  [[nodiscard]] bool is_cleared(EndNumber end, EndNumber other, double share) const;
-  [[nodiscard]] std::vector<std::uint32_t> what_counts(EndNumber end, const EndView& view) const;
+  [[nodiscard]] double passed_share(EndNumber end, EndNumber other, const Bar& bar, double otherwise) const;
+  [[nodiscard]] bool is_cleared(EndNumber end, EndNumber other, const Bar& bar) const;
+  [[nodiscard]] bool has_passed(EndNumber end) const;
+  [[nodiscard]] bool has_given_more(EndNumber end, const Reading& low) const;
+  [[nodiscard]] bool may_be_of_end(EndNumber end, const Reading& low) const;
+  [[nodiscard]] std::vector<std::uint32_t> what_counts(EndNumber end) const;
   [[nodiscard]] EndView weigh(EndNumber end) const;
   void weigh_against_link(EndNumber end, std::span<const std::uint32_t> counting, EndView& view) const;
   // The mean of the shares and its standard deviation.
@@ -86,6 +99,7 @@ class Ends {
   std::vector<std::uint32_t> begins_;  // of the readings of each end in by_end_
   std::vector<std::uint32_t> by_end_;
   double least_deviations_ = 0;  // of what may be held against anybody
+  bool may_flows_meet_ = false;  // between leaves, and nobody knows which
 };
 
 }  // namespace autopilot::fleet

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kLeastSpread = 0.002;
 constexpr std::size_t kLeastVotes = 3;   // of fewer nobody knows which of their leaves it is
+constexpr std::size_t kLeastPairs = 3;   // of one flow each: of fewer all may have met others
 constexpr std::size_t kLeastLeaves = 3;  // fewer do not tell a spine from a leaf
 constexpr double kUnevenChance = 1.5;    // flows that once met are likelier to meet again than others
 constexpr double kOfNearly = 0.5;        // so many come by chance for each that is low every time but one
@@ -121,6 +122,16 @@ class Count {
            settings_.false_accusations / static_cast<double>(tested_ * rails_);
   }
 
+  // Where flows meet between others, those of a few pairs may have met each time.
+  [[nodiscard]] bool may_have_met(LeafNumber leaf, const Some& votes) const {
+    std::set<std::uint32_t> pairs;
+    for (const Flow* flow : votes)
+      pairs.insert(flow->record);
+    return pairs.size() < kLeastPairs && std::ranges::any_of(flows_, [&](const Flow* flow) {
+             return flow->is_low && flow->from != leaf && flow->to != leaf;
+           });
+  }
+
   std::optional<PathFault> next_leaf() {
     Some votes;
     LeafNumber leaf = 0;
@@ -133,7 +144,7 @@ class Count {
     std::set<LeafNumber> partners;
     for (const Flow* flow : votes)
       partners.insert(flow->from == leaf ? flow->to : flow->from);
-    if (partners.size() == 1 && settings_.is_one_flow()) return std::nullopt;
+    if (settings_.is_one_flow() && (partners.size() == 1 || may_have_met(leaf, votes))) return std::nullopt;
     if (partners.size() == 1) return between(leaf, *partners.begin(), votes);
     const double usual = usual_votes(leaf);
     if (static_cast<double>(votes.size()) < kManyTimes * usual) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -197,6 +198,81 @@ TEST(PairRun, a_slow_leaf_is_one_suspect_and_not_all_nodes_under_it) {
   EXPECT_EQ(verdict.suspects.front().nodes.size(), 16U);
 }
 
+// As TCP tests them, where flows between leaves get a part of the rate only: who is as usual there may be
+// slow.
+Verdict verdict_by_one_flow(const Shape& like, const std::vector<NodeNumber>& slow, double loss) {
+  Shape shape = like;
+  shape.noise = 0.01;
+  shape.do_flows_meet = false;
+  shape.knows_rates = false;
+  shape.knows_uplinks = false;
+  std::vector<Planted> faults;
+  for (const NodeNumber node : slow)
+    faults.push_back({.kind = Fault::nic, .one = node, .loss = loss});
+  return verdict_of(shape, faults,
+                    {.most_samples = 8, .cross_flows = 1, .least_loss = 0.1, .seed = shape.seed});
+}
+
+std::vector<NodeNumber> first_nodes(NodeNumber count) {
+  std::vector<NodeNumber> nodes(count);
+  std::iota(nodes.begin(), nodes.end(), NodeNumber{0});
+  return nodes;
+}
+
+TEST(PairRun, a_test_between_leaves_clears_no_nic_that_is_faster_than_what_is_usual_there) {
+  // Under a leaf of two nobody else tells which of them it is.
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Verdict verdict =
+        verdict_by_one_flow({.nodes = 16, .per_leaf = 2, .across = 0.25, .seed = seed}, {0}, 0.5);
+    EXPECT_THAT(accused(verdict), IsEmpty()) << "seed " << seed;
+    ASSERT_EQ(verdict.suspects.size(), 1U) << "seed " << seed;
+    EXPECT_THAT(verdict.suspects.front().nodes, ElementsAre(0U, 1U));
+    EXPECT_NEAR(verdict.suspects.front().loss, 0.5, 0.05);
+  }
+}
+
+TEST(PairRun, slow_nics_under_small_leaves_are_told_by_their_neighbours) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Verdict one =
+        verdict_by_one_flow({.nodes = 6, .per_leaf = 3, .across = 0.3, .seed = seed}, {0}, 0.5);
+    EXPECT_THAT(accused(one), ElementsAre("nic n0 rail 0")) << "seed " << seed;
+    EXPECT_EQ(one.suspects.size(), 1U) << "seed " << seed;
+    const Verdict two =
+        verdict_by_one_flow({.nodes = 16, .per_leaf = 4, .across = 0.25, .seed = seed}, {0, 1}, 0.5);
+    EXPECT_THAT(accused(two), testing::UnorderedElementsAre("nic n0 rail 0", "nic n1 rail 0"))
+        << "seed " << seed;
+    EXPECT_EQ(two.suspects.size(), 2U) << "seed " << seed;
+  }
+}
+
+TEST(PairRun, a_slow_leaf_is_told_by_what_its_nodes_give_each_other) {
+  const std::vector<std::pair<Shape, double>> cases{{{.nodes = 24, .per_leaf = 8}, 0.5},
+                                                    {{.nodes = 64, .per_leaf = 16, .across = 0.5}, 0.3},
+                                                    {{.nodes = 32, .per_leaf = 8}, 0.5},
+                                                    {{.nodes = 64, .per_leaf = 16}, 0.5}};
+  for (auto [shape, loss] : cases)
+    for (shape.seed = 1; shape.seed <= 20; ++shape.seed) {
+      const auto count = static_cast<NodeNumber>(shape.per_leaf);
+      const Verdict verdict = verdict_by_one_flow(shape, first_nodes(count), loss);
+      ASSERT_EQ(verdict.suspects.size(), 1U) << shape.nodes << " nodes, seed " << shape.seed;
+      const Suspect& suspect = verdict.suspects.front();
+      EXPECT_EQ(suspect.kind, SuspectKind::leaf);
+      EXPECT_EQ(suspect.leaf, 0U);
+      EXPECT_EQ(suspect.nodes, first_nodes(count));
+      EXPECT_NEAR(suspect.loss, loss, 0.03) << suspect.sentence;
+      EXPECT_GE(suspect.confidence, 0.9);
+      EXPECT_FALSE(suspect.evidence.empty());
+    }
+}
+
+TEST(PairRun, a_slow_leaf_of_which_others_know_nothing_says_so) {
+  const Verdict verdict =
+      verdict_by_one_flow({.nodes = 64, .per_leaf = 16, .across = 0.5}, first_nodes(16), 0.3);
+  ASSERT_EQ(verdict.suspects.size(), 1U);
+  EXPECT_EQ(verdict.suspects.front().sentence,
+            "leaf leaf0 on rail 0: 30 % less than usual on 16 nodes under it with each other");
+}
+
 TEST(PairRun, a_slow_rail_is_told_where_line_rates_are_known) {
   const Shape shape{.nodes = 64, .rails = 4};
   SimulatedFabric fabric(shape);
@@ -359,6 +435,20 @@ TEST(PairRun, small_clusters) {
         << n;
   for (std::size_t n = 3; n < 12; ++n)
     EXPECT_THAT(accused(verdict_of({.nodes = n}, {})), IsEmpty()) << n;
+}
+
+TEST(PairRun, where_half_of_a_few_nodes_are_slow_it_is_undecided_and_not_healthy) {
+  for (const bool knows_leaves : {true, false})
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const Shape shape{.nodes = 4, .knows_leaves = knows_leaves, .seed = seed};
+      const Verdict verdict = verdict_by_one_flow(shape, {0, 1}, 0.5);
+      EXPECT_THAT(accused(verdict), IsEmpty());
+      ASSERT_FALSE(verdict.suspects.empty());
+      EXPECT_NEAR(verdict.suspects.front().loss, 0.5, 0.05);
+      EXPECT_THAT(verdict_by_one_flow(shape, {}, 0).suspects, IsEmpty());
+    }
+  // Every pair has a slow end.
+  EXPECT_THAT(verdict_by_one_flow({.nodes = 4}, {0, 1, 2}, 0.5).suspects, IsEmpty());
 }
 
 TEST(PairRun, finds_a_slow_node_whatever_is_known_of_the_fabric) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 namespace autopilot::fleet {
@@ -16,6 +17,10 @@ constexpr std::size_t kLeastValues = 4;  // fewer say nothing about what is usua
 // The spread of few values is uncertain: as if the noise were larger by this, divided by their number.
 constexpr double kFewValues = 40;
 constexpr std::size_t kLocalities = 3;
+constexpr std::size_t kFewNodes = 4;
+// Between two groups of values, so that these are no matter of noise.
+constexpr double kGapLosses = 2;
+constexpr double kGapDeviations = 8;
 
 // What one direction gave, before it is known what is usual.
 struct Value {
@@ -127,6 +132,7 @@ std::vector<Reference> references_of(const Classes& classes,
                    static_cast<Locality>(kind / 2),
                    kind % 2 == 1,
                    false,
+                   false,
                    usual_of_classes(classes, i, classes.size()),
                    backs[i]};
     if (made.has_expected && made.usual.count < kOwnValues) {
@@ -138,6 +144,41 @@ std::vector<Reference> references_of(const Classes& classes,
     references.push_back(made);
   }
   return references;
+}
+
+// The upper ones of values in two groups that are clearly apart; none where they are not.
+std::vector<double> upper_group_of(std::vector<double> values, double least_gap) {
+  std::ranges::sort(values, std::greater<>());
+  std::size_t upper = 0;
+  double widest = least_gap;
+  for (std::size_t i = 1; i < values.size(); ++i)
+    if (const double gap = 1 - values[i] / values[i - 1]; gap > widest) {
+      widest = gap;
+      upper = i;
+    }
+  values.resize(upper);
+  return values;
+}
+
+// Pairs of that locality take no ways of different widths. Where leaves are not known they may, unless they
+// are so few that all met.
+bool are_alike(Locality locality, const Fabric& fabric) {
+  return locality == Locality::same_leaf ||
+         (locality == Locality::unknown && fabric.nodes().size() <= kFewNodes);
+}
+
+// Of few nodes, half of which are slow, most pairs are low: what the others give is not called unusual.
+void doubt(Reference& reference, const std::vector<const Value*>& values, double least_gap) {
+  if (reference.locality == Locality::cross_leaf || reference.is_pooled || values.size() >= kOwnValues)
+    return;
+  std::vector<double> amounts;
+  for (const Value* value : values)
+    amounts.push_back(value->amount);
+  const std::vector<double> upper = upper_group_of(std::move(amounts), least_gap);
+  if (upper.size() < 2 || reference.usual.centre > upper.back() * (1 - least_gap / 2)) return;
+  reference.usual.centre = median_of(upper);
+  reference.usual.spread = kLeastSpread;
+  reference.is_doubtful = true;
 }
 
 // What the spread of the values of the classes has beyond the noise of their samples.
@@ -206,6 +247,9 @@ Readings read_records(const Fabric& fabric, std::span<const Record> records, con
   const Classes chosen = chosen_of(classes, records);
   made.references = references_of(chosen, backs);
   made.noise.within = std::max(noise_within(records, gone), kLeastSpread);
+  const double least_gap = std::max(kGapLosses * settings.least_loss, kGapDeviations * made.noise.within);
+  for (std::size_t i = 0; i < made.references.size(); ++i)
+    if (are_alike(made.references[i].locality, fabric)) doubt(made.references[i], chosen[i], least_gap);
   made.noise.between = noise_between(made.references, chosen, made.noise.within);
   for (const Value& value : values) {
     const Record& record = records[value.record];
@@ -213,6 +257,7 @@ Readings read_records(const Fabric& fabric, std::span<const Record> records, con
     if (usual.count < kLeastValues) continue;
     Reading reading = reading_of(fabric, record, value.record, value.is_forward);
     reading.share = value.amount / usual.centre;
+    reading.usual = usual.centre * record.expected.value_or(1);
     // The flows of a pair under two leaves differ by their paths as well: many say no more than a few.
     const std::size_t samples = reading.is_cross ? std::min(value.samples, settings.samples) : value.samples;
     reading.error = made.noise.within * error_of_median(samples);

@@ -45,6 +45,7 @@ struct Reference {
   Locality locality = Locality::unknown;
   bool has_expected = false;  // the centre is a share of what is expected; else bits/s
   bool is_pooled = false;     // of all rails, because this one has too few
+  bool is_doubtful = false;   // of few that gave more than most: it may as well be these that are unusual
   Usual usual;
   std::optional<double> usual_back;  // of ways back, as a share of ways there; nothing: they are not compared
 };
@@ -61,6 +62,7 @@ struct Reading {
   NicNumber from = 0;  // which sends
   NicNumber to = 0;
   double share = 0;  // of what is usual; 0: nothing came through
+  double usual = 0;  // bits/s; of a way back by other means what is usual of the way there
   double error = 0;  // by noise within the pair: standard deviation
   bool is_low = false;
   bool is_cross = false;

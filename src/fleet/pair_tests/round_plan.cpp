@@ -170,6 +170,9 @@ class LaterRound {
       met_[record.test.source].push_back(record.test.destination);
       met_[record.test.destination].push_back(record.test.source);
     }
+    for (const Reading& reading : readings.list)
+      if (reading.is_cross && known.fabric.rail_of(reading.from) == rail)
+        usual_across_ = std::max(usual_across_.value_or(0), reading.usual);
   }
 
   bool is_full_table() { return make_full_table(known_, tests_); }
@@ -200,7 +203,7 @@ class LaterRound {
     std::ranges::stable_sort(left, {}, &Want::share);
     for (std::size_t slow = 0; slow < left.size(); ++slow)
       for (std::size_t fast = left.size(); fast-- > slow + 1 && tests_.is_free(left[slow].node);)
-        if (can_meet(left[slow].node, left[fast].node))
+        if (can_meet(left[slow].node, left[fast].node) && would_tell(left[slow].node, left[fast].node))
           tests_.pair(left[slow].node, left[fast].node, samples_);
   }
 
@@ -274,15 +277,35 @@ class LaterRound {
            std::ranges::find(met_[a], b) == met_[a].end();
   }
 
+  // Whether a test of the two can clear the one: between leaves all may be slower than it.
+  [[nodiscard]] bool would_tell(NodeNumber one, NodeNumber other) const {
+    if (!usual_across_ || known_.fabric.locality(one, other) != Locality::cross_leaf) return true;
+    const EndNumber sends = 2 * nic_of(one);
+    return *usual_across_ > std::min(ends_.least_to_pass(sends), ends_.least_to_pass(sends + 1));
+  }
+
   // Under the same leaf where there is one, else under the next ones.
   std::optional<NodeNumber> fine_partner(NodeNumber node) {
     const LeafNumber own = known_.fabric.leaf(node);
     if (const std::optional<NodeNumber> partner = take_fine(own, node)) return partner;
+    if (const std::optional<NodeNumber> partner = one_of_few(own, node)) return partner;
     for (std::size_t step = 1; step < fine_.size(); ++step) {
       const std::size_t other = (own + step) % fine_.size();
+      if (fine_[other].empty() || !would_tell(node, fine_[other].front())) continue;
       if (const std::optional<NodeNumber> partner = take_fine(other, node)) return partner;
     }
     return std::nullopt;
+  }
+
+  // So few under a leaf meet each other all: that tells who of them is bad, whatever is usual elsewhere. Of
+  // three all pairs are low where two are bad: they do so only as long as no test between leaves tells more.
+  [[nodiscard]] std::optional<NodeNumber> one_of_few(LeafNumber leaf, NodeNumber node) const {
+    if (leaf == known_.fabric.no_leaf()) return std::nullopt;
+    const std::vector<NodeNumber> members = known_.fabric.members(rail_, leaf);
+    if (members.size() > kFullTable || (members.size() < kFullTable && usual_across_)) return std::nullopt;
+    const auto other =
+        std::ranges::find_if(members, [&](NodeNumber one) { return one != node && can_meet(node, one); });
+    return other == members.end() ? std::nullopt : std::optional(*other);
   }
 
   std::optional<NodeNumber> take_fine(std::size_t leaf, NodeNumber node) {
@@ -324,6 +347,7 @@ class LaterRound {
   std::size_t samples_;
   std::vector<std::vector<NodeNumber>> met_;   // by node
   std::vector<std::vector<NodeNumber>> fine_;  // by leaf and no_leaf()
+  std::optional<double> usual_across_;         // bits/s between leaves; nothing: no test showed it yet
 };
 
 using LowFlows = std::map<std::uint32_t, std::set<std::uint16_t>>;  // by record

@@ -98,7 +98,8 @@ std::string sentence_of(const Fabric& fabric, const Suspect& suspect, const Path
              " between them, both are fine with others";
     case SuspectKind::leaf:
       return "leaf " + words.leaf() + words.on_rail() + ": " + words.loss() + " on " +
-             counted(suspect.nodes.size(), "node") + " under it" + words.with_partners();
+             counted(suspect.nodes.size(), "node") + " under it" +
+             (suspect.partners == 0 ? " with each other" : words.with_partners());
     case SuspectKind::rail:
       return "rail " + fabric.rails()[suspect.rail.value_or(0)] + " as a whole: " + words.loss() +
              " on the other rails, by line rate";

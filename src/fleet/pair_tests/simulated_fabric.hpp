@@ -29,6 +29,7 @@ struct Shape {
   double spread = 0;                 // of healthy NICs among themselves, likewise
   double line_rate = 400e9;
   double reached = 0.92;         // of the line rate, where all is well
+  double across = 1;             // of that, what a flow between leaves gets at most
   double missing = 0;            // of the tests, which give no result
   bool do_flows_meet = true;     // else there is always room for each between leaves
   bool do_ports_change = false;  // from test to test: a flow takes another way when it is repeated
@@ -240,7 +241,8 @@ class SimulatedFabric {
       double share = shape_.reached * std::min({end(test.rail, test.source, is_forward),
                                                 end(test.rail, test.destination, !is_forward), link(test)});
       if (way)
-        share = std::min({share, shape_.reached * way_left(test), shape_.reached * spines_[way->spine],
+        share = std::min({share, shape_.reached * shape_.across, shape_.reached * way_left(test),
+                          shape_.reached * spines_[way->spine],
                           shape_.reached * uplinks_[way->up] / flows_at(way->up),
                           shape_.reached * uplinks_[way->down] / flows_at(down + way->down)});
       double value = share * shape_.line_rate * (1 + shape_.noise * noise_(random_));

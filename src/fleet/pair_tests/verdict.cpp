@@ -11,13 +11,15 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr double kMostOfRails = 0.75;    // so many are low of a node that is bad as a whole
-constexpr double kMostOfLeaf = 0.85;     // likewise of the NICs under a leaf
-constexpr std::size_t kLeastOfLeaf = 4;  // fewer may be bad by chance
+constexpr double kMostOfRails = 0.75;     // so many are low of a node that is bad as a whole
+constexpr double kMostOfLeaf = 0.85;      // likewise of the NICs under a leaf
+constexpr std::size_t kLeastOfLeaf = 4;   // fewer may be bad by chance
+constexpr std::size_t kEnoughOfLeaf = 7;  // more are no likelier to be bad all at once
 constexpr double kRailLoss = 0.1;  // beside the middle one of the rails: less is a matter of slots and models
 constexpr std::size_t kLeastRails = 3;
 constexpr double kLeastOfLink = 0.99;  // confidence: ends that are a little slow look like links
-constexpr double kUndecided = 0.4;     // of two and what is between them
+constexpr double kMostConfidence = 0.99;
+constexpr double kUndecided = 0.4;  // of two and what is between them
 
 class Telling {
  public:
@@ -47,6 +49,10 @@ class Telling {
   [[nodiscard]] bool is_measured(NicNumber nic) const {
     return ends_.sends(nic).state != EndState::unmeasured ||
            ends_.receives(nic).state != EndState::unmeasured;
+  }
+
+  [[nodiscard]] bool is_silent(NicNumber nic) const {
+    return ends_.sends(nic).is_silent || ends_.receives(nic).is_silent;
   }
 
   void tell(Suspect suspect, const PathFault* path = nullptr) {
@@ -116,34 +122,111 @@ class Telling {
         tell_leaf(rail, leaf);
   }
 
-  void tell_leaf(RailNumber rail, LeafNumber leaf) {
+  // The NICs under a leaf, as far as they were measured.
+  struct Members {
     std::size_t measured = 0;
-    std::size_t low = 0;
-    std::vector<NicNumber> bad;
-    std::vector<NodeNumber> all;
+    std::vector<NicNumber> low;  // bad, or not known to be fine
+    std::vector<NicNumber> bad;  // of them
+  };
+
+  [[nodiscard]] Members members_of(RailNumber rail, LeafNumber leaf) const {
+    Members members;
     for (const NodeNumber node : fabric_.members(rail, leaf)) {
       const NicNumber nic = fabric_.number(rail, node);
       if (gone_[node] || !is_measured(nic)) continue;
-      ++measured;
+      ++members.measured;
       const bool is_open =
           ends_.sends(nic).state == EndState::open || ends_.receives(nic).state == EndState::open;
-      if (!ends_.is_bad(nic) && !is_open) continue;
-      ++low;
-      all.push_back(node);
-      if (ends_.is_bad(nic)) bad.push_back(nic);
+      if (ends_.is_bad(nic) || is_open) members.low.push_back(nic);
+      if (ends_.is_bad(nic)) members.bad.push_back(nic);
     }
-    if (low < kLeastOfLeaf || static_cast<double>(low) < kMostOfLeaf * static_cast<double>(measured)) return;
-    // Without NICs elsewhere that are fine nobody knows what is usual.
-    if (bad.empty()) return;
+    return members;
+  }
+
+  // Low tests between two of these NICs.
+  [[nodiscard]] std::vector<const Reading*> low_among(const std::vector<NicNumber>& nics) const {
+    std::vector<const Reading*> low;
+    for (const NicNumber nic : nics)
+      for (const std::uint32_t number : ends_.readings_of(2 * nic)) {
+        const Reading& reading = readings_.list[number];
+        if (reading.is_low && std::ranges::find(nics, reading.to) != nics.end()) low.push_back(&reading);
+      }
+    std::ranges::sort(low, {}, &Reading::record);
+    return low;
+  }
+
+  // So many NICs at least are bad if it is not the leaf, up to kEnoughOfLeaf: those that are known, and an
+  // end of each low pair.
+  [[nodiscard]] static std::size_t fewest_bad(const Members& members,
+                                              const std::vector<const Reading*>& low) {
+    std::vector<std::set<NicNumber>> choices{{members.bad.begin(), members.bad.end()}};
+    while (choices.front().size() < kEnoughOfLeaf) {
+      std::vector<std::set<NicNumber>> larger;
+      for (const std::set<NicNumber>& bad : choices) {
+        const auto open = std::ranges::find_if(
+            low, [&](const Reading* one) { return !bad.contains(one->from) && !bad.contains(one->to); });
+        if (open == low.end()) return bad.size();
+        for (const NicNumber nic : {(*open)->from, (*open)->to}) {
+          larger.push_back(bad);
+          larger.back().insert(nic);
+        }
+      }
+      choices = std::move(larger);
+    }
+    return choices.front().size();
+  }
+
+  // Without NICs elsewhere that are fine nobody knows what is usual.
+  [[nodiscard]] bool are_as_many_fine_elsewhere(RailNumber rail, LeafNumber leaf, std::size_t count) const {
+    std::size_t fine = 0;
+    for (NodeNumber node = 0; node < fabric_.nodes().size(); ++node)
+      if (fabric_.leaf(node) != leaf && !gone_[node] && ends_.is_fine(fabric_.number(rail, node))) ++fine;
+    return fine >= count;
+  }
+
+  [[nodiscard]] bool is_doubtful(RailNumber rail) const {
+    return std::ranges::any_of(readings_.references,
+                               [&](const Reference& one) { return one.rail == rail && one.is_doubtful; });
+  }
+
+  void tell_leaf(RailNumber rail, LeafNumber leaf) {
+    if (is_doubtful(rail)) return;
+    const Members members = members_of(rail, leaf);
+    const std::size_t count = members.low.size();
+    if (count < kLeastOfLeaf ||
+        static_cast<double>(count) < kMostOfLeaf * static_cast<double>(members.measured))
+      return;
+    const std::vector<const Reading*> low = low_among(members.low);
+    const std::size_t fewest = fewest_bad(members, low);
+    if (fewest < std::min(kLeastOfLeaf, members.measured - 1)) return;
+    if (!are_as_many_fine_elsewhere(rail, leaf, members.bad.empty() ? count : 1)) return;
     Suspect suspect;
     suspect.kind = SuspectKind::leaf;
     suspect.leaf = leaf;
     suspect.rail = rail;
-    weigh_in(suspect, bad);
-    for (const NodeNumber node : all)
-      told_[fabric_.number(rail, node)] = true;
-    suspect.nodes = std::move(all);
+    weigh_in(suspect, members.bad);
+    weigh_among(suspect, low, fewest);
+    if (suspect.loss < settings_.least_loss) return;
+    for (const NicNumber nic : members.low) {
+      told_[nic] = true;
+      suspect.nodes.push_back(fabric_.node_of(nic));
+    }
     tell(std::move(suspect));
+  }
+
+  // What NICs under a leaf give each other says more of it than what they give others: nobody else's NIC, and
+  // nothing between leaves, has a part in it.
+  void weigh_among(Suspect& suspect, const std::vector<const Reading*>& low, std::size_t fewest) const {
+    if (low.empty()) return;
+    std::vector<double> losses;
+    for (const Reading* reading : low) {
+      losses.push_back(1 - reading->share);
+      suspect.is_unreachable = suspect.is_unreachable && reading->is_silent;
+      add_evidence(suspect, *reading);
+    }
+    suspect.loss = median_of(losses);
+    const double by_chance = std::pow(0.5, static_cast<double>(fewest));
+    suspect.confidence = std::max(suspect.confidence, std::min(kMostConfidence, 1 - by_chance));
   }
 
   void tell_nodes() {
@@ -154,7 +237,11 @@ class Telling {
         const NicNumber nic = fabric_.number(rail, node);
         if (gone_[node] || told_[nic] || !is_measured(nic)) continue;
         ++measured;
-        if (ends_.is_bad(nic)) bad.push_back(nic);
+        if (!ends_.is_bad(nic)) continue;
+        if (is_doubtful(rail) && !is_silent(nic))
+          tell_doubt(nic);
+        else
+          bad.push_back(nic);
       }
       if (bad.size() >= 2 && static_cast<double>(bad.size()) >= kMostOfRails * static_cast<double>(measured))
         tell_node(node, bad);
@@ -191,6 +278,29 @@ class Telling {
     tell(std::move(suspect));
   }
 
+  // With the one that it is lowest with: it may be either, or that the fast ones are unusual.
+  void tell_doubt(NicNumber nic) {
+    const Reading* lowest = nullptr;
+    for (const EndNumber end : {2 * nic, 2 * nic + 1})
+      for (const std::uint32_t number : ends_.readings_of(end))
+        if (const Reading& one = readings_.list[number]; lowest == nullptr || one.share < lowest->share)
+          lowest = &one;
+    told_[nic] = true;
+    Suspect suspect;
+    suspect.nodes = {std::min(fabric_.node_of(lowest->from), fabric_.node_of(lowest->to)),
+                     std::max(fabric_.node_of(lowest->from), fabric_.node_of(lowest->to))};
+    suspect.rail = fabric_.rail_of(nic);
+    const auto is_same = [&](const Suspect& one) {
+      return one.nodes == suspect.nodes && one.rail == suspect.rail;
+    };
+    if (std::ranges::any_of(suspects_, is_same)) return;
+    suspect.is_unreachable = lowest->is_silent;
+    suspect.loss = 1 - lowest->share;
+    suspect.confidence = kUndecided;
+    add_evidence(suspect, *lowest);
+    tell(std::move(suspect));
+  }
+
   void tell_paths() {
     const std::vector<Flow> flows = read_flows(fabric_, records_, readings_, ends_, gone_, settings_);
     for (const PathFault& fault : find_path_faults(fabric_, flows, settings_)) {
@@ -224,10 +334,16 @@ class Telling {
     std::set<std::pair<NicNumber, NicNumber>> seen;
     for (const bool are_links : {true, false})
       for (const LowPair& pair : pairs) {
-        const bool is_link = pair.are_ends_fine && pair.low >= 2 && pair.confidence >= kLeastOfLink;
+        const bool is_link = may_be_link(pair) && pair.low >= 2 && pair.confidence >= kLeastOfLink;
         if (is_link != are_links || !is_told(pair)) continue;
         if (seen.insert(std::minmax(pair.from, pair.to)).second) tell_pair(pair, is_link);
       }
+  }
+
+  // Between leaves one flow may meet another one each time.
+  [[nodiscard]] bool may_be_link(const LowPair& pair) const {
+    return pair.are_ends_fine && !is_doubtful(fabric_.rail_of(pair.from)) &&
+           (!pair.is_cross || pair.is_silent || !settings_.is_one_flow());
   }
 
   [[nodiscard]] bool is_told(const LowPair& pair) const {
