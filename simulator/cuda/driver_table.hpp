@@ -36,7 +36,7 @@ struct GpuTable {
   double bf16_tflops = 600;
   double wgmma_tflops = 600;  // of bf16 by the instructions of compute capability 9.0
   bool has_peer_access = true;
-  bool runs_kernels = true;  // false: it takes them and does nothing
+  bool runs_kernels = true;                      // false: it takes them and does nothing
   std::map<unsigned, std::uint64_t> wrong_bits;  // multiprocessor -> what it turns over in what it computes
   std::uint64_t wrong_wgmma = 0;  // what is turned over in products by those instructions, everywhere
   std::vector<StuckWord> stuck;

@@ -24,7 +24,7 @@ SimulatedAgent::SimulatedAgent(net::EventLoop& loop, agent::Machine machine, con
   options.prefix = config.kubernetes.label_prefix;
   options.heartbeat = heartbeat;
   cluster_ = std::make_unique<agent::ClusterLink>(loop_, machine_.host->clock, door, std::move(options),
-                                                  config.deep_test, sources(), agent::ClusterMemory{});
+                                                  config, sources(), agent::ClusterMemory{});
   runtime_.events().set_listener([this](const std::vector<Event>& events) { cluster_->note(events); });
 }
 
