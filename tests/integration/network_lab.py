@@ -2,6 +2,7 @@
 """Hosts in network namespaces that are plugged into bridges, with real agents on them, and faults of the network between them.
 To be used inside network and mount namespaces of its own (own_namespaces.enter with NAMESPACES and TRIAL)."""
 
+import functools
 import json
 import os
 import shutil
@@ -227,11 +228,11 @@ class Lab:
         self.close()
 
 
+@functools.cache
 def mount_own_names():
-    """Names of namespaces that nobody else sees."""
+    """Names of namespaces that nobody else sees, whatever is mounted there already."""
     os.makedirs("/run/netns", exist_ok=True)
-    if subprocess.run(["findmnt", "-n", "-t", "tmpfs", "/run/netns"], capture_output=True, check=False).returncode != 0:
-        run("mount", "-t", "tmpfs", "none", "/run/netns")
+    run("mount", "-t", "tmpfs", "none", "/run/netns")
 
 
 def lose(host, every, rule=""):
