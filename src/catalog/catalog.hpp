@@ -230,8 +230,8 @@ class Catalog {
   [[nodiscard]] const Sxid* sxid(std::uint32_t code) const;
   [[nodiscard]] const LinkDownReason* link_down_reason(int number) const;
   [[nodiscard]] const LogRule* log_rule(std::string_view id) const;
-  // By its whole name: "NVIDIA GH200 480GB" is not "NVIDIA H200". Nothing: it is judged by its siblings and
-  // its history alone, never by another model's numbers.
+  // By its whole name: "NVIDIA GH200 480GB" is not "NVIDIA H200". Nothing: it is judged by its siblings
+  // alone, never by another model's numbers.
   [[nodiscard]] const GpuModel* gpu_model(std::string_view product_name) const;
   [[nodiscard]] const Counter* counter(std::string_view id) const;
   [[nodiscard]] const Profile* profile(std::string_view id) const;

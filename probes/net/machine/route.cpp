@@ -24,7 +24,6 @@ class Question {
     head_.nlmsg_flags = NLM_F_REQUEST;
     route_.rtm_family = is_ipv6 ? AF_INET6 : AF_INET;
     route_.rtm_dst_len = route_.rtm_src_len = static_cast<unsigned char>(size_ * kBitsOfByte);
-    used_ = NLMSG_LENGTH(sizeof route_);
   }
 
   void add(unsigned short type, const Address& address) { add(type, address.bytes.data(), size_); }
@@ -49,7 +48,7 @@ class Question {
   nlmsghdr head_{};
   rtmsg route_{};
   std::array<char, 256> bytes_{};
-  std::size_t used_ = 0;
+  std::size_t used_ = NLMSG_LENGTH(sizeof(rtmsg));
 };
 
 // Of an answer that lies whole in `bytes`.

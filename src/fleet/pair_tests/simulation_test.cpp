@@ -159,8 +159,11 @@ TEST(Simulation, by_one_flow_of_each_pair_slow_nics_are_told_and_nobody_else_is)
       // Under a leaf of two its neighbour is slow as well for all that is known, under one of three if two
       // are.
       const bool are_enough = one.oversubscription == 1 || one.per_leaf > 3;
-      if (are_enough) EXPECT_GE(score.recall(), 0.95) << what;
-      if (!are_enough) EXPECT_GE(score.found + score.undecided, score.planted - score.runs / 5) << what;
+      if (are_enough) {
+        EXPECT_GE(score.recall(), 0.95) << what;
+      } else {
+        EXPECT_GE(score.found + score.undecided, score.planted - score.runs / 5) << what;
+      }
       EXPECT_EQ(score.right, score.found) << what;
     }
 }
@@ -191,7 +194,9 @@ TEST(Simulation, where_single_flows_meet_slow_nics_are_told_and_nobody_else_is) 
                                  " slow: " + text_of(score);
         // Under two or three, few pairs say whether flows meet.
         EXPECT_LE(score.wrong, per_leaf > 4 ? 0U : 1U) << what;
-        if (per_leaf > 4) EXPECT_GE(score.recall(), 0.98) << what;
+        if (per_leaf > 4) {
+          EXPECT_GE(score.recall(), 0.98) << what;
+        }
       }
 }
 
