@@ -39,11 +39,14 @@ NcclReport::Row row_of(std::string_view ways) {
 TEST(NcclReport, of_sums_that_nobody_checked_does_not_say_that_they_were_right) {
   for (const std::string_view wrong :
        {R"("nwrong":null)", R"("nwrong":"N/A")", R"("nwrong":"12")", R"("a":1)"}) {
-    const std::string way = R"({"alg_bw":1,"bus_bw":2,)" + std::string(wrong) + "}";
-    EXPECT_EQ(row_of("\"in_place\":" + way).wrong, std::nullopt) << wrong;
-    const std::string other = R"("out_of_place":{"alg_bw":1,"bus_bw":2,"nwrong":)";
-    EXPECT_EQ(row_of(other + "0},\"in_place\":" + way).wrong, std::nullopt) << wrong;
-    EXPECT_EQ(row_of(other + "3},\"in_place\":" + way).wrong, 3U) << wrong;
+    const std::string way = R"("in_place":{"alg_bw":1,"bus_bw":2,)" + std::string(wrong) + "}";
+    const auto wrong_beside = [&way](std::string_view other) {
+      std::string ways = R"("out_of_place":{"alg_bw":1,"bus_bw":2,"nwrong":)";
+      return row_of(ways.append(other).append("},").append(way)).wrong;
+    };
+    EXPECT_EQ(row_of(way).wrong, std::nullopt) << wrong;
+    EXPECT_EQ(wrong_beside("0"), std::nullopt) << wrong;
+    EXPECT_EQ(wrong_beside("3"), 3U) << wrong;
   }
 }
 
