@@ -16,7 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(report->rows.size() <= host::kMaxNcclRows);
   const auto all = host::nccl_observations(*report, std::vector<host::GpuDevice>(2));
   if (!all) return 0;
-  for (const Observation& one : *all)
-    if (const auto number = as_number(*one.value)) AUTOPILOT_ASSERT(std::isfinite(*number) && *number >= 0);
+  for (const Observation& one : *all) {
+    const auto number = one.value ? as_number(*one.value) : std::nullopt;
+    AUTOPILOT_ASSERT(!number || (std::isfinite(*number) && *number >= 0));
+    AUTOPILOT_ASSERT(one.value || !one.missing.text().empty());
+  }
   return 0;
 }
