@@ -11,6 +11,7 @@ import time
 import unittest
 
 import harness
+from simulated_gpus import GPUS, make_machine
 
 
 class DeepTestTest(unittest.TestCase):
@@ -62,9 +63,6 @@ class DeepTestTest(unittest.TestCase):
         self.assertIn("no JSON of a DCGM diagnostic", summary["problem"])
 
 
-GPUS = ["0000:4a:00.0", "0000:61:00.0", "0000:ca:00.0", "0000:e1:00.0"]
-SOUND = {"host_to_device_gb_per_s": 25, "device_to_host_gb_per_s": 25, "memory_gb_per_s": 780, "f64_tflops": 1.3, "bf16_tflops": 240,
-         "peer_gb_per_s": 24, "memory_mib": 48}
 TESTS = ["pcie", "host_bandwidth", "compute", "memory_bandwidth", "arithmetic_speed", "memory", "sdc", "nvlink", "peer_bandwidth"]
 WRONG_BITS = {"wrong_bits": [{"multiprocessor": 2, "bits": "0x1"}]}
 
@@ -79,22 +77,9 @@ def probe_of(pid):
 @unittest.skipIf(harness.is_sanitized(harness.AUTOPILOT), "a simulated GPU computes on the processors, with sanitizers too slowly")
 class OwnDeepTestTest(unittest.TestCase):
     def machine(self, changes=None, calls=None, nvml=(), hidden=()):
-        """With four GPUs; `changes` by number of the GPU in the table of CUDA's driver, `nvml` texts of nvml.yaml."""
+        """As make_machine."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        tree = os.path.join(self.folder, "machine")
-        subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", tree], check=True, stdout=subprocess.DEVNULL)
-        gpus = [{"uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "pci_address": address} | SOUND |
-                (changes or {}).get(number, {}) for number, address in enumerate(GPUS) if number not in hidden]
-        with open(os.path.join(tree, "cuda.yaml"), "w", encoding="utf-8") as file:
-            json.dump({"gpus": gpus} | ({"calls": calls} if calls else {}), file)
-        path = os.path.join(tree, "nvml.yaml")
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        for old, new in (("pcie.generation: 1", "pcie.generation: 4"), *nvml):
-            self.assertIn(old, text)
-            text = text.replace(old, new)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        tree = make_machine(self.folder, changes, calls, nvml, hidden)
         return ["--tree", tree, "--library", os.path.join(harness.BIN, "libnvidia-ml-sim.so"),
                 "--cuda-library", os.path.join(harness.BIN, "libcuda-sim.so")]
 

@@ -5,16 +5,12 @@ make of it, and that nothing of it outlives the test."""
 import json
 import os
 import signal
-import subprocess
 import tempfile
 import threading
 import unittest
 
 import harness
-
-GPUS = ["0000:4a:00.0", "0000:61:00.0", "0000:ca:00.0", "0000:e1:00.0"]
-SOUND = {"host_to_device_gb_per_s": 25, "device_to_host_gb_per_s": 25, "memory_gb_per_s": 780, "f64_tflops": 1.3, "bf16_tflops": 240,
-         "peer_gb_per_s": 24, "memory_mib": 48}
+from simulated_gpus import GPUS, make_machine
 
 
 def children_of(pid):
@@ -38,15 +34,9 @@ def probes_of(pid):
 
 class GpuTests(unittest.TestCase):
     def agent(self, changes=None, calls=None, nvml=(), deadline="60s", schedule=None, hidden=(), kernels="best"):
-        """Of a machine with four GPUs; `changes` by number of the GPU in the driver's table, `nvml` texts of nvml.yaml."""
+        """Of a machine as make_machine makes it."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        tree = os.path.join(self.folder, "machine")
-        subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", tree], check=True, stdout=subprocess.DEVNULL)
-        gpus = [{"uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "pci_address": address} | SOUND |
-                (changes or {}).get(number, {}) for number, address in enumerate(GPUS) if number not in hidden]
-        with open(os.path.join(tree, "cuda.yaml"), "w", encoding="utf-8") as file:
-            json.dump({"gpus": gpus} | ({"calls": calls} if calls else {}), file)
-        self.change(os.path.join(tree, "nvml.yaml"), ("pcie.generation: 1", "pcie.generation: 4"), *nvml)
+        tree = make_machine(self.folder, changes, calls, nvml, hidden)
         config = os.path.join(self.folder, "config.yaml")
         with open(config, "w", encoding="utf-8") as file:
             json.dump({"gpu_probe": {"time": "100ms", "deadline": deadline, "kernels": kernels}, "gpu_tests": schedule or {}}, file)
@@ -54,15 +44,6 @@ class GpuTests(unittest.TestCase):
         self.addCleanup(agent.close)
         agent.wait_ready()
         return agent
-
-    def change(self, path, *changes):
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        for old, new in changes:
-            self.assertIn(old, text)
-            text = text.replace(old, new)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
 
     def make(self, agent, check):
         """Of `autopilot test CHECK`: exit code, operation, and what the check says."""

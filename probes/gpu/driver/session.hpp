@@ -92,10 +92,8 @@ class Session {
   // How long the driver took to make the kernels ready; in no other figure.
   [[nodiscard]] double load_seconds() const { return load_seconds_; }
   [[nodiscard]] std::size_t free_bytes() const { return free_bytes_; }  // when it was opened
-  [[nodiscard]] std::size_t budget_bytes() const {
-    return budget_bytes_;
-  }  // of all buffers on the GPU together
-  // That all buffers on the GPU together had at one time.
+  // Of all buffers on the GPU together: what they may have, and what they had at one time.
+  [[nodiscard]] std::size_t budget_bytes() const { return budget_bytes_; }
   [[nodiscard]] std::size_t most_used_bytes() const { return most_used_bytes_; }
   [[nodiscard]] cuda::Context context() const { return context_; }  // null: of HIP
   [[nodiscard]] cuda::Stream stream() const { return stream_; }

@@ -17,11 +17,6 @@ bool contains(const std::vector<int>& list, int number) {
   return std::find(list.begin(), list.end(), number) != list.end();
 }
 
-bool is_of_this_machine(const Machine& machine, const Address& address) {
-  return std::ranges::any_of(
-      machine.addresses, [&](const InterfaceAddress& own) { return is_same_address(own.address, address); });
-}
-
 std::variant<Plan, Failure> path_of(const MeasureOptions& options, const Machine& machine) {
   Plan plan;
   if (options.interface) {
@@ -79,10 +74,11 @@ Result<Machine> read_machine(const std::optional<Address>& peer) {
 }
 
 std::optional<Failure> why_not_over_own(const Address& from, const Address& to, const Machine& machine) {
+  if (interface_of(machine.addresses, to)) return std::nullopt;
   for (const InterfaceAddress& own : machine.addresses) {
     if (!is_same_address(own.address, from) || !is_neighbour(own, to)) continue;
     const auto used = way_out(from, to);
-    if (!used || *used == own.interface || is_of_this_machine(machine, to)) return std::nullopt;
+    if (!used || *used == own.interface) return std::nullopt;
     return Failure{Reason::no_route, "from " + from.text + " of " + own.interface + " the kernel sends to " +
                                          to.text + " by " + *used +
                                          ": both have the same neighbours, and no rule says which to take"};

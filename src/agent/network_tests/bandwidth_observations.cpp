@@ -155,13 +155,16 @@ void add_way(const BandwidthFound& found, std::uint32_t test, const WayFound& wa
     told.attributes.emplace_back(told.value ? "problem" : "error", why->second);
 }
 
-Observation& add_unknown(const Subject& subject, std::string_view name, const std::string& why,
-                         ObservationWriter& writer) {
+void add_unknown(const Subject& subject, std::string_view name, const std::string& why,
+                 ObservationWriter& writer) {
   Observation& told = writer.add(subject, name, 0.0, "");
   told.value.reset();
   told.missing = "not_tested";
   told.attributes = {{"error", why}};
-  return told;
+}
+
+bool is_of_node(const BandwidthFound& found, const LeftOut& left) {
+  return left.line.empty() || found.is_line_node;
 }
 
 // Those of which somebody might think that they were tested.
@@ -169,12 +172,9 @@ void add_left_out(const BandwidthFound& found, ObservationWriter& writer) {
   std::size_t count = 0;
   for (const LeftOut& left : found.left_out) {
     if (!left.is_missed || ++count > kMostLeftOutTold) continue;
-    const bool is_node = left.line.empty() || found.is_line_node;
-    Observation& told = add_unknown(is_node ? subject_of(SubjectKind::peer, left.node)
-                                            : subject_of(SubjectKind::link, left.node + "/" + left.line),
-                                    "bandwidth.left_out", left.why, writer);
-    told.attributes.emplace_back("node", left.node);
-    if (!is_node) told.attributes.emplace_back("interface", left.line);
+    add_unknown(is_of_node(found, left) ? subject_of(SubjectKind::peer, left.node)
+                                        : subject_of(SubjectKind::link, left.node + "/" + left.line),
+                "bandwidth.left_out", left.why, writer);
   }
 }
 
@@ -205,8 +205,7 @@ std::size_t tested_nodes(const fleet::Verdict& verdict) {
 std::string missed_text(const BandwidthFound& found) {
   std::vector<std::string> missed;
   for (const LeftOut& left : found.left_out)
-    if (left.is_missed)
-      missed.push_back(left.node + (left.line.empty() || found.is_line_node ? "" : "/" + left.line));
+    if (left.is_missed) missed.push_back(left.node + (is_of_node(found, left) ? "" : "/" + left.line));
   if (missed.empty()) return "";
   return ", without " + missed.front() +
          (missed.size() > 1 ? " and " + std::to_string(missed.size() - 1) + " more" : "");
