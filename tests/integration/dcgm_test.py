@@ -98,7 +98,7 @@ class DcgmTest(unittest.TestCase):
                 code, operation, _ = self.make(agent)
                 self.assertEqual((code, operation["state"]), (3, "failed"), operation)
                 self.assertIn(cause, operation["message"])
-                result = agent.result("gpu.dcgm")
+                result = agent.judged("gpu.dcgm")
                 self.assertEqual((result["health"], result["findings"][0]["reason"]), ("unknown", "could_not_look"))
                 self.assertIn(cause, result["findings"][0]["message"])
                 agent.close()
@@ -123,7 +123,7 @@ class DcgmTest(unittest.TestCase):
                 self.assertRegex(out, r"gpu.dcgm +timed_out")
                 program = self.started()[0]
                 harness.wait_until(lambda: is_gone(program["pid"]) and is_gone(program["group"]), "both are gone")
-                self.assertEqual(agent.result("gpu.dcgm")["findings"][0]["reason"], "timed_out")
+                self.assertEqual(agent.judged("gpu.dcgm")["findings"][0]["reason"], "timed_out")
 
     def begin(self, agent):
         """An operation whose program has started."""
@@ -161,7 +161,7 @@ class DcgmTest(unittest.TestCase):
         self.assertEqual((code, operation["state"]), (3, "skipped"), operation)
         self.assertRegex(operation["message"], r"^GPU in use by .*on GPU 3 \(0000:61:00.0\)")
         self.assertFalse(os.path.exists(self.log))
-        self.assertEqual(agent.result("gpu.dcgm")["health"], "unknown")
+        self.assertEqual(agent.judged("gpu.dcgm")["health"], "unknown")
         reply = agent.request("GET", "/dcgm", timeout=60)[1]
         self.assertIn("[[ DCGM ]] SKIP: GPU in use by ", reply)
         self.assertEqual(GAUGE.findall(agent.get("/metrics")), [])

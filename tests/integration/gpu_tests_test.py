@@ -195,7 +195,7 @@ class GpuTests(unittest.TestCase):
         code, operation, _ = self.make(agent, "gpu.pcie_bandwidth")
         self.assertEqual((code, operation["state"]), (3, "failed"), operation)
         self.assertIn("the GPU probe ended by signal 6", operation["message"])
-        self.assertEqual(agent.result("gpu.pcie_bandwidth")["findings"][0]["reason"], "could_not_look")
+        self.assertEqual(agent.judged("gpu.pcie_bandwidth")["findings"][0]["reason"], "could_not_look")
 
     def test_a_driver_that_is_not_there_is_named(self):
         agent = self.agent(calls={"cuInit": {"result": 100}})
@@ -209,7 +209,7 @@ class GpuTests(unittest.TestCase):
         self.assertEqual(code, 3, out)
         self.assertRegex(out, r"gpu.pcie_bandwidth +timed_out")
         harness.wait_until(lambda: not probes_of(agent.pid), "the probe is gone")
-        self.assertEqual(agent.result("gpu.pcie_bandwidth")["findings"][0]["reason"], "timed_out")
+        self.assertEqual(agent.judged("gpu.pcie_bandwidth")["findings"][0]["reason"], "timed_out")
 
     def test_cancelled_or_killed_in_the_middle_it_leaves_nothing(self):
         agent = self.agent(calls={"cuInit": {"result": "hang"}})

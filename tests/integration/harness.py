@@ -166,6 +166,13 @@ class Agent:
                 return result
         raise AssertionError(f"no result of {check}")
 
+    def judged(self, check):
+        """What the check of a test says after the first one: who asked for a test that gave no answer is told at once,
+        and the check is judged after it."""
+        wait_until(lambda: all(one["reason"] != "not_present" for one in self.result(check)["findings"]),
+                   f"{check} has judged a test")
+        return self.result(check)
+
     def wait_ready(self):
         wait_until(lambda: self.request("GET", "/readyz")[0] == 200, "every check looked once")
 
