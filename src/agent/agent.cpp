@@ -191,6 +191,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
   for (const runtime::OperationKind& kind : machine_.operations)
     operations_.offer(kind);
   if (options_.configuration_version) configuration_version_ = options_.configuration_version();
+  gpu_tests_.remember(operations_.list());
   if (journal.is_unwritten) runtime_.journal_all_again();
   tell_start(journal.moved_aside);
 }
@@ -273,7 +274,8 @@ void Agent::poll_soon() {
 
 // Journal and events learn which operations began and which ended.
 void Agent::note_operations() {
-  for (const Operation& operation : operations_.poll()) {
+  for (Operation& operation : operations_.poll()) {
+    gpu_tests_.complete(operation);
     runtime_.remember(operation);
     (void)runtime_.tell(runtime::operation_event(operation));
     const auto verdict = gpu_tests_.note(operation);

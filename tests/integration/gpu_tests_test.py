@@ -33,14 +33,15 @@ def probes_of(pid):
 
 
 class GpuTests(unittest.TestCase):
-    def agent(self, changes=None, calls=None, nvml=(), deadline="60s", schedule=None, hidden=(), kernels="best"):
-        """Of a machine as make_machine makes it."""
+    def agent(self, changes=None, calls=None, nvml=(), deadline="60s", schedule=None, hidden=(), kernels="best",
+              state=None):
+        """Of a machine as make_machine makes it. `state`: the folder of the agent's own; one that goes with it where absent."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
         tree = make_machine(self.folder, changes, calls, nvml, hidden)
         config = os.path.join(self.folder, "config.yaml")
         with open(config, "w", encoding="utf-8") as file:
             json.dump({"gpu_probe": {"time": "100ms", "deadline": deadline, "kernels": kernels}, "gpu_tests": schedule or {}}, file)
-        agent = harness.Agent("--root", tree, "--config", config)
+        agent = harness.Agent("--root", tree, "--config", config, folder=state)
         self.addCleanup(agent.close)
         agent.wait_ready()
         return agent
@@ -104,6 +105,18 @@ class GpuTests(unittest.TestCase):
             with self.subTest(check):
                 code, operation, result = self.make(agent, check)
                 self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
+
+    def test_cards_of_an_unknown_model_are_all_slower_than_they_were(self):
+        model = {"nvml": [('name: "NVIDIA L40S"', 'name: "NVIDIA L40X"')]}
+        state = self.enterContext(tempfile.TemporaryDirectory())
+        agent = self.agent(state=state, **model)
+        for _ in range(3):
+            self.assertEqual(self.make(agent, "gpu.memory_bandwidth")[2]["health"], "healthy")
+        agent.close()
+        agent = self.agent({number: {"memory_gb_per_s": 600} for number in range(len(GPUS))}, state=state, **model)
+        _, _, result = self.make(agent, "gpu.memory_bandwidth")
+        self.assertEqual(self.findings(result), [(gpu, "degraded", "memory_bandwidth_declined") for gpu in GPUS], result)
+        self.assertIn("expected after its earlier tests", result["findings"][0]["message"])
 
     def test_kernels_that_disagree_on_one_gpu_alone_accuse_it(self):
         agent = self.agent({1: {"wrong_wgmma": "0x4", "bf16_tflops": 100}})

@@ -254,7 +254,8 @@ std::string gpu_models_page(const Catalog& facts) {
       "what the vendor promises: dense, in one\ndirection, at full power. No machine reaches them, and which "
       "share is enough is a threshold of a check. `-`: it could not be\nverified, and nobody is judged by "
       "it. "
-      "A model that is not here is judged by its siblings alone.\n\n"
+      "A model that is not here is judged by its siblings and by what earlier tests measured of the same "
+      "card.\n\n"
       "| names | NVLinks | NVLink, GB/s | memory, GB/s | PCIe | FP64, TFLOPS | FP64 on tensor cores | BF16 | "
       "source of the "
       "peaks |\n|---|---|---|---|---|---|---|---|---|\n";

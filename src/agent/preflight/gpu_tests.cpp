@@ -2,11 +2,22 @@
 #include "agent/preflight/gpu_tests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "agent/cluster_checks/deep_test_words.hpp"
 #include "agent/network_tests/ping_observations.hpp"
 
 namespace autopilot::agent {
+
+void GpuTests::remember(std::span<const Operation> operations) {
+  for (const Operation& operation : operations)
+    if (operation.state == OperationState::succeeded)
+      sources_.board.remember(operation.kind, operation.observations);
+}
+
+void GpuTests::complete(Operation& operation) const {
+  complete_subjects(operation, gpus_in(*sources_.snapshot()));
+}
 
 std::optional<JudgedTest> GpuTests::note(const Operation& operation) {
   const auto check = std::ranges::find(sources_.checks, operation.kind,
@@ -15,22 +26,19 @@ std::optional<JudgedTest> GpuTests::note(const Operation& operation) {
   if (has_check && operation.is_over()) note_untested(operation);
   if (operation.state != OperationState::succeeded) return std::nullopt;
   const SnapshotPtr snapshot = sources_.snapshot();
-  const auto gpus = gpus_in(*snapshot);
-  auto judged = has_check ? judge(*check, operation, gpus) : judge_host_test(operation);
+  auto judged = has_check ? judge(*check, operation) : judge_host_test(operation);
   if (judged) {
-    sources_.passes.add(pass_records_of(*judged, gpus, snapshot->boot_id));
+    sources_.passes.add(pass_records_of(*judged, gpus_in(*snapshot), snapshot->boot_id));
     sources_.passes.note(*snapshot);
   }
   return judged;
 }
 
-std::optional<JudgedTest> GpuTests::judge(const checks::Check& check, const Operation& operation,
-                                          std::span<const Subject> gpus) {
+std::optional<JudgedTest> GpuTests::judge(const checks::Check& check, const Operation& operation) {
   if (check.info.id == kPingCheck) return judge_own_pings(check, operation);
   if (operation.observations.empty()) return std::nullopt;
   Operation ended = operation;
-  complete_subjects(ended, gpus);
-  sources_.board.add(ended.kind, ended.observations);
+  ended.observations = sources_.board.add(ended.kind, std::move(ended.observations));
   return judge_test(check, ended, sources_.facts, sources_.expectation());
 }
 

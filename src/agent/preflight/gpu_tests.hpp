@@ -29,12 +29,15 @@ class GpuTests {
   };
   explicit GpuTests(Sources sources) : sources_(std::move(sources)) {}
 
-  // An operation that began or ended. Nothing: it found nothing that a check judges.
+  // Those of an earlier agent: what they measured is what is usual of these cards.
+  void remember(std::span<const Operation> operations);
+  // Names the GPUs of an operation in full: a child knows their addresses alone.
+  void complete(Operation& operation) const;
+  // An operation that began or ended, completed. Nothing: it found nothing that a check judges.
   std::optional<JudgedTest> note(const Operation& operation);
 
  private:
-  [[nodiscard]] std::optional<JudgedTest> judge(const checks::Check& check, const Operation& operation,
-                                                std::span<const Subject> gpus);
+  [[nodiscard]] std::optional<JudgedTest> judge(const checks::Check& check, const Operation& operation);
   [[nodiscard]] std::optional<JudgedTest> judge_own_pings(const checks::Check& check,
                                                           const Operation& operation);
   void note_untested(const Operation& operation);

@@ -50,9 +50,11 @@ std::optional<double> bf16_peak(const catalog::GpuPeaks& peaks) {
 
 constexpr std::array<Rate, 3> kRates{{
     {kDaxpy, "daxpy", "GB/s", memory_peak, "gpu.memory_bandwidth.peak_share",
-     "gpu.memory_bandwidth.sibling_share"},
-    {kDgemm, "dgemm", "TFLOP/s", fp64_peak, "gpu.compute.fp64_share", "gpu.compute.sibling_share"},
-    {kBf16, "bf16", "TFLOP/s", bf16_peak, "gpu.compute.bf16_share", "gpu.compute.sibling_share"},
+     "gpu.memory_bandwidth.sibling_share", "gpu.memory_bandwidth.own_share"},
+    {kDgemm, "dgemm", "TFLOP/s", fp64_peak, "gpu.compute.fp64_share", "gpu.compute.sibling_share",
+     "gpu.compute.own_share"},
+    {kBf16, "bf16", "TFLOP/s", bf16_peak, "gpu.compute.bf16_share", "gpu.compute.sibling_share",
+     "gpu.compute.own_share"},
 }};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -115,7 +117,7 @@ Findings judge(const JudgeInput& input) {
   add_wrong(input, kWrong, kComputeWrong, kWrongNumbers, findings);
   add_disputed(input, findings);
   Findings slow;
-  judge_rates(input, kRates, "compute_slow", "compute_sibling_differs", slow);
+  judge_rates(input, kRates, {"compute_slow", "compute_sibling_differs", "compute_declined"}, slow);
   for (Finding& finding : slow) {
     add_throttled(input, finding);
     findings.push_back(std::move(finding));

@@ -8,6 +8,7 @@
 
 #include "checks/gpu/gpu_check.hpp"
 #include "core/attribute_text.hpp"
+#include "host/tests/results.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -27,13 +28,15 @@ class RatesJudge {
       measured_.push_back(measured(input, rate.name));
   }
 
-  [[nodiscard]] std::optional<Finding> judge(const Subject& gpu, std::string_view low,
-                                             std::string_view differs) const {
+  [[nodiscard]] std::optional<Finding> judge(const Subject& gpu, const RateReasons& reasons) const {
     const auto model = input_.history.word(gpu, kGpuModel);
     if (!model) return std::nullopt;
     const catalog::GpuModel* known = input_.facts.gpu_model(*model);
+    const auto promise = [&](std::size_t rate) {
+      return known != nullptr && known->peaks ? rates_[rate].peak(*known->peaks) : std::nullopt;
+    };
     const auto share_of_promise = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
-      const auto peak = known != nullptr && known->peaks ? rates_[rate].peak(*known->peaks) : std::nullopt;
+      const auto peak = promise(rate);
       if (!peak) return std::nullopt;
       return share_of(limit(input_, rates_[rate].peak_share), *peak, one.said->unit);
     };
@@ -44,10 +47,20 @@ class RatesJudge {
       if (!usual) return std::nullopt;
       return share_of(limit(input_, rates_[rate].sibling_share), *usual, one.said->unit);
     };
+    const auto share_of_own = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
+      const Value* usual = find_attribute(one.said->attributes, host::kUsualOfCard);
+      const auto before = usual == nullptr ? std::nullopt : as_number(*usual);
+      if (!before || promise(rate)) return std::nullopt;
+      return share_of(limit(input_, rates_[rate].own_share), *before, one.said->unit);
+    };
     if (const auto slow = too_low(gpu, share_of_promise); !slow.empty())
-      return make_slow_finding(input_, gpu, low, gpu_text(gpu), slow, "expected of " + *model);
+      return make_slow_finding(input_, gpu, reasons.low, gpu_text(gpu), slow, "expected of " + *model);
     if (const auto slow = too_low(gpu, share_of_siblings); !slow.empty())
-      return make_slow_finding(input_, gpu, differs, gpu_text(gpu), slow, "expected beside its siblings");
+      return make_slow_finding(input_, gpu, reasons.differs, gpu_text(gpu), slow,
+                               "expected beside its siblings");
+    if (const auto slow = too_low(gpu, share_of_own); !slow.empty())
+      return make_slow_finding(input_, gpu, reasons.declined, gpu_text(gpu), slow,
+                               "expected after its earlier tests");
     return std::nullopt;
   }
 
@@ -147,11 +160,11 @@ std::optional<double> memory_peak(const catalog::GpuPeaks& peaks) {
   return peaks.memory_gigabytes_per_second;
 }
 
-void judge_rates(const JudgeInput& input, std::span<const Rate> rates, std::string_view low,
-                 std::string_view differs, Findings& findings) {
+void judge_rates(const JudgeInput& input, std::span<const Rate> rates, const RateReasons& reasons,
+                 Findings& findings) {
   const RatesJudge judge(input, rates);
   for (const Subject& gpu : input.history.subjects(SubjectKind::gpu))
-    if (auto finding = judge.judge(gpu, low, differs)) findings.push_back(*std::move(finding));
+    if (auto finding = judge.judge(gpu, reasons)) findings.push_back(*std::move(finding));
 }
 
 }  // namespace autopilot::checks

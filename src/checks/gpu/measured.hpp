@@ -62,8 +62,9 @@ struct TooLow {
                                         const std::vector<TooLow>& too_low, const std::string& why);
 
 // A rate that a test measures of each GPU, and what it is compared with: a share of what the vendor promises
-// of the model, and a share of the median of the GPUs of that model here. A model that the catalog does not
-// know is compared with its siblings alone; a GPU whose model nobody told, with nothing.
+// of the model, and a share of the median of the GPUs of that model here. Where the catalog knows no promise,
+// with these and with a share of what earlier tests measured of the same card; a GPU whose model nobody told,
+// with nothing.
 struct Rate {
   std::string_view name;  // of the observation
   std::string_view word;  // as of TooLow
@@ -71,14 +72,21 @@ struct Rate {
   std::optional<double> (*peak)(const catalog::GpuPeaks& peaks) = nullptr;
   std::string_view peak_share{};  // ids of thresholds
   std::string_view sibling_share{};
+  std::string_view own_share{};
+};
+
+// Why a rate is too low: for the share of the promise, of the siblings' and of the card's own, in this order.
+struct RateReasons {
+  std::string_view low;
+  std::string_view differs;
+  std::string_view declined;
 };
 
 // GB/s of its own memory.
 [[nodiscard]] std::optional<double> memory_peak(const catalog::GpuPeaks& peaks);
 
-// At most one finding of each GPU, about all of its rates that are too low: with the reason `low` where some
-// are below their share of the peak, else `differs` where some are below their share of the siblings'.
-void judge_rates(const JudgeInput& input, std::span<const Rate> rates, std::string_view low,
-                 std::string_view differs, Findings& findings);
+// At most one finding of each GPU, about all of its rates that are too low for the first of these reasons.
+void judge_rates(const JudgeInput& input, std::span<const Rate> rates, const RateReasons& reasons,
+                 Findings& findings);
 
 }  // namespace autopilot::checks

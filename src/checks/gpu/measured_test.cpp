@@ -56,9 +56,11 @@ constexpr Rate kMemory{"memory_bandwidth.copy",
                        "GB/s",
                        [](const catalog::GpuPeaks& peaks) { return peaks.memory_gigabytes_per_second; },
                        "gpu.memory_bandwidth.peak_share",
-                       "gpu.memory_bandwidth.sibling_share"};
-constexpr Rate kAdd{"memory_bandwidth.triad", "triad", kMemory.unit, kMemory.peak, kMemory.peak_share,
-                    kMemory.sibling_share};
+                       "gpu.memory_bandwidth.sibling_share",
+                       "gpu.memory_bandwidth.own_share"};
+constexpr Rate kAdd{
+    "memory_bandwidth.triad", "triad",          kMemory.unit, kMemory.peak, kMemory.peak_share,
+    kMemory.sibling_share,    kMemory.own_share};
 constexpr std::array kRates{kMemory, kAdd};
 
 class RatesTest : public MeasuredTest {
@@ -70,7 +72,9 @@ class RatesTest : public MeasuredTest {
   }
   Findings findings() {
     Findings findings;
-    judge_rates(input(), kRates, "memory_bandwidth_low", "memory_bandwidth_sibling_differs", findings);
+    judge_rates(input(), kRates,
+                {"memory_bandwidth_low", "memory_bandwidth_sibling_differs", "memory_bandwidth_declined"},
+                findings);
     return findings;
   }
 };
@@ -98,6 +102,24 @@ TEST_F(RatesTest, a_model_that_nobody_knows_is_compared_with_its_siblings) {
   EXPECT_EQ(found[0].reason, "memory_bandwidth_sibling_differs");
   EXPECT_EQ(found[0].message,
             "GPU 1 (0000:11:00.0) is slow: triad 1200 GB/s, at least 3240 expected beside its siblings");
+}
+
+TEST_F(RatesTest, a_model_that_nobody_knows_is_compared_with_its_own_past) {
+  says("gpu.model", 0, std::string("NVIDIA GH200 480GB"));
+  says("memory_bandwidth.copy", 0, 3100.0, {{"usualOfCard", 3600.0}});
+  says("memory_bandwidth.triad", 0, 3300.0, {{"usualOfCard", 3600.0}});
+  const Findings found = findings();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].reason, "memory_bandwidth_declined");
+  EXPECT_EQ(found[0].message,
+            "GPU 0 (0000:10:00.0) is slow: copy 3100 GB/s, at least 3240 expected after its earlier tests");
+  EXPECT_EQ(evidence(found[0], "thresholdId"), "gpu.memory_bandwidth.own_share");
+}
+
+TEST_F(RatesTest, what_the_vendor_promises_goes_before_the_past) {
+  says("gpu.model", 0, std::string("NVIDIA H100 80GB HBM3"));
+  says("memory_bandwidth.copy", 0, 2600.0, {{"usualOfCard", 3000.0}});
+  EXPECT_TRUE(findings().empty());
 }
 
 TEST_F(RatesTest, an_operator_can_ask_for_more) {

@@ -26,7 +26,8 @@ constexpr Rate rate(std::string_view name, std::string_view word) {
           "GB/s",
           memory_peak,
           "gpu.memory_bandwidth.peak_share",
-          "gpu.memory_bandwidth.sibling_share"};
+          "gpu.memory_bandwidth.sibling_share",
+          "gpu.memory_bandwidth.own_share"};
 }
 constexpr std::array kRates{rate(kCopy, "copy"), rate(kScale, "scale"), rate(kTriad, "triad"),
                             rate(kDaxpy, "daxpy")};
@@ -40,7 +41,9 @@ Findings judge(const JudgeInput& input) {
   add_unusable(input, {kOutcome, kMeasuredOutcomes, {}, kFound, {}}, findings);
   add_wrong(input, kWrong, "memory_bandwidth_wrong", "got wrong numbers while it copied its memory",
             findings);
-  judge_rates(input, kRates, "memory_bandwidth_low", "memory_bandwidth_sibling_differs", findings);
+  judge_rates(input, kRates,
+              {"memory_bandwidth_low", "memory_bandwidth_sibling_differs", "memory_bandwidth_declined"},
+              findings);
   return findings;
 }
 

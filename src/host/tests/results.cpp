@@ -44,8 +44,12 @@ void TestBoard::put(const std::string& check, Result<Observations> found) {
   found_.insert_or_assign(check, std::move(found));
 }
 
-void TestBoard::add(const std::string& check, const Observations& found) {
+Observations TestBoard::add(const std::string& check, Observations found) {
   const std::lock_guard lock(mutex_);
+  for (Observation& now : found) {
+    if (const auto usual = earlier_.usual(check, now)) now.attributes.emplace_back(kUsualOfCard, *usual);
+    earlier_.add(check, now);
+  }
   const auto known = found_.find(check);
   Observations all;
   if (known != found_.end() && known->second)
@@ -55,6 +59,13 @@ void TestBoard::add(const std::string& check, const Observations& found) {
         all.push_back(old);
   all.insert(all.end(), found.begin(), found.end());
   found_.insert_or_assign(check, std::move(all));
+  return found;
+}
+
+void TestBoard::remember(const std::string& check, const Observations& found) {
+  const std::lock_guard lock(mutex_);
+  for (const Observation& one : found)
+    earlier_.add(check, one);
 }
 
 Result<Observations> TestBoard::last(std::string_view check) const {
