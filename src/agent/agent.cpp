@@ -373,19 +373,21 @@ void Agent::open_gate() {
 // Each agent has turns of its own, so that nodes do not load what they share all at once.
 void Agent::begin_schedule() {
   if (machine_.operations.empty()) return;
+  const GpuTestParts parts{.clock = machine_.host->clock,
+                           .passes = passes_,
+                           .runtime = runtime_,
+                           .operations = operations_,
+                           .cluster = cluster_ ? &*cluster_ : nullptr,
+                           .note_changes = [this] { note_operations(); },
+                           .poll_soon = [this] { poll_soon(); }};
+  operations_.heed(pods_with_gpus(parts));
   schedule_.emplace(
       loop_, machine_.host->clock,
       [this, share = kube::dice()()] {
         const config::GpuTests& tests = options_.config.gpu_tests;
         return GpuTestPolicy{.every = tests.every, .checks = tests.checks, .share = share};
       },
-      gpu_test_doors({.clock = machine_.host->clock,
-                      .passes = passes_,
-                      .runtime = runtime_,
-                      .operations = operations_,
-                      .cluster = cluster_ ? &*cluster_ : nullptr,
-                      .note_changes = [this] { note_operations(); },
-                      .poll_soon = [this] { poll_soon(); }}));
+      gpu_test_doors(parts));
   schedule_->start();
 }
 

@@ -34,6 +34,10 @@ std::string join(std::string first, const std::string& second) {
   return std::move(first) + "; " + second;
 }
 
+std::string in_use_by(const std::string& holder) {
+  return "GPU in use by " + holder;
+}
+
 std::string garbage_note(std::uint64_t lines) {
   if (lines == 0) return {};
   return std::to_string(lines) + (lines == 1 ? " line" : " lines") + " of its output could not be read";
@@ -86,7 +90,7 @@ Operations::Operations(const Clock& clock, std::string boot_id, bool simulated,
       operation.finished = clock_.now().wall;
       changed_.push_back(operation);
     }
-    entries_.push_back({std::move(operation), {}, nullptr, nullptr, {}});
+    entries_.emplace_back().operation = std::move(operation);
   }
   forget_oldest();
 }
@@ -145,14 +149,27 @@ Result<Operation> Operations::start(const OperationStart& wanted) {
   operation.created = clock_.now().wall;
   operation.started = operation.created;
   operation.state = OperationState::running;
-  if (const auto* own = std::get_if<OwnTest>(&kind->test))
-    TRY_STATUS(begin(entry, *own));
-  else
-    TRY_STATUS(watch(entry, command_of(*kind, wanted.reservation)));
+  entry.yields = kind->is_told_reservation && !wanted.knows_holders;
+  if (const std::string holder = holder_of(entry); !holder.empty()) {
+    operation.state = OperationState::skipped;
+    operation.message = in_use_by(holder);
+    operation.finished = operation.created;
+  } else {
+    TRY_STATUS(run(entry, *kind));
+  }
   entries_.push_back(std::move(entry));
   forget_oldest();
   changed_.push_back(entries_.back().operation);
   return entries_.back().operation;
+}
+
+std::string Operations::holder_of(const Entry& entry) const {
+  return holder_ && entry.yields ? holder_(entry.operation.reservation) : "";
+}
+
+Status Operations::run(Entry& entry, const OperationKind& kind) {
+  if (const auto* own = std::get_if<OwnTest>(&kind.test)) return begin(entry, *own);
+  return watch(entry, command_of(kind, entry.operation.reservation));
 }
 
 Status Operations::watch(Entry& entry, host::Command command) {
@@ -214,6 +231,8 @@ std::vector<Operation> Operations::poll() {
   for (Entry& entry : entries_) {
     if (entry.own && (entry.own->end || clock_.now().mono >= entry.own->deadline)) conclude_own(entry);
     if (!entry.talk) continue;
+    if (const std::string holder = holder_of(entry); !holder.empty())
+      (void)cancel(entry.operation.id, "the agent: " + in_use_by(holder));
     {
       const std::lock_guard lock(mutex_);
       if (!entry.talk->has_ended) continue;

@@ -56,6 +56,7 @@ struct OperationStart {
   std::string owner;
   std::vector<Subject> reservation;  // what nobody else may test meanwhile
   std::optional<Duration> deadline;  // the kind's own where absent
+  bool knows_holders = false;        // whoever starts it has seen to it that nobody else has what it tests
 };
 
 // The active tests of one machine. Used on one thread, the runtime's; each child is watched by a thread of
@@ -75,6 +76,13 @@ class Operations {
   Operations& operator=(const Operations&) = delete;
   // Ends what runs, as stop() does.
   ~Operations();
+
+  // Who has some of these GPUs, or of all where none is named, though nothing of theirs may run on them;
+  // empty: nobody that is known.
+  using Holder = std::function<std::string(const std::vector<Subject>& gpus)>;
+  // What it names is left alone: a test of GPUs is over at once, as skipped, and one that runs is cancelled
+  // by the next poll(), unless whoever starts it knows_holders.
+  void heed(Holder holder) { holder_ = std::move(holder); }
 
   // One more kind, whose test this process makes.
   void offer(OperationKind kind);
@@ -118,14 +126,17 @@ class Operations {
   struct Entry {
     Operation operation;
     std::string cancelled_by;
+    bool yields = false;           // to who has what it tests
     std::unique_ptr<Talk> talk;    // while a child runs
     std::shared_ptr<OwnTalk> own;  // while a test of this process is under way
     std::jthread thread;
   };
 
   [[nodiscard]] Status admit(const OperationStart& wanted, const OperationKind& kind) const;
+  [[nodiscard]] Status run(Entry& entry, const OperationKind& kind);
   [[nodiscard]] Status watch(Entry& entry, host::Command command);
   [[nodiscard]] Status begin(Entry& entry, const OwnTest& test);
+  [[nodiscard]] std::string holder_of(const Entry& entry) const;
   void take_line(Talk& talk, std::string_view line);
   void conclude(Entry& entry);
   void conclude_own(Entry& entry);
@@ -137,6 +148,7 @@ class Operations {
   const bool simulated_;
   std::vector<OperationKind> kinds_;
   std::function<void()> wake_;
+  Holder holder_;
   std::uint64_t next_number_ = 1;
   bool stopping_ = false;
   std::vector<Operation> changed_;

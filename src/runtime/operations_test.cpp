@@ -48,6 +48,8 @@ std::vector<OperationKind> kinds() {
            {"-c", R"(echo "{\"progress\":1,\"message\":\"$*\"}"; echo '{"observations":[]}')", "sh"},
            {}},
        true},
+      {"told_hangs", "", 60s, host::Command{"/bin/sh", {"-c", "sleep 600", "sh"}, {"PATH=/usr/bin:/bin"}},
+       true},
   };
 }
 
@@ -230,6 +232,47 @@ TEST_F(OperationsTest, a_child_that_is_told_what_is_reserved_tests_that) {
   const auto started = start("told", {gpu("a"), gpu("b")});
   ASSERT_TRUE(started.has_value()) << started.error().what;
   EXPECT_EQ(to_end(started->id).message, "gpu/a gpu/b");
+}
+
+// Those that a pod holds are left alone, whether it uses them or not.
+class HeldGpusTest : public OperationsTest {
+ protected:
+  HeldGpusTest() {
+    operations_->heed([this](const std::vector<Subject>& gpus) {
+      asked_ = gpus;
+      return holder_;
+    });
+  }
+  std::string holder_;
+  std::vector<Subject> asked_;
+};
+
+TEST_F(HeldGpusTest, a_test_of_gpus_that_somebody_holds_is_skipped) {
+  holder_ = "pod ml/train-0";
+  const std::vector<Subject> gpus{{SubjectKind::gpu, "0000:3b:00.0", {}, {}, {}}};
+  const auto skipped = start("told", gpus);
+  ASSERT_TRUE(skipped);
+  EXPECT_EQ(skipped->state, OperationState::skipped);
+  EXPECT_EQ(skipped->message, "GPU in use by pod ml/train-0");
+  EXPECT_EQ(asked_, gpus);
+  EXPECT_EQ(to_end(skipped->id).state, OperationState::skipped);
+  EXPECT_EQ(run("passes").state, OperationState::succeeded) << "it tests no GPU";
+}
+
+TEST_F(HeldGpusTest, who_knows_the_holders_is_not_held_up) {
+  holder_ = "pod ml/train-0";
+  const auto started = operations_->start({"told", "ml/train-0", {}, {}, true});
+  ASSERT_TRUE(started);
+  EXPECT_EQ(to_end(started->id).state, OperationState::succeeded);
+}
+
+TEST_F(HeldGpusTest, one_that_is_under_way_ends_when_somebody_gets_the_gpu) {
+  const auto started = start("told_hangs");
+  ASSERT_EQ(started->state, OperationState::running);
+  holder_ = "pod ml/train-0";
+  const Operation ended = to_end(started->id);
+  EXPECT_EQ(ended.state, OperationState::cancelled);
+  EXPECT_EQ(ended.message, "cancelled by the agent: GPU in use by pod ml/train-0");
 }
 
 TEST_F(OperationsTest, what_is_reserved_is_refused_to_others_until_it_is_free) {

@@ -383,6 +383,23 @@ class AgentTest(unittest.TestCase):
         incident = harness.wait_until(lambda: self.incident("gpu_fallen_off_bus"), "the GPU fell off the bus")
         self.assertEqual([(one["pod"], one["pid"]) for one in incident["workloads"]], [("train-0", 4200)])
 
+    def test_a_gpu_that_a_pod_holds_idle_is_left_alone_by_tests_on_demand(self):
+        def make():
+            code, out, errors = harness.run("test", "gpu.sdc", "--socket", self.agent.socket, "-o", "json", timeout=90)
+            self.assertTrue(out, errors)
+            return code, json.loads(out)["items"][0]["operation"]
+
+        kubelet = self.serve()
+        kubelet.set(pod("train-0", container("main", ("nvidia.com/gpu", self.uuids[3]))))
+        self.assertEqual(self.pods(), [(3, "pod.ml/train-0")])
+        code, operation = make()
+        self.assertEqual((code, operation["state"]), (3, "skipped"), operation)
+        self.assertRegex(operation["message"], r"^GPU in use by pod ml/train-0 \(gpu/0000:61:00\.0\)$")
+        kubelet.set()
+        harness.wait_until(lambda: not self.pods(), "the pod is gone")
+        code, operation = make()
+        self.assertEqual((code, operation["state"]), (0, "succeeded"), operation)
+
     def test_a_pod_that_holds_a_part_of_a_gpu(self):
         for gpu in ("gpu/2", "gpu/5"):
             self.inject("divided", "--subject", gpu, "--magnitude", "3")

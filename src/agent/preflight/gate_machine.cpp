@@ -36,6 +36,7 @@ Result<Operation> start(const GateParts& parts, runtime::OperationStart wanted) 
   const auto is_node = [](const Subject& one) { return one.kind == SubjectKind::peer; };
   if (std::ranges::any_of(wanted.reservation, is_node))
     TRY_STATUS(leave_out_unknown_nodes(parts, wanted.reservation));
+  wanted.knows_holders = true;  // the pod has its GPUs, and who else has them was asked
   auto operation = parts.operations.start(wanted);
   if (operation) parts.note_changes();
   return operation;

@@ -6,8 +6,19 @@
 #include <vector>
 
 #include "agent/fresh_look.hpp"
+#include "agent/scheduled_tests/idle_now.hpp"
 
 namespace autopilot::agent {
+namespace {
+
+constexpr std::string_view kLook = "gpu.processes";
+
+std::optional<Result<std::string>> holder_in(const ClusterLink* cluster) {
+  if (cluster == nullptr) return std::nullopt;
+  return cluster->gpu_holder();
+}
+
+}  // namespace
 
 GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts) {
   GpuTestSchedule::Doors doors;
@@ -18,16 +29,13 @@ GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts) {
     return std::ranges::find(operations.kinds(), check, &runtime::OperationKind::id) !=
            operations.kinds().end();
   };
-  doors.holder = [cluster = parts.cluster]() -> std::optional<Result<std::string>> {
-    if (cluster == nullptr) return std::nullopt;
-    return cluster->gpu_holder();
-  };
+  doors.holder = [cluster = parts.cluster] { return holder_in(cluster); };
   doors.is_reserved = [&runtime = parts.runtime] { return runtime.snapshot()->verdict == Verdict::testing; };
   doors.look = [parts](const auto& done) {
-    return look_afresh(parts.runtime, parts.clock, "gpu.processes", parts.poll_soon, done);
+    return look_afresh(parts.runtime, parts.clock, std::string(kLook), parts.poll_soon, done);
   };
   doors.start = [parts](const std::string& check, const std::vector<Subject>& gpus) {
-    auto operation = parts.operations.start({check, std::string(kScheduleOwner), gpus, std::nullopt});
+    auto operation = parts.operations.start({check, std::string(kScheduleOwner), gpus, std::nullopt, true});
     if (operation) parts.note_changes();
     return operation;
   };
@@ -35,6 +43,16 @@ GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts) {
     (void)operations.cancel(id, std::string(kScheduleOwner) + ": " + why);
   };
   return doors;
+}
+
+runtime::Operations::Holder pods_with_gpus(const GpuTestParts& parts) {
+  return [&runtime = parts.runtime, cluster = parts.cluster](const std::vector<Subject>& gpus) {
+    const SnapshotPtr snapshot = runtime.snapshot();
+    const auto all = gpus_in(*snapshot);
+    const auto look = std::ranges::find(snapshot->results, kLook, &CheckResult::check);
+    const bool has_looked = look != snapshot->results.end();
+    return pod_holding({all, has_looked ? &*look : nullptr, holder_in(cluster)}, gpus);
+  };
 }
 
 }  // namespace autopilot::agent

@@ -23,4 +23,7 @@ struct GpuTestParts {
 };
 [[nodiscard]] GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts);
 
+// The pods that tests on demand leave alone, as the last look and the cluster tell them.
+[[nodiscard]] runtime::Operations::Holder pods_with_gpus(const GpuTestParts& parts);
+
 }  // namespace autopilot::agent

@@ -46,10 +46,13 @@ bool sees_all_processes(const CheckResult& look) {
   return told != nullptr && told->value && *told->value == Value(true);
 }
 
+bool told_by_kubelet(const CheckResult& look) {
+  return std::ranges::find(look.witnesses, kKubelet) != look.witnesses.end();
+}
+
 // Of all GPUs together, where nobody tells which of them a pod has, or whose processes use them.
 std::string holder_of_some(const GpuSight& sight) {
-  const auto& witnesses = sight.look->witnesses;
-  if (std::ranges::find(witnesses, kKubelet) != witnesses.end()) return {};
+  if (told_by_kubelet(*sight.look)) return {};
   if (!sight.holder)
     return sees_all_processes(*sight.look)
                ? ""
@@ -104,6 +107,18 @@ std::string known_holder(const GpuSight& sight) {
       return to_string(one.subject) + " " + in_use_by(processes);
   }
   return {};
+}
+
+std::string pod_holding(const GpuSight& sight, std::span<const Subject> gpus) {
+  const bool asks_kubelet = sight.look != nullptr && told_by_kubelet(*sight.look);
+  if (asks_kubelet) {
+    for (const Subject& gpu : gpus.empty() ? sight.gpus : gpus)
+      if (const std::string pod = pod_on(*sight.look, gpu); !pod.empty())
+        return pod + " (" + to_string(gpu) + ")";
+    return {};
+  }
+  const bool has_holder = sight.holder && *sight.holder && !(*sight.holder)->empty();
+  return has_holder ? "pod " + **sight.holder + " (nobody tells which GPUs of this node it has)" : "";
 }
 
 std::string newcomer(const GpuSight& sight, std::span<const Subject> tested) {

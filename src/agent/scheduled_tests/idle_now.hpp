@@ -37,6 +37,11 @@ struct IdleGpus {
 // own_processes. `gpus` does not count.
 [[nodiscard]] std::string known_holder(const GpuSight& sight);
 
+// The pod that holds one of these GPUs, or of all where none is named, for all that is known, whether it uses
+// it or not: "pod ml/train-0 (gpu/0000:3b:00.0)"; empty: none. Where nobody tells which GPUs a pod of this
+// node has, it has them all.
+[[nodiscard]] std::string pod_holding(const GpuSight& sight, std::span<const Subject> gpus);
+
 // Who has come while these GPUs are tested, in a sentence; empty: nobody. The test is one process on each of
 // them, which the driver lists too.
 [[nodiscard]] std::string newcomer(const GpuSight& sight, std::span<const Subject> tested);

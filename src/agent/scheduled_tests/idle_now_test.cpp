@@ -71,6 +71,31 @@ TEST_F(GpusOfAMachine, a_holder_is_known_by_its_pod_or_by_a_process) {
   EXPECT_THAT(known_holder(sight()), HasSubstr("is held by"));
 }
 
+TEST_F(GpusOfAMachine, a_pod_holds_what_the_kubelet_gave_it_whether_it_uses_it_or_not) {
+  look_.witnesses.emplace_back("kubelet");
+  processes(0, 0);
+  processes(1, 3);
+  pod(gpu(1), "train-0");
+  const std::vector<Subject> first{gpu(0)};
+  const std::vector<Subject> second{gpu(1)};
+  EXPECT_EQ(pod_holding(sight(), first), "");
+  EXPECT_EQ(pod_holding(sight(), second), "pod ml/train-0 (gpu/0000:01:00.0)");
+  EXPECT_EQ(pod_holding(sight(), {}), "pod ml/train-0 (gpu/0000:01:00.0)");
+}
+
+TEST_F(GpusOfAMachine, where_nobody_tells_which_a_pod_has_it_has_all) {
+  const std::vector<Subject> first{gpu(0)};
+  processes(0, 0);
+  holder_ = std::string("ml/train-0");
+  EXPECT_EQ(pod_holding(sight(), first), "pod ml/train-0 (nobody tells which GPUs of this node it has)");
+  holder_ = std::string();
+  EXPECT_EQ(pod_holding(sight(), first), "");
+  holder_ = fail(Errc::unavailable, "not listed yet");
+  EXPECT_EQ(pod_holding(sight(), first), "")
+      << "whoever asks for a test is not kept from it by what nobody knows";
+  EXPECT_EQ(pod_holding({}, first), "");
+}
+
 // One with another node, which a job that begins here would end. Nobody has to see its name.
 TEST_F(GpusOfAMachine, are_not_held_by_a_test_of_ours) {
   processes(0, 1);
