@@ -99,8 +99,8 @@ class PairTestsTest(unittest.TestCase):
         def is_measured_at_once():
             self.measure(host, "--nodes", "h1,h2,h3")
             return "again" not in self.said
-        # An agent takes a moment to see that what listened has ended.
-        harness.wait_until(is_measured_at_once, "the lines of h1 and h2 are not in use", 20)
+        # An agent takes a moment to see that what listened has ended; one run takes ten seconds and more.
+        harness.wait_until(is_measured_at_once, "the lines of h1 and h2 are not in use", 60)
 
     def test_the_nodes_can_be_named(self):
         host = self.lab[6]
@@ -159,6 +159,35 @@ class PairTestsTest(unittest.TestCase):
                 got, out, err = host.command("network", "test", *words)
                 self.assertEqual(got, code, out + err)
                 self.assertIn(why, out + err)
+
+
+class FastLinesTest(unittest.TestCase):
+    """Lines that one process cannot fill, by the word of the kernel: a program carries their frames."""
+    FAST = 50_000  # Mbit/s
+
+    def setUp(self):
+        self.lab = network_lab.Lab(hosts=2, rails=1)
+        self.addCleanup(self.lab.close)
+        for host in self.lab.hosts.values():
+            network_lab.begin_forwarder(host, RAIL)
+            self.addCleanup(host.forwarder.stop)
+            network_lab.call_it(host, RAIL, self.FAST)
+        self.lab.start(settings=OPEN)
+
+    def listening(self, host):
+        """Ports, beside that of its agent."""
+        return {port for line in host.run("ss", "-Hltn").splitlines()
+                if (port := line.split()[3].rpartition(":")[2]) != str(network_lab.PORT)}
+
+    def test_a_pair_is_measured_by_several_processes(self):
+        host = self.lab[1]
+        verb = harness.Process([harness.AUTOPILOT, "network", "test"], {**os.environ, "AUTOPILOT_SOCKET": host.socket})
+        harness.wait_until(lambda: max(len(self.listening(one)) for one in self.lab.hosts.values()) == 3, "three processes listen")
+        harness.wait_until(lambda: verb.child.poll() is not None, "the test has ended", 120)
+        measured = [one for one in host.get(f"/v1/checks/{CHECK}")["observations"] if one["name"] == "bandwidth.received"]
+        self.assertEqual(len(measured), 2, verb.log)
+        for one in measured:
+            self.assertGreater(one["value"], 1e6, one)
 
 
 if __name__ == "__main__":

@@ -347,6 +347,23 @@ TEST_F(BandwidthRunTest, by_rdma_ports_are_named_and_the_latency_is_kept) {
   EXPECT_EQ(told, 1);
 }
 
+// One process is one processor, which does not fill a fast line.
+TEST(PairsByTcp, have_as_many_processes_as_the_line_needs) {
+  constexpr std::size_t kGigabit = 1'000'000'000;
+  const auto processes = [](std::size_t gigabits) -> std::size_t {
+    const auto node = [gigabits](const std::string& name, const std::string& address) {
+      return network_of(name, {{"eth0", "10.9.0.1", 0, kGigabit}, {"ib0", address, 0, gigabits * kGigabit}});
+    };
+    const auto wish = kByTcp.wish_of(node("a", "10.1.0.1"), "ib0", node("b", "10.1.0.2"), "ib0");
+    return wish ? wish->processes : 0;
+  };
+  EXPECT_EQ(processes(0), 1U) << "of a line whose rate nobody knows";
+  EXPECT_EQ(processes(10), 1U);
+  EXPECT_EQ(processes(25), 2U);
+  EXPECT_EQ(processes(100), 5U);
+  EXPECT_EQ(processes(400), 8U);
+}
+
 // In the first network that both are in, whatever else one of them has.
 TEST_F(BandwidthRunTest, by_rdma_they_agree_over_a_network_that_both_are_in) {
   auto source = network_of("a", {{"bond0", "10.9.0.1"}, {"eno1", "fd00::1"}, {"eno1", "10.1.0.1"}});

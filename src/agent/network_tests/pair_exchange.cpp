@@ -30,7 +30,7 @@ PairExchange::PairExchange(net::EventLoop& loop, const std::shared_ptr<const net
 void PairExchange::listen() {
   const api::ServersRequest wanted{.address = wish_.destination.address,
                                    .allowed = wish_.source.address,
-                                   .processes = 1,
+                                   .processes = wish_.processes,
                                    .seconds = seconds_to_give_up(wish_),
                                    .rdma_port = wish_.destination.rdma_port,
                                    .test_seconds = wish_.seconds,

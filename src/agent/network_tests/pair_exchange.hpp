@@ -31,8 +31,9 @@ class PairExchange {
   struct Wish {
     PairEnd source;
     PairEnd destination;
-    std::size_t streams = 1;
-    std::size_t gpus = 0;  // of each node, by NCCL; else 0
+    std::size_t processes = 1;  // by TCP, of each end
+    std::size_t streams = 1;    // of each process
+    std::size_t gpus = 0;       // of each node, by NCCL; else 0
     api::Memory memory = api::Memory::host;
     std::size_t seconds = 1;
     std::uint64_t most = 0;  // see BandwidthRequest

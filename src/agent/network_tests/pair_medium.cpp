@@ -12,6 +12,11 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kStreams = 4;
+// What one process, which is one thread of iperf3, moves by TCP on a processor that is nothing special: lines
+// above 40 Gbit/s take several (canonical/pycloudlib 477).
+constexpr std::size_t kOfProcess = 20'000'000'000;  // bits/s
+// For the processors of a node that has more lines than this one, all of which are tested at once.
+constexpr std::size_t kMostProcesses = 8;
 constexpr std::string_view kNoRates =
     "of too many lines nobody knows the rate, of which network.most_percent allows a share: "
     "there is no pair to test";
@@ -85,6 +90,17 @@ std::pair<std::string, std::string> of_one_family(const Addresses& sources, cons
   return {sources.front(), destinations.front()};
 }
 
+// 0: not known.
+std::size_t rate_of(const PeerNetwork& network, const std::string& interface) {
+  for (const api::NetworkAddress& one : network.network.addresses)
+    if (one.interface == interface) return one.rate;
+  return 0;
+}
+
+std::size_t processes_for(std::size_t rate) {
+  return std::clamp<std::size_t>((rate + kOfProcess - 1) / kOfProcess, 1, kMostProcesses);
+}
+
 Result<PairExchange::Wish> wish_by_tcp(const PeerNetwork& source, const std::string& source_line,
                                        const PeerNetwork& destination, const std::string& destination_line) {
   auto [from, to] =
@@ -92,6 +108,7 @@ Result<PairExchange::Wish> wish_by_tcp(const PeerNetwork& source, const std::str
   PairExchange::Wish wish;
   wish.source = {source.peer, std::move(from), {}};
   wish.destination = {destination.peer, std::move(to), {}};
+  wish.processes = processes_for(rate_of(source, source_line));
   wish.streams = kStreams;
   return wish;
 }
