@@ -227,6 +227,15 @@ TEST(ParseConfig, a_deep_test_is_that_of_dcgm_or_our_own) {
               HasSubstr("`deep_test.tests`: own runs the GPU probe and no `deep_test.command`"));
 }
 
+TEST(ParseConfig, what_idle_gpus_are_tested_for_is_a_test_and_has_the_time) {
+  const auto known = parse("gpu_tests: {checks: [gpu.sdc, gpu.dcgm]}", "config.yaml", base());
+  ASSERT_TRUE(known) << known.error().what;
+  EXPECT_THAT(problems_of("gpu_tests: {checks: [gpu.sdc, gpu.xid]}\n"),
+              HasSubstr("gpu.memory_test, gpu.sdc"));
+  EXPECT_THAT(problems_of("gpu_probe: {time: 1m, deadline: 30s}\n"),
+              HasSubstr("`gpu_probe.deadline`: expected more than `gpu_probe.time`, 1m"));
+}
+
 TEST(ParseConfig, a_deep_test_is_off_or_not_too_often) {
   EXPECT_EQ(base().deep_test.every, Duration{0});
   EXPECT_EQ(parse("deep_test: {every: 0s}", "config.yaml", base())->deep_test.every, Duration{0});

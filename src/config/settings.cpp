@@ -39,6 +39,19 @@ bool is_check(std::string_view id) {
   return id.starts_with("custom.") || catalog::builtin().check(id) != nullptr;
 }
 
+constexpr std::array<std::string_view, 8> kGpuTests{"gpu.pcie_bandwidth",
+                                                    "gpu.memory_bandwidth",
+                                                    "gpu.compute",
+                                                    "gpu.memory_test",
+                                                    "gpu.sdc",
+                                                    "gpu.p2p",
+                                                    "gpu.nccl_allreduce",
+                                                    "gpu.dcgm"};
+
+bool is_gpu_test(std::string_view id) {
+  return std::ranges::find(kGpuTests, id) != kGpuTests.end();
+}
+
 bool is_profile(std::string_view id) {
   return catalog::builtin().profile(id) != nullptr;
 }
@@ -563,9 +576,12 @@ constexpr std::array kSettings{
             "How often each idle GPU is tested without anybody asking for it (docs/gpu-tests.md). 0s: never.",
             AUTOPILOT_READ(read_every(m, s, minutes{10}, hours{24 * 365}, c.gpu_tests.every)),
             AUTOPILOT_SHOW(format_duration(c.gpu_tests.every))},
-    Setting{"gpu_tests.checks", "a list of checks", kLive, kNoVariable,
+    Setting{"gpu_tests.checks",
+            "a list of gpu.pcie_bandwidth, gpu.memory_bandwidth, gpu.compute, gpu.memory_test, gpu.sdc, "
+            "gpu.p2p, gpu.nccl_allreduce and gpu.dcgm",
+            kLive, kNoVariable,
             "What is tested then, in this order; a test that this machine cannot make is left out.",
-            AUTOPILOT_READ(read_words(m, s, &is_check, c.gpu_tests.checks)),
+            AUTOPILOT_READ(read_words(m, s, &is_gpu_test, c.gpu_tests.checks)),
             AUTOPILOT_SHOW(join(c.gpu_tests.checks))},
     Setting{
         "peers", "a list of names and addresses such as node-b=10.0.0.2:3333", kAtStart, kNoVariable,

@@ -110,8 +110,15 @@ class Measurements(ProbeCase):
         self.assert_nothing_left()
 
     def test_one_gpu_has_no_peers(self):
-        report = self.probe([gpu(1)], "--tests", "p2p")
+        report = self.probe([gpu(1)], "--tests", "p2p", code=3)
         self.assertEqual(tests_of(report)["p2p", "alone"]["skipped"], "needs a second GPU")
+
+    def test_a_report_that_cannot_be_written_is_no_success(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PROBE, "--library", LIBRARY, *QUICK, "--tests", "sdc"], env=self.environment([gpu(1)]), stdout=full,
+                                  stderr=subprocess.PIPE, text=True, check=False, timeout=240)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("autopilot-gpu-probe: the report: No space left on device", done.stderr)
 
     def test_the_quick_tests_are_run_where_nobody_chooses(self):
         self.assertEqual([test for test, _ in tests_of(self.probe([gpu(1)]))], ["pcie", "hbm", "gemm", "sdc"])

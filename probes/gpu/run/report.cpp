@@ -102,6 +102,12 @@ bool has_wrong(const GpuReport& gpu) {
                      [](const TestReport& test) { return !test.measured.wrong.empty(); });
 }
 
+// Nobody looked at a GPU that can do none of the tests that it was to do.
+bool was_looked_at(const GpuReport& gpu) {
+  const auto is_skipped = [](const TestReport& test) { return test.skipped.has_value(); };
+  return !gpu.error && !std::all_of(gpu.tests.begin(), gpu.tests.end(), is_skipped);
+}
+
 }  // namespace
 
 std::string to_json(const Report& report) {
@@ -121,9 +127,8 @@ std::string to_json(const Report& report) {
 
 int exit_code_of(const Report& report) {
   if (std::any_of(report.gpus.begin(), report.gpus.end(), has_wrong)) return exit_wrong;
-  const auto failed = [](const GpuReport& gpu) { return gpu.error.has_value(); };
-  if (report.error || std::any_of(report.gpus.begin(), report.gpus.end(), failed)) return exit_not_looked;
-  return exit_measured;
+  const bool all_looked_at = std::all_of(report.gpus.begin(), report.gpus.end(), was_looked_at);
+  return report.error || !all_looked_at ? exit_not_looked : exit_measured;
 }
 
 }  // namespace autopilot::probes::gpu

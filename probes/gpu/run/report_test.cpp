@@ -37,6 +37,8 @@ TEST(Report, a_test_that_was_skipped_has_no_figures) {
   report.gpus[0].tests[0].skipped = "needs a second GPU";
   EXPECT_THAT(to_json(report), HasSubstr(R"("skipped":"needs a second GPU"})"));
   EXPECT_THAT(to_json(report), Not(HasSubstr("samples")));
+  EXPECT_EQ(exit_code_of(report), exit_not_looked) << "it did nothing else";
+  report.gpus[0].tests.push_back(measured().gpus[0].tests[0]);
   EXPECT_EQ(exit_code_of(report), exit_measured);
 }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <iterator>
@@ -185,18 +187,21 @@ GpuReport report_of_missing(const std::string& address) {
   return gpu;
 }
 
-void tell(const Report& report) {
+// Whether the report could be written.
+bool tell(const Report& report) {
   if (report.error) std::fprintf(stderr, "autopilot-gpu-probe: %s\n", report.error->c_str());
   for (const GpuReport& gpu : report.gpus)
     if (gpu.error) std::fprintf(stderr, "gpu %d: %s\n", gpu.facts.index, gpu.error->c_str());
-  std::printf("%s\n", to_json(report).c_str());
-  std::fflush(stdout);
+  const bool is_written = std::printf("%s\n", to_json(report).c_str()) >= 0 && std::fflush(stdout) == 0;
+  if (!is_written) std::fprintf(stderr, "autopilot-gpu-probe: the report: %s\n", std::strerror(errno));
+  return is_written;
 }
 
 // Where a thread is left in a call, its end would take from under it what it uses: the process ends instead.
 int end(const Report& report, int number, bool all_ended) {
-  tell(report);
-  const int code = number != 0 ? exit_signal + number : exit_code_of(report);
+  const bool is_told = tell(report);
+  int code = number != 0 ? exit_signal + number : exit_code_of(report);
+  if (code == exit_measured && !is_told) code = exit_not_looked;
   if (!all_ended) std::_Exit(code);
   return code;
 }

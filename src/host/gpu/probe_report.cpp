@@ -15,6 +15,10 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxDepth = 8;
 
+constexpr int kMeasured = 0;  // exit codes of the program
+constexpr int kSomeWrong = 2;
+constexpr int kNotLooked = 3;
+
 tl::unexpected<Error> refuse(const std::string& what) {
   return fail(Errc::malformed, "report of the GPU probe: " + what);
 }
@@ -128,6 +132,10 @@ Result<GpuProbeReport::Gpu> read_gpu(const json::object& item) {
   return gpu;
 }
 
+bool has_wrong(const GpuProbeReport::Gpu& gpu) {
+  return std::ranges::any_of(gpu.tests, [](const auto& test) { return !test.wrong.empty(); });
+}
+
 }  // namespace
 
 const GpuProbeReport::Test* GpuProbeReport::Gpu::find(std::string_view test, bool together) const {
@@ -156,6 +164,17 @@ Result<GpuProbeReport> parse_gpu_probe_report(std::string_view text) {
   report.stopped = TRY(flag_of(*object, "stopped"));
   report.gpus = TRY(items_of(*object, "gpus", read_gpu));
   if (report.gpus.size() > kMaxProbedGpus) return refuse("it has too many GPUs");
+  return report;
+}
+
+bool leaves_gpu_probe_report(int exit_code) {
+  return exit_code == kMeasured || exit_code == kSomeWrong || exit_code == kNotLooked;
+}
+
+Result<GpuProbeReport> gpu_probe_report_of(std::string_view text, int exit_code) {
+  auto report = TRY(parse_gpu_probe_report(text));
+  if (exit_code == kSomeWrong && std::ranges::none_of(report.gpus, has_wrong))
+    return fail(Errc::malformed, "the GPU probe ended as if a result were wrong, and its report names none");
   return report;
 }
 

@@ -64,4 +64,9 @@ inline constexpr std::size_t kMaxProbeWord = 256;  // bytes; longer texts are cu
 // malformed: what is no such report of format 1, names the member. Pure, and safe with what a stranger wrote.
 [[nodiscard]] Result<GpuProbeReport> parse_gpu_probe_report(std::string_view text);
 
+// That exit code of the program (docs/gpu-probe.md) has a report with it.
+[[nodiscard]] bool leaves_gpu_probe_report(int exit_code);
+// Likewise, of a program that ended so. malformed as well: it says that a result was wrong, and names none.
+[[nodiscard]] Result<GpuProbeReport> gpu_probe_report_of(std::string_view text, int exit_code);
+
 }  // namespace autopilot::host

@@ -44,6 +44,17 @@ TEST(GpuProbeReport, tells_what_was_measured_of_each_gpu) {
   EXPECT_THAT(gpu->sensors[0].throttle_reasons, ElementsAre("sw_power_cap"));
 }
 
+TEST(GpuProbeReport, and_the_exit_code_say_the_same) {
+  EXPECT_TRUE(gpu_probe_report_of(kReport, 2));
+  EXPECT_TRUE(leaves_gpu_probe_report(3));
+  EXPECT_FALSE(leaves_gpu_probe_report(70));
+  constexpr std::string_view kNothingWrong = R"({"format":1,"gpus":[{"pci_address":"x","tests":[]}]})";
+  EXPECT_TRUE(gpu_probe_report_of(kNothingWrong, 0));
+  const auto refused = gpu_probe_report_of(kNothingWrong, 2);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("as if a result were wrong, and its report names none"));
+}
+
 TEST(GpuProbeReport, that_is_none_is_refused_with_the_place) {
   const auto refused = [](std::string_view text) {
     const auto report = parse_gpu_probe_report(text);

@@ -13,9 +13,6 @@
 namespace autopilot::host {
 namespace {
 
-constexpr int kSomeWrong = 2;  // exit codes of the probe that leave a report
-constexpr int kNotLooked = 3;
-
 std::string addresses_of(std::span<const GpuDevice> gpus) {
   std::string addresses;
   for (const GpuDevice& gpu : gpus)
@@ -67,10 +64,8 @@ Result<GpuProbeReport> probe_gpus(const GpuProbeRun& run, std::span<const GpuDev
   ChildRunner runner;
   const auto child = TRY(runner.run(command, until, {.output_bytes = kMaxGpuProbeReport}));
   if (child.end == ChildEnd::timed_out) return fail(Errc::unavailable, "the GPU probe did not end in time");
-  const bool has_report =
-      child.end == ChildEnd::exited &&
-      (child.status.code == 0 || child.status.code == kSomeWrong || child.status.code == kNotLooked);
-  if (has_report) return parse_gpu_probe_report(trim(child.output));
+  if (child.end == ChildEnd::exited && leaves_gpu_probe_report(child.status.code))
+    return gpu_probe_report_of(trim(child.output), child.status.code);
   std::string why = "the GPU probe ended by " + to_string(child.status);
   if (const std::string words = last_line_of(child.errors); !words.empty()) why += ": " + words;
   return fail(Errc::unavailable, why);

@@ -20,6 +20,7 @@ using Report = GpuProbeReport;
 
 constexpr std::string_view kGigabytes = "gigabytes_per_second";
 constexpr std::string_view kTeraflops = "teraflops";
+constexpr std::string_view kBf16 = "bf16";
 constexpr std::size_t kMostPlaces = 8;  // of wrong results that are named
 
 constexpr std::array kTests{
@@ -52,7 +53,7 @@ constexpr std::array kReadings{
     Reading{"gpu.compute", "device_to_host_pinned", "pcie", "device_to_host", kGigabytes},
     Reading{"gpu.compute", "daxpy", "hbm", "daxpy", kGigabytes},
     Reading{"gpu.compute", "dgemm", "gemm", "f64", kTeraflops},
-    Reading{"gpu.compute", "bf16", "gemm", "bf16", kTeraflops, true},
+    Reading{"gpu.compute", "bf16", "gemm", kBf16, kTeraflops, true},
     Reading{"gpu.compute", "bf16_mma_sync", "gemm", "bf16_mma_sync", kTeraflops, true},
 };
 
@@ -176,9 +177,20 @@ class GpuWords {
       const auto* const series = gpu == nullptr ? nullptr : series_of(*gpu, reading.test, reading.series);
       if (series != nullptr && series->median)
         add_value(reading.name, to_thousandths(*series->median), reading.unit);
-      else if (!reading.is_optional)
+      else if (!reading.is_optional || was_to_be_measured(reading, gpu))
         add_missing(reading.name, gpu);
     }
+  }
+
+  // Another GPU of the model has it, and no dispute keeps this one from it.
+  [[nodiscard]] bool was_to_be_measured(const Reading& reading, const Report::Gpu* gpu) const {
+    if (reading.series != kBf16 || gpu == nullptr || has_any(*gpu, &Report::Test::disputed) ||
+        has_any(*gpu, &Report::Test::wrong))
+      return false;
+    return std::ranges::any_of(report_.gpus, [&](const Report::Gpu& other) {
+      const Report::Series* const series = series_of(other, reading.test, reading.series);
+      return other.name == gpu->name && series != nullptr && series->median;
+    });
   }
 
   void add_facts(const Report::Gpu& gpu) {

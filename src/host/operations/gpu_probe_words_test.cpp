@@ -96,6 +96,24 @@ TEST(GpuProbeWords, of_arithmetic_tell_what_the_gpu_was_like_under_load) {
                   "gpu/0000:01:00.0 compute.wrong 0"));
 }
 
+TEST(GpuProbeWords, bf16_that_another_gpu_of_the_model_has_is_missed) {
+  const auto lacking = [](const std::vector<std::string>& lines) {
+    return std::ranges::count_if(lines, [](const std::string& line) {
+      return line.starts_with("gpu/0000:02:00.0 compute.bf16 unavailable");
+    });
+  };
+  GpuProbeReport report;
+  report.gpus = {gpu(1), gpu(2)};
+  report.gpus[0].tests = {test_of("gemm", {{"f64", "", 60}, {"bf16", "", 700}})};
+  report.gpus[1].tests = {test_of("gemm", {{"f64", "", 60}})};
+  EXPECT_EQ(lacking(said("gpu.compute", report, {device(1), device(2)})), 1);
+  report.gpus[1].name = "NVIDIA P100";
+  EXPECT_EQ(lacking(said("gpu.compute", report, {device(1), device(2)})), 0) << "another model";
+  report.gpus[1].name.clear();
+  report.gpus[1].tests[0].disputed = {{"row 3", 1, ""}};
+  EXPECT_EQ(lacking(said("gpu.compute", report, {device(1), device(2)})), 0) << "it was not left out";
+}
+
 TEST(GpuProbeWords, name_the_places_of_wrong_results) {
   GpuProbeReport report;
   report.gpus = {gpu(1), gpu(2)};

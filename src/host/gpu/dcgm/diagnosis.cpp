@@ -66,10 +66,12 @@ const json::object* diagnostic_of(const json::object& document) {
   return found == nullptr ? object_of(document, "DCGM GPU Diagnostic") : found;
 }
 
-// The first JSON object with a diagnostic in it.
-std::optional<json::object> find_document(std::string_view text) {
+// The JSON objects with a diagnostic in them; more than two are not looked for.
+std::vector<json::object> find_documents(std::string_view text) {
+  std::vector<json::object> documents;
   std::size_t start = text.find('{');
-  for (int tries = 0; start != std::string_view::npos && tries < kMaxStarts; ++tries) {
+  for (int tries = 0; start != std::string_view::npos && tries < kMaxStarts && documents.size() < 2;
+       ++tries) {
     json::stream_parser parser;
     json::error_code error;
     const std::size_t used = parser.write_some(text.data() + start, text.size() - start, error);
@@ -77,12 +79,12 @@ std::optional<json::object> find_document(std::string_view text) {
     if (!error && parser.done()) {
       json::value value = parser.release();
       if (value.is_object() && diagnostic_of(value.get_object()) != nullptr)
-        return std::move(value.get_object());
+        documents.push_back(std::move(value.get_object()));
       next = start + used;
     }
     start = text.find('{', next);
   }
-  return std::nullopt;
+  return documents;
 }
 
 class Reader {
@@ -305,10 +307,11 @@ std::optional<DcgmStatus> parse_dcgm_status(std::string_view word) {
 
 Result<DcgmDiagnosis> parse_dcgm_diagnosis(std::string_view text) {
   if (text.size() > kMaxDcgmBytes) return fail(Errc::exhausted, "more text than a diagnostic has");
-  const auto document = find_document(text);
-  if (!document) return fail(Errc::malformed, "no JSON of a DCGM diagnostic");
+  const auto documents = find_documents(text);
+  if (documents.empty()) return fail(Errc::malformed, "no JSON of a DCGM diagnostic");
+  if (documents.size() > 1) return fail(Errc::malformed, "more than one DCGM diagnostic: which one counts?");
   Reader reader;
-  TRY_STATUS(reader.read(*document));
+  TRY_STATUS(reader.read(documents.front()));
   return reader.take();
 }
 

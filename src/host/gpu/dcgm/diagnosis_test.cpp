@@ -121,6 +121,15 @@ TEST(DcgmDiagnosis, the_document_may_stand_among_other_lines) {
   EXPECT_THAT(parsed(text).results, SizeIs(6));
 }
 
+// Of two runs one may have failed and the other one passed.
+TEST(DcgmDiagnosis, two_documents_say_nothing) {
+  const std::string passed = R"({"DCGM Diagnostic": {"test_categories": []}})";
+  ASSERT_TRUE(parse_dcgm_diagnosis(passed));
+  const auto both = parse_dcgm_diagnosis(passed + "\n" + passed);
+  ASSERT_FALSE(both);
+  EXPECT_THAT(both.error().what, HasSubstr("more than one DCGM diagnostic"));
+}
+
 TEST(DcgmDiagnosis, a_run_that_could_not_start_says_why) {
   for (const std::string name : {"DCGM GPU Diagnostic", "DCGM Diagnostic"}) {
     const DcgmDiagnosis diagnosis = parsed("{\"" + name +
