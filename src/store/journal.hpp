@@ -49,8 +49,8 @@ struct Batch {
   std::vector<Event> events;        // with their ids; one without (0) gets the next
   std::vector<Incident> incidents;  // inserted or replaced by id
   std::vector<Operation> operations;
-  std::vector<PassRecord> pass_records;
-  std::vector<RollUp> roll_ups;  // merged with what is there for the same hour
+  std::vector<PassRecord> pass_records;  // without a time: the one of this GPU and test is taken away
+  std::vector<RollUp> roll_ups;          // merged with what is there for the same hour
   std::vector<LastSample> last_samples;
   std::optional<std::vector<StoredFinding>> findings;       // replaces the whole set
   std::vector<std::pair<std::string, std::string>> values;  // small facts: "kernel_log.position"

@@ -222,6 +222,21 @@ TEST_F(JournalTest, keeps_operations_and_the_newest_pass_record) {
   EXPECT_EQ(passed[0].operation, "op-1");
 }
 
+TEST_F(JournalTest, a_proof_that_is_taken_away_does_not_come_back) {
+  auto journal = open();
+  Batch batch;
+  batch.pass_records = {{"GPU-1", "gpu.sdc", kNow, "boot", "op-1"},
+                        {"GPU-2", "gpu.sdc", kNow, "boot", "op-1"}};
+  ASSERT_TRUE(journal->commit(batch));
+  batch.pass_records = {{"GPU-1", "gpu.sdc", {}, "boot", "op-1"}};
+  ASSERT_TRUE(journal->commit(batch));
+  ASSERT_THAT(journal->pass_records().value(), SizeIs(1));
+  EXPECT_EQ(journal->pass_records().value()[0].gpu_uuid, "GPU-2");
+  batch.pass_records = {{"GPU-1", "gpu.sdc", kNow + hours{1}, "boot", "op-2"}};
+  ASSERT_TRUE(journal->commit(batch));
+  EXPECT_THAT(journal->pass_records().value(), SizeIs(2));
+}
+
 TEST_F(JournalTest, merges_roll_ups_of_the_same_hour) {
   auto journal = open();
   Batch batch;

@@ -24,6 +24,7 @@ constexpr std::string_view kPutPassRecord =
     "INSERT INTO pass_records(gpu_uuid, test, time, boot_id, operation) VALUES(?, ?, ?, ?, ?) "
     "ON CONFLICT DO UPDATE SET time = excluded.time, boot_id = excluded.boot_id, "
     "operation = excluded.operation WHERE excluded.time >= time";
+constexpr std::string_view kTakePassRecord = "DELETE FROM pass_records WHERE gpu_uuid = ? AND test = ?";
 constexpr std::string_view kMergeRollUp =
     "INSERT INTO roll_ups(check_id, subject_kind, subject_key, name, hour, uuid, serial, min, max, sum, "
     "count) "
@@ -87,7 +88,13 @@ Status write_operations(Connection& connection, const std::vector<Operation>& op
 Status write_pass_records(Connection& connection, const std::vector<PassRecord>& records) {
   if (records.empty()) return {};
   auto put = TRY(connection.prepare(kPutPassRecord));
+  auto take = TRY(connection.prepare(kTakePassRecord));
   for (const auto& record : records) {
+    if (record.time == WallTime{}) {
+      take.bind(1, record.gpu_uuid).bind(2, record.test);
+      TRY_STATUS(take.run());
+      continue;
+    }
     put.bind(1, record.gpu_uuid).bind(2, record.test).bind(3, to_column(record.time));
     put.bind(4, record.boot_id).bind(5, record.operation);
     TRY_STATUS(put.run());

@@ -10,13 +10,14 @@ import harness
 
 
 class FedKernelLog:
-    """Keywords go to `autopilot-sim feed`."""
+    """Keywords go to `autopilot-sim feed`. Of a machine of its own, or of a tree that was made with --now."""
 
-    def __init__(self, **options):
+    def __init__(self, tree=None, **options):
         self.folder = tempfile.mkdtemp(prefix="autopilot-test-")
-        self.tree = os.path.join(self.folder, "machine")
-        subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--now", "--out", self.tree], check=True,
-                       stdout=subprocess.DEVNULL)
+        self.tree = tree or os.path.join(self.folder, "machine")
+        if tree is None:
+            subprocess.run([harness.AUTOPILOT_SIM, "create", "hgx-h100-8", "--now", "--out", self.tree], check=True,
+                           stdout=subprocess.DEVNULL)
         words = [word for key, value in options.items() for word in ("--" + key.replace("_", "-"), str(value))]
         self.feeder = subprocess.Popen([harness.AUTOPILOT_SIM, "feed", self.tree, *words], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, text=True)

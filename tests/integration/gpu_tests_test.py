@@ -2,14 +2,18 @@
 """The tests of the GPU probe on a running agent: the real probe against simulated drivers of CUDA and NVML, what the checks
 make of it, and that nothing of it outlives the test."""
 
+import contextlib
+import glob
 import json
 import os
 import signal
+import sqlite3
 import tempfile
 import threading
 import unittest
 
 import harness
+from fed_kernel_log import FedKernelLog
 from simulated_gpus import GPUS, make_machine
 
 
@@ -34,13 +38,16 @@ def probes_of(pid):
 
 class GpuTests(unittest.TestCase):
     def agent(self, changes=None, calls=None, nvml=(), deadline="60s", schedule=None, hidden=(), kernels="best",
-              state=None):
-        """Of a machine as make_machine makes it. `state`: the folder of the agent's own; one that goes with it where absent."""
+              state=None, time="100ms", is_fed=False):
+        """Of a machine as make_machine makes it. `state`: the folder of the agent's own; one that goes with it where absent. `is_fed`: the
+        test writes its kernel log."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
         tree = make_machine(self.folder, changes, calls, nvml, hidden)
+        if is_fed:
+            self.kernel_log = self.enterContext(FedKernelLog(tree))
         config = os.path.join(self.folder, "config.yaml")
         with open(config, "w", encoding="utf-8") as file:
-            json.dump({"gpu_probe": {"time": "100ms", "deadline": deadline, "kernels": kernels}, "gpu_tests": schedule or {}}, file)
+            json.dump({"gpu_probe": {"time": time, "deadline": deadline, "kernels": kernels}, "gpu_tests": schedule or {}}, file)
         agent = harness.Agent("--root", tree, "--config", config, folder=state)
         self.addCleanup(agent.close)
         agent.wait_ready()
@@ -105,6 +112,25 @@ class GpuTests(unittest.TestCase):
             with self.subTest(check):
                 code, operation, result = self.make(agent, check)
                 self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
+
+    def proven(self, agent, check):
+        """The UUIDs of the GPUs that have proof of it, as the journal tells the next agent."""
+        [path] = glob.glob(f"{agent.folder}/state/simulated/*.db")
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as journal:
+            return {uuid for [uuid] in journal.execute("SELECT gpu_uuid FROM pass_records WHERE test = ?", (check,))}
+
+    def test_an_xid_in_the_middle_of_a_test_takes_the_proof_from_its_gpu(self):
+        agent = self.agent(time="3s", is_fed=True)
+        operation, _ = self.begin(agent, "gpu.sdc")
+        self.kernel_log.write(f"NVRM: Xid (PCI:{GPUS[1][:-2]}): 94, pid='<unknown>', name=<unknown>, Contained: CE User Channel (0x9)."
+                              " RST: No, D-RST: No")
+        harness.wait_until(lambda: json.loads(agent.get("/v1/incidents"))["items"], "the Xid is an incident")
+        self.assertEqual(self.state(agent, operation), "running", "the Xid came in the middle")
+        harness.wait_until(lambda: self.state(agent, operation) == "succeeded", "the test has passed", 60)
+        harness.wait_until(lambda: len(self.proven(agent, "gpu.sdc")) == 3, "three GPUs have proof of it")
+        before = self.proven(agent, "gpu.sdc")
+        self.assertEqual(self.make(agent, "gpu.sdc")[0], 0)
+        harness.wait_until(lambda: self.proven(agent, "gpu.sdc") > before, "the next test proves it of the fourth")
 
     def test_cards_of_an_unknown_model_are_all_slower_than_they_were(self):
         model = {"nvml": [('name: "NVIDIA L40S"', 'name: "NVIDIA L40X"')]}

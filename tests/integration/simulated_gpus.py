@@ -15,7 +15,7 @@ SOUND = {"host_to_device_gb_per_s": 25, "device_to_host_gb_per_s": 25, "memory_g
 def make_machine(folder, changes=None, calls=None, nvml=(), hidden=()):
     """Its tree. `changes` by number of the GPU in the table of CUDA's driver, `nvml` texts of nvml.yaml, old and new."""
     tree = os.path.join(folder, "machine")
-    subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", tree], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--now", "--out", tree], check=True, stdout=subprocess.DEVNULL)
     gpus = [{"uuid": f"GPU-{number:08x}-0000-0000-0000-000000000000", "pci_address": address} | SOUND |
             (changes or {}).get(number, {}) for number, address in enumerate(GPUS) if number not in hidden]
     with open(os.path.join(tree, "cuda.yaml"), "w", encoding="utf-8") as file:
