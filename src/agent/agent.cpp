@@ -296,7 +296,8 @@ void Agent::tell_gate(const Operation& operation, const std::optional<JudgedTest
 void Agent::poll() {
   note_operations();
   note_journal();
-  const MonoTime next = runtime_.poll();
+  MonoTime next = runtime_.poll();
+  if (const auto deadline = operations_.next_deadline()) next = std::min(next, *deadline);
   metrics_.note(runtime_.snapshot());
   passes_.note(*runtime_.snapshot());
   if (cluster_) cluster_->note(runtime_.snapshot());

@@ -146,12 +146,18 @@ std::vector<runtime::OperationKind> ClusterLink::tests() {
     kinds.push_back({std::string(kDeepTestCheck),
                      "All GPUs of the node under load, while it is kept for that", deep_tests_.longest(),
                      runtime::OwnTest{[this](auto calls) { return deep_tests_.test_now(std::move(calls)); },
-                                      [this] { deep_tests_.cancel(); }}});
+                                      [this] {
+                                        deep_tests_.cancel();
+                                        return std::string();
+                                      }}});
   if (pvc_tester_)
     kinds.push_back({std::string(kPvcCheck), "A volume from each storage class that is to be tested",
                      pvc_tester_->longest_round(),
                      runtime::OwnTest{[this](auto calls) { return pvc_tester_->test_now(std::move(calls)); },
-                                      [this] { pvc_tester_->forget_asked(); }}});
+                                      [this] {
+                                        pvc_tester_->forget_asked();
+                                        return std::string();
+                                      }}});
   return kinds;
 }
 

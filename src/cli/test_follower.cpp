@@ -7,6 +7,8 @@
 
 #include "cli/cli.hpp"
 #include "cli/output/terminal.hpp"
+#include "core/attribute_text.hpp"
+#include "core/clock.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -14,6 +16,19 @@ namespace {
 constexpr Duration kLook = std::chrono::milliseconds{200};
 // From the end of a test to the judgement of its check.
 constexpr Duration kJudgement = std::chrono::seconds{20};
+constexpr Duration kJudgementOfInterrupted = std::chrono::seconds{3};
+
+bool was_ended(const Operation& operation) {
+  return operation.state == OperationState::timed_out || operation.state == OperationState::cancelled;
+}
+
+// What an earlier test found says nothing of this one.
+bool is_of(const Operation& operation, const CheckResult& result) {
+  return std::ranges::any_of(result.observations.all(), [&operation](const Observation& one) {
+    const auto tested_at = parse_time(attribute_text(one, "testedAt"));
+    return tested_at && *tested_at >= operation.started;
+  });
+}
 
 }  // namespace
 
@@ -24,6 +39,7 @@ Result<FinishedTest> TestFollower::make(const api::OperationRequest& wanted) {
   FinishedTest test{TRY(api::parse_operation(begun)), {}};
   TRY_STATUS(follow(test.operation));
   if (test.operation.state == OperationState::succeeded) test.result = TRY(judgement_of(test.operation));
+  if (was_ended(test.operation)) test.result = found_before(test.operation);
   return test;
 }
 
@@ -49,6 +65,11 @@ void TestFollower::say(const Operation& operation) {
   if (std::exchange(said_, line) != line) tell(line);
 }
 
+std::optional<CheckResult> TestFollower::found_before(const Operation& ended) {
+  const auto judged = judgement_of(ended);
+  return judged && *judged && is_of(ended, **judged) ? *judged : std::nullopt;
+}
+
 Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& operation) {
   const std::string list = TRY(agent_.get("/v1/checks"));
   const auto checks = TRY(api::parse_checks(list));
@@ -56,7 +77,8 @@ Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& o
     return check.info.id == operation.kind;
   };
   if (std::ranges::none_of(checks, has_name)) return std::nullopt;
-  for (Duration waited{}; waited < kJudgement && !is_interrupted(); waited += kLook) {
+  for (Duration waited{}; waited < (is_interrupted() ? kJudgementOfInterrupted : kJudgement);
+       waited += kLook) {
     const std::string now = TRY(agent_.get("/v1/checks/" + operation.kind));
     auto result = TRY(api::parse_check_result(now));
     if (result.completed >= *operation.finished) return result;

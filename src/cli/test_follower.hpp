@@ -24,12 +24,15 @@ class TestFollower {
   void pause(Duration duration) { interrupt_.wait(duration); }
   // Whether the agent began the last one.
   [[nodiscard]] bool has_begun() const { return has_begun_; }
-  // When it is over, and its check has judged what was found. Errors: those of the agent, timed_out.
+  // When it is over, and its check has judged what was found, also by one that was ended before its time.
+  // Errors: those of the agent, timed_out.
   [[nodiscard]] Result<FinishedTest> make(const api::OperationRequest& wanted);
 
  private:
   [[nodiscard]] Status follow(Operation& operation);
   void say(const Operation& operation);
+  // Nothing: it had found nothing that is known.
+  [[nodiscard]] std::optional<CheckResult> found_before(const Operation& ended);
   // Nothing: no check of this agent has that name.
   [[nodiscard]] Result<std::optional<CheckResult>> judgement_of(const Operation& operation);
 

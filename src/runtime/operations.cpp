@@ -242,19 +242,27 @@ std::vector<Operation> Operations::poll() {
   return std::exchange(changed_, {});
 }
 
+std::optional<MonoTime> Operations::next_deadline() const {
+  std::optional<MonoTime> next;
+  for (const Entry& entry : entries_)
+    if (entry.own) next = std::min(next.value_or(entry.own->deadline), entry.own->deadline);
+  return next;
+}
+
 // It has said how it ended, or it is not waited for any longer.
 void Operations::conclude_own(Entry& entry) {
   const std::shared_ptr<OwnTalk> talk = std::move(entry.own);
   const std::optional<Result<std::string>> end = std::move(talk->end);
   Operation& operation = entry.operation;
   operation.finished = clock_.now().wall;
-  if (!end) talk->cancel();
+  const std::string found = end ? "" : talk->cancel();
   if (!entry.cancelled_by.empty()) {
     operation.state = OperationState::cancelled;
-    operation.message = "cancelled by " + entry.cancelled_by;
+    operation.message = join("cancelled by " + entry.cancelled_by, found);
   } else if (!end) {
     operation.state = OperationState::timed_out;
-    operation.message = join("no end within " + format_duration(operation.deadline), talk->message);
+    operation.message =
+        join("no end within " + format_duration(operation.deadline), found.empty() ? talk->message : found);
   } else if (const Result<std::string>& said = *end; said) {
     operation.state = OperationState::succeeded;
     operation.progress = 1;

@@ -33,8 +33,9 @@ struct OwnTest {
   };
   // Errors: why none can be made now.
   std::function<Status(Calls calls)> begin;
-  // Nobody waits for its end any more; what it has made goes away by itself.
-  std::function<void()> cancel;
+  // Nobody waits for its end any more; what it has made goes away by itself. What it found until then, in a
+  // sentence; empty: nothing.
+  std::function<std::string()> cancel;
 };
 
 // One sort of active test: what is started for it. The child speaks as host/operations/child_line.hpp says.
@@ -102,6 +103,8 @@ class Operations {
   // Those that began or ended since the last call, as they then were: for the journal and for events. Ends
   // tests of this process whose deadline has passed.
   [[nodiscard]] std::vector<Operation> poll();
+  // When it has one of those to end. Nothing: none is under way.
+  [[nodiscard]] std::optional<MonoTime> next_deadline() const;
 
   // Cancels what runs, waits for its end (a few seconds where a child must be killed) and starts no more.
   void stop();
@@ -121,7 +124,7 @@ class Operations {
     std::string message;
     std::optional<Result<std::string>> end;
     MonoTime deadline{};
-    std::function<void()> cancel;
+    std::function<std::string()> cancel;
   };
   struct Entry {
     Operation operation;

@@ -108,7 +108,10 @@ class OperationsTest : public ::testing::Test {
                                   own_calls_ = std::move(calls);
                                   return own_refusal_;
                                 },
-                                [this] { ++own_cancelled_; }}});
+                                [this] {
+                                  ++own_cancelled_;
+                                  return own_found_;
+                                }}});
   }
   Operation run(const std::string& name) {
     const auto started = start(name);
@@ -134,6 +137,7 @@ class OperationsTest : public ::testing::Test {
   OwnTest::Calls own_calls_;
   Status own_refusal_;
   int own_cancelled_ = 0;
+  std::string own_found_;  // until it is cancelled
   std::unique_ptr<Operations> operations_;
 };
 
@@ -410,6 +414,30 @@ TEST_F(OperationsTest, a_test_of_this_process_is_cancelled_or_ends_with_its_dead
   operations_->stop();
   EXPECT_EQ(operations_->find(stopped->id)->state, OperationState::cancelled);
   EXPECT_EQ(own_cancelled_, 3);
+}
+
+TEST_F(OperationsTest, what_a_test_of_this_process_found_before_its_end_is_told) {
+  offer_own();
+  own_found_ = "2 of 5 volumes were given";
+  const auto cancelled = start("own");
+  ASSERT_TRUE(operations_->cancel(cancelled->id, "uid 8").has_value());
+  EXPECT_EQ(to_end(cancelled->id).message, "cancelled by uid 8; 2 of 5 volumes were given");
+  const auto late = start("own", {}, 1ms);
+  own_calls_.on_progress("waiting for a volume");
+  EXPECT_EQ(to_end(late->id).message, "no end within 1ms; 2 of 5 volumes were given");
+}
+
+TEST_F(OperationsTest, who_polls_knows_when_a_test_of_this_process_is_to_end) {
+  offer_own();
+  EXPECT_EQ(operations_->next_deadline(), std::nullopt);
+  const MonoTime before = clock_.now().mono;
+  const auto started = start("own", {}, 30s);
+  ASSERT_TRUE(operations_->next_deadline().has_value());
+  EXPECT_GE(*operations_->next_deadline(), before + 30s);
+  EXPECT_LE(*operations_->next_deadline(), clock_.now().mono + 30s);
+  own_calls_.on_end(std::string("a volume was given"));
+  (void)to_end(started->id);
+  EXPECT_EQ(operations_->next_deadline(), std::nullopt);
 }
 
 TEST(OperationEvent, tells_beginning_and_end) {

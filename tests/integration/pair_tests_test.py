@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import tempfile
+import time
 import unittest
 
 import harness
@@ -80,6 +81,50 @@ class PairTestsTest(unittest.TestCase):
         self.assertEqual(self.suspect(host, "link/h5/net0")["kind"], "nic")
         self.assertIn("\nSUSPECT", shown)
         self.assertIn("link/h5/net0", shown)
+
+    def plant_slow(self, host):
+        """A first round shows that a pair is slow, and a second one is to tell who of both it is."""
+        for limit in (host.limit_sending, host.limit_receiving):
+            limit(RAIL, SLOW)
+            self.addCleanup(limit, RAIL, LINE)
+
+    def check_is_not_complete(self, host, shown):
+        """Of a run that ended in its second round."""
+        self.assertIn("net0, Gbit/s\nFROM \\ TO  1     2 ", shown)
+        self.assertRegex(shown, r"\n5 h5 .* \?")  # a pair that was under way
+        self.assertIn("\nNOT COMPLETE: the test was ended before it was complete: 4 of ", shown)
+        self.assertRegex(shown, r"\nlink/h\d/net0\|h\d/net0 +undecided ")
+        self.assertEqual({reason for _, reason in host.findings(CHECK)}, {"could_not_look"}, "nobody is named for what was not measured")
+        measured = [one["value"] for one in host.get(f"/v1/checks/{CHECK}")["observations"]
+                    if one["name"] == "bandwidth.received" and one.get("value") is not None]
+        self.assertEqual(len(measured), HOSTS, "both ways of the pairs of the first round")
+        self.wait_idle()
+
+    def test_at_its_deadline_a_run_tells_what_was_measured_until_then(self):
+        self.plant_slow(self.lab[5])
+        host = self.lab[4]
+        code, plan, err = host.command("network", "test", "--plan", "-o", "json")
+        self.assertEqual(code, 0, plan + err)
+        deadline = 1.5 * json.loads(plan)["firstRoundSeconds"]
+        began = time.monotonic()
+        code, out, err = host.command("network", "test", "--deadline", f"{deadline:.0f}s", timeout=120)
+        self.assertLess(time.monotonic() - began, deadline + 3)
+        self.assertEqual(code, 3, out + err)
+        self.assertIn("timed_out", out)
+        self.assertNotIn("round 3", err)
+        self.check_is_not_complete(host, out)
+
+    def test_who_ends_a_run_sees_what_was_measured_until_then(self):
+        self.plant_slow(self.lab[5])
+        host = self.lab[2]
+        with tempfile.TemporaryFile("w+") as shown:
+            verb = harness.Process([harness.AUTOPILOT, "network", "test"], {**os.environ, "AUTOPILOT_SOCKET": host.socket}, shown)
+            harness.wait_until(lambda: verb.find("round 2: "), "the second round begins", 120)
+            self.assertEqual(verb.stop(signal.SIGINT), 3, verb.log)
+            shown.seek(0)
+            out = shown.read()
+        self.assertIn("cancelled by ", out)
+        self.check_is_not_complete(host, out)
 
     def is_listening(self, host):
         """For a test: beside its agent."""

@@ -3,6 +3,7 @@
 
 #include <list>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "net/event_loop.hpp"
 
 namespace autopilot::agent {
+
+// Why something was not measured.
+inline constexpr std::string_view kEndedBefore = "the test was ended before";
 
 // Exchanges for which nobody waits any more, until their agents have ended: what these hold would be in use,
 // and the next run would not find it idle. On the loop's thread.

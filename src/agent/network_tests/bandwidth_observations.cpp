@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "agent/network_tests/abandoned.hpp"
 #include "agent/network_tests/observation_writer.hpp"
 
 namespace autopilot::agent {
@@ -153,6 +154,8 @@ void add_way(const BandwidthFound& found, std::uint32_t test, const WayFound& wa
   if (way.from == cell.source) add_latency(found, test, told);
   if (const auto why = found.problems.find(test); why != found.problems.end())
     told.attributes.emplace_back(told.value ? "problem" : "error", why->second);
+  else if (!told.value && !cell.missing)
+    told.attributes.emplace_back("error", std::string(kEndedBefore));
 }
 
 void add_unknown(const Subject& subject, std::string_view name, const std::string& why,
@@ -184,6 +187,15 @@ bool is_open_question(const Fabric& fabric, const Suspect& suspect) {
   if (suspect.kind != SuspectKind::undecided || suspect.nodes.empty()) return false;
   return suspect.nodes.size() != 2 ||
          fabric.locality(suspect.nodes[0], suspect.nodes[1]) != fleet::Locality::cross_leaf;
+}
+
+// Also where nothing is missing of the rounds that were made: what they show decides what is tested next.
+void add_rest(const fleet::Verdict& verdict, ObservationWriter& writer) {
+  if (verdict.is_complete) return;
+  add_unknown(host_subject(), "bandwidth.rest",
+              std::string(kEndedBefore) + " it was complete: " + std::to_string(verdict.measured) + " of " +
+                  std::to_string(verdict.tests) + " tests until round " + std::to_string(verdict.rounds),
+              writer);
 }
 
 void add_open_questions(const BandwidthFound& found, ObservationWriter& writer) {
@@ -236,6 +248,7 @@ Observations bandwidth_observations(const BandwidthFound& found, Instant ended) 
   }
   for (const Suspect& suspect : verdict.suspects)
     add_suspect(found, suspect, writer);
+  add_rest(verdict, writer);
   add_open_questions(found, writer);
   add_left_out(found, writer);
   return writer.take();
@@ -252,11 +265,13 @@ std::string bandwidth_sentence(const BandwidthFound& found) {
   std::string text = std::to_string(verdict.measured) + " of " + std::to_string(verdict.tests) +
                      " tests of pairs of " + std::to_string(tested_nodes(verdict)) + " nodes measured in " +
                      std::to_string(verdict.rounds) + (verdict.rounds == 1 ? " round" : " rounds") +
-                     missed_text(found) + ": ";
+                     missed_text(found) + (verdict.is_complete ? ": " : "; not complete: ");
   if (!found.wrong.empty())
     text += "what GPUs summed up was wrong in " + std::to_string(found.wrong.size()) + " of them; ";
   if (verdict.suspects.empty())
-    return text + (verdict.references.empty() ? "too few pairs to compare them" : "nobody is suspect");
+    return text + (verdict.references.empty() ? "too few pairs to compare them"
+                   : verdict.is_complete      ? "nobody is suspect"
+                                              : "nobody is suspect yet");
   text += verdict.suspects.front().sentence;
   if (verdict.suspects.size() > 1) text += "; and " + std::to_string(verdict.suspects.size() - 1) + " more";
   return text;

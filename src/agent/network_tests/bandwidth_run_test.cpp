@@ -24,6 +24,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::string kNcclId(api::kNcclIdLength, 'a');
@@ -283,6 +284,40 @@ TEST_F(BandwidthRunTest, a_pair_that_was_not_measured_is_tried_once_more) {
   EXPECT_THAT(run_->problems(), IsEmpty());
   EXPECT_THAT(
       said_, Contains(AllOf(StartsWith("round 1: 1 pair is measured again: "), HasSubstr("net0 is in use"))));
+}
+
+// Who was measured in the first round may be suspect, or cleared, by the next one.
+TEST_F(BandwidthRunTest, one_that_is_ended_before_its_time_says_that_it_is_not_complete) {
+  holds_measurement_ = true;
+  begin();
+  ASSERT_TRUE(run_until([this] { return held_.size() == 1; }));
+  EXPECT_THAT(bandwidth_sentence(found()), HasSubstr("; not complete: "));
+  const Observations told = bandwidth_observations(found(), {});
+  const auto rest = std::ranges::find(told, "bandwidth.rest", &Observation::name);
+  ASSERT_NE(rest, told.end());
+  EXPECT_EQ(rest->value, std::nullopt);
+  EXPECT_THAT(to_string(rest->attributes.front().second), StartsWith("the test was ended before"));
+}
+
+TEST_F(BandwidthRunTest, one_that_comes_to_its_end_is_complete) {
+  run();
+  EXPECT_THAT(bandwidth_sentence(found()), Not(HasSubstr("not complete")));
+  for (const Observation& one : bandwidth_observations(found(), {}))
+    EXPECT_NE(one.name, "bandwidth.rest");
+}
+
+TEST_F(BandwidthRunTest, a_pair_that_was_under_way_is_no_line_that_carries_nothing) {
+  holds_measurement_ = true;
+  begin();
+  ASSERT_TRUE(run_until([this] { return !held_.empty(); }));
+  std::size_t ways = 0;
+  for (const Observation& one : bandwidth_observations(found(), {})) {
+    if (one.name != "bandwidth.received") continue;
+    ++ways;
+    EXPECT_EQ(one.value, std::nullopt);
+    EXPECT_EQ(one.attributes.back().second, Value{std::string("the test was ended before")});
+  }
+  EXPECT_EQ(ways, 2U);
 }
 
 TEST_F(BandwidthRunTest, why_it_cannot_be_measured_is_known) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/bandwidth_tester.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -103,11 +105,10 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
                                           [this](std::string message) {
                                             if (asked_) asked_->on_progress(std::move(message));
                                           },
-                                      .on_end = [this] { conclude(); }});
+                                      .on_end = [this] { end(conclude()); }});
 }
 
-void BandwidthTester::conclude() {
-  if (!run_) return;
+Result<std::string> BandwidthTester::conclude() {
   const BandwidthRun& run = *run_;
   BandwidthFound found{.fabric = run.fabric(),
                        .verdict = run.verdict(),
@@ -117,6 +118,7 @@ void BandwidthTester::conclude() {
                        .latencies = run.latencies(),
                        .is_line_node = medium_.is_line_node,
                        .left_out = std::exchange(left_out_, {})};
+  std::ranges::move(ended_before(found.verdict, run.fabric()), std::back_inserter(found.left_out));
   for (const PeerNetwork& network : run.networks())
     found.pods.push_back(network.network.pod);
   abandoned_.add(run_->take_pairs());
@@ -124,18 +126,22 @@ void BandwidthTester::conclude() {
   if (found.verdict.measured == 0 && found.wrong.empty() && !found.problems.empty()) {
     const std::string& problem = found.problems.begin()->second;
     board_->put(std::string(medium_.check), fail(Errc::unavailable, problem));
-    return end(fail(Errc::unavailable, problem));
+    return fail(Errc::unavailable, problem);
   }
   if (found.verdict.measured == 0 && found.wrong.empty())
-    return end(fail(Errc::unavailable, "ended before a pair was measured"));
+    return fail(Errc::unavailable, "ended before a pair was measured");
   board_->put(std::string(medium_.check), bandwidth_observations(found, clock_.now()));
-  end(bandwidth_sentence(found));
+  return bandwidth_sentence(found);
 }
 
-void BandwidthTester::cancel() {
-  if (!asked_) return;
-  if (run_) return conclude();
-  asked_.reset();
+std::string BandwidthTester::cancel() {
+  if (!run_) {
+    asked_.reset();
+    return {};
+  }
+  const auto said = conclude();
+  end(said);
+  return said.value_or("");
 }
 
 void BandwidthTester::end(const Result<std::string>& said) {

@@ -47,8 +47,8 @@ class BandwidthTester {
   void plan(const std::vector<Subject>& nodes, OnPlan done);
   // conflict: one is under way. malformed: it is to test what is no node, or only one.
   [[nodiscard]] Status begin(runtime::OwnTest::Calls calls);
-  // With what was measured until now.
-  void cancel();
+  // With what was measured until now, in a sentence; empty: nothing.
+  std::string cancel();
 
  private:
   struct Plan {
@@ -61,7 +61,8 @@ class BandwidthTester {
   void take_plan(const std::string& names, const Result<api::BandwidthPlan>& plan);
   void take_peers(const Result<std::vector<Peer>>& peers);
   void run(std::vector<PeerNetwork> networks);
-  void conclude();
+  // Puts on the board what was measured until now. Errors: nothing was.
+  [[nodiscard]] Result<std::string> conclude();
   void end(const Result<std::string>& said);
 
   net::EventLoop& loop_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/network_tests/abandoned.hpp"
+
 namespace autopilot::agent {
 namespace {
 
@@ -120,6 +122,16 @@ void GroupRun::conclude(Try ended, const std::optional<double>& bus, std::string
 
 void GroupRun::end_step_when_all_have() {
   if (tries_.empty()) next_ = loop_.after(Duration{0}, [this] { begin_step(); });
+}
+
+std::vector<GroupFound> GroupRun::rest() const {
+  std::vector<GroupFound> rest;
+  for (const auto& [name, one] : tries_)
+    rest.push_back({one.group, {}, one.wrong, std::string(kEndedBefore)});
+  for (const std::vector<NodeGroup>& step : steps_)
+    for (const NodeGroup& group : step)
+      rest.push_back({group, {}, {}, std::string(kEndedBefore)});
+  return rest;
 }
 
 std::vector<std::unique_ptr<GroupExchange>> GroupRun::take_exchanges() {

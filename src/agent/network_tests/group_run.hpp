@@ -56,6 +56,8 @@ class GroupRun {
   [[nodiscard]] std::vector<std::unique_ptr<GroupExchange>> take_exchanges();
   // Groups that have been measured, or could not be.
   [[nodiscard]] const std::vector<GroupFound>& found() const { return found_; }
+  // The others, where it is ended now.
+  [[nodiscard]] std::vector<GroupFound> rest() const;
   // Nodes that take no part, and why.
   [[nodiscard]] const std::map<std::string, std::string>& left_out() const { return left_out_; }
 

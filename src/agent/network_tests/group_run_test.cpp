@@ -243,6 +243,19 @@ TEST_F(GroupRunTest, also_where_who_waited_alone_knows_it) {
   EXPECT_EQ(group_observations(found(), {})[1].subject.key, "all nodes") << "nobody knows whose it is";
 }
 
+TEST_F(GroupRunTest, of_one_that_is_ended_before_its_time_the_rest_was_not_measured) {
+  is_slow_to_wait_ = true;
+  begin({"L1", "L2", "L1", "L2"});
+  ASSERT_TRUE(run_until([this] { return held_.size() == 2; }));
+  std::vector<std::string> rest;
+  for (const GroupFound& one : run_->rest()) {
+    rest.push_back(one.group.name + ": " + one.problem);
+    EXPECT_EQ(one.bus, std::nullopt);
+  }
+  EXPECT_THAT(rest, ElementsAre("leaf L1: the test was ended before", "leaf L2: the test was ended before",
+                                "all nodes: the test was ended before"));
+}
+
 TEST_F(GroupRunTest, what_is_abandoned_has_who_waits_end) {
   is_held_ = true;
   begin({"", "", ""});

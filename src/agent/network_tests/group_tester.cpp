@@ -2,6 +2,7 @@
 #include "agent/network_tests/group_tester.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "agent/network_tests/group_observations.hpp"
@@ -79,26 +80,31 @@ void GroupTester::run(std::vector<PeerNetwork> networks) {
                                       [this](std::string message) {
                                         if (asked_) asked_->on_progress(std::move(message));
                                       },
-                                  .on_end = [this] { conclude(); }});
+                                  .on_end = [this] { end(conclude()); }});
 }
 
-void GroupTester::conclude() {
-  if (!run_) return;
+Result<std::string> GroupTester::conclude() {
   GroupsFound found{.groups = run_->found(), .left_out = left_out_};
+  const bool has_any = !found.groups.empty();
+  std::ranges::move(run_->rest(), std::back_inserter(found.groups));
   found.left_out.insert(run_->left_out().begin(), run_->left_out().end());
   std::ranges::sort(found.groups, {},
                     [](const GroupFound& one) { return std::pair(!one.group.is_leaf, one.group.name); });
   abandoned_.add(run_->take_exchanges());
   run_.reset();
-  if (found.groups.empty()) return end(fail(Errc::unavailable, "ended before a group was measured"));
+  if (!has_any) return fail(Errc::unavailable, "ended before a group was measured");
   board_->put(std::string(kGroupCheck), group_observations(found, clock_.now()));
-  end(group_sentence(found));
+  return group_sentence(found);
 }
 
-void GroupTester::cancel() {
-  if (!asked_) return;
-  if (run_) return conclude();
-  asked_.reset();
+std::string GroupTester::cancel() {
+  if (!run_) {
+    asked_.reset();
+    return {};
+  }
+  const auto said = conclude();
+  end(said);
+  return said.value_or("");
 }
 
 void GroupTester::end(const Result<std::string>& said) {

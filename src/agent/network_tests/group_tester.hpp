@@ -40,13 +40,14 @@ class GroupTester {
   // conflict: one is under way. malformed: it is to test what is no node, or only one. unavailable: only a
   // share of each line may be taken.
   [[nodiscard]] Status begin(runtime::OwnTest::Calls calls);
-  // With what was measured until now.
-  void cancel();
+  // With what was measured until now, in a sentence; empty: nothing.
+  std::string cancel();
 
  private:
   void take_peers(const Result<std::vector<Peer>>& peers);
   void run(std::vector<PeerNetwork> networks);
-  void conclude();
+  // Puts on the board what was measured until now. Errors: nothing was.
+  [[nodiscard]] Result<std::string> conclude();
   void end(const Result<std::string>& said);
 
   net::EventLoop& loop_;

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "agent/network_tests/abandoned.hpp"
+
 namespace autopilot::agent {
 namespace {
 
@@ -84,6 +86,18 @@ std::vector<LeftOut> left_out_of(const std::vector<PeerNetwork>& found, const Pa
     else
       search.add_unreached(network);
   return search.take();
+}
+
+std::vector<LeftOut> ended_before(const fleet::Verdict& verdict, const fleet::Fabric& fabric) {
+  std::vector<LeftOut> left_out;
+  if (verdict.is_complete) return left_out;
+  for (const fleet::Unmeasured& one : verdict.unmeasured)
+    if (!one.why)
+      left_out.push_back({.node = fabric.nodes()[one.node].name,
+                          .line = fabric.nic(one.rail, one.node)->interface,
+                          .why = std::string(kEndedBefore),
+                          .is_missed = true});
+  return left_out;
 }
 
 std::string reason_of(const LeftOut& left, const PairMedium& medium) {

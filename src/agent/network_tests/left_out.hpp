@@ -7,6 +7,7 @@
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/pair_medium.hpp"
 #include "fleet/pair_tests/fabric.hpp"
+#include "fleet/pair_tests/verdict.hpp"
 
 namespace autopilot::agent {
 
@@ -25,6 +26,9 @@ struct LeftOut {
 [[nodiscard]] std::vector<LeftOut> left_out_of(const std::vector<PeerNetwork>& found,
                                                const PairMedium& medium, const fleet::Fabric& fabric,
                                                bool are_named);
+
+// Those of which a run that was ended before its time measured nothing: of one that was not, none. Pure.
+[[nodiscard]] std::vector<LeftOut> ended_before(const fleet::Verdict& verdict, const fleet::Fabric& fabric);
 
 // "net1: no other node has ..."; of a line that is all that a node has only why.
 [[nodiscard]] std::string reason_of(const LeftOut& left, const PairMedium& medium);

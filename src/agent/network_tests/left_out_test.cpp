@@ -45,6 +45,22 @@ std::vector<std::string> texts(const std::vector<PeerNetwork>& found, bool are_n
   return texts;
 }
 
+TEST(EndedBefore, nothing_is_known_of_lines_that_were_in_no_test_that_ended) {
+  const auto fabric = fabric_of(
+      {node("a", {{"eth0", 100}, {"ib0", 100}}), node("b", {{"eth0", 100}, {"ib0", 100}})}, kByTcp, false);
+  ASSERT_TRUE(fabric);
+  fleet::Verdict verdict;
+  verdict.unmeasured = {{.rail = 1, .node = 0, .why = {}},
+                        {.rail = 1, .node = 1, .why = fleet::Missing::refused}};
+  const std::vector<LeftOut> left = ended_before(verdict, *fabric);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(reason_of(left[0], kByTcp), "ib0: the test was ended before");
+  EXPECT_EQ(left[0].node, "a");
+  EXPECT_TRUE(left[0].is_missed);
+  verdict.is_complete = true;
+  EXPECT_THAT(ended_before(verdict, *fabric), IsEmpty());
+}
+
 TEST(LeftOut, where_all_are_alike_nobody_is) {
   EXPECT_THAT(texts({node("a", {{"eth0", 100}}), node("b", {{"eth0", 100}})}), IsEmpty());
 }

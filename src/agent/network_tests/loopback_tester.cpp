@@ -146,16 +146,17 @@ void LoopbackTester::conclude() {
   end(sentence());
 }
 
-void LoopbackTester::cancel() {
-  if (!asked_) return;
+std::string LoopbackTester::cancel() {
+  if (!asked_) return {};
   tests_.clear();
   ++number_;
   doors_.ends.stop(std::exchange(end_, {}));
   if (found_.empty()) {
     asked_.reset();
-    return;
+    return {};
   }
   conclude();
+  return sentence();
 }
 
 void LoopbackTester::end(const Result<std::string>& said) {

@@ -50,8 +50,8 @@ class LoopbackTester {
 
   // conflict: one is under way, or a job is on this node. malformed: it is to test what is no port of it.
   [[nodiscard]] Status begin(runtime::OwnTest::Calls calls);
-  // With what was measured until now.
-  void cancel();
+  // With what was measured until now, in a sentence; empty: nothing.
+  std::string cancel();
 
  private:
   struct Test {

@@ -47,7 +47,7 @@ std::string title_of(std::string_view check) {
 runtime::OperationKind pair_tests_by(const PairMedium& medium, BandwidthTester& tester) {
   return {std::string(medium.check), title_of(medium.check), BandwidthTester::kDeadline,
           runtime::OwnTest{[&tester](auto calls) { return tester.begin(std::move(calls)); },
-                           [&tester] { tester.cancel(); }}};
+                           [&tester] { return tester.cancel(); }}};
 }
 
 // Those of ?nodes=gpu-1,gpu-2; without it none, which is all.
@@ -181,7 +181,10 @@ std::vector<runtime::OperationKind> NetworkTests::operations() {
   std::vector<runtime::OperationKind> kinds{
       {std::string(kPingCheck), title_of(kPingCheck), PingTester::kLongestRound + AddressBook::kPatience,
        runtime::OwnTest{[this](auto calls) { return ping_.test_now(std::move(calls)); },
-                        [this] { ping_.forget_asked(); }}},
+                        [this] {
+                          ping_.forget_asked();
+                          return std::string();
+                        }}},
       pair_tests_by(kByTcp, bandwidth_)};
   if (context_.is_simulated) return kinds;
   kinds.push_back(pair_tests_by(kByRdma, rdma_));
@@ -189,10 +192,10 @@ std::vector<runtime::OperationKind> NetworkTests::operations() {
   kinds.push_back(pair_tests_by(kByNccl, nccl_));
   kinds.push_back({std::string(kGroupCheck), title_of(kGroupCheck), GroupTester::kDeadline,
                    runtime::OwnTest{[this](auto calls) { return groups_.begin(std::move(calls)); },
-                                    [this] { groups_.cancel(); }}});
+                                    [this] { return groups_.cancel(); }}});
   kinds.push_back({std::string(kLoopbackCheck), title_of(kLoopbackCheck), LoopbackTester::kDeadline,
                    runtime::OwnTest{[this](auto calls) { return loopback_.begin(std::move(calls)); },
-                                    [this] { loopback_.cancel(); }}});
+                                    [this] { return loopback_.cancel(); }}});
   return kinds;
 }
 

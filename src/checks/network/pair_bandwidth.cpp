@@ -32,13 +32,15 @@ constexpr std::string_view kSuspect = "bandwidth.suspect";
 // subject is that of the pair, of which nothing else is told.
 constexpr std::string_view kWrong = "bandwidth.wrong";
 // Without a value, with an `error`: of peer/<node> or link/<node>/<interface>, that should have been tested
-// and was not; of a suspect, who of its ends it is; of the host, that there was too little to compare.
+// and was not; of a suspect, who of its ends it is; of the host, that there was too little to compare, and
+// that the run was ended before it was complete.
 constexpr std::string_view kLeftOut = "bandwidth.left_out";
 constexpr std::string_view kDecision = "bandwidth.decision";
 constexpr std::string_view kComparison = "bandwidth.comparison";
+constexpr std::string_view kRest = "bandwidth.rest";
 constexpr std::string_view kNode = "node";
 constexpr std::string_view kUndecided = "undecided";
-constexpr std::array kFound{kReceived, kSuspect, kWrong, kLeftOut, kDecision, kComparison};
+constexpr std::array kFound{kReceived, kSuspect, kWrong, kLeftOut, kDecision, kComparison, kRest};
 
 constexpr std::string_view kNoTargets = "no_targets";
 constexpr std::array<std::string_view, 2> kOutcomes{"measured", kNoTargets};

@@ -128,8 +128,9 @@ std::string not_tested_table(const std::vector<const Observation*>& left_out, co
   return "\n" + render_columns({"NOT TESTED", "WHY"}, std::move(rows), style);
 }
 
-std::string suspects_table(std::vector<const Observation*> suspects, const TableStyle& style) {
-  if (suspects.empty()) return "Suspects: none\n";
+std::string suspects_table(std::vector<const Observation*> suspects, bool is_complete,
+                           const TableStyle& style) {
+  if (suspects.empty()) return is_complete ? "Suspects: none\n" : "Suspects: none yet\n";
   const auto confidence_of = [](const Observation* suspect) {
     return suspect->value ? as_number(*suspect->value).value_or(0) : 0;
   };
@@ -154,11 +155,13 @@ std::string render_bandwidth(const Observations& observations, std::string_view 
   std::map<std::string, Ways> interfaces;
   std::vector<const Observation*> suspects;
   std::vector<const Observation*> left_out;
+  std::string rest;
   for (const Observation& one : observations) {
     if (one.name == "bandwidth.received") interfaces[attribute_text(one, "interface")].push_back(way_of(one));
     if (one.name == "bandwidth.wrong") add_wrong(one, interfaces[attribute_text(one, "interface")]);
     if (one.name == "bandwidth.suspect") suspects.push_back(&one);
     if (one.name == "bandwidth.left_out") left_out.push_back(&one);
+    if (one.name == "bandwidth.rest") rest = "NOT COMPLETE: " + attribute_text(one, "error") + "\n";
   }
   if (interfaces.empty()) return "";
   std::string text;
@@ -166,7 +169,8 @@ std::string render_bandwidth(const Observations& observations, std::string_view 
     text += interface_table(printable(interface) + (out_of.empty() ? "" : ", " + std::string(out_of)), ways,
                             style) +
             "\n";
-  return text + suspects_table(std::move(suspects), style) + not_tested_table(left_out, style);
+  return text + rest + suspects_table(std::move(suspects), rest.empty(), style) +
+         not_tested_table(left_out, style);
 }
 
 }  // namespace autopilot::cli

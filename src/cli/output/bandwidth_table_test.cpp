@@ -93,6 +93,15 @@ TEST(BandwidthTable, suspects_come_with_the_surest_first) {
                         "peer/a   node  40 %  0.60  a is slow\n"));
 }
 
+TEST(BandwidthTable, one_that_is_not_complete_says_so) {
+  Observation rest;
+  rest.name = "bandwidth.rest";
+  rest.attributes = {{"error", std::string("the test was ended before it was complete: 1 of 4 tests")}};
+  EXPECT_THAT(render_bandwidth({way("a", "b", 24.5e9), rest}, "", {}),
+              HasSubstr("\n\nNOT COMPLETE: the test was ended before it was complete: 1 of 4 tests\n"
+                        "Suspects: none yet\n"));
+}
+
 TEST(BandwidthTable, without_a_pair_there_is_nothing_to_show) {
   EXPECT_EQ(render_bandwidth({}, "", {}), "");
 }

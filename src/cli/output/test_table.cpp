@@ -54,8 +54,7 @@ std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyl
   std::vector<Row> rows;
   for (const FinishedTest& test : tests) {
     rows.push_back(row_of(test));
-    if (!test.result || test.operation.state != OperationState::succeeded) continue;
-    add_findings(test.result->findings, rows);
+    if (test.result) add_findings(test.result->findings, rows);
   }
   return render_columns({"TEST", "RESULT", "SAID"}, std::move(rows), style);
 }

@@ -13,7 +13,8 @@
 
 namespace autopilot::cli {
 
-// A test that is over, and what its check says since; nothing: no check has its name.
+// A test that is over, and what its check says since; nothing: no check has its name, or the test was ended
+// before it found anything.
 struct FinishedTest {
   Operation operation;
   std::optional<CheckResult> result;
