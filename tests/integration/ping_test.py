@@ -162,6 +162,26 @@ class PingTest(unittest.TestCase):
         self.assertNotIn("no agent is known", body)
 
 
+class FewNodesTest(unittest.TestCase):
+    """Three hosts with one interface each."""
+
+    def setUp(self):
+        self.lab = network_lab.Lab(hosts=3, rails=1)
+        self.addCleanup(self.lab.close)
+        self.lab.start()
+        for host in self.lab.hosts.values():
+            self.assertEqual(self.ping(host), [])
+
+    def ping(self, host):
+        host.command("test", "network.ping")
+        return host.findings("network.ping")
+
+    def test_whose_cable_is_pulled_blames_no_other_node_and_the_others_name_it(self):
+        network_lab.run("ip", "link", "set", self.lab[1].outer(0), "down")
+        self.assertEqual(self.ping(self.lab[1]), [("nic_port/net0", "interface_or_nodes_silent")])
+        self.assertEqual(self.ping(self.lab[2]), [("peer/h1", "node_does_not_answer")])
+
+
 class OddWaysTest(unittest.TestCase):
     """A cable that is late, doubles frames or lets them overtake each other, at the second rail of one host."""
 

@@ -76,40 +76,105 @@ double nodes_asked_at(const JudgeInput& input, const Subject& port) {
   return std::max(number(input, port, kAskedNodesIpv4), number(input, port, kAskedNodesIpv6));
 }
 
-// Interfaces of this node by which nobody at all answers, though several were asked.
-std::set<std::string> dead_interfaces(const JudgeInput& input, Findings& findings) {
-  std::set<std::string> dead;
-  for (const Subject& port : input.history.subjects(SubjectKind::nic_port)) {
-    const double asked = asked_at(input, port);
-    const double silent = number(input, port, kUnansweredIpv4) + number(input, port, kUnansweredIpv6);
-    if (nodes_asked_at(input, port) < kFewNodes || silent < asked) continue;
-    dead.insert(port.key);
-    findings.push_back(make_finding(
-        input, port, "interface_reaches_nobody", Health::degraded,
-        "none of " + rounded(asked) + " addresses of other nodes answers by way of " + port.key));
-    findings.back().evidence = {{"asked", asked}, {"witness", std::string(kWitness)}};
-  }
-  return dead;
+// Of an interface of this node: what was asked there in one family.
+struct Family {
+  std::string_view name;
+  std::string_view asked;
+  std::string_view nodes;
+  std::string_view unanswered;
+};
+constexpr std::array kFamilies{Family{"IPv4", kAskedIpv4, kAskedNodesIpv4, kUnansweredIpv4},
+                               Family{"IPv6", kAskedIpv6, kAskedNodesIpv6, kUnansweredIpv6}};
+
+// Interfaces of this node, each in a family, by which nobody at all answers.
+using SilentWays = std::set<std::pair<std::string, std::string_view>>;
+
+std::string_view family_of(std::string_view addresses, std::string_view name) {
+  for (const std::string_view one : split_words(addresses))
+    if (one.starts_with(name) && one.substr(name.size()).starts_with('='))
+      return kFamilies[one.find(':') == std::string_view::npos ? 0 : 1].name;
+  return {};
 }
 
-// The addresses of a node that are silent though the interface by which they were asked reaches others.
-std::string silent_beside(const Observation& asked, const std::set<std::string>& dead) {
+// A silent address of a node, with the way by which it was asked.
+struct SilentAddress {
+  std::string name;
+  std::pair<std::string, std::string_view> way;
+};
+
+std::vector<SilentAddress> silent_addresses(const Observation& asked) {
+  const std::string addresses = attribute_text(asked, "addresses");
   const std::string silent = attribute_text(asked, "silent");
   const std::string through = attribute_text(asked, "through");
   const auto names = split_words(silent);
   const auto interfaces = split_words(through);
-  std::string beside;
+  std::vector<SilentAddress> found;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (i >= interfaces.size() || !dead.contains(std::string(interfaces[i])))
-      beside.append(beside.empty() ? "" : " ").append(names[i]);
+    found.push_back(
+        {std::string(names[i]),
+         {i < interfaces.size() ? std::string(interfaces[i]) : "", family_of(addresses, names[i])}});
+  return found;
+}
+
+// "node-2 and node-3": those with an address that is silent by way of that interface.
+std::string nodes_behind(const JudgeInput& input, const Subject& port) {
+  std::string nodes;
+  for (const Observation& asked : input.history.latest()) {
+    if (asked.name != kSilent || !asked.value) continue;
+    const auto is_behind = [&port](const SilentAddress& one) { return one.way.first == port.key; };
+    if (std::ranges::any_of(silent_addresses(asked), is_behind))
+      nodes += (nodes.empty() ? "" : " and ") + asked.subject.key;
+  }
+  return nodes;
+}
+
+// Which end is at fault is not known where only one or two nodes were asked.
+void add_silent_interface(const JudgeInput& input, const Subject& port, double asked, double nodes,
+                          std::string_view family, Findings& findings) {
+  const bool are_few = nodes < kFewNodes;
+  const std::string over = asked < asked_at(input, port) ? " over " + std::string(family) : "";
+  std::string text =
+      "none of " + rounded(asked) + " addresses of other nodes answers by way of " + port.key + over;
+  if (are_few)
+    text += ": it is this end or that of " + nodes_behind(input, port) + ", too few were asked to tell";
+  findings.push_back(make_finding(input, port,
+                                  are_few ? "interface_or_nodes_silent" : "interface_reaches_nobody",
+                                  Health::degraded, std::move(text)));
+  findings.back().evidence = {{"asked", asked}, {"witness", std::string(kWitness)}};
+}
+
+SilentWays silent_ways(const JudgeInput& input, Findings& findings) {
+  SilentWays ways;
+  for (const Subject& port : input.history.subjects(SubjectKind::nic_port)) {
+    double asked = 0;
+    double nodes = 0;
+    std::string_view last;
+    for (const Family& family : kFamilies) {
+      const double asked_there = number(input, port, family.asked);
+      if (asked_there == 0 || number(input, port, family.unanswered) < asked_there) continue;
+      asked += asked_there;
+      nodes = std::max(nodes, number(input, port, family.nodes));
+      last = family.name;
+      ways.insert({port.key, family.name});
+    }
+    if (asked > 0) add_silent_interface(input, port, asked, nodes, last, findings);
+  }
+  return ways;
+}
+
+// The addresses of a node that are silent though others answer by the way by which they were asked.
+std::string silent_beside(const Observation& asked, const SilentWays& ways) {
+  std::string beside;
+  for (const SilentAddress& one : silent_addresses(asked))
+    if (!ways.contains(one.way)) beside.append(beside.empty() ? "" : " ").append(one.name);
   return beside;
 }
 
-void judge_nodes(const JudgeInput& input, const std::set<std::string>& dead, Findings& findings) {
+void judge_nodes(const JudgeInput& input, const SilentWays& ways, Findings& findings) {
   for (const Observation& asked : input.history.latest()) {
     if (asked.name != kSilent) continue;
     if (!asked.value || as_number(*asked.value).value_or(0) == 0) continue;
-    const std::string silent = silent_beside(asked, dead);
+    const std::string silent = silent_beside(asked, ways);
     if (silent.empty()) continue;
     findings.push_back(make_finding(input, asked.subject, "node_does_not_answer", Health::degraded,
                                     asked.subject.key + " does not answer at " + silent));
@@ -200,8 +265,8 @@ void judge_oddity(const JudgeInput& input, const Oddity& oddity, Findings& findi
 Findings judge(const JudgeInput& input) {
   Findings findings;
   add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
-  const auto dead = dead_interfaces(input, findings);
-  judge_nodes(input, dead, findings);
+  const SilentWays ways = silent_ways(input, findings);
+  judge_nodes(input, ways, findings);
   for (const Oddity& oddity : kOddities)
     judge_oddity(input, oddity, findings);
   return findings;
