@@ -54,6 +54,17 @@ std::optional<Subject> parse_subject(std::string_view text) {
   return subject;
 }
 
+Subject port_at(std::string_view node, std::string_view port) {
+  Subject subject;
+  subject.kind = SubjectKind::nic_port;
+  subject.key.append(node).append(":").append(port);
+  return subject;
+}
+
+bool is_port_at_node(const Subject& subject) {
+  return subject.kind == SubjectKind::nic_port && subject.key.find(':') != std::string::npos;
+}
+
 std::pair<std::string_view, std::string_view> ends_of(const Subject& link) {
   const std::string_view key = link.key;
   const auto bar = key.find('|');

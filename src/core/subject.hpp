@@ -17,7 +17,7 @@ enum class SubjectKind : std::uint8_t {
   gpu_instance,  // key: "<gpu>/<gpu instance>[/<compute instance>]"
   nvlink,        // key: "<gpu>/<link>"
   nvswitch,      // key: PCI address
-  nic_port,      // key: "mlx5_0/1" for InfiniBand, interface name for Ethernet
+  nic_port,      // key: "mlx5_0/1" for InfiniBand, interface name for Ethernet; see port_at
   link,          // key: "<end>|<end>"; one end alone where the other is not told
   disk,          // key: kernel name "nvme0", "sda"
   mount,         // key: mount point
@@ -57,6 +57,11 @@ struct Subject {
 
 // The keys of both ends of a link; the second is empty where one end alone is told.
 [[nodiscard]] std::pair<std::string_view, std::string_view> ends_of(const Subject& link);
+
+// A port of a node as tests between nodes tell of it, this one's included: nic_port/gpu-5:net0. The kernel
+// gives no port of its machine a name with a colon.
+[[nodiscard]] Subject port_at(std::string_view node, std::string_view port);
+[[nodiscard]] bool is_port_at_node(const Subject& subject);
 
 // The kernel's spelling of a PCI address: lower case, four-digit domain, function digit. Accepts "3B:00",
 // "0000:3b:00", NVML's "00000000:3B:00.0". Nothing when it is no PCI address.

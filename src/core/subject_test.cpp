@@ -59,6 +59,14 @@ TEST(PciAddress, refuses_what_is_none) {
   EXPECT_EQ(canonical_pci_address(std::string(1 << 20, ':')), std::nullopt);
 }
 
+TEST(Port, at_a_node_is_none_of_this_machine) {
+  EXPECT_EQ(to_string(port_at("gpu-5", "mlx5_0/1")), "nic_port/gpu-5:mlx5_0/1");
+  EXPECT_TRUE(is_port_at_node(port_at("gpu-5", "net0")));
+  EXPECT_EQ(parse_subject("nic_port/gpu-5:net0"), port_at("gpu-5", "net0"));
+  EXPECT_FALSE(is_port_at_node({SubjectKind::nic_port, "mlx5_0/1", {}, "", ""}));
+  EXPECT_FALSE(is_port_at_node({SubjectKind::gpu, "0000:3b:00.0", {}, "", ""}));
+}
+
 TEST(Link, has_two_ends_or_tells_one) {
   const Subject link{SubjectKind::link, "0000:3b:00.0|0000:5e:00.0", {}, "", ""};
   EXPECT_EQ(ends_of(link).first, "0000:3b:00.0");

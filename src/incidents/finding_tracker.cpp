@@ -27,10 +27,12 @@ bool keeps_worst(ClearRule rule) {
   return rule != ClearRule::healthy_rounds && rule != ClearRule::expiry;
 }
 
-// Devices that answer in every round: silence of one is not health. A mount or an instance may just be gone.
-bool is_hardware(SubjectKind kind) {
+// Devices that answer in every round: silence of one is not health. A mount or an instance may just be gone,
+// and a test between nodes tells of a port only what is wrong with it.
+bool is_hardware(const Subject& subject) {
+  const SubjectKind kind = subject.kind;
   return kind == SubjectKind::gpu || kind == SubjectKind::nvlink || kind == SubjectKind::nvswitch ||
-         kind == SubjectKind::nic_port || kind == SubjectKind::disk;
+         kind == SubjectKind::disk || (kind == SubjectKind::nic_port && !is_port_at_node(subject));
 }
 
 bool covers(const Subject& unseen, const Subject& subject) {
@@ -277,7 +279,7 @@ void FindingTracker::not_reported(Entries::iterator entry, const Round& round,
   auto& tracked = entry->second;
   auto& memory = tracked.memory;
   if (round.is_unseen(key.subject, key.reason)) return;
-  if (is_hardware(key.subject.kind) && memory.answered && !round.answered.contains(key.subject)) {
+  if (is_hardware(key.subject) && memory.answered && !round.answered.contains(key.subject)) {
     if (!round.listed.contains(key.subject)) memory.gone = true;
     return;
   }

@@ -227,6 +227,19 @@ TEST_F(NodeStateTest, a_mount_that_is_gone_is_not_held) {
   EXPECT_EQ(closed_by(round({})), "healthy_rounds");
 }
 
+// A test between nodes tells of those that are slow; one that is not any more is not in it.
+TEST_F(NodeStateTest, a_port_at_a_node_of_which_nothing_is_told_is_not_held_and_one_of_this_machine_is) {
+  reasons_.add("slow", ClearRule::healthy_rounds);
+  const Subject own{SubjectKind::nic_port, "net0", {}, "", ""};
+  const Subject at_node = port_at("gpu-5", "net0");
+  round({finding(own, "slow"), finding(at_node, "slow")}, answers({own, at_node}));
+  for (int i = 0; i < 3; ++i)
+    round({});
+  ASSERT_NE(find("slow"), nullptr);
+  EXPECT_EQ(find("slow")->subject, own);
+  EXPECT_EQ(state_.findings("gpu.x").size(), 1U);
+}
+
 TEST_F(NodeStateTest, a_gpu_reset_clears_what_waits_for_it) {
   round({finding(kGpu, "remap"), finding(kGpu, "wedged")});
   for (int i = 0; i < 5; ++i)

@@ -85,7 +85,7 @@ class SimulatedBandwidthTest(unittest.TestCase):
         self.hosts.limit(SLOW_NODE, SLOW)
         _, findings = self.measure()
         self.assertEqual([(one["subject"], one["reason"], one["health"]) for one in findings],
-                         [({"kind": "link", "key": f"{SLOW_NODE}/eth0"}, "nic_slower_than_others", "degraded")], self.said)
+                         [({"kind": "nic_port", "key": f"{SLOW_NODE}:eth0"}, "nic_slower_than_others", "degraded")], self.said)
         [found] = findings
         self.assertEqual(found["evidence"]["kind"], "nic", "both ways")
         self.hosts.limit(SLOW_NODE, LINE)

@@ -57,7 +57,7 @@ class LeafTestsTest(unittest.TestCase):
         for limit in (slow.limit_sending, slow.limit_receiving, deaf.limit_receiving, mute.limit_sending):
             limit(RAIL, SLOW)
             self.addCleanup(limit, RAIL, LINE)
-        self.assertEqual(self.suspects(2), {"link/h4/net0": "nic", "link/h9/net0": "nic_receives", "link/h15/net0": "nic_sends"}, self.said)
+        self.assertEqual(self.suspects(2), {"nic_port/h4:net0": "nic", "nic_port/h9:net0": "nic_receives", "nic_port/h15:net0": "nic_sends"}, self.said)
 
     def test_a_switch_whose_uplink_is_slow_is_named(self):
         self.lab.limit_uplink(RAIL, "leaf-3", SLOW)

@@ -73,14 +73,14 @@ class PairTestsTest(unittest.TestCase):
         self.addCleanup(begin_again)
         host = self.lab[3]
         shown, found = self.measure(host, codes=(3,))
-        self.assertEqual(found, [("link/h2/net0", "nic_slower_than_others"), ("link/h5/net0", "nic_slower_than_others"),
+        self.assertEqual(found, [("nic_port/h2:net0", "nic_slower_than_others"), ("nic_port/h5:net0", "nic_slower_than_others"),
                                  ("peer/h8", "could_not_look")], self.said)
         self.assertRegex(shown, r"\nNOT TESTED +WHY\npeer/h8 ")
         self.assertIn("without h8", " ".join(self.said.split()))
-        self.assertEqual(self.suspect(host, "link/h2/net0")["kind"], "nic_receives")
-        self.assertEqual(self.suspect(host, "link/h5/net0")["kind"], "nic")
+        self.assertEqual(self.suspect(host, "nic_port/h2:net0")["kind"], "nic_receives")
+        self.assertEqual(self.suspect(host, "nic_port/h5:net0")["kind"], "nic")
         self.assertIn("\nSUSPECT", shown)
-        self.assertIn("link/h5/net0", shown)
+        self.assertIn("nic_port/h5:net0", shown)
 
     def plant_slow(self, host):
         """A first round shows that a pair is slow, and a second one is to tell who of both it is."""

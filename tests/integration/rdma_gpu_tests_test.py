@@ -111,8 +111,8 @@ class RdmaGpuTestsTest(GpuLabTest):
     def test_a_port_that_is_slow_out_of_the_memory_of_its_gpu_is_named_by_this_test_alone(self):
         self.plant(self.lab[5], mlx5_1={"gpu_sends": 90})
         shown, found = self.measure(self.lab[3])
-        self.assertEqual(found, [("link/h5/mlx5_1/1", "nic_slower_than_others")], self.said)
-        self.assertIn("link/h5/mlx5_1/1", shown)
+        self.assertEqual(found, [("nic_port/h5:mlx5_1/1", "nic_slower_than_others")], self.said)
+        self.assertIn("nic_port/h5:mlx5_1/1", shown)
         [told] = self.lab[3].get(f"/v1/checks/{CHECK}")["findings"]
         self.assertEqual(told["evidence"]["kind"], "nic_sends")
         shown, found = self.measure(self.lab[3], memory="host")

@@ -92,15 +92,15 @@ class RdmaTestsTest(unittest.TestCase):
         self.plant(self.lab[5], mlx5_1={"sends": 150})
         self.plant(self.lab[2], mlx5_0={"sends": 120, "gets": 120})
         shown, found = self.measure(self.lab[3])
-        self.assertEqual(found, [("link/h2/mlx5_0/1", "nic_slower_than_others"), ("link/h5/mlx5_1/1", "nic_slower_than_others")], self.said)
+        self.assertEqual(found, [("nic_port/h2:mlx5_0/1", "nic_slower_than_others"), ("nic_port/h5:mlx5_1/1", "nic_slower_than_others")], self.said)
         kinds = {network_lab.text_of(one["subject"]): one["evidence"]["kind"] for one in self.lab[3].get(f"/v1/checks/{CHECK}")["findings"]}
-        self.assertEqual(kinds, {"link/h2/mlx5_0/1": "nic", "link/h5/mlx5_1/1": "nic_sends"})
-        self.assertIn("link/h5/mlx5_1/1", shown)
+        self.assertEqual(kinds, {"nic_port/h2:mlx5_0/1": "nic", "nic_port/h5:mlx5_1/1": "nic_sends"})
+        self.assertIn("nic_port/h5:mlx5_1/1", shown)
 
     def test_a_port_that_answers_nobody_is_told_and_its_node_is_not(self):
         self.plant(self.lab[4], mlx5_0={"is_dead": True})
         _, found = self.measure(self.lab[1])
-        self.assertEqual(found, [("link/h4/mlx5_0/1", "nic_slower_than_others")], self.said)
+        self.assertEqual(found, [("nic_port/h4:mlx5_0/1", "nic_slower_than_others")], self.said)
         [told] = self.lab[1].get(f"/v1/checks/{CHECK}")["findings"]
         self.assertTrue(told["evidence"]["unreachable"], told)
 

@@ -24,9 +24,17 @@ std::string name_of(const Fabric& fabric, NodeNumber node) {
   return fabric.nodes()[node].name;
 }
 
-std::string end_of(const Fabric& fabric, NodeNumber node, fleet::RailNumber rail) {
+std::string port_of(const Fabric& fabric, NodeNumber node, fleet::RailNumber rail) {
   const fleet::RailNic* const nic = fabric.nic(rail, node);
-  return name_of(fabric, node) + "/" + (nic == nullptr ? fabric.rails()[rail] : nic->interface);
+  return nic == nullptr ? fabric.rails()[rail] : nic->interface;
+}
+
+std::string end_of(const Fabric& fabric, NodeNumber node, fleet::RailNumber rail) {
+  return name_of(fabric, node) + "/" + port_of(fabric, node, rail);
+}
+
+Subject link_of(const Fabric& fabric, fleet::RailNumber rail, NodeNumber from, NodeNumber to) {
+  return subject_of(SubjectKind::link, end_of(fabric, from, rail) + "|" + end_of(fabric, to, rail));
 }
 
 // "leaf L1, leaf L2, rail ib0"; where all have it in common "spine".
@@ -43,10 +51,10 @@ std::string common_of(const Fabric& fabric, const Suspect& suspect) {
 Subject suspect_of(const Fabric& fabric, const Suspect& suspect, bool is_node) {
   const bool is_pair = suspect.nodes.size() == 2 && suspect.rail;
   if (!is_pair && suspect.nodes.size() != 1) return subject_of(SubjectKind::peer, common_of(fabric, suspect));
-  if (is_node || !suspect.rail) return subject_of(SubjectKind::peer, name_of(fabric, suspect.nodes.front()));
-  std::string key = end_of(fabric, suspect.nodes.front(), *suspect.rail);
-  if (suspect.nodes.size() > 1) key += "|" + end_of(fabric, suspect.nodes[1], *suspect.rail);
-  return subject_of(SubjectKind::link, std::move(key));
+  const NodeNumber first = suspect.nodes.front();
+  if (is_node || !suspect.rail) return subject_of(SubjectKind::peer, name_of(fabric, first));
+  if (is_pair) return link_of(fabric, *suspect.rail, first, suspect.nodes[1]);
+  return port_at(name_of(fabric, first), port_of(fabric, first, *suspect.rail));
 }
 
 void add_suspect(const BandwidthFound& found, const Suspect& suspect, ObservationWriter& writer) {
@@ -114,10 +122,6 @@ Pair pair_of(const fleet::Cell& cell) {
   return {cell.rail, std::min(cell.source, cell.destination), std::max(cell.source, cell.destination)};
 }
 
-Subject link_of(const Fabric& fabric, fleet::RailNumber rail, NodeNumber from, NodeNumber to) {
-  return subject_of(SubjectKind::link, end_of(fabric, from, rail) + "|" + end_of(fabric, to, rail));
-}
-
 // One for each pair, whichever of its tests it was.
 std::set<Pair> add_wrong(const BandwidthFound& found, ObservationWriter& writer) {
   std::set<Pair> pairs;
@@ -175,9 +179,9 @@ void add_left_out(const BandwidthFound& found, ObservationWriter& writer) {
   std::size_t count = 0;
   for (const LeftOut& left : found.left_out) {
     if (!left.is_missed || ++count > kMostLeftOutTold) continue;
-    add_unknown(is_of_node(found, left) ? subject_of(SubjectKind::peer, left.node)
-                                        : subject_of(SubjectKind::link, left.node + "/" + left.line),
-                "bandwidth.left_out", left.why, writer);
+    add_unknown(
+        is_of_node(found, left) ? subject_of(SubjectKind::peer, left.node) : port_at(left.node, left.line),
+        "bandwidth.left_out", left.why, writer);
   }
 }
 

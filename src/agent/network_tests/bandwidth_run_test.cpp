@@ -493,6 +493,22 @@ TEST_F(BandwidthRunTest, by_nccl_who_is_slow_is_a_node) {
   EXPECT_THAT(suspects, ElementsAre("peer/b node", "link/a/gpus-8|b/gpus-8 link"));
 }
 
+TEST_F(BandwidthRunTest, by_tcp_it_is_a_port_and_what_was_not_tested_of_it_has_the_same_name) {
+  run();
+  BandwidthFound slow = found();
+  fleet::Suspect suspect;
+  suspect.rail = 0;
+  suspect.kind = fleet::SuspectKind::nic_sends;
+  suspect.nodes = {1};
+  slow.verdict.suspects.push_back(suspect);
+  slow.left_out.push_back({.node = "b", .line = "net0", .why = "is down", .is_missed = true});
+  std::vector<std::string> told;
+  for (const Observation& one : bandwidth_observations(slow, {}))
+    if (one.subject.kind == SubjectKind::nic_port)
+      told.push_back(one.name.text() + " " + to_string(one.subject));
+  EXPECT_THAT(told, ElementsAre("bandwidth.suspect nic_port/b:net0", "bandwidth.left_out nic_port/b:net0"));
+}
+
 TEST_F(BandwidthRunTest, by_nccl_they_begin_over_a_network_that_both_are_in) {
   auto source = network_of("a", {{"bond0", "10.9.0.1"}, {"eno1", "10.1.0.1"}, {"eno1", "fd00::1"}});
   auto destination = network_of("b", {{"eno1", "fd00::2"}, {"ens2", "10.8.0.2"}});

@@ -23,17 +23,17 @@ constexpr std::string_view kOutcome = "bandwidth.outcome";
 // `problem` says what was seen instead; one that was not measured has an `error`.
 constexpr std::string_view kReceived = "bandwidth.received";
 // Of whom the run suspects, by all that it measured: how surely, 0 to 1. The subject is peer/<node>,
-// link/<node>/<interface>, link/<node>/<interface>|<node>/<interface>, or peer/<what several have in common>;
-// with `kind` ("node", "nic" and so on: fleet::SuspectKind), `loss` (a share of what is usual), `partners`
-// (how many it was low with that are fine with others), `unreachable` and `sentence`.
+// nic_port/<node>:<interface>, link/<node>/<interface>|<node>/<interface>, or peer/<what several have in
+// common>; with `kind` ("node", "nic" and so on: fleet::SuspectKind), `loss` (a share of what is usual),
+// `partners` (how many it was low with that are fine with others), `unreachable` and `sentence`.
 constexpr std::string_view kSuspect = "bandwidth.suspect";
 // Of a pair whose GPUs summed up wrongly together, by an all-reduce alone: 1, with `source`, `destination`,
 // `interface`, `problem` and, where it is known, `wrong_at`, the node whose GPU got the wrong sum. The
 // subject is that of the pair, of which nothing else is told.
 constexpr std::string_view kWrong = "bandwidth.wrong";
-// Without a value, with an `error`: of peer/<node> or link/<node>/<interface>, that should have been tested
-// and was not; of a suspect, who of its ends it is; of the host, that there was too little to compare, and
-// that the run was ended before it was complete.
+// Without a value, with an `error`: of peer/<node> or nic_port/<node>:<interface>, that should have been
+// tested and was not; of a suspect, who of its ends it is; of the host, that there was too little to compare,
+// and that the run was ended before it was complete.
 constexpr std::string_view kLeftOut = "bandwidth.left_out";
 constexpr std::string_view kDecision = "bandwidth.decision";
 constexpr std::string_view kComparison = "bandwidth.comparison";
@@ -48,7 +48,7 @@ constexpr std::array<std::string_view, 2> kOutcomes{"measured", kNoTargets};
 std::string_view reason_for(const Subject& subject, std::string_view kind) {
   if (subject.kind == SubjectKind::peer)
     return kind == kNode ? "node_slower_than_others" : "shared_path_slow";
-  return ends_of(subject).second.empty() ? "nic_slower_than_others" : "path_slower_than_others";
+  return subject.kind == SubjectKind::nic_port ? "nic_slower_than_others" : "path_slower_than_others";
 }
 
 // Who is named for what is wrong, by the keys of the subjects.
@@ -74,13 +74,21 @@ Blamed judge_suspects(const JudgeInput& input, std::string_view id, Findings& fi
   return blamed;
 }
 
+// "gpu-5:net0" of "gpu-5/net0".
+std::string port_key(std::string_view end) {
+  const auto slash = end.find('/');
+  if (slash == std::string_view::npos) return std::string(end);
+  return port_at(end.substr(0, slash), end.substr(slash + 1)).key;
+}
+
 // That the pair is silent is one of the signs of what was told already.
 bool is_explained(const Observation& pair, const Blamed& blamed) {
   const auto [source, destination] = ends_of(pair.subject);
   const std::string from(source);
   const std::string to(destination);
-  return blamed.contains(from + "|" + to) || blamed.contains(to + "|" + from) || blamed.contains(from) ||
-         blamed.contains(to) || blamed.contains(attribute_text(pair, "source")) ||
+  return blamed.contains(from + "|" + to) || blamed.contains(to + "|" + from) ||
+         blamed.contains(port_key(from)) || blamed.contains(port_key(to)) ||
+         blamed.contains(attribute_text(pair, "source")) ||
          blamed.contains(attribute_text(pair, "destination"));
 }
 
