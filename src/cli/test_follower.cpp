@@ -30,6 +30,12 @@ bool is_of(const Operation& operation, const CheckResult& result) {
   });
 }
 
+// A look that was under way when a test was ended may not have seen what that left; one that began later has.
+bool has_judged(const Operation& operation, const CheckResult& result) {
+  if (!was_ended(operation)) return result.completed >= *operation.finished;
+  return is_of(operation, result) || result.completed - result.duration >= *operation.finished;
+}
+
 }  // namespace
 
 Result<FinishedTest> TestFollower::make(const api::OperationRequest& wanted) {
@@ -81,7 +87,7 @@ Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& o
        waited += kLook) {
     const std::string now = TRY(agent_.get("/v1/checks/" + operation.kind));
     auto result = TRY(api::parse_check_result(now));
-    if (result.completed >= *operation.finished) return result;
+    if (has_judged(operation, result)) return result;
     interrupt_.wait(kLook);
   }
   return fail(Errc::timed_out, operation.kind + " was tested, and its check has not judged what was found");

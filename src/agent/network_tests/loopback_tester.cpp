@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/network_tests/abandoned.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::agent {
@@ -45,7 +46,7 @@ Status LoopbackTester::begin(runtime::OwnTest::Calls calls) {
   TRY_STATUS(check_job());
   asked_ = std::move(calls);
   found_.clear();
-  tested_ = measured_ = 0;
+  ports_ = measured_ = 0;
   lacks_cuda_ = false;
   doors_.own.find([this, number = ++number_](const OwnNetwork::Lines& lines) {
     if (number == number_) take_lines(lines);
@@ -65,6 +66,7 @@ void LoopbackTester::take_lines(const OwnNetwork::Lines& lines) {
   auto chosen = chosen_of(lines->rdma, asked_->reservation);
   if (!chosen) return end(fail(chosen.error()));
   tests_.clear();
+  ports_ = chosen->size();
   for (api::RdmaPort& port : *chosen)
     tests_.insert(tests_.begin(), {std::move(port)});
   if (!tests_.empty()) return test_next();
@@ -79,7 +81,6 @@ void LoopbackTester::test_next() {
   if (tests_.empty()) return conclude();
   if (const Status may = check_job(); !may) return found_.empty() ? end(fail(may.error())) : conclude();
   const Test next = tests_.back();
-  tests_.pop_back();
   asked_->on_progress(next.port.port + (next.uses_gpu ? " is measured from the memory of GPU " + next.port.gpu
                                                       : " is measured"));
   doors_.standing.end_on(line_of(next.port), [this, next, number = number_] {
@@ -100,12 +101,12 @@ void LoopbackTester::take(const Test& test, const Result<host::BandwidthReport>&
   const bool is_measured = report && report->measured;
   // It was ended to make room: that says nothing of the port.
   if (!is_measured && !check_job()) return test_next();
+  tests_.pop_back();
   if (test.uses_gpu && report && report->reason == kNoCuda)
     lacks_cuda_ = true;
   else
     note(test, report);
   if (!test.uses_gpu) {
-    ++tested_;
     measured_ += is_measured ? 1 : 0;
     if (is_measured && !test.port.gpu.empty() && !lacks_cuda_) tests_.push_back({test.port, true});
   }
@@ -132,12 +133,21 @@ void LoopbackTester::note(const Test& test, const Result<host::BandwidthReport>&
 }
 
 std::string LoopbackTester::sentence() const {
-  return std::to_string(measured_) + " of " + std::to_string(tested_) +
-         (tested_ == 1 ? " RDMA port measured" : " RDMA ports measured") +
+  return std::to_string(measured_) + " of " + std::to_string(ports_) +
+         (ports_ == 1 ? " RDMA port measured" : " RDMA ports measured") +
          (lacks_cuda_ ? "; not from the memory of GPUs: perftest is built without CUDA" : "");
 }
 
+void LoopbackTester::note_rest() {
+  host::BandwidthReport none;
+  none.reason = host::kNotTested;
+  none.error = kEndedBefore;
+  for (; !tests_.empty(); tests_.pop_back())
+    note(tests_.back(), none);
+}
+
 void LoopbackTester::conclude() {
+  note_rest();
   ObservationWriter writer(clock_.now());
   writer.add(host_subject(), "rdma_loopback.outcome", std::string("measured"), "");
   Observations all = writer.take();
@@ -148,7 +158,6 @@ void LoopbackTester::conclude() {
 
 std::string LoopbackTester::cancel() {
   if (!asked_) return {};
-  tests_.clear();
   ++number_;
   doors_.ends.stop(std::exchange(end_, {}));
   if (found_.empty()) {

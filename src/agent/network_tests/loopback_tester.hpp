@@ -25,8 +25,9 @@ inline constexpr std::string_view kLoopbackCheck = "network.rdma_loopback";
 
 // The operation network.rdma_loopback: each RDMA port of this node writes to itself, one after the other, for
 // the check of that name (src/checks/network/rdma_loopback.cpp lists the names); once more out of the memory
-// of the GPU that is nearest to it, where perftest can. When it is ended before its time what was measured
-// until then is a result, too. On the loop's thread.
+// of the GPU that is nearest to it, where perftest can. When it is ended before its time, or by a job,
+// what was measured until then is a result, too, in which the other ports are not tested. On the loop's
+// thread.
 class LoopbackTester {
  public:
   static constexpr Duration kDeadline = std::chrono::minutes{10};
@@ -65,6 +66,7 @@ class LoopbackTester {
   void test(const Test& next);
   void take(const Test& test, const Result<host::BandwidthReport>& report);
   void note(const Test& test, const Result<host::BandwidthReport>& report);
+  void note_rest();
   [[nodiscard]] std::string sentence() const;
   void conclude();
   void end(const Result<std::string>& said);
@@ -75,10 +77,10 @@ class LoopbackTester {
   const std::shared_ptr<host::TestBoard> board_;
   std::optional<runtime::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;  // of the test that was asked for last
-  std::vector<Test> tests_;   // still to make, the next one last
+  std::vector<Test> tests_;   // to make, the one under way or the next one last
   std::string end_;           // that measures now; empty: none
   Observations found_;
-  std::size_t tested_ = 0;    // ports
+  std::size_t ports_ = 0;     // to test
   std::size_t measured_ = 0;  // of them
   bool lacks_cuda_ = false;   // perftest does
 };

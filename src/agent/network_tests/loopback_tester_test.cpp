@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/attribute_text.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/test_server.hpp"
 
@@ -197,8 +198,17 @@ TEST_F(LoopbackTesterTest, beside_a_job_nothing_is_tested) {
 TEST_F(LoopbackTesterTest, nor_any_further_when_one_begins) {
   job_comes_at_ = "mlx5_0/1";
   run();
-  EXPECT_EQ(said_->value(), "1 of 1 RDMA port measured");
+  EXPECT_EQ(said_->value(), "1 of 2 RDMA ports measured");
   EXPECT_THAT(tested_, ElementsAre("mlx5_0/1"));
+  EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=not_tested"));
+}
+
+TEST_F(LoopbackTesterTest, nor_the_one_that_made_room_for_it) {
+  job_comes_at_ = "mlx5_1/1";
+  problems_["mlx5_1/1"] = "killed";
+  run();
+  EXPECT_EQ(said_->value(), "1 of 2 RDMA ports measured");
+  EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=not_tested"));
 }
 
 TEST_F(LoopbackTesterTest, one_that_makes_room_for_a_job_is_no_result) {
@@ -224,12 +234,36 @@ TEST_F(LoopbackTesterTest, what_others_test_is_not_ended_with_it) {
   EXPECT_TRUE(*others);
 }
 
-TEST_F(LoopbackTesterTest, what_was_measured_before_its_end_is_a_result) {
+TEST_F(LoopbackTesterTest, what_was_measured_before_its_end_is_a_result_and_the_rest_is_not_tested) {
+  ports_.push_back({"mlx5_2/1", kRate});
   cancels_at_ = "mlx5_1/1";
   run();
-  EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190"));
+  EXPECT_EQ(said_->value(), "1 of 3 RDMA ports measured");
+  EXPECT_THAT(found(),
+              ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=not_tested", "mlx5_2/1=not_tested"));
+  const Observations all = board_->last(kLoopbackCheck).value();
+  EXPECT_EQ(attribute_text(all.back(), "error"), "the test was ended before");
   EXPECT_TRUE(begin());
   EXPECT_FALSE(begin());
+}
+
+TEST_F(LoopbackTesterTest, ended_at_the_memory_of_a_gpu_that_one_is_not_tested) {
+  ports_[0].gpu = "0000:1b:00.0";
+  holds_children_ = true;
+  ASSERT_TRUE(begin());
+  ASSERT_TRUE(run_until([this] { return tasks_.size() == 1; }));
+  tasks_[0]();
+  ASSERT_TRUE(run_until([this] { return tasks_.size() == 2; }));
+  EXPECT_EQ(tester_.cancel(), "1 of 2 RDMA ports measured");
+  EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_0/1 by gpu=not_tested",
+                                   "mlx5_1/1=not_tested"));
+}
+
+TEST_F(LoopbackTesterTest, one_that_is_ended_before_anything_was_measured_leaves_no_result) {
+  cancels_at_ = "mlx5_0/1";
+  ASSERT_TRUE(begin());
+  ASSERT_TRUE(run_until([this] { return !tested_.empty() && ends_.is_idle(); }));
+  EXPECT_FALSE(board_->last(kLoopbackCheck));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr std::size_t kStreams = 4;
 // above 40 Gbit/s take several (canonical/pycloudlib 477).
 constexpr std::size_t kOfProcess = 20'000'000'000;  // bits/s
 // For the processors of a node that has more lines than this one, all of which are tested at once.
-constexpr std::size_t kMostProcesses = 8;
+constexpr std::size_t kMostOfLine = 8;
 constexpr std::string_view kNoRates =
     "of too many lines nobody knows the rate, of which network.most_percent allows a share: "
     "there is no pair to test";
@@ -98,7 +98,7 @@ std::size_t rate_of(const PeerNetwork& network, const std::string& interface) {
 }
 
 std::size_t processes_for(std::size_t rate) {
-  return std::clamp<std::size_t>((rate + kOfProcess - 1) / kOfProcess, 1, kMostProcesses);
+  return std::clamp<std::size_t>((rate + kOfProcess - 1) / kOfProcess, 1, kMostOfLine);
 }
 
 Result<PairExchange::Wish> wish_by_tcp(const PeerNetwork& source, const std::string& source_line,

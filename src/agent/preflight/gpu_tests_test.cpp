@@ -54,6 +54,32 @@ TEST_F(GpuTestsTest, what_was_found_stands_until_something_else_is_found) {
   EXPECT_EQ(known()->front().value, Value(std::string("tested")));
 }
 
+// Only the journal knows what was usual before this agent began.
+TEST_F(GpuTestsTest, a_test_is_judged_by_what_an_earlier_agent_measured) {
+  const auto measured = [](double rate) {
+    Observation model;
+    model.name = "gpu.model";
+    model.subject = {SubjectKind::gpu, "0000:3b:00.0", 0, "GPU-1", ""};
+    model.value = std::string("a model that nobody knows");
+    Observation copy = model;
+    copy.name = "memory_bandwidth.copy";
+    copy.unit = "gigabytes_per_second";
+    copy.value = rate;
+    Operation operation = ended(OperationState::succeeded, "", {model, copy});
+    operation.kind = "gpu.memory_bandwidth";
+    return operation;
+  };
+  Operation failed = measured(5000);
+  failed.state = OperationState::failed;
+  const std::vector<Operation> before{measured(1000), measured(1010), failed, failed, failed, measured(990)};
+  tests_.remember(before);
+  const auto judged = tests_.note(measured(600));
+  ASSERT_TRUE(judged && judged->gpus.size() == 1);
+  ASSERT_EQ(judged->gpus[0].findings.size(), 1U);
+  EXPECT_EQ(judged->gpus[0].findings[0].reason, "memory_bandwidth_declined");
+  EXPECT_EQ(judged->gpus[0].health, Health::degraded);
+}
+
 // This process asked, and left what it saw on the board.
 class OwnPings : public GpuTestsTest {
  protected:
@@ -66,14 +92,16 @@ class OwnPings : public GpuTestsTest {
     return one;
   }
   // Of an interface: how many nodes were asked there at an address each, and how many were silent.
-  void asked(const char* interface, double nodes, double silent) {
+  void asked(const char* interface, double nodes, double silent, const std::string& family = "ipv4") {
     const Subject port{SubjectKind::nic_port, interface, {}, {}, {}};
-    seen_.push_back(count(port, "ping.asked.ipv4", nodes));
-    seen_.push_back(count(port, "ping.asked_nodes.ipv4", nodes));
-    seen_.push_back(count(port, "ping.unanswered.ipv4", silent));
+    seen_.push_back(count(port, ("ping.asked." + family).c_str(), nodes));
+    seen_.push_back(count(port, ("ping.asked_nodes." + family).c_str(), nodes));
+    seen_.push_back(count(port, ("ping.unanswered." + family).c_str(), silent));
+    if (silent < nodes) seen_.push_back(count(port, ("ping.latency_median." + family).c_str(), 0.0002));
     if (silent == 0) return;
+    const std::string address = family == "ipv6" ? "=fd00::9" : "=10.0.0.9";
     Observation one = count({SubjectKind::peer, "gpu-9", {}, {}, {}}, "ping.silent", 1);
-    one.attributes = {{"addresses", std::string(interface) + "=10.0.0.9"},
+    one.attributes = {{"addresses", interface + address},
                       {"silent", std::string(interface)},
                       {"through", std::string(interface)}};
     seen_.push_back(one);
@@ -100,6 +128,22 @@ TEST_F(OwnPings, a_node_whose_questions_are_answered_passes) {
 
 TEST_F(OwnPings, one_that_reaches_nobody_is_wrong_itself) {
   asked("eth0", 7, 7);
+  const TestedGpu host = judge();
+  EXPECT_EQ(host.health, Health::degraded);
+  ASSERT_EQ(host.findings.size(), 1U);
+  EXPECT_EQ(host.findings[0].reason, "interface_reaches_nobody");
+}
+
+// The fabric may pass no IPv6: every node sees the same.
+TEST_F(OwnPings, a_family_that_nobody_answers_is_not_its_fault_where_the_other_one_is_answered) {
+  asked("eth0", 7, 0);
+  asked("eth0", 7, 7, "ipv6");
+  EXPECT_EQ(judge().health, Health::healthy);
+}
+
+TEST_F(OwnPings, an_interface_that_nobody_answers_in_either_family_is_wrong_itself) {
+  asked("eth0", 7, 7);
+  asked("eth0", 1, 1, "ipv6");
   const TestedGpu host = judge();
   EXPECT_EQ(host.health, Health::degraded);
   ASSERT_EQ(host.findings.size(), 1U);

@@ -62,7 +62,8 @@ JudgedTest test_of(const Operation& operation) {
           .gpus = {}};
 }
 
-// Other oddities of all ways of an interface are as likely the fabric's, and no reason to move a pod.
+// Other oddities of all ways of an interface, and a family of IP that nobody answers there, are as likely the
+// fabric's, and no reason to move a pod.
 bool is_own_fault(const Finding& finding) {
   constexpr std::array<std::string_view, 3> kReasons{"interface_reaches_nobody", "path_loses_packets",
                                                      "path_is_late"};

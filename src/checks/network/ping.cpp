@@ -27,13 +27,15 @@ constexpr std::string_view kOutcome = "ping.outcome";
 // "net1-0".
 constexpr std::string_view kSilent = "ping.silent";
 // Of each interface of this node, of each family: how many addresses were asked there, of how many nodes, and
-// how many of the addresses gave no answer.
+// how many of the addresses gave no answer; where one did, how long most answers took.
 constexpr std::string_view kAskedIpv4 = "ping.asked.ipv4";
 constexpr std::string_view kAskedIpv6 = "ping.asked.ipv6";
 constexpr std::string_view kAskedNodesIpv4 = "ping.asked_nodes.ipv4";
 constexpr std::string_view kAskedNodesIpv6 = "ping.asked_nodes.ipv6";
 constexpr std::string_view kUnansweredIpv4 = "ping.unanswered.ipv4";
 constexpr std::string_view kUnansweredIpv6 = "ping.unanswered.ipv6";
+constexpr std::string_view kLatencyIpv4 = "ping.latency_median.ipv4";
+constexpr std::string_view kLatencyIpv6 = "ping.latency_median.ipv6";
 // Of a way between two interfaces (link/<node>/<interface>|<node>/<interface>) about which something is odd,
 // though it answers: the share of questions without an answer, with `interface` and `node`; of answers that
 // came twice, and out of order; how long most took, and most of the other ways of that interface (seconds);
@@ -82,9 +84,10 @@ struct Family {
   std::string_view asked;
   std::string_view nodes;
   std::string_view unanswered;
+  std::string_view latency;
 };
-constexpr std::array kFamilies{Family{"IPv4", kAskedIpv4, kAskedNodesIpv4, kUnansweredIpv4},
-                               Family{"IPv6", kAskedIpv6, kAskedNodesIpv6, kUnansweredIpv6}};
+constexpr std::array kFamilies{Family{"IPv4", kAskedIpv4, kAskedNodesIpv4, kUnansweredIpv4, kLatencyIpv4},
+                               Family{"IPv6", kAskedIpv6, kAskedNodesIpv6, kUnansweredIpv6, kLatencyIpv6}};
 
 // Interfaces of this node, each in a family, by which nobody at all answers.
 using SilentWays = std::set<std::pair<std::string, std::string_view>>;
@@ -116,48 +119,65 @@ std::vector<SilentAddress> silent_addresses(const Observation& asked) {
   return found;
 }
 
-// "node-2 and node-3": those with an address that is silent by way of that interface.
-std::string nodes_behind(const JudgeInput& input, const Subject& port) {
+// What nobody answers at an interface of this node.
+struct Silence {
+  double asked = 0;
+  double nodes = 0;
+  SilentWays ways;
+  // The other family is answered, so the line carries packets.
+  bool is_line_alive = false;
+};
+
+Silence silence_at(const JudgeInput& input, const Subject& port) {
+  Silence silence;
+  for (const Family& family : kFamilies) {
+    if (input.history.number(port, family.latency)) silence.is_line_alive = true;
+    const double asked = number(input, port, family.asked);
+    if (asked == 0 || number(input, port, family.unanswered) < asked) continue;
+    silence.asked += asked;
+    silence.nodes = std::max(silence.nodes, number(input, port, family.nodes));
+    silence.ways.insert({port.key, family.name});
+  }
+  return silence;
+}
+
+// "node-2 and node-3": those with an address that is silent by one of these ways.
+std::string nodes_behind(const JudgeInput& input, const SilentWays& ways) {
   std::string nodes;
   for (const Observation& asked : input.history.latest()) {
     if (asked.name != kSilent || !asked.value) continue;
-    const auto is_behind = [&port](const SilentAddress& one) { return one.way.first == port.key; };
+    const auto is_behind = [&ways](const SilentAddress& one) { return ways.contains(one.way); };
     if (std::ranges::any_of(silent_addresses(asked), is_behind))
       nodes += (nodes.empty() ? "" : " and ") + asked.subject.key;
   }
   return nodes;
 }
 
-// Which end is at fault is not known where only one or two nodes were asked.
-void add_silent_interface(const JudgeInput& input, const Subject& port, double asked, double nodes,
-                          std::string_view family, Findings& findings) {
-  const bool are_few = nodes < kFewNodes;
-  const std::string over = asked < asked_at(input, port) ? " over " + std::string(family) : "";
+void add_silent_interface(const JudgeInput& input, const Subject& port, const Silence& silence,
+                          Findings& findings) {
   std::string text =
-      "none of " + rounded(asked) + " addresses of other nodes answers by way of " + port.key + over;
-  if (are_few)
-    text += ": it is this end or that of " + nodes_behind(input, port) + ", too few were asked to tell";
-  findings.push_back(make_finding(input, port,
-                                  are_few ? "interface_or_nodes_silent" : "interface_reaches_nobody",
-                                  Health::degraded, std::move(text)));
-  findings.back().evidence = {{"asked", asked}, {"witness", std::string(kWitness)}};
+      "none of " + rounded(silence.asked) + " addresses of other nodes answers by way of " + port.key;
+  if (silence.asked < asked_at(input, port)) text += " over " + std::string(silence.ways.begin()->second);
+  std::string_view reason = "interface_reaches_nobody";
+  if (silence.is_line_alive) {
+    reason = "family_reaches_nobody";
+  } else if (silence.nodes < kFewNodes) {
+    reason = "interface_or_nodes_silent";
+    text +=
+        ": it is this end or that of " + nodes_behind(input, silence.ways) + ", too few were asked to tell";
+  }
+  findings.push_back(make_finding(input, port, reason, Health::degraded, std::move(text)));
+  findings.back().evidence = {{"asked", silence.asked}, {"witness", std::string(kWitness)}};
 }
 
+// By a line that is alive one or two silent nodes are silent themselves, as where few have IPv6.
 SilentWays silent_ways(const JudgeInput& input, Findings& findings) {
   SilentWays ways;
   for (const Subject& port : input.history.subjects(SubjectKind::nic_port)) {
-    double asked = 0;
-    double nodes = 0;
-    std::string_view last;
-    for (const Family& family : kFamilies) {
-      const double asked_there = number(input, port, family.asked);
-      if (asked_there == 0 || number(input, port, family.unanswered) < asked_there) continue;
-      asked += asked_there;
-      nodes = std::max(nodes, number(input, port, family.nodes));
-      last = family.name;
-      ways.insert({port.key, family.name});
-    }
-    if (asked > 0) add_silent_interface(input, port, asked, nodes, last, findings);
+    Silence silence = silence_at(input, port);
+    if (silence.ways.empty() || (silence.is_line_alive && silence.nodes < kFewNodes)) continue;
+    add_silent_interface(input, port, silence, findings);
+    ways.merge(silence.ways);
   }
   return ways;
 }
