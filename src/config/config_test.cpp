@@ -233,7 +233,7 @@ TEST(ParseConfig, what_idle_gpus_are_tested_for_is_a_test_and_has_the_time) {
   EXPECT_THAT(problems_of("gpu_tests: {checks: [gpu.sdc, gpu.xid]}\n"),
               HasSubstr("gpu.memory_test, gpu.sdc"));
   EXPECT_THAT(problems_of("gpu_probe: {time: 1m, deadline: 30s}\n"),
-              HasSubstr("`gpu_probe.deadline`: expected more than `gpu_probe.time`, 1m"));
+              HasSubstr("`gpu_probe.deadline`: expected at least 10 times `gpu_probe.time`, 1m"));
 }
 
 TEST(ParseConfig, a_deep_test_is_off_or_not_too_often) {

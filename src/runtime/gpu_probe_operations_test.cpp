@@ -28,6 +28,14 @@ TEST(GpuProbeOperations, take_their_time_and_their_memory_from_the_configuration
   }
 }
 
+// Who adds a test says so in config/settings.cpp: without that no schedule could have it.
+TEST(GpuProbeOperations, can_all_be_scheduled) {
+  for (const OperationKind& kind : gpu_probe_operations(config::GpuProbe{})) {
+    const auto parsed = config::parse("gpu_tests: {checks: [" + kind.id + "]}", "config.yaml", {});
+    EXPECT_TRUE(parsed) << parsed.error().what;
+  }
+}
+
 TEST(GpuProbeOperations, use_no_kernels_above_the_level_of_the_configuration) {
   EXPECT_THAT(arguments_of(gpu_probe_operations({.kernels = "sm_90"}), "gpu.compute"),
               ElementsAre("helper", "gpu_probe", "gpu.compute", "--seconds", "0.4", "--kernels", "sm_90"));

@@ -231,8 +231,10 @@ std::vector<Operation> Operations::poll() {
   for (Entry& entry : entries_) {
     if (entry.own && (entry.own->end || clock_.now().mono >= entry.own->deadline)) conclude_own(entry);
     if (!entry.talk) continue;
-    if (const std::string holder = holder_of(entry); !holder.empty())
-      (void)cancel(entry.operation.id, "the agent: " + in_use_by(holder));
+    if (const std::string holder = holder_of(entry); !holder.empty() && entry.yielded_to.empty()) {
+      entry.yielded_to = in_use_by(holder);
+      entry.thread.request_stop();
+    }
     {
       const std::lock_guard lock(mutex_);
       if (!entry.talk->has_ended) continue;
@@ -254,8 +256,8 @@ void Operations::conclude_own(Entry& entry) {
   const std::shared_ptr<OwnTalk> talk = std::move(entry.own);
   const std::optional<Result<std::string>> end = std::move(talk->end);
   Operation& operation = entry.operation;
-  operation.finished = clock_.now().wall;
   const std::string found = end ? "" : talk->cancel();
+  operation.finished = clock_.now().wall;
   if (!entry.cancelled_by.empty()) {
     operation.state = OperationState::cancelled;
     operation.message = join("cancelled by " + entry.cancelled_by, found);
@@ -291,6 +293,9 @@ void Operations::conclude(Entry& entry) {
   } else if (report->end == host::ChildEnd::timed_out) {
     operation.state = OperationState::timed_out;
     operation.message = join("no end within " + format_duration(operation.deadline), talk->message);
+  } else if (report->end == host::ChildEnd::cancelled && entry.cancelled_by.empty()) {
+    operation.state = OperationState::skipped;
+    operation.message = entry.yielded_to;
   } else if (report->end == host::ChildEnd::cancelled) {
     operation.state = OperationState::cancelled;
     operation.message = "cancelled by " + entry.cancelled_by;

@@ -81,8 +81,8 @@ class Operations {
   // Who has some of these GPUs, or of all where none is named, though nothing of theirs may run on them;
   // empty: nobody that is known.
   using Holder = std::function<std::string(const std::vector<Subject>& gpus)>;
-  // What it names is left alone: a test of GPUs is over at once, as skipped, and one that runs is cancelled
-  // by the next poll(), unless whoever starts it knows_holders.
+  // What it names is left alone: a test of GPUs is skipped, also one that runs at the next poll(), unless
+  // whoever starts it knows_holders.
   void heed(Holder holder) { holder_ = std::move(holder); }
 
   // One more kind, whose test this process makes.
@@ -130,6 +130,7 @@ class Operations {
     Operation operation;
     std::string cancelled_by;
     bool yields = false;           // to who has what it tests
+    std::string yielded_to;        // in a sentence; empty: to nobody yet
     std::unique_ptr<Talk> talk;    // while a child runs
     std::shared_ptr<OwnTalk> own;  // while a test of this process is under way
     std::jthread thread;

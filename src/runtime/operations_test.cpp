@@ -252,19 +252,19 @@ class HeldGpusTest : public OperationsTest {
 };
 
 TEST_F(HeldGpusTest, a_test_of_gpus_that_somebody_holds_is_skipped) {
-  holder_ = "pod ml/train-0";
+  holder_ = "ml/train-0";
   const std::vector<Subject> gpus{{SubjectKind::gpu, "0000:3b:00.0", {}, {}, {}}};
   const auto skipped = start("told", gpus);
   ASSERT_TRUE(skipped);
   EXPECT_EQ(skipped->state, OperationState::skipped);
-  EXPECT_EQ(skipped->message, "GPU in use by pod ml/train-0");
+  EXPECT_EQ(skipped->message, "GPU in use by ml/train-0");
   EXPECT_EQ(asked_, gpus);
   EXPECT_EQ(to_end(skipped->id).state, OperationState::skipped);
   EXPECT_EQ(run("passes").state, OperationState::succeeded) << "it tests no GPU";
 }
 
 TEST_F(HeldGpusTest, who_knows_the_holders_is_not_held_up) {
-  holder_ = "pod ml/train-0";
+  holder_ = "ml/train-0";
   const auto started = operations_->start({"told", "ml/train-0", {}, {}, true});
   ASSERT_TRUE(started);
   EXPECT_EQ(to_end(started->id).state, OperationState::succeeded);
@@ -273,10 +273,10 @@ TEST_F(HeldGpusTest, who_knows_the_holders_is_not_held_up) {
 TEST_F(HeldGpusTest, one_that_is_under_way_ends_when_somebody_gets_the_gpu) {
   const auto started = start("told_hangs");
   ASSERT_EQ(started->state, OperationState::running);
-  holder_ = "pod ml/train-0";
+  holder_ = "ml/train-0";
   const Operation ended = to_end(started->id);
-  EXPECT_EQ(ended.state, OperationState::cancelled);
-  EXPECT_EQ(ended.message, "cancelled by the agent: GPU in use by pod ml/train-0");
+  EXPECT_EQ(ended.state, OperationState::skipped);
+  EXPECT_EQ(ended.message, "GPU in use by ml/train-0");
 }
 
 TEST_F(OperationsTest, what_is_reserved_is_refused_to_others_until_it_is_free) {

@@ -21,6 +21,7 @@ import harness
 SOCKET = "root/var/lib/kubelet/pod-resources/kubelet.sock"
 NOBODY = 65534
 UNIMPLEMENTED, RESOURCE_EXHAUSTED, PERMISSION_DENIED, UNAVAILABLE = 12, 8, 7, 14
+LONG_TEST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_dcgmi.py")
 
 
 def pod(name, *containers):
@@ -313,7 +314,10 @@ class AgentTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="ap-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.agent = harness.Agent("--simulate", "hgx-h100-8", environment={"TMPDIR": self.folder})
+        config = os.path.join(self.folder, "config.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"dcgm: {{command: [{LONG_TEST}, hang]}}\n")
+        self.agent = harness.Agent("--simulate", "hgx-h100-8", "--config", config, environment={"TMPDIR": self.folder})
         self.addCleanup(self.agent.close)
         self.agent.wait_ready()
         machine, = (name for name in os.listdir(self.folder) if name.startswith("autopilot-sim-"))
@@ -394,11 +398,22 @@ class AgentTest(unittest.TestCase):
         self.assertEqual(self.pods(), [(3, "pod.ml/train-0")])
         code, operation = make()
         self.assertEqual((code, operation["state"]), (3, "skipped"), operation)
-        self.assertRegex(operation["message"], r"^GPU in use by pod ml/train-0 \(gpu/0000:61:00\.0\)$")
+        self.assertRegex(operation["message"], r"^GPU in use by ml/train-0 on gpu/0000:61:00\.0$")
         kubelet.set()
         harness.wait_until(lambda: not self.pods(), "the pod is gone")
         code, operation = make()
         self.assertEqual((code, operation["state"]), (0, "succeeded"), operation)
+
+    def test_a_test_on_demand_ends_when_a_pod_gets_its_gpu(self):
+        kubelet = self.serve()
+        status, body = self.agent.request("POST", "/v1/operations", body='{"kind":"gpu.dcgm"}', unix=True,
+                                          headers={"Content-Type": "application/json"})
+        self.assertEqual(status, 202, body)
+        path = "/v1/operations/" + json.loads(body)["id"]
+        kubelet.set(pod("train-0", container("main", ("nvidia.com/gpu", self.uuids[0]))))
+        harness.wait_until(lambda: json.loads(self.agent.get(path))["state"] != "running", "the test has ended")
+        operation = json.loads(self.agent.get(path))
+        self.assertEqual((operation["state"], operation["message"]), ("skipped", "GPU in use by ml/train-0 on gpu/0000:1b:00.0"))
 
     def test_a_pod_that_holds_a_part_of_a_gpu(self):
         for gpu in ("gpu/2", "gpu/5"):

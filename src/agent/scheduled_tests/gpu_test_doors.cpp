@@ -46,12 +46,18 @@ GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts) {
 }
 
 runtime::Operations::Holder pods_with_gpus(const GpuTestParts& parts) {
-  return [&runtime = parts.runtime, cluster = parts.cluster](const std::vector<Subject>& gpus) {
-    const SnapshotPtr snapshot = runtime.snapshot();
+  return [parts, asked = std::optional<MonoTime>()](const std::vector<Subject>& gpus) mutable {
+    const MonoTime now = parts.clock.now().mono;
+    if (!asked || now - *asked >= GpuTestTimes::kFresh) {
+      asked = now;
+      (void)look_afresh(parts.runtime, parts.clock, std::string(kLook), parts.poll_soon,
+                        [](const CheckResult&) {});
+    }
+    const SnapshotPtr snapshot = parts.runtime.snapshot();
     const auto all = gpus_in(*snapshot);
     const auto look = std::ranges::find(snapshot->results, kLook, &CheckResult::check);
     const bool has_looked = look != snapshot->results.end();
-    return pod_holding({all, has_looked ? &*look : nullptr, holder_in(cluster)}, gpus);
+    return pod_holding({all, has_looked ? &*look : nullptr, holder_in(parts.cluster)}, gpus);
   };
 }
 

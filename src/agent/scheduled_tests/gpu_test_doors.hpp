@@ -23,7 +23,8 @@ struct GpuTestParts {
 };
 [[nodiscard]] GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts);
 
-// The pods that tests on demand leave alone, as the last look and the cluster tell them.
+// The pods that tests on demand leave alone, as the last look and the cluster tell them. Who asks has
+// gpu.processes looked at as well, for the next time.
 [[nodiscard]] runtime::Operations::Holder pods_with_gpus(const GpuTestParts& parts);
 
 }  // namespace autopilot::agent

@@ -31,19 +31,29 @@ bool is_divided(const CheckResult& look, const Subject& gpu) {
   return told != nullptr && told->value && *told->value == Value(true);
 }
 
-// A pod that holds the GPU or a part of it; empty: none that is known.
-std::string pod_on(const CheckResult& look, const Subject& gpu) {
+// The pod that holds the GPU or a part of it; nothing: none that is known.
+std::optional<Workload> holder_on(const CheckResult& look, const Subject& gpu) {
   for (const Observation& one : look.observations) {
     if (one.subject.key.substr(0, one.subject.key.find('/')) != gpu.key) continue;
     const auto workload = workload_in(one);
-    if (workload && !workload->is_process()) return to_string(*workload);
+    if (workload && !workload->is_process()) return workload;
   }
-  return {};
+  return std::nullopt;
+}
+
+std::string pod_on(const CheckResult& look, const Subject& gpu) {
+  const auto holder = holder_on(look, gpu);
+  return holder ? to_string(*holder) : "";
 }
 
 bool sees_all_processes(const CheckResult& look) {
   const Observation* const told = find_of(look, host_subject(), "processes.all_visible");
   return told != nullptr && told->value && *told->value == Value(true);
+}
+
+// "ml/train-0".
+std::string name_of(const WorkloadOwner& owner) {
+  return owner.pod_namespace + "/" + owner.pod;
 }
 
 bool told_by_kubelet(const CheckResult& look) {
@@ -113,12 +123,12 @@ std::string pod_holding(const GpuSight& sight, std::span<const Subject> gpus) {
   const bool asks_kubelet = sight.look != nullptr && told_by_kubelet(*sight.look);
   if (asks_kubelet) {
     for (const Subject& gpu : gpus.empty() ? sight.gpus : gpus)
-      if (const std::string pod = pod_on(*sight.look, gpu); !pod.empty())
-        return pod + " (" + to_string(gpu) + ")";
+      if (const auto holder = holder_on(*sight.look, gpu))
+        return name_of(holder->owner) + " on " + to_string(gpu);
     return {};
   }
   const bool has_holder = sight.holder && *sight.holder && !(*sight.holder)->empty();
-  return has_holder ? "pod " + **sight.holder + " (nobody tells which GPUs of this node it has)" : "";
+  return has_holder ? **sight.holder + ", and nobody tells which GPUs of this node it has" : "";
 }
 
 std::string newcomer(const GpuSight& sight, std::span<const Subject> tested) {

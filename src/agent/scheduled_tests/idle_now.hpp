@@ -38,7 +38,7 @@ struct IdleGpus {
 [[nodiscard]] std::string known_holder(const GpuSight& sight);
 
 // The pod that holds one of these GPUs, or of all where none is named, for all that is known, whether it uses
-// it or not: "pod ml/train-0 (gpu/0000:3b:00.0)"; empty: none. Where nobody tells which GPUs a pod of this
+// it or not: "ml/train-0 on gpu/0000:3b:00.0"; empty: none. Where nobody tells which GPUs a pod of this
 // node has, it has them all.
 [[nodiscard]] std::string pod_holding(const GpuSight& sight, std::span<const Subject> gpus);
 

@@ -79,15 +79,15 @@ TEST_F(GpusOfAMachine, a_pod_holds_what_the_kubelet_gave_it_whether_it_uses_it_o
   const std::vector<Subject> first{gpu(0)};
   const std::vector<Subject> second{gpu(1)};
   EXPECT_EQ(pod_holding(sight(), first), "");
-  EXPECT_EQ(pod_holding(sight(), second), "pod ml/train-0 (gpu/0000:01:00.0)");
-  EXPECT_EQ(pod_holding(sight(), {}), "pod ml/train-0 (gpu/0000:01:00.0)");
+  EXPECT_EQ(pod_holding(sight(), second), "ml/train-0 on gpu/0000:01:00.0");
+  EXPECT_EQ(pod_holding(sight(), {}), "ml/train-0 on gpu/0000:01:00.0");
 }
 
 TEST_F(GpusOfAMachine, where_nobody_tells_which_a_pod_has_it_has_all) {
   const std::vector<Subject> first{gpu(0)};
   processes(0, 0);
   holder_ = std::string("ml/train-0");
-  EXPECT_EQ(pod_holding(sight(), first), "pod ml/train-0 (nobody tells which GPUs of this node it has)");
+  EXPECT_EQ(pod_holding(sight(), first), "ml/train-0, and nobody tells which GPUs of this node it has");
   holder_ = std::string();
   EXPECT_EQ(pod_holding(sight(), first), "");
   holder_ = fail(Errc::unavailable, "not listed yet");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <vector>
 
 namespace autopilot::host {
 namespace {
@@ -19,17 +20,19 @@ void EarlierRates::add(const std::string& check, const Observation& found) {
   const auto rate = rate_of(found);
   if (!rate) return;
   const Key key{check, found.subject.uuid, std::string(found.name)};
-  if (best_.size() >= kMost && !best_.contains(key)) return;
-  std::vector<double>& best = best_[key];
-  best.insert(std::ranges::upper_bound(best, *rate, std::greater<>{}), *rate);
-  if (best.size() > kKept) best.pop_back();
+  if (last_.size() >= kMost && !last_.contains(key)) last_.clear();
+  std::deque<double>& last = last_[key];
+  last.push_back(*rate);
+  if (last.size() > kKept) last.pop_front();
 }
 
 std::optional<double> EarlierRates::usual(const std::string& check, const Observation& found) const {
   if (!rate_of(found)) return std::nullopt;
-  const auto known = best_.find({check, found.subject.uuid, std::string(found.name)});
-  if (known == best_.end() || known->second.size() < kFewest) return std::nullopt;
-  return known->second[known->second.size() / 2];
+  const auto known = last_.find({check, found.subject.uuid, std::string(found.name)});
+  if (known == last_.end() || known->second.size() < kFewest) return std::nullopt;
+  std::vector<double> best(known->second.begin(), known->second.end());
+  std::ranges::sort(best, std::greater<>{});
+  return best[std::min(best.size(), kBest) / 2];
 }
 
 }  // namespace autopilot::host

@@ -2,34 +2,35 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "core/observation.hpp"
 
 namespace autopilot::host {
 
-// The best rates that earlier tests measured of each card, which its UUID names in any slot: a card that
-// slows down from test to test does not become its own measure.
+// The rates that the last tests measured of each card, which its UUID names in any slot. What is usual is
+// made of the best of them: a card that slows down from test to test does not become its own measure, and
+// what was meant to cost speed (ECC, a limit of power) is usual some tests later.
 class EarlierRates {
  public:
-  static constexpr std::size_t kKept = 5;    // the best ones of each test and name
-  static constexpr std::size_t kFewest = 3;  // fewer tell nothing of what is usual
-  static constexpr std::size_t kMost =
-      4'096;  // cards, each with each test and name; further ones are not kept
+  static constexpr std::size_t kKept = 32;    // tests
+  static constexpr std::size_t kBest = 5;     // of these
+  static constexpr std::size_t kFewest = 3;   // fewer tell nothing of what is usual
+  static constexpr std::size_t kMost = 1024;  // cards, each with each test and name; then all begins anew
 
   // Only what has a unit of rates and a card.
   void add(const std::string& check, const Observation& found);
-  // The median of the best ones that were added.
+  // The median of the best ones.
   [[nodiscard]] std::optional<double> usual(const std::string& check, const Observation& found) const;
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // check, card, name
 
-  std::map<Key, std::vector<double>> best_;  // highest first
+  std::map<Key, std::deque<double>> last_;  // oldest first
 };
 
 }  // namespace autopilot::host

@@ -38,9 +38,16 @@ TEST_F(EarlierRatesTest, three_tests_make_what_is_usual) {
 
 TEST_F(EarlierRatesTest, neither_a_decline_nor_one_lucky_test_becomes_usual) {
   add({1000, 1400, 1005, 995, 990});
-  for (double rate = 980; rate > 100; rate -= 20)
+  for (double rate = 980; rate > 600; rate -= 20)
     add({rate});
   EXPECT_EQ(usual(), 1000);
+}
+
+TEST_F(EarlierRatesTest, what_was_long_ago_is_not_usual_any_more) {
+  add({1000, 1000, 1000, 1000, 1000});
+  for (std::size_t test = 0; test < EarlierRates::kKept; ++test)
+    add({800});
+  EXPECT_EQ(usual(), 800);
 }
 
 TEST_F(EarlierRatesTest, a_card_is_known_by_its_uuid_and_by_nothing_else) {
@@ -63,12 +70,12 @@ TEST_F(EarlierRatesTest, what_is_no_rate_has_no_usual_value) {
   EXPECT_EQ(usual(unread), std::nullopt);
 }
 
-TEST_F(EarlierRatesTest, of_more_cards_than_a_machine_has_the_first_are_kept) {
+TEST_F(EarlierRatesTest, with_more_cards_than_a_machine_has_all_begins_anew) {
   for (std::size_t card = 0; card <= EarlierRates::kMost; ++card)
     for (int test = 0; test < 3; ++test)
       earlier_.add(kTest, measured(1000, "GPU-" + std::to_string(card)));
-  EXPECT_EQ(usual(measured(1, "GPU-0")), 1000);
-  EXPECT_EQ(usual(measured(1, "GPU-" + std::to_string(EarlierRates::kMost))), std::nullopt);
+  EXPECT_EQ(usual(measured(1, "GPU-0")), std::nullopt);
+  EXPECT_EQ(usual(measured(1, "GPU-" + std::to_string(EarlierRates::kMost))), 1000);
 }
 
 }  // namespace

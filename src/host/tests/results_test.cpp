@@ -56,6 +56,28 @@ TEST(TestResults, what_is_found_of_some_subjects_leaves_that_of_others_as_it_was
   EXPECT_EQ(*all[1].value, Value(3.0));
 }
 
+// A rate stands beside what the tests before it measured of the card, and not beside itself.
+TEST(TestResults, what_is_usual_of_a_card_is_told_with_its_rate) {
+  TestBoard board;
+  const auto measured = [](double rate) {
+    Observation one;
+    one.name = "memory_bandwidth.copy";
+    one.subject = {SubjectKind::gpu, "a", {}, "GPU-1", {}};
+    one.unit = "gigabytes_per_second";
+    one.value = rate;
+    return Observations{one};
+  };
+  const std::string test = "gpu.memory_bandwidth";
+  board.remember(test, measured(1000));
+  EXPECT_FALSE(board.last(test)) << "of an earlier agent, which is no result of now";
+  board.add(test, measured(990));
+  EXPECT_THAT(board.add(test, measured(1010)).front().attributes, IsEmpty()) << "two were before it";
+  const Observations slow = board.add(test, measured(500));
+  ASSERT_EQ(slow.front().attributes.size(), 1U);
+  EXPECT_EQ(slow.front().attributes.front(), Attributes::value_type(kUsualOfCard, 1000.0));
+  EXPECT_EQ(board.last(test)->front().attributes, slow.front().attributes);
+}
+
 TEST(TestResults, a_test_that_tells_less_of_a_gpu_leaves_nothing_of_the_one_before) {
   TestBoard board;
   const auto of = [](const Subject& subject, const std::string& name, const std::string& word) {
