@@ -32,8 +32,9 @@ bool is_of(const Operation& operation, const CheckResult& result) {
 
 // A look that was under way when a test was ended may not have seen what that left; one that began later has.
 bool has_judged(const Operation& operation, const CheckResult& result) {
-  if (!was_ended(operation)) return result.completed >= *operation.finished;
-  return is_of(operation, result) || result.completed - result.duration >= *operation.finished;
+  const WallTime finished = operation.finished.value_or(operation.created);
+  if (!was_ended(operation)) return result.completed >= finished;
+  return is_of(operation, result) || result.completed - result.duration >= finished;
 }
 
 }  // namespace
@@ -72,8 +73,8 @@ void TestFollower::say(const Operation& operation) {
 }
 
 std::optional<CheckResult> TestFollower::found_before(const Operation& ended) {
-  const auto judged = judgement_of(ended);
-  return judged && *judged && is_of(ended, **judged) ? *judged : std::nullopt;
+  auto judged = judgement_of(ended).value_or(std::nullopt);
+  return judged && is_of(ended, *judged) ? std::move(judged) : std::nullopt;
 }
 
 Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& operation) {

@@ -109,6 +109,7 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
 }
 
 Result<std::string> BandwidthTester::conclude() {
+  if (!run_) return fail(Errc::unavailable, "ended before a pair was measured");
   const BandwidthRun& run = *run_;
   BandwidthFound found{.fabric = run.fabric(),
                        .verdict = run.verdict(),

@@ -84,6 +84,7 @@ void GroupTester::run(std::vector<PeerNetwork> networks) {
 }
 
 Result<std::string> GroupTester::conclude() {
+  if (!run_) return fail(Errc::unavailable, "ended before a group was measured");
   GroupsFound found{.groups = run_->found(), .left_out = left_out_};
   const bool has_any = !found.groups.empty();
   std::ranges::move(run_->rest(), std::back_inserter(found.groups));

@@ -35,7 +35,7 @@ bool is_divided(const CheckResult& look, const Subject& gpu) {
 std::optional<Workload> holder_on(const CheckResult& look, const Subject& gpu) {
   for (const Observation& one : look.observations) {
     if (one.subject.key.substr(0, one.subject.key.find('/')) != gpu.key) continue;
-    const auto workload = workload_in(one);
+    auto workload = workload_in(one);
     if (workload && !workload->is_process()) return workload;
   }
   return std::nullopt;

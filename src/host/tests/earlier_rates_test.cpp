@@ -20,12 +20,12 @@ class EarlierRatesTest : public ::testing::Test {
  protected:
   void add(std::initializer_list<double> rates) {
     for (const double rate : rates)
-      earlier_.add(kTest, measured(rate));
+      earlier_.add(test_, measured(rate));
   }
   [[nodiscard]] std::optional<double> usual(const Observation& now = measured(100)) const {
-    return earlier_.usual(kTest, now);
+    return earlier_.usual(test_, now);
   }
-  const std::string kTest = "gpu.memory_bandwidth";
+  const std::string test_ = "gpu.memory_bandwidth";
   EarlierRates earlier_;
 };
 
@@ -38,8 +38,8 @@ TEST_F(EarlierRatesTest, three_tests_make_what_is_usual) {
 
 TEST_F(EarlierRatesTest, neither_a_decline_nor_one_lucky_test_becomes_usual) {
   add({1000, 1400, 1005, 995, 990});
-  for (double rate = 980; rate > 600; rate -= 20)
-    add({rate});
+  for (int rate = 980; rate > 600; rate -= 20)
+    add({static_cast<double>(rate)});
   EXPECT_EQ(usual(), 1000);
 }
 
@@ -62,7 +62,7 @@ TEST_F(EarlierRatesTest, a_card_is_known_by_its_uuid_and_by_nothing_else) {
 
 TEST_F(EarlierRatesTest, what_is_no_rate_has_no_usual_value) {
   for (int test = 0; test < 3; ++test)
-    earlier_.add(kTest, measured(80, "GPU-1", "celsius"));
+    earlier_.add(test_, measured(80, "GPU-1", "celsius"));
   EXPECT_EQ(usual(measured(80, "GPU-1", "celsius")), std::nullopt);
   Observation unread = measured(0);
   unread.value.reset();
@@ -73,7 +73,7 @@ TEST_F(EarlierRatesTest, what_is_no_rate_has_no_usual_value) {
 TEST_F(EarlierRatesTest, with_more_cards_than_a_machine_has_all_begins_anew) {
   for (std::size_t card = 0; card <= EarlierRates::kMost; ++card)
     for (int test = 0; test < 3; ++test)
-      earlier_.add(kTest, measured(1000, "GPU-" + std::to_string(card)));
+      earlier_.add(test_, measured(1000, "GPU-" + std::to_string(card)));
   EXPECT_EQ(usual(measured(1, "GPU-0")), std::nullopt);
   EXPECT_EQ(usual(measured(1, "GPU-" + std::to_string(EarlierRates::kMost))), 1000);
 }
