@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/network_test_parts.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,8 +20,6 @@ std::string leaf_of(const config::Network& network, const kube::Node* node) {
   return label == node->meta.labels.end() ? network.leaf : label->second;
 }
 
-constexpr std::string_view kLook = "gpu.processes";
-
 // Looks that begin soon.
 struct Waiting {
   std::uint64_t last = 0;
@@ -31,8 +28,7 @@ struct Waiting {
 
 std::string job_in(const NodeSnapshot& snapshot, const ClusterLink* cluster,
                    const NetworkTestContext::OwnProcesses& own) {
-  const auto look = std::ranges::find(snapshot.results, kLook, &CheckResult::check);
-  GpuSight sight{.gpus = {}, .look = look == snapshot.results.end() ? nullptr : &*look, .holder = {}};
+  GpuSight sight{.gpus = {}, .look = look_at_processes(snapshot), .holder = {}};
   sight.own_processes = [&sight, &own](const Subject& gpu) {
     return own(gpu.key, sight.look->completed - sight.look->duration);
   };
@@ -82,7 +78,7 @@ NetworkTestContext network_test_context(const NetworkTestParts& parts) {
   const auto look_now = [&runtime = parts.runtime, &clock = parts.clock, poll_soon = parts.poll_soon,
                          cluster = parts.cluster](const std::string& gpu, const auto& done) {
     const bool is_looking =
-        look_afresh(runtime, clock, kLook, poll_soon,
+        look_afresh(runtime, clock, kProcesses, poll_soon,
                     [cluster, gpu, done](const CheckResult& look) { done(why_busy(look, cluster(), gpu)); });
     if (!is_looking) done("nobody looks who uses the GPUs");
   };

@@ -11,8 +11,6 @@
 namespace autopilot::agent {
 namespace {
 
-constexpr std::string_view kLook = "gpu.processes";
-
 std::optional<Result<std::string>> holder_in(const ClusterLink* cluster) {
   if (cluster == nullptr) return std::nullopt;
   return cluster->gpu_holder();
@@ -32,7 +30,7 @@ GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts) {
   doors.holder = [cluster = parts.cluster] { return holder_in(cluster); };
   doors.is_reserved = [&runtime = parts.runtime] { return runtime.snapshot()->verdict == Verdict::testing; };
   doors.look = [parts](const auto& done) {
-    return look_afresh(parts.runtime, parts.clock, std::string(kLook), parts.poll_soon, done);
+    return look_afresh(parts.runtime, parts.clock, kProcesses, parts.poll_soon, done);
   };
   doors.start = [parts](const std::string& check, const std::vector<Subject>& gpus) {
     auto operation = parts.operations.start({check, std::string(kScheduleOwner), gpus, std::nullopt, true});
@@ -50,14 +48,11 @@ runtime::Operations::Holder pods_with_gpus(const GpuTestParts& parts) {
     const MonoTime now = parts.clock.now().mono;
     if (!asked || now - *asked >= GpuTestTimes::kFresh) {
       asked = now;
-      (void)look_afresh(parts.runtime, parts.clock, std::string(kLook), parts.poll_soon,
-                        [](const CheckResult&) {});
+      (void)look_afresh(parts.runtime, parts.clock, kProcesses, parts.poll_soon, [](const CheckResult&) {});
     }
     const SnapshotPtr snapshot = parts.runtime.snapshot();
     const auto all = gpus_in(*snapshot);
-    const auto look = std::ranges::find(snapshot->results, kLook, &CheckResult::check);
-    const bool has_looked = look != snapshot->results.end();
-    return pod_holding({all, has_looked ? &*look : nullptr, holder_in(parts.cluster)}, gpus);
+    return pod_holding({all, look_at_processes(*snapshot), holder_in(parts.cluster)}, gpus);
   };
 }
 

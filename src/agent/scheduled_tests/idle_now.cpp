@@ -85,6 +85,11 @@ std::string why_not_idle(const CheckResult& look, const Subject& gpu) {
 
 }  // namespace
 
+const CheckResult* look_at_processes(const NodeSnapshot& snapshot) {
+  const auto look = std::ranges::find(snapshot.results, kProcesses, &CheckResult::check);
+  return look == snapshot.results.end() ? nullptr : &*look;
+}
+
 IdleGpus idle_gpus(const GpuSight& sight) {
   IdleGpus found;
   if (sight.look == nullptr) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -13,6 +14,10 @@
 
 // Who has GPUs of this machine. Pure.
 namespace autopilot::agent {
+
+// The check that sees who uses and holds GPUs, and its last look; null: it did not look.
+inline constexpr std::string_view kProcesses = "gpu.processes";
+[[nodiscard]] const CheckResult* look_at_processes(const NodeSnapshot& snapshot);
 
 struct GpuSight {
   std::span<const Subject> gpus;      // all, as the driver lists them

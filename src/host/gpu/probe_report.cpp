@@ -132,16 +132,16 @@ Result<GpuProbeReport::Gpu> read_gpu(const json::object& item) {
   return gpu;
 }
 
-bool has_wrong(const GpuProbeReport::Gpu& gpu) {
-  return std::ranges::any_of(gpu.tests, [](const auto& test) { return !test.wrong.empty(); });
-}
-
 }  // namespace
 
 const GpuProbeReport::Test* GpuProbeReport::Gpu::find(std::string_view test, bool together) const {
   const auto found = std::ranges::find_if(
       tests, [&](const Test& one) { return one.name == test && one.together == together; });
   return found == tests.end() ? nullptr : &*found;
+}
+
+bool GpuProbeReport::Gpu::has_wrong() const {
+  return std::ranges::any_of(tests, [](const Test& one) { return !one.wrong.empty(); });
 }
 
 const GpuProbeReport::Gpu* GpuProbeReport::find(std::string_view pci_address) const {
@@ -173,7 +173,7 @@ bool leaves_gpu_probe_report(int exit_code) {
 
 Result<GpuProbeReport> gpu_probe_report_of(std::string_view text, int exit_code) {
   auto report = TRY(parse_gpu_probe_report(text));
-  if (exit_code == kSomeWrong && std::ranges::none_of(report.gpus, has_wrong))
+  if (exit_code == kSomeWrong && std::ranges::none_of(report.gpus, &GpuProbeReport::Gpu::has_wrong))
     return fail(Errc::malformed, "the GPU probe ended as if a result were wrong, and its report names none");
   return report;
 }

@@ -48,6 +48,8 @@ struct GpuProbeReport {
     std::vector<Sensors> sensors;
 
     [[nodiscard]] const Test* find(std::string_view test, bool together) const;
+    // In some test.
+    [[nodiscard]] bool has_wrong() const;
   };
 
   std::string error;     // why no GPU was looked at; empty: they were

@@ -41,13 +41,10 @@ Result<GpuProbeReport> run_probe(const Options& options, const SimulatedMachine&
                     mono_now() + kNoDeadlineOfTest);
 }
 
-bool has_wrong(const GpuProbeReport::Gpu& gpu) {
-  return std::ranges::any_of(gpu.tests, [](const auto& test) { return !test.wrong.empty(); });
-}
-
 // Something came out wrong. That it was slow, or could not be measured, a neighbour explains.
 bool is_conclusive(const Result<GpuProbeReport>& report) {
-  return report && report->error.empty() && std::ranges::any_of(report->gpus, has_wrong);
+  return report && report->error.empty() &&
+         std::ranges::any_of(report->gpus, &GpuProbeReport::Gpu::has_wrong);
 }
 
 GpuTestEnd test(const Options& options, const SimulatedMachine& simulated, std::span<const GpuDevice> gpus) {
