@@ -126,6 +126,33 @@ class LeafTestsTest(unittest.TestCase):
                 self.assertLessEqual(set(self.ways(reason)), set(self.pinged()), self.said)
 
 
+class NamelessLeavesTest(unittest.TestCase):
+    """Two switches with a narrow line between them, of which no agent knows."""
+
+    @classmethod
+    def setUpClass(cls):
+        harness.need_program("tc")
+        if harness.is_sanitized(harness.AUTOPILOT):
+            raise unittest.SkipTest("eight agents with sanitizers are too much for two processors; bandwidth_test has two")
+        cls.lab = network_lab.Lab(hosts=8, rails=1, leaves=LEAVES[:2], are_leaves_told=False)
+        cls.addClassCleanup(cls.lab.close)
+        for host in cls.lab.hosts.values():
+            host.limit_sending(RAIL, LINE)
+            host.limit_receiving(RAIL, LINE)
+        for leaf in LEAVES[:2]:
+            cls.lab.limit_uplink(RAIL, leaf, LINE)
+        cls.lab.start(settings="compat: {open_actions: true}\n")
+
+    def test_nobody_is_slow_for_what_is_between_switches_that_nobody_named(self):
+        host = self.lab[6]
+        code, out, err = host.command("network", "test", timeout=300)
+        self.assertEqual(code, 3, out + err)
+        self.assertIn("who is slow on net0 cannot be told", out + err)
+        self.assertIn("network.leaf_label", out + err)
+        self.assertIn("Suspects: none", out)
+        self.assertEqual(host.findings(CHECK), [("host/", "could_not_look")], out + err)
+
+
 if __name__ == "__main__":
     own_namespaces.enter(network_lab.NAMESPACES, [*network_lab.PROGRAMS, "tc"], network_lab.TRIAL)
     unittest.main(verbosity=2)

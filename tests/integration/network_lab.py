@@ -107,7 +107,7 @@ class LabHost:
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"node: {self.name}\nlisten: ':{PORT}'\n"
                        f"peers: [{', '.join(json.dumps(peer) for peer in peers)}]\n"
-                       f"network: {{interfaces: [{interfaces}], leaf: '{self.leaf}'}}\nping: {{every: 0s}}\n{settings}")
+                       f"network: {{interfaces: [{interfaces}], leaf: '{self.leaf if self.lab.are_leaves_told else ''}'}}\nping: {{every: 0s}}\n{settings}")
         environment = {**os.environ, "AUTOPILOT_STATE_DIR": os.path.join(self.folder, "state"), "AUTOPILOT_SOCKET": self.socket}
         self.agent = harness.Process(["ip", "netns", "exec", self.name, *prefix, harness.AUTOPILOT, "agent", "--config", config],
                                      environment)
@@ -153,11 +153,13 @@ class LabHost:
 
 class Lab:
     """A switch for each rail, and hosts at each of them; with leaves: their switches below it, each with as many hosts. ipv6_only: numbers of
-    hosts without an address of IPv4: then agents are known to each other by IPv6. Use as a context manager."""
+    hosts without an address of IPv4: then agents are known to each other by IPv6. are_leaves_told: agents know theirs. Use as a context
+    manager."""
 
-    def __init__(self, hosts, rails=2, leaves=(), ipv6_only=()):
+    def __init__(self, hosts, rails=2, leaves=(), ipv6_only=(), are_leaves_told=True):
         self.rails = rails
         self.leaves = leaves
+        self.are_leaves_told = are_leaves_told
         self.ipv6_only = ipv6_only
         self.folder = tempfile.mkdtemp(prefix="autopilot-lab-")
         self.hosts = {}

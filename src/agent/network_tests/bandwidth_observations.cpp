@@ -202,11 +202,26 @@ void add_rest(const fleet::Verdict& verdict, ObservationWriter& writer) {
               writer);
 }
 
+// "net0, net1": those on which nobody knows who is below which switch, and it matters.
+std::string hidden_rails(const BandwidthFound& found) {
+  std::string rails;
+  for (const fleet::RailNumber rail : found.verdict.hidden_leaves)
+    rails += (rails.empty() ? "" : ", ") + found.fabric.rails()[rail];
+  return rails;
+}
+
 void add_open_questions(const BandwidthFound& found, ObservationWriter& writer) {
   for (const Suspect& suspect : found.verdict.suspects)
     if (is_open_question(found.fabric, suspect))
       add_unknown(suspect_of(found.fabric, suspect, false), "bandwidth.decision", suspect.sentence, writer);
-  if (found.verdict.measured > 0 && found.verdict.references.empty())
+  if (const std::string rails = hidden_rails(found); !rails.empty())
+    add_unknown(host_subject(), "bandwidth.comparison",
+                rails +
+                    ": pairs are slow though both of their nodes are fine with others, as below different "
+                    "switches with fewer lines between them; who is slow can be told when the nodes "
+                    "say which switch they are below (network.leaf_label, network.leaf)",
+                writer);
+  else if (found.verdict.measured > 0 && found.verdict.references.empty())
     add_unknown(host_subject(), "bandwidth.comparison", "too few pairs to compare them", writer);
 }
 
@@ -272,6 +287,8 @@ std::string bandwidth_sentence(const BandwidthFound& found) {
                      missed_text(found) + (verdict.is_complete ? ": " : "; not complete: ");
   if (!found.wrong.empty())
     text += "what GPUs summed up was wrong in " + std::to_string(found.wrong.size()) + " of them; ";
+  if (const std::string rails = hidden_rails(found); !rails.empty())
+    text += "who is slow on " + rails + " cannot be told; ";
   if (verdict.suspects.empty())
     return text + (verdict.references.empty() ? "too few pairs to compare them"
                    : verdict.is_complete      ? "nobody is suspect"

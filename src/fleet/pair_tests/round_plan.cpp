@@ -21,6 +21,7 @@ constexpr double kPartOfUplinks = 0.25;     // that tests between leaves take: f
 constexpr std::size_t kMostLowFlows = 20;   // of a pair that are tried again
 constexpr std::size_t kLowFlowRepeats = 5;  // so many times each
 constexpr std::size_t kLeastRepeats = 48;   // of all flows of a pair together
+constexpr std::size_t kMostOfNoLeaf = 16;   // tests of two that are fine, where leaves are not known
 constexpr std::size_t kLeastOfLeaf = 2;     // tests that leave a leaf: with one alone it may be either leaf
 // Likewise where each test is one flow: fewer votes than of three may come by chance.
 constexpr std::size_t kLeastOfLeafByOneFlow = 3;
@@ -163,6 +164,7 @@ class LaterRound {
         readings_(readings),
         ends_(ends),
         tests_(known, rail, round),
+        random_(known.settings.seed + 1000 * known.round + rail),
         samples_(samples_for(readings.noise, known.settings)),
         met_(known.gone.size()) {
     for (const Record& record : known.records) {
@@ -173,6 +175,15 @@ class LaterRound {
     for (const Reading& reading : readings.list)
       if (reading.is_cross && known.fabric.rail_of(reading.from) == rail)
         usual_across_ = std::max(usual_across_.value_or(0), reading.usual);
+  }
+
+  // Among those whose leaves are not known, and nobody knows why or who is at fault.
+  [[nodiscard]] bool is_anything_low() const {
+    return std::ranges::any_of(known_.fabric.members(rail_, known_.fabric.no_leaf()), [&](NodeNumber node) {
+      const NicNumber nic = nic_of(node);
+      return ends_.is_bad(nic) || ends_.sends(nic).state == EndState::open ||
+             ends_.receives(nic).state == EndState::open;
+    });
   }
 
   bool is_full_table() { return make_full_table(known_, tests_); }
@@ -186,6 +197,16 @@ class LaterRound {
   void retest(const PairTest& test, const std::set<std::uint16_t>& low_flows) {
     if (tests_.is_free(test.source) && tests_.is_free(test.destination))
       tests_.repeat(test.source, test.destination, {low_flows.begin(), low_flows.end()});
+  }
+
+  // Where leaves are not known, those that are low with others may be under a leaf of their own: then they
+  // are as usual with each other.
+  void pair_bad_of_no_leaf() {
+    std::vector<NodeNumber> bad = tests_.free_members(known_.fabric.no_leaf());
+    std::erase_if(bad, [&](NodeNumber node) { return !ends_.is_bad(nic_of(node)); });
+    for (std::size_t one = 0; one < bad.size(); ++one)
+      for (std::size_t other = one + 1; other < bad.size() && tests_.is_free(bad[one]); ++other)
+        if (can_meet(bad[one], bad[other])) tests_.pair(bad[one], bad[other], samples_);
   }
 
   void find_partners() {
@@ -205,6 +226,21 @@ class LaterRound {
       for (std::size_t fast = left.size(); fast-- > slow + 1 && tests_.is_free(left[slow].node);)
         if (can_meet(left[slow].node, left[fast].node) && would_tell(left[slow].node, left[fast].node))
           tests_.pair(left[slow].node, left[fast].node, samples_);
+  }
+
+  // Likewise those that are fine are low with some of each other.
+  void pair_fine_of_no_leaf() {
+    std::vector<NodeNumber> fine = fine_[known_.fabric.no_leaf()];
+    // Neighbours in their order are often under one leaf.
+    std::ranges::shuffle(fine, random_);
+    std::size_t left = kMostOfNoLeaf;
+    for (std::size_t one = 0; one < fine.size(); ++one)
+      for (std::size_t other = one + 1; other < fine.size() && left > 0 && tests_.is_free(fine[one]);
+           ++other) {
+        if (!can_meet(fine[one], fine[other])) continue;
+        tests_.pair(fine[one], fine[other], samples_);
+        --left;
+      }
   }
 
   // Pairs of NICs that are fine, under two leaves that have not met on this rail, one of which is wanted.
@@ -344,6 +380,7 @@ class LaterRound {
   const Readings& readings_;
   const Ends& ends_;
   RailRound tests_;
+  std::mt19937_64 random_;
   std::size_t samples_;
   std::vector<std::vector<NodeNumber>> met_;   // by node
   std::vector<std::vector<NodeNumber>> fine_;  // by leaf and no_leaf()
@@ -399,7 +436,9 @@ std::vector<Record> next_round(const Known& known, const Readings& readings, con
       tests.retest(pair);
     for (const auto& [record, low] : low_flows_of(known, flows, rail))
       tests.retest(known.records[record].test, low);
+    tests.pair_bad_of_no_leaf();
     tests.find_partners();
+    if (tests.is_anything_low()) tests.pair_fine_of_no_leaf();
     tests.explore(leaves_to_explore(known, flows, rail));
   }
   return round;

@@ -237,5 +237,71 @@ TEST(Simulation, where_nics_differ_among_themselves_hardly_any_but_those_far_bel
   EXPECT_LE(wrong, 1U);
 }
 
+// Nodes whose leaves nobody named, on narrower ways between leaves or on ways where flows meet.
+std::vector<Shape> shapes_of_hidden_leaves() {
+  std::vector<Shape> shapes;
+  for (const std::size_t leaves : {2U, 3U, 4U, 8U})
+    for (const std::size_t per_leaf : {2U, 4U, 8U, 16U, 32U})
+      for (const std::size_t oversubscription : {1U, 2U, 4U})
+        for (const bool do_flows_meet : {true, false}) {
+          if (oversubscription == 1 && !do_flows_meet) continue;
+          shapes.push_back({.nodes = leaves * per_leaf,
+                            .per_leaf = per_leaf,
+                            .oversubscription = do_flows_meet ? oversubscription : 1,
+                            .across = do_flows_meet ? 1 : 1 / static_cast<double>(oversubscription),
+                            .do_flows_meet = do_flows_meet,
+                            .do_ports_change = true,
+                            .knows_rates = false,
+                            .knows_leaves = false,
+                            .knows_uplinks = false});
+        }
+  return shapes;
+}
+
+TEST(Simulation, where_leaves_are_not_known_nobody_is_accused_of_what_is_between_them) {
+  Score all;
+  for (const Shape& shape : shapes_of_hidden_leaves()) {
+    const Score score = score_of_runs(shape, Fault::node, 0, 0, 50, one_flow());
+    EXPECT_LE(score.accused, score.runs / 10)
+        << shape.nodes << " nodes, " << shape.per_leaf << " per leaf, " << shape.oversubscription
+        << ":1, across " << shape.across << ": " << text_of(score);
+    all += score;
+  }
+  EXPECT_LE(all.accused, all.runs / 1000) << text_of(all);
+}
+
+TEST(Simulation, a_few_nodes_under_a_leaf_of_their_own_that_nobody_named_are_not_accused) {
+  for (const std::size_t few : {2U, 3U, 4U, 8U}) {
+    const Shape shape{.nodes = 32 + few,
+                      .per_leaf = 32,
+                      .across = 0.5,
+                      .do_flows_meet = false,
+                      .knows_rates = false,
+                      .knows_leaves = false,
+                      .knows_uplinks = false};
+    for (const PairSettings& settings : {one_flow(), PairSettings{.least_loss = 0.1}}) {
+      const Score score = score_of_runs(shape, Fault::node, 0, 0, 50, settings);
+      EXPECT_EQ(score.accused, 0U) << few << " nodes: " << text_of(score);
+    }
+  }
+}
+
+TEST(Simulation, where_leaves_are_not_known_and_do_not_matter_who_is_bad_is_told) {
+  for (const Fault kind : {Fault::node, Fault::nic, Fault::nic_sends, Fault::link})
+    for (const std::size_t count : {1U, 8U, 32U})
+      for (const double loss : {0.2, 0.5}) {
+        if (kind == Fault::link && count > 1) continue;
+        const Shape shape{.nodes = 256, .rails = 2, .do_flows_meet = false, .knows_leaves = false};
+        for (const PairSettings& settings : {one_flow(), PairSettings{}}) {
+          const Score score = score_of_runs(shape, kind, count, loss, 4, settings);
+          const std::string what = "kind " + std::to_string(static_cast<int>(kind)) + ", loss " +
+                                   std::to_string(loss) + ": " + text_of(score);
+          EXPECT_GE(score.recall(), 0.98) << what;
+          EXPECT_GE(score.precision(), 0.98) << what;
+          EXPECT_LE(score.most_rounds, 3U) << what;
+        }
+      }
+}
+
 }  // namespace
 }  // namespace autopilot::fleet::simulation

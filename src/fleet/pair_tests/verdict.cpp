@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "fleet/pair_tests/hidden_leaves.hpp"
 #include "fleet/pair_tests/reference.hpp"
 
 namespace autopilot::fleet {
@@ -430,7 +431,10 @@ Verdict make_verdict(const Fabric& fabric, const std::vector<Record>& records, c
   Verdict verdict;
   Readings readings = read_records(fabric, records, gone, settings);
   const Ends ends(fabric.nics(), readings, settings);
-  verdict.suspects = Telling(fabric, records, gone, readings, ends, settings).suspects();
+  verdict.hidden_leaves = rails_of_hidden_leaves(fabric, records, readings, ends, settings);
+  const Readings told = without_hidden_leaves(readings, records, verdict.hidden_leaves);
+  const Ends told_ends(fabric.nics(), told, settings);
+  verdict.suspects = Telling(fabric, records, gone, told, told_ends, settings).suspects();
   verdict.unmeasured = unmeasured_of(fabric, records, gone, ends);
   verdict.cells = cells_of(records, readings);
   verdict.tests = records.size();

@@ -87,9 +87,10 @@ struct Verdict {
   std::size_t measured = 0;  // of them
   Noise noise;
   std::vector<Reference> references;
-  std::vector<Suspect> suspects;       // those to look at first come first; undecided ones last
-  std::vector<Unmeasured> unmeasured;  // NICs of which nothing is known
-  std::vector<Cell> cells;             // by id of the tests
+  std::vector<Suspect> suspects;          // those to look at first come first; undecided ones last
+  std::vector<RailNumber> hidden_leaves;  // rails on which no slow NIC or link is told (hidden_leaves.hpp)
+  std::vector<Unmeasured> unmeasured;     // NICs of which nothing is known
+  std::vector<Cell> cells;                // by id of the tests
 };
 
 // Suspects and NICs of which nothing is known; the rest is the caller's.

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/pair_tests/hidden_leaves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace autopilot::fleet {
+namespace {
+
+// Low beyond what noise does to some readings of a large fabric.
+constexpr double kClearLosses = 2;
+constexpr double kClearDeviations = 5;
+// So many low pairs nothing explains: one or two of many may be broken links, fewer of few may be noise.
+constexpr std::size_t kLeastClear = 2;
+constexpr double kPartOfClear = 0.03;
+constexpr double kPartOfUnexplained = 0.125;
+// Of more NICs than a few no more are bad at once. Pairs of the first round have no NIC in common, so that
+// each that is slow has a bad one of its own.
+constexpr std::size_t kFewNics = 5;
+constexpr double kPartOfBad = 0.34;
+constexpr double kPartOfSlow = 0.5;
+constexpr double kSlow = 0.15;
+
+using Pair = std::pair<NicNumber, NicNumber>;
+
+bool is_more_than(std::size_t count, double part, std::size_t whole) {
+  return static_cast<double>(count) > part * static_cast<double>(whole);
+}
+
+// What one rail showed between nodes of unknown locality.
+class RailSeen {
+ public:
+  RailSeen(const Readings& readings, const Ends& ends, const PairSettings& settings)
+      : readings_(readings), ends_(ends), settings_(settings) {}
+
+  void add(const Reading& reading, std::size_t round) {
+    const Pair pair = std::minmax(reading.from, reading.to);
+    pairs_.insert(pair);
+    nics_.insert({reading.from, reading.to});
+    if (round == 0) first_.insert(pair);
+    const double loss = reading.is_silent ? 0 : 1 - reading.share;
+    if (loss < kClearLosses * settings_.least_loss) return;
+    if (round == 0 && loss > kSlow) slow_first_.insert(pair);
+    if (reading.is_low) add_low(reading, pair);
+  }
+
+  [[nodiscard]] bool are_leaves_hidden() const {
+    return are_too_many_bad() || are_bad_apart() || are_unexplained() || has_nic_two_unexplained();
+  }
+
+ private:
+  void add_low(const Reading& reading, const Pair& pair) {
+    for (const NicNumber nic : {reading.from, reading.to}) {
+      if (ends_.is_bad(nic)) bad_.insert(nic);
+      if (!ends_.is_fine(nic)) doubtful_.insert(nic);
+    }
+    if (!gave_more_elsewhere(2 * reading.from, reading) || !gave_more_elsewhere(2 * reading.to + 1, reading))
+      return;
+    unexplained_.insert(pair);
+    if (1 - reading.share >= kClearDeviations * std::hypot(reading.error, readings_.noise.between))
+      clear_.insert(pair);
+  }
+
+  // More than half of what the low pair lacks.
+  [[nodiscard]] bool gave_more_elsewhere(EndNumber end, const Reading& low) const {
+    return std::ranges::any_of(ends_.readings_of(end), [&](std::uint32_t number) {
+      const Reading& reading = readings_.list[number];
+      const bool is_same = reading.from == low.from && reading.to == low.to;
+      return !is_same && !reading.is_low && reading.share > (1 + low.share) / 2;
+    });
+  }
+
+  [[nodiscard]] bool are_too_many_bad() const {
+    return nics_.size() > kFewNics && (is_more_than(doubtful_.size(), kPartOfBad, nics_.size()) ||
+                                       is_more_than(slow_first_.size(), kPartOfSlow, first_.size()));
+  }
+
+  // No two of them were tested with each other: they may be under one leaf, and fine.
+  [[nodiscard]] bool are_bad_apart() const {
+    return bad_.size() > 1 && std::ranges::none_of(pairs_, [&](const Pair& pair) {
+             return bad_.contains(pair.first) && bad_.contains(pair.second);
+           });
+  }
+
+  // A bad NIC and a broken link at once are as unlikely as two such links.
+  [[nodiscard]] bool are_unexplained() const {
+    if (unexplained_.size() >= kLeastClear &&
+        is_more_than(unexplained_.size(), kPartOfUnexplained, pairs_.size()))
+      return true;
+    const std::size_t clear = clear_.empty() || bad_.empty() ? clear_.size() : clear_.size() + 1;
+    return clear >= kLeastClear && is_more_than(clear, kPartOfClear, pairs_.size());
+  }
+
+  [[nodiscard]] bool has_nic_two_unexplained() const {
+    std::set<NicNumber> seen;
+    return std::ranges::any_of(clear_, [&](const Pair& pair) {
+      const bool is_first_new = seen.insert(pair.first).second;
+      const bool is_second_new = seen.insert(pair.second).second;
+      return !is_first_new || !is_second_new;
+    });
+  }
+
+  const Readings& readings_;
+  const Ends& ends_;
+  const PairSettings& settings_;
+  std::set<Pair> pairs_;
+  std::set<Pair> first_;        // of the first round
+  std::set<Pair> slow_first_;   // of them
+  std::set<Pair> unexplained_;  // low, though both NICs gave more elsewhere
+  std::set<Pair> clear_;        // of them, those that are no noise
+  std::set<NicNumber> nics_;
+  std::set<NicNumber> bad_;
+  std::set<NicNumber> doubtful_;  // not known to be fine
+};
+
+bool is_of_unknown(const Reading& reading, std::span<const Record> records) {
+  return records[reading.record].locality == Locality::unknown;
+}
+
+}  // namespace
+
+std::vector<RailNumber> rails_of_hidden_leaves(const Fabric& fabric, std::span<const Record> records,
+                                               const Readings& readings, const Ends& ends,
+                                               const PairSettings& settings) {
+  std::vector<RailSeen> rails(fabric.rails().size(), RailSeen(readings, ends, settings));
+  for (const Reading& reading : readings.list)
+    if (is_of_unknown(reading, records))
+      rails[fabric.rail_of(reading.from)].add(reading, records[reading.record].round);
+  std::vector<RailNumber> hidden;
+  for (RailNumber rail = 0; rail < rails.size(); ++rail)
+    if (rails[rail].are_leaves_hidden()) hidden.push_back(rail);
+  return hidden;
+}
+
+Readings without_hidden_leaves(Readings readings, std::span<const Record> records,
+                               std::span<const RailNumber> rails) {
+  std::erase_if(readings.list, [&](const Reading& reading) {
+    return reading.is_low && !reading.is_silent && is_of_unknown(reading, records) &&
+           std::ranges::find(rails, records[reading.record].test.rail) != rails.end();
+  });
+  return readings;
+}
+
+}  // namespace autopilot::fleet
