@@ -68,6 +68,7 @@ Ways ways_of(const PingRound& round) {
     const PeerEcho& echo = round.echoes[i];
     if (echo.interface.empty()) continue;
     Way& way = ways[{echo.interface, api::is_ipv6(echo.address)}];
+    if (!was_asked(echo)) continue;
     ++way.asked;
     way.nodes.insert(round.addresses[i].peer);
     if (is_silent(echo)) ++way.silent;
@@ -227,7 +228,6 @@ std::map<std::string, PingCount> ping_counts(const Observations& observations) {
     if (one.name.text().starts_with("ping.asked.")) of_interface.asked += count;
     if (one.name.text().starts_with("ping.unanswered.")) of_interface.unanswered += count;
   }
-  std::erase_if(counts, [](const auto& one) { return one.second.asked == 0; });
   return counts;
 }
 

@@ -202,6 +202,19 @@ TEST(PingObservations, an_address_that_could_not_be_asked_is_not_silent) {
   EXPECT_EQ(number(ping_observations(round), "peer/node-3", "ping.silent"), 1);
 }
 
+// What could not be asked in one family does not hide that nobody answers in the other.
+TEST(PingObservations, an_address_that_could_not_be_asked_is_not_counted_among_those_that_were) {
+  PingRound round = healthy_round();
+  for (host::PeerEcho& one : round.echoes)
+    if (one.interface == "net1") one.figures = {.sent = 5};
+  round.echoes.back().figures = {};
+  const auto all = ping_observations(round);
+  EXPECT_EQ(number(all, "nic_port/net1", "ping.asked.ipv4"), 2);
+  EXPECT_EQ(number(all, "nic_port/net1", "ping.asked_nodes.ipv4"), 2);
+  EXPECT_EQ(number(all, "nic_port/net1", "ping.unanswered.ipv4"), 2);
+  EXPECT_EQ(number(all, "nic_port/eth0", "ping.asked.ipv4"), 3);
+}
+
 TEST(PingObservations, nodes_are_counted_once_for_each_interface) {
   PingRound round{.node = "node-a", .pod = "", .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   round.networks = {network("node-b", {{"eth0", "10.1.0.7"}, {"net1", "10.2.0.7"}, {"net2", "10.3.0.7"}})};

@@ -165,6 +165,15 @@ TEST_F(OwnPings, an_interface_by_which_nobody_answers_is_not_proven) {
   EXPECT_THAT(host.findings[0].message, HasSubstr("nobody answers by way of ib0, and too few were asked"));
 }
 
+TEST_F(OwnPings, an_interface_by_which_nobody_could_be_asked_is_not_proven) {
+  asked("eth0", 7, 0);
+  asked("ib0", 0, 0);
+  const TestedGpu host = judge();
+  EXPECT_EQ(host.health, Health::unknown);
+  ASSERT_EQ(host.findings.size(), 1U);
+  EXPECT_EQ(host.findings[0].message, "nobody could be asked by way of ib0");
+}
+
 TEST_F(OwnPings, where_nobody_could_be_asked_nothing_is_proven) {
   const TestedGpu host = judge();
   EXPECT_EQ(host.health, Health::unknown);

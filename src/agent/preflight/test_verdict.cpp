@@ -81,10 +81,13 @@ Finding not_known(std::string why) {
 
 Findings unproven_interfaces(const Observations& seen) {
   const auto counts = ping_counts(seen);
-  if (counts.empty()) return {not_known("no other node could be asked")};
+  if (std::ranges::all_of(counts, [](const auto& one) { return one.second.asked == 0; }))
+    return {not_known("no other node could be asked")};
   Findings findings;
   for (const auto& [interface, count] : counts)
-    if (count.unanswered >= count.asked)
+    if (count.asked == 0)
+      findings.push_back(not_known("nobody could be asked by way of " + interface));
+    else if (count.unanswered >= count.asked)
       findings.push_back(not_known("nobody answers by way of " + interface +
                                    ", and too few were asked to tell their nodes from this one"));
   return findings;
