@@ -7,8 +7,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/output/terminal.hpp"
-#include "core/attribute_text.hpp"
-#include "core/clock.hpp"
+#include "cli/test_judgement.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -17,25 +16,6 @@ constexpr Duration kLook = std::chrono::milliseconds{200};
 // From the end of a test to the judgement of its check.
 constexpr Duration kJudgement = std::chrono::seconds{20};
 constexpr Duration kJudgementOfInterrupted = std::chrono::seconds{3};
-
-bool was_ended(const Operation& operation) {
-  return operation.state == OperationState::timed_out || operation.state == OperationState::cancelled;
-}
-
-// What an earlier test found says nothing of this one.
-bool is_of(const Operation& operation, const CheckResult& result) {
-  return std::ranges::any_of(result.observations.all(), [&operation](const Observation& one) {
-    const auto tested_at = parse_time(attribute_text(one, "testedAt"));
-    return tested_at && *tested_at >= operation.started;
-  });
-}
-
-// A look that was under way when a test was ended may not have seen what that left; one that began later has.
-bool has_judged(const Operation& operation, const CheckResult& result) {
-  const WallTime finished = operation.finished.value_or(operation.created);
-  if (!was_ended(operation)) return result.completed >= finished;
-  return is_of(operation, result) || result.completed - result.duration >= finished;
-}
 
 }  // namespace
 
