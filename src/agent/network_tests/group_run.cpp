@@ -134,6 +134,11 @@ std::vector<GroupFound> GroupRun::rest() const {
   return rest;
 }
 
+bool GroupRun::has_any() const {
+  return !found_.empty() ||
+         std::ranges::any_of(tries_, [](const auto& one) { return one.second.wrong.has_value(); });
+}
+
 std::vector<std::unique_ptr<GroupExchange>> GroupRun::take_exchanges() {
   std::vector<std::unique_ptr<GroupExchange>> exchanges;
   for (auto& [name, one] : tries_)

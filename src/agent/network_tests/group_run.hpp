@@ -58,6 +58,8 @@ class GroupRun {
   [[nodiscard]] const std::vector<GroupFound>& found() const { return found_; }
   // The others, where it is ended now.
   [[nodiscard]] std::vector<GroupFound> rest() const;
+  // Whether anything is known of a group yet: one has ended, or had a wrong sum before it was tried again.
+  [[nodiscard]] bool has_any() const;
   // Nodes that take no part, and why.
   [[nodiscard]] const std::map<std::string, std::string>& left_out() const { return left_out_; }
 

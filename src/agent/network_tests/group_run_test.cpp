@@ -20,6 +20,8 @@
 namespace autopilot::agent {
 namespace {
 
+using namespace std::chrono_literals;
+
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -79,7 +81,7 @@ class GroupRunTest : public ::testing::Test {
     const api::BandwidthWay way{.sent = 3e12, .received = 3e12, .samples = {3e12}};
     return {way, way, "", ""};
   }
-  void begin(const std::vector<std::string>& leaves) {
+  void begin(const std::vector<std::string>& leaves, Duration before_again = Duration{0}) {
     std::vector<PeerNetwork> networks;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       const std::string number = std::to_string(i + 1);
@@ -92,7 +94,7 @@ class GroupRunTest : public ::testing::Test {
         loop_, nullptr, group_steps(networks),
         GroupRun::Listener{.on_progress = [this](std::string text) { said_.push_back(std::move(text)); },
                            .on_end = [this] { has_ended_ = true; },
-                           .before_again = Duration{0}});
+                           .before_again = before_again});
   }
   void run(const std::vector<std::string>& leaves) {
     begin(leaves);
@@ -254,6 +256,21 @@ TEST_F(GroupRunTest, of_one_that_is_ended_before_its_time_the_rest_was_not_measu
   }
   EXPECT_THAT(rest, ElementsAre("leaf L1: the test was ended before", "leaf L2: the test was ended before",
                                 "all nodes: the test was ended before"));
+}
+
+TEST_F(GroupRunTest, a_wrong_sum_before_another_try_is_not_lost) {
+  answers_["10.1.0.2"] = failed("wrong_result");
+  answers_["10.1.0.2"].wrong_at = api::kWrongHere;
+  busy_once_ = {"10.1.0.3"};
+  begin({"", "", ""}, 1h);
+  EXPECT_FALSE(run_->has_any());
+  ASSERT_TRUE(
+      run_until([this] { return !said_.empty() && said_.back().find(": again") != std::string::npos; }));
+  EXPECT_TRUE(run_->has_any());
+  ASSERT_EQ(run_->rest().size(), 1U);
+  ASSERT_TRUE(run_->rest()[0].wrong);
+  EXPECT_EQ(run_->rest()[0].wrong->node, "n2");
+  EXPECT_EQ(group_sentence({run_->rest(), {}}), "all nodes: what GPUs summed up was wrong on n2");
 }
 
 TEST_F(GroupRunTest, what_is_abandoned_has_who_waits_end) {

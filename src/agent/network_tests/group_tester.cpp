@@ -86,7 +86,7 @@ void GroupTester::run(std::vector<PeerNetwork> networks) {
 Result<std::string> GroupTester::conclude() {
   if (!run_) return fail(Errc::unavailable, "ended before a group was measured");
   GroupsFound found{.groups = run_->found(), .left_out = left_out_};
-  const bool has_any = !found.groups.empty();
+  const bool has_any = run_->has_any();
   std::ranges::move(run_->rest(), std::back_inserter(found.groups));
   found.left_out.insert(run_->left_out().begin(), run_->left_out().end());
   std::ranges::sort(found.groups, {},
