@@ -54,7 +54,7 @@ void TestFollower::say(const Operation& operation) {
 
 std::optional<CheckResult> TestFollower::found_before(const Operation& ended) {
   auto judged = judgement_of(ended).value_or(std::nullopt);
-  return judged && is_of(ended, *judged) ? std::move(judged) : std::nullopt;
+  return judged && tells_of(ended, *judged) ? std::move(judged) : std::nullopt;
 }
 
 Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& operation) {

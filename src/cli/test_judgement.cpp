@@ -12,7 +12,7 @@ bool was_ended(const Operation& operation) {
   return operation.state == OperationState::timed_out || operation.state == OperationState::cancelled;
 }
 
-bool is_of(const Operation& operation, const CheckResult& result) {
+bool tells_of(const Operation& operation, const CheckResult& result) {
   return std::ranges::any_of(result.observations.all(), [&operation](const Observation& one) {
     const auto tested_at = parse_time(attribute_text(one, "testedAt"));
     return tested_at && *tested_at >= operation.started;
@@ -22,7 +22,7 @@ bool is_of(const Operation& operation, const CheckResult& result) {
 bool has_judged(const Operation& operation, const CheckResult& result) {
   const WallTime finished = operation.finished.value_or(operation.created);
   if (!was_ended(operation)) return result.completed >= finished;
-  return is_of(operation, result) || result.completed - result.duration >= finished;
+  return tells_of(operation, result) || result.completed - result.duration >= finished;
 }
 
 }  // namespace autopilot::cli

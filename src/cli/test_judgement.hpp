@@ -10,7 +10,7 @@ namespace autopilot::cli {
 [[nodiscard]] bool was_ended(const Operation& operation);
 
 // Whether the result tells what this test found; what an earlier one found says nothing of it.
-[[nodiscard]] bool is_of(const Operation& operation, const CheckResult& result);
+[[nodiscard]] bool tells_of(const Operation& operation, const CheckResult& result);
 
 // Whether the look saw what the test left. One that was under way when a test was ended may not have.
 [[nodiscard]] bool has_judged(const Operation& operation, const CheckResult& result);

@@ -55,9 +55,9 @@ TEST(TestJudgement, what_was_ended_is_not_judged_by_a_look_that_was_under_way) {
 
 TEST(TestJudgement, what_was_ended_is_judged_by_any_look_that_tells_what_it_found) {
   EXPECT_TRUE(has_judged(ended(OperationState::cancelled), look(kEnded + 1s, 2s, kBegan)));
-  EXPECT_TRUE(is_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s, kBegan + 30s)));
-  EXPECT_FALSE(is_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s, kBegan - 600s)));
-  EXPECT_FALSE(is_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s)));
+  EXPECT_TRUE(tells_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s, kBegan + 30s)));
+  EXPECT_FALSE(tells_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s, kBegan - 600s)));
+  EXPECT_FALSE(tells_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s)));
 }
 
 }  // namespace

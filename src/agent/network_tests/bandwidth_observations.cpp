@@ -217,9 +217,9 @@ void add_open_questions(const BandwidthFound& found, ObservationWriter& writer) 
   if (const std::string rails = hidden_rails(found); !rails.empty())
     add_unknown(host_subject(), "bandwidth.comparison",
                 rails +
-                    ": pairs are slow though both of their nodes are fine with others, as below different "
-                    "switches with fewer lines between them; who is slow can be told when the nodes "
-                    "say which switch they are below (network.leaf_label, network.leaf)",
+                    ": pairs are slow as if their nodes were below different switches with fewer lines "
+                    "between them, or too many nodes are slow to tell who is; each node has to say which "
+                    "switch it is below (network.leaf_label, network.leaf)",
                 writer);
   else if (found.verdict.measured > 0 && found.verdict.references.empty())
     add_unknown(host_subject(), "bandwidth.comparison", "too few pairs to compare them", writer);

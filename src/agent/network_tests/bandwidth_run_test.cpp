@@ -299,6 +299,19 @@ TEST_F(BandwidthRunTest, one_that_is_ended_before_its_time_says_that_it_is_not_c
   EXPECT_THAT(to_string(rest->attributes.front().second), StartsWith("the test was ended before"));
 }
 
+TEST_F(BandwidthRunTest, where_switches_seem_to_be_that_nobody_named_it_says_what_to_set) {
+  run();
+  BandwidthFound hidden = found();
+  hidden.verdict.suspects.clear();
+  hidden.verdict.hidden_leaves = {0};
+  EXPECT_THAT(bandwidth_sentence(hidden), HasSubstr("who is slow on net0 cannot be told; "));
+  const Observations told = bandwidth_observations(hidden, {});
+  const auto unknown = std::ranges::find(told, "bandwidth.comparison", &Observation::name);
+  ASSERT_NE(unknown, told.end());
+  EXPECT_EQ(unknown->value, std::nullopt);
+  EXPECT_THAT(to_string(unknown->attributes.front().second), StartsWith("net0: pairs are slow as if"));
+}
+
 TEST_F(BandwidthRunTest, one_that_comes_to_its_end_is_complete) {
   run();
   EXPECT_THAT(bandwidth_sentence(found()), Not(HasSubstr("not complete")));

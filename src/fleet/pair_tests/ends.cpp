@@ -117,8 +117,9 @@ EndNumber Ends::other_end(const Reading& reading, EndNumber end) const {
   return sender_of(reading) == end ? receiver_of(reading) : sender_of(reading);
 }
 
+// What healthy pairs differ by is no reason for silence.
 double Ends::deviation_of(const Reading& reading) const {
-  return std::hypot(reading.error, readings_.noise.between);
+  return reading.is_silent ? reading.error : std::hypot(reading.error, readings_.noise.between);
 }
 
 // What the end gave in tests with others that passed above the bar; `otherwise` where there is none.
@@ -189,13 +190,15 @@ std::vector<std::uint32_t> Ends::what_counts(EndNumber end) const {
 std::pair<double, double> Ends::mean_of(std::span<const std::uint32_t> readings) const {
   double weight = 0;
   double sum = 0;
+  bool are_silent = true;
   for (const std::uint32_t number : readings) {
     const Reading& reading = readings_.list[number];
     const double own = 1 / (reading.error * reading.error);
     weight += own;
     sum += own * reading.share;
+    are_silent = are_silent && reading.is_silent;
   }
-  return {sum / weight, std::hypot(std::sqrt(1 / weight), readings_.noise.between)};
+  return {sum / weight, std::hypot(std::sqrt(1 / weight), are_silent ? 0 : readings_.noise.between)};
 }
 
 bool Ends::is_significant(double share, double deviation) const {

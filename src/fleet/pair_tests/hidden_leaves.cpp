@@ -10,16 +10,16 @@ namespace autopilot::fleet {
 namespace {
 
 // Low beyond what noise does to some readings of a large fabric.
-constexpr double kClearLosses = 2;
 constexpr double kClearDeviations = 5;
 // So many low pairs nothing explains: one or two of many may be broken links, fewer of few may be noise.
 constexpr std::size_t kLeastClear = 2;
 constexpr double kPartOfClear = 0.03;
 constexpr double kPartOfUnexplained = 0.125;
-// Of more NICs than a few no more are bad at once. Pairs of the first round have no NIC in common, so that
-// each that is slow has a bad one of its own.
+// Of more NICs than a few no more are bad at once.
 constexpr std::size_t kFewNics = 5;
 constexpr double kPartOfBad = 0.34;
+// Pairs of the first round have no NIC in common: each that is slow, and not by noise, has a bad one of its
+// own.
 constexpr double kPartOfSlow = 0.5;
 constexpr double kSlow = 0.15;
 
@@ -40,15 +40,12 @@ class RailSeen {
     pairs_.insert(pair);
     nics_.insert({reading.from, reading.to});
     if (round == 0) first_.insert(pair);
-    const double loss = reading.is_silent ? 0 : 1 - reading.share;
-    if (loss < kClearLosses * settings_.least_loss) return;
-    if (round == 0 && loss > kSlow) slow_first_.insert(pair);
+    if (reading.is_silent || 1 - reading.share < settings_.least_loss) return;
+    if (round == 0 && 1 - reading.share > kSlow) slow_first_.insert(pair);
     if (reading.is_low) add_low(reading, pair);
   }
 
-  [[nodiscard]] bool are_leaves_hidden() const {
-    return are_too_many_bad() || are_bad_apart() || are_unexplained() || has_nic_two_unexplained();
-  }
+  [[nodiscard]] bool are_leaves_hidden() const { return are_too_many_bad() || are_unexplained(); }
 
  private:
   void add_low(const Reading& reading, const Pair& pair) {
@@ -77,13 +74,6 @@ class RailSeen {
                                        is_more_than(slow_first_.size(), kPartOfSlow, first_.size()));
   }
 
-  // No two of them were tested with each other: they may be under one leaf, and fine.
-  [[nodiscard]] bool are_bad_apart() const {
-    return bad_.size() > 1 && std::ranges::none_of(pairs_, [&](const Pair& pair) {
-             return bad_.contains(pair.first) && bad_.contains(pair.second);
-           });
-  }
-
   // A bad NIC and a broken link at once are as unlikely as two such links.
   [[nodiscard]] bool are_unexplained() const {
     if (unexplained_.size() >= kLeastClear &&
@@ -91,15 +81,6 @@ class RailSeen {
       return true;
     const std::size_t clear = clear_.empty() || bad_.empty() ? clear_.size() : clear_.size() + 1;
     return clear >= kLeastClear && is_more_than(clear, kPartOfClear, pairs_.size());
-  }
-
-  [[nodiscard]] bool has_nic_two_unexplained() const {
-    std::set<NicNumber> seen;
-    return std::ranges::any_of(clear_, [&](const Pair& pair) {
-      const bool is_first_new = seen.insert(pair.first).second;
-      const bool is_second_new = seen.insert(pair.second).second;
-      return !is_first_new || !is_second_new;
-    });
   }
 
   const Readings& readings_;
@@ -136,10 +117,14 @@ std::vector<RailNumber> rails_of_hidden_leaves(const Fabric& fabric, std::span<c
 
 Readings without_hidden_leaves(Readings readings, std::span<const Record> records,
                                std::span<const RailNumber> rails) {
+  const auto is_hidden = [&rails](RailNumber rail, Locality locality) {
+    return locality == Locality::unknown && std::ranges::find(rails, rail) != rails.end();
+  };
   std::erase_if(readings.list, [&](const Reading& reading) {
-    return reading.is_low && !reading.is_silent && is_of_unknown(reading, records) &&
-           std::ranges::find(rails, records[reading.record].test.rail) != rails.end();
+    const Record& record = records[reading.record];
+    return reading.is_low && !reading.is_silent && is_hidden(record.test.rail, record.locality);
   });
+  std::erase_if(readings.references, [&](const Reference& one) { return is_hidden(one.rail, one.locality); });
   return readings;
 }
 

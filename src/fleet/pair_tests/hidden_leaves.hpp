@@ -10,16 +10,17 @@
 
 namespace autopilot::fleet {
 
-// Rails on which nodes are under leaves that nobody named, and ways between these are narrower than ways
-// within them or met by others: more pairs of nodes of unknown locality are low, though each of their NICs
-// was as usual with another one, than a broken link explains. What is low there says nothing about a NIC.
+// Rails on which nodes seem to be under leaves that nobody named, and ways between these are narrower than
+// ways within them or met by others. Either more pairs of nodes of unknown locality are low than broken links
+// explain, though each of their NICs was as usual with another one; or more NICs are low than are bad at
+// once. What is low there says nothing about a NIC.
 [[nodiscard]] std::vector<RailNumber> rails_of_hidden_leaves(const Fabric& fabric,
                                                              std::span<const Record> records,
                                                              const Readings& readings, const Ends& ends,
                                                              const PairSettings& settings);
 
-// Without what is low on these rails between nodes of unknown locality; where nothing came through, that
-// remains.
+// Without what is low on these rails between nodes of unknown locality, and what is usual there; where
+// nothing came through, that remains.
 [[nodiscard]] Readings without_hidden_leaves(Readings readings, std::span<const Record> records,
                                              std::span<const RailNumber> rails);
 

@@ -432,9 +432,13 @@ Verdict make_verdict(const Fabric& fabric, const std::vector<Record>& records, c
   Readings readings = read_records(fabric, records, gone, settings);
   const Ends ends(fabric.nics(), readings, settings);
   verdict.hidden_leaves = rails_of_hidden_leaves(fabric, records, readings, ends, settings);
-  const Readings told = without_hidden_leaves(readings, records, verdict.hidden_leaves);
-  const Ends told_ends(fabric.nics(), told, settings);
-  verdict.suspects = Telling(fabric, records, gone, told, told_ends, settings).suspects();
+  if (verdict.hidden_leaves.empty()) {
+    verdict.suspects = Telling(fabric, records, gone, readings, ends, settings).suspects();
+  } else {
+    const Readings rest = without_hidden_leaves(readings, records, verdict.hidden_leaves);
+    verdict.suspects =
+        Telling(fabric, records, gone, rest, Ends(fabric.nics(), rest, settings), settings).suspects();
+  }
   verdict.unmeasured = unmeasured_of(fabric, records, gone, ends);
   verdict.cells = cells_of(records, readings);
   verdict.tests = records.size();
