@@ -31,9 +31,7 @@
 #include "agent/scheduled_tests/gpu_test_doors.hpp"
 #include "agent/scheduled_tests/gpu_test_schedule.hpp"
 #include "agent/test_runs.hpp"
-#include "agent/tls/controller_signer.hpp"
-#include "agent/tls/issued_keys.hpp"
-#include "agent/tls/node_keys.hpp"
+#include "agent/tls/agent_keys.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
 #include "host/cpu/processors.hpp"
@@ -43,8 +41,6 @@
 #include "net/address.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
-#include "net/key_files.hpp"
-#include "runtime/lanes.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 
@@ -79,10 +75,7 @@ class Agent {
   void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
   Status listen_inside_tls();
-  void watch_key_files(const net::KeyPaths& paths, const NodeKeys& used);
-  [[nodiscard]] IssuedKeys::Listener issued_keys_listener();
-  Status have_keys_signed();
-  void use(const ReadyKeys& keys);
+  [[nodiscard]] std::shared_ptr<const net::TlsContext> peer_tls() const;
   [[nodiscard]] std::optional<TlsStatus> tls_status() const;
   void warn_of_readers(const std::string& address);
   void poll();
@@ -136,12 +129,8 @@ class Agent {
   std::string configuration_version_;  // of the file, as it was read last
   std::string refused_version_;
   std::string listening_;
-  std::uint16_t tls_port_ = 0;                       // 0: none
-  std::shared_ptr<const net::TlsContext> peer_tls_;  // what other agents are asked with; null: in the clear
-  std::optional<net::Validity> tls_validity_;        // nothing: there was no certificate yet
-  std::optional<runtime::Lanes> key_lane_;           // for the files of keys, which may block
-  std::optional<net::KeyFiles> key_files_;
-  std::optional<IssuedKeys> keys_by_controller_;
+  std::uint16_t tls_port_ = 0;  // 0: none
+  std::optional<AgentKeys> keys_;
   Peer self_;
   bool stopping_ = false;
   ClusterMemory cluster_memory_;  // until the cluster is joined
@@ -345,7 +334,7 @@ void Agent::join_cluster() {
   if (is_report_unread) cluster_->recall_report(machine_.simulated);
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
   if (options_.config.tls.mode == "cert_manager")
-    cluster_->issue_keys(options_.config.tls.issuer, issued_keys_listener());
+    cluster_->issue_keys(options_.config.tls.issuer, keys_->listener());
   for (runtime::OperationKind& kind : cluster_->tests())
     operations_.offer(std::move(kind));
   loop_.post([this] { cluster_->start(); });
@@ -409,7 +398,7 @@ Status Agent::offer_network_tests() {
        .cluster = [this]() -> const ClusterLink* { return cluster_ ? &*cluster_ : nullptr; },
        .has_peers = [this] { return options_.cluster || !configured_peers_.empty(); },
        .peers = [this](const auto& done) { list_agents(done); },
-       .tls = [this] { return peer_tls_; },
+       .tls = [this] { return peer_tls(); },
        .rights = agent_rights(),
        .poll_soon = [this] { poll_soon(); }}));
   network_tests_->add_to(server_);
@@ -469,7 +458,7 @@ IbmContext Agent::ibm_context() {
           options_.config.periodic_checks,
           [this] { return pcie_bandwidth_limit(); },
           [this](const auto& done) { list_agents(done); },
-          [this] { return peer_tls_; },
+          [this] { return peer_tls(); },
           node_finder(),
           options_.config.kubernetes.label_prefix,
           options_.config.deep_test.level,
@@ -543,79 +532,36 @@ void Agent::warn_of_readers(const std::string& address) {
     log_warning("whoever reaches this address can read what is known of this node", {{"address", address}});
 }
 
-// With the keys of files from the beginning; those that are issued come when the cluster was asked.
 Status Agent::listen_inside_tls() {
   const auto& tls = options_.config.tls;
-  const bool has_files = tls.mode == "files";
   if (tls.mode == "cert_manager" && !options_.cluster)
     return fail(Errc::malformed, "`tls.mode` is cert_manager, which needs `kubernetes.write_node`");
-  const net::KeyPaths paths{tls.certificate, tls.key, tls.authorities};
-  const NodeKeys keys = has_files ? TRY(net::read_keys(paths, options_.read_file)) : NodeKeys{};
-  const ReadyKeys ready = has_files ? TRY(make_ready(keys)) : ReadyKeys{};
-  net::TcpPolicy policy{options_.config.allowed_hosts};
-  policy.allowed_hosts.push_back(machine_.node);  // its certificate bears it
-  if (options_.cluster)
-    policy.allowed_hosts.push_back("autopilot-node." + options_.cluster->name_space + ".svc");
-  const auto port = server_.listen_tls(tls.listen, ready.server, std::move(policy));
-  if (!port) return fail(port.error().code, port.error().what + "; `tls.listen` names another address");
+  std::vector<std::string> hosts = options_.config.allowed_hosts;
+  if (options_.cluster) hosts.push_back("autopilot-node." + options_.cluster->name_space + ".svc");
+  keys_.emplace(
+      AgentKeys::Context{.loop = loop_,
+                         .clock = machine_.host->clock,
+                         .server = server_,
+                         .node = machine_.node,
+                         .settings = tls,
+                         .allowed_hosts = std::move(hosts),
+                         .read_file = options_.read_file,
+                         .on_refused = [this](const Error& why) { tell_refused("keys of TLS", why); }});
+  tls_port_ = TRY(keys_->listen());
   warn_of_readers(tls.listen);
-  tls_port_ = *port;
   const std::string address = TRY(net::parse_ip_port(tls.listen)).address;
-  if (ready.client || !has_files)
-    self_ = {machine_.node, address.empty() ? "127.0.0.1" : address, *port, true};
-  peer_tls_ = ready.client;
-  if (has_files) tls_validity_ = ready.validity;
-  if (has_files) watch_key_files(paths, keys);
-  if (tls.mode == "controller") return have_keys_signed();
+  if (keys_->is_for_agents())
+    self_ = {machine_.node, address.empty() ? "127.0.0.1" : address, tls_port_, true};
   return {};
 }
 
-IssuedKeys::Listener Agent::issued_keys_listener() {
-  return {[this](const ReadyKeys& keys) { use(keys); },
-          [this](const Error& why) { tell_refused("keys of TLS", why); }};
-}
-
-Status Agent::have_keys_signed() {
-  const auto& tls = options_.config.tls;
-  auto url = TRY(net::parse_server_url(tls.controller));
-  ControllerDoor door{std::move(url), tls.authorities, tls.token};
-  auto signer = std::make_unique<ControllerSigner>(loop_, machine_.host->clock, std::move(door),
-                                                   options_.read_file, ControllerCall::Pace{});
-  keys_by_controller_.emplace(loop_, machine_.host->clock, machine_.node, std::move(signer),
-                              issued_keys_listener(), kube::dice(), IssuedKeys::Pace{});
-  loop_.post([this] { keys_by_controller_->start(); });
-  return {};
-}
-
-void Agent::watch_key_files(const net::KeyPaths& paths, const NodeKeys& used) {
-  key_lane_.emplace(runtime::Lanes::Limits{.lanes = 1, .max_stuck = 1, .max_queued = 1});
-  key_files_.emplace(
-      loop_, paths, options_.read_file,
-      [this](std::function<void()> task) { static_cast<void>(key_lane_->submit(std::move(task))); }, used,
-      net::KeyFiles::Listener{[this](const NodeKeys& keys) -> Status {
-                                use(TRY(make_ready(keys)));
-                                return {};
-                              },
-                              [this](const Error& why) { tell_refused("keys of TLS", why); }});
-}
-
-void Agent::use(const ReadyKeys& keys) {
-  server_.use(keys.server);
-  peer_tls_ = keys.client;
-  tls_validity_ = keys.validity;
-  log_info("new keys of TLS are in use");
+std::shared_ptr<const net::TlsContext> Agent::peer_tls() const {
+  return keys_ ? keys_->client() : nullptr;
 }
 
 std::optional<TlsStatus> Agent::tls_status() const {
-  if (!options_.config.tls.is_on()) return std::nullopt;
-  TlsStatus status{tls_validity_, {}};
-  if (key_files_)
-    status.renewals = key_files_->renewals();
-  else if (keys_by_controller_)
-    status.renewals = keys_by_controller_->renewals();
-  else if (cluster_)
-    status.renewals = cluster_->renewals();
-  return status;
+  if (!keys_) return std::nullopt;
+  return keys_->status(cluster_ ? cluster_->renewals() : Renewals{});
 }
 
 Status Agent::listen() {
