@@ -333,7 +333,7 @@ void Agent::join_cluster() {
   runtime_.remember(kLastInstance, cluster_->instance());
   if (is_report_unread) cluster_->recall_report(machine_.simulated);
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
-  if (options_.config.tls.mode == "cert_manager")
+  if (keys_ && options_.config.tls.mode == "cert_manager")
     cluster_->issue_keys(options_.config.tls.issuer, keys_->listener());
   for (runtime::OperationKind& kind : cluster_->tests())
     operations_.offer(std::move(kind));

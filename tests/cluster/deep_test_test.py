@@ -75,7 +75,7 @@ class DeepTestTest(unittest.TestCase):
 
     def clean(self):
         """Nothing of a test before."""
-        self.api.run("delete", "--ignore-not-found", "--wait=true", "-n", SPACE, "jobs,pods", "--all")
+        self.api.run("delete", "--ignore-not-found", "--wait=true", "-n", SPACE, "jobs,pods,nodehealthreports", "--all")
         gone = [f"{PREFIX}/{name}-" for name in ("testing", "deep-test", "checked-at", "checked-by", "dcgm.level.3.output")]
         self.api.run("annotate", "node", NODE, *gone)
         self.api.run("label", "node", NODE, f"{PREFIX}/gpuhealth-", f"{PREFIX}/dcgm.level.3-")
