@@ -29,7 +29,8 @@ struct Case {
   std::size_t count = 0;
   double loss = 0;
   std::size_t runs = 10;
-  std::string method;  // empty: ours
+  std::string method = {};  // empty: ours
+  PairSettings settings = {};
 };
 
 struct Kind {
@@ -61,7 +62,7 @@ void run_case(benchmark::State& state, const Case& one) {
       Shape shape = one.shape;
       shape.seed = kFirstSeed + run;
       if (one.method.empty()) {
-        score += score_of_run(shape, one.kind, one.count, one.loss);
+        score += score_of_run(shape, one.kind, one.count, one.loss, one.settings);
         continue;
       }
       SimulatedFabric fabric(shape);
@@ -84,11 +85,11 @@ void add_kinds(std::vector<Case>& cases) {
                            Kind{Fault::nic_sends, "nic sends"}, Kind{Fault::nic_receives, "nic receives"}})
     for (const double times : {2.0, 3.0, 4.0, 5.0, 7.5, 20.0})
       cases.push_back(
-          {"kind", std::string(kind.name), shape, kind.fault, 64, deviations(times, shape.noise), 10, ""});
+          {"kind", std::string(kind.name), shape, kind.fault, 64, deviations(times, shape.noise), 10});
   for (const double times : {3.0, 4.0, 5.0, 7.5, 20.0})
-    cases.push_back({"kind", "link", shape, Fault::link, 16, deviations(times, shape.noise), 10, ""});
+    cases.push_back({"kind", "link", shape, Fault::link, 16, deviations(times, shape.noise), 10});
   for (const Fault kind : {Fault::node, Fault::nic})
-    cases.push_back({"kind", kind == Fault::node ? "dead node" : "dead nic", shape, kind, 64, 1, 10, ""});
+    cases.push_back({"kind", kind == Fault::node ? "dead node" : "dead nic", shape, kind, 64, 1, 10});
 }
 
 void add_paths(std::vector<Case>& cases) {
@@ -98,7 +99,7 @@ void add_paths(std::vector<Case>& cases) {
     for (const Kind& kind : {Kind{Fault::uplink, "1 uplink"}, Kind{Fault::uplinks, "all uplinks"},
                              Kind{Fault::spine, "spine"}, Kind{Fault::leaf, "leaf"}})
       for (const double loss : {0.15, 0.5})
-        cases.push_back({"path", std::string(kind.name) + " " + over, shape, kind.fault, 1, loss, 40, ""});
+        cases.push_back({"path", std::string(kind.name) + " " + over, shape, kind.fault, 1, loss, 40});
   }
 }
 
@@ -107,7 +108,7 @@ void add_sizes(std::vector<Case>& cases) {
     for (const double noise : {0.01, 0.02, 0.03}) {
       const Shape shape{.nodes = nodes, .per_leaf = 32, .oversubscription = 2, .noise = noise};
       cases.push_back({"size", "node", shape, Fault::nic, nodes / 8, deviations(5, noise),
-                       std::max<std::size_t>(3, 2048 / nodes), ""});
+                       std::max<std::size_t>(3, 2048 / nodes)});
     }
   cases.push_back({"size",
                    "healthy, 8 rails",
@@ -115,16 +116,63 @@ void add_sizes(std::vector<Case>& cases) {
                    Fault::node,
                    0,
                    0,
-                   3,
-                   ""});
+                   3});
   cases.push_back({"size",
                    "one bad node, 8 rails",
                    {.nodes = 8192, .per_leaf = 32, .rails = 8, .oversubscription = 2},
                    Fault::node,
                    1,
                    deviations(5, 0.02),
-                   3,
-                   ""});
+                   3});
+}
+
+// As agents measure by TCP, on a fabric whose flows meet; rates are not compared there.
+void add_one_flow(std::vector<Case>& cases) {
+  const Shape shape{.nodes = 512,
+                    .per_leaf = 32,
+                    .rails = 2,
+                    .oversubscription = 2,
+                    .do_ports_change = true,
+                    .knows_rates = false,
+                    .knows_uplinks = false};
+  for (const Kind& kind : {Kind{Fault::node, "node"}, Kind{Fault::nic, "nic"},
+                           Kind{Fault::nic_sends, "nic sends"}, Kind{Fault::nic_receives, "nic receives"}})
+    for (const double loss : {0.15, 0.3, 0.5})
+      cases.push_back({"tcp", std::string(kind.name), shape, kind.fault, 64, loss, 10, {}, one_flow()});
+  for (const double loss : {0.15, 0.3, 0.5})
+    cases.push_back({"tcp", "link", shape, Fault::link, 16, loss, 10, {}, one_flow()});
+}
+
+// Likewise, where no node says which leaf it is under: healthy fabrics, and bad nodes where all are under
+// one.
+void add_hidden_leaves(std::vector<Case>& cases) {
+  for (const std::size_t leaves : {2U, 4U, 8U}) {
+    Shape shape{.nodes = 32 * leaves,
+                .per_leaf = 32,
+                .across = 0.5,
+                .do_flows_meet = false,
+                .do_ports_change = true,
+                .knows_rates = false,
+                .knows_leaves = false};
+    const std::string names = std::to_string(leaves) + " leaves without names";
+    cases.push_back(
+        {"hidden", names + ", half as much between", shape, Fault::node, 0, 0, 100, {}, one_flow()});
+    shape.across = 1;
+    shape.do_flows_meet = true;
+    shape.oversubscription = 2;
+    cases.push_back({"hidden", names + ", flows meet 2:1", shape, Fault::node, 0, 0, 100, {}, one_flow()});
+  }
+  for (const std::size_t nodes : {16U, 64U, 256U})
+    for (const double loss : {0.15, 0.3, 0.5})
+      cases.push_back({"flat",
+                       "node",
+                       {.nodes = nodes, .do_flows_meet = false, .knows_rates = false, .knows_leaves = false},
+                       Fault::node,
+                       nodes / 8,
+                       loss,
+                       40,
+                       {},
+                       one_flow()});
 }
 
 // On a fabric whose flows meet, and on one that has room for all at once.
@@ -168,6 +216,8 @@ const bool kAreCasesAdded = [] {
   add_paths(cases);
   add_sizes(cases);
   add_methods(cases);
+  add_one_flow(cases);
+  add_hidden_leaves(cases);
   for (std::size_t i = 0; i < cases.size(); ++i)
     benchmark::RegisterBenchmark((cases[i].group + "/" + cases[i].what + "/" + std::to_string(i)).c_str(),
                                  [one = cases[i]](benchmark::State& state) { run_case(state, one); })

@@ -96,6 +96,28 @@ def add_methods(table, cases, fabric):
                   f"{rounds / 2:.1f} min of 30 s each, {rounds / 6:.1f} min of 10 s; recall/precision by loss: {notes}; an eighth is slow")
 
 
+def notes_by_loss(cases):
+    return "; ".join(f"{100 * case['loss']:.0f} %: {spoken(case)}" for case in cases)
+
+
+def add_tcp(table, cases):
+    for what, some in by(cases, lambda case: case["what"]).items():
+        table.add(f"by TCP, {what}: missed or wrongly accused", worst(some), "%", 2,
+                  f"recall/precision by loss: {notes_by_loss(some)}; {some[0]['planted'] / 10:.0f} faults in a fabric of {some[0]['nodes']:.0f} nodes, "
+                  "2 rails, 2:1, one flow of each pair")
+
+
+def add_hidden(table, cases):
+    for case in cases:
+        table.add(f"by TCP, {case['what']}: accused wrongly", case["wrong"], "", 1, f"100 healthy fabrics of {case['nodes']:.0f} nodes")
+
+
+def add_flat(table, cases):
+    for nodes, some in by(cases, lambda case: int(case["nodes"])).items():
+        table.add(f"by TCP, {nodes} nodes without names of leaves, all below one: missed or wrongly accused", worst(some), "%", 2,
+                  f"recall/precision by loss: {notes_by_loss(some)}; an eighth is slow, 40 fabrics")
+
+
 def add_pair_rows(table):
     groups, planning = measured()
     table.add("planning and judging a run over 1,000 nodes with 8 rails", planning, "ms", 100, "three rounds and the verdict, without the tests")
@@ -104,6 +126,9 @@ def add_pair_rows(table):
     add_sizes(table, groups["size"])
     add_methods(table, groups["method"], "2:1")
     add_methods(table, groups["room"], "room for all flows")
+    add_tcp(table, groups["tcp"])
+    add_hidden(table, groups["hidden"])
+    add_flat(table, groups["flat"])
 
 
 def main():

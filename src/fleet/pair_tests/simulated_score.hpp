@@ -16,6 +16,12 @@
 // How well a verdict names the faults that were planted.
 namespace autopilot::fleet::simulation {
 
+// As agents measure by TCP (agent/network_tests/pair_medium.cpp): a pair has one way between leaves, and
+// another one in its next test.
+inline PairSettings one_flow() {
+  return {.most_samples = 8, .cross_flows = 1, .least_loss = 0.1};
+}
+
 struct Score {
   std::size_t planted = 0;
   std::size_t found = 0;  // of them: a suspect names the same nodes, rail and leaf

@@ -31,11 +31,6 @@ Score score_of_runs(Shape shape, Fault kind, std::size_t count, double loss, std
   return score;
 }
 
-// As of TCP: a pair has one way between leaves, and another one in its next test.
-PairSettings one_flow() {
-  return {.most_samples = 8, .cross_flows = 1, .least_loss = 0.1};
-}
-
 // What three samples of a pair leave of the noise.
 double five_deviations(double noise) {
   return 5 * noise * error_of_median(PairSettings{}.samples);
