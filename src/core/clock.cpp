@@ -105,6 +105,14 @@ std::optional<Duration> take_duration_part(std::string_view& text) {
   return std::nullopt;
 }
 
+// Nanoseconds in 64 bits reach from 1677 to 2262; of times in this range differences fit into them as well.
+constexpr int kFirstYear = 1970;
+constexpr int kEndYear = 2262;  // the first one beyond
+
+constexpr std::chrono::sys_seconds begin_of(int year) {
+  return std::chrono::sys_days{std::chrono::year{year} / std::chrono::January / 1};
+}
+
 }  // namespace
 
 std::string format_time(WallTime time) {
@@ -140,10 +148,11 @@ std::optional<WallTime> parse_time(std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year{*year},
                                          std::chrono::month{static_cast<unsigned>(*month)},
                                          std::chrono::day{static_cast<unsigned>(*day)}};
-  // Nanoseconds in 64 bits reach from 1677 to 2262.
-  if (!date.ok() || *year < 1678 || *year > 2261) return std::nullopt;
-  return WallTime{std::chrono::sys_days{date}} + hours{*hour} + minutes{*minute} + seconds{*second} +
-         *fraction - *offset;
+  if (!date.ok()) return std::nullopt;
+  const std::chrono::sys_seconds time =
+      std::chrono::sys_days{date} + hours{*hour} + minutes{*minute} + seconds{*second} - *offset;
+  if (time < begin_of(kFirstYear) || time >= begin_of(kEndYear)) return std::nullopt;
+  return WallTime{time} + *fraction;
 }
 
 std::string format_duration(Duration duration) {

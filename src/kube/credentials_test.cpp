@@ -204,7 +204,7 @@ TEST_F(Plugin, a_token_of_a_short_life_is_used_for_most_of_it) {
 
 TEST_F(Plugin, a_token_that_ended_before_it_came_does_not_run_it_all_the_time) {
   Credentials credentials(access_, files_.reader(), plugin());
-  answer(R"({"token":"one","expirationTimestamp":"1700-01-01T00:00:00Z"})");
+  answer(R"({"token":"one","expirationTimestamp":"1990-01-01T00:00:00Z"})");
   ASSERT_TRUE(credentials.refresh(now_));
   EXPECT_FALSE(credentials.needs_refresh(now_));
   pass(Credentials::kPause);
