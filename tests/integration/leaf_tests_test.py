@@ -29,8 +29,7 @@ class LeafTestsTest(unittest.TestCase):
             raise unittest.SkipTest("sixteen agents with sanitizers are too much for two processors; bandwidth_test has two")
         cls.lab = network_lab.Lab(hosts=HOSTS, rails=1, leaves=LEAVES, ipv6_only=(MODERN,))
         cls.addClassCleanup(cls.lab.close)
-        for number in cls.lab.hosts:
-            cls.limit(number)
+        cls.lab.limit_lines(RAIL, LINE)
         for leaf in LEAVES:
             cls.lab.limit_uplink(RAIL, leaf, UPLINK)
         # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
@@ -136,9 +135,7 @@ class NamelessLeavesTest(unittest.TestCase):
             raise unittest.SkipTest("eight agents with sanitizers are too much for two processors; bandwidth_test has two")
         cls.lab = network_lab.Lab(hosts=8, rails=1, leaves=LEAVES[:2], are_leaves_told=False)
         cls.addClassCleanup(cls.lab.close)
-        for host in cls.lab.hosts.values():
-            host.limit_sending(RAIL, LINE)
-            host.limit_receiving(RAIL, LINE)
+        cls.lab.limit_lines(RAIL, LINE)
         for leaf in LEAVES[:2]:
             cls.lab.limit_uplink(RAIL, leaf, LINE)
         cls.lab.start(settings="compat: {open_actions: true}\n")

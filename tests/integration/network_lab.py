@@ -187,6 +187,12 @@ class Lab:
         run("ip", "link", "set", above, "master", self.bridge(rail), "up")
         run("ip", "link", "set", self.bridge(rail, leaf), "up")
 
+    def limit_lines(self, rail, megabits):
+        """Those of all hosts, both ways."""
+        for host in self.hosts.values():
+            host.limit_sending(rail, megabits)
+            host.limit_receiving(rail, megabits)
+
     def limit_uplink(self, rail, leaf, megabits):
         for end in self.uplink(rail, leaf):
             limit(end, megabits)

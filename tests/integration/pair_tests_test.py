@@ -30,9 +30,7 @@ class PairTestsTest(unittest.TestCase):
             raise unittest.SkipTest("eight agents with sanitizers are too much for two processors; bandwidth_test has two")
         cls.lab = network_lab.Lab(hosts=HOSTS, rails=1)
         cls.addClassCleanup(cls.lab.close)
-        for host in cls.lab.hosts.values():
-            host.limit_sending(RAIL, LINE)
-            host.limit_receiving(RAIL, LINE)
+        cls.lab.limit_lines(RAIL, LINE)
         # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
         cls.lab.start(settings=OPEN)
 

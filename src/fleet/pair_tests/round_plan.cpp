@@ -61,6 +61,7 @@ class RailRound {
     if (known_.fabric.locality(a, b) != Locality::cross_leaf) return true;
     return has_room(known_.fabric.leaf(a)) && has_room(known_.fabric.leaf(b));
   }
+  void shuffle(std::vector<NodeNumber>& nodes) { std::ranges::shuffle(nodes, random_); }
   // A repeat does not count among the tests that leave a leaf.
   void pair(NodeNumber a, NodeNumber b, std::size_t samples, bool is_repeat = false) {
     Record record;
@@ -164,7 +165,6 @@ class LaterRound {
         readings_(readings),
         ends_(ends),
         tests_(known, rail, round),
-        random_(known.settings.seed + 1000 * known.round + rail),
         samples_(samples_for(readings.noise, known.settings)),
         met_(known.gone.size()) {
     for (const Record& record : known.records) {
@@ -204,9 +204,7 @@ class LaterRound {
   void pair_bad_of_no_leaf() {
     std::vector<NodeNumber> bad = tests_.free_members(known_.fabric.no_leaf());
     std::erase_if(bad, [&](NodeNumber node) { return !ends_.is_bad(nic_of(node)); });
-    for (std::size_t one = 0; one < bad.size(); ++one)
-      for (std::size_t other = one + 1; other < bad.size() && tests_.is_free(bad[one]); ++other)
-        if (can_meet(bad[one], bad[other])) tests_.pair(bad[one], bad[other], samples_);
+    pair_among(bad, bad.size());
   }
 
   void find_partners() {
@@ -232,15 +230,8 @@ class LaterRound {
   void pair_fine_of_no_leaf() {
     std::vector<NodeNumber> fine = fine_[known_.fabric.no_leaf()];
     // Neighbours in their order are often under one leaf.
-    std::ranges::shuffle(fine, random_);
-    std::size_t left = kMostOfNoLeaf;
-    for (std::size_t one = 0; one < fine.size(); ++one)
-      for (std::size_t other = one + 1; other < fine.size() && left > 0 && tests_.is_free(fine[one]);
-           ++other) {
-        if (!can_meet(fine[one], fine[other])) continue;
-        tests_.pair(fine[one], fine[other], samples_);
-        --left;
-      }
+    tests_.shuffle(fine);
+    pair_among(fine, kMostOfNoLeaf);
   }
 
   // Pairs of NICs that are fine, under two leaves that have not met on this rail, one of which is wanted.
@@ -313,6 +304,17 @@ class LaterRound {
            std::ranges::find(met_[a], b) == met_[a].end();
   }
 
+  // So many tests at most, each of two that have not met.
+  void pair_among(const std::vector<NodeNumber>& nodes, std::size_t most) {
+    for (std::size_t one = 0; one < nodes.size(); ++one)
+      for (std::size_t other = one + 1; other < nodes.size() && most > 0 && tests_.is_free(nodes[one]);
+           ++other) {
+        if (!can_meet(nodes[one], nodes[other])) continue;
+        tests_.pair(nodes[one], nodes[other], samples_);
+        --most;
+      }
+  }
+
   // Whether a test of the two can clear the one: between leaves all may be slower than it.
   [[nodiscard]] bool would_tell(NodeNumber one, NodeNumber other) const {
     if (!usual_across_ || known_.fabric.locality(one, other) != Locality::cross_leaf) return true;
@@ -380,7 +382,6 @@ class LaterRound {
   const Readings& readings_;
   const Ends& ends_;
   RailRound tests_;
-  std::mt19937_64 random_;
   std::size_t samples_;
   std::vector<std::vector<NodeNumber>> met_;   // by node
   std::vector<std::vector<NodeNumber>> fine_;  // by leaf and no_leaf()
