@@ -46,7 +46,7 @@ std::string_view text_of(const json::value& value) {
 
 std::optional<std::int64_t> number_at(const json::object& object, Names names) {
   const json::value* value = value_at(object, names);
-  if (value == nullptr || !value->is_number()) return std::nullopt;
+  if (value == nullptr || !(value->is_int64() || value->is_uint64())) return std::nullopt;
   json::error_code error;
   const auto number = value->to_number<std::int64_t>(error);
   return error ? std::nullopt : std::optional(number);

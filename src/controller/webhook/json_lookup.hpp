@@ -23,6 +23,8 @@ using Names = std::initializer_list<std::string_view>;
 // Empty where there is no text.
 [[nodiscard]] std::string_view text_at(const boost::json::object& object, Names names);
 [[nodiscard]] std::string_view text_of(const boost::json::value& value);
+// As the API writes whole numbers. Those with a fraction or an exponent are nothing: they are read a little
+// different each time, and a pod that has one is refused after us.
 [[nodiscard]] std::optional<std::int64_t> number_at(const boost::json::object& object, Names names);
 
 }  // namespace autopilot::controller

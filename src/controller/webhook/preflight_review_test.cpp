@@ -238,6 +238,20 @@ TEST(Preflight, is_the_user_of_the_pod_where_that_is_one_and_not_root) {
   EXPECT_EQ(user(-1, nullptr, nullptr), 65532);
 }
 
+// They are read a little different each time that somebody writes them again.
+TEST(Preflight, numbers_with_a_fraction_or_an_exponent_are_neither_users_nor_devices) {
+  const auto pod_of = [](const std::string& user, const std::string& devices) {
+    return json::parse(R"({"metadata": {"name": "a", "labels": {"autopilot": ""}}, "spec": {"containers": [{
+      "name": "main", "securityContext": {"runAsUser": )" +
+                       user + R"(}, "resources": {"limits": {"nvidia.com/gpu": )" + devices + "}}}]}}");
+  };
+  const json::value pod = pod_of("90448177928119946.0769", "1");
+  const json::value after = patched(pod, answer_to(pod));
+  EXPECT_EQ(first_container(after).at("securityContext").at("runAsUser"), 65532);
+  EXPECT_EQ(answer_to(after).outcome, ReviewOutcome::unchanged);
+  EXPECT_EQ(answer_to(pod_of("1000", "4400000000000000.1e-14")).outcome, ReviewOutcome::no_accelerator);
+}
+
 TEST(Preflight, whatever_was_changed_in_the_container_is_put_right) {
   const json::value good = patched(small_pod(), answer_to(small_pod()));
   ASSERT_EQ(answer_to(good).outcome, ReviewOutcome::unchanged);
